@@ -1,0 +1,55 @@
+"""Skips tests whose marker names something this machine lacks.
+
+A module that imports torch or jax at its top must do so by ``pytest.importorskip``, so that it can
+still be collected where they are absent. With FLAMBEAU_REQUIRE_ORACLE set, a missing torch or jax
+fails the test instead of skipping it.
+"""
+
+import importlib.metadata
+import importlib.util
+import os
+from functools import cache
+
+import hypothesis
+import pytest
+
+ORACLE = "2.13.0"
+
+hypothesis.settings.register_profile("flambeau", deadline=None)
+hypothesis.settings.load_profile("flambeau")
+
+
+@cache
+def _lacks_oracle():
+    try:
+        found = importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return f"needs torch=={ORACLE}, which is not installed"
+    if found.partition("+")[0] != ORACLE:
+        return f"needs torch=={ORACLE}, found {found}"
+    return None
+
+
+@cache
+def _lacks_jax():
+    return None if importlib.util.find_spec("jax") else "needs jax, which is not installed"
+
+
+@cache
+def _lacks_gpu():
+    if reason := _lacks_jax():
+        return reason
+    import jax
+
+    return None if jax.default_backend() != "cpu" else "needs an accelerator, jax sees only the CPU"
+
+
+LACKS = {"oracle": _lacks_oracle, "jax": _lacks_jax, "gpu": _lacks_gpu}
+
+
+def pytest_runtest_setup(item):
+    for marker, lacks in LACKS.items():
+        if item.get_closest_marker(marker) and (reason := lacks()):
+            if marker != "gpu" and os.environ.get("FLAMBEAU_REQUIRE_ORACLE"):
+                pytest.fail(reason, pytrace=False)
+            pytest.skip(reason)
