@@ -1,0 +1,61 @@
+"""Flambeau: PyTorch's tensors, autograd and modules, written anew in Python."""
+
+from . import _dtypes, autograd
+from ._device import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    device,
+    get_default_device,
+    layout,
+    memory_format,
+    preserve_format,
+    set_default_device,
+    sparse_coo,
+    sparse_csr,
+    strided,
+)
+from ._dtypes import (
+    bfloat16,
+    can_cast,
+    complex64,
+    complex128,
+    dtype,
+    finfo,
+    float8_e4m3fn,
+    float8_e5m2,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    iinfo,
+    int8,
+    int16,
+    int32,
+    int64,
+    promote_types,
+    set_default_dtype,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from ._dtypes import ALIASES as _ALIASES
+from ._format import set_printoptions
+from ._modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from ._size import Size
+from ._tensor import Tensor
+from ._version import __version__
+from .functions import protocol as _protocol
+from .functions.creation import *
+from .functions.pointwise import *
+from .functions.reduce import *
+
+globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too

@@ -1,0 +1,143 @@
+"""Devices, layouts and memory formats: the names under which tensors say where and how they lie."""
+
+from __future__ import annotations
+
+import threading
+
+NO_XLA = (
+    "{kind} tensors need the XLA engine, which this version does not have yet.\n"
+    "Stay on the CPU: drop the device argument, or pass device='cpu'."
+)
+_KNOWN = ("cpu", "cuda", "xla", "tpu", "meta", "mps", "xpu", "mkldnn", "hpu", "mtia", "privateuseone")
+_READY = ("cpu", "meta")
+
+
+class device:
+    """Where a tensor lives: ``device("cpu")``, ``device("meta")``, ``device("cuda", 0)``."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type, index=None):
+        if isinstance(type, device):
+            type, index = type.type, type.index if index is None else index
+        elif isinstance(type, int) and not isinstance(type, bool):
+            type, index = "cuda", type
+        elif not isinstance(type, str):
+            raise TypeError(
+                f"device(): argument 'type' (position 1) must be str, int or device, not {type.__class__.__name__}"
+            )
+        kind, colon, number = type.partition(":")
+        if colon:
+            if index is not None:
+                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+            if not number.isdigit() or (len(number) > 1 and number[0] == "0"):
+                raise RuntimeError(f"Invalid device string: '{type}'")
+            index = int(number)
+        if kind not in _KNOWN:
+            raise RuntimeError(f"Expected one of {', '.join(_KNOWN)} device type at start of device string: {type}")
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, got {index}")
+        self.type = kind
+        self.index = index
+
+    def __repr__(self):
+        return f"device(type='{self.type}'" + (f", index={self.index})" if self.index is not None else ")")
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other):
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
+
+    def __hash__(self):
+        return hash((self.type, self.index))
+
+    def __reduce__(self):
+        return device, (self.type, self.index)
+
+    def __enter__(self):
+        _defaults.stack.append(self)
+        return self
+
+    def __exit__(self, *exc):
+        _defaults.stack.pop()
+
+
+CPU = device("cpu")
+META = device("meta")
+
+
+class _Defaults(threading.local):
+    def __init__(self):
+        self.stack = []
+
+
+_defaults = _Defaults()
+_default_device = CPU
+
+
+def get_default_device():
+    """The device on which tensors are made when none is named."""
+    return _defaults.stack[-1] if _defaults.stack else _default_device
+
+
+def set_default_device(device):
+    """Sets the device on which tensors are made when none is named; None means the CPU."""
+    global _default_device
+    _default_device = CPU if device is None else resolve(device)
+
+
+def resolve(dev):
+    """A device that this version can serve, from a device, a string, an index or None (the default device)."""
+    if dev is None:
+        return get_default_device() if (_defaults.stack or _default_device is not CPU) else CPU
+    if not isinstance(dev, device):
+        dev = device(dev)
+    if dev.type not in _READY:
+        raise RuntimeError(NO_XLA.format(kind=dev.type))
+    return CPU if dev.type == "cpu" else META
+
+
+class _Named:
+    """A constant that prints as ``torch.<name>`` and pickles by name."""
+
+    __slots__ = ("name",)
+    _members: dict[str, _Named]
+
+    def __init_subclass__(cls):
+        cls._members = {}
+
+    def __init__(self, name):
+        self.name = name
+        self._members[name] = self
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+    def __reduce__(self):
+        return _named, (type(self), self.name)
+
+
+def _named(cls, name):
+    return cls._members[name]
+
+
+class layout(_Named):
+    """How the elements of a tensor are kept; only ``strided`` here."""
+
+    __slots__ = ()
+
+
+class memory_format(_Named):
+    """The order in which the dimensions of a dense tensor lie in memory."""
+
+    __slots__ = ()
+
+
+strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+contiguous_format = memory_format("contiguous_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
+preserve_format = memory_format("preserve_format")

@@ -1,0 +1,249 @@
+"""Data types, their limits, and the rules by which they combine."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+BOOL, INT, FLOAT, COMPLEX = range(4)
+
+
+class dtype:
+    """The element type of a tensor, for example ``flambeau.float32``.
+
+    Every dtype is one object: compare with ``is`` or ``==``. ``np`` is the NumPy dtype that holds the elements.
+    """
+
+    __slots__ = ("category", "is_signed", "itemsize", "name", "np")
+
+    def __init__(self, name, np_dtype, category, is_signed=True):
+        self.name = name
+        self.np = np.dtype(np_dtype)
+        self.category = category
+        self.is_signed = is_signed
+        self.itemsize = self.np.itemsize
+
+    @property
+    def is_floating_point(self):
+        return self.category == FLOAT
+
+    @property
+    def is_complex(self):
+        return self.category == COMPLEX
+
+    def to_real(self):
+        """The dtype of the real part of a complex dtype; a real dtype answers itself."""
+        return {complex64: float32, complex128: float64}.get(self, self)
+
+    def to_complex(self):
+        """The complex dtype that has this one as its parts."""
+        return complex128 if self in (float64, complex128) else complex64
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+    def __reduce__(self):
+        return dtype_by_name, (self.name,)
+
+
+bool_ = dtype("bool", np.bool_, BOOL, is_signed=False)
+uint8 = dtype("uint8", np.uint8, INT, is_signed=False)
+uint16 = dtype("uint16", np.uint16, INT, is_signed=False)
+uint32 = dtype("uint32", np.uint32, INT, is_signed=False)
+uint64 = dtype("uint64", np.uint64, INT, is_signed=False)
+int8 = dtype("int8", np.int8, INT)
+int16 = dtype("int16", np.int16, INT)
+int32 = dtype("int32", np.int32, INT)
+int64 = dtype("int64", np.int64, INT)
+float8_e4m3fn = dtype("float8_e4m3fn", ml_dtypes.float8_e4m3fn, FLOAT)
+float8_e5m2 = dtype("float8_e5m2", ml_dtypes.float8_e5m2, FLOAT)
+float16 = dtype("float16", np.float16, FLOAT)
+bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, FLOAT)
+float32 = dtype("float32", np.float32, FLOAT)
+float64 = dtype("float64", np.float64, FLOAT)
+complex64 = dtype("complex64", np.complex64, COMPLEX)
+complex128 = dtype("complex128", np.complex128, COMPLEX)
+
+ALL = (bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float8_e4m3fn, float8_e5m2,
+       float16, bfloat16, float32, float64, complex64, complex128)
+ALIASES = {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32,
+           "long": int64, "cfloat": complex64, "cdouble": complex128, "bool": bool_}
+
+_BY_NAME = {d.name: d for d in ALL}
+_BY_NP = {d.np: d for d in ALL}
+
+# Half-precision element types: arithmetic on them runs in float32 and is rounded once at the end.
+HALF = frozenset((float16.np, bfloat16.np, float8_e4m3fn.np, float8_e5m2.np))
+
+
+def dtype_by_name(name):
+    return _BY_NAME[name]
+
+
+def from_np(np_dtype):
+    """The flambeau dtype of a NumPy dtype."""
+    try:
+        return _BY_NP[np_dtype]
+    except KeyError:
+        native = np.dtype(np_dtype).newbyteorder("=")
+        if native in _BY_NP:
+            return _BY_NP[native]
+        raise TypeError(
+            f"can't convert np.ndarray of type {np_dtype}. The only supported types are: "
+            + ", ".join(d.name for d in ALL) + "."
+        ) from None
+
+
+def is_inexact(np_dtype):
+    """Floating or complex, ml_dtypes' types included: what can carry a gradient."""
+    return np_dtype.num >= 11
+
+
+def is_complex(np_dtype):
+    return np_dtype.kind == "c"
+
+
+# ---- the default dtype
+
+_default = float32
+
+
+def get_default_dtype():
+    """The floating dtype of tensors made from Python floats."""
+    return _default
+
+
+def set_default_dtype(d, /):
+    """Sets the dtype of tensors made from Python floats; only floating dtypes are taken."""
+    global _default
+    if not isinstance(d, dtype):
+        raise TypeError(f"invalid dtype object: {d!r}; expected a floating dtype such as flambeau.float64")
+    if d.category != FLOAT:
+        raise TypeError(f"only floating-point types are supported as the default type, got {d}")
+    _default = d
+
+
+# ---- promotion
+
+_SIGNED_ABOVE_UINT8 = {int8: int16}
+
+
+def promote_types(type1, type2):
+    """The smallest dtype to which both dtypes can be converted, as in PyTorch."""
+    a, b = type1, type2
+    if a is b:
+        return a
+    if a.category < b.category:
+        a, b = b, a  # a has the higher category
+    if a.category != b.category:
+        if a.category == COMPLEX:
+            return complex128 if b is float64 else a
+        return a
+    if a.category == INT:
+        return _promote_ints(a, b)
+    if a.category == FLOAT and a.itemsize == b.itemsize:
+        return float32
+    return a if a.itemsize > b.itemsize else b
+
+
+def _promote_ints(a, b):
+    if a.is_signed == b.is_signed:
+        return a if a.itemsize > b.itemsize else b
+    signed, unsigned = (a, b) if a.is_signed else (b, a)
+    if unsigned is not uint8:
+        raise RuntimeError(
+            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a.name} and {b.name}"
+        )
+    return _SIGNED_ABOVE_UINT8.get(signed, signed)
+
+
+def scalar_dtype(value):
+    """The dtype that a Python number stands for in an expression."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    if isinstance(value, float):
+        return _default
+    return _default.to_complex()
+
+
+def combine(strong, weak):
+    """Dtype of an expression whose operands of higher priority have dtype `strong`, the others `weak`.
+
+    Operands with dimensions come before zero-dimensional tensors, these before Python numbers: the weaker side
+    lends its *category* but not its size.
+    """
+    if strong is None:
+        return weak
+    if weak is None or weak.category <= strong.category and strong is not bool_:
+        return strong
+    if strong.category == FLOAT:  # a weak complex keeps the precision
+        return strong.to_complex()
+    return promote_types(strong, weak)
+
+
+def can_cast(from_, to):
+    """Whether an in-place result of dtype ``from_`` may be stored in ``to`` (categories may not shrink)."""
+    if from_.category == COMPLEX and to.category != COMPLEX:
+        return False
+    if from_.category == FLOAT and to.category in (INT, BOOL):
+        return False
+    return not (from_.category == INT and to.category == BOOL)
+
+
+# ---- limits
+
+
+class finfo:
+    """Limits of a floating dtype (the default dtype when none is given)."""
+
+    def __init__(self, type=None):
+        d = type if type is not None else _default
+        if not isinstance(d, dtype):
+            raise TypeError(f"finfo(): expected a dtype, got {d!r}")
+        if d.category not in (FLOAT, COMPLEX):
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{d.name}'")
+        d = d.to_real()
+        info = ml_dtypes.finfo(d.np)
+        self.dtype = d.name
+        self.bits = d.itemsize * 8
+        self.eps = float(info.eps)
+        self.max = float(info.max)
+        self.min = float(info.min)
+        self.tiny = self.smallest_normal = float(info.smallest_normal)
+        self.resolution = float(info.resolution)
+
+    def __repr__(self):
+        r, lo, hi, e, t = (f"{v:.6g}" for v in (self.resolution, self.min, self.max, self.eps, self.tiny))
+        return f"finfo(resolution={r}, min={lo}, max={hi}, eps={e}, smallest_normal={t}, tiny={t}, dtype={self.dtype})"
+
+    def __eq__(self, other):
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self):
+        return hash(self.dtype)
+
+
+class iinfo:
+    """Limits of an integer dtype."""
+
+    def __init__(self, type):
+        if not isinstance(type, dtype):
+            raise TypeError(f"iinfo(): expected a dtype, got {type!r}")
+        if type.category not in (INT, BOOL) or type is bool_:
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type.name}'")
+        info = np.iinfo(type.np)
+        self.dtype = type.name
+        self.bits = info.bits
+        self.max = int(info.max)
+        self.min = int(info.min)
+
+    def __repr__(self):
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+    def __eq__(self, other):
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self):
+        return hash(self.dtype)

@@ -1,0 +1,166 @@
+"""Per-thread switches: whether operations are recorded, and how."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+
+
+class _Modes(threading.local):
+    """``grad`` is True (record), False (do not), or None: inference mode, in which nothing can be recorded."""
+
+    def __init__(self):
+        self.grad = True
+        self.saved_hooks = []  # innermost (pack, unpack) last
+        self.saved_hooks_disabled = None  # the message of the error, when disabled
+        self.anomaly = False
+        self.anomaly_check_nan = True
+
+
+modes = _Modes()
+
+
+class _ModeContext:
+    """A context manager that is also a decorator, of functions, generators and classes' methods."""
+
+    def __call__(self, func):
+        if inspect.isclass(func):
+            raise TypeError(
+                f"{type(self).__name__} cannot decorate the class {func.__name__}; decorate its methods instead"
+            )
+        if inspect.isgeneratorfunction(func):
+            return self._wrap_generator(func)
+
+        @functools.wraps(func)
+        def inside(*args, **kwargs):
+            with self.clone():
+                return func(*args, **kwargs)
+
+        return inside
+
+    def clone(self):
+        return type(self)()
+
+    def _wrap_generator(self, func):
+        """Each resumption runs in the mode; the caller's own mode holds between them."""
+
+        @functools.wraps(func)
+        def inside(*args, **kwargs):
+            generator = func(*args, **kwargs)
+            send, value = generator.send, None
+            while True:
+                try:
+                    with self.clone():
+                        item = send(value)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    send, value = generator.send, (yield item)
+                except GeneratorExit:
+                    with self.clone():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    send, value = generator.throw, error
+
+        return inside
+
+
+class no_grad(_ModeContext):
+    """Inside, operations are not recorded. Usable as a context manager and as a decorator.
+
+    Example::
+
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> with flambeau.no_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
+    """
+
+    _value = False
+
+    def __new__(cls, orig_func=None):
+        self = object.__new__(cls)
+        return self(orig_func) if orig_func is not None else self
+
+    def __init__(self, orig_func=None):
+        pass
+
+    def __enter__(self):
+        self._before = modes.grad
+        if modes.grad is not None:
+            modes.grad = self._value
+
+    def __exit__(self, *exc):
+        modes.grad = self._before
+
+
+class enable_grad(no_grad):
+    """Inside, operations are recorded, also within ``no_grad``."""
+
+    _value = True
+
+
+class set_grad_enabled(_ModeContext):
+    """Switches recording on or off, at once; as a context manager it is undone at the end."""
+
+    def __init__(self, mode):
+        self.mode = bool(mode)
+        self._before = modes.grad
+        self.__enter__()
+
+    def __call__(self, func):
+        modes.grad = self._before
+        return super().__call__(func)
+
+    def __enter__(self):
+        if modes.grad is not None:
+            modes.grad = self.mode
+
+    def __exit__(self, *exc):
+        modes.grad = self._before
+
+    def clone(self):
+        return type(self)(self.mode)
+
+    def __str__(self):
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
+
+    def __repr__(self):
+        return f"set_grad_enabled(mode={self.mode})"
+
+
+class inference_mode(_ModeContext):
+    """Like ``no_grad``, and tensors made inside can never take part in recorded operations later."""
+
+    def __new__(cls, mode=True):
+        self = object.__new__(cls)
+        if callable(mode) and not isinstance(mode, bool):
+            self.mode = True
+            return self(mode)
+        return self
+
+    def __init__(self, mode=True):
+        self.mode = bool(mode)
+
+    def __enter__(self):
+        self._before = modes.grad
+        modes.grad = None if self.mode else True
+
+    def __exit__(self, *exc):
+        modes.grad = self._before
+
+    def clone(self):
+        return type(self)(self.mode)
+
+
+def is_grad_enabled():
+    """Whether operations are being recorded in this thread."""
+    return modes.grad is True
+
+
+def is_inference_mode_enabled():
+    """Whether this thread is inside ``inference_mode``."""
+    return modes.grad is None

@@ -1,0 +1,36 @@
+"""Size: the shape of a tensor, a tuple with a name."""
+
+from __future__ import annotations
+
+import math
+
+
+class Size(tuple):
+    """A tensor's shape. A tuple of ints that knows its number of elements and keeps its type under ``+``, ``*`` and slicing."""
+
+    __slots__ = ()
+
+    def numel(self):
+        """The number of elements of a tensor of this shape."""
+        return math.prod(self)
+
+    def __repr__(self):
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, index):
+        item = tuple.__getitem__(self, index)
+        return Size(item) if type(index) is slice else item
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, tuple(other) if isinstance(other, list) else other))
+
+    def __radd__(self, other):
+        return Size(tuple(other) + tuple(self))
+
+    def __mul__(self, n):
+        return Size(tuple.__mul__(self, n))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self):
+        return Size, (tuple(self),)

@@ -1,0 +1,244 @@
+"""The recorded graph: nodes, what they save, and the hooks on them."""
+
+from __future__ import annotations
+
+import itertools
+import traceback
+import weakref
+
+import numpy as np
+
+from . import _dtypes
+from ._hooks import RemovableHandle
+from ._modes import modes
+from ._tensor import Tensor, edge_of, storage_of, wrap
+
+next_sequence = itertools.count().__next__
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "saved tensors after calling backward."
+)
+CHANGED = (
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.{type} {shape}], saved by {saver}, is at version {now}; expected version {then} instead. "
+    "It was last changed by {writer}. Hint: write out of place there, or save a .clone()."
+)
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and "
+    "use it in autograd."
+)
+
+
+class TensorHooks:
+    """The hooks on one tensor; for a non-leaf they also hang on its node."""
+
+    __slots__ = ("grad", "post_accumulate", "retain")
+
+    def __init__(self):
+        self.grad = {}
+        self.post_accumulate = {}
+        self.retain = None  # weak reference to the tensor whose .grad is to be kept
+
+
+def hooks_of(t):
+    """The hooks of a tensor, hung on its node too if it has one."""
+    if t._hooks is None:
+        t._hooks = TensorHooks()
+    node = t.grad_fn
+    if node is not None:
+        if node.out_hooks is None:
+            node.out_hooks = {}
+        node.out_hooks.setdefault(t._nr, t._hooks)
+    return t._hooks
+
+
+class Node:
+    """A recorded operation. Its edges point towards the leaves: ``next_functions``.
+
+    ``next`` are the edges, ``shape`` and ``dtype`` those of the output (tuples of them where ``count`` is not 1).
+    """
+
+    count = 1
+    out_hooks = None  # {output number: TensorHooks}
+    pre_hooks = None
+    post_hooks = None
+    trace = None  # where it was recorded, in anomaly mode
+
+    def name(self):
+        """The name of the node, for example ``AddBackward0``."""
+        return type(self).__name__
+
+    def __repr__(self):
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    @property
+    def next_functions(self):
+        """The (node, output number) pairs to which this node sends gradients."""
+        return tuple((None, 0) if e is None else (as_node(e[0]), max(e[1], 0)) for e in self.next)
+
+    @property
+    def metadata(self):
+        """A dict for the user's notes on this node."""
+        return self.__dict__.setdefault("_metadata", {})
+
+    def _sequence_nr(self):
+        return self.seq
+
+    def register_hook(self, fn):
+        """Calls ``fn(grad_inputs, grad_outputs)`` after this node ran; it may return new grad_inputs."""
+        if self.post_hooks is None:
+            self.post_hooks = {}
+        return add_hook(self.post_hooks, fn)
+
+    def register_prehook(self, fn):
+        """Calls ``fn(grad_outputs)`` before this node runs; it may return new grad_outputs."""
+        if self.pre_hooks is None:
+            self.pre_hooks = {}
+        return add_hook(self.pre_hooks, fn)
+
+    def free(self):
+        """Lets go of what was saved."""
+
+
+def add_hook(hooks, fn):
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = fn
+    return handle
+
+
+class AccumulateGrad(Node):
+    """The end of an edge at a leaf. Leaves are their own end; this object is made when somebody looks at it."""
+
+    next = ()
+    seq = 2**63
+
+    def __init__(self, variable):
+        self.variable = variable
+        self.shape = variable._a.shape
+        self.dtype = variable._a.dtype
+
+
+def as_node(target):
+    """The node of an edge's end: itself, or the AccumulateGrad of a leaf (one per leaf while somebody holds it)."""
+    if not isinstance(target, Tensor):
+        return target
+    node = accumulate_node(target)
+    if node is None:
+        node = AccumulateGrad(target)
+        target.__dict__["_accumulate_node"] = weakref.ref(node)
+    return node
+
+
+def accumulate_node(leaf):
+    """The AccumulateGrad that somebody holds for this leaf, or None."""
+    reference = leaf.__dict__.get("_accumulate_node")
+    return None if reference is None else reference()
+
+
+class OpNode(Node):
+    """A node of a declared op: what its vjps need is what it holds."""
+
+    op = None
+    inputs = ()  # arrays by input position, None where not needed
+    out = None  # the result, where a vjp needs it
+    settings: dict = {}
+    shapes = None  # of the inputs, where a vjp needs them
+    guards = ()  # (storage, version) of what was saved; None once freed
+    packed = False  # whether something saved went through saved-tensor hooks
+    backward = None  # compiled vjps: backward(gradient, node) -> gradients of the inputs
+
+    def free(self):
+        if self.guards or self.out is not None:
+            self.guards = self.inputs = self.out = None
+
+    def pull(self, grads, graph):
+        """The gradients of the inputs, given those of the outputs; on Tensors when `graph`."""
+        guards = self.guards
+        if guards is None:
+            raise RuntimeError(FREED)
+        for storage, version in guards:
+            if storage.version != version:
+                raise changed(self, storage, version)
+        if self.count != 1:
+            grads = [zeros_for(self, nr, graph) if g is None else g for nr, g in enumerate(grads)]
+        if graph or self.packed:
+            return self.op.pull(self, grads, graph)
+        return self.backward(grads, self)
+
+
+def zeros_for(node, nr, graph):
+    """Zeros that stand for a gradient that never came, of output `nr` of a node with several."""
+    zeros = np.zeros(node.shape[nr], node.dtype[nr])
+    return wrap(zeros) if graph else zeros
+
+
+class Packed:
+    """A saved value that went through a pack hook."""
+
+    __slots__ = ("unpack", "value")
+
+    def __init__(self, value, unpack):
+        self.value = value
+        self.unpack = unpack
+
+    def array(self):
+        tensor = self.unpack(self.value)
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(tensor)}"
+            )
+        return tensor._a
+
+
+def pack(array):
+    """The saved value to keep for `array` under the current saved-tensor hooks."""
+    if modes.saved_hooks_disabled is not None:
+        raise RuntimeError(modes.saved_hooks_disabled)
+    do_pack, unpack = modes.saved_hooks[-1]
+    return Packed(do_pack(wrap(array)), unpack)
+
+
+def changed(node, storage, version):
+    array = storage.array
+    return RuntimeError(CHANGED.format(
+        type=_dtypes.from_np(array.dtype).name.capitalize() + "Tensor", shape=list(array.shape), saver=node.name(),
+        now=storage.version, then=version, writer=storage.writer or "an in-place operation",
+    ))
+
+
+def start(node, edges, result):
+    """Fills in what every node has."""
+    node.next = edges
+    node.seq = next_sequence()
+    if type(result) is tuple:
+        node.count = len(result)
+        node.shape = tuple(a.shape for a in result)
+        node.dtype = tuple(a.dtype for a in result)
+    else:
+        node.shape = result.shape
+        node.dtype = result.dtype
+    if modes.anomaly:
+        node.trace = here()
+    return node
+
+
+def here():
+    """The user's stack, for anomaly mode."""
+    return traceback.format_stack()[:-3]
+
+
+def guard(t):
+    """(storage, version), by which a write to `t` before backward is noticed."""
+    storage = t._storage
+    if storage is None:
+        storage = storage_of(t)
+    elif storage.inference and modes.grad is not None:
+        raise RuntimeError(INFERENCE_SAVED)
+    return storage, storage.version
+
+
+__all__ = ["AccumulateGrad", "Node", "OpNode", "Packed", "TensorHooks", "accumulate_node", "add_hook", "as_node",
+           "edge_of", "guard", "hooks_of", "next_sequence", "pack", "start"]

@@ -1,0 +1,312 @@
+"""The Tensor's structure: what it holds, how it shares memory, how it stands in the graph.
+
+Arithmetic and all other operations are attached from ``flambeau.functions``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _dtypes
+from ._device import CPU, META, strided
+from ._modes import modes
+from ._size import Size
+
+_new = object.__new__
+
+LEAF = -1  # the output number in an edge that ends at a leaf tensor
+
+LEAF_INPLACE = "a leaf Variable that requires grad is being used in an in-place operation."
+VIEW_OF_LEAF_INPLACE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+NON_LEAF_FLAG = (
+    "you can only change requires_grad flags of leaf variables."
+    "{extra}"
+)
+ONLY_FLOATS_GRAD = "only Tensors of floating point and complex dtype can require gradients"
+NON_LEAF_GRAD = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+    "Tensor, use .retain_grad() on the non-leaf Tensor."
+)
+
+
+class Storage:
+    """The memory behind one or more tensors, and the count of writes to it.
+
+    Tensors that alias each other share one Storage. It is made when it is first needed: when a tensor is viewed,
+    written to, or saved for backward.
+    """
+
+    version = 0
+    writer = None  # name of the operation that wrote last
+    inference = False  # made in inference mode
+
+    def __init__(self, array):
+        self.array = array
+
+
+class View:
+    """How a tensor came from another: ``chain`` are the (op, params, output number) steps from ``base`` to it."""
+
+    __slots__ = ("base", "chain", "origin", "version")
+
+    def __init__(self, base, chain, version, origin):
+        self.base = base
+        self.chain = chain
+        self.version = version  # of the storage, when the view's place in the graph was last right
+        self.origin = origin  # why writing to it with grad is refused: "no_grad", "multi", "inference"; or None
+
+
+class Tensor:
+    """An array that can be differentiated: PyTorch's tensor, on NumPy memory."""
+
+    __slots__ = ("__dict__", "__weakref__", "_a", "_grad", "_hooks", "_node", "_nr", "_rg", "_storage", "_view")
+
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    # ---- shape and memory
+
+    @property
+    def shape(self):
+        """The size of each dimension."""
+        return Size(self._a.shape)
+
+    @property
+    def dtype(self):
+        """The element type."""
+        return _dtypes.from_np(self._a.dtype)
+
+    @property
+    def device(self):
+        """Where the tensor lies."""
+        return CPU if type(self._a) is np.ndarray else META
+
+    @property
+    def layout(self):
+        return strided
+
+    @property
+    def ndim(self):
+        """The number of dimensions."""
+        return self._a.ndim
+
+    def dim(self):
+        """The number of dimensions."""
+        return self._a.ndim
+
+    def numel(self):
+        """The number of elements."""
+        return self._a.size
+
+    def stride(self, dim=None):
+        """How many elements apart neighbours along each dimension (or along ``dim``) lie in memory."""
+        a = self._a
+        strides = contiguous_strides(a.shape) if a.size == 0 else tuple(s // a.itemsize for s in a.strides)
+        if dim is None:
+            return strides
+        if not -max(a.ndim, 1) <= dim < max(a.ndim, 1):
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-a.ndim}, {a.ndim - 1}], but got {dim})"
+            )
+        return strides[dim]
+
+    def data_ptr(self):
+        """The address of the first element; 0 where there is none."""
+        return self._a.__array_interface__["data"][0] if self._a.size and self.device is CPU else 0
+
+    def storage_offset(self):
+        """Where in its storage the tensor begins, in elements."""
+        root = storage_of(self).array
+        return (address(self._a) - address(root)) // self._a.itemsize
+
+    @property
+    def _version(self):
+        if self._storage is None:
+            return 0
+        if self._storage.inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self._storage.version
+
+    # ---- place in the graph
+
+    @property
+    def requires_grad(self):
+        """Whether operations on this tensor are recorded for backward."""
+        if self._view is not None:
+            refresh(self)
+        return self._rg
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        if not isinstance(value, bool | np.bool_):
+            raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
+        if value and not _dtypes.is_inexact(self._a.dtype):
+            raise RuntimeError(ONLY_FLOATS_GRAD)
+        if not self.is_leaf:
+            if value:
+                return
+            extra = (" If you want to use a computed variable in a subgraph that doesn't require differentiation "
+                     "use var_no_grad = var.detach().")
+            raise RuntimeError(NON_LEAF_FLAG.format(extra=extra))
+        if value and self.is_inference() and modes.grad is not None:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._rg = bool(value)
+
+    def requires_grad_(self, requires_grad=True):
+        """Sets ``requires_grad`` and returns the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self):
+        """Whether the tensor is a beginning of the graph: made by the user, or not recorded at all."""
+        return self.grad_fn is None
+
+    @property
+    def grad_fn(self):
+        """The graph node that made this tensor, or None for a leaf."""
+        if self._view is not None:
+            refresh(self)
+        return self._node
+
+    @property
+    def output_nr(self):
+        """Which of its node's outputs this tensor is."""
+        return self._nr
+
+    @property
+    def grad(self):
+        """The gradient that backward has accumulated, or None."""
+        if self._grad is None and self._node is not None and not self.retains_grad:
+            import warnings
+
+            warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None:
+            check_grad_fits(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self):
+        self._grad = None
+
+    @property
+    def retains_grad(self):
+        """Whether a non-leaf keeps its gradient."""
+        return self._node is not None and self._hooks is not None and self._hooks.retain is not None
+
+    def is_inference(self):
+        """Whether the tensor was made in ``inference_mode``."""
+        return self._storage is not None and self._storage.inference
+
+    @property
+    def _base(self):
+        return self._view.base if self._view is not None else None
+
+    def _is_view(self):
+        return self._view is not None
+
+    @property
+    def data(self):
+        """The same memory without history, and with a version counter of its own."""
+        out = wrap(self._a)
+        out._storage = Storage(storage_of(self).array)
+        return out
+
+    @data.setter
+    def data(self, value):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if value.dtype is not self.dtype and self._rg and not _dtypes.is_inexact(value._a.dtype):
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        version = self._storage.version if self._storage is not None else 0
+        self._a = value._a
+        self._storage = Storage(storage_of(value).array)
+        self._storage.version = version
+
+
+def wrap(array):
+    """A new tensor without history over `array`."""
+    t = _new(Tensor)
+    t._a = array
+    t._storage = None
+    t._rg = False
+    t._node = None
+    t._nr = 0
+    t._view = None
+    t._grad = None
+    t._hooks = None
+    if modes.grad is None:
+        storage_of(t).inference = True
+    return t
+
+
+def storage_of(t):
+    """The tensor's storage, made now if nothing has needed it before."""
+    storage = t._storage
+    if storage is None:
+        storage = t._storage = Storage(t._a)
+    return storage
+
+
+def refresh(t):
+    """Brings a view's place in the graph up to date after its base (or another view of it) was written to."""
+    view = t._view
+    version = t._storage.version
+    if view.version == version:
+        return
+    view.version = version
+    base = view.base
+    if base._node is None or view.origin is not None:
+        return
+    now = replay(base, view.chain)
+    t._node, t._nr, t._rg = now._node, now._nr, now._rg
+
+
+def replay(base, chain):
+    """Applies the steps of a view to `base` (a tensor or a raw array)."""
+    for op, params, nr in chain:
+        base = op(base, **params)
+        if nr is not None:
+            base = base[nr]
+    return base
+
+
+def edge_of(t):
+    """Where the gradient of `t` goes: (node, output number), (leaf tensor, LEAF), or None."""
+    if t._view is not None:
+        refresh(t)
+    if not t._rg:
+        return None
+    return (t, LEAF) if t._node is None else (t._node, t._nr)
+
+
+def check_grad_fits(t, grad):
+    """Raises what PyTorch raises when `grad` cannot be the gradient of `t`."""
+    if not isinstance(grad, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
+    if grad is t:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if grad._a.dtype != t._a.dtype:
+        raise RuntimeError(f"assigned grad has data of a different type: {grad.dtype}, expected {t.dtype}")
+    if grad.device != t.device:
+        raise RuntimeError(f"assigned grad has data located on a different device: {grad.device}, expected {t.device}")
+    if grad._a.shape != t._a.shape:
+        raise RuntimeError(f"assigned grad has data of a different size: {list(grad.shape)}, expected {list(t.shape)}")
+
+
+def contiguous_strides(shape):
+    """Row-major strides in elements; empty dimensions count as one."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def address(array):
+    return array.__array_interface__["data"][0]

@@ -1,0 +1,101 @@
+"""Automatic differentiation: backward, grad, and the tools around the recorded graph."""
+
+from __future__ import annotations
+
+from .._tensor import Tensor, edge_of, wrap
+from .engine import Pass, backward_edges
+
+__all__ = ["backward", "grad"]
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Adds to the leaves' ``.grad`` the gradients of `tensors` (weighted by `grad_tensors`).
+
+    Args:
+        tensors: a tensor or several, from which to go back.
+        grad_tensors: their gradients; may be left out for scalars.
+        retain_graph: keep the graph for another pass; follows ``create_graph`` when not given.
+        create_graph: record the pass itself, for higher derivatives.
+        inputs: accumulate into these only.
+    """
+    tensors, grads = _pairs(tensors, grad_tensors)
+    keep = create_graph if retain_graph is None else retain_graph
+    roots = _roots(tensors, grads, create_graph)
+    if inputs is None:
+        Pass(roots, keep, create_graph).run()
+        return
+    wanted = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if not wanted:
+        raise RuntimeError("'inputs' argument to backward cannot be empty.")
+    leaves = [t for t in wanted if t.is_leaf]
+    captures = _captures([t for t in wanted if not t.is_leaf])
+    caught = Pass(roots, keep, create_graph, captures, leaves).run()
+    for slot, t in enumerate(t for t in wanted if not t.is_leaf):
+        if slot in caught:
+            got = caught[slot] if create_graph else wrap(caught[slot])
+            t._grad = got if t._grad is None else t._grad + got
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,
+         allow_unused=None, is_grads_batched=False, materialize_grads=False):
+    """The gradients of `outputs` with respect to `inputs`, returned instead of accumulated."""
+    outputs, grads = _pairs(outputs, grad_outputs)
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if allow_unused is False and materialize_grads:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    for t in inputs:
+        if edge_of(t) is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    keep = create_graph if retain_graph is None else retain_graph
+    caught = Pass(_roots(outputs, grads, create_graph), keep, create_graph, _captures(inputs)).run()
+    results = []
+    for slot, t in enumerate(inputs):
+        got = caught.get(slot)
+        if got is None:
+            if not allow_unused:
+                raise RuntimeError(
+                    "One of the differentiated Tensors appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is the desired behavior."
+                )
+            results.append(wrap(t._a * 0) if materialize_grads else None)
+        else:
+            results.append(got if create_graph else wrap(got))
+    return tuple(results)
+
+
+def _pairs(tensors, grads):
+    tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    if grads is None:
+        grads = (None,) * len(tensors)
+    elif isinstance(grads, Tensor):
+        grads = (grads,)
+    else:
+        grads = tuple(grads)
+    if len(grads) != len(tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(grads)} gradients")
+    return tensors, grads
+
+
+def _roots(tensors, grads, graph):
+    roots = backward_edges(tensors, grads, "backward")
+    return roots if graph else [(target, nr, g._a) for target, nr, g in roots]
+
+
+def _captures(tensors):
+    """{(target, output number): slots} of the tensors; a leaf's only output is number 0."""
+    captures = {}
+    for slot, t in enumerate(tensors):
+        target, nr = edge_of(t)
+        captures.setdefault((target, max(nr, 0)), []).append(slot)
+    return captures
+
+
+def _method(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    """Adds the gradients of this tensor to the leaves' ``.grad``."""
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+Tensor.backward = _method
+_method.__name__ = "backward"

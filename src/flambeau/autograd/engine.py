@@ -1,0 +1,346 @@
+"""Backward: walks the recorded graph from the outputs to the leaves.
+
+A node runs when all gradients for its outputs have arrived. Among the nodes that are ready the youngest goes first,
+as in PyTorch, so hooks fire in the same order. Nothing here is recursive: the depth of a graph is not limited.
+
+Gradients are raw arrays, or Tensors when the pass itself is recorded (``create_graph=True``).
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+
+import numpy as np
+
+from .. import _tape as tape
+from .._modes import modes
+from .._tensor import LEAF, Tensor, edge_of, storage_of, wrap
+from ..engines import engine_of
+from ..engines.numpy.base import quiet
+from ..ops.shape import cast, sum_to
+
+_ndarray = np.ndarray
+
+
+class Pass:
+    """One run of backward.
+
+    Args:
+        roots: (target, output number, gradient) triples to begin with.
+        keep: whether what the nodes saved stays for another pass.
+        graph: whether the pass is recorded.
+        captures: {(target, output number): slot} whose gradients are returned instead of accumulated;
+            None accumulates into every leaf.
+        accumulate_into: the leaves that accumulate when `captures` is given.
+    """
+
+    def __init__(self, roots, keep, graph, captures=None, accumulate_into=()):
+        self.roots = roots
+        self.keep = keep
+        self.graph = graph
+        self.captures = captures
+        self.accumulate_into = set(accumulate_into)
+        self.caught = {}
+        self.ready = []
+        self.state = {}  # target -> [edges that have still to deliver, gradient or list of gradients]
+        self.useful = None  # targets from which a wanted gradient can be reached; None: all
+
+    def run(self):
+        """Runs the pass; returns the captured gradients by slot."""
+        before, ready, pop = modes.grad, self.ready, heapq.heappop
+        modes.grad = self.graph
+        try:
+            with quiet():
+                self.count_edges()
+                self.seed()
+                while ready:
+                    self.step(pop(ready)[1])
+        finally:
+            modes.grad = before
+        return self.caught
+
+    def count_edges(self):
+        """How many gradients each target will receive, over everything reachable from the roots."""
+        state, order = self.state, []
+        for target, nr, _ in self.roots:
+            if target not in state:
+                state[target] = [0, None]
+                if nr != LEAF:
+                    order.append(target)
+        for node in order:  # grows while it is walked
+            for edge in node.next:
+                if edge is not None:
+                    target = edge[0]
+                    if target in state:
+                        state[target][0] += 1
+                    else:
+                        state[target] = [1, None]
+                        if edge[1] != LEAF:
+                            order.append(target)
+        if self.captures is not None:
+            self.find_useful(order)
+
+    def find_useful(self, nodes):
+        """Marks the targets on a path to a wanted gradient. Edges lead from younger nodes to older ones."""
+        useful = {target for target, _ in self.captures} | self.accumulate_into
+        for node in sorted(nodes, key=lambda n: n.seq):
+            if any(edge is not None and edge[0] in useful for edge in node.next):
+                useful.add(node)
+        self.useful = useful
+
+    def seed(self):
+        """Puts the gradients of the roots in place. A root that other roots lead to waits for them."""
+        for target, nr, grad in self.roots:
+            self.store(self.state[target], target, nr, grad)
+        for target, nr in {target: nr for target, nr, _ in self.roots}.items():
+            if self.state[target][0] == 0:
+                self.release(target, nr)
+
+    @staticmethod
+    def store(state, target, nr, grad):
+        """Adds a gradient to what a target has received."""
+        if nr == LEAF or target.count == 1:
+            held = state[1]
+            state[1] = grad if held is None else held + grad
+        else:
+            if state[1] is None:
+                state[1] = [None] * target.count
+            held = state[1][nr]
+            state[1][nr] = grad if held is None else held + grad
+
+    def release(self, target, nr):
+        """All gradients of the target have arrived."""
+        if nr == LEAF:
+            self.finish_leaf(target)
+        else:
+            heapq.heappush(self.ready, (-target.seq, target))
+
+    # ---- one node
+
+    def step(self, node):
+        """Runs a node and sends the gradients along its edges, in the shape and dtype of the far ends."""
+        state, useful = self.state, self.useful
+        grads = state.pop(node)[1]
+        if node.out_hooks is not None and grads is not None:
+            grads = self.run_tensor_hooks(node, grads)
+        if self.captures is not None:
+            self.catch(node, grads)
+            if not any(edge is not None and edge[0] in useful for edge in node.next):
+                grads = None
+        results = None if grads is None else self.pull(node, grads)
+        for i, edge in enumerate(node.next):
+            if edge is None:
+                continue
+            target, nr = edge
+            mine = state[target]
+            if results is not None:
+                grad = results[i]
+                if grad is not None and (useful is None or target in useful):
+                    self.store(mine, target, nr, fitted(grad, target, nr))
+            mine[0] -= 1
+            if not mine[0]:
+                self.release(target, nr)
+
+    def catch(self, target, grads):
+        """Keeps the gradients that the caller asked for."""
+        if grads is None:
+            return
+        for nr, grad in enumerate(grads if type(grads) is list else (grads,)):
+            slots = self.captures.get((target, nr), ())
+            if grad is not None:
+                self.caught.update(dict.fromkeys(slots, grad))
+
+    def pull(self, node, grads):
+        """Runs the node between its hooks."""
+        if node.pre_hooks:
+            grads = self.run_pre_hooks(node, grads)
+        try:
+            results = node.pull(grads, self.graph)
+        except Exception as error:
+            tell_origin(node, error)
+            raise
+        if node.post_hooks:
+            results = self.run_post_hooks(node, grads, results)
+        if modes.anomaly and modes.anomaly_check_nan:
+            check_nan(node, results)
+        if not self.keep:
+            node.free()
+        return results
+
+    # ---- leaves
+
+    def finish_leaf(self, leaf):
+        grad = self.state.pop(leaf)[1]
+        if grad is None:
+            return
+        hooks = leaf._hooks
+        if hooks is not None and hooks.grad:
+            grad = self.unwrapped(run_hooks(hooks.grad, self.wrapped(grad)))
+        end = tape.accumulate_node(leaf)
+        if end is not None:
+            grad = self.run_pre_hooks(end, grad)
+        if self.captures is not None:
+            self.catch(leaf, grad)
+            if leaf not in self.accumulate_into:
+                return
+        self.accumulate(leaf, grad)
+        if end is not None:
+            self.run_post_hooks(end, grad, ())
+        if hooks is not None:
+            for hook in list(hooks.post_accumulate.values()):
+                hook(leaf)
+
+    def accumulate(self, leaf, grad):
+        held = leaf._grad
+        if self.graph:
+            leaf._grad = grad if held is None else held + grad
+        elif held is None:
+            # Taken as it is when nobody else can hold it: references are ours, the caller's and the call's.
+            if not owns_memory(grad) or sys.getrefcount(grad) > 3:
+                grad = engine_of(grad).copy(grad)
+            leaf._grad = wrap(grad)
+        elif held._rg:
+            leaf._grad = wrap(held._a + grad)
+        else:
+            held._a = engine_of(held._a).accumulate(held._a, grad)
+            storage_of(held).version += 1
+
+    # ---- hooks
+
+    def wrapped(self, grad):
+        return grad if grad is None or self.graph else wrap(grad)
+
+    def unwrapped(self, grad):
+        return grad if grad is None or self.graph else grad._a
+
+    def run_tensor_hooks(self, node, grads):
+        """The hooks of the tensors that this node made; then what retain_grad asked for."""
+        many = type(grads) is list
+        for nr, hooks in node.out_hooks.items():
+            grad = grads[nr] if many else grads
+            if grad is None:
+                continue
+            if hooks.grad:
+                grad = self.unwrapped(run_hooks(hooks.grad, self.wrapped(grad)))
+                if many:
+                    grads[nr] = grad
+                else:
+                    grads = grad
+            tensor = hooks.retain() if hooks.retain is not None else None
+            if tensor is not None:
+                kept = grad if self.graph else wrap(engine_of(grad).copy(grad))
+                tensor._grad = kept if tensor._grad is None else tensor._grad + kept
+        return grads
+
+    def run_pre_hooks(self, node, grads):
+        for hook in list(node.pre_hooks.values()) if node.pre_hooks else ():
+            many = type(grads) is list
+            got = hook(tuple(map(self.wrapped, grads if many else (grads,))))
+            if got is not None:
+                got = [self.unwrapped(g) for g in (got if isinstance(got, tuple) else (got,))]
+                grads = got if many else got[0]
+        return grads
+
+    def run_post_hooks(self, node, grads, results):
+        for hook in list(node.post_hooks.values()) if node.post_hooks else ():
+            given = tuple(map(self.wrapped, grads if type(grads) is list else (grads,)))
+            got = hook(tuple(map(self.wrapped, results)), given)
+            if got is not None:
+                results = [self.unwrapped(g) for g in (got if isinstance(got, tuple) else (got,))]
+        return results
+
+
+def run_hooks(hooks, grad):
+    """Passes a gradient through tensor hooks; each may replace it."""
+    for hook in list(hooks.values()):
+        got = hook(grad)
+        if got is None:
+            continue
+        if not isinstance(got, Tensor):
+            raise TypeError(f"hook {getattr(hook, '__name__', hook)!r} has returned {type(got).__name__}; expected a Tensor or None")
+        if got._a.shape != grad._a.shape:
+            raise RuntimeError(
+                f"hook {getattr(hook, '__name__', hook)!r} has changed the size of value: "
+                f"{list(grad._a.shape)} became {list(got._a.shape)}"
+            )
+        grad = got
+    return grad
+
+
+def fitted(grad, target, nr):
+    """A gradient summed to the shape, and cast to the dtype, of the value it belongs to."""
+    if nr == LEAF:
+        a = target._a
+        shape, dtype = a.shape, a.dtype
+    elif target.count == 1:
+        shape, dtype = target.shape, target.dtype
+    else:
+        shape, dtype = target.shape[nr], target.dtype[nr]
+    own = grad
+    if type(grad) is not _ndarray:
+        if isinstance(grad, Tensor):
+            own = grad._a
+        elif isinstance(grad, np.generic):
+            own = grad = np.asarray(grad)
+    if own.shape != shape:
+        grad = sum_to(grad, shape)
+    if own.dtype is not dtype and own.dtype != dtype:
+        grad = cast(grad, dtype=dtype)
+    return grad
+
+
+def owns_memory(array):
+    """Whether the array's memory is its own, writable, and every element a place of its own."""
+    if type(array) is not _ndarray:
+        return True
+    flags = array.flags
+    return array.base is None and flags.writeable and (flags.c_contiguous or flags.f_contiguous)
+
+
+def tell_origin(node, error):
+    """Adds to an error where in the forward its node was recorded (anomaly mode), and the node's name."""
+    error.add_note(f"in the backward of {node.name()}")
+    if node.trace:
+        error.add_note("recorded in the forward here:\n" + "".join(node.trace))
+
+
+def check_nan(node, results):
+    for i, grad in enumerate(results):
+        array = grad._a if isinstance(grad, Tensor) else grad
+        if array is not None and array.dtype.num >= 11 and np.isnan(array).any():
+            error = RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+            tell_origin(node, error)
+            raise error
+
+
+def backward_edges(tensors, grads, what):
+    """(target, nr, gradient) triples for `tensors`; checks the gradients and fills in ones for scalars."""
+    roots = []
+    for t, g in zip(tensors, grads, strict=True):
+        edge = edge_of(t)
+        if edge is None:
+            raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+        roots.append((*edge, root_gradient(t, g, what)))
+    return roots
+
+
+def root_gradient(t, g, what):
+    if g is None:
+        if t._a.size != 1:
+            raise RuntimeError(f"grad can be implicitly created only for scalar outputs (got shape {list(t._a.shape)})")
+        if t._a.dtype.kind == "c":
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}")
+        return wrap(np.ones(t._a.shape, t._a.dtype))
+    if not isinstance(g, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    if g._a.shape != t._a.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[0] has a shape of {g.shape} and output[0] has a shape of {t.shape}."
+        )
+    if (g._a.dtype.kind == "c") != (t._a.dtype.kind == "c"):
+        raise RuntimeError(
+            f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[0] has a dtype of {g.dtype} and output[0] has a dtype of {t.dtype}."
+        )
+    return g

@@ -1,0 +1,45 @@
+"""Engines: what computes. An engine is a namespace of kernels with NumPy's names and meaning.
+
+Ops are written against such a namespace, called ``k``. Most names are served by the engine's array library
+itself; an engine overrides a kernel by defining a function of that name in its own folder.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+
+
+class Namespace:
+    """Kernels by name: the engine's own ones first, the array library's for the rest."""
+
+    def __init__(self, name, library):
+        self.name = name
+        self._library = library
+
+    def __getattr__(self, kernel):
+        found = getattr(self._library, kernel)
+        setattr(self, kernel, found)
+        return found
+
+    def kernel(self, function):
+        """Decorator: makes `function` this engine's kernel of that name."""
+        setattr(self, function.__name__, function)
+        return function
+
+
+NUMPY = Namespace("numpy", np)
+
+
+def engine_of(*operands):
+    """The engine of the first operand that is an array."""
+    for x in operands:
+        kind = type(x)
+        if kind is np.ndarray or isinstance(x, np.generic):
+            return NUMPY
+        if kind.__module__.partition(".")[0] in ("jax", "jaxlib"):
+            return importlib.import_module("flambeau.engines.xla").xla
+        if isinstance(x, np.ndarray):
+            return importlib.import_module("flambeau.engines.meta").meta
+    return NUMPY

@@ -1,0 +1,9 @@
+"""The NumPy engine: eager arrays on the CPU.
+
+Each file of this folder holds the kernels of one family that NumPy itself does not have, or not as we need them.
+"""
+
+from .. import NUMPY as engine
+from . import base  # noqa: F401
+
+__all__ = ["base", "engine"]

@@ -1,0 +1,97 @@
+"""Kernels that every engine must have beyond the array library's own names."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+from numpy._core import umath
+
+from .. import NUMPY as engine
+
+
+try:
+    # NumPy keeps its floating-point error state in a context variable; setting it costs a tenth of np.errstate.
+    set_errors, reset_errors = umath._extobj_contextvar.set, umath._extobj_contextvar.reset
+    SILENT = umath._make_extobj(all="ignore")
+except AttributeError:
+    SILENT = "ignore"
+
+    def set_errors(how):
+        return np.seterr(all=how)
+
+    def reset_errors(before):
+        np.seterr(**before)
+
+
+@contextlib.contextmanager
+def quiet():
+    """No floating-point warnings inside."""
+    token = set_errors(SILENT)
+    try:
+        yield
+    finally:
+        reset_errors(token)
+
+
+@engine.kernel
+def cast(x, dtype):
+    return x.astype(dtype)
+
+
+@engine.kernel
+def as_array(x):
+    return np.asarray(x)
+
+
+@engine.kernel
+def accumulate(into, x):
+    """Adds x to an array that is ours alone; returns the array that holds the sum."""
+    if into.shape and into.flags.writeable:
+        np.add(into, x, out=into, casting="unsafe")
+        return into
+    return np.asarray(into + x).astype(into.dtype, copy=False)
+
+
+@engine.kernel
+def write(into, x):
+    """Stores x in the memory of `into`."""
+    np.copyto(into, x, casting="unsafe")
+    return into
+
+
+@engine.kernel
+def embed(g, key, shape):
+    """Zeros of `shape` with g at the basic index `key`."""
+    out = np.zeros(shape, g.dtype)
+    out[key] = g
+    return out
+
+
+@engine.kernel
+def reshape_view(x, shape):
+    """x in another shape, in the same memory; an error where that cannot be."""
+    try:
+        return np.reshape(x, shape, copy=False)
+    except ValueError:
+        if x.size == np.prod(shape, dtype=np.int64):
+            raise RuntimeError(
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+                f"two contiguous subspaces): {list(x.shape)} with strides "
+                f"{[s // x.itemsize for s in x.strides]} as {list(shape)}. Use .reshape(...) instead."
+            ) from None
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {x.size}") from None
+
+
+@engine.kernel
+def copy(x):
+    """A copy that keeps the order of the dimensions in memory."""
+    return np.array(x, order="K", copy=True)
+
+
+@engine.kernel
+def put_view(base, view_of, value):
+    """A copy of `base` in which the view that `view_of` takes of it holds `value`."""
+    out = np.array(base, order="C", copy=True)
+    view_of(out)[...] = value
+    return out

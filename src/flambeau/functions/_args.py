@@ -1,0 +1,232 @@
+"""Reading arguments: what PyTorch accepts, refused with the type of error that PyTorch raises."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+
+import numpy as np
+
+from .. import _dtypes
+from .._device import META, resolve
+from .._tensor import Tensor, storage_of, wrap
+from ..engines import engine_of
+
+DIM_RANGE = "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
+OUT_GRAD = (
+    "{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+    "requires grad. Call it without out=, or under no_grad()."
+)
+OUT_CAST = "result type {result} can't be cast to the desired output type {out}"
+OUT_RESIZED = (
+    "An output with one or more elements was resized since it had shape {old}, which does not match the required "
+    "output shape {new}. This behavior is deprecated: pass an empty out tensor, or one of the right shape."
+)
+
+
+def need_tensor(value, name, argument="input", position=1):
+    """Raises PyTorch's TypeError unless `value` is a tensor."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+        )
+    return value
+
+
+def need_tensors(values, name):
+    """A tuple of tensors from any sequence of them; TypeError otherwise."""
+    if isinstance(values, Tensor) or not hasattr(values, "__iter__"):
+        raise TypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(values).__name__}"
+        )
+    values = tuple(values)
+    for i, v in enumerate(values):
+        if not isinstance(v, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(v).__name__}")
+    return values
+
+
+def as_int(value, name, argument):
+    """An int from anything that is one (NumPy integers and one-element integer tensors too)."""
+    if isinstance(value, bool) or isinstance(value, float):
+        raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}") from None
+
+
+def dim_in_range(dim, ndim):
+    """A dimension counted from the front; IndexError when there is none such. A scalar counts as one dimension."""
+    n = ndim or 1
+    if type(dim) is not int:
+        dim = as_int(dim, "dim", "dim")
+    if not -n <= dim < n:
+        raise IndexError(DIM_RANGE.format(low=-n, high=n - 1, dim=dim))
+    return dim + n if dim < 0 else dim
+
+
+def dims_in_range(dims, ndim):
+    """A tuple of distinct dimensions counted from the front; None (all of them) for None and an empty list."""
+    if dims is None:
+        return None
+    if not isinstance(dims, tuple | list):
+        return (dim_in_range(dims, ndim),)
+    if len(dims) == 0:
+        return None
+    found = tuple(dim_in_range(d, ndim) for d in dims)
+    if len(set(found)) != len(found):
+        raise RuntimeError(f"dim {max(found, key=found.count)} appears multiple times in the list of dims")
+    return found
+
+
+def axis_of(dims, ndim):
+    """dims_in_range for kernels: on a 0-dimensional array every valid axis is ()."""
+    found = dims_in_range(dims, ndim)
+    return () if found is not None and ndim == 0 else found
+
+
+def shape_from(size, name="size"):
+    """A shape from ``f(2, 3)`` or ``f((2, 3))``: ints, also as NumPy integers or integer tensors."""
+    if len(size) == 1 and not isinstance(size[0], int) and hasattr(size[0], "__iter__") and getattr(size[0], "ndim", 1):
+        size = size[0]
+    shape = []
+    for position, n in enumerate(size):
+        if type(n) is not int:
+            n = as_int(n, name, "size")
+        shape.append(n)
+    return tuple(shape)
+
+
+def nonnegative(shape):
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    return shape
+
+
+def np_dtype_of(dtype, default=None):
+    """The NumPy dtype of a flambeau dtype (or of the default dtype)."""
+    if dtype is None:
+        return (default or _dtypes.get_default_dtype()).np
+    if isinstance(dtype, _dtypes.dtype):
+        return dtype.np
+    if dtype in _PYTHON_TYPES:
+        return _PYTHON_TYPES[dtype]().np
+    raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+
+
+_PYTHON_TYPES = {
+    float: lambda: _dtypes.float64, int: lambda: _dtypes.int64, bool: lambda: _dtypes.bool_,
+    complex: lambda: _dtypes.complex128,
+}
+
+
+def scalar_or_tensor(value, name, argument, position=2):
+    """A tensor or a Python number; TypeError otherwise."""
+    if isinstance(value, Tensor | int | float | complex):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(
+        f"{name}(): argument '{argument}' (position {position}) must be Tensor or Number, not {type(value).__name__}"
+    )
+
+
+def made(array, device=None, requires_grad=False):
+    """A new tensor over `array`, on `device`."""
+    if device is not None or resolve(None) is META:
+        device = resolve(device)
+        if device is META:
+            from ..engines.meta import to_meta
+
+            array = to_meta(array)
+    t = wrap(array)
+    if requires_grad:
+        t.requires_grad = True
+    return t
+
+
+def write_out(out, result, name, *, exact_dtype=False):
+    """Stores a result in the tensor (or tuple of tensors) given as ``out=``; returns it."""
+    if isinstance(result, tuple):
+        if not isinstance(out, tuple | list) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be tuple of {len(result)} Tensors")
+        written = [write_out(o, r, name) for o, r in zip(out, result, strict=True)]
+        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
+    need_tensor(out, name, "out", 0)
+    if result._rg or out.requires_grad and out._node is None:
+        from .._modes import modes
+
+        if modes.grad:
+            raise RuntimeError(OUT_GRAD.format(name=name))
+    if out.device != result.device:
+        raise RuntimeError(f"{name}(): expected out on device {result.device}, but got {out.device}")
+    if not _dtypes.can_cast(result.dtype, out.dtype) or (exact_dtype and result.dtype is not out.dtype):
+        raise RuntimeError(OUT_CAST.format(result=type_word(result.dtype), out=type_word(out.dtype)))
+    if out._a.shape != result._a.shape:
+        if out._a.size:
+            warnings.warn(OUT_RESIZED.format(old=list(out.shape), new=list(result.shape)), UserWarning, stacklevel=3)
+        resize(out, result._a.shape)
+    bump(out, name)
+    out._a = engine_of(out._a).write(out._a, result._a)
+    return out
+
+
+def resize(t, shape):
+    """Gives a tensor another shape in its storage, which grows if it must; new elements are not initialised."""
+    storage = storage_of(t)
+    flat = root_elements(t)
+    offset = t.storage_offset()
+    need = offset + int(np.prod(shape, dtype=np.int64))
+    if need > flat.size:
+        bigger = np.zeros(need, t._a.dtype)
+        bigger[: flat.size] = flat
+        storage.array = flat = bigger
+    t._a = flat[offset:need].reshape(shape)
+
+
+def root_elements(t):
+    """The whole storage of a tensor as a flat array of its dtype."""
+    root = storage_of(t).array
+    if root.dtype == t._a.dtype and root.flags.c_contiguous:
+        return root.reshape(-1)
+    low, high = np.lib.array_utils.byte_bounds(root)
+    item = t._a.itemsize
+    whole = np.lib.stride_tricks.as_strided
+    start = root
+    for axis, step in enumerate(root.strides):  # the element at the lowest address
+        if step < 0:
+            start = np.flip(start, axis)
+    raw = whole(start, ((high - low) // root.itemsize,), (root.itemsize,))
+    return raw if root.dtype == t._a.dtype else raw.view(np.uint8)[: (high - low) // item * item].view(t._a.dtype)
+
+
+def bump(t, writer):
+    """Counts a write to the tensor's memory."""
+    storage = storage_of(t)
+    if storage.inference and not _inference_mode():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update."
+        )
+    storage.version += 1
+    storage.writer = writer
+
+
+def _inference_mode():
+    from .._modes import modes
+
+    return modes.grad is None
+
+
+_TYPE_WORDS = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}
+
+
+def type_word(dtype):
+    """The word for a dtype in PyTorch's messages and tensor type names: Float, Long, ..."""
+    return _TYPE_WORDS.get(dtype.name, dtype.name)

@@ -1,0 +1,23 @@
+"""Puts functions on Tensor: as methods, and as in-place methods."""
+
+from __future__ import annotations
+
+from .._tensor import Tensor
+from ._inplace import inplace
+
+
+def methods(*functions, **renamed):
+    """Makes each function a method of its own name (or of the keyword's)."""
+    for function in functions:
+        setattr(Tensor, function.__name__, function)
+    for name, function in renamed.items():
+        setattr(Tensor, name, function)
+
+
+def inplace_methods(*functions, **renamed):
+    """Gives each function an in-place method: ``add`` becomes ``Tensor.add_``. Returns them by name."""
+    made = {}
+    for name, function in {**{f.__name__: f for f in functions}, **renamed}.items():
+        made[name + "_"] = inplace(function, name + "_")
+        setattr(Tensor, name + "_", made[name + "_"])
+    return made

@@ -1,0 +1,1 @@
+"""The grammar: every primitive operation, declared once with its gradient, a file a family."""

@@ -1,0 +1,52 @@
+"""Errors of the array library, said in PyTorch's words and types."""
+
+from __future__ import annotations
+
+import numpy as np
+
+BROADCAST = (
+    "The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
+    " (shapes {shapes})"
+)
+NO_MEMORY = "not enough memory: {op} on {operands} tried to allocate more than there is: {cause}"
+
+
+class LinAlgError(RuntimeError):
+    """A matrix for which the asked-for quantity does not exist, for example the inverse of a singular one."""
+
+
+def describe(operand):
+    """float32[2, 3], or the value of a plain number."""
+    if hasattr(operand, "dtype"):
+        return f"{operand.dtype}{list(operand.shape)}"
+    return repr(operand)
+
+
+def translated(spec, error, arrays, settings):
+    """The exception to raise for `error`, which left the forward of an op."""
+    if type(error) in (RuntimeError, IndexError, NotImplementedError) or isinstance(error, LinAlgError):
+        return error
+    operands = ", ".join(describe(a) for a in arrays if a is not None)
+    if isinstance(error, np.linalg.LinAlgError):
+        return LinAlgError(f"linalg.{spec.name}: {error} (input {operands})")
+    if isinstance(error, MemoryError):
+        return RuntimeError(NO_MEMORY.format(op=spec.name, operands=operands, cause=error))
+    clash = broadcast_clash([a.shape for a in arrays if hasattr(a, "shape")])
+    if isinstance(error, ValueError) and clash:
+        return RuntimeError(clash)
+    if isinstance(error, IndexError):
+        return IndexError(f"{spec.name}: {error} (input {operands})")
+    if isinstance(error, TypeError | ValueError | OverflowError):
+        return RuntimeError(f"{spec.name}: {error} (input {operands})")
+    return error
+
+
+def broadcast_clash(shapes):
+    """PyTorch's sentence for shapes that do not broadcast, or None."""
+    for i, a in enumerate(shapes):
+        for b in shapes[i + 1:]:
+            for d in range(1, min(len(a), len(b)) + 1):
+                if a[-d] != b[-d] and 1 not in (a[-d], b[-d]):
+                    dim = max(len(a), len(b)) - d
+                    return BROADCAST.format(a=a[-d], b=b[-d], dim=dim, shapes=", ".join(str(list(s)) for s in shapes))
+    return None
