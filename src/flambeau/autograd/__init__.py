@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .._tensor import Tensor, edge_of, wrap
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import Pass, backward_edges
+from .function import Function, NestedIOFunction
+from .grad_mode import set_multithreading_enabled
+from .variable import Variable
 
-__all__ = ["backward", "grad"]
+UNUSED = (
+    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
+    "the desired behavior."
+)
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
@@ -55,10 +63,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         got = caught.get(slot)
         if got is None:
             if not allow_unused:
-                raise RuntimeError(
-                    "One of the differentiated Tensors appears to not have been used in the graph. Set "
-                    "allow_unused=True if this is the desired behavior."
-                )
+                raise RuntimeError(UNUSED)
             results.append(wrap(t._a * 0) if materialize_grads else None)
         else:
             results.append(got if create_graph else wrap(got))
@@ -79,7 +84,7 @@ def _pairs(tensors, grads):
 
 
 def _roots(tensors, grads, graph):
-    roots = backward_edges(tensors, grads, "backward")
+    roots = backward_edges(tensors, grads)
     return roots if graph else [(target, nr, g._a) for target, nr, g in roots]
 
 
@@ -92,10 +97,12 @@ def _captures(tensors):
     return captures
 
 
-def _method(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-    """Adds the gradients of this tensor to the leaves' ``.grad``."""
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+from . import functional, graph, hooks  # noqa: E402  (they build on grad)
+from .gradcheck import gradcheck, gradgradcheck  # noqa: E402
 
+variable = Variable
+Tensor.backward = hooks.backward_method(backward)
 
-Tensor.backward = _method
-_method.__name__ = "backward"
+__all__ = ["Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "functional",
+           "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly",
+           "set_grad_enabled", "set_multithreading_enabled", "variable"]

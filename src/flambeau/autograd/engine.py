@@ -284,10 +284,20 @@ def fitted(grad, target, nr):
         elif isinstance(grad, np.generic):
             own = grad = np.asarray(grad)
     if own.shape != shape:
+        if not broadcasts(shape, own.shape):
+            raise RuntimeError(
+                f"a backward returned an invalid gradient: got {list(own.shape)} but expected shape compatible with "
+                f"{list(shape)}"
+            )
         grad = sum_to(grad, shape)
     if own.dtype is not dtype and own.dtype != dtype:
         grad = cast(grad, dtype=dtype)
     return grad
+
+
+def broadcasts(shape, to):
+    """Whether a value of `shape` could have been broadcast to the shape `to`."""
+    return len(shape) <= len(to) and all(n in (1, m) for n, m in zip(shape[::-1], to[::-1], strict=False))
 
 
 def owns_memory(array):
@@ -314,18 +324,18 @@ def check_nan(node, results):
             raise error
 
 
-def backward_edges(tensors, grads, what):
+def backward_edges(tensors, grads):
     """(target, nr, gradient) triples for `tensors`; checks the gradients and fills in ones for scalars."""
     roots = []
     for t, g in zip(tensors, grads, strict=True):
         edge = edge_of(t)
         if edge is None:
             raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
-        roots.append((*edge, root_gradient(t, g, what)))
+        roots.append((*edge, root_gradient(t, g)))
     return roots
 
 
-def root_gradient(t, g, what):
+def root_gradient(t, g):
     if g is None:
         if t._a.size != 1:
             raise RuntimeError(f"grad can be implicitly created only for scalar outputs (got shape {list(t._a.shape)})")

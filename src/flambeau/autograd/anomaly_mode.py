@@ -1,0 +1,52 @@
+"""Finding the forward line behind a bad gradient."""
+
+from __future__ import annotations
+
+from .._modes import modes
+
+
+class set_detect_anomaly:
+    """Switches anomaly detection on or off; as a context manager it is undone at the end.
+
+    While on, every recorded operation remembers where it was called. An error in backward, or a NaN that a backward
+    returns (``check_nan``), is raised with that place as a note.
+    """
+
+    def __init__(self, mode, check_nan=True):
+        self._before = modes.anomaly, modes.anomaly_check_nan
+        modes.anomaly, modes.anomaly_check_nan = bool(mode), check_nan
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        modes.anomaly, modes.anomaly_check_nan = self._before
+
+
+class detect_anomaly:
+    """Inside, errors and NaNs of backward name the line of the forward that they come from."""
+
+    def __init__(self, check_nan=True):
+        self.check_nan = check_nan
+
+    def __enter__(self):
+        self._before = modes.anomaly, modes.anomaly_check_nan
+        modes.anomaly, modes.anomaly_check_nan = True, self.check_nan
+
+    def __exit__(self, *exc):
+        modes.anomaly, modes.anomaly_check_nan = self._before
+
+
+def is_anomaly_enabled():
+    """Whether anomaly detection is on in this thread."""
+    return modes.anomaly
+
+
+def is_anomaly_check_nan_enabled():
+    """Whether anomaly detection looks for NaN."""
+    return modes.anomaly_check_nan
+
+
+def set_anomaly_enabled(mode, check_nan=True):
+    """Switches anomaly detection on or off."""
+    modes.anomaly, modes.anomaly_check_nan = bool(mode), check_nan

@@ -1,0 +1,52 @@
+"""Hooks on tensors: watching and changing gradients on their way, and keeping them."""
+
+from __future__ import annotations
+
+import weakref
+
+from .._tape import add_hook, hooks_of
+from .._tensor import Tensor
+
+
+def register_hook(self, hook):
+    """Calls ``hook(grad)`` when the gradient of this tensor is computed; what it returns replaces the gradient.
+
+    Returns a handle whose ``remove()`` takes the hook away.
+    """
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    return add_hook(hooks_of(self).grad, hook)
+
+
+def register_post_accumulate_grad_hook(self, hook):
+    """Calls ``hook(tensor)`` each time a gradient has been accumulated into this leaf's ``.grad``."""
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self.grad_fn is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    return add_hook(hooks_of(self).post_accumulate, hook)
+
+
+def retain_grad(self):
+    """Keeps the gradient of this non-leaf in ``.grad``, as leaves do."""
+    if not self.requires_grad:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if self.grad_fn is not None:
+        hooks_of(self).retain = weakref.ref(self)
+
+
+def backward_method(backward):
+    """``Tensor.backward`` over the function of the same name."""
+
+    def method(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Adds the gradients of this tensor to the leaves' ``.grad``. See ``autograd.backward``."""
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    method.__name__ = "backward"
+    method.__qualname__ = "Tensor.backward"
+    return method
+
+
+Tensor.register_hook = register_hook
+Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook
+Tensor.retain_grad = retain_grad

@@ -1,0 +1,21 @@
+"""Variable: the name that tensors with gradients once had."""
+
+from __future__ import annotations
+
+from .._tensor import Tensor
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """``Variable(t, requires_grad)`` is the tensor itself; kept for old code."""
+
+    def __new__(cls, data=None, requires_grad=False, volatile=False):
+        if data is None:
+            data = Tensor()
+        out = data.detach()
+        out.requires_grad = requires_grad
+        return out
