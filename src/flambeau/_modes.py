@@ -12,10 +12,23 @@ class _Modes(threading.local):
 
     def __init__(self):
         self.grad = True
+        self.watched = False  # whether saved-tensor hooks or anomaly mode want to know of every recording
         self.saved_hooks = []  # innermost (pack, unpack) last
         self.saved_hooks_disabled = None  # the message of the error, when disabled
         self.anomaly = False
         self.anomaly_check_nan = True
+
+    def set_anomaly(self, on, check_nan):
+        self.anomaly, self.anomaly_check_nan = bool(on), bool(check_nan)
+        self.watched = self.anomaly or bool(self.saved_hooks)
+
+    def push_saved_hooks(self, pack, unpack):
+        self.saved_hooks.append((pack, unpack))
+        self.watched = True
+
+    def pop_saved_hooks(self):
+        self.saved_hooks.pop()
+        self.watched = self.anomaly or bool(self.saved_hooks)
 
 
 modes = _Modes()

@@ -52,6 +52,7 @@ def hooks_of(t):
         if node.out_hooks is None:
             node.out_hooks = {}
         node.out_hooks.setdefault(t._nr, t._hooks)
+        node.hooked = True
     return t._hooks
 
 
@@ -65,6 +66,7 @@ class Node:
     out_hooks = None  # {output number: TensorHooks}
     pre_hooks = None
     post_hooks = None
+    hooked = False  # whether any of the three is there
     trace = None  # where it was recorded, in anomaly mode
 
     def name(self):
@@ -91,12 +93,14 @@ class Node:
         """Calls ``fn(grad_inputs, grad_outputs)`` after this node ran; it may return new grad_inputs."""
         if self.post_hooks is None:
             self.post_hooks = {}
+            self.hooked = True
         return add_hook(self.post_hooks, fn)
 
     def register_prehook(self, fn):
         """Calls ``fn(grad_outputs)`` before this node runs; it may return new grad_outputs."""
         if self.pre_hooks is None:
             self.pre_hooks = {}
+            self.hooked = True
         return add_hook(self.pre_hooks, fn)
 
     def free(self):

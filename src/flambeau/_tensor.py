@@ -46,15 +46,30 @@ class Storage:
 
 
 class View:
-    """How a tensor came from another: ``chain`` are the (op, params, output number) steps from ``base`` to it."""
+    """How a tensor came from another: ``step`` is the (op, settings, output number) that made it from ``parent``."""
 
-    __slots__ = ("base", "chain", "origin", "version")
+    __slots__ = ("base", "origin", "parent", "step", "version")
 
-    def __init__(self, base, chain, version, origin):
-        self.base = base
-        self.chain = chain
+    def __init__(self, parent, step, version, origin):
+        above = parent._view
+        self.parent = above  # the View of the tensor that was viewed, if it was one itself
+        self.step = step
         self.version = version  # of the storage, when the view's place in the graph was last right
         self.origin = origin  # why writing to it with grad is refused: "no_grad", "multi", "inference"; or None
+        if above is None:
+            self.base = parent
+        else:
+            self.base = above.base
+            self.origin = origin or above.origin
+
+    @property
+    def chain(self):
+        """The steps from the base to here."""
+        steps, view = [], self
+        while view is not None:
+            steps.append(view.step)
+            view = view.parent
+        return tuple(reversed(steps))
 
 
 class Tensor:

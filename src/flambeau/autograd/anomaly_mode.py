@@ -14,13 +14,13 @@ class set_detect_anomaly:
 
     def __init__(self, mode, check_nan=True):
         self._before = modes.anomaly, modes.anomaly_check_nan
-        modes.anomaly, modes.anomaly_check_nan = bool(mode), check_nan
+        modes.set_anomaly(mode, check_nan)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exc):
-        modes.anomaly, modes.anomaly_check_nan = self._before
+        modes.set_anomaly(*self._before)
 
 
 class detect_anomaly:
@@ -31,10 +31,10 @@ class detect_anomaly:
 
     def __enter__(self):
         self._before = modes.anomaly, modes.anomaly_check_nan
-        modes.anomaly, modes.anomaly_check_nan = True, self.check_nan
+        modes.set_anomaly(True, self.check_nan)
 
     def __exit__(self, *exc):
-        modes.anomaly, modes.anomaly_check_nan = self._before
+        modes.set_anomaly(*self._before)
 
 
 def is_anomaly_enabled():
@@ -49,4 +49,4 @@ def is_anomaly_check_nan_enabled():
 
 def set_anomaly_enabled(mode, check_nan=True):
     """Switches anomaly detection on or off."""
-    modes.anomaly, modes.anomaly_check_nan = bool(mode), check_nan
+    modes.set_anomaly(mode, check_nan)

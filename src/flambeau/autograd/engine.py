@@ -48,17 +48,67 @@ class Pass:
 
     def run(self):
         """Runs the pass; returns the captured gradients by slot."""
-        before, ready, pop = modes.grad, self.ready, heapq.heappop
+        before = modes.grad
         modes.grad = self.graph
         try:
             with quiet():
                 self.count_edges()
                 self.seed()
-                while ready:
-                    self.step(pop(ready)[1])
+                self.loop()
         finally:
             modes.grad = before
         return self.caught
+
+    def loop(self):
+        """Runs the ready nodes, youngest first, and sends their gradients along the edges."""
+        state, ready, useful, plain = self.state, self.ready, self.useful, not self.graph and not modes.anomaly
+        node = None
+        while True:
+            if node is None:
+                if not ready:
+                    return
+                node = heapq.heappop(ready)[1]
+            grads = state.pop(node)[1]
+            if useful is not None:
+                grads = self.before_wanted(node, grads)
+            results = None
+            if grads is not None:
+                if node.hooked or not plain:
+                    results = self.pull_watched(node, grads)
+                else:
+                    results = self.pull(node, grads)
+            following = None
+            for i, edge in enumerate(node.next):
+                if edge is None:
+                    continue
+                target, nr = edge
+                mine = state[target]
+                if results is not None:
+                    grad = results[i]
+                    if grad is not None and (useful is None or target in useful):
+                        if (nr != 0 or type(grad) is not _ndarray or target.count != 1
+                                or grad.shape != target.shape or grad.dtype is not target.dtype):
+                            grad = fitted(grad, target, nr)
+                            self.store(mine, target, nr, grad)
+                        else:
+                            mine[1] = grad if mine[1] is None else mine[1] + grad
+                mine[0] -= 1
+                if mine[0]:
+                    continue
+                if nr == LEAF:
+                    # No name here may hold the gradient: the leaf takes it as it is if it is the only holder.
+                    grad, results = None, None if results is None else list(results)
+                    if results is not None:
+                        results[i] = None
+                    self.finish_leaf(target)
+                elif following is None:
+                    following = target
+                else:
+                    heapq.heappush(ready, (-target.seq, target))
+            node = following
+            if following is not None and ready and -ready[0][0] > following.seq:
+                heapq.heappush(ready, (-following.seq, following))
+                node = None
 
     def count_edges(self):
         """How many gradients each target will receive, over everything reachable from the roots."""
@@ -118,29 +168,12 @@ class Pass:
 
     # ---- one node
 
-    def step(self, node):
-        """Runs a node and sends the gradients along its edges, in the shape and dtype of the far ends."""
-        state, useful = self.state, self.useful
-        grads = state.pop(node)[1]
+    def before_wanted(self, node, grads):
+        """Catches what the caller wants of this node; None when nothing wanted lies behind it."""
         if node.out_hooks is not None and grads is not None:
             grads = self.run_tensor_hooks(node, grads)
-        if self.captures is not None:
-            self.catch(node, grads)
-            if not any(edge is not None and edge[0] in useful for edge in node.next):
-                grads = None
-        results = None if grads is None else self.pull(node, grads)
-        for i, edge in enumerate(node.next):
-            if edge is None:
-                continue
-            target, nr = edge
-            mine = state[target]
-            if results is not None:
-                grad = results[i]
-                if grad is not None and (useful is None or target in useful):
-                    self.store(mine, target, nr, fitted(grad, target, nr))
-            mine[0] -= 1
-            if not mine[0]:
-                self.release(target, nr)
+        self.catch(node, grads)
+        return grads if any(edge is not None and edge[0] in self.useful for edge in node.next) else None
 
     def catch(self, target, grads):
         """Keeps the gradients that the caller asked for."""
@@ -152,20 +185,27 @@ class Pass:
                 self.caught.update(dict.fromkeys(slots, grad))
 
     def pull(self, node, grads):
-        """Runs the node between its hooks."""
-        if node.pre_hooks:
-            grads = self.run_pre_hooks(node, grads)
+        """The gradients of the node's inputs."""
         try:
             results = node.pull(grads, self.graph)
         except Exception as error:
             tell_origin(node, error)
             raise
+        if not self.keep:
+            node.free()
+        return results
+
+    def pull_watched(self, node, grads):
+        """``pull`` between the node's hooks, with the checks of anomaly mode."""
+        if node.out_hooks is not None and self.useful is None:
+            grads = self.run_tensor_hooks(node, grads)
+        if node.pre_hooks:
+            grads = self.run_pre_hooks(node, grads)
+        results = self.pull(node, grads)
         if node.post_hooks:
             results = self.run_post_hooks(node, grads, results)
         if modes.anomaly and modes.anomaly_check_nan:
             check_nan(node, results)
-        if not self.keep:
-            node.free()
         return results
 
     # ---- leaves

@@ -49,10 +49,10 @@ class saved_tensors_hooks:
     def __enter__(self):
         if modes.saved_hooks_disabled is not None:
             raise RuntimeError(modes.saved_hooks_disabled)
-        modes.saved_hooks.append((self.pack_hook, self.unpack_hook))
+        modes.push_saved_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *exc):
-        modes.saved_hooks.pop()
+        modes.pop_saved_hooks()
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -34,6 +34,7 @@ from ._errors import translated
 _ndarray = np.ndarray
 _new = object.__new__
 _SCALARS = (float, int)
+_ONE = (True,)
 
 OPS: dict[str, Op] = {}  # every declared op by name: the tests walk it
 
@@ -55,6 +56,9 @@ class Op:
         self.joint = None  # (function, getters) of a vjp for all inputs at once
         self.plans = {}
         self.Node = type(node, (tape.OpNode,), {"op": self, "__module__": "flambeau.autograd"})
+        # The range of NumPy type numbers that call_one takes: floats from 11 on, half precision above 22.
+        self.lowest = 11 if promote == "float" else 0
+        self.highest = 22 if opmath else 1 << 30
         self.__doc__ = forward.__doc__
 
     def __repr__(self):
@@ -88,12 +92,12 @@ class Op:
         if name in self.settings:
             return "setting", name
         if name == self.variadic:
-            return "inputs", None
+            return "inputs", len(self.inputs)
         stem = name.removesuffix("_shape")
         if stem in self.inputs:
             return "shape", self.inputs.index(stem)
         if stem == self.variadic:
-            return "shapes", None
+            return "shapes", len(self.inputs)
         raise TypeError(f"the vjp of {self.name} asks for {name!r}, which is neither an input nor a setting of it")
 
     def plan(self, wanted):
@@ -106,6 +110,78 @@ class Op:
     # ---- the general call
 
     def __call__(self, *inputs, **settings):
+        if len(inputs) == 1:
+            x = inputs[0]
+            if isinstance(x, Tensor) and type(x._a) is _ndarray and self.lowest <= x._a.dtype.num <= self.highest:
+                return self.call_one(x, settings)
+        return self.call_any(inputs, settings)
+
+    def call_one(self, x, settings):
+        """The call on one NumPy tensor that needs no promotion: the same as ``call_any``, in line."""
+        a, grad = x._a, modes.grad
+        if grad is None:
+            return self.call_any((x,), settings)
+        if x._view is not None:
+            refresh(x)
+        token = set_errors(SILENT)
+        try:
+            r = self.forward(NUMPY, a, **settings)
+        except Exception as error:
+            raise translated(self, error, (a,), settings) from error
+        finally:
+            reset_errors(token)
+        if type(r) is not _ndarray:
+            if type(r) is tuple:
+                return self.wrap_many((x,), (a,), r, settings, x._rg)
+            r = np.asarray(r)
+        t = _new(Tensor)
+        t._a = r
+        t._grad = t._hooks = t._node = None
+        t._nr = 0
+        t._rg = False
+        if self.view:
+            storage = x._storage
+            if storage is None:
+                storage = storage_of(x)
+            t._storage = storage
+            t._view = View(x, (self, settings, None), storage.version, None if grad else "no_grad")
+        else:
+            t._storage = t._view = None
+        if grad and x._rg:
+            self.record_one(x, a, r, t, settings)
+        return t
+
+    def record_one(self, x, a, r, t, settings):
+        """``record`` for one input and one output."""
+        plan = self.plans.get(_ONE)
+        if plan is None:
+            plan = self.plan(_ONE)
+        if plan.backward is None or r.dtype.num < 11:
+            return
+        node = _new(self.Node)
+        node.next = ((x, LEAF) if x._node is None else (x._node, x._nr),)
+        node.seq = tape.next_sequence()
+        node.shape = r.shape
+        node.dtype = r.dtype
+        node.backward = plan.backward
+        if settings:
+            node.settings = settings
+        if modes.watched:
+            plan.save(node, (x,), (a,), r, t)
+            node.trace = tape.here() if modes.anomaly else None
+        elif plan.saves:
+            if plan.keeps:
+                node.inputs = (a,)
+                node.guards = (tape.guard(x),)
+            if plan.keep_out:
+                node.out = r
+                node.guards += (tape.guard(t),)
+            if plan.shapes:
+                node.shapes = (a.shape,)
+        t._node = node
+        t._rg = True
+
+    def call_any(self, inputs, settings):
         arrays, recording, graph = [], False, False
         for x in inputs:
             if isinstance(x, Tensor):
@@ -119,9 +195,14 @@ class Op:
         if not graph:
             return self.forward(engine_of(*inputs), *inputs, **settings)
         result, arrays = self.compute(inputs, arrays, settings)
+        return self.wrap_many(inputs, arrays, result, settings, recording)
+
+    def wrap_many(self, inputs, arrays, result, settings, recording):
+        """The result (an array, or a tuple of them) as tensors, recorded."""
         if self.view:
-            return self.wrap_views(inputs[0], result, arrays, settings, recording)
-        out = tuple(map(wrap, result)) if type(result) is tuple else wrap(result)
+            out = self.wrap_views(inputs[0], result, settings)
+        else:
+            out = tuple(map(wrap, result)) if type(result) is tuple else wrap(result)
         if recording and modes.grad:
             self.record(inputs, arrays, result, out, settings)
         return out
@@ -133,7 +214,7 @@ class Op:
             arrays = promoted(inputs, arrays, self.promote)
         if self.opmath:
             arrays, back_to = in_opmath(arrays)
-        k = engine_of(*arrays)
+        k = NUMPY if type(arrays[0]) is _ndarray else engine_of(*arrays)
         token = set_errors(SILENT)
         try:
             result = self.forward(k, *arrays, **settings)
@@ -168,31 +249,15 @@ class Op:
 
     # ---- views
 
-    def wrap_views(self, x, result, arrays, settings, recording):
-        storage = storage_of(x)
-        base, steps, origin = (x, (), None) if x._view is None else (x._view.base, x._view.chain, x._view.origin)
-        if not modes.grad:
-            origin = origin or ("no_grad" if modes.grad is False else "inference")
-        if type(result) is tuple:
-            out = tuple([
-                self.aliased(array, storage, base, (*steps, (self, settings, nr)), "multi")
-                for nr, array in enumerate(result)
-            ])
-        else:
-            out = self.aliased(result, storage, base, (*steps, (self, settings, None)), origin)
-        if recording and modes.grad:
-            self.record((x,), arrays, result, out, settings)
-        return out
-
-    def aliased(self, array, storage, base, chain, origin):
-        t = _new(Tensor)
-        t._a = array
-        t._storage = storage
-        t._grad = t._hooks = t._node = None
-        t._nr = 0
-        t._rg = False
-        t._view = View(base, chain, storage.version, origin)
-        return t
+    def wrap_views(self, x, result, settings):
+        storage, grad = storage_of(x), modes.grad
+        origin = None if grad else "no_grad" if grad is False else "inference"
+        if type(result) is not tuple:
+            return aliased(result, storage, View(x, (self, settings, None), storage.version, origin))
+        return tuple([
+            aliased(array, storage, View(x, (self, settings, nr), storage.version, "multi"))
+            for nr, array in enumerate(result)
+        ])
 
     # ---- backward on Tensors, or with saved-tensor hooks; the plain case is the plan's compiled function
 
@@ -210,6 +275,14 @@ class Op:
         return results
 
 
+def aliased(array, storage, view):
+    """A tensor over `array` that shares `storage` with the tensor it is a view of."""
+    t = wrap(array)
+    t._storage = storage
+    t._view = view
+    return t
+
+
 class Plan:
     """What to save for a call of an op, given which inputs need gradients, and its vjps compiled into one function."""
 
@@ -220,12 +293,14 @@ class Plan:
             calls = [op.vjps.get(i) if w else None for i, w in enumerate(wanted)]
         getters = [g for call in calls if call is not None for g in call[1]]
         kinds = {kind for kind, _ in getters}
-        positions = range(len(wanted)) if "inputs" in kinds else {i for kind, i in getters if kind == "input"}
+        positions = {i for kind, i in getters if kind == "input"}
+        positions.update(j for kind, i in getters if kind == "inputs" for j in range(i, len(wanted)))
         self.keep = tuple(i in positions for i in range(len(wanted)))
         self.keeps = any(self.keep)
         self.keep_out = "out" in kinds
         self.shapes = bool(kinds & {"shape", "shapes"})
         self.saves = self.keeps or self.keep_out or self.shapes
+        self.only_inputs = self.keeps and not self.keep_out and not self.shapes
         self.backward = self.compile(calls, wanted, op.joint is not None) if any(calls) else None
 
     @staticmethod
@@ -233,7 +308,7 @@ class Plan:
         """A function ``(gradient, node) -> gradients``, with each vjp's arguments read straight off the node."""
         sources = {
             "input": "n.inputs[{!r}]", "setting": "n.settings[{!r}]", "shape": "n.shapes[{!r}]", "out": "n.out",
-            "inputs": "n.inputs", "shapes": "n.shapes", "needs": repr(wanted),
+            "inputs": "n.inputs[{!r}:]", "shapes": "n.shapes[{!r}:]", "needs": repr(wanted),
         }
         terms = []
         for i, call in enumerate(calls):
@@ -241,6 +316,19 @@ class Plan:
             terms.append(f"f{i}(g{arguments})" if call else "None")
         body = terms[0] if joint else f"({', '.join(terms)},)"
         return eval(f"lambda g, n: {body}", {f"f{i}": call[0] for i, call in enumerate(calls) if call})
+
+    def save_pair(self, node, x, y, a, b):
+        """``save`` for a binary op that keeps inputs only."""
+        keep_x, keep_y = self.keep
+        if not keep_x:
+            node.inputs = (None, b)
+            node.guards = (tape.guard(y),) if isinstance(y, Tensor) else ()
+        elif not keep_y:
+            node.inputs = (a, None)
+            node.guards = (tape.guard(x),)
+        else:
+            node.inputs = (a, b)
+            node.guards = (tape.guard(x), tape.guard(y)) if isinstance(y, Tensor) else (tape.guard(x),)
 
     def save(self, node, inputs, arrays, result, out):
         """Keeps on the node what its vjps will ask for."""
@@ -257,7 +345,7 @@ class Plan:
         node.guards = guards
         if self.shapes:
             node.shapes = tuple([getattr(a, "shape", ()) for a in arrays])
-        if modes.saved_hooks:
+        if modes.watched and modes.saved_hooks:
             node.packed = True
             node.inputs = tuple([tape.pack(a) if isinstance(a, _ndarray) else a for a in node.inputs])
             if isinstance(node.out, _ndarray):
@@ -277,8 +365,8 @@ def fetch(node, kind, where, graph):
     if kind == "needs":
         return tuple(e is not None for e in node.next)
     if kind == "inputs":
-        return tuple(saved_input(node, i, graph) for i in range(len(node.inputs)))
-    return node.shapes
+        return tuple(saved_input(node, i, graph) for i in range(where, len(node.inputs)))
+    return node.shapes[where:]
 
 
 def saved_input(node, i, graph):
@@ -441,7 +529,7 @@ def _bound(spec, kernel):
 
 def _unary(spec, kernel):
     """The call of a pointwise op of one input. In line: the common case, a NumPy array that needs no promotion."""
-    forward, general = spec.forward, spec.__call__
+    forward, general, record_one = spec.forward, spec.__call__, spec.record_one
     lowest = 11 if spec.promote == "float" else 0
     run = None
 
@@ -472,7 +560,7 @@ def _unary(spec, kernel):
         t._nr = 0
         t._rg = False
         if x._rg and grad:
-            spec.record((x,), (a,), r, t, None)
+            record_one(x, a, r, t, None)
         return t
 
     return call
@@ -540,8 +628,13 @@ def _binary(spec, kernel):
             node.dtype = r.dtype
             node.backward = plan.backward
             if plan.saves:
-                plan.save(node, (x, y), (a, b), r, t)
-            if modes.anomaly:
+                if plan.only_inputs and not modes.watched:
+                    plan.save_pair(node, x, y, a, b)
+                else:
+                    plan.save(node, (x, y), (a, b), r, t)
+                    if modes.anomaly:
+                        node.trace = tape.here()
+            elif modes.watched and modes.anomaly:
                 node.trace = tape.here()
             t._node = node
             t._rg = True

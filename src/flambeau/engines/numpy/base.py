@@ -61,37 +61,6 @@ def write(into, x):
 
 
 @engine.kernel
-def embed(g, key, shape):
-    """Zeros of `shape` with g at the basic index `key`."""
-    out = np.zeros(shape, g.dtype)
-    out[key] = g
-    return out
-
-
-@engine.kernel
-def reshape_view(x, shape):
-    """x in another shape, in the same memory; an error where that cannot be."""
-    try:
-        return np.reshape(x, shape, copy=False)
-    except ValueError:
-        if x.size == np.prod(shape, dtype=np.int64):
-            raise RuntimeError(
-                "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
-                f"two contiguous subspaces): {list(x.shape)} with strides "
-                f"{[s // x.itemsize for s in x.strides]} as {list(shape)}. Use .reshape(...) instead."
-            ) from None
-        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {x.size}") from None
-
-
-@engine.kernel
 def copy(x):
     """A copy that keeps the order of the dimensions in memory."""
     return np.array(x, order="K", copy=True)
-
-
-@engine.kernel
-def put_view(base, view_of, value):
-    """A copy of `base` in which the view that `view_of` takes of it holds `value`."""
-    out = np.array(base, order="C", copy=True)
-    view_of(out)[...] = value
-    return out
