@@ -65,6 +65,7 @@ class device:
 
 CPU = device("cpu")
 META = device("meta")
+XLA = device("xla")
 
 
 class _Defaults(threading.local):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _dtypes
-from ._device import CPU, META, strided
+from ._device import CPU, META, XLA, strided
 from ._modes import modes
 from ._size import Size
 
@@ -95,7 +95,8 @@ class Tensor:
     @property
     def device(self):
         """Where the tensor lies."""
-        return CPU if type(self._a) is np.ndarray else META
+        kind = type(self._a)
+        return CPU if kind is np.ndarray else META if issubclass(kind, np.ndarray) else XLA
 
     @property
     def layout(self):

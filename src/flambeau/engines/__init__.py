@@ -39,7 +39,7 @@ def engine_of(*operands):
         if kind is np.ndarray or isinstance(x, np.generic):
             return NUMPY
         if kind.__module__.partition(".")[0] in ("jax", "jaxlib"):
-            return importlib.import_module("flambeau.engines.xla").xla
+            return importlib.import_module("flambeau.engines.xla").engine
         if isinstance(x, np.ndarray):
             return importlib.import_module("flambeau.engines.meta").meta
     return NUMPY
