@@ -56,6 +56,8 @@ from ._version import __version__
 from .functions import protocol as _protocol
 from .functions.creation import *
 from .functions.pointwise import *
+from .functions.einsum import *
+from .functions.matmul import *
 from .functions.reduce import *
 
 globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too

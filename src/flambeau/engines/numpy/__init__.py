@@ -5,5 +5,6 @@ Each file of this folder holds the kernels of one family that NumPy itself does 
 
 from .. import NUMPY as engine
 from . import base  # noqa: F401
+from . import linalg  # noqa: F401
 
 __all__ = ["base", "engine"]

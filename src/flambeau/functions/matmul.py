@@ -1,0 +1,473 @@
+"""Products of vectors and matrices."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from .. import _dtypes
+from .._tensor import Tensor
+from ..ops import matmul as ops
+from ..ops.reduce import sum_
+from ..ops.shape import permute, reshape
+from ._args import dims_in_range, need_tensor, need_tensors, type_word, write_out
+from ._attach import inplace_methods, methods
+
+__all__ = [
+    "addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm", "bmm", "chain_matmul", "cross", "dot", "ger", "inner",
+    "matmul", "mm", "mv", "outer", "tensordot", "vdot",
+]
+
+MM_SHAPES = "mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
+MV_SHAPES = "size mismatch, got input ({n}), mat ({a[0]}x{a[1]}), vec ({b[0]})"
+BMM_SHAPES = "Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}]."
+DOT_SHAPES = (
+    "inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, but got {a} "
+    "and {b} elements respectively"
+)
+BATCH_SHAPES = "The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
+EXPAND = (
+    "The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton dimension {dim}.  "
+    "Target sizes: {target}.  Tensor sizes: {own}"
+)
+CROSS_NO_DIM = (
+    "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
+    "use torch.linalg.cross."
+)
+
+_C_NAMES = {
+    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short",
+    "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}
+
+
+def c_name(array):
+    """The C type of an array's elements, which some of PyTorch's messages show."""
+    name = _dtypes.from_np(array.dtype).name
+    return _C_NAMES.get(name, name)
+
+
+def word(array):
+    return type_word(_dtypes.from_np(array.dtype))
+
+
+def differ(a, b):
+    """Whether two arrays differ in dtype."""
+    return a.dtype is not b.dtype and a.dtype != b.dtype
+
+
+def refuse_bool(a, kernel):
+    if a.dtype.num == 0:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'; convert the operands, for example by .int()")
+
+
+# ---- matmul
+
+
+def matmul(input, other, *, out=None):
+    """The matrix product of two tensors; leading dimensions are batches and broadcast, vectors act as rows or columns."""
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        need_tensor(input, "matmul", "input", 1)
+        need_tensor(other, "matmul", "other", 2)
+    a, b = input._a, other._a
+    n, m = a.ndim, b.ndim
+    if n == 2 and m == 2:
+        check_mm(a, b)
+        result = ops.mm(input, other)
+    elif n > 2 and m > 2:
+        check_batched(a, b)
+        result = ops.matmul_batched(input, other)
+    elif n > 2 and m == 2:
+        check_mm(a, b)
+        result = ops.matmul_folded(input, other)
+    else:
+        result = _matmul_rare(input, other, n, m)
+    return result if out is None else write_out(out, result, "matmul")
+
+
+def _matmul_rare(x, y, n, m):
+    """Products in which a vector takes part, or one matrix multiplies many."""
+    a, b = x._a, y._a
+    if n == 1 and m == 1:
+        check_dot(a, b, "dot")
+        return ops.dot(x, y)
+    if n == 0 or m == 0:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D; use * to scale by a number"
+        )
+    if m == 1:
+        check_mv(a, b)
+        return ops.mv(x, y) if n == 2 else ops.matvec_folded(x, y)
+    if n == 1 and m == 2:
+        check_mm(a.reshape(1, -1), b)
+        return ops.vecmat(x, y)
+    if n == 1:
+        lead = ops.row(x)
+        check_batched(lead._a, b)
+        return reshape(ops.matmul_batched(lead, y), shape=(*b.shape[:-2], b.shape[-1]))
+    check_batched(a, b)
+    return ops.matmul_batched(x, y)
+
+
+def check_mm(a, b):
+    """Matrices (or a folded batch of them and a matrix) that can be multiplied."""
+    if a.shape[-1] != b.shape[0]:
+        raise RuntimeError(MM_SHAPES.format(a=(math.prod(a.shape[:-1]), a.shape[-1]), b=b.shape))
+    dtype = a.dtype
+    if dtype is not b.dtype and dtype != b.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}")
+    if dtype.num == 0:
+        refuse_bool(a, "addmm_impl_cpu_")
+
+
+def check_batched(a, b):
+    """Batches of matrices whose batch dimensions broadcast."""
+    if a.shape[-1] != b.shape[-2] or a.shape[:-2] != b.shape[:-2]:
+        for d in range(3, min(a.ndim, b.ndim) + 1):
+            if a.shape[-d] != b.shape[-d] and 1 not in (a.shape[-d], b.shape[-d]):
+                dim = max(a.ndim, b.ndim) - d
+                raise RuntimeError(BATCH_SHAPES.format(a=a.shape[-d], b=b.shape[-d], dim=dim))
+        if a.shape[-1] != b.shape[-2]:
+            batch = math.prod(max(a.shape[:-2], b.shape[:-2], key=len))
+            raise RuntimeError(BMM_SHAPES.format(a=(batch, *a.shape[-2:]), b=(batch, *b.shape[-2:])))
+    if differ(a, b):
+        raise RuntimeError(f"expected scalar type {word(a)} but found {word(b)}")
+    refuse_bool(a, "bmm")
+
+
+def check_mv(a, b):
+    if a.ndim < 2 or b.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
+    if a.shape[-1] != b.shape[0]:
+        n = math.prod(a.shape[:-1])
+        raise RuntimeError(MV_SHAPES.format(n=n, a=(n, a.shape[-1]), b=b.shape))
+    if differ(a, b):
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {word(b)}, {word(a)}, and {word(b)}"
+        )
+    refuse_bool(a, "addmv_impl_cpu")
+
+
+def check_dot(a, b, name):
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if differ(a, b):
+        raise RuntimeError(
+            f"{name} : expected both vectors to have same dtype, but found {word(a)} and {word(b)}"
+        )
+    if a.shape != b.shape:
+        raise RuntimeError(DOT_SHAPES.format(a=a.shape[0], b=b.shape[0]))
+    refuse_bool(a, name)
+
+
+def check_bmm(a, b):
+    for which, x in (("batch1", a), ("batch2", b)):
+        if x.ndim != 3:
+            raise RuntimeError(f"{which} must be a 3D tensor, but it has the shape {list(x.shape)}")
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise RuntimeError(BMM_SHAPES.format(a=a.shape, b=b.shape))
+    if differ(a, b):
+        raise RuntimeError(f"expected scalar type {word(a)} but found {word(b)}")
+    refuse_bool(a, "bmm")
+
+
+def check_matrices(a, b, first="self"):
+    for which, x in ((first, a), ("mat2", b)):
+        if x.ndim != 2:
+            raise RuntimeError(f"{which} must be a matrix, got {x.ndim}-D tensor")
+    check_mm(a, b)
+
+
+# ---- products of a given rank
+
+
+def mm(input, mat2, *, out=None):
+    """The product of two matrices."""
+    if not isinstance(input, Tensor) or not isinstance(mat2, Tensor):
+        need_tensor(input, "mm")
+        need_tensor(mat2, "mm", "mat2", 2)
+    check_matrices(input._a, mat2._a)
+    result = ops.mm(input, mat2)
+    return result if out is None else write_out(out, result, "mm", exact_dtype=True)
+
+
+def bmm(input, mat2, *, out=None):
+    """The products of the matrices in two batches."""
+    need_tensor(input, "bmm")
+    need_tensor(mat2, "bmm", "mat2", 2)
+    check_bmm(input._a, mat2._a)
+    result = ops.bmm(input, mat2)
+    return result if out is None else write_out(out, result, "bmm", exact_dtype=True)
+
+
+def mv(input, vec, *, out=None):
+    """The product of a matrix and a vector."""
+    need_tensor(input, "mv")
+    need_tensor(vec, "mv", "vec", 2)
+    if input._a.ndim != 2:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input._a.ndim}, {vec._a.ndim}")
+    check_mv(input._a, vec._a)
+    result = ops.mv(input, vec)
+    return result if out is None else write_out(out, result, "mv", exact_dtype=True)
+
+
+def dot(input, tensor, *, out=None):
+    """The sum of the products of two vectors' elements."""
+    need_tensor(input, "dot")
+    need_tensor(tensor, "dot", "tensor", 2)
+    check_dot(input._a, tensor._a, "dot")
+    result = ops.dot(input, tensor)
+    return result if out is None else write_out(out, result, "dot", exact_dtype=True)
+
+
+def vdot(input, other, *, out=None):
+    """The inner product of two vectors, the first one conjugated."""
+    need_tensor(input, "vdot")
+    need_tensor(other, "vdot", "other", 2)
+    check_dot(input._a, other._a, "vdot")
+    result = ops.vdot(input, other)
+    return result if out is None else write_out(out, result, "vdot", exact_dtype=True)
+
+
+def outer(input, vec2, *, out=None):
+    """The products of all pairs of elements of two vectors."""
+    need_tensor(input, "outer")
+    need_tensor(vec2, "outer", "vec2", 2)
+    for which, x in (("self", input), ("vec2", vec2)):
+        if x._a.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {which}, but got {x._a.ndim}-D")
+    result = ops.outer(input, vec2)
+    return result if out is None else write_out(out, result, "outer")
+
+
+def ger(input, vec2, *, out=None):
+    """The same as ``outer``."""
+    return outer(input, vec2, out=out)
+
+
+def inner(input, other, *, out=None):
+    """The products summed over the last dimension of both tensors; a number multiplies."""
+    need_tensor(input, "inner")
+    need_tensor(other, "inner", "other", 2)
+    a, b = input._a, other._a
+    if a.ndim == 0 or b.ndim == 0:
+        result = ops.mul(input, other)
+    elif a.shape[-1] != b.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(a.shape)} and {list(b.shape)}"
+        )
+    else:
+        result = tensordot(input, other, ([-1], [-1]))
+    return result if out is None else write_out(out, result, "inner")
+
+
+# ---- sums with products
+
+
+def check_scalars(name, a, beta, alpha):
+    """beta and alpha must be numbers that the tensors' dtype can hold."""
+    for which, value in (("beta", beta), ("alpha", alpha)):
+        if not isinstance(value, int | float | complex):
+            raise TypeError(f"{name}(): argument '{which}' must be Number, not {type(value).__name__}")
+        if isinstance(value, complex) and a.dtype.kind != "c":
+            raise RuntimeError(f"value cannot be converted to type {c_name(a)} without overflow ({which}={value})")
+        if isinstance(value, float) and name == "addr" and a.dtype.kind in "biu":
+            raise RuntimeError(f"For integral input tensors, argument {which} must not be a floating point number.")
+
+
+def check_expands(own, target):
+    """The addend must broadcast to the product's shape, never the other way round."""
+    if len(own) > len(target):
+        raise RuntimeError(
+            f"the number of sizes provided ({len(target)}) must be greater or equal to the number of dimensions in the "
+            f"tensor ({len(own)}): cannot expand {list(own)} to {list(target)}"
+        )
+    for d in range(1, len(own) + 1):
+        if own[-d] != target[-d] and own[-d] != 1:
+            raise RuntimeError(EXPAND.format(
+                want=target[-d], have=own[-d], dim=len(target) - d, target=list(target), own=list(own),
+            ))
+
+
+def _added(name, op, tensors, shape, beta, alpha, out):
+    """beta * input + alpha * product, once the operands are known to fit each other."""
+    x, a, b = tensors
+    check_expands(x._a.shape, shape)
+    check_scalars(name, a._a, beta, alpha)
+    result = op(x, a, b, beta=beta, alpha=alpha)
+    return result if out is None else write_out(out, result, name, exact_dtype=True)
+
+
+def _need_three(name, *arguments):
+    for position, (argument, value) in enumerate(arguments, 1):
+        if not isinstance(value, Tensor):
+            need_tensor(value, name, argument, position)
+
+
+def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
+    """``beta * input + alpha * (mat1 @ mat2)``. With ``beta=0`` the input is ignored, nan or not."""
+    _need_three("addmm", ("input", input), ("mat1", mat1), ("mat2", mat2))
+    x, a, b = input._a, mat1._a, mat2._a
+    if a.ndim == b.ndim == 2 and differ(a, b):
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {word(a)} and {word(b)}")
+    check_matrices(a, b, "mat1")
+    if differ(x, b):
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {word(x)} and {word(b)}")
+    return _added("addmm", ops.addmm, (input, mat1, mat2), (a.shape[0], b.shape[1]), beta, alpha, out)
+
+
+def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
+    """``beta * input + alpha * (mat @ vec)``."""
+    _need_three("addmv", ("input", input), ("mat", mat), ("vec", vec))
+    x, a, b = input._a, mat._a, vec._a
+    if a.ndim != 2 or b.ndim != 1 or x.ndim > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {x.ndim}, {a.ndim}, {b.ndim}")
+    if a.shape[1] != b.shape[0] or x.shape not in ((a.shape[0],), (1,), ()):
+        raise RuntimeError(MV_SHAPES.format(n=x.shape[0] if x.ndim else 1, a=a.shape, b=b.shape))
+    if differ(a, b) or differ(x, a):
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {word(x)}, {word(a)}, and {word(b)}"
+        )
+    refuse_bool(a, "addmv_impl_cpu")
+    return _added("addmv", ops.addmv, (input, mat, vec), (a.shape[0],), beta, alpha, out)
+
+
+def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
+    """``beta * input + alpha * outer(vec1, vec2)``."""
+    _need_three("addr", ("input", input), ("vec1", vec1), ("vec2", vec2))
+    for which, x in (("vec1", vec1), ("vec2", vec2)):
+        if x._a.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {which}, but got {x._a.ndim}-D")
+    shape = (vec1._a.shape[0], vec2._a.shape[0])
+    return _added("addr", ops.addr, (input, vec1, vec2), shape, beta, alpha, out)
+
+
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
+    """``beta * input`` plus ``alpha`` times the sum of the products of the matrices in two batches."""
+    _need_three("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
+    x, a, b = input._a, batch1._a, batch2._a
+    check_bmm(a, b)
+    if differ(x, b):
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {word(x)} and {word(b)}")
+    return _added("addbmm", ops.addbmm, (input, batch1, batch2), (a.shape[1], b.shape[2]), beta, alpha, out)
+
+
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
+    """``beta * input + alpha * bmm(batch1, batch2)``."""
+    _need_three("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
+    x, a, b = input._a, batch1._a, batch2._a
+    check_bmm(a, b)
+    if differ(x, b):
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {c_name(x)}, batch1: {c_name(a)}, batch2: {c_name(b)}"
+        )
+    shape = (a.shape[0], a.shape[1], b.shape[2])
+    return _added("baddbmm", ops.baddbmm, (input, batch1, batch2), shape, beta, alpha, out)
+
+
+# ---- chains and contractions
+
+
+def chain_matmul(*matrices, out=None):
+    """The product of several matrices, in the order of multiplication that costs least."""
+    from ..linalg import multi_dot
+
+    if len(matrices) == 1 and not isinstance(matrices[0], Tensor):
+        matrices = tuple(matrices[0])
+    need_tensors(matrices, "chain_matmul")
+    if any(m._a.ndim != 2 for m in matrices):
+        raise RuntimeError("chain_matmul(): expected matrices, got shapes " + ", ".join(str(list(m.shape)) for m in matrices))
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices, out=out)
+
+
+def tensordot(a, b, dims=2, out=None):
+    """The products summed over ``dims`` of both tensors: the last n of one and the first n of the other, or two lists."""
+    need_tensor(a, "tensordot", "a", 1)
+    need_tensor(b, "tensordot", "b", 2)
+    left, right = tensordot_dims(a._a, b._a, dims)
+    if differ(a._a, b._a):
+        raise RuntimeError(f"both inputs should have same dtype, got {word(a._a)} and {word(b._a)}")
+    a, left = summed_where_one(a, left, b, right)
+    b, right = summed_where_one(b, right, a, left)
+    for i, j in zip(left, right, strict=True):
+        if a._a.shape[i] != b._a.shape[j]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a._a.shape[i]} in dim {i} and second has "
+                f"size {b._a.shape[j]} in dim {j}"
+            )
+    result = contracted(a, b, left, right)
+    return result if out is None else write_out(out, result, "tensordot", exact_dtype=True)
+
+
+def tensordot_dims(a, b, dims):
+    """The dimensions to contract, counted from the front, as two lists."""
+    if isinstance(dims, Tensor):
+        dims = dims._a.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    else:
+        if len(dims) != 2:
+            raise RuntimeError(f"tensordot(): argument 'dims' must be an int or a pair of lists, got {dims!r}")
+        left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
+    if len(left) != len(right):
+        raise RuntimeError("both dimension lists should have same length")
+    return list(dims_in_range(left, a.ndim) or ()), list(dims_in_range(right, b.ndim) or ())
+
+
+def summed_where_one(x, own, y, other):
+    """x summed (to size one) over those contracted dimensions that have size one in y."""
+    axes = tuple(i for i, j in zip(own, other, strict=True) if y._a.shape[j] == 1 and x._a.shape[i] != 1)
+    return (sum_(x, axis=axes, keepdims=True), own) if axes else (x, own)
+
+
+def contracted(a, b, left, right):
+    """The contraction of matching dimensions, as one product of matrices."""
+    a_shape, b_shape = a._a.shape, b._a.shape
+    kept_a = [i for i in range(len(a_shape)) if i not in left]
+    kept_b = [j for j in range(len(b_shape)) if j not in right]
+    k = math.prod(a_shape[i] for i in left)
+    lead = tuple(a_shape[i] for i in kept_a)
+    trail = tuple(b_shape[j] for j in kept_b)
+    x = reshape(permute(a, axes=(*kept_a, *left)), shape=(math.prod(lead), k))
+    y = reshape(permute(b, axes=(*right, *kept_b)), shape=(k, math.prod(trail)))
+    refuse_bool(a._a, "addmm_impl_cpu_")
+    return reshape(ops.mm(x, y), shape=lead + trail)
+
+
+def cross(input, other, dim=None, *, out=None):
+    """The cross product of three-element vectors along ``dim`` (by default the first dimension of size 3)."""
+    from ..linalg import cross as linalg_cross
+
+    need_tensor(input, "cross")
+    need_tensor(other, "cross", "other", 2)
+    if dim is None:
+        dim = next((d for d, n in enumerate(input._a.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError(f"no dimension of size 3 in input, which has the shape {list(input._a.shape)}")
+        warnings.warn(CROSS_NO_DIM, UserWarning, stacklevel=2)
+    return linalg_cross(input, other, dim=dim, out=out)
+
+
+methods(matmul, mm, bmm, mv, dot, vdot, outer, ger, inner, cross, addmm, addmv, addr, addbmm, baddbmm)
+addmv_ = inplace_methods(addmm, addmv, addr, addbmm, baddbmm)["addmv_"]
+
+
+# ---- the operator
+
+
+def _matmul(self, other):
+    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+def _rmatmul(self, other):
+    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+
+
+Tensor.__matmul__ = _matmul
+Tensor.__rmatmul__ = _rmatmul

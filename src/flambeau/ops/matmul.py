@@ -1,0 +1,228 @@
+"""Products of vectors, matrices and batches of matrices.
+
+The public ``matmul`` picks among these ops by the ranks of its operands. Gradients multiply by transposed *views*: BLAS
+takes them as they lie.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .._tensor import Tensor
+from ..engines import engine_of
+from ._op import op
+from .pointwise import cj, mul
+from .reduce import sum_
+from .shape import permute, reshape
+
+
+def mT(x):
+    """The matrices transposed, as a view."""
+    if isinstance(x, Tensor):
+        n = x._a.ndim
+        return permute(x, axes=(*range(n - 2), n - 1, n - 2))
+    return x.swapaxes(-1, -2)
+
+
+def mH(x):
+    """The matrices transposed and conjugated."""
+    return cj(mT(x))
+
+
+def product(x, y):
+    """``x @ y`` for matrices and batches of them, on whatever a vjp was given."""
+    return matmul_batched(x, y) if isinstance(x, Tensor) or isinstance(y, Tensor) else engine_of(x, y).matmul(x, y)
+
+
+def rows(x):
+    """All leading dimensions as one: a matrix of x's last-dimension vectors."""
+    shape = x.shape
+    return x if len(shape) == 2 else reshape(x, shape=(math.prod(shape[:-1]), shape[-1]))
+
+
+def column(x):
+    """x with a last dimension of one."""
+    return reshape(x, shape=(*x.shape, 1))
+
+
+def row(x):
+    """x with a dimension of one before its last."""
+    return reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
+
+
+def scaled(g, factor):
+    """g times a Python number (its conjugate, as gradients ask for)."""
+    if isinstance(factor, complex):
+        return g * factor.conjugate()
+    return g if factor == 1 else g * factor
+
+
+def inner_sum(x, y):
+    """The sum of x * conj(y): the inner product by which gradients are defined."""
+    return sum_(x * cj(y), axis=None, keepdims=False)
+
+
+# ---- plain products
+
+
+def _matmul_op(name, node):
+    """A product of matrices, or of batches of them; only the name of its graph node differs."""
+
+    @op(name=name, node=node, promote="common", opmath=False)
+    def call(k, x, y):
+        return k.matmul(x, y)
+
+    call.vjp(x=lambda g, y: product(g, mH(y)), y=lambda g, x: product(mH(x), g))
+    return call
+
+
+mm = _matmul_op("mm", "MmBackward0")
+bmm = _matmul_op("bmm", "BmmBackward0")
+matmul_batched = _matmul_op("matmul_batched", "UnsafeViewBackward0")
+
+
+@op(node="UnsafeViewBackward0", promote="common", opmath=False)
+def matmul_folded(k, x, y):
+    """x of any leading dimensions times one matrix: a single product, where a batch would take many."""
+    return k.reshape(k.matmul(rows(x), y), (*x.shape[:-1], y.shape[-1]))
+
+
+matmul_folded.vjp(x=lambda g, y: matmul_folded(g, mH(y)), y=lambda g, x: product(mH(rows(x)), rows(g)))
+
+
+def _matvec_op(name, node):
+    """Matrices of any leading dimensions times one vector."""
+
+    @op(name=name, node=node, promote="common", opmath=False)
+    def call(k, x, y):
+        return k.matmul(x, y)
+
+    call.vjp(
+        x=lambda g, y: column(g) * cj(y),
+        y=lambda g, x: reshape(product(mH(rows(x)), reshape(g, shape=(-1, 1))), shape=(x.shape[-1],)),
+    )
+    return call
+
+
+mv = _matvec_op("mv", "MvBackward0")
+matvec_folded = _matvec_op("matvec_folded", "UnsafeViewBackward0")
+
+
+@op(node="SqueezeBackward4", promote="common", opmath=False)
+def vecmat(k, x, y):
+    """A vector times a matrix."""
+    return k.matmul(x, y)
+
+
+vecmat.vjp(
+    x=lambda g, y: reshape(product(row(g), mH(y)), shape=(y.shape[-2],)),
+    y=lambda g, x: column(cj(x)) * g,
+)
+
+
+@op(promote="common", opmath=False)
+def dot(k, x, y):
+    return k.matmul(x, y)
+
+
+dot.vjp(x=lambda g, y: g * cj(y), y=lambda g, x: g * cj(x))
+
+
+@op(promote="common", opmath=False)
+def vdot(k, x, y):
+    """The inner product, conjugated in its first argument."""
+    return k.matmul(k.conj(x), y)
+
+
+vdot.vjp(x=lambda g, y: cj(g) * y, y=lambda g, x: g * x)
+
+
+def outer(x, y):
+    return mul(column(x), y)
+
+
+# ---- sums with a product: beta * x + alpha * (a @ b)
+
+
+def _add_product(name, forward, a, b):
+    call = op(forward, name=name)
+    call.vjp(x=lambda g, beta: scaled(g, beta), a=a, b=b)
+    return call
+
+
+def _addmm(k, x, a, b, *, beta, alpha):
+    return k.add_scaled(x, k.matmul(a, b), beta, alpha)
+
+
+def _addbmm(k, x, a, b, *, beta, alpha):
+    return k.add_scaled(x, k.sum(k.matmul(a, b), axis=0), beta, alpha)
+
+
+def _addr(k, x, a, b, *, beta, alpha):
+    return k.add_scaled(x, k.multiply(a[:, None], b), beta, alpha)
+
+
+_left = lambda g, b, alpha: scaled(product(g, mH(b)), alpha)
+_right = lambda g, a, alpha: scaled(product(mH(a), g), alpha)
+
+addmm = _add_product("addmm", _addmm, _left, _right)
+baddbmm = _add_product("baddbmm", _addmm, _left, _right)
+addbmm = _add_product("addbmm", _addbmm, _left, _right)
+addmv = _add_product(
+    "addmv", _addmm,
+    lambda g, b, alpha: scaled(column(g) * cj(b), alpha),
+    lambda g, a, alpha: scaled(reshape(product(mH(a), column(g)), shape=(a.shape[-1],)), alpha),
+)
+addr = _add_product(
+    "addr", _addr,
+    lambda g, b, alpha: scaled(reshape(product(g, column(cj(b))), shape=(g.shape[-2],)), alpha),
+    lambda g, a, alpha: scaled(reshape(product(row(cj(a)), g), shape=(g.shape[-1],)), alpha),
+)
+
+
+# ---- the affine map of a layer
+
+
+def _linear_op(name, node):
+    @op(name=name, node=node)
+    def call(k, x, weight, bias):
+        return k.linear(x, weight, bias)
+
+    @call.joint_vjp
+    def _(g, x, weight, needs):
+        x_needs, weight_needs, bias_needs = needs
+        flat = rows(g) if weight_needs or bias_needs else g
+        return (
+            matmul_folded(g, cj(weight)) if x_needs else None,
+            product(mT(flat), cj(rows(x))) if weight_needs else None,
+            sum_(flat, axis=(0,), keepdims=False) if bias_needs else None,
+        )
+
+    return call
+
+
+_linear_matrix = _linear_op("linear_matrix", "AddmmBackward0")
+_linear_plain = _linear_op("linear_plain", "MmBackward0")
+_linear_batched = _linear_op("linear", "ViewBackward0")
+_linear_batched_plain = _linear_op("linear_batched_plain", "UnsafeViewBackward0")
+
+
+def linear(x, weight, bias=None):
+    """``x @ weight.T + bias`` over the last dimension of x, which has at least two; bias may be None."""
+    if len(x.shape) == 2:
+        return (_linear_plain if bias is None else _linear_matrix)(x, weight, bias)
+    return (_linear_batched_plain if bias is None else _linear_batched)(x, weight, bias)
+
+
+# ---- the cross product
+
+
+@op(promote="common", opmath=False)
+def linalg_cross(k, x, y, *, axis):
+    return k.cross(x, y, axis=axis)
+
+
+linalg_cross.vjp(
+    x=lambda g, y, axis: linalg_cross(cj(y), g, axis=axis),
+    y=lambda g, x, axis: linalg_cross(g, cj(x), axis=axis),
+)
