@@ -53,11 +53,20 @@ from ._modes import (
 from ._size import Size
 from ._tensor import Tensor
 from ._version import __version__
-from .functions import protocol as _protocol
+from .functions.convert import *
 from .functions.creation import *
+from .functions.from_data import *
+from .functions.activation import *
+from .functions.compare import *
+from .functions.elementary import *
 from .functions.pointwise import *
+from .functions import operators as _operators
+from .functions.protocol import *
 from .functions.einsum import *
+from .functions import getitem as _getitem
+from .functions.index import *
 from .functions.matmul import *
 from .functions.reduce import *
+from .functions.scatter import *
 
 globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too

@@ -1,42 +1,253 @@
-"""Making tensors: from data, from shapes, from other tensors."""
+"""Tensors from shapes and ranges."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from .. import _dtypes
-from .._tensor import Tensor, wrap
-from ._args import made, nonnegative, np_dtype_of, shape_from
+from .._device import preserve_format
+from .._tensor import Tensor
+from ..engines.numpy.base import quiet
+from ..engines.numpy.memory import empty_in
+from ._args import as_int, bump, need_tensor, nonnegative, np_dtype_of, resize, shape_from, type_word
+from ._data import scalar_for
+from .like import create, empty_like, full_like, number, ones_like, shape_of_arguments, strided_maker, zeros_like
 
-__all__ = ["from_numpy", "ones", "tensor", "zeros"]
-
-
-def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
-    """A new tensor with a copy of `data`: a number, nested lists of numbers, an array or a tensor."""
-    if isinstance(data, Tensor):
-        array = np.array(data._a)
-    else:
-        array = np.array(data)
-    if dtype is not None:
-        array = array.astype(np_dtype_of(dtype))
-    elif not hasattr(data, "dtype") and array.dtype == np.float64:
-        array = array.astype(_dtypes.get_default_dtype().np)
-    return made(array, device, requires_grad)
+__all__ = [
+    "arange", "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "full", "full_like", "linspace",
+    "logspace", "ones", "ones_like", "tril_indices", "triu_indices", "zeros", "zeros_like",
+]
 
 
-def from_numpy(ndarray):
-    """A tensor over the memory of a NumPy array: each sees what the other writes."""
-    if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    _dtypes.from_np(ndarray.dtype)
-    return wrap(ndarray)
+def _into(out, result, dtype):
+    """A factory's ``out=``: resized without a word, of its own dtype."""
+    need_tensor(out, "factory", "out", 0)
+    if dtype is not None and out.dtype is not dtype and out._a.dtype != np_dtype_of(dtype):
+        raise RuntimeError(
+            f"dtype {type_word(dtype)} does not match dtype of out parameter ({type_word(out.dtype)})"
+        )
+    if out._a.shape != result._a.shape:
+        resize(out, result._a.shape)
+    bump(out, "a factory with out=")
+    np.copyto(out._a, result._a, casting="unsafe")
+    return out
 
 
-def zeros(*size, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """A tensor of zeros."""
-    return made(np.zeros(nonnegative(shape_from(size)), np_dtype_of(dtype)), device, requires_grad)
+def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``."""
+    shape = shape_of_arguments("zeros", args, size)
+    t = create("zeros", np.zeros, shape, np_dtype_of(dtype), layout, device, requires_grad)
+    return t if out is None else _into(out, t, dtype)
 
 
-def ones(*size, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """A tensor of ones."""
-    return made(np.ones(nonnegative(shape_from(size)), np_dtype_of(dtype)), device, requires_grad)
+def ones(*args, size=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``."""
+    shape = shape_of_arguments("ones", args, size)
+    t = create("ones", np.ones, shape, np_dtype_of(dtype), layout, device, requires_grad)
+    return t if out is None else _into(out, t, dtype)
+
+
+def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
+          memory_format=None):
+    """A tensor whose elements are not initialised: whatever the memory held before."""
+    shape = shape_of_arguments("empty", args, size)
+    if memory_format is preserve_format:
+        empty_in(shape, np_dtype_of(dtype), memory_format)
+
+    def make(shape, dtype):
+        return empty_in(shape, dtype, memory_format)
+
+    t = create("empty", make if memory_format is not None else np.empty, shape, np_dtype_of(dtype), layout, device,
+               requires_grad)
+    return t if out is None else _into(out, t, dtype)
+
+
+def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """A tensor of one value; its dtype follows the value's type where none is given."""
+    if not isinstance(size, tuple | list):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+    shape = nonnegative(shape_from((size,), "full"))
+    value = number(fill_value, "full", "fill_value", 2)
+    if dtype is None and out is not None:
+        dtype = out.dtype
+    target = np_dtype_of(dtype, _dtypes.scalar_dtype(value))
+    t = create("full", np.full, shape, target, layout, device, requires_grad, scalar_for(value, target))
+    return t if out is None else _into(out, t, dtype)
+
+
+def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """An uninitialised tensor with given strides (in elements)."""
+    make = strided_maker(size, stride)
+    shape = nonnegative(shape_from((size,), "empty_strided"))
+    return create("empty_strided", make, shape, np_dtype_of(dtype), layout, device, requires_grad)
+
+
+def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False,
+                   requires_grad=False):
+    """An uninitialised tensor whose dimensions lie in memory in the order `physical_layout`, outermost first."""
+    shape, order = nonnegative(shape_from((size,), "empty_permuted")), tuple(physical_layout)
+    if len(shape) != len(order):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    if sorted(order) != list(range(len(shape))):
+        raise RuntimeError(f"physical_layout must name every dimension once (no duplicate dim), got {list(order)}")
+
+    def make(shape, dtype):
+        return np.empty([shape[i] for i in order], dtype).transpose(np.argsort(order))
+
+    return create("empty_permuted", make, shape, np_dtype_of(dtype), layout, device, requires_grad)
+
+
+def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """The n × m matrix with ones on the diagonal (square when `m` is left out)."""
+    n = as_int(n, "eye", "n")
+    m = n if m is None else as_int(m, "eye", "m")
+    for name, value in (("n", n), ("m", m)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {value}")
+
+    def make(shape, dtype):
+        a = np.zeros(shape, dtype)
+        a.reshape(-1)[: min(n, m) * (m + 1): m + 1] = 1
+        return a
+
+    t = create("eye", make, (n, m), np_dtype_of(dtype), layout, device, requires_grad)
+    return t if out is None else _into(out, t, dtype)
+
+
+# ---- ranges
+
+
+def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+           requires_grad=False):
+    """The numbers from `start` (0 when left out) up to but not with `end`, `step` apart.
+
+    Example::
+
+        >>> arange(1, 2.5, 0.5)
+        tensor([1.0000, 1.5000, 2.0000])
+    """
+    if end is None:
+        start, end = 0, number(start, "arange", "end", 1)
+    start, end, step = (number(v, "arange", n, i) for i, (v, n) in
+                        enumerate(((start, "start"), (end, "end"), (step, "step")), 1))
+    if any(isinstance(v, complex) for v in (start, end, step)):
+        raise RuntimeError("value cannot be converted to type double without overflow: arange takes real bounds")
+    if dtype is None:
+        given = out.dtype if out is not None else None
+        floats = any(isinstance(v, float) for v in (start, end, step))
+        dtype = given or (_dtypes.get_default_dtype() if floats else _dtypes.int64)
+    target = np_dtype_of(dtype)
+    if target.kind == "b":
+        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+    length = _range_length(start, end, step, target)
+
+    def make(shape, dtype):
+        with quiet():
+            if dtype.kind in "iu" and dtype.num < 11:
+                first, by = int(start), int(step)
+                if abs(first) + abs(by) * max(length, 1) >= 2**63:
+                    return np.array([first + i * by for i in range(length)], dtype)
+                return np.arange(first, first + by * length, by, np.int64).astype(dtype, copy=False)
+            return (start + step * np.arange(length, dtype=np.float64)).astype(dtype, copy=False)
+
+    t = create("arange", make, (length,), target, layout, device, requires_grad)
+    return t if out is None else _into(out, t, None)
+
+
+def _range_length(start, end, step, dtype):
+    if dtype == np.int64 and all(math.isfinite(v) for v in (start, end, step)):
+        start, end, step = int(start), int(end), int(step)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not math.isfinite(start) or not math.isfinite(end):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError(
+            f"upper bound and lower bound inconsistent with step sign: {start} to {end} in steps of {step}"
+        )
+    if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
+        return -((start - end) // step)
+    return math.ceil((end - start) / step)
+
+
+def linspace(start, end, steps=None, *, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+             requires_grad=False):
+    """`steps` numbers from `start` to `end`, both included, at equal distances."""
+    return _spaced("linspace", start, end, steps, None, out, dtype, layout, device, requires_grad)
+
+
+def logspace(start, end, steps=None, base=10.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+             requires_grad=False):
+    """`base` to the powers of ``linspace(start, end, steps)``."""
+    return _spaced("logspace", start, end, steps, base, out, dtype, layout, device, requires_grad)
+
+
+def _spaced(name, start, end, steps, base, out, dtype, layout, device, requires_grad):
+    if steps is None:
+        raise TypeError(f'{name}() missing 1 required argument: "steps"')
+    steps = as_int(steps, name, "steps")
+    if steps < 0:
+        raise RuntimeError(f"number of steps must be non-negative, got {steps}")
+    for v, which in ((start, "start"), (end, "end")):
+        if isinstance(v, Tensor) and v._a.ndim:
+            raise RuntimeError(
+                f"{name} only supports 0-dimensional start and end tensors, but got {which} with {v._a.ndim} dimension(s)."
+            )
+    start, end = number(start, name, "start", 1), number(end, name, "end", 2)
+    if dtype is None:
+        dtype = out.dtype if out is not None else _dtypes.get_default_dtype()
+        if isinstance(start, complex) or isinstance(end, complex):
+            dtype = dtype.to_complex()
+    target = np_dtype_of(dtype)
+    if target.kind == "b":
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    if target.kind != "c" and (isinstance(start, complex) or isinstance(end, complex)):
+        raise RuntimeError(f"{name}(): inferred dtype is complex, but got the real dtype {dtype}")
+
+    def make(shape, dtype):
+        with quiet():
+            values = _evenly(start, end, steps, dtype)
+            if base is not None:
+                values = np.power(complex(base) if dtype.kind == "c" else float(base), values)
+            return values.astype(dtype, copy=False)
+
+    t = create(name, make, (steps,), target, layout, device, requires_grad)
+    return t if out is None else _into(out, t, None)
+
+
+def _evenly(start, end, steps, dtype):
+    """Evenly spaced numbers, counted from both ends towards the middle, so that they lie symmetrically."""
+    wide = np.complex128 if dtype.kind == "c" else np.float64
+    step = (end - start) / (steps - 1) if steps > 1 else 0
+    there = np.arange(steps, dtype=np.float64)
+    values = np.where(there < steps // 2, start + step * there, end - step * there[::-1]).astype(wide, copy=False)
+    return values if steps != 1 else np.array([start], wide)
+
+
+# ---- triangles
+
+
+def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """The (row, column) indices of the lower triangle of a row × col matrix, in two rows."""
+    return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype, layout, device, requires_grad)
+
+
+def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """The (row, column) indices of the upper triangle of a row × col matrix, in two rows."""
+    return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype, layout, device, requires_grad)
+
+
+def _triangle(name, indices, row, col, offset, dtype, layout, device, requires_grad):
+    for what, n in (("row", row), ("col", col)):
+        if as_int(n, name, what) < 0:
+            raise RuntimeError(f"{what} must be non-negative, got {n}")
+    dtype = dtype or _dtypes.int64
+    if dtype not in (_dtypes.int64, _dtypes.int32):
+        raise NotImplementedError(f"\"{name}\" not implemented for '{type_word(dtype)}'")
+    found = np.array(indices(row, offset, col), dtype.np)
+    return create(name, lambda shape, dtype: found, found.shape, dtype.np, layout, device, requires_grad)

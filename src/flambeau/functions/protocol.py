@@ -1,10 +1,37 @@
-"""What Python asks of a Tensor: printing, conversion to numbers and arrays, the graph's entry points."""
+"""What Python asks of a Tensor: numbers, iteration, printing, NumPy."""
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
+
+from .. import _dtypes
+from .._device import META
 from .._format import format_spec, format_tensor
+from .._modes import modes
 from .._tensor import Tensor, storage_of, wrap
 from ._attach import methods
+from ._data import GRAD_TO_SCALAR
+
+__all__ = ["detach", "detach_", "is_nonzero"]
+
+NUMPY_GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+NUMPY_META = (
+    "can't convert meta device type tensor to numpy: it has no data. Make real memory first, for example with "
+    "Tensor.new_empty(..., device='cpu')."
+)
+DETACH_VIEW = (
+    "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+    "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+    "called on these gradients."
+)
+ITEM_META = "Tensor.item() cannot be called on meta tensors: they have no data"
+ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
+INTEGER_INDEX = "only integer tensors of a single element can be converted to an index"
+
+
+# ---- out of the graph
 
 
 def detach(input):
@@ -14,11 +41,146 @@ def detach(input):
     return out
 
 
+def detach_(input):
+    """Takes the tensor itself out of the graph: it becomes a leaf."""
+    if input._view is not None:
+        raise RuntimeError(DETACH_VIEW)
+    input._node, input._nr, input._rg = None, 0, False
+    return input
+
+
+# ---- numbers
+
+
+def item(self):
+    """The Python number in a tensor of one element."""
+    a = self._a
+    if a.size != 1:
+        raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar")
+    if type(a) is not np.ndarray:
+        raise RuntimeError(ITEM_META)
+    return a.item() if a.dtype.num < 24 else float(a.reshape(()))
+
+
+def tolist(self):
+    """The elements as nested lists of Python numbers; a number for a zero-dimensional tensor."""
+    if self.device is META:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    a = self._a
+    return a.tolist() if a.dtype.num < 24 else a.astype(np.float32).tolist()
+
+
+def is_nonzero(input):
+    """Whether the only element is not zero."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"is_nonzero(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    n = input._a.size
+    if n != 1:
+        how = "more than one value" if n else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {how} is ambiguous")
+    return bool(item(input))
+
+
+def _scalar(self):
+    if self._a.size != 1:
+        raise ValueError(f"{ONE_ELEMENT}, got shape {list(self._a.shape)}")
+    if self._rg and modes.grad:
+        warnings.warn(GRAD_TO_SCALAR, UserWarning, stacklevel=3)
+    return item(self)
+
+
+def __int__(self):
+    value = _scalar(self)
+    if isinstance(value, complex):
+        raise RuntimeError(f"value cannot be converted to type int64_t without overflow: {value} is complex")
+    return int(value)
+
+
+def __float__(self):
+    value = _scalar(self)
+    if isinstance(value, complex):
+        if value.imag:
+            raise RuntimeError(f"value cannot be converted to type double without overflow: {value} is complex")
+        value = value.real
+    return float(value)
+
+
+def __complex__(self):
+    return complex(_scalar(self))
+
+
+def __index__(self):
+    if self._a.size != 1 or self._a.dtype.num >= 11:
+        raise TypeError(f"{INTEGER_INDEX}, got {self.dtype} of shape {list(self._a.shape)}")
+    return int(item(self))
+
+
+# ---- a sequence of its rows
+
+
+def __len__(self):
+    if not self._a.ndim:
+        raise TypeError("len() of a 0-d tensor")
+    return self._a.shape[0]
+
+
+def __iter__(self):
+    if not self._a.ndim:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+def __reversed__(self):
+    """The rows in the opposite order."""
+    return self.flip(0) if self._a.ndim else self
+
+
+def __contains__(self, element):
+    if not isinstance(element, Tensor | int | float | complex | np.generic):
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )
+    return bool((element == self).any().item())
+
+
+def __dir__(self):
+    return sorted({*dir(type(self)), *self.__dict__} - {"_accumulate_node"})
+
+
+# ---- NumPy
+
+
 def numpy(self, *, force=False):
-    """The NumPy array over the same memory."""
+    """The NumPy array over the same memory; with ``force=True`` also of a tensor that requires grad."""
+    if self.requires_grad and not force:
+        raise RuntimeError(NUMPY_GRAD)
+    if self.device is META:
+        raise TypeError(NUMPY_META)
+    if self._a.dtype.num >= 24:
+        raise TypeError(
+            f"Got unsupported ScalarType {_dtypes.from_np(self._a.dtype).name}: NumPy has no such dtype. "
+            "Convert it first: tensor.float().numpy()"
+        )
+    storage_of(self)
     return self._a
 
 
-methods(detach, numpy)
+def __array__(self, dtype=None, copy=None):
+    array = numpy(self)
+    if dtype is None or array.dtype == dtype:
+        return array.copy() if copy else array
+    if copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    return array.astype(dtype)
+
+
+def __array_wrap__(self, array, context=None, return_scalar=False):
+    if array.dtype == np.bool_:
+        return wrap(array)
+    return wrap(np.asarray(array))
+
+
+methods(detach, detach_, item, tolist, is_nonzero, numpy, __int__, __float__, __complex__, __index__, __len__,
+        __iter__, __reversed__, __contains__, __dir__, __array__, __array_wrap__, __bool__=is_nonzero)
 Tensor.__repr__ = format_tensor
 Tensor.__format__ = format_spec

@@ -5,6 +5,11 @@ Each file of this folder holds the kernels of one family that NumPy itself does 
 
 from .. import NUMPY as engine
 from . import base  # noqa: F401
+from . import memory  # noqa: F401
 from . import linalg  # noqa: F401
+from . import move, shape  # noqa: F401
+from . import reduce, scan, sort  # noqa: F401
+from . import pointwise  # noqa: F401
+from . import index, scatter  # noqa: F401
 
 __all__ = ["base", "engine"]

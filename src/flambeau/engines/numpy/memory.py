@@ -1,0 +1,155 @@
+"""How elements lie in memory: allocation, memory formats, and the strides that copies and ``*_like`` get."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..._device import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+from .. import NUMPY as engine
+
+NO_MEMORY = "not enough memory: you tried to allocate {bytes} bytes for a {dtype} tensor of shape {shape}"
+TOO_BIG = "Storage size calculation overflowed with sizes={shape}"
+
+# The dimensions of a channels-last tensor from the outermost to the innermost in memory.
+_CHANNELS_LAST = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
+
+
+def allocate(make, shape, dtype, *value):
+    """``make(shape, *value, dtype)``, where a failure tells how much was asked for."""
+    try:
+        return make(shape, *value, dtype)
+    except (MemoryError, ValueError):
+        count = math.prod(shape)
+        if count * dtype.itemsize > np.iinfo(np.intp).max:
+            raise RuntimeError(TOO_BIG.format(shape=list(shape))) from None
+        raise RuntimeError(NO_MEMORY.format(bytes=count * dtype.itemsize, dtype=dtype, shape=list(shape))) from None
+
+
+def check_format(format, ndim):
+    """Raises unless a tensor of `ndim` dimensions can lie in `format`."""
+    if not isinstance(format, memory_format):
+        raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(format).__name__}")
+    order = _CHANNELS_LAST.get(format)
+    if order is not None and len(order) != ndim:
+        raise RuntimeError(f"required rank {len(order)} tensor to use {format.name} format")
+
+
+def empty_in(shape, dtype, format=None):
+    """An uninitialised array in a memory format."""
+    if format is None or format is contiguous_format:
+        return allocate(np.empty, shape, dtype)
+    check_format(format, len(shape))
+    if format is preserve_format:
+        raise RuntimeError("unsupported memory format Preserve: there is no tensor whose format could be kept")
+    order = _CHANNELS_LAST[format]
+    return allocate(np.empty, tuple(shape[i] for i in order), dtype).transpose(np.argsort(order))
+
+
+def empty_as(a, dtype, format=preserve_format):
+    """An uninitialised array of the shape of `a`, in a memory format or (preserve) in the order of `a`."""
+    if format is not preserve_format:
+        return empty_in(a.shape, dtype, format)
+    flags = a.flags
+    if flags.c_contiguous and 1 not in a.shape:
+        return allocate(np.empty, a.shape, dtype)
+    steps = preserved_strides(a)
+    return allocate(_with_strides, a.shape, dtype, tuple([s * dtype.itemsize for s in steps]))
+
+
+def _with_strides(shape, strides, dtype):
+    return np.ndarray(shape, dtype, strides=strides)
+
+
+@engine.kernel
+def copy_as(a, dtype, format=preserve_format):
+    """The elements of `a`, converted to a NumPy dtype, in new memory."""
+    out = empty_as(a, dtype, format)
+    if a.dtype.kind == "c" and dtype.kind not in "cb":
+        a = a.real
+    np.copyto(out, a, casting="unsafe")
+    return out
+
+
+def element_strides(a):
+    """The strides of an array in elements."""
+    item = a.itemsize
+    return tuple([s // item for s in a.strides])
+
+
+def preserved_strides(a):
+    """The strides, in elements, of a dense tensor that keeps the order of the dimensions of `a`."""
+    steps = element_strides(a)
+    if _is_dense(a.shape, steps):
+        return steps
+    out, step = [0] * a.ndim, 1
+    for axis in reversed(_order(a.shape, steps)):
+        out[axis] = step
+        step *= max(a.shape[axis], 1)
+    return tuple(out)
+
+
+def _is_dense(shape, steps):
+    """Whether the elements fill their memory without holes and overlaps, in whatever order."""
+    expected = 1
+    for step, n in sorted(zip(steps, shape, strict=True)):
+        if n != 1:
+            if step != expected:
+                return False
+            expected *= n
+    return True
+
+
+def _order(shape, steps):
+    """The axes from the outermost to the innermost. A broadcast axis (step 0) stays beside its neighbours."""
+    order = []
+    for axis in range(len(shape)):
+        place = len(order)
+        for i in reversed(range(len(order))):
+            other = order[i]
+            if steps[axis] and steps[other]:
+                if (steps[axis], shape[axis]) <= (steps[other], shape[other]):
+                    break
+                place = i
+        order.insert(place, axis)
+    return order
+
+
+def is_laid_out(a, format):
+    """Whether the elements of `a` lie in `format` without gaps; dimensions of size 1 may have any stride."""
+    order = _CHANNELS_LAST.get(format)
+    if order is None:
+        return a.flags.c_contiguous
+    if a.ndim != len(order):
+        return False
+    steps, expected = element_strides(a), 1
+    for axis in reversed(order):
+        if a.shape[axis] != 1:
+            if steps[axis] != expected:
+                return False
+            expected *= a.shape[axis]
+    return True
+
+
+def format_of(a):
+    """The memory format that the strides of `a` suggest; contiguous where they leave it open."""
+    for format, order in _CHANNELS_LAST.items():
+        if a.ndim == len(order) and _suggests(a, order):
+            return format
+    return contiguous_format
+
+
+def _suggests(a, order):
+    steps, least = element_strides(a), 0
+    if steps[1] == 0 or a.size == 0:
+        return False
+    for axis in reversed(order):
+        if steps[axis] < least or (axis == 0 and least == steps[1]):
+            return False
+        least = steps[axis] * max(a.shape[axis], 1)
+    return True
+
+
+__all__ = ["allocate", "check_format", "copy_as", "element_strides", "empty_as", "empty_in", "format_of",
+           "is_laid_out", "preserved_strides"]

@@ -1,0 +1,255 @@
+"""Arrays from Python data: the dtype that numbers, nested lists, NumPy values and tensors stand for."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from itertools import chain
+
+import numpy as np
+
+from .. import _dtypes
+from .._tensor import Tensor
+from ..engines.numpy.base import quiet
+
+NEGATIVE_STRIDE = (
+    "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+    "supported. (You can probably work around this by making a copy of your array with array.copy().)"
+)
+BYTE_ORDER = (
+    "given numpy array has byte order different from the native byte order. Convert it first: "
+    "array.astype(array.dtype.newbyteorder('='))"
+)
+ODD_STRIDE = (
+    "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory."
+)
+SLOW_LIST = (
+    "Creating a tensor from a list of numpy.ndarrays is slow. Please consider converting the list to a single "
+    "numpy.ndarray with numpy.array() before converting to a tensor."
+)
+GRAD_TO_SCALAR = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+    "Consider using tensor.detach() first."
+)
+OVERFLOW = "value cannot be converted to type {dtype} without overflow"
+TOO_LONG = "Overflow when unpacking long long: an integer lies outside the range of int64; pass a floating dtype"
+
+_PLAIN = frozenset((bool, int, float, complex))
+
+
+def array_from(data, dtype=None):
+    """A new array with the elements of `data`, of a NumPy dtype or of the one that the data calls for."""
+    kind = type(data)
+    if kind in _PLAIN:
+        return filled((), (data,), dtype)
+    if isinstance(data, np.ndarray):
+        array = checked(data)
+        return array.astype(array.dtype if dtype is None else dtype, order="K", copy=True)
+    if isinstance(data, np.generic):
+        array = np.asarray(data)
+        _dtypes.from_np(array.dtype)
+        return array.astype(dtype or array.dtype)
+    if isinstance(data, str | bytes):
+        raise TypeError(f"new(): invalid data type '{kind.__name__}'")
+    if not _is_sequence(data):
+        if dtype is None or not hasattr(data, "__float__"):
+            raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
+        return filled((), (data,), dtype)
+    return from_sequence(data, dtype)
+
+
+def checked(array):
+    """The array itself, if a tensor can lie over its memory."""
+    found = _dtypes.from_np(array.dtype)
+    if array.dtype is not found.np and not array.dtype.isnative:
+        raise ValueError(BYTE_ORDER)
+    if array.ndim and min(array.strides) < 0:
+        raise ValueError(NEGATIVE_STRIDE)
+    if any(s % array.itemsize for s in array.strides):
+        raise ValueError(ODD_STRIDE)
+    return array
+
+
+def from_sequence(data, dtype):
+    """The array of nested sequences."""
+    shape = _sizes(data)
+    if 0 in shape:
+        return np.empty(shape, dtype or _dtypes.get_default_dtype().np)
+    level = data
+    for dim, length in enumerate(shape):
+        if dim:
+            if dim == len(shape) - level_rank(level) and isinstance(level[0], np.ndarray):
+                return _stacked(shape, level, dtype)
+            _check_lengths(level, length, dim)
+            level = list(chain.from_iterable(level))
+    return filled(shape, level, dtype)
+
+
+def level_rank(level):
+    """The number of dimensions of the first item, when it is an array."""
+    return getattr(level[0], "ndim", 0)
+
+
+def _is_sequence(x):
+    kind = type(x)
+    if kind is list or kind is tuple:
+        return True
+    if isinstance(x, Tensor | str | bytes | dict | np.generic) or getattr(x, "ndim", 1) == 0:
+        return False
+    return hasattr(x, "__len__") and hasattr(x, "__getitem__")
+
+
+def _sizes(data):
+    """The sizes that the first items of nested sequences say."""
+    shape = []
+    while True:
+        shape.append(len(data))
+        if not shape[-1]:
+            return tuple(shape)
+        data = data[0]
+        if isinstance(data, str | bytes):
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+        if not _is_sequence(data):
+            return tuple(shape)
+
+
+def _check_lengths(level, length, dim):
+    """Every item must be a sequence of the length of the first."""
+    try:
+        if set(map(len, level)) == {length}:
+            return
+    except TypeError:
+        raise TypeError(f"not a sequence: an item at dim {dim} is a number where the first is a list") from None
+    got = next(n for n in map(len, level) if n != length)
+    raise ValueError(f"expected sequence of length {length} at dim {dim} (got {got})")
+
+
+def _stacked(shape, arrays, dtype):
+    """Lists of NumPy arrays, which need not be taken apart."""
+    for a in arrays:
+        if not isinstance(a, np.ndarray) or a.shape != arrays[0].shape:
+            dim = len(shape) - arrays[0].ndim
+            raise ValueError(
+                f"expected sequence of length {len(arrays[0])} at dim {dim} (got {len(a) if np.ndim(a) else 'a number'}):"
+                " the arrays differ in shape"
+            )
+    warnings.warn(SLOW_LIST, UserWarning, stacklevel=5)
+    if dtype is None:
+        dtype = _common([_dtypes.from_np(a.dtype) for a in arrays]).np
+    return np.array(arrays, dtype).reshape(shape)
+
+
+def filled(shape, values, dtype):
+    """An array of the numbers in a flat sequence."""
+    kinds = set(map(type, values))
+    if not kinds <= _PLAIN:
+        values, inferred = _plain(values)
+        if dtype is None:
+            dtype = inferred
+        kinds = set(map(type, values))
+    if dtype is None:
+        dtype = _inferred(kinds)
+    with quiet():
+        return _packed(values, kinds, dtype).reshape(shape)
+
+
+def _inferred(kinds):
+    if complex in kinds:
+        return _dtypes.get_default_dtype().to_complex().np
+    if float in kinds:
+        return _dtypes.get_default_dtype().np
+    return _dtypes.int64.np if int in kinds else _dtypes.bool_.np
+
+
+def _packed(values, kinds, dtype):
+    if dtype.kind in "iu":
+        return _integers(values, kinds, dtype)
+    if complex in kinds and dtype.kind not in "cb":
+        raise TypeError("must be real number, not complex")
+    if dtype.kind in "fcb" and dtype.num < 24:
+        return np.array(values, dtype)
+    return np.array(values, np.float64).astype(dtype)
+
+
+def _integers(values, kinds, dtype):
+    """Numbers in an integer array. As in PyTorch a negative number wraps around in an unsigned type."""
+    limits = np.iinfo(dtype)
+    if complex in kinds:
+        raise TypeError("must be real number, not complex")
+    if float in kinds:
+        values = [_truncated(v, dtype) for v in values]
+    try:
+        if dtype.itemsize == 8:
+            return np.array(values, dtype)
+        wide = np.array(values, np.int64)
+    except OverflowError:
+        if dtype == np.uint64:
+            raise
+        raise ValueError(TOO_LONG) from None
+    low = limits.min if limits.min else -limits.max
+    if wide.size and (wide.max() > limits.max or wide.min() < low):
+        raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name))
+    return wide.astype(dtype)
+
+
+def _truncated(v, dtype):
+    if not math.isfinite(v) or not -(2.0**63) <= v < 2.0**63:
+        raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name))
+    return int(v)
+
+
+def _plain(values):
+    """Python numbers for NumPy scalars and one-element tensors, and the NumPy dtype all of them call for."""
+    out, dtypes = [], []
+    for v in values:
+        if isinstance(v, Tensor):
+            if v.requires_grad:
+                warnings.warn(GRAD_TO_SCALAR, UserWarning, stacklevel=5)
+            if v._a.size != 1:
+                raise ValueError("only one element tensors can be converted to Python scalars")
+            dtypes.append(v.dtype)
+            v = v.item()
+        elif isinstance(v, np.generic) or (isinstance(v, np.ndarray) and v.ndim == 0):
+            dtypes.append(_dtypes.from_np(v.dtype))
+            v = v.item()
+        elif type(v) in _PLAIN or isinstance(v, bool | int | float | complex):
+            dtypes.append(_dtypes.scalar_dtype(v))
+        elif _is_sequence(v):
+            raise TypeError(f"'{type(v).__name__}' object cannot be interpreted as a number: the nesting is uneven")
+        elif isinstance(v, str | bytes):
+            raise ValueError(f"too many dimensions '{type(v).__name__}'")
+        else:
+            raise RuntimeError(f"Could not infer dtype of {type(v).__name__}")
+        out.append(v)
+    return [v if type(v) in _PLAIN else _as_plain(v) for v in out], _common(dtypes).np
+
+
+def _as_plain(v):
+    return next(kind(v) for kind in (int, float, complex) if isinstance(v, kind))
+
+
+def _common(dtypes):
+    found = dtypes[0]
+    for d in set(dtypes[1:]):
+        found = _dtypes.promote_types(found, d)
+    return found
+
+
+def scalar_for(value, dtype):
+    """A Python number as it is stored in a NumPy dtype; RuntimeError where it does not fit."""
+    kind = dtype.kind
+    if kind in "iu" and dtype.num < 11:
+        if isinstance(value, complex):
+            raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name))
+        if isinstance(value, float):
+            value = _truncated(value, dtype)
+        limits = np.iinfo(dtype)
+        low = limits.min if limits.min else -limits.max
+        if not low <= value <= limits.max:
+            raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name))
+        return value % (limits.max + 1) if value < 0 and not limits.min else value
+    if isinstance(value, complex) and kind != "c" and kind != "b":
+        if value.imag:
+            raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name))
+        return value.real
+    return value

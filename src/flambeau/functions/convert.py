@@ -1,0 +1,259 @@
+"""Conversion: other dtypes, devices and memory formats; copying; overwriting."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from .. import _dtypes
+from .._device import CPU, META, contiguous_format, device as Device, preserve_format, resolve
+from .._modes import modes
+from .._tensor import Tensor, wrap
+from ..engines import engine_of
+from ..engines.numpy.base import quiet
+from ..engines.numpy.memory import check_format, format_of, is_laid_out
+from ..ops import convert as ops
+from ._args import bump, need_tensor, np_dtype_of
+from ._attach import methods
+from ._data import scalar_for
+from ._inplace import assign, check_history, check_writable
+
+__all__ = ["clone", "fill", "fill_", "zero_"]
+
+DISCARDS = "Casting complex values to real discards the imaginary part"
+NO_DATA = "Cannot copy out of meta tensor; no data! Make real memory first: Tensor.new_empty, or Module.to_empty."
+
+
+def to(self, *args, **kwargs):
+    """The tensor in another dtype or on another device; itself where nothing changes.
+
+    Call it as ``to(dtype)``, ``to(device, dtype)`` or ``to(other)``, each with ``non_blocking``, ``copy`` and
+    ``memory_format``.
+    """
+    device = dtype = None
+    if args:
+        first = args[0]
+        if isinstance(first, _dtypes.dtype):
+            dtype, rest = first, args[1:]
+        elif isinstance(first, Tensor):
+            device, dtype, rest = first.device, first.dtype, args[1:]
+        elif first is None or isinstance(first, str | int | Device) and not isinstance(first, bool):
+            device, dtype, rest = first, args[1] if len(args) > 1 else None, args[2:]
+        else:
+            dtype, rest = first, args[1:]
+        if len(rest) > 2:
+            raise TypeError(f"to() got too many positional arguments: {len(args)}")
+        for name, value in zip(("non_blocking", "copy"), rest, strict=False):
+            if name in kwargs:
+                raise TypeError(f"to() got multiple values for argument {name!r}")
+            kwargs[name] = value
+    return converted(self, **_keywords(device, dtype, kwargs)) if kwargs else converted(self, device, dtype)
+
+
+def _keywords(device, dtype, kwargs):
+    unknown = kwargs.keys() - {"device", "dtype", "non_blocking", "copy", "memory_format"}
+    if unknown:
+        raise TypeError(f"to() received an invalid combination of arguments: unexpected keyword {sorted(unknown)[0]!r}")
+    kwargs.pop("non_blocking", None)
+    if device is not None:
+        kwargs["device"] = device
+    if dtype is not None:
+        kwargs["dtype"] = dtype
+    return kwargs
+
+
+def converted(t, device=None, dtype=None, copy=False, memory_format=None):
+    """`t` as asked for, through one recorded copy if anything has to change."""
+    a = t._a
+    target = a.dtype if dtype is None else np_dtype_of(dtype)
+    if device is not None and resolve(device) is not t.device:
+        return _moved(t, resolve(device), target)
+    format = preserve_format if memory_format is None else memory_format
+    if format is not preserve_format:
+        check_format(format, a.ndim)
+        copy = copy or format_of(a) is not format
+    if a.dtype is target or a.dtype == target:
+        if not copy:
+            return t
+    elif a.dtype.kind == "c" and target.kind not in "cb":
+        warnings.warn(DISCARDS, UserWarning, stacklevel=3)
+    return ops.to_copy(t, dtype=target, format=format)
+
+
+def _moved(t, device, target):
+    if t.device is META:
+        raise NotImplementedError(NO_DATA)
+    from ..engines.meta import to_meta
+
+    return wrap(to_meta(t._a.shape, target))
+
+
+def _to_dtype(name, dtype, doc):
+    """The method ``name()`` that converts to one dtype."""
+    np_dtype = dtype.np
+
+    def method(self, memory_format=preserve_format):
+        if self._a.dtype is np_dtype and memory_format is preserve_format:
+            return self
+        return converted(self, dtype=dtype, memory_format=memory_format)
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = doc
+    return method
+
+
+for _name, _dtype in {
+    "float": _dtypes.float32, "double": _dtypes.float64, "half": _dtypes.float16, "bfloat16": _dtypes.bfloat16,
+    "int": _dtypes.int32, "long": _dtypes.int64, "short": _dtypes.int16, "char": _dtypes.int8,
+    "byte": _dtypes.uint8, "bool": _dtypes.bool_, "cfloat": _dtypes.complex64, "cdouble": _dtypes.complex128,
+}.items():
+    setattr(Tensor, _name, _to_dtype(_name, _dtype, f"The tensor converted to {_dtype.name}."))
+
+
+def cpu(self, memory_format=preserve_format):
+    """The tensor in the CPU's memory; itself if it is there."""
+    return converted(self, CPU, memory_format=memory_format)
+
+
+def cuda(self, device=None, non_blocking=False, memory_format=preserve_format):
+    """The tensor on a GPU."""
+    return converted(self, "cuda" if device is None else device, memory_format=memory_format)
+
+
+def type_as(self, other):
+    """The tensor in the dtype, and on the device, of another."""
+    need_tensor(other, "type_as", "other")
+    return converted(self, other.device, other.dtype)
+
+
+# ---- copies
+
+
+def clone(input, *, memory_format=None):
+    """A copy that the graph knows: gradients flow back to `input`."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, "clone")
+    if memory_format is None:
+        return ops.clone_as(input, format=preserve_format)
+    check_format(memory_format, input._a.ndim)
+    return ops.clone_as(input, format=memory_format)
+
+
+def contiguous(self, memory_format=contiguous_format):
+    """The tensor if its elements lie in `memory_format` without gaps, otherwise a copy that does."""
+    if memory_format is contiguous_format and self._a.flags.c_contiguous:
+        return self
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    check_format(memory_format, self._a.ndim)
+    return self if is_laid_out(self._a, memory_format) else ops.clone_as(self, format=memory_format)
+
+
+def is_contiguous(self, memory_format=contiguous_format):
+    """Whether the elements lie in `memory_format` without gaps."""
+    return is_laid_out(self._a, memory_format)
+
+
+# ---- writes
+
+
+def copy_(self, other, non_blocking=False):
+    """Takes over the elements of `other`, broadcast to this shape and converted to this dtype."""
+    if not isinstance(other, Tensor):
+        if not isinstance(other, int | float | complex):
+            need_tensor(other, "copy_", "other")
+        return fill_(self, other)
+    check_writable(self)
+    if self.device is not other.device:
+        return _copy_across(self, other)
+    if other._a.dtype.kind == "c" and self._a.dtype.kind not in "cb":
+        warnings.warn(DISCARDS, UserWarning, stacklevel=2)
+    if modes.grad and (self.requires_grad or other.requires_grad):
+        check_history(self)
+        return assign(self, ops.copy_over(self, other), "copy_")
+    with quiet():
+        _write(self, other._a, "copy_")
+    return self
+
+
+def _copy_across(t, other):
+    """Copies between the CPU and the meta device: the one way there is nothing to copy, the other nothing to do."""
+    if other.device is META:
+        raise NotImplementedError(NO_DATA)
+    from ..engines.meta import to_meta
+
+    _write(t, to_meta(other._a.shape, other._a.dtype), "copy_")
+    return t
+
+
+def _write(t, array, name):
+    own = t._a
+    if array.dtype.kind == "c" and own.dtype.kind not in "cb":
+        array = array.real
+    try:
+        written = engine_of(own).write(own, array)
+    except ValueError:
+        from ..ops._errors import broadcast_clash
+
+        clash = broadcast_clash([own.shape, array.shape])
+        raise RuntimeError(clash or f"{name}: {list(array.shape)} does not fit into {list(own.shape)}") from None
+    bump(t, name)
+    t._a = written
+
+
+def fill_(input, value):
+    """Sets every element to `value`, a number or a zero-dimensional tensor."""
+    check_writable(input)
+    if isinstance(value, Tensor):
+        if value._a.ndim:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value._a.ndim} dimensions."
+            )
+        if modes.grad and (input.requires_grad or value.requires_grad):
+            check_history(input)
+            return assign(input, ops.fill_from(input, value), "fill_")
+        _write(input, value._a, "fill_")
+        return input
+    value = scalar_for(_number(value, "fill_"), input._a.dtype)
+    if modes.grad and input.requires_grad:
+        check_history(input)
+        return assign(input, ops.fill(input, value=value), "fill_")
+    bump(input, "fill_")
+    input._a.fill(value)
+    return input
+
+
+def _number(value, name):
+    if isinstance(value, np.generic):
+        return value.item()
+    if not isinstance(value, int | float | complex):
+        raise TypeError(f"{name}(): argument 'value' (position 1) must be Number, not {type(value).__name__}")
+    return value
+
+
+def fill(input, value):
+    """A tensor like `input` in which every element is `value`."""
+    need_tensor(input, "fill")
+    if isinstance(value, Tensor):
+        if value._a.ndim:
+            raise RuntimeError(
+                f"fill only supports 0-dimension value tensor but got tensor with {value._a.ndim} dimensions."
+            )
+        return ops.fill_from(input, value)
+    return ops.fill(input, value=scalar_for(_number(value, "fill"), input._a.dtype))
+
+
+def zero_(input):
+    """Sets every element to zero."""
+    check_writable(input)
+    if modes.grad and input.requires_grad:
+        check_history(input)
+        return assign(input, ops.zero(input), "zero_")
+    bump(input, "zero_")
+    input._a.fill(0)
+    return input
+
+
+methods(clone, contiguous, copy_, cpu, cuda, fill_, is_contiguous, to, type_as, zero_)

@@ -1,0 +1,243 @@
+"""Tensors from data: numbers, lists, NumPy arrays, buffers, other libraries' tensors."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from .. import _dtypes
+from .._device import CPU, META, resolve
+from .._tensor import Tensor, storage_of, wrap
+from ..engines.numpy.memory import copy_as
+from ._args import made, need_tensor, np_dtype_of, type_word
+from ._attach import methods
+from ._data import array_from, checked, scalar_for
+
+__all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "scalar_tensor", "tensor", "to_dlpack"]
+
+COPY_CONSTRUCT = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than {how}(sourceTensor)."
+)
+READ_ONLY = (
+    "The given {what} is not writable, and tensors have no read-only flag. Writing to this tensor is refused; copy the "
+    "{what} (or clone() the tensor) to get one that can be written to."
+)
+ASARRAY_GRAD = (
+    "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+    "requires_grad=False explicitly to get the old behavior and silence this warning."
+)
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A new tensor with a copy of `data`: a number, nested lists of numbers, an array or a tensor.
+
+    Python ints give int64, floats the default dtype, bools bool; NumPy values keep their dtype.
+
+    Example::
+
+        >>> tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+    """
+    if isinstance(data, Tensor):
+        warnings.warn(COPY_CONSTRUCT.format(how="torch.tensor"), UserWarning, stacklevel=2)
+        return _copied(data, dtype, device, requires_grad)
+    return made(array_from(data, None if dtype is None else np_dtype_of(dtype)), device, requires_grad)
+
+
+def _copied(source, dtype, device, requires_grad):
+    a = source._a
+    target = a.dtype if dtype is None else np_dtype_of(dtype)
+    device = source.device if device is None else resolve(device)
+    if source.device is META and device is CPU:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    return made(a.astype(target) if source.device is META else copy_as(a, target), device, requires_grad)
+
+
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A new tensor with a copy of `data`, of this tensor's dtype and device where none are given."""
+    dtype = self.dtype if dtype is None else dtype
+    device = self.device if device is None else device
+    if isinstance(data, Tensor):
+        warnings.warn(COPY_CONSTRUCT.format(how="tensor.new_tensor"), UserWarning, stacklevel=2)
+        return _copied(data, dtype, device, requires_grad)
+    return made(array_from(data, np_dtype_of(dtype)), device, requires_grad)
+
+
+def as_tensor(data, dtype=None, device=None):
+    """A tensor of `data` that shares memory with it, and its history, wherever that is possible."""
+    if isinstance(data, np.ndarray):
+        data = from_numpy(data)
+    if isinstance(data, Tensor):
+        return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
+    return made(array_from(data, None if dtype is None else np_dtype_of(dtype)), device)
+
+
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
+    """A tensor of anything array-like.
+
+    Args:
+        copy: True copies always, False never (ValueError where it must), None only where it must.
+        requires_grad: defaults to that of `obj`.
+    """
+    if isinstance(obj, Tensor):
+        return _as_given(obj, dtype, device, copy, requires_grad)
+    if isinstance(obj, np.generic):
+        obj = np.asarray(obj)
+    if isinstance(obj, np.ndarray):
+        found = from_numpy(obj)
+    elif hasattr(obj, "__dlpack__"):
+        found = from_dlpack(obj)
+    elif not isinstance(obj, list | tuple) and _has_buffer(obj):
+        found = frombuffer(obj, dtype=dtype or _dtypes.get_default_dtype())
+    else:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor: a list's numbers must be copied")
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
+    return _as_given(found, dtype, device, copy, requires_grad)
+
+
+def _as_given(t, dtype, device, copy, requires_grad):
+    """`t` in the asked-for dtype and device, and in or out of the graph as `requires_grad` says."""
+    if requires_grad is None:
+        if t.requires_grad:
+            warnings.warn(ASARRAY_GRAD, UserWarning, stacklevel=3)
+        requires_grad = t.requires_grad
+    out = t.to(device=device, dtype=dtype, copy=bool(copy))
+    if copy is False and out is not t:
+        raise ValueError(
+            f"can't alias tensor with dtype '{type_word(t.dtype)}' on {t.device} into dtype "
+            f"'{type_word(out.dtype)}' on {out.device}."
+        )
+    if not requires_grad:
+        return out.detach() if out.requires_grad else out
+    return out if out.requires_grad else out.detach().requires_grad_()
+
+
+def _has_buffer(obj):
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    return True
+
+
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """A zero-dimensional tensor of the default dtype, or of `dtype`, whatever the type of the number."""
+    if isinstance(s, Tensor | np.generic) and not getattr(s, "ndim", 0):
+        s = s.item()
+    if not isinstance(s, int | float | complex):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
+    target = np_dtype_of(dtype)
+    return made(np.array(scalar_for(s, target), target), device, requires_grad)
+
+
+def from_numpy(ndarray):
+    """A tensor over the memory of a NumPy array: each sees what the other writes."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    array = checked(ndarray)
+    if not array.flags.writeable:
+        warnings.warn(READ_ONLY.format(what="NumPy array"), UserWarning, stacklevel=2)
+    return wrap(array if type(array) is np.ndarray else array.view(np.ndarray))
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A one-dimensional tensor over the bytes of an object with Python's buffer interface.
+
+    Args:
+        count: how many elements; all that there are when negative.
+        offset: the bytes to leave out at the start.
+    """
+    np_dtype = np_dtype_of(dtype)
+    try:
+        raw = np.frombuffer(buffer, np.uint8)
+    except (TypeError, ValueError, AttributeError) as error:
+        if _has_buffer(buffer) and not memoryview(buffer).nbytes:
+            raw = np.empty(0, np.uint8)
+        else:
+            raise ValueError(f"object does not implement Python buffer protocol: {error}") from None
+    size, item = raw.size, np_dtype.itemsize
+    if not size or not count:
+        raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
+    if not 0 <= offset < size:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1"
+        )
+    if count < 0:
+        if (size - offset) % item:
+            raise ValueError(
+                f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({item})"
+            )
+        count = (size - offset) // item
+    elif offset + count * item > size:
+        raise ValueError(
+            f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({size} bytes)"
+        )
+    if not raw.flags.writeable:
+        warnings.warn(READ_ONLY.format(what="buffer"), UserWarning, stacklevel=2)
+    return made(raw[offset:offset + count * item].view(np_dtype), CPU, requires_grad)
+
+
+# ---- DLPack
+
+
+class _Capsule:
+    """A DLPack capsule for NumPy's importer, which wants an object with the two methods."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self, **_):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+def from_dlpack(ext_tensor, *, device=None, copy=None):
+    """A tensor over the memory of another library's tensor (or of a DLPack capsule)."""
+    if device is not None:
+        resolve(device)
+    if isinstance(ext_tensor, Tensor):
+        out = ext_tensor.detach()
+        return out.clone() if copy else out
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = _Capsule(ext_tensor)
+    elif not hasattr(ext_tensor, "__dlpack__"):
+        raise RuntimeError(
+            f"from_dlpack received an invalid capsule: {type(ext_tensor).__name__} has no __dlpack__ method"
+        )
+    array = np.from_dlpack(ext_tensor)
+    out = wrap(array)
+    return out.clone() if copy or not array.flags.writeable else out
+
+
+def to_dlpack(tensor):
+    """A DLPack capsule over the tensor's memory, for another library to take once."""
+    return need_tensor(tensor, "to_dlpack").__dlpack__()
+
+
+def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
+    """The DLPack capsule that another library's ``from_dlpack`` asks for."""
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self.device is META:
+        raise BufferError("Cannot pack tensors on meta: they have no memory")
+    if self._a.dtype.num >= 24:
+        raise BufferError(f"{self.dtype} tensors cannot be exported by DLPack here; convert them to float32 first")
+    storage_of(self)
+    return self._a.__dlpack__(max_version=max_version, copy=copy)
+
+
+def __dlpack_device__(self):
+    """(device type, index) in DLPack's terms: the CPU."""
+    if self.device is META:
+        raise BufferError("Cannot pack tensors on meta: they have no memory")
+    return self._a.__dlpack_device__()
+
+
+methods(new_tensor, __dlpack__, __dlpack_device__)

@@ -1,0 +1,165 @@
+"""Tensors in the likeness of another: ``*_like`` and the ``new_*`` methods."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._device import META, preserve_format, resolve, strided
+from .._tensor import Tensor, wrap
+from ..engines.numpy.memory import allocate, check_format, empty_as, empty_in
+from ._args import need_tensor, nonnegative, np_dtype_of, shape_from
+from ._attach import methods
+from ._data import scalar_for
+
+NO_SPARSE = "{name}(): layout {layout} is not supported, only torch.strided; leave the layout argument out"
+
+
+# ---- what all factories share
+
+
+def create(name, make, shape, dtype, layout, device, requires_grad, *value):
+    """A tensor over ``make(shape, *value, dtype)``; on the meta device nothing is made."""
+    if layout is not None and layout is not strided:
+        raise NotImplementedError(NO_SPARSE.format(name=name, layout=layout))
+    if resolve(device) is META:
+        from ..engines.meta import to_meta
+
+        t = wrap(to_meta(shape, dtype))
+    else:
+        t = wrap(allocate(make, shape, dtype, *value))
+    if requires_grad:
+        t.requires_grad = True
+    return t
+
+
+def shape_of_arguments(name, args, size):
+    """The shape in ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``."""
+    if size is not None:
+        args = (size,)
+    elif not args:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    first = args[0]
+    if type(first) is not int:
+        if isinstance(first, Tensor) and first._a.ndim:
+            raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not Tensor")
+        if isinstance(first, tuple | list):
+            if len(args) > 1:
+                raise TypeError(f"{name}() takes 1 positional argument but {len(args)} were given")
+        elif not hasattr(first, "__index__") or isinstance(first, bool):
+            raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(first).__name__}")
+    return nonnegative(shape_from(args, name))
+
+
+def number(value, name, argument, position):
+    """A Python number from a number, a NumPy scalar or a zero-dimensional tensor."""
+    if isinstance(value, Tensor | np.generic) and not value.ndim:
+        return value.item()
+    if not isinstance(value, int | float | complex):
+        raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(value).__name__}")
+    return value
+
+
+# ---- *_like
+
+
+def _like(name, input, dtype, layout, device, memory_format, requires_grad, value):
+    """An array of `value` (None: uninitialised) with the shape, and where nothing else is said the rest, of `input`."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, name)
+    a = input._a
+    target = a.dtype if dtype is None else np_dtype_of(dtype)
+    format = preserve_format if memory_format is None else memory_format
+    check_format(format, a.ndim)
+
+    def make(shape, dtype):
+        if value == 0 and type(a) is np.ndarray and a.flags.c_contiguous and format is preserve_format:
+            return np.zeros(shape, dtype)
+        out = empty_as(a, dtype, format) if type(a) is np.ndarray else empty_in(shape, dtype)
+        if value is not None:
+            out.fill(scalar_for(value, dtype))
+        return out
+
+    return create(name, make, a.shape, target, layout, input.device if device is None else device, requires_grad)
+
+
+def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
+    """An uninitialised tensor of the shape, dtype and memory order of `input`."""
+    return _like("empty_like", input, dtype, layout, device, memory_format, requires_grad, None)
+
+
+def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
+    """Zeros in the shape, dtype and memory order of `input`."""
+    return _like("zeros_like", input, dtype, layout, device, memory_format, requires_grad, 0)
+
+
+def ones_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
+    """Ones in the shape, dtype and memory order of `input`."""
+    return _like("ones_like", input, dtype, layout, device, memory_format, requires_grad, 1)
+
+
+def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
+              memory_format=None):
+    """A tensor of one value in the shape, dtype and memory order of `input`."""
+    value = number(fill_value, "full_like", "fill_value", 2)
+    return _like("full_like", input, dtype, layout, device, memory_format, requires_grad, value)
+
+
+# ---- new_*
+
+
+def _new(self, name, make, args, size, dtype, layout, device, requires_grad, *value):
+    target = self._a.dtype if dtype is None else np_dtype_of(dtype)
+    device = self.device if device is None else device
+    return create(name, make, shape_of_arguments(name, args, size), target, layout, device, requires_grad, *value)
+
+
+def new_empty(self, *args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """An uninitialised tensor of this one's dtype and device."""
+    return _new(self, "new_empty", np.empty, args, size, dtype, layout, device, requires_grad)
+
+
+def new_zeros(self, *args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Zeros of this tensor's dtype and device."""
+    return _new(self, "new_zeros", np.zeros, args, size, dtype, layout, device, requires_grad)
+
+
+def new_ones(self, *args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Ones of this tensor's dtype and device."""
+    return _new(self, "new_ones", np.ones, args, size, dtype, layout, device, requires_grad)
+
+
+def new_full(self, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """A tensor of one value, of this tensor's dtype and device."""
+    target = self._a.dtype if dtype is None else np_dtype_of(dtype)
+    value = scalar_for(number(fill_value, "new_full", "fill_value", 2), target)
+    return _new(self, "new_full", np.full, (), size, dtype, layout, device, requires_grad, value)
+
+
+def new_empty_strided(self, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False,
+                      requires_grad=False):
+    """An uninitialised tensor with given strides, of this tensor's dtype and device."""
+    target = self._a.dtype if dtype is None else np_dtype_of(dtype)
+    device = self.device if device is None else device
+    make = strided_maker(size, stride)
+    return create("new_empty_strided", make, nonnegative(shape_from((size,))), target, layout, device, requires_grad)
+
+
+def strided_maker(size, stride):
+    """Makes an uninitialised array with the given strides, in elements."""
+    size, stride = tuple(size), tuple(stride)
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"strides must not be negative, got sizes={list(size)} and strides={list(stride)}")
+
+    def make(shape, dtype):
+        extent = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+        raw = allocate(np.empty, (max(extent, 1) * dtype.itemsize,), np.dtype(np.uint8))
+        return np.ndarray(shape, dtype, raw, strides=tuple(s * dtype.itemsize for s in stride))
+
+    return make
+
+
+methods(new_empty, new_empty_strided, new_full, new_ones, new_zeros)
