@@ -103,6 +103,18 @@ def is_complex(np_dtype):
     return np_dtype.kind == "c"
 
 
+_TYPE_WORDS = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}
+
+
+def type_word(dtype):
+    """The word for a dtype in PyTorch's messages and tensor type names: Float, Long, ..."""
+    return _TYPE_WORDS.get(dtype.name, dtype.name)
+
+
 # ---- the default dtype
 
 _default = float32

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import META, resolve
+from .._dtypes import type_word  # noqa: F401  (for the other families)
 from .._tensor import Tensor, storage_of, wrap
 from ..engines import engine_of
 
@@ -218,15 +219,3 @@ def _inference_mode():
     from .._modes import modes
 
     return modes.grad is None
-
-
-_TYPE_WORDS = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
-    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}
-
-
-def type_word(dtype):
-    """The word for a dtype in PyTorch's messages and tensor type names: Float, Long, ..."""
-    return _TYPE_WORDS.get(dtype.name, dtype.name)

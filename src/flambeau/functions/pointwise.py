@@ -1,55 +1,394 @@
-"""Pointwise functions and operators."""
+"""Arithmetic, rounding, choice and complex parts, element by element; and the rules of type promotion."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from .. import _dtypes
+from .._modes import modes
 from .._tensor import Tensor
+from ..engines.numpy.base import quiet
 from ..ops import pointwise as ops
-from ._args import need_tensor, scalar_or_tensor, write_out
+from ..ops._op import result_dtype
+from ..ops.shape import cast
+from ._args import bump, need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
+from ._binary import alias, binary, need_operand, operands
+from ._inplace import check_writable
 from ._unary import unary
 
-__all__ = ["add", "mul", "tanh"]
+__all__ = [
+    "abs", "abs_", "absolute", "add", "addcdiv", "addcmul", "angle", "ceil", "ceil_", "clamp", "clamp_", "clamp_max",
+    "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "complex", "conj", "conj_physical", "conj_physical_",
+    "copysign", "div", "divide", "fix", "fix_", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac",
+    "frac_", "gcd", "gcd_", "heaviside", "imag", "is_conj", "lcm", "lcm_", "lerp", "maximum", "minimum", "mul",
+    "multiply", "nan_to_num", "nan_to_num_", "neg", "neg_", "negative", "negative_", "nextafter", "polar", "positive",
+    "real", "remainder", "resolve_conj", "resolve_neg", "result_type", "round", "round_", "rsub", "sgn", "sign",
+    "signbit", "sub", "subtract", "true_divide", "trunc", "trunc_", "where",
+]
 
-tanh = unary(ops.tanh, "tanh", "The hyperbolic tangent of each element.")
+ALPHA_BOOL = "Boolean alpha only supported for Boolean results."
+ALPHA_FLOAT = "For integral input tensors, argument alpha must not be a floating point number."
+ROUNDING_MODE = "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {mode!r}"
+NO_BOUND = "torch.clamp: At least one of 'min' or 'max' must not be None"
+INTEGER_ADDCDIV = (
+    "Integer division with addcdiv is no longer supported: use (input + value * trunc(tensor1 / tensor2)).to(input.dtype) "
+    "for integers, or convert the tensors to a floating dtype first."
+)
+
+
+def result_type(tensor1, tensor2):
+    """The dtype of an operation on the two operands, tensors or numbers."""
+    for position, value in enumerate((tensor1, tensor2), 1):
+        need_operand(value, "result_type", f"tensor{position}", position, numbers=True)
+    return result_dtype((tensor1, tensor2))
+
+
+# ---- sums, products, quotients
+
+
+def scaled(input, other, alpha, name):
+    """``alpha * other``, for a sum of dtype result_type(input, other)."""
+    kind = result_dtype((input, other))
+    if isinstance(alpha, bool) and kind is not _dtypes.bool_:
+        raise RuntimeError(ALPHA_BOOL)
+    if not isinstance(alpha, int) and kind.category < _dtypes.FLOAT:
+        raise RuntimeError(ALPHA_FLOAT)
+    return other * (bool(alpha) if kind is _dtypes.bool_ else alpha)
 
 
 def add(input, other, *, alpha=1, out=None):
     """``input + alpha * other``, with broadcasting and type promotion."""
-    need_tensor(input, "add")
-    scalar_or_tensor(other, "add", "other")
-    result = ops.add(input, other if alpha == 1 else other * alpha)
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        input, other = operands(input, other, "add", either=True)
+    if alpha != 1 or alpha is True:
+        other = scaled(input, other, alpha, "add")
+    result = ops.add(input, other)
     return result if out is None else write_out(out, result, "add")
 
 
-def mul(input, other, *, out=None):
-    """The product of each pair of elements."""
-    need_tensor(input, "mul")
-    scalar_or_tensor(other, "mul", "other")
-    result = ops.mul(input, other)
-    return result if out is None else write_out(out, result, "mul")
+def sub(input, other, *, alpha=1, out=None):
+    """``input - alpha * other``, with broadcasting and type promotion."""
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        input, other = operands(input, other, "sub", either=True)
+    if alpha != 1 or alpha is True:
+        ops.no_bools(getattr(input, "_a", input), getattr(other, "_a", other))
+        other = scaled(input, other, alpha, "sub")
+    result = ops.sub(input, other)
+    return result if out is None else write_out(out, result, "sub")
 
 
-methods(add, mul, tanh)
-inplace_methods(add, mul, tanh)
+def rsub(input, other, *, alpha=1):
+    """``other - alpha * input``."""
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        input, other = operands(input, other, "rsub")
+    return ops.rsub(input if alpha == 1 else scaled(other, input, alpha, "rsub"), other)
 
 
-def _operator(call, name):
-    """A binary operator: NotImplemented for what is neither a tensor nor a number."""
+mul = binary(ops.mul, "mul", "The product of each pair of elements.", either=True)
+_ROUNDED = {None: ops.div, "floor": ops.div_floor, "trunc": ops.div_trunc}
 
-    def method(self, other):
-        kind = type(other)
-        if kind is Tensor or kind is float or kind is int or isinstance(other, Tensor | int | float | complex):
-            return call(self, other)
-        return NotImplemented
 
-    method.__name__ = name
+def div(input, other, *, rounding_mode=None, out=None):
+    """The quotient of each pair of elements; ``rounding_mode`` "floor" or "trunc" makes it a whole number."""
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        input, other = operands(input, other, "div", either=True)
+    if rounding_mode is None:
+        result = ops.div(input, other)
+    elif rounding_mode in _ROUNDED:
+        result = _ROUNDED[rounding_mode](input, other)
+    else:
+        raise RuntimeError(ROUNDING_MODE.format(mode=rounding_mode))
+    return result if out is None else write_out(out, result, "div")
+
+
+true_divide = binary(ops.div, "true_divide", "The quotient of each pair of elements.", either=True)
+floor_divide = binary(ops.floor_divide, "floor_divide", "The quotient rounded down to a whole number.", either=True)
+remainder = binary(ops.remainder, "remainder", "Python's ``%``: the remainder with the sign of ``other``.", either=True)
+fmod = binary(ops.fmod, "fmod", "C's ``fmod``: the remainder with the sign of ``input``.")
+multiply, divide, subtract = alias(mul, "multiply"), alias(div, "divide"), alias(sub, "subtract")
+
+maximum = binary(ops.maximum, "maximum", "The larger of each pair; nan where one is nan.", numbers=False)
+minimum = binary(ops.minimum, "minimum", "The smaller of each pair; nan where one is nan.", numbers=False)
+fmax = binary(ops.fmax, "fmax", "The larger of each pair, of a number and nan the number.", numbers=False)
+fmin = binary(ops.fmin, "fmin", "The smaller of each pair, of a number and nan the number.", numbers=False)
+copysign = binary(ops.copysign, "copysign", "The magnitude of ``input`` with the sign of ``other``.")
+nextafter = binary(ops.nextafter, "nextafter", "The next floating number after ``input`` towards ``other``.", numbers=False)
+gcd = binary(ops.gcd, "gcd", "The greatest common divisor of each pair of integers.", numbers=False)
+lcm = binary(ops.lcm, "lcm", "The least common multiple of each pair of integers.", numbers=False)
+
+
+def heaviside(input, values, *, out=None):
+    """0 for negative elements, 1 for positive ones, ``values`` for zeros."""
+    operands(input, values, "heaviside", numbers=False, second="values")
+    if "c" in (input._a.dtype.kind, values._a.dtype.kind):
+        raise RuntimeError(f"heaviside is not yet implemented for complex tensors: {input.dtype}, {values.dtype}")
+    if input.dtype is not values.dtype:
+        raise RuntimeError(f"heaviside is not yet implemented for tensors with different dtypes: {input.dtype}, {values.dtype}")
+    result = ops.heaviside(input, values)
+    return result if out is None else write_out(out, result, "heaviside")
+
+
+def addcmul(input, tensor1, tensor2, *, value=1, out=None):
+    """``input + value * tensor1 * tensor2``."""
+    for position, t in enumerate((input, tensor1, tensor2), 1):
+        need_tensor(t, "addcmul", ("input", "tensor1", "tensor2")[position - 1], position)
+    if result_dtype((input, tensor1, tensor2)).category < _dtypes.FLOAT:
+        value = int(value)
+    result = ops.addcmul(input, tensor1, tensor2, value=value)
+    return result if out is None else write_out(out, result, "addcmul")
+
+
+def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
+    """``input + value * tensor1 / tensor2``."""
+    for position, t in enumerate((input, tensor1, tensor2), 1):
+        need_tensor(t, "addcdiv", ("input", "tensor1", "tensor2")[position - 1], position)
+    if result_dtype((tensor1, tensor2)).category < _dtypes.FLOAT:
+        raise RuntimeError(INTEGER_ADDCDIV)
+    result = ops.addcdiv(input, tensor1, tensor2, value=value)
+    return result if out is None else write_out(out, result, "addcdiv")
+
+
+def lerp(input, end, weight, *, out=None):
+    """``input + weight * (end - input)``."""
+    operands(input, end, "lerp", numbers=False, second="end")
+    need_operand(weight, "lerp", "weight", 3, numbers=True)
+    for name, t in (("end", end), ("weight", weight)):
+        if isinstance(t, Tensor) and t.dtype is not input.dtype:
+            raise RuntimeError(f"lerp(): expected dtype {input.dtype} for `{name}` but got dtype {t.dtype}")
+    result = ops.lerp(input, end, weight)
+    return result if out is None else write_out(out, result, "lerp")
+
+
+# ---- signs and rounding
+
+abs = unary(ops.abs_, "abs", "The absolute value of each element.")
+neg = unary(ops.neg, "neg", "The negative of each element.")
+sign = unary(ops.sign, "sign", "-1, 0 or 1: the sign of each element; 0 for nan.")
+sgn = unary(ops.sgn, "sgn", "The sign of each element; a complex one divided by its absolute value.")
+signbit = unary(ops.signbit, "signbit", "Whether the sign bit of each element is set; it is for -0.0.")
+ceil = unary(ops.ceil, "ceil", "Each element rounded up to a whole number.")
+floor = unary(ops.floor, "floor", "Each element rounded down to a whole number.")
+trunc = unary(ops.trunc, "trunc", "Each element rounded towards zero.")
+frac = unary(ops.frac, "frac", "The part of each element behind the point, with its sign.")
+absolute, negative, fix = alias(abs, "absolute"), alias(neg, "negative"), alias(trunc, "fix")
+
+
+def positive(input):
+    """The tensor itself; a bool tensor is refused, as ``+`` is arithmetic."""
+    need_tensor(input, "positive")
+    if input._a.dtype.num == 0:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+def round(input, *, decimals=0, out=None):
+    """Each element rounded to the nearest whole number (or to ``decimals`` places), halves to the even one."""
+    need_tensor(input, "round")
+    result = ops.round_(input) if decimals == 0 else ops.round_decimals(input, decimals=decimals)
+    return result if out is None else write_out(out, result, "round")
+
+
+# ---- choice
+
+
+def clamp(input, min=None, max=None, *, out=None):
+    """Each element moved into the range from ``min`` to ``max``: both numbers, or both tensors; one may be None."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, "clamp")
+    if min is None and max is None:
+        raise RuntimeError(NO_BOUND)
+    if min is not None and max is not None and isinstance(min, Tensor) is not isinstance(max, Tensor):
+        raise TypeError(
+            "clamp(): 'min' and 'max' must both be numbers or both be Tensors, but got "
+            f"{type(min).__name__} and {type(max).__name__}"
+        )
+    low = min if min is None else need_operand(min, "clamp", "min", 2, numbers=True)
+    high = max if max is None else need_operand(max, "clamp", "max", 3, numbers=True)
+    result = ops.clamp(input, low, high)
+    return result if out is None else write_out(out, result, "clamp")
+
+
+def clamp_min(input, min, *, out=None):
+    """Each element, or ``min`` where that is larger."""
+    result = ops.clamp_min(*operands(input, min, "clamp_min", second="min"))
+    return result if out is None else write_out(out, result, "clamp_min")
+
+
+def clamp_max(input, max, *, out=None):
+    """Each element, or ``max`` where that is smaller."""
+    result = ops.clamp_max(*operands(input, max, "clamp_max", second="max"))
+    return result if out is None else write_out(out, result, "clamp_max")
+
+
+clip = alias(clamp, "clip")
+
+
+def where(condition, input=None, other=None, *, out=None):
+    """``input`` where the condition holds, ``other`` elsewhere; with the condition alone, the indices of its elements."""
+    need_tensor(condition, "where", "condition")
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    input = need_operand(input, "where", "input", 2, numbers=True)
+    other = need_operand(other, "where", "other", 3, numbers=True)
+    if condition._a.dtype.num != 0:
+        if condition.dtype is not _dtypes.uint8:
+            raise RuntimeError(
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {type_word(condition.dtype)}"
+            )
+        condition = cast(condition, dtype=np.dtype(bool))
+    kind = result_dtype((input, other)).np
+    result = ops.where(condition, in_dtype(input, kind), in_dtype(other, kind))
+    return result if out is None else write_out(out, result, "where")
+
+
+def in_dtype(value, kind):
+    """An operand in a NumPy dtype."""
+    if isinstance(value, Tensor):
+        return value if value._a.dtype == kind else cast(value, dtype=kind)
+    return np.asarray(value, kind)
+
+
+def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
+    """nan and the infinities replaced: by default by 0 and the largest and smallest finite numbers."""
+    need_tensor(input, "nan_to_num")
+    if input.dtype.category < _dtypes.FLOAT:
+        result = input.clone()
+    else:
+        limits = _dtypes.finfo(input.dtype)
+        result = ops.nan_to_num(
+            input, nan=0.0 if nan is None else nan, posinf=limits.max if posinf is None else posinf,
+            neginf=limits.min if neginf is None else neginf,
+        )
+    return result if out is None else write_out(out, result, "nan_to_num")
+
+
+# ---- complex parts
+
+
+def real(input):
+    """The real parts, in the same memory; a real tensor is returned as it is."""
+    need_tensor(input, "real")
+    return ops.real(input) if input._a.dtype.kind == "c" else input
+
+
+def imag(input):
+    """The imaginary parts, in the same memory."""
+    need_tensor(input, "imag")
+    if input._a.dtype.kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return ops.imag(input)
+
+
+def conj(input):
+    """The complex conjugate of each element; a real tensor is returned as it is."""
+    need_tensor(input, "conj")
+    return ops.conj(input) if input._a.dtype.kind == "c" else input
+
+
+def conj_physical(input, *, out=None):
+    """The complex conjugate of each element."""
+    result = conj(input)
+    return result if out is None else write_out(out, result, "conj_physical")
+
+
+def resolve_conj(input):
+    """The tensor itself: conjugation is never postponed here."""
+    return need_tensor(input, "resolve_conj")
+
+
+def resolve_neg(input):
+    """The tensor itself: negation is never postponed here."""
+    return need_tensor(input, "resolve_neg")
+
+
+def is_conj(input):
+    """Whether a conjugation is postponed: never here."""
+    need_tensor(input, "is_conj")
+    return False
+
+
+angle = unary(ops.angle, "angle", "The angle of each element in the complex plane, in radians.")
+
+
+def parts(first, second, name, names):
+    """Two real floating tensors of one dtype, which a complex tensor is made from."""
+    for position, (t, argument) in enumerate(zip((first, second), names, strict=True), 1):
+        need_tensor(t, name, argument, position)
+    if first.dtype.category != _dtypes.FLOAT or first.dtype in (_dtypes.float16, _dtypes.bfloat16):
+        raise RuntimeError(
+            f"Expected both inputs to be Float or Double tensors but got {type_word(first.dtype)} and {type_word(second.dtype)}"
+        )
+    if first.dtype is not second.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {type_word(first.dtype)} but got scalar type {type_word(second.dtype)} for "
+            f"second argument of {name}"
+        )
+    return first, second
+
+
+def complex(real, imag, *, out=None):
+    """The complex tensor with the given real and imaginary parts."""
+    result = ops.complex_(*parts(real, imag, "complex", ("real", "imag")))
+    return result if out is None else write_out(out, result, "complex", exact_dtype=True)
+
+
+def polar(abs, angle, *, out=None):
+    """The complex tensor with the given absolute values and angles."""
+    result = ops.polar(*parts(abs, angle, "polar", ("abs", "angle")))
+    return result if out is None else write_out(out, result, "polar", exact_dtype=True)
+
+
+# ---- methods
+
+methods(
+    abs, absolute, add, addcdiv, addcmul, angle, ceil, clamp, clamp_max, clamp_min, clip, conj, conj_physical, copysign,
+    div, divide, fix, floor, floor_divide, fmax, fmin, fmod, frac, gcd, heaviside, is_conj, lcm, lerp, maximum, minimum,
+    mul, multiply, nan_to_num, neg, negative, nextafter, positive, remainder, resolve_conj, resolve_neg, round, sgn, sign,
+    signbit, sub, subtract, true_divide, trunc,
+)
+globals().update(inplace_methods(
+    abs, absolute, add, addcdiv, addcmul, ceil, clamp, clamp_max, clamp_min, clip, conj_physical, copysign, div, divide,
+    fix, floor, floor_divide, fmod, frac, gcd, heaviside, lcm, lerp, mul, multiply, nan_to_num, neg, negative, nextafter,
+    remainder, round, sgn, sign, sub, subtract, true_divide, trunc,
+))
+
+
+def _where(self, condition, other):
+    """``self`` where the condition holds, ``other`` elsewhere."""
+    return where(condition, self, other)
+
+
+methods(where=_where)
+Tensor.real = property(real, lambda self, value: real(self).copy_(value), doc=real.__doc__)
+Tensor.imag = property(imag, lambda self, value: imag(self).copy_(value), doc=imag.__doc__)
+
+
+def _straight_into(ufunc, name):
+    """The in-place method `name` that lets the ufunc write to the tensor's own memory where nothing is recorded."""
+    general = getattr(Tensor, name)
+
+    def method(self, other, **settings):
+        a = self._a
+        if not settings and type(a) is np.ndarray and 11 <= a.dtype.num <= 12 and modes.grad is not None:
+            b = other
+            if isinstance(other, Tensor):
+                b = other._a
+                fits = b.dtype is a.dtype and (b.shape == a.shape or b.ndim == 0) and not (modes.grad and other.requires_grad)
+            else:
+                fits = type(other) is float or type(other) is int
+            if fits and not (modes.grad and self.requires_grad):
+                check_writable(self)
+                bump(self, name)
+                with quiet():
+                    ufunc(a, b, out=a)
+                return self
+        return general(self, other, **settings)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", general.__doc__
+    method.__signature__ = general.__signature__
     return method
 
 
-Tensor.__add__ = _operator(ops.add, "__add__")
-Tensor.__radd__ = Tensor.__add__
-Tensor.__mul__ = _operator(ops.mul, "__mul__")
-Tensor.__rmul__ = Tensor.__mul__
-Tensor.__sub__ = _operator(ops.sub, "__sub__")
-Tensor.__truediv__ = _operator(ops.div, "__truediv__")
-Tensor.__neg__ = ops.neg
+for _name, _ufunc in {"add_": np.add, "sub_": np.subtract, "mul_": np.multiply, "div_": np.divide}.items():
+    setattr(Tensor, _name, _straight_into(_ufunc, _name))

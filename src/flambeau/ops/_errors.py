@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import _dtypes
+
 BROADCAST = (
     "The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
     " (shapes {shapes})"
 )
+NOT_IMPLEMENTED = '"{op}" not implemented for \'{word}\': {operands}. Convert the operands first, for example with .{cure}().'
 NO_MEMORY = "not enough memory: {op} on {operands} tried to allocate more than there is: {cause}"
 
 
@@ -22,10 +25,30 @@ def describe(operand):
     return repr(operand)
 
 
+def refuse(spec, arrays):
+    """Raises PyTorch's NotImplementedError when an operand is of a kind that the op refuses."""
+    for a in arrays:
+        dtype = getattr(a, "dtype", None)
+        if dtype is not None and ("i" if dtype.kind == "u" else dtype.kind) in spec.refuses:
+            raise not_implemented(spec.name, dtype, arrays)
+
+
+def not_implemented(name, dtype, arrays):
+    operands = ", ".join(describe(a) for a in arrays if a is not None)
+    cure = "float" if dtype.kind in "biu" else "long" if dtype.kind == "f" else "abs"
+    return NotImplementedError(
+        NOT_IMPLEMENTED.format(op=name, word=_dtypes.type_word(_dtypes.from_np(dtype)), operands=operands, cure=cure)
+    )
+
+
 def translated(spec, error, arrays, settings):
     """The exception to raise for `error`, which left the forward of an op."""
     if type(error) in (RuntimeError, IndexError, NotImplementedError) or isinstance(error, LinAlgError):
         return error
+    if spec.check is not None:
+        spec.check(*arrays)
+    if isinstance(error, np._core._exceptions._UFuncNoLoopError):
+        return not_implemented(spec.name, next(a.dtype for a in arrays if hasattr(a, "dtype")), arrays)
     operands = ", ".join(describe(a) for a in arrays if a is not None)
     if isinstance(error, np.linalg.LinAlgError):
         return LinAlgError(f"linalg.{spec.name}: {error} (input {operands})")

@@ -29,7 +29,7 @@ from .._modes import modes
 from .._tensor import LEAF, Tensor, View, refresh, storage_of, wrap
 from ..engines import NUMPY, engine_of
 from ..engines.numpy.base import SILENT, reset_errors, set_errors
-from ._errors import translated
+from ._errors import refuse, translated
 
 _ndarray = np.ndarray
 _new = object.__new__
@@ -42,7 +42,7 @@ OPS: dict[str, Op] = {}  # every declared op by name: the tests walk it
 class Op:
     """A declared op: the forward, its vjps and what the plumbing must know about them."""
 
-    def __init__(self, forward, name, node, promote, opmath, view):
+    def __init__(self, forward, name, node, promote, opmath, view, refuses="", scalar_node=None):
         parameters = list(inspect.signature(forward).parameters.values())[1:]
         self.forward = forward
         self.name = name
@@ -55,14 +55,21 @@ class Op:
         self.vjps = {}  # input position -> (function, getters)
         self.joint = None  # (function, getters) of a vjp for all inputs at once
         self.plans = {}
-        self.Node = type(node, (tape.OpNode,), {"op": self, "__module__": "flambeau.autograd"})
+        self.check = None  # called with the operands as given, to refuse what promotion would hide
+        self.refuses = refuses
+        self.Node = self.node_type(node)
+        self.ScalarNode = self.Node if scalar_node is None else self.node_type(scalar_node)
         # The range of NumPy type numbers that call_one takes: floats from 11 on, half precision above 22.
-        self.lowest = 11 if promote == "float" else 0
-        self.highest = 22 if opmath else 1 << 30
+        # What is refused is left to the general call, which says so.
+        self.lowest = 11 if promote == "float" or "i" in refuses else 1 if "b" in refuses else 0
+        self.highest = 13 if "c" in refuses else 22 if opmath else 1 << 30
         self.__doc__ = forward.__doc__
 
     def __repr__(self):
         return f"<op {self.name}>"
+
+    def node_type(self, name):
+        return type(name, (tape.OpNode,), {"op": self, "__module__": "flambeau.autograd"})
 
     # ---- declaration of gradients
 
@@ -210,10 +217,14 @@ class Op:
     def compute(self, inputs, arrays, settings):
         """The forward on raw arrays: promotion, opmath, errors. Returns (result, arrays as used)."""
         back_to = None
+        if self.check is not None:
+            self.check(*arrays)
         if self.promote is not None:
             arrays = promoted(inputs, arrays, self.promote)
         if self.opmath:
             arrays, back_to = in_opmath(arrays)
+        if self.refuses:
+            refuse(self, arrays)
         k = NUMPY if type(arrays[0]) is _ndarray else engine_of(*arrays)
         token = set_errors(SILENT)
         try:
@@ -234,7 +245,8 @@ class Op:
         plan = self.plan(tuple([e is not None for e in edges]))
         if plan.backward is None:
             return None
-        node = tape.start(_new(self.Node), edges, result)
+        tensors = self.ScalarNode is self.Node or all([isinstance(x, Tensor) or x is None for x in inputs])
+        node = tape.start(_new(self.Node if tensors else self.ScalarNode), edges, result)
         node.backward = plan.backward
         plan.save(node, inputs, arrays, result, out)
         if settings:
@@ -478,32 +490,36 @@ def in_opmath(arrays):
 # ---- the decorator
 
 
-def op(forward=None, /, *, name=None, node=None, promote=None, opmath=None, view=False):
+def op(forward=None, /, *, name=None, node=None, scalar_node=None, promote=None, opmath=None, view=False, refuses=""):
     """Declares an op. See the head of this file.
 
     Args:
         name: the op's name, when it is not the function's.
         node: the name of its graph nodes, when it is not ``<Name>Backward0``.
+        scalar_node: their name where an operand is a Python number, when PyTorch has another one for it.
         promote: "common" casts all inputs to their common dtype, "float" at least to a floating one, None does not.
         opmath: compute half-precision inputs in float32; follows ``promote`` when not given.
         view: the result aliases the first input.
+        refuses: kinds of dtype (after promotion) that PyTorch does not implement: "b" bool, "i" integers, "f", "c".
     """
     if forward is None:
-        return lambda f: op(f, name=name, node=node, promote=promote, opmath=opmath, view=view)
+        return lambda f: op(f, name=name, node=node, scalar_node=scalar_node, promote=promote, opmath=opmath, view=view,
+                            refuses=refuses)
     name = name or forward.__name__.rstrip("_")
     node = node or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
-    spec = OPS[name] = Op(forward, name, node, promote, promote is not None if opmath is None else opmath, view)
+    opmath = promote is not None if opmath is None else opmath
+    spec = OPS[name] = Op(forward, name, node, promote, opmath, view, refuses, scalar_node)
     if promote is not None and not spec.settings and spec.variadic is None and len(spec.inputs) in (1, 2):
         return _pointwise(spec, None)
     return spec
 
 
-def kernel_op(name, kernel=None, /, *, inputs, promote, node=None):
+def kernel_op(name, kernel=None, /, *, inputs, promote, node=None, scalar_node=None, refuses=""):
     """Declares a pointwise op whose forward is one kernel of the engine."""
     kernel = kernel or name
     forward = eval(f"lambda k, {inputs}: k.{kernel}({inputs})")
     node = node or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
-    spec = OPS[name] = Op(forward, name, node, promote, True, False)
+    spec = OPS[name] = Op(forward, name, node, promote, True, False, refuses, scalar_node)
     return _pointwise(spec, kernel)
 
 
@@ -530,7 +546,7 @@ def _bound(spec, kernel):
 def _unary(spec, kernel):
     """The call of a pointwise op of one input. In line: the common case, a NumPy array that needs no promotion."""
     forward, general, record_one = spec.forward, spec.__call__, spec.record_one
-    lowest = 11 if spec.promote == "float" else 0
+    lowest, highest = spec.lowest, min(spec.highest, 22)
     run = None
 
     def call(x):
@@ -539,7 +555,7 @@ def _unary(spec, kernel):
             return forward(engine_of(x), x)
         a = x._a
         grad = modes.grad
-        if type(a) is not _ndarray or not lowest <= a.dtype.num <= 22 or grad is None:
+        if type(a) is not _ndarray or not lowest <= a.dtype.num <= highest or grad is None:
             return general(x)
         if x._view is not None:
             refresh(x)
@@ -568,8 +584,9 @@ def _unary(spec, kernel):
 
 def _binary(spec, kernel):
     """The call of a pointwise op of two inputs. In line: NumPy arrays of one dtype, or a float array and a number."""
-    general, Node, plans = spec.__call__, spec.Node, {}
-    lowest = 11 if spec.promote == "float" else 0
+    general, plans = spec.__call__, {}
+    Node, ScalarNode = spec.Node, spec.ScalarNode
+    lowest, highest = spec.lowest, min(spec.highest, 22)
     run = None
 
     def call(x, y):
@@ -583,7 +600,7 @@ def _binary(spec, kernel):
             else:
                 b = y._a
                 dtype = a.dtype
-                if dtype is not b.dtype or type(b) is not _ndarray or not lowest <= dtype.num <= 22:
+                if dtype is not b.dtype or type(b) is not _ndarray or not lowest <= dtype.num <= highest:
                     return general(x, y)
                 if y._view is not None:
                     refresh(y)
@@ -618,7 +635,7 @@ def _binary(spec, kernel):
                 plan = plans[x_rg, y_rg] = spec.plan((x_rg, y_rg))
             if plan.backward is None:
                 return t
-            node = _new(Node)
+            node = _new(ScalarNode if b is y else Node)
             node.next = (
                 None if not x_rg else (x, LEAF) if x._node is None else (x._node, x._nr),
                 None if not y_rg else (y, LEAF) if y._node is None else (y._node, y._nr),

@@ -1,11 +1,57 @@
-"""Ops that act on each element: arithmetic, comparisons, elementary functions."""
+"""Arithmetic, comparisons, rounding, choice, bits and complex parts, element by element."""
 
 from __future__ import annotations
 
+import math
+
 from ._op import kernel_op, op
+from .shape import zeros_like
+
+NO_GRADIENT = "derivative for aten::{name} is not implemented. Detach its inputs, or use another function."
+SUBTRACT_BOOLS = (
+    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+    "instead."
+)
+SUBTRACT_BOOL = (
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+    "`~` or `logical_not()` operator instead."
+)
+NEGATE_BOOL = (
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead."
+)
 
 
-@op(promote="common")
+def flat(g):
+    """The gradient of a function that is constant between its steps."""
+    return zeros_like(g)
+
+
+def undifferentiable(name):
+    """The vjp of a function that PyTorch records but cannot differentiate."""
+
+    def vjp(g):
+        raise RuntimeError(NO_GRADIENT.format(name=name))
+
+    return vjp
+
+
+def is_bool(x):
+    return isinstance(x, bool) or getattr(getattr(x, "dtype", None), "kind", "") == "b"
+
+
+def is_complex(x):
+    """Whether an array, a tensor or a number is complex."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return isinstance(x, complex)
+    return dtype.is_complex if hasattr(dtype, "is_complex") else dtype.kind == "c"
+
+
+# ---- complex numbers
+
+
+@op(promote="common", node="ConjPhysicalBackward0")
 def conj(k, x):
     return k.conj(x) if x.dtype.kind == "c" else x
 
@@ -15,17 +61,164 @@ conj.vjp(x=lambda g: conj(g))
 
 def cj(x):
     """The conjugate of a factor in a gradient: real arrays and Python numbers are their own."""
-    dtype = getattr(x, "dtype", None)
-    if dtype is None or not (dtype.is_complex if hasattr(dtype, "is_complex") else dtype.kind == "c"):
-        return x
-    return conj(x)
+    return conj(x) if is_complex(x) else x
 
+
+@op(view=True, node="SelectBackward0")
+def real(k, x):
+    return x.real
+
+
+real.vjp(x=lambda g: g)  # the engine makes it complex
+
+
+@op(view=True, node="SelectBackward0")
+def imag(k, x):
+    return x.imag
+
+
+imag.vjp(x=lambda g: g * 1j)
+
+
+@op(name="complex")
+def complex_(k, re, im):
+    return k.to_complex(re, im)
+
+
+complex_.vjp(re=lambda g: real(g), im=lambda g: imag(g))
+
+
+@op
+def polar(k, radius, angle):
+    return k.to_complex(radius * k.cos(angle), radius * k.sin(angle))
+
+
+polar.vjp(
+    radius=lambda g, radius, angle: real(g * conj(polar(radius * 0 + 1, angle))),
+    angle=lambda g, out: real(g * conj(out * 1j)),
+)
+
+
+@op(promote="float")
+def angle(k, x):
+    if x.dtype.kind == "c":
+        return k.angle(x)
+    return k.where(x != x, x, k.where(x < 0, math.pi, 0).astype(x.dtype))
+
+
+angle.vjp(x=lambda g, x: keep(g * 1j * x / (abs_(x) * abs_(x)), x != 0) if is_complex(x) else flat(g))
+
+
+# ---- choice
+
+
+@op(name="keep", node="MaskedFillBackward0")
+def keep(k, x, mask):
+    """x where the mask holds, zero elsewhere, also where x is infinite or nan: most gradients of kinked functions."""
+    return k.keep(x, mask)
+
+
+keep.vjp(x=lambda g, mask: keep(g, mask))
+
+
+@op
+def where(k, condition, x, y):
+    return k.where(condition, x, y)
+
+
+where.vjp(x=lambda g, condition: keep(g, condition), y=lambda g, condition: keep(g, ~condition))
+
+
+def ties(g, loses, equal):
+    """The gradient of the larger (or smaller) of two: equals share it."""
+    return keep(where(equal, g / 2, g), ~loses)
+
+
+maximum = kernel_op("maximum", inputs="x, y", promote="common", refuses="c")
+maximum.vjp(x=lambda g, x, y: ties(g, x < y, x == y), y=lambda g, x, y: ties(g, y < x, x == y))
+
+minimum = kernel_op("minimum", inputs="x, y", promote="common", refuses="c")
+minimum.vjp(x=lambda g, x, y: ties(g, x > y, x == y), y=lambda g, x, y: ties(g, y > x, x == y))
+
+fmax = kernel_op("fmax", inputs="x, y", promote="common", refuses="c")
+fmax.vjp(x=lambda g, x, y: keep(g, (x >= y) | (y != y)), y=lambda g, x, y: keep(g, ~((x >= y) | (y != y))))
+
+fmin = kernel_op("fmin", inputs="x, y", promote="common", refuses="c")
+fmin.vjp(x=lambda g, x, y: keep(g, (x <= y) | (y != y)), y=lambda g, x, y: keep(g, ~((x <= y) | (y != y))))
+
+
+@op(promote="common", node="ClampBackward0", scalar_node="ClampBackward1", refuses="c")
+def clamp(k, x, low, high):
+    """x between `low` and `high`, of which one may be None; nan in any of them stays nan."""
+    if high is None:
+        return k.maximum(x, low)
+    if low is None:
+        return k.minimum(x, high)
+    return k.minimum(k.maximum(x, low), high)
+
+
+def inside(x, low, high):
+    if high is None:
+        return x >= low
+    if low is None:
+        return x <= high
+    return (x >= low) & (x <= high)
+
+
+clamp.vjp(
+    x=lambda g, x, low, high: keep(g, inside(x, low, high)),
+    low=lambda g, x, low, high: keep(g, x < low if high is None else (x < low) & (low < high)),
+    high=lambda g, x, low, high: keep(g, x > high if low is None else (x > high) | (high < low)),
+)
+
+clamp_min = kernel_op("clamp_min", "maximum", inputs="x, y", promote="common", refuses="c",
+                      node="ClampMinBackward1", scalar_node="ClampMinBackward0")
+clamp_min.vjp(x=lambda g, x, y: keep(g, x >= y), y=lambda g, x, y: keep(g, x < y))
+
+clamp_max = kernel_op("clamp_max", "minimum", inputs="x, y", promote="common", refuses="c",
+                      node="ClampMaxBackward1", scalar_node="ClampMaxBackward0")
+clamp_max.vjp(x=lambda g, x, y: keep(g, x <= y), y=lambda g, x, y: keep(g, x > y))
+
+
+@op(name="heaviside", node="NotImplemented", promote="common", refuses="c")
+def heaviside(k, x, values):
+    return k.where(x == 0, values, (x > 0).astype(x.dtype))
+
+
+heaviside.vjp(x=undifferentiable("heaviside"), values=undifferentiable("heaviside"))
+
+
+@op(promote="common")
+def nan_to_num(k, x, *, nan, posinf, neginf):
+    return k.where(x != x, nan, k.where(x == math.inf, posinf, k.where(x == -math.inf, neginf, x))).astype(x.dtype)
+
+
+nan_to_num.vjp(x=lambda g, x: keep(g, isfinite(x)))
+
+
+# ---- arithmetic
 
 add = kernel_op("add", inputs="x, y", promote="common")
 add.vjp(x=lambda g: g, y=lambda g: g)
 
-sub = kernel_op("sub", "subtract", inputs="x, y", promote="common")
+sub = kernel_op("sub", "subtract", inputs="x, y", promote="common", refuses="b")
 sub.vjp(x=lambda g: g, y=lambda g: -g)
+
+
+@op(promote="common", node="RsubBackward0", scalar_node="RsubBackward1", refuses="b")
+def rsub(k, x, y):
+    return k.subtract(y, x)
+
+
+rsub.vjp(x=lambda g: -g, y=lambda g: g)
+
+
+def no_bools(x, y):
+    if is_bool(x) or is_bool(y):
+        raise RuntimeError(SUBTRACT_BOOLS if is_bool(x) and is_bool(y) else SUBTRACT_BOOL)
+
+
+sub.spec.check = rsub.spec.check = no_bools
 
 mul = kernel_op("mul", "multiply", inputs="x, y", promote="common")
 mul.vjp(x=lambda g, y: g * cj(y), y=lambda g, x: g * cj(x))
@@ -33,8 +226,171 @@ mul.vjp(x=lambda g, y: g * cj(y), y=lambda g, x: g * cj(x))
 div = kernel_op("div", "divide", inputs="x, y", promote="float")
 div.vjp(x=lambda g, y: g / cj(y), y=lambda g, y, out: -g * cj(out / y))
 
-neg = kernel_op("neg", "negative", inputs="x", promote="common")
+div_floor = kernel_op("div_floor", "floor_divide", inputs="x, y", promote="common", node="DivBackward2", refuses="bc")
+div_floor.vjp(x=flat, y=flat)
+
+div_trunc = kernel_op("div_trunc", inputs="x, y", promote="common", node="DivBackward2", refuses="bc")
+div_trunc.vjp(x=flat, y=flat)
+
+floor_divide = kernel_op("floor_divide", inputs="x, y", promote="common", node="NotImplemented", refuses="bc")
+floor_divide.vjp(x=undifferentiable("floor_divide"), y=undifferentiable("floor_divide"))
+
+remainder = kernel_op("remainder", inputs="x, y", promote="common", refuses="bc",
+                      node="RemainderBackward1", scalar_node="RemainderBackward0")
+remainder.vjp(x=lambda g: g, y=lambda g, x, y: -g * div_floor(x, y))
+
+fmod = kernel_op("fmod", inputs="x, y", promote="common", refuses="bc", node="FmodBackward1", scalar_node="FmodBackward0")
+fmod.vjp(x=lambda g: g, y=lambda g, x, y: -g * div_trunc(x, y))
+
+neg = kernel_op("neg", "negative", inputs="x", promote="common", refuses="b")
 neg.vjp(x=lambda g: -g)
 
-tanh = kernel_op("tanh", inputs="x", promote="float")
-tanh.vjp(x=lambda g, out: g * cj(1 - out * out))
+
+def no_bool(x):
+    if is_bool(x):
+        raise RuntimeError(NEGATE_BOOL)
+
+
+neg.spec.check = no_bool
+
+abs_ = kernel_op("abs", inputs="x", promote="common", refuses="b")
+abs_.vjp(x=lambda g, x: g * sgn(x))
+
+sign = kernel_op("sign", inputs="x", promote="common", refuses="c")
+sign.vjp(x=flat)
+
+sgn = kernel_op("sgn", "sign", inputs="x", promote="common")
+
+
+@sgn.joint_vjp
+def _(g, x, out):
+    if not is_complex(x):
+        return (flat(g),)
+    return (keep((g - out * real(g * conj(out))) / abs_(x), x != 0),)
+
+
+signbit = kernel_op("signbit", inputs="x", promote="common", refuses="c")
+
+copysign = kernel_op("copysign", inputs="x, y", promote="float", refuses="c", scalar_node="CopysignBackward1")
+copysign.vjp(x=lambda g, x, out: keep(g * (out / x), x != 0), y=flat)
+
+nextafter = kernel_op("nextafter", inputs="x, y", promote="common", refuses="bic")
+nextafter.vjp(x=undifferentiable("nextafter"), y=undifferentiable("nextafter"))
+
+gcd = kernel_op("gcd", inputs="x, y", promote="common", refuses="bfc")
+lcm = kernel_op("lcm", inputs="x, y", promote="common", refuses="bfc")
+
+
+@op(opmath=True, node="LerpBackward1", scalar_node="LerpBackward0", refuses="bi")
+def lerp(k, start, end, weight):
+    """From `start` to `end`, counted from the nearer of the two."""
+    far = end - start
+    if isinstance(weight, int | float):
+        return start + weight * far if abs(weight) < 0.5 else end - far * (1 - weight)
+    return k.where(k.abs(weight) < 0.5, start + weight * far, end - far * (1 - weight))
+
+
+lerp.vjp(
+    start=lambda g, weight: g * cj(1 - weight), end=lambda g, weight: g * cj(weight),
+    weight=lambda g, start, end: g * cj(end - start),
+)
+
+
+@op(promote="common")
+def addcmul(k, x, a, b, *, value):
+    product = a * b
+    return x + (product if value == 1 else value * product)
+
+
+addcmul.vjp(
+    x=lambda g: g, a=lambda g, b, value: g * cj(value * b), b=lambda g, a, value: g * cj(value * a),
+)
+
+
+@op(promote="common")
+def addcdiv(k, x, a, b, *, value):
+    quotient = a / b
+    return x + (quotient if value == 1 else value * quotient)
+
+
+addcdiv.vjp(
+    x=lambda g: g, a=lambda g, b, value: g * cj(value / b), b=lambda g, a, b, value: -g * cj(value * a / (b * b)),
+)
+
+
+# ---- rounding
+
+floor = kernel_op("floor", inputs="x", promote="common", refuses="bc")
+ceil = kernel_op("ceil", inputs="x", promote="common", refuses="bc")
+trunc = kernel_op("trunc", inputs="x", promote="common", refuses="bc")
+round_ = kernel_op("round", inputs="x", promote="common", refuses="bc")
+for step in (floor, ceil, trunc, round_):
+    step.vjp(x=flat)
+
+
+@op(promote="common", node="RoundBackward1", refuses="bic")
+def round_decimals(k, x, *, decimals):
+    ten = 10.0 ** abs(decimals)
+    return k.round(x * ten) / ten if decimals > 0 else k.round(x / ten) * ten
+
+
+round_decimals.vjp(x=flat)
+
+
+@op(promote="common", refuses="bic")
+def frac(k, x):
+    return x - k.trunc(x)
+
+
+frac.vjp(x=lambda g: g)
+
+
+# ---- comparisons and tests
+
+eq = kernel_op("eq", "equal", inputs="x, y", promote="common")
+ne = kernel_op("ne", "not_equal", inputs="x, y", promote="common")
+lt = kernel_op("lt", "less", inputs="x, y", promote="common", refuses="c")
+le = kernel_op("le", "less_equal", inputs="x, y", promote="common", refuses="c")
+gt = kernel_op("gt", "greater", inputs="x, y", promote="common", refuses="c")
+ge = kernel_op("ge", "greater_equal", inputs="x, y", promote="common", refuses="c")
+
+isnan = kernel_op("isnan", inputs="x", promote="common")
+isinf = kernel_op("isinf", inputs="x", promote="common")
+isfinite = kernel_op("isfinite", inputs="x", promote="common")
+isreal = kernel_op("isreal", inputs="x", promote="common")
+
+
+@op(promote="common")
+def isposinf(k, x):
+    return x == math.inf
+
+
+@op(promote="common")
+def isneginf(k, x):
+    return x == -math.inf
+
+
+@op(opmath=True)
+def isclose(k, x, y, *, rtol, atol, equal_nan):
+    close = x == y
+    if equal_nan:
+        close = close | ((x != x) & (y != y))
+    if x.dtype.kind == "b":
+        return close
+    error = k.abs(x - y)
+    return close | (k.isfinite(error) & (error <= atol + k.abs(rtol * y)))
+
+
+# ---- logic and bits
+
+logical_not = kernel_op("logical_not", inputs="x", promote="common")
+logical_and = kernel_op("logical_and", inputs="x, y", promote="common")
+logical_or = kernel_op("logical_or", inputs="x, y", promote="common")
+logical_xor = kernel_op("logical_xor", inputs="x, y", promote="common")
+
+bitwise_not = kernel_op("bitwise_not", "invert", inputs="x", promote="common", refuses="fc")
+bitwise_and = kernel_op("bitwise_and", inputs="x, y", promote="common", refuses="fc")
+bitwise_or = kernel_op("bitwise_or", inputs="x, y", promote="common", refuses="fc")
+bitwise_xor = kernel_op("bitwise_xor", inputs="x, y", promote="common", refuses="fc")
+bitwise_left_shift = kernel_op("bitwise_left_shift", "left_shift", inputs="x, y", promote="common", refuses="bfc")
+bitwise_right_shift = kernel_op("bitwise_right_shift", "right_shift", inputs="x, y", promote="common", refuses="bfc")

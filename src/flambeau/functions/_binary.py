@@ -1,0 +1,67 @@
+"""Makes the public function of a pointwise op of two inputs, and reads its operands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._tensor import Tensor
+from ._args import write_out
+
+_NUMBERS = (int, float, complex)
+WRONG = "{name}(): argument '{argument}' (position {position}) must be {wanted}, not {got}"
+
+
+def number(value):
+    """A NumPy scalar as the Python number it stands for; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def need_operand(value, name, argument, position, numbers):
+    """A tensor (or, with `numbers`, a Python number); TypeError otherwise."""
+    if isinstance(value, Tensor):
+        return value
+    if numbers:
+        value = number(value)
+        if isinstance(value, _NUMBERS):
+            return value
+    raise TypeError(WRONG.format(
+        name=name, argument=argument, position=position, wanted="Tensor or Number" if numbers else "Tensor",
+        got=type(value).__name__,
+    ))
+
+
+def operands(input, other, name, numbers=True, either=False, second="other"):
+    """The two operands of a binary function, checked. With `either`, the first may be the number."""
+    input = need_operand(input, name, "input", 1, either)
+    other = need_operand(other, name, second, 2, numbers)
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        raise TypeError(f"{name}(): one of the operands must be a Tensor, got two numbers: {input!r} and {other!r}")
+    return input, other
+
+
+def binary(call, name, doc, *, numbers=True, either=False):
+    """``name(input, other, *, out=None)`` over the op `call`; `numbers` tells whether ``other`` may be a number."""
+
+    def function(input, other, *, out=None):
+        if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+            input, other = operands(input, other, name, numbers, either)
+        result = call(input, other)
+        return result if out is None else write_out(out, result, name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__module__ = "flambeau"
+    return function
+
+
+def alias(function, name):
+    """The same function under another name."""
+
+    def renamed(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    renamed.__wrapped__ = function
+    renamed.__name__ = renamed.__qualname__ = name
+    renamed.__doc__ = f"Alias of ``{function.__name__}``."
+    renamed.__module__ = "flambeau"
+    return renamed

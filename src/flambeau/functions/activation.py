@@ -1,0 +1,82 @@
+"""Activations that ``torch`` itself has; ``nn.functional`` has the rest."""
+
+from __future__ import annotations
+
+from ..ops import activation as ops
+from ..ops.shape import reshape
+from ._args import need_tensor, write_out
+from ._attach import methods
+from ._inplace import inplace
+
+__all__ = [
+    "celu", "celu_", "hardshrink", "prelu", "relu", "relu_", "rrelu", "rrelu_", "selu", "selu_", "threshold", "threshold_",
+]
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+PRELU_CHANNELS = "Mismatch of parameter numbers and input channel size. Found parameter numbers = {weights} and channel size = {channels}."
+
+def relu(input):
+    """Each element, 0 where it is negative."""
+    return ops.relu(need_tensor(input, "relu"))
+
+
+def celu(input, alpha=1.0):
+    """``x`` for positive elements, ``alpha * (exp(x / alpha) - 1)`` for the others."""
+    need_tensor(input, "celu")
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return ops.celu(input, alpha=alpha)
+
+
+def selu(input):
+    """The self-normalising ELU: scaled so that activations keep mean 0 and variance 1."""
+    return ops.elu(need_tensor(input, "selu"), alpha=SELU_ALPHA, scale=SELU_SCALE, input_scale=1.0)
+
+
+def threshold(input, threshold, value, *, out=None):
+    """Each element that is above the threshold, ``value`` for the others."""
+    result = ops.threshold(need_tensor(input, "threshold"), threshold=threshold, value=value)
+    return result if out is None else write_out(out, result, "threshold")
+
+
+def hardshrink(input, lambd=0.5, *, out=None):
+    """Each element, 0 where its absolute value is at most ``lambd``."""
+    result = ops.hardshrink(need_tensor(input, "hardshrink"), lambd=lambd)
+    return result if out is None else write_out(out, result, "hardshrink")
+
+
+def prelu(input, weight):
+    """``x`` for positive elements, ``weight * x`` for the others, with one weight or one a channel (dimension 1)."""
+    need_tensor(input, "prelu")
+    need_tensor(weight, "prelu", "weight", 2)
+    a, w = input._a, weight._a
+    if a.dtype != w.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
+    if w.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}")
+    if w.size != 1:
+        if a.ndim == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = a.shape[1] if a.ndim >= 2 else 1
+        if channels != w.size:
+            raise RuntimeError(PRELU_CHANNELS.format(weights=w.size, channels=channels))
+    if a.ndim >= 2:
+        weight = reshape(weight, shape=(1, w.size) + (1,) * (a.ndim - 2))
+    elif w.ndim and a.ndim == 0:
+        weight = reshape(weight, shape=())
+    return ops.prelu(input, weight)
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
+    """Leaky ReLU whose slope is drawn for each element in training, and the mean of the bounds otherwise."""
+    need_tensor(input, "rrelu")
+    if lower > upper:
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+    if not training:
+        return ops.rrelu_eval(input, slope=(lower + upper) / 2)
+    return ops.prelu(input, input.detach().new_empty(input.shape).uniform_(lower, upper, generator=generator))
+
+
+celu_, relu_, rrelu_ = inplace(celu, "celu_"), inplace(relu, "relu_"), inplace(rrelu, "rrelu_")
+selu_, threshold_ = inplace(selu, "selu_"), inplace(threshold, "threshold_")
+methods(hardshrink, prelu, relu, relu_)
