@@ -1,0 +1,259 @@
+"""Reading and writing elements by index.
+
+The kernels that return a changed ``x`` copy it first, or write into it when ``into`` is set. They check the indices,
+as the array library would accept or wrap what PyTorch refuses.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._dtypes import HALF
+from .. import NUMPY as engine
+
+OUT_OF_BOUNDS = "index {index} is out of bounds for dimension {dim} with size {size}"
+VALUES_CLASH = "shape mismatch: value tensor of shape {values} cannot be broadcast to indexing result of shape {result}"
+NOT_ENOUGH = "Number of elements of source < number of ones in mask: {source} < {mask}"
+TAKE_RANGE = "out of range: tried to access index {index} on a tensor of {size} elements."
+
+ROW = 256  # elements in a row from which on adding row by row beats adding element by element
+
+
+# ---- index tensors: x[i, :, j]
+
+
+def index_key(indices, dims):
+    """The NumPy key that has `indices` at the dimensions `dims` and takes all of the others."""
+    key = [slice(None)] * (dims[-1] + 1)
+    for d, i in zip(dims, indices, strict=True):
+        key[d] = i
+    return tuple(key)
+
+
+def said_as_torch(error):
+    """NumPy's IndexError in PyTorch's words."""
+    return IndexError(str(error).replace("axis", "dimension").replace("indexing arrays", "indexing tensors"))
+
+
+@engine.kernel
+def index(x, indices, dims):
+    try:
+        if len(indices) == 1 and indices[0].dtype.kind != "b" and x.flags.c_contiguous:
+            return x.take(indices[0], dims[0])
+        out = x[index_key(indices, dims)]
+    except IndexError as error:
+        raise said_as_torch(error) from None
+    return out if out.flags.c_contiguous else np.ascontiguousarray(out)
+
+
+@engine.kernel
+def index_put(x, indices, dims, values, accumulate, into=False):
+    out = x if into else np.array(x)
+    key = index_key(indices, dims)
+    try:
+        if not accumulate:
+            out[key] = values
+        elif indices[0].dtype.kind == "b":
+            out[key] += values
+        else:
+            add_at(out, indices, dims, values)
+    except IndexError as error:
+        raise said_as_torch(error) from None
+    except ValueError:
+        result = out[key].shape
+        raise RuntimeError(VALUES_CLASH.format(values=list(np.shape(values)), result=list(result))) from None
+    return out
+
+
+@engine.kernel
+def unindex(g, indices, dims, shape):
+    """Zeros of `shape` to which g is added at the indices."""
+    out = np.zeros(shape, g.dtype)
+    if indices[0].dtype.kind == "b":
+        out[index_key(indices, dims)] = g
+    else:
+        add_at(out, indices, dims, g)
+    return out
+
+
+def add_at(out, indices, dims, values):
+    """Adds `values` to out[i, j, ...], also where an index occurs several times."""
+    sizes = [out.shape[d] for d in dims]
+    first = dims[0]
+    index = wrapped(indices[0], sizes[0], first)
+    for i, n, d in zip(indices[1:], sizes[1:], dims[1:], strict=True):
+        index = index * n + wrapped(i, n, d)
+    rest = tuple(d for d in range(out.ndim) if d not in dims)
+    adjacent = dims[-1] - first + 1 == len(dims)
+    tail = tuple(out.shape[d] for d in rest)
+    place = first if adjacent else 0
+    values = np.broadcast_to(values, (*tail[:place], *index.shape, *tail[place:]))
+    values = np.moveaxis(values, range(place, place + index.ndim), range(index.ndim))
+    add_rows(out.transpose(*dims, *rest), len(dims), index.reshape(-1), values.reshape(index.size, *tail))
+
+
+def add_rows(out, lead, index, rows):
+    """Adds rows[j] to the row index[j] of `out`, whose first `lead` dimensions count as one."""
+    if not rows.size:
+        return
+    target = out
+    if out.dtype in HALF:
+        target = out.astype(np.float32, order="C")
+    elif not out.flags.c_contiguous:
+        target = np.ascontiguousarray(out)
+    width = rows[0].size
+    flat = target.reshape(-1, width)
+    rows = rows.reshape(-1, width).astype(flat.dtype, copy=False)
+    if width == 1:
+        np.add.at(flat.reshape(-1), index, rows.reshape(-1))
+    elif len(index) <= len(flat) and np.bincount(index).max() == 1:
+        flat[index] += rows
+    elif width >= ROW:
+        for i, row in zip(index.tolist(), rows, strict=True):
+            to = flat[i]
+            to += row
+    else:
+        np.add.at(flat.reshape(-1), (index[:, None] * width + np.arange(width)).reshape(-1), rows.reshape(-1))
+    if target is not out:
+        out[...] = target.reshape(out.shape)
+
+
+def wrapped(index, size, dim):
+    """An index array with negative indices counted from the end; IndexError where one is out of bounds."""
+    if index.size and out_of(index, size):
+        if not (low := index < 0).any() or out_of(index := np.where(low, index + size, index), size):
+            raise IndexError(OUT_OF_BOUNDS.format(index=first_beyond(index, size), dim=dim, size=size))
+    return index
+
+
+def out_of(index, size):
+    """Whether an index is negative or not below `size`: one look, as negative numbers are huge when unsigned."""
+    return int(index.view(f"u{index.itemsize}").max()) >= size
+
+
+def first_beyond(index, size):
+    return index[(index < 0) | (index >= size)].reshape(-1)[0]
+
+
+def check_bounds(index, size, dim, error=IndexError, message=OUT_OF_BOUNDS):
+    """Raises `error` for an index below zero or not below `size`."""
+    if index.size and out_of(index, size):
+        raise error(message.format(index=first_beyond(index, size), dim=dim, size=size))
+
+
+# ---- one index along one axis
+
+
+@engine.kernel
+def index_select(x, index, axis):
+    check_bounds(index, x.shape[axis], axis)
+    if x.flags.c_contiguous:
+        return x.take(index, axis)
+    return np.ascontiguousarray(x[(slice(None),) * axis + (index,)])
+
+
+@engine.kernel
+def index_add(x, index, source, axis, alpha, into=False):
+    check_bounds(index, x.shape[axis], axis, RuntimeError)
+    out = x if into else np.array(x)
+    rows = np.moveaxis(source, axis, 0)
+    if alpha != 1:
+        rows = rows * np.asarray(alpha).astype(x.dtype)
+    add_rows(np.moveaxis(out, axis, 0), 1, index, rows)
+    return out
+
+
+@engine.kernel
+def index_copy(x, index, source, axis, into=False):
+    check_bounds(index, x.shape[axis], axis)
+    out = x if into else np.array(x)
+    out[(slice(None),) * axis + (index,)] = source
+    return out
+
+
+# ---- the flat order of the elements
+
+
+@engine.kernel
+def take_flat(x, index):
+    """The elements at `index` of x read in order."""
+    try:
+        return x.reshape(-1).take(index)
+    except IndexError:
+        if not x.size:
+            raise IndexError("take(): tried to take from an empty tensor") from None
+        raise beyond_flat(index, x.size) from None
+
+
+@engine.kernel
+def put_flat(x, index, source, accumulate, into=False):
+    out = x if into else np.array(x)
+    flat = out.reshape(-1)
+    index = index.reshape(-1)
+    source = np.broadcast_to(source, index.shape) if np.ndim(source) == 0 else source.reshape(-1)
+    try:
+        if accumulate:
+            add_at(flat, (index,), (0,), source)
+        else:
+            flat[index] = source
+    except IndexError:
+        raise beyond_flat(index, x.size) from None
+    if not np.may_share_memory(flat, out):
+        out[...] = flat.reshape(out.shape)
+    return out
+
+
+def beyond_flat(index, size):
+    bad = index[(index < -size) | (index >= size)].reshape(-1)[0]
+    return IndexError(TAKE_RANGE.format(index=bad, size=size))
+
+
+# ---- masks
+
+
+@engine.kernel
+def masked_fill(x, mask, value, into=False):
+    if into:
+        if np.broadcast_shapes(x.shape, mask.shape) != x.shape:
+            raise RuntimeError(
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape "
+                f"{list(np.broadcast_shapes(x.shape, mask.shape))}"
+            )
+        out = x
+    elif x.shape == mask.shape:
+        out = np.array(x)
+    else:
+        out = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)), order="C")
+    np.copyto(out, value, where=mask, casting="unsafe")
+    return out
+
+
+@engine.kernel
+def masked_select(x, mask):
+    if x.shape != mask.shape:
+        x, mask = np.broadcast_arrays(x, mask)
+    return x[mask]
+
+
+@engine.kernel
+def masked_scatter(x, mask, source, into=False):
+    if into:
+        out = x
+    else:
+        out = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)), order="C")
+    mask = np.broadcast_to(mask, out.shape)
+    count = int(np.count_nonzero(mask))
+    if count > source.size:
+        raise RuntimeError(NOT_ENOUGH.format(source=source.size, mask=count))
+    out[mask] = source.reshape(-1)[:count]
+    return out
+
+
+@engine.kernel
+def filled_diagonal(x, value, wrap):
+    """A copy of x with `value` along the main diagonal, which goes on below the square part if `wrap`."""
+    out = np.array(x, order="C")
+    end = None if wrap or x.ndim > 2 else x.shape[1] * x.shape[1]
+    step = 1 + sum(np.cumprod(x.shape[:0:-1])) if x.ndim > 2 else x.shape[1] + 1
+    out.reshape(-1)[:end:step] = value
+    return out

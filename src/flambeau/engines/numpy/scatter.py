@@ -1,0 +1,74 @@
+"""Reading and writing along one axis, each element by an index of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._dtypes import HALF
+from .. import NUMPY as engine
+from .index import check_bounds, index_add
+
+COMBINE = {"add": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+@engine.kernel
+def gather(x, index, axis):
+    if not index.size:
+        return np.empty(index.shape, x.dtype)
+    check_bounds(index, x.shape[axis], axis, RuntimeError)
+    if x.flags.c_contiguous:
+        return x.reshape(-1).take(flat_positions(index, x.shape, axis))
+    key = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    key[axis] = index
+    return x[tuple(key)]
+
+
+@engine.kernel
+def scatter(x, index, src, axis, how=None, into=False):
+    """x with `src` in the places of `index`; with `how`, combined with what is there."""
+    if index.size:
+        check_bounds(index, x.shape[axis], axis, RuntimeError)
+    out = x if into else np.array(x)
+    if not index.size:
+        return out
+    if np.ndim(src):
+        if how == "add" and same_along_others(index, src.shape, x.shape, axis):
+            row = index[tuple(slice(None) if d == axis else 0 for d in range(x.ndim))]
+            return index_add(out, row, src, axis, 1, into=True)
+        src = src[tuple(slice(n) for n in index.shape)].reshape(-1)
+    target = out
+    if how is not None and out.dtype in HALF:
+        target = out.astype(np.float32, order="C")
+    elif not out.flags.c_contiguous:
+        target = np.ascontiguousarray(out)
+    flat = target.reshape(-1)
+    places = flat_positions(index, x.shape, axis).reshape(-1)
+    if how is None:
+        flat[places] = src
+    else:
+        COMBINE[how].at(flat, places, np.asarray(src).astype(flat.dtype, copy=False))
+    if target is not out:
+        out[...] = target.astype(out.dtype, copy=False)
+    return out
+
+
+def same_along_others(index, src_shape, shape, axis):
+    """Whether `index` is one vector along `axis`, repeated over all of the other dimensions."""
+    return len(shape) > 1 and index.shape == src_shape and all(
+        d == axis or n == m and (n == 1 or step == 0)
+        for d, (n, m, step) in enumerate(zip(index.shape, shape, index.strides, strict=True))
+    )
+
+
+def flat_positions(index, shape, axis):
+    """Where in a contiguous array of `shape` the elements lie that `index` names along `axis`."""
+    step, places = 1, None
+    for d in reversed(range(len(shape))):
+        if d == axis:
+            stride = step
+        elif index.shape[d] > 1:
+            along = np.arange(0, index.shape[d] * step, step).reshape((-1,) + (1,) * (len(shape) - 1 - d))
+            places = along if places is None else places + along
+        step *= shape[d]
+    scaled = index if stride == 1 else index * np.int64(stride)
+    return scaled if places is None else scaled + places

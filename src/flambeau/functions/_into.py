@@ -1,0 +1,65 @@
+"""In-place forms that write only the elements they change, where the gradient does not need the others."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+from .._modes import modes
+from .._tensor import Tensor, refresh, wrap
+from ._args import bump, write_out
+from ._inplace import check_history, check_writable, take_history
+
+
+def into(t, op, inputs, settings, name):
+    """Runs ``op(t, *inputs)`` in the memory of `t`. The op must have the setting ``into``."""
+    if t._view is not None:
+        refresh(t)
+    check_writable(t)
+    recording = modes.grad and (t._rg or any(isinstance(x, Tensor) and x.requires_grad for x in inputs))
+    if recording:
+        check_history(t)
+        before = wrap(t._a)
+        before._node, before._nr, before._rg = t._node, t._nr, t._rg
+    arrays = [t._a, *[x._a if isinstance(x, Tensor) else x for x in inputs]]
+    bump(t, name)
+    t._a, arrays = op.compute((t, *inputs), arrays, {**settings, "into": True})
+    if recording:
+        out = wrap(t._a)
+        op.record((before, *inputs), arrays, t._a, out, settings)
+        take_history(t, out)
+    return t
+
+
+def forms(prepare=None, *, out=True):
+    """Makes the public function and puts it on Tensor as method and in-place method.
+
+    `prepare` has the signature of the function. It checks the arguments and returns (op, its inputs, its settings);
+    the first input is the tensor itself.
+    """
+    if prepare is None:
+        return functools.partial(forms, out=out)
+    name = prepare.__name__
+    signature = inspect.signature(prepare)
+
+    @functools.wraps(prepare)
+    def function(*args, **kwargs):
+        to = kwargs.pop("out", None) if out else None
+        op, inputs, settings = prepare(*args, **kwargs)
+        result = op(*inputs, **settings)
+        return result if to is None else write_out(to, result, name)
+
+    @functools.wraps(prepare)
+    def method(self, *args, **kwargs):
+        op, inputs, settings = prepare(self, *args, **kwargs)
+        return into(self, op, inputs[1:], settings, name + "_")
+
+    if out:
+        more = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
+        function.__signature__ = signature.replace(parameters=[*signature.parameters.values(), more])
+    method.__name__ = name + "_"
+    method.__qualname__ = f"Tensor.{name}_"
+    method.__doc__ = f"In-place form of ``{name}``."
+    setattr(Tensor, name, function)
+    setattr(Tensor, name + "_", method)
+    return function

@@ -1,0 +1,371 @@
+"""Functions that read and write elements by index or by mask."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+
+from .. import _dtypes
+from .._tensor import Tensor, wrap
+from ..ops import index as ops
+from ..ops.shape import cast
+from ._args import as_int, dim_in_range, need_tensor, type_word, write_out
+from ._attach import methods
+from ._inplace import inplace
+from ._into import forms
+
+__all__ = [
+    "argwhere", "index_add", "index_copy", "index_fill", "index_put", "index_put_", "index_select", "masked_fill",
+    "masked_scatter", "masked_select", "nonzero", "nonzero_static", "put", "take",
+]
+
+NOT_INDICES = "tensors used as indices must be long, int, byte or bool tensors, not {dtype}"
+TOO_MANY = "too many indices for tensor of dimension {ndim}"
+MASK_SHAPE = (
+    "The shape of the mask {mask} at index {at} does not match the shape of the indexed tensor {shape} at index {place}"
+)
+BYTE_MASK = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+PUT_DTYPES = (
+    "Index put requires the source and destination dtypes match, got {own} for the destination and {value} for the "
+    "source. Cast the value with .to({dtype})."
+)
+OVERFLOW = "value cannot be converted to type {dtype} without overflow: {value}"
+
+_INT64, _INT32 = np.dtype(np.int64), np.dtype(np.int32)
+
+
+# ---- reading arguments
+
+
+def need_index(index, name, position, *, only_long=False, error=RuntimeError):
+    """Raises unless `index` is a tensor of int64 (or int32)."""
+    need_tensor(index, name, "index", position)
+    dtype = index._a.dtype
+    if dtype != _INT64 and (only_long or dtype != _INT32):
+        wanted = "int64" if only_long else "int32 or int64"
+        raise error(f"{name}(): Expected dtype {wanted} for index, but got {index.dtype}")
+
+
+def as_vector(index):
+    """A 0-dimensional index as one of one element."""
+    return index if index._a.ndim else index.reshape(1)
+
+
+def fitting(value, t):
+    """A Python number that becomes an element of `t`; RuntimeError where its dtype cannot hold it."""
+    kind = t._a.dtype.kind
+    if isinstance(value, complex) and kind != "c":
+        raise RuntimeError(OVERFLOW.format(dtype=t.dtype, value=value))
+    if kind in "iu":
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise RuntimeError(OVERFLOW.format(dtype=t.dtype, value=value))
+            value = int(value)
+        limits = np.iinfo(t._a.dtype)
+        if not limits.min <= value <= limits.max and not -limits.max - 1 <= value < 0:
+            raise RuntimeError(OVERFLOW.format(dtype=t.dtype, value=value))
+        return int(value) & limits.max if value < limits.min else int(value)
+    return bool(value) if kind == "b" else value
+
+
+def fill_value(value, t, name):
+    """The value of a fill: a number, or a 0-dimensional tensor, in the dtype of `t`."""
+    if isinstance(value, Tensor):
+        if value._a.ndim:
+            raise RuntimeError(
+                f"{name}_ only supports a 0-dimensional value tensor, but got tensor with {value._a.ndim} dimension(s)."
+            )
+        return value if value._a.dtype == t._a.dtype else cast(value, dtype=t._a.dtype)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, int | float | complex):
+        raise TypeError(f"{name}(): argument 'value' must be Tensor or Number, not {type(value).__name__}")
+    return fitting(value, t)
+
+
+def need_mask(mask, name):
+    need_tensor(mask, name, "mask", 2)
+    if mask._a.dtype.kind != "b":
+        raise RuntimeError(f"{name}: expected a boolean mask (BoolTensor), but got mask with dtype {mask.dtype}")
+
+
+def same_dtype(input, source, name):
+    if input._a.dtype != source._a.dtype:
+        raise RuntimeError(
+            f"{name}(): self ({type_word(input.dtype)}) and source ({type_word(source.dtype)}) must have the same "
+            "scalar type"
+        )
+
+
+# ---- index tensors
+
+
+def expanded(indices, t, dims=None):
+    """Index tensors and their dimensions with masks made into indices; a mask that is alone stays one."""
+    dims = range(len(indices)) if dims is None else dims
+    found, places, at = [], [], 0
+    for i, d in zip(indices, dims, strict=True):
+        dtype = i._a.dtype
+        at = max(at, d)
+        if dtype.kind == "b" or dtype == np.uint8:
+            if dtype.kind != "b":
+                warnings.warn(BYTE_MASK, UserWarning, stacklevel=4)
+                i = wrap(i._a.astype(bool))
+            check_mask(i, t, at)
+            if len(indices) == 1 and i._a.ndim:
+                return [i], (at,)
+            found += map(wrap, i._a.nonzero())
+            places += range(at, at + i._a.ndim)
+            at += i._a.ndim
+            continue
+        if dtype != _INT64 and dtype != _INT32:
+            raise IndexError(NOT_INDICES.format(dtype=i.dtype))
+        found.append(i)
+        places.append(at)
+        at += 1
+    if at > t._a.ndim:
+        raise IndexError(TOO_MANY.format(ndim=t._a.ndim))
+    return found, tuple(places)
+
+
+def check_mask(mask, t, at):
+    """Raises IndexError unless the mask fits the dimensions of `t` from `at` on."""
+    shape, own = mask._a.shape, t._a.shape
+    if at + len(shape) > len(own):
+        raise IndexError(TOO_MANY.format(ndim=len(own)))
+    for j, n in enumerate(shape):
+        if own[at + j] != n:
+            raise IndexError(MASK_SHAPE.format(mask=list(shape), at=j, shape=list(own), place=at + j))
+
+
+def index_put_call(input, indices, values, accumulate, name):
+    """Checks the arguments of index_put: (op, inputs, settings)."""
+    if isinstance(indices, Tensor) or not isinstance(indices, tuple | list):
+        raise TypeError(
+            f"{name}(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}"
+        )
+    for position, i in enumerate(indices):
+        if not isinstance(i, Tensor):
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(i).__name__}")
+    need_tensor(values, name, "values", 3)
+    if not indices:
+        raise RuntimeError(f"{name}(): needs at least one index tensor")
+    found, dims = expanded(indices, input)
+    return put_call(input, found, dims, values, bool(accumulate))
+
+
+def put_call(input, indices, dims, values, accumulate=False):
+    if isinstance(values, Tensor):
+        if values._a.dtype != input._a.dtype:
+            raise RuntimeError(PUT_DTYPES.format(
+                own=type_word(input.dtype), value=type_word(values.dtype), dtype=input.dtype
+            ))
+    return ops.index_put, (input, values, *indices), {"dims": dims, "accumulate": accumulate}
+
+
+@forms(out=False)
+def index_put(input, indices, values, accumulate=False):
+    """`input` with `values` at the places that the index tensors name, or added there if `accumulate`."""
+    need_tensor(input, "index_put")
+    return index_put_call(input, indices, values, accumulate, "index_put")
+
+
+index_put_ = Tensor.index_put_
+
+
+# ---- one index vector along a dimension
+
+
+def index_select(input, dim, index, *, out=None):
+    """The slices of `input` along ``dim`` that `index` names."""
+    need_tensor(input, "index_select")
+    axis = dim_in_range(as_int(dim, "index_select", "dim"), input._a.ndim)
+    need_index(index, "index_select", 3)
+    if index._a.ndim > 1:
+        raise IndexError(f"index_select(): Index is supposed to be a vector, but got shape {list(index.shape)}")
+    if input._a.ndim == 0 and index._a.size != 1:
+        raise RuntimeError(
+            f"index_select(): Index to scalar can have only 1 value, got {index._a.size} value(s)"
+        )
+    result = ops.index_select(input, as_vector(index), axis=axis)
+    return result if out is None else write_out(out, result, "index_select", exact_dtype=True)
+
+
+@forms
+def index_add(input, dim, index, source, *, alpha=1):
+    """`input` with ``alpha * source`` added to the slices along ``dim`` that `index` names."""
+    axis = source_checked(input, dim, index, source, "index_add")
+    if not isinstance(alpha, int | float | complex):
+        raise TypeError(f"index_add(): argument 'alpha' must be Number, not {type(alpha).__name__}")
+    if isinstance(alpha, float) and input._a.dtype.kind in "iu":
+        alpha = int(alpha)
+    return ops.index_add, (input, source, as_vector(index)), {"axis": axis, "alpha": alpha}
+
+
+def source_checked(input, dim, index, source, name):
+    """Checks the arguments of index_add and index_reduce; returns the dimension."""
+    need_tensor(input, name)
+    axis = dim_in_range(as_int(dim, name, "dim"), input._a.ndim)
+    need_index(index, name, 3)
+    need_tensor(source, name, "source", 4)
+    if index._a.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got shape {list(index.shape)}")
+    same_dtype(input, source, name)
+    own, other = input._a.shape, source._a.shape
+    if other and axis >= len(other) or (other[axis] if other else 1) != index._a.size:
+        raise RuntimeError(
+            f"{name}(): Number of indices ({index._a.size}) should be equal to source.size(dim): "
+            f"({other[axis] if axis < len(other) else 1}), for dim: {axis}"
+        )
+    if len(own) != len(other) and (own or other != (1,)) or own[:axis] != other[:axis] or own[axis + 1:] != other[axis + 1:]:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(own)} source.shape = {list(other)}"
+        )
+    return axis
+
+
+@forms
+def index_copy(input, dim, index, source):
+    """`input` with the slices along ``dim`` that `index` names replaced by those of `source`."""
+    need_tensor(input, "index_copy")
+    axis = dim_in_range(as_int(dim, "index_copy", "dim"), input._a.ndim)
+    need_index(index, "index_copy", 3, only_long=True)
+    need_tensor(source, "index_copy", "source", 4)
+    own, other, count = input._a.shape, source._a.shape, index._a.size
+    if index._a.ndim > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index._a.ndim})")
+    if not other and count != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {count})")
+    if len(own) != len(other) and own and other:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({len(other)}), destination dimensionality ({len(own)})"
+        )
+    if own[:axis] != other[:axis] or own[axis + 1:] != other[axis + 1:]:
+        raise RuntimeError(
+            f"index_copy_(): Source/destination tensor must have same slice shapes apart from dimension {axis}. "
+            f"Destination: {list(own)}, source: {list(other)}"
+        )
+    if other and other[axis] != count:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({count}) should be equal to source.size(dim) ({other[axis]})"
+        )
+    same_dtype(input, source, "index_copy_")
+    return ops.index_copy, (input, source, as_vector(index)), {"axis": axis}
+
+
+@forms(out=False)
+def index_fill(input, dim, index, value):
+    """`input` with the slices along ``dim`` that `index` names filled with `value`."""
+    need_tensor(input, "index_fill")
+    axis = dim_in_range(as_int(dim, "index_fill", "dim"), input._a.ndim)
+    need_index(index, "index_fill_", 3, only_long=True, error=IndexError)
+    if index._a.ndim > 1:
+        raise RuntimeError(f"Index has to be a vector/scalar, but got shape {list(index.shape)}")
+    return ops.index_fill, (input, fill_value(value, input, "index_fill"), as_vector(index)), {"axis": axis}
+
+
+# ---- the flat order of the elements
+
+
+def take(input, index, *, out=None):
+    """The elements of `input`, read in order as one vector, at `index`; the result has the shape of `index`."""
+    need_tensor(input, "take")
+    need_index(index, "take", 2, only_long=True)
+    result = ops.take(input, index)
+    return result if out is None else write_out(out, result, "take", exact_dtype=True)
+
+
+@forms(out=False)
+def put(input, index, source, accumulate=False):
+    """`input` with the elements of `source` at the places `index`, counted in order through all dimensions."""
+    need_tensor(input, "put")
+    need_index(index, "put_", 2, only_long=True)
+    need_tensor(source, "put", "source", 3)
+    same_dtype(input, source, "put_")
+    if source._a.size != index._a.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source._a.size}, index.numel() = {index._a.size}"
+        )
+    return ops.put, (input, source, index), {"accumulate": bool(accumulate)}
+
+
+# ---- masks
+
+
+@forms(out=False)
+def masked_fill(input, mask, value):
+    """`input` with `value` wherever the mask is set."""
+    need_tensor(input, "masked_fill")
+    need_mask(mask, "masked_fill")
+    return ops.masked_fill, (input, fill_value(value, input, "masked_fill"), mask), {}
+
+
+def masked_select(input, mask, *, out=None):
+    """A vector of the elements at which the mask is set."""
+    need_tensor(input, "masked_select")
+    need_mask(mask, "masked_select")
+    result = ops.masked_select(input, mask)
+    return result if out is None else write_out(out, result, "masked_select", exact_dtype=True)
+
+
+@forms(out=False)
+def masked_scatter(input, mask, source):
+    """`input` with the elements of `source`, in order, wherever the mask is set."""
+    need_tensor(input, "masked_scatter")
+    need_mask(mask, "masked_scatter")
+    need_tensor(source, "masked_scatter", "source", 3)
+    if input._a.dtype != source._a.dtype:
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got {type_word(input.dtype)} and "
+            f"{type_word(source.dtype)}"
+        )
+    return ops.masked_scatter, (input, source, mask), {}
+
+
+# ---- positions of nonzero elements
+
+
+def nonzero(input, *, out=None, as_tuple=False):
+    """The indices of the nonzero elements: a row for each, or with `as_tuple` a vector for each dimension."""
+    need_tensor(input, "nonzero")
+    if as_tuple:
+        source = input if input._a.ndim else input.reshape(1)
+        return tuple(wrap(column) for column in source._a.nonzero())
+    result = ops.nonzero(input)
+    return result if out is None else write_out(out, result, "nonzero", exact_dtype=True)
+
+
+def argwhere(input):
+    """The indices of the nonzero elements, a row for each."""
+    return nonzero(need_tensor(input, "argwhere"))
+
+
+def nonzero_static(input, *, size, fill_value=-1, out=None):
+    """The first `size` rows of ``nonzero``, with rows of `fill_value` where there are fewer."""
+    need_tensor(input, "nonzero_static")
+    if as_int(size, "nonzero_static", "size") < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, but got {size}")
+    found = ops.nonzero(input)._a[:size]
+    rows = np.full((size, input._a.ndim), fill_value, np.int64)
+    rows[: len(found)] = found
+    return wrap(rows) if out is None else write_out(out, wrap(rows), "nonzero_static", exact_dtype=True)
+
+
+def fill_diagonal(input, fill_value, wrap=False):
+    """`input` with `fill_value` along its main diagonal; in a tall matrix it starts again below if `wrap`."""
+    need_tensor(input, "fill_diagonal_")
+    shape = input._a.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, but got shape {list(shape)}")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, but got {list(shape)}")
+    return ops.fill_diagonal(input, value=fitting(fill_value, input), wrap=bool(wrap))
+
+
+methods(argwhere, index_select, masked_select, nonzero, nonzero_static, take)
+methods(fill_diagonal_=inplace(fill_diagonal, "fill_diagonal_"))

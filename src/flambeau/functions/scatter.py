@@ -1,0 +1,164 @@
+"""Functions that read and write along one dimension, each element by an index of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._tensor import Tensor
+from ..ops import scatter as ops
+from ..ops.shape import expand, reshape, view
+from ._args import as_int, dim_in_range, need_tensor, type_word, write_out
+from ._attach import inplace_methods, methods
+from ._into import forms
+from .index import fitting, need_index, source_checked
+
+__all__ = ["gather", "index_reduce", "scatter", "scatter_add", "scatter_reduce", "take_along_dim"]
+
+REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+# ---- reading arguments
+
+
+def checked(input, dim, index, name, src=None):
+    """The dimension, after a look at the index and the source."""
+    need_tensor(input, name)
+    axis = dim_in_range(as_int(dim, name, "dim"), input._a.ndim)
+    need_index(index, name, 3)
+    if src is not None:
+        need_tensor(src, name, "src", 4)
+        if src._a.dtype != input._a.dtype:
+            raise RuntimeError(
+                f"{name}(): Expected self.dtype to be equal to src.dtype, but got {type_word(input.dtype)} and "
+                f"{type_word(src.dtype)}"
+            )
+    if not index._a.size:
+        return axis
+    own, shape = input._a.shape or (1,), index._a.shape or (1,)
+    if len(shape) != len(own):
+        raise RuntimeError(
+            f"Index tensor must have the same number of dimensions as input tensor: {list(shape)} and {list(own)}"
+        )
+    if any(n > m for d, (n, m) in enumerate(zip(shape, own, strict=True)) if d != axis):
+        raise RuntimeError(
+            f"Size does not match: expected index {list(shape)} to be no larger than self {list(own)} apart from "
+            f"dimension {axis}"
+        )
+    if src is not None:
+        other = src._a.shape or (1,)
+        if len(other) != len(shape):
+            raise RuntimeError(
+                f"Index tensor must have the same number of dimensions as src tensor: {list(shape)} and {list(other)}"
+            )
+        if any(n > m for n, m in zip(shape, other, strict=True)):
+            raise RuntimeError(
+                f"Expected index {list(shape)} to be no larger size than src {list(other)}; self is {list(own)}"
+            )
+    return axis
+
+
+# ---- functions
+
+
+def gather(input, dim, index, *, sparse_grad=False, out=None):
+    """The elements ``input[..., index[...], ...]``, `index` standing at ``dim``."""
+    axis = checked(input, dim, index, "gather")
+    result = ops.gather(input, index, axis=axis)
+    return result if out is None else write_out(out, result, "gather", exact_dtype=True)
+
+
+def take_along_dim(input, indices, dim=None, *, out=None):
+    """``gather`` with `input` and `indices` broadcast against each other, in all dimensions but ``dim``."""
+    need_tensor(input, "take_along_dim")
+    need_tensor(indices, "take_along_dim", "indices", 2)
+    if indices._a.dtype != np.int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {type_word(indices.dtype)}"
+        )
+    if dim is None:
+        input, indices, axis = reshape(input, shape=(-1,)), view(indices, shape=(-1,)), 0
+    else:
+        if input._a.ndim != indices._a.ndim:
+            raise RuntimeError(
+                "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+                f"{input._a.ndim} dimensions for input, and {indices._a.ndim} dimensions for indices"
+            )
+        axis = dim_in_range(dim, input._a.ndim)
+        input, indices = broadcast_others(input, indices, axis)
+    result = ops.gather(input, indices, axis=axis)
+    return result if out is None else write_out(out, result, "take_along_dim", exact_dtype=True)
+
+
+def broadcast_others(input, indices, axis):
+    """Both tensors with all dimensions but `axis` broadcast together."""
+    own, other = list(input._a.shape), list(indices._a.shape)
+    for d, (n, m) in enumerate(zip(own, other, strict=True)):
+        if d != axis and n != m:
+            if n != 1 and m != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({n}) must match the size of tensor b ({m}) at non-singleton dimension {d}"
+                )
+            own[d] = other[d] = m if n == 1 else n
+    if tuple(own) != input._a.shape:
+        input = expand(input, shape=tuple(own))
+    if tuple(other) != indices._a.shape:
+        indices = expand(indices, shape=tuple(other))
+    return input, indices
+
+
+@forms
+def scatter(input, dim, index, src=None, value=None, *, reduce=None):
+    """`input` with the elements of `src` (or the number ``value``) at ``[..., index[...], ...]``.
+
+    ``reduce="add"`` and ``"multiply"`` combine with what is there.
+    """
+    if src is None:
+        src = value
+    if isinstance(src, Tensor):
+        axis = checked(input, dim, index, "scatter", src)
+    elif isinstance(src, int | float | complex):
+        axis = checked(input, dim, index, "scatter")
+        src = fitting(src, input)
+    else:
+        raise TypeError(f"scatter(): argument 'src' (position 4) must be Tensor or Number, not {type(src).__name__}")
+    inputs = (input, src, index)
+    if reduce is None:
+        return ops.scatter, inputs, {"axis": axis}
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError(f"reduce argument must be either add or multiply, but got {reduce!r}")
+    return (ops.scatter_add if reduce == "add" else ops.scatter_multiply), inputs, {"axis": axis}
+
+
+@forms
+def scatter_add(input, dim, index, src):
+    """`input` with the elements of `src` added at ``[..., index[...], ...]``."""
+    need_tensor(src, "scatter_add", "src", 4)
+    axis = checked(input, dim, index, "scatter_add", src)
+    return ops.scatter_add, (input, src, index), {"axis": axis}
+
+
+def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
+    """`input` reduced with the elements of `src` at ``[..., index[...], ...]`` by sum, prod, mean, amax or amin."""
+    need_tensor(src, "scatter_reduce", "src", 4)
+    axis = checked(input, dim, index, "scatter_reduce", src)
+    if reduce not in REDUCTIONS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    result = ops.scatter_reduce(input, src, index, axis=axis, reduce=reduce, include_self=bool(include_self))
+    return result if out is None else write_out(out, result, "scatter_reduce", exact_dtype=True)
+
+
+def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
+    """`input` with the slices along ``dim`` that `index` names reduced with those of `source`."""
+    if reduce not in REDUCTIONS[1:]:
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    axis = source_checked(input, dim, index, source, "index_reduce")
+    shape = source._a.shape
+    if shape:
+        along = view(index, shape=tuple(-1 if d == axis else 1 for d in range(len(shape))))
+        index = expand(along, shape=shape)
+    result = ops.index_reduce(input, source, index, axis=axis, reduce=reduce, include_self=bool(include_self))
+    return result if out is None else write_out(out, result, "index_reduce", exact_dtype=True)
+
+
+methods(gather, index_reduce, scatter_reduce, take_along_dim)
+inplace_methods(index_reduce, scatter_reduce)

@@ -1,0 +1,235 @@
+"""Ops that read and write elements by index or by mask.
+
+Those that change ``x`` have a setting ``into``: the in-place forms set it, and the kernel writes into x's memory. None
+of their gradients needs the elements of x, so nothing has to be copied first.
+"""
+
+from __future__ import annotations
+
+from ._op import op
+from .shape import embed, reshape, sum_to
+
+# ---- basic keys that end in None or in nothing; those that end in an integer or a slice are in ops/shape.py
+
+
+def _basic(name, node):
+    """x[key] for a key of integers, slices, None and an Ellipsis: a view."""
+
+    def forward(k, x, *, key):
+        return x[key]
+
+    spec = op(forward, name=name, node=node, view=True)
+    spec.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
+    return spec
+
+
+unsqueeze_index = _basic("unsqueeze_index", "UnsqueezeBackward0")
+alias_index = _basic("alias_index", "AliasBackward0")
+
+
+# ---- index tensors: integers that broadcast together, or one mask
+
+
+@op
+def index(k, x, *indices, dims):
+    """x indexed at the dimensions `dims`; the new dimensions stand where NumPy puts them."""
+    return k.index(x, indices, dims)
+
+
+index.vjp(x=lambda g, indices, dims, x_shape: unindex(g, *indices, dims=dims, shape=x_shape))
+
+
+@op(node="IndexBackward0")
+def unindex(k, g, *indices, dims, shape):
+    """Zeros to which g is added at the indices."""
+    return k.unindex(g, indices, dims, shape)
+
+
+unindex.vjp(g=lambda g, indices, dims: index(g, *indices, dims=dims))
+
+
+@op
+def index_put(k, x, values, *indices, dims, accumulate, into=False):
+    return k.index_put(x, indices, dims, values, accumulate, into)
+
+
+index_put.vjp(
+    x=lambda g, indices, dims, accumulate: g if accumulate else index_put(g, 0, *indices, dims=dims, accumulate=False),
+    values=lambda g, indices, dims: index(g, *indices, dims=dims),
+)
+
+
+# ---- one index vector along an axis; a 0-dimensional x counts as one element in one dimension
+
+
+def rows(x):
+    return x.reshape(1) if x.ndim == 0 else x
+
+
+def back(out, x):
+    """A result in the shape of x, which `rows` may have changed."""
+    return out if x.ndim else out.reshape(())
+
+
+@op
+def index_select(k, x, index, *, axis):
+    return back(k.index_select(rows(x), index, axis), x)
+
+
+index_select.vjp(x=lambda g, index, axis, x_shape: unselect(g, index, axis, x_shape))
+
+
+def unselect(g, index, axis, shape):
+    """Zeros to which g is added at `index` along `axis`."""
+    if not shape:
+        return g
+    return unindex(g, index, dims=(axis,), shape=shape)
+
+
+@op
+def index_add(k, x, source, index, *, axis, alpha, into=False):
+    return back(k.index_add(rows(x), index, rows(source), axis, alpha, into), x)
+
+
+index_add.vjp(
+    x=lambda g: g,
+    source=lambda g, index, axis, alpha, source_shape: scaled(select(g, index, axis, source_shape), alpha),
+)
+
+
+@op
+def index_copy(k, x, source, index, *, axis, into=False):
+    return back(k.index_copy(rows(x), index, rows(source), axis, into), x)
+
+
+index_copy.vjp(
+    x=lambda g, index, axis: index_fill(g, 0, index, axis=axis),
+    source=lambda g, index, axis, source_shape: select(g, index, axis, source_shape),
+)
+
+
+def select(g, index, axis, shape):
+    """index_select, in the shape of the source that was put there."""
+    return reshape(index_select(g, index, axis=axis), shape=shape)
+
+
+def scaled(g, alpha):
+    return g if alpha == 1 else g * alpha
+
+
+@op
+def index_fill(k, x, value, index, *, axis, into=False):
+    return back(k.index_put(rows(x), (index,), (axis,), value, False, into), x)
+
+
+index_fill.vjp(
+    x=lambda g, index, axis: index_fill(g, 0, index, axis=axis),
+    value=lambda g, index, axis: sum_to(index_select(g, index, axis=axis), ()),
+)
+
+
+# ---- the flat order of the elements
+
+
+@op
+def take(k, x, index):
+    return k.take_flat(x, index)
+
+
+take.vjp(x=lambda g, index, x_shape: untake(g, index, shape=x_shape))
+
+
+@op(node="TakeBackward0")
+def untake(k, g, index, *, shape):
+    """Zeros to which g is added at the flat `index`."""
+    return k.put_flat(k.zeros(shape, g.dtype), index, g, True)
+
+
+untake.vjp(g=lambda g, index: take(g, index))
+
+
+@op
+def put(k, x, source, index, *, accumulate, into=False):
+    return k.put_flat(x, index, source, accumulate, into)
+
+
+put.vjp(
+    x=lambda g, index, accumulate: g if accumulate else put(g, 0, index, accumulate=False),
+    source=lambda g, index, source_shape: reshape(take(g, index), shape=source_shape),
+)
+
+
+# ---- masks
+
+
+@op
+def masked_fill(k, x, value, mask, *, into=False):
+    return k.masked_fill(x, mask, value, into)
+
+
+masked_fill.vjp(
+    x=lambda g, mask: masked_fill(g, 0, mask),
+    value=lambda g, mask: masked_keep(g, mask),
+)
+
+
+@op(node="WhereBackward0")
+def masked_keep(k, x, mask):
+    """x where the mask is set, zero elsewhere."""
+    return k.where(mask, x, k.zeros((), x.dtype))
+
+
+masked_keep.vjp(x=lambda g, mask: masked_keep(g, mask))
+
+
+@op
+def masked_select(k, x, mask):
+    return k.masked_select(x, mask)
+
+
+masked_select.vjp(x=lambda g, mask, x_shape: unmasked(g, mask, shape=x_shape))
+
+
+@op(node="MaskedSelectBackward0")
+def unmasked(k, g, mask, *, shape):
+    """Zeros with the elements of g where the mask, broadcast with `shape`, is set."""
+    return k.masked_scatter(k.zeros(shape, g.dtype), mask, g)
+
+
+unmasked.vjp(g=lambda g, mask: masked_select(g, mask))
+
+
+@op
+def masked_scatter(k, x, source, mask, *, into=False):
+    return k.masked_scatter(x, mask, source, into)
+
+
+masked_scatter.vjp(
+    x=lambda g, mask: masked_fill(g, 0, mask),
+    source=lambda g, mask, source_shape: first_of(masked_select(g, mask), source_shape),
+)
+
+
+def first_of(g, shape):
+    """Zeros of `shape` whose first elements are those of the vector g."""
+    size = 1
+    for n in shape:
+        size *= n
+    return reshape(embed(g, key=slice(0, g.shape[0]), shape=(size,)), shape=shape)
+
+
+# ---- positions
+
+
+@op
+def nonzero(k, x):
+    """The indices of the nonzero elements, one row each."""
+    return k.argwhere(x)
+
+
+@op
+def fill_diagonal(k, x, *, value, wrap):
+    return k.filled_diagonal(x, value, wrap)
+
+
+fill_diagonal.vjp(x=lambda g, wrap: fill_diagonal(g, value=0, wrap=wrap))
