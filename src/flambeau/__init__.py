@@ -67,6 +67,10 @@ from .functions import getitem as _getitem
 from .functions.index import *
 from .functions.matmul import *
 from .functions.reduce import *
+from .functions.shape import *
+from .functions.parts import *
+from .functions.join import *
+from .functions.move import *
 from .functions.scatter import *
 
 globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too

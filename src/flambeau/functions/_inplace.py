@@ -9,8 +9,8 @@ from .. import _dtypes
 from .._modes import modes
 from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, Tensor, refresh, replay, wrap
 from ..engines import engine_of
-from ..ops._op import op
-from ..ops.shape import cast, zeros_like
+from ..ops.move import writing
+from ..ops.shape import cast
 from ._args import OUT_CAST, bump, type_word
 
 WRONG_SHAPE = "output with shape {own} doesn't match the broadcast shape {new}"
@@ -136,15 +136,6 @@ def any_requires_grad(values):
     )
 
 
-@op(node="CopySlices")
-def copy_slices(k, base, value, *, chain):
-    """`base` with `value` in the place of one of its views: what a write to a view means for its base."""
-    return k.put_view(base, lambda x: replay(x, chain), value)
-
-
-copy_slices.vjp(
-    base=lambda g, chain: copy_slices(g, zeros_like(replay(g, chain)), chain=chain),
-    value=lambda g, chain: replay(g, chain),
-)
+copy_slices = writing("copy_slices", node="CopySlices")  # what a write to a view means for its base
 
 __all__ = ["any_requires_grad", "assign", "check_history", "check_writable", "inplace", "take_history"]

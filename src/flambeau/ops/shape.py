@@ -1,4 +1,4 @@
-"""Ops that move, view or copy elements without changing them."""
+"""Views, and the copies and casts that stand beside them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from .._tensor import replay
 from ._op import op
 
 
@@ -49,7 +50,7 @@ def view(k, x, *, shape):
 view.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
 
-@op
+@op(node="UnsafeViewBackward0")
 def reshape(k, x, *, shape):
     """Always a new tensor: the public ``reshape`` views where it can."""
     return k.reshape(x, shape)
@@ -64,6 +65,9 @@ def expand(k, x, *, shape):
 
 
 expand.vjp(x=lambda g: g)  # the engine sums what was broadcast
+
+
+# ---- the order and number of dimensions
 
 
 @op(view=True)
@@ -82,12 +86,64 @@ def inverse_permutation(axes):
 
 
 @op(view=True)
+def transpose(k, x, *, axis0, axis1):
+    return x.swapaxes(axis0, axis1)
+
+
+transpose.vjp(x=lambda g, axis0, axis1: transpose(g, axis0=axis0, axis1=axis1))
+
+
+@op(view=True)
+def t(k, x):
+    return x.T
+
+
+t.vjp(x=lambda g: t(g))
+
+
+@op(view=True)
+def unsqueeze(k, x, *, axis):
+    return k.expand_dims(x, axis)
+
+
+unsqueeze.vjp(x=lambda g, axis: squeeze_dim(g, axis=(axis,)))
+
+
+def _squeeze(name, node):
+    """PyTorch has a node type for each way to call squeeze: all dimensions of size one, one given, several given."""
+
+    @op(name=name, node=node, view=True)
+    def squeeze(k, x, *, axis):
+        return x.squeeze(axis)
+
+    squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
+    return squeeze
+
+
+squeeze_all = _squeeze("squeeze", "SqueezeBackward0")
+squeeze_dim = _squeeze("squeeze_dim", "SqueezeBackward1")
+squeeze_dims = _squeeze("squeeze_dims", "SqueezeBackward2")
+
+
+# ---- parts
+
+
+@op(view=True, node="SliceBackward0")
 def basic_index(k, x, *, key):
     """x[key] for a key of integers, slices, None and Ellipsis: always a view."""
     return x[key]
 
 
 basic_index.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
+
+
+@op(view=True, node="SelectBackward0")
+def select_index(k, x, *, key):
+    """``basic_index`` for keys that end in an integer, which PyTorch calls a selection."""
+    return x[key]
+
+
+select_index.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
 
 
 @op(node="SliceBackward0")
@@ -97,6 +153,178 @@ def embed(k, g, *, key, shape):
 
 
 embed.vjp(g=lambda g, key: basic_index(g, key=key))
+
+
+def part(axis, start, stop, step=1):
+    """The key of a slice along one axis."""
+    return (slice(None),) * axis + (slice(start, stop, step),)
+
+
+def _splitting(name):
+    """Pieces along an axis, all of them views."""
+
+    @op(name=name, view=True)
+    def splitting(k, x, *, sizes, axis):
+        pieces, start = [], 0
+        for n in sizes:
+            pieces.append(x[part(axis, start, start + n)])
+            start += n
+        return tuple(pieces)
+
+    splitting.vjp(x=lambda g, axis: joined(g, axis))
+    return splitting
+
+
+split = _splitting("split")
+split_with_sizes = _splitting("split_with_sizes")
+
+
+def joined(pieces, axis):
+    from .join import cat
+
+    return cat(*pieces, axis=axis)
+
+
+@op(view=True)
+def unbind(k, x, *, axis):
+    lead = (slice(None),) * axis
+    return tuple([x[(*lead, i, ...)] for i in range(x.shape[axis])])
+
+
+@unbind.joint_vjp
+def _(g, axis):
+    from .join import stack
+
+    return (stack(*g, axis=axis),)
+
+
+@op(view=True)
+def diagonal(k, x, *, offset, axis1, axis2):
+    """The diagonal as the last dimension."""
+    return k.diagonal(x, offset, axis1, axis2)
+
+
+diagonal.vjp(
+    x=lambda g, x_shape, offset, axis1, axis2:
+        embed_diagonal(g, shape=x_shape, offset=offset, axis1=axis1, axis2=axis2)
+)
+
+
+@op(node="DiagonalBackward0")
+def embed_diagonal(k, g, *, shape, offset, axis1, axis2):
+    """Zeros with g on a diagonal."""
+    return k.embed_view(g, lambda x: diagonal(x, offset=offset, axis1=axis1, axis2=axis2), shape)
+
+
+embed_diagonal.vjp(
+    g=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2)
+)
+
+
+@op(view=True)
+def unfold(k, x, *, axis, size, step):
+    """Windows along an axis; the place inside the window is the last dimension."""
+    return k.windows(x, axis, size, step)
+
+
+unfold.vjp(
+    x=lambda g, x_shape, axis, size, step: fold_windows(g, shape=x_shape, axis=axis, size=size, step=step)
+)
+
+
+@op(node="UnfoldBackwardBackward0", opmath=True)
+def fold_windows(k, g, *, shape, axis, size, step):
+    return k.fold_windows(g, shape, axis, size, step)
+
+
+fold_windows.vjp(g=lambda g, axis, size, step: unfold(g, axis=axis, size=size, step=step))
+
+
+# ---- as_strided
+
+
+@op(view=True)
+def as_strided(k, x, *, size, stride, offset, own_stride, own_offset):
+    """The elements at given places of the storage in which x's own places are `own_stride` and `own_offset`.
+
+    On values; that a tensor's ``as_strided`` shares the tensor's memory is the public function's doing.
+    """
+    return k.move_strided(x, own_stride, own_offset, size, stride, offset, shared="from")
+
+
+as_strided.vjp(
+    x=lambda g, x_shape, stride, offset, own_stride, own_offset: unstrided(
+        g, shape=x_shape, stride=stride, offset=offset, own_stride=own_stride, own_offset=own_offset
+    )
+)
+
+
+@op(node="AsStridedBackward0")
+def unstrided(k, g, *, shape, stride, offset, own_stride, own_offset):
+    """The transpose of as_strided: adds up where its elements overlap; overlapping elements of x share the sum."""
+    return k.move_strided(g, stride, offset, shape, own_stride, own_offset, shared="to")
+
+
+unstrided.vjp(
+    g=lambda g, g_shape, stride, offset, own_stride, own_offset: as_strided(
+        g, size=g_shape, stride=stride, offset=offset, own_stride=own_stride, own_offset=own_offset
+    )
+)
+
+
+# ---- other element types in the same memory
+
+
+@op(view=True)
+def view_as_real(k, x):
+    return k.view_as_real(x)
+
+
+view_as_real.vjp(x=lambda g: as_complex(g))
+
+
+@op(view=True)
+def view_as_complex(k, x):
+    return k.view_as_complex(x)
+
+
+view_as_complex.vjp(x=lambda g: view_as_real(g))
+
+
+@op(node="ViewAsComplexBackward0")
+def as_complex(k, x):
+    """``view_as_complex`` of any memory, as a copy."""
+    return k.as_complex(x)
+
+
+as_complex.vjp(x=lambda g: view_as_real(g))
+
+
+@op
+def view_dtype(k, x, *, dtype):
+    """The bits of x as another element type; not differentiable."""
+    return k.view_dtype(x, dtype)
+
+
+# ---- a base with one of its views replaced
+
+
+def put(k, base, chain, value):
+    """A copy of `base` in which the view at the end of `chain` (a View's steps) holds `value`."""
+    for i, (step, settings, _) in enumerate(chain):
+        if step is as_strided:
+            # Not memory but values are re-strided here, so the view cannot be written through: write it, put it back.
+            before = replay(base, chain[:i])
+            inside = put(k, step(before, **settings), chain[i + 1:], value)
+            return put(k, base, chain[:i], put_strided(k, before, inside, **settings))
+    return k.put_view(base, lambda x: replay(x, chain), value)
+
+
+def put_strided(k, x, value, *, size, stride, offset, own_stride, own_offset):
+    """x with `value` at its places in x's storage."""
+    there = k.move_strided(k.ones_like(value), stride, offset, x.shape, own_stride, own_offset, shared="to")
+    new = k.move_strided(value, stride, offset, x.shape, own_stride, own_offset, shared="to")
+    return k.where(there != 0, new, x)
 
 
 def sum_to(x, shape):

@@ -1,0 +1,90 @@
+"""Padding and joining without temporaries."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import NUMPY as engine
+
+
+@engine.kernel
+def concatenate(xs, axis=0):
+    """Joined in row-major memory, or channels-last where the pieces lie so; NumPy would keep any order they share."""
+    out = np.concatenate(xs, axis)
+    if out.flags.c_contiguous or out.ndim in (4, 5) and np.moveaxis(out, 1, -1).flags.c_contiguous:
+        return out
+    return np.ascontiguousarray(out)
+
+
+@engine.kernel
+def stack(xs, axis=0):
+    return np.ascontiguousarray(np.stack(xs, axis))
+
+
+@engine.kernel
+def place(pieces, shape):
+    """Zeros of `shape` with each (array, key) of `pieces` in its place."""
+    out = np.zeros(shape, pieces[0][0].dtype)
+    for x, key in pieces:
+        out[key] = x
+    return out
+
+
+@engine.kernel
+def pad_constant(x, pads, value):
+    out = np.empty([a + n + b for (a, b), n in zip(pads, x.shape)], x.dtype)
+    out[...] = value
+    out[tuple([slice(a, a + n) for (a, _), n in zip(pads, x.shape)])] = x
+    return out
+
+
+@engine.kernel
+def pad_edges(x, pads, mode):
+    """x with margins filled from it: mirrored ("reflect"), its edge repeated ("edge"), or as if in a circle ("wrap")."""
+    x = x[crops(pads, x.shape)]
+    out = np.empty([max(a, 0) + n + max(b, 0) for (a, b), n in zip(pads, x.shape)], x.dtype)
+    out[tuple([slice(max(a, 0), max(a, 0) + n) for (a, _), n in zip(pads, x.shape)])] = x
+    for axis, (margin, source) in margins(pads, x.shape, mode):
+        lead = (slice(None),) * axis
+        out[(*lead, margin)] = out[(*lead, source)]
+    return out
+
+
+@engine.kernel
+def fold_edges(g, pads, mode):
+    """The transpose of pad_edges: adds the margins to where they were taken from."""
+    inner = [n - max(a, 0) - max(b, 0) for (a, b), n in zip(pads, g.shape)]
+    g = np.array(g)
+    for axis, (margin, source) in reversed(list(margins(pads, inner, mode))):
+        lead = (slice(None),) * axis
+        if mode == "edge":
+            g[(*lead, source)] += g[(*lead, margin)].sum(axis, keepdims=True)
+        else:
+            g[(*lead, source)] += g[(*lead, margin)]
+    g = g[tuple([slice(max(a, 0), max(a, 0) + n) for (a, _), n in zip(pads, inner)])]
+    if all(a >= 0 and b >= 0 for a, b in pads):
+        return g
+    out = np.zeros([n - min(a, 0) - min(b, 0) for (a, b), n in zip(pads, inner)], g.dtype)
+    out[crops(pads, out.shape)] = g
+    return out
+
+
+def crops(pads, shape):
+    """What negative amounts leave over."""
+    return tuple([slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pads, shape)])
+
+
+def margins(pads, inner, mode):
+    """(axis, (margin, source)) slices of the padded array, in the order in which they can be filled."""
+    for axis, ((a, b), n) in enumerate(zip(pads, inner)):
+        a, b = max(a, 0), max(b, 0)
+        end = a + n
+        if a:
+            yield axis, (slice(0, a), {
+                "reflect": slice(2 * a, a, -1), "edge": slice(a, a + 1), "wrap": slice(n, n + a),
+            }[mode])
+        if b:
+            yield axis, (slice(end, end + b), {
+                "reflect": slice(end - 2, end - 2 - b if end - 2 - b >= 0 else None, -1),
+                "edge": slice(end - 1, end), "wrap": slice(a, a + b),
+            }[mode])

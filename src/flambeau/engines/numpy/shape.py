@@ -1,0 +1,260 @@
+"""Views with PyTorch's strides, and the inverses that their gradients need.
+
+NumPy leaves the stride of a dimension of size one open; PyTorch's users can see it. So these kernels lay out views
+themselves, and hand them out writable.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from .. import NUMPY as engine
+
+NOT_VIEWABLE = (
+    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+    "contiguous subspaces). Use .reshape(...) instead. (Size {old} with strides {strides} cannot become {new}.)"
+)
+
+
+def restride(x, shape, strides, start=0):
+    """The memory of x from `start` on (in bytes, like the strides); it must not leave the span of x's elements."""
+    if not x.flags.c_contiguous:
+        x, before = memory_of(x)
+        start += before
+    return np.ndarray(shape, x.dtype, x, start, strides)
+
+
+def memory_of(x):
+    """A C-contiguous array over the memory in which x lies, and how many bytes after its beginning x begins."""
+    owner = x.base
+    if type(owner) is not np.ndarray or owner.dtype != x.dtype:
+        owner = x
+    owner = in_memory_order(owner)
+    if not owner.flags.c_contiguous:
+        owner = in_memory_order(x)
+        span = sum((n - 1) * step for n, step in zip(owner.shape, owner.strides)) // x.itemsize + 1 if x.size else 0
+        owner = as_strided(owner, (span,), (x.itemsize,))
+    return owner, x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+
+
+def in_memory_order(x):
+    """x with its strides positive and descending."""
+    x = x[tuple([slice(None, None, -1 if step < 0 else 1) for step in x.strides])]
+    return x.transpose(sorted(range(x.ndim), key=x.strides.__getitem__, reverse=True))
+
+
+@engine.kernel
+def broadcast_to(x, shape):
+    old, steps = x.shape, x.strides
+    lead = len(shape) - len(old)
+    strides, step = [], x.itemsize
+    for i in range(len(shape) - 1, -1, -1):
+        n = shape[i]
+        if i >= lead:
+            step = steps[i - lead]
+            size = old[i - lead]
+            if size != n:
+                if size != 1:
+                    raise ValueError(f"{list(old)} cannot be broadcast to {list(shape)}")
+                step = 0
+        elif n != 1:
+            step = 0
+        strides.append(step)
+        step *= n
+    strides.reverse()
+    return restride(x, shape, tuple(strides))
+
+
+@engine.kernel
+def expand_dims(x, axis):
+    shape, strides = x.shape, x.strides
+    step = shape[axis] * strides[axis] if axis < len(shape) else x.itemsize
+    return restride(x, (*shape[:axis], 1, *shape[axis:]), (*strides[:axis], step, *strides[axis:]))
+
+
+@engine.kernel
+def diagonal(x, offset, axis1, axis2):
+    shape, strides = list(x.shape), list(x.strides)
+    down, step_down, right, step_right = shape[axis1], strides[axis1], shape[axis2], strides[axis2]
+    length = max(min(down + min(offset, 0), right - max(offset, 0)), 0)
+    start = 0 if length == 0 else offset * step_right if offset > 0 else -offset * step_down
+    for axis in sorted((axis1, axis2), reverse=True):
+        del shape[axis], strides[axis]
+    return restride(x, (*shape, length), (*strides, step_down + step_right), start)
+
+
+@engine.kernel
+def windows(x, axis, size, step):
+    """Each window of `size` along `axis`, `step` apart, as a new last dimension."""
+    if x.ndim == 0:
+        return restride(x, (size,), (x.itemsize,))
+    shape, strides = list(x.shape), list(x.strides)
+    stride = strides[axis]
+    shape[axis] = (shape[axis] - size) // step + 1
+    strides[axis] = stride * step
+    return restride(x, (*shape, size), (*strides, stride))
+
+
+@engine.kernel
+def fold_windows(g, shape, axis, size, step):
+    """Adds windows up where they came from: the transpose of `windows`."""
+    out = np.zeros(shape, g.dtype)
+    if not shape:
+        return out + g.sum() if size else out
+    lead = (slice(None),) * axis
+    reach = (g.shape[axis] - 1) * step + 1
+    for i in range(size):
+        out[(*lead, slice(i, i + reach, step))] += g[..., i]
+    return out
+
+
+@engine.kernel
+def view_as_real(x):
+    real = x.real
+    return restride(real, (*x.shape, 2), (*x.strides, real.itemsize)) if x.size else np.empty((*x.shape, 2), real.dtype)
+
+
+@engine.kernel
+def view_as_complex(x):
+    out = x.view(np.complex64 if x.dtype == np.float32 else np.complex128)
+    return out.reshape(x.shape[:-1]) if out.size == 0 else out[..., 0]
+
+
+@engine.kernel
+def as_complex(x):
+    """The complex numbers whose real and imaginary parts lie along the last dimension."""
+    out = np.empty(x.shape[:-1], np.result_type(x.dtype, np.complex64))
+    out.real, out.imag = x[..., 0], x[..., 1]
+    return out
+
+
+@engine.kernel
+def view_dtype(x, dtype):
+    return x.view(dtype)
+
+
+# ---- view
+
+
+def view_strides(shape, strides, new, itemsize):
+    """The strides (in bytes) that show memory of `shape` and `strides` in the shape `new`; None where there are none.
+
+    Old dimensions that lie in memory without gaps between them form a block; each block must be split among
+    consecutive new dimensions.
+    """
+    if not shape:
+        return (itemsize,) * len(new)
+    out = [0] * len(new)
+    at = len(new) - 1
+    block, step = 1, strides[-1]
+    for i in range(len(shape) - 1, -1, -1):
+        block *= shape[i]
+        if i and (shape[i - 1] == 1 or strides[i - 1] == block * step):
+            continue
+        filled = 1
+        while at >= 0 and (filled < block or new[at] == 1):
+            out[at] = filled * step
+            filled *= new[at]
+            at -= 1
+        if filled != block:
+            return None
+        if i:
+            block, step = 1, strides[i - 1]
+    return tuple(out) if at < 0 else None
+
+
+@engine.kernel
+def viewable(x, shape):
+    """Whether x can be seen in another shape (of as many elements) without a copy."""
+    return x.flags.c_contiguous or x.size == 0 or view_strides(x.shape, x.strides, shape, x.itemsize) is not None
+
+
+@engine.kernel
+def reshape_view(x, shape):
+    """x in another shape, in the same memory; an error where that cannot be."""
+    if x.size != math.prod(shape):
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {x.size}")
+    if x.size == 0 or x.flags.c_contiguous and 1 not in x.shape:
+        return x.reshape(shape)
+    strides = view_strides(x.shape, x.strides, shape, x.itemsize)
+    if strides is None:
+        old = [s // x.itemsize for s in x.strides]
+        raise RuntimeError(NOT_VIEWABLE.format(old=list(x.shape), strides=old, new=list(shape)))
+    return restride(x, shape, strides)
+
+
+# ---- what views look like from the other side
+
+
+@engine.kernel
+def embed(g, key, shape):
+    """Zeros of `shape` with g at the basic index `key`."""
+    out = np.zeros(shape, g.dtype)
+    out[key] = g
+    return out
+
+
+@engine.kernel
+def embed_view(g, view_of, shape):
+    """Zeros of `shape` with g in the place of the view that `view_of` takes."""
+    out = np.zeros(shape, g.dtype)
+    view_of(out)[...] = g
+    return out
+
+
+@engine.kernel
+def put_view(base, view_of, value):
+    """A copy of `base` in which the view that `view_of` takes of it holds `value`."""
+    out = np.array(base, order="C", copy=True)
+    view_of(out)[...] = value
+    return out
+
+
+# ---- as_strided on values: which element lies where in the storage is told by strides and an offset
+
+
+def overlaps(shape, strides):
+    """Whether two indices may lead to the same place."""
+    reach = 0
+    for step, n in sorted(zip(strides, shape)):
+        if n > 1:
+            if step <= reach:
+                return True
+            reach += (n - 1) * step
+    return False
+
+
+def places(shape, strides, offset):
+    """Where in the storage each element lies."""
+    out = np.full(shape, offset, np.intp)
+    for axis, (n, step) in enumerate(zip(shape, strides)):
+        out += (np.arange(n) * step).reshape(-1, *(1,) * (len(shape) - 1 - axis))
+    return out
+
+
+def extent(shape, strides, offset):
+    return 0 if 0 in shape else offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides))
+
+
+@engine.kernel
+def move_strided(x, strides, offset, to_shape, to_strides, to_offset, *, shared):
+    """Lays the elements of x in a storage by one geometry and takes them out by another.
+
+    What meets in one place is added up, and divided by how many of the geometry `shared` ("from" or "to") lie there.
+    """
+    storage = np.zeros(max(extent(x.shape, strides, offset), extent(to_shape, to_strides, to_offset)), x.dtype)
+    item = x.itemsize
+    if overlaps(x.shape, strides):
+        np.add.at(storage, places(x.shape, strides, offset), x)
+    elif x.size:
+        restride(storage, x.shape, tuple(s * item for s in strides), offset * item)[...] = x
+    counted = (x.shape, strides, offset) if shared == "from" else (to_shape, to_strides, to_offset)
+    if overlaps(*counted[:2]):
+        count = np.bincount(places(*counted).reshape(-1), minlength=storage.size)
+        storage = (storage / np.maximum(count, 1)).astype(x.dtype)
+    if 0 in to_shape:
+        return np.zeros(to_shape, x.dtype)
+    return restride(storage, tuple(to_shape), tuple(s * item for s in to_strides), to_offset * item)

@@ -1,0 +1,50 @@
+"""In-place forms of views: the tensor itself takes the view's shape and strides, its memory stays."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+from .._modes import modes
+from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, Tensor, storage_of, wrap
+from ._args import bump
+from ._inplace import move_hooks
+
+
+def metadata_methods(*functions, **renamed):
+    """Gives each view function an in-place method: ``transpose`` becomes ``Tensor.transpose_``."""
+    for name, function in {**{f.__name__: f for f in functions}, **renamed}.items():
+        setattr(Tensor, name + "_", becoming(function, name + "_"))
+
+
+def becoming(function, name):
+    @functools.wraps(function)
+    def method(self, *args, **kwargs):
+        return become(self, function, args, kwargs, name)
+
+    method.__signature__ = inspect.signature(function)
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = f"In-place form of ``{name.rstrip('_')}``: the tensor itself takes that shape."
+    return method
+
+
+def become(t, function, args, kwargs, name):
+    """Turns `t` into the view of it that `function` makes."""
+    view, storage = t._view, storage_of(t)
+    if modes.grad and t.requires_grad:
+        if view is None and t._node is None:
+            raise RuntimeError(LEAF_INPLACE)
+        if view is not None and view.base._rg and view.base._node is None:
+            raise RuntimeError(VIEW_OF_LEAF_INPLACE)
+    before = wrap(t._a)
+    before._storage, before._view = storage, view
+    before._node, before._nr, before._rg = t._node, t._nr, t._rg
+    after = function(before, *args, **kwargs)
+    bump(t, name)
+    t._a, t._node, t._nr, t._rg = after._a, after._node, after._nr, after._rg
+    if view is not None:
+        t._view = after._view
+        t._view.version = storage.version
+    move_hooks(t)
+    return t

@@ -1,0 +1,322 @@
+"""Several tensors made into one: cat, stack and their relatives, grids and products of vectors."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+
+from .. import _tape as tape
+from .._modes import modes
+from .._tensor import LEAF, Tensor, refresh, wrap
+from ..engines.numpy.move import concatenate as join_arrays
+from ..ops import join as ops
+from ..ops.shape import expand, reshape, unsqueeze, view
+from ._args import dim_in_range, made, need_tensor, need_tensors, write_out
+from ._attach import methods
+from .shape import reshaped
+
+__all__ = [
+    "cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack", "block_diag",
+    "meshgrid", "cartesian_prod", "combinations", "atleast_1d", "atleast_2d", "atleast_3d", "kron", "vander",
+]
+
+INDEXING = (
+    "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument. "
+    "indexing='ij' is what it does now."
+)
+_ndarray = np.ndarray
+_new = object.__new__
+
+
+def cat(tensors, dim=0, *, out=None):
+    """The tensors one after the other along a dimension. Empty vectors are left out, whatever the others' shape."""
+    if out is None and type(dim) is int:
+        found = quick_cat(tensors, dim)
+        if found is not None:
+            return found
+    tensors = need_tensors(tensors, "cat")
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    result = careful_cat(tensors, dim)
+    return result if out is None else write_out(out, result, "cat")
+
+
+def quick_cat(tensors, dim):
+    """cat of NumPy tensors of one dtype that NumPy joins without complaint; None for all else."""
+    arrays, recording = [], False
+    try:
+        dtype = tensors[0]._a.dtype
+        for x in tensors:
+            a = x._a
+            if a.dtype is not dtype or type(a) is not _ndarray:
+                return None
+            if x._view is not None:
+                refresh(x)
+            if x._rg:
+                recording = True
+            arrays.append(a)
+        if modes.grad is None or type(tensors) not in (list, tuple):
+            return None
+        r = join_arrays(arrays, dim)
+    except (AttributeError, IndexError, TypeError, ValueError):
+        return None
+    t = _new(Tensor)
+    t._a = r
+    t._storage = t._view = t._grad = t._hooks = t._node = None
+    t._nr = 0
+    t._rg = False
+    if recording and modes.grad and dtype.num >= 11:
+        if modes.watched:
+            ops.cat.record(tensors, arrays, r, t, {"axis": dim % r.ndim})
+            return t
+        node = _new(ops.cat.Node)
+        node.next = tuple([
+            None if not x._rg else (x, LEAF) if x._node is None else (x._node, x._nr) for x in tensors
+        ])
+        node.seq = tape.next_sequence()
+        node.shape = r.shape
+        node.dtype = dtype
+        node.backward = ops.cat.plan(tuple([x._rg for x in tensors])).backward
+        node.settings = {"axis": dim if dim >= 0 else dim + r.ndim}
+        node.shapes = tuple([a.shape for a in arrays])
+        t._node = node
+        t._rg = True
+    return t
+
+
+def careful_cat(tensors, dim):
+    """cat with PyTorch's checks, promotion of dtypes and treatment of empty vectors."""
+    for i, x in enumerate(tensors):
+        if x._a.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    solid = [x for x in tensors if x._a.shape != (0,)]
+    if not solid:
+        dim_in_range(dim, 1)
+        return ops.cat(*tensors, axis=0)
+    shape = solid[0]._a.shape
+    axis = dim_in_range(dim, len(shape))
+    for i, x in enumerate(tensors):
+        own = x._a.shape
+        if own == (0,):
+            continue
+        if len(own) != len(shape):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(shape)} and {len(own)}")
+        for d, (n, m) in enumerate(zip(shape, own)):
+            if n != m and d != axis:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {n} but got size {m} for "
+                    f"tensor number {i} in the list. (Shapes {list(shape)} and {list(own)}.)"
+                )
+    if len(solid) < len(tensors) and len(shape) > 1:
+        # An empty vector has no elements to give, but still a dtype to promote with and a place among the inputs.
+        empty = (*shape[:axis], 0, *shape[axis + 1:])
+        tensors = [reshape(x, shape=empty) if x._a.shape == (0,) else x for x in tensors]
+    return ops.cat(*tensors, axis=axis)
+
+
+def concat(tensors, dim=0, *, out=None):
+    """``cat`` by another name."""
+    return cat(tensors, dim, out=out)
+
+
+def concatenate(tensors, dim=0, *, out=None):
+    """``cat`` by NumPy's name."""
+    return cat(tensors, dim, out=out)
+
+
+def stack(tensors, dim=0, *, out=None):
+    """Tensors of one shape along a new dimension."""
+    tensors = need_tensors(tensors, "stack")
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    shape = tensors[0]._a.shape
+    dim = dim_in_range(dim, len(shape) + 1)
+    for i, x in enumerate(tensors):
+        if x._a.shape != shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                f"{list(x._a.shape)} at entry {i}"
+            )
+    result = ops.stack(*tensors, axis=dim)
+    return result if out is None else write_out(out, result, "stack")
+
+
+def some_tensors(tensors, name):
+    tensors = need_tensors(tensors, name)
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return tensors
+
+
+def hstack(tensors, *, out=None):
+    """The tensors side by side: along dimension 1, vectors along their only one."""
+    tensors = atleast_1d(some_tensors(tensors, "hstack"))
+    return cat(tensors, 0 if tensors[0]._a.ndim == 1 else 1, out=out)
+
+
+def vstack(tensors, *, out=None):
+    """The tensors on top of each other: along dimension 0, vectors as rows."""
+    return cat(atleast_2d(some_tensors(tensors, "vstack")), 0, out=out)
+
+
+def row_stack(tensors, *, out=None):
+    """``vstack`` by another name."""
+    return vstack(tensors, out=out)
+
+
+def dstack(tensors, *, out=None):
+    """The tensors behind each other: along dimension 2."""
+    return cat(atleast_3d(some_tensors(tensors, "dstack")), 2, out=out)
+
+
+def column_stack(tensors, *, out=None):
+    """The tensors side by side, vectors as columns."""
+    tensors = some_tensors(tensors, "column_stack")
+    return hstack([x if x._a.ndim > 1 else reshaped(x, (x._a.size, 1)) for x in tensors], out=out)
+
+
+def block_diag(*tensors):
+    """Matrices along the diagonal of a larger one; vectors count as rows."""
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        tensors = tensors[0]
+    tensors = need_tensors(tensors, "block_diag")
+    if not tensors:
+        return made(np.zeros((1, 0), np.float32))
+    for i, x in enumerate(tensors):
+        if x._a.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {x._a.ndim} dimensions"
+            )
+    return ops.block_diag(*[x if x._a.ndim == 2 else reshaped(x, (1, x._a.size)) for x in tensors])
+
+
+# ---- at least so many dimensions
+
+
+def atleast(tensors, name, raised):
+    """`raised` of the only tensor, or of each of several."""
+    if len(tensors) == 1:
+        if isinstance(tensors[0], Tensor):
+            return raised(tensors[0])
+        tensors = tensors[0]
+    return tuple([raised(x) for x in need_tensors(tensors, name)])
+
+
+def atleast_1d(*tensors):
+    """Scalars as vectors of one element; other tensors as they are."""
+    return atleast(tensors, "atleast_1d", lambda x: x if x._a.ndim else view(x, shape=(1,)))
+
+
+def atleast_2d(*tensors):
+    """Scalars and vectors as matrices of one row; other tensors as they are."""
+
+    def raised(x):
+        n = x._a.ndim
+        return x if n > 1 else unsqueeze(x, axis=0) if n else view(x, shape=(1, 1))
+
+    return atleast(tensors, "atleast_2d", raised)
+
+
+def atleast_3d(*tensors):
+    """Scalars, vectors and matrices with dimensions of size one added; other tensors as they are."""
+
+    def raised(x):
+        n = x._a.ndim
+        if n > 2:
+            return x
+        if n == 0:
+            return view(x, shape=(1, 1, 1))
+        return unsqueeze(x if n == 2 else unsqueeze(x, axis=0), axis=2)
+
+    return atleast(tensors, "atleast_3d", raised)
+
+
+# ---- grids and products
+
+
+def meshgrid(*tensors, indexing=None):
+    """Each vector's elements spread over the grid that the vectors span: views of one shape."""
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        tensors = tensors[0]
+    tensors = need_tensors(tensors, "meshgrid")
+    if not tensors:
+        raise ValueError("meshgrid expects a non-empty TensorList")
+    if indexing is None:
+        warnings.warn(INDEXING, UserWarning, stacklevel=2)
+    elif indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for x in tensors:
+        if x._a.ndim > 1:
+            raise RuntimeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got a tensor of shape {list(x.shape)}"
+            )
+        if x._a.dtype != tensors[0]._a.dtype:
+            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    order = list(range(len(tensors)))
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = 1, 0
+    shape = tuple([tensors[i]._a.size for i in order])
+    return tuple([
+        expand(view(x, shape=tuple([n if order[d] == i else 1 for d, n in enumerate(shape)])), shape=shape)
+        for i, x in enumerate(tensors)
+    ])
+
+
+def cartesian_prod(*tensors):
+    """All tuples with one element of each vector, as rows."""
+    tensors = need_tensors(tensors, "cartesian_prod")
+    for x in tensors:
+        if x._a.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._a.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([reshaped(x, (x._a.size,)) for x in meshgrid(*tensors, indexing="ij")], 1)
+
+
+def combinations(input, r=2, with_replacement=False):
+    """All ways to choose ``r`` elements of a vector, as rows."""
+    need_tensor(input, "combinations")
+    if input._a.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input._a.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return made(np.empty(0, input._a.dtype))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    picks = np.array(list(choose(range(input._a.size), r)), np.int64).reshape(-1, r)
+    return reshaped(input.index_select(0, wrap(picks.reshape(-1))), picks.shape)
+
+
+def kron(input, other, *, out=None):
+    """The Kronecker product: each element of ``input`` times the whole of ``other``."""
+    need_tensor(input, "kron")
+    need_tensor(other, "kron", "other", 2)
+    n = max(input._a.ndim, other._a.ndim)
+    a, b = ((1,) * (n - x._a.ndim) + x._a.shape for x in (input, other))
+    left = reshaped(input, tuple([m for pair in zip(a, (1,) * n) for m in pair]))
+    right = reshaped(other, tuple([m for pair in zip((1,) * n, b) for m in pair]))
+    result = reshape(left * right, shape=tuple([i * j for i, j in zip(a, b)]))
+    return result if out is None else write_out(out, result, "kron")
+
+
+def vander(x, N=None, increasing=False):
+    """The powers of a vector's elements, as columns."""
+    need_tensor(x, "vander", "x")
+    if x._a.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x._a.size if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    if x._a.dtype.kind == "b":
+        x = x.to(wrap(np.empty(0, np.int64)).dtype)
+    powers = [wrap(np.ones(x._a.shape, x._a.dtype))]
+    while len(powers) < count:
+        powers.append(x if len(powers) == 1 else powers[-1] * x)
+    if count == 0:
+        return made(np.empty((x._a.size, 0), x._a.dtype))
+    return stack(powers if increasing else powers[::-1], 1)
+
+
+methods(kron)

@@ -1,0 +1,328 @@
+"""Elements at other places, as copies: repeat, roll, flip, triangles, diagonals, and writes into a copy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._dtypes import is_inexact
+from .._tensor import Tensor, wrap
+from ..ops import move as ops
+from ..ops.shape import as_strided as strided_op
+from ..ops.shape import basic_index, diagonal as diagonal_op, embed_diagonal, part, select_index, sum_to
+from ._args import as_int, dim_in_range, need_tensor, shape_from, write_out
+from ._attach import inplace_methods, methods
+from .parts import clipped, diagonal, two_dims
+from .shape import reshaped
+
+__all__ = [
+    "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "triu", "diag", "diag_embed",
+    "diagflat", "select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter", "unravel_index", "trace",
+]
+
+
+# ---- repetitions
+
+
+def repeat(self, *repeats):
+    """The tensor laid side by side so many times along each dimension; new dimensions come in front."""
+    counts = shape_from(repeats, "repeats")
+    if len(counts) < self._a.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor "
+            f"({len(counts)} and {self._a.ndim})"
+        )
+    if counts and min(counts) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension: repeats are {list(counts)}")
+    return ops.repeat(self, counts=counts)
+
+
+def tile(input, dims):
+    """``repeat`` in which missing leading counts are ones."""
+    need_tensor(input, "tile")
+    return tile_method(input, dims)
+
+
+def tile_method(self, *dims):
+    """``repeat`` in which missing leading counts are ones."""
+    counts = shape_from(dims, "dims")
+    return repeat(self, (1,) * (self._a.ndim - len(counts)) + counts)
+
+
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+    """Each element (or slice along ``dim``) so many times in a row.
+
+    With one argument, a vector of counts: the index of each count, as often as it says.
+    """
+    need_tensor(input, "repeat_interleave")
+    if repeats is None:
+        counts = whole_counts(input, None)
+        return wrap(np.repeat(np.arange(counts.size, dtype=input._a.dtype), counts))
+    if dim is None:
+        input, dim = reshaped(input, (input._a.size,)), 0
+    dim = dim_in_range(dim, input._a.ndim)
+    if input._a.ndim == 0:
+        input = reshaped(input, (1,))
+    n = input._a.shape[dim]
+    if not isinstance(repeats, Tensor):
+        count = as_int(repeats, "repeat_interleave", "repeats")
+        if count < 0:
+            raise RuntimeError("Repeats must be non-negative")
+        counts = None
+    else:
+        counts = whole_counts(repeats, n)
+        count = int(counts[0]) if counts.size == 1 else None
+    total = n * count if count is not None else int(counts.sum())
+    if output_size is not None and output_size != total:
+        raise RuntimeError(f"allocated size does not match required size: {output_size} and {total}")
+    if count is not None:
+        return ops.repeat_interleave(input, count=count, axis=dim)
+    return input.index_select(dim, wrap(np.repeat(np.arange(n), counts)))
+
+
+def whole_counts(repeats, n):
+    """The counts of a repeats tensor as an array: one, or one for each of n."""
+    counts = repeats._a
+    if counts.ndim > 1 or n is None and counts.ndim != 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor" if n is not None else
+                           "repeat_interleave only accept 1D vector as repeat")
+    if counts.dtype.kind not in "iu" or counts.itemsize < 4:
+        raise RuntimeError(f"repeats has to be Long or Int tensor, not {repeats.dtype}")
+    counts = counts.reshape(-1)
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    if n is not None and counts.size not in (1, n):
+        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = "
+                           f"{counts.size} and input.size(dim) = {n}")
+    return counts
+
+
+# ---- other orders
+
+
+def roll(input, shifts, dims=()):
+    """The elements shifted along dimensions; what leaves at one end comes in at the other."""
+    need_tensor(input, "roll")
+    shifts = shape_from((shifts,) if isinstance(shifts, tuple | list) else ((shifts,),), "shifts")
+    dims = shape_from((dims,) if isinstance(dims, tuple | list) else ((dims,),), "dims")
+    if not shifts:
+        raise RuntimeError("`shifts` required")
+    if not dims and len(shifts) == 1:
+        return ops.roll(input, shifts=shifts[0], axes=None)
+    if len(shifts) != len(dims):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    axes = tuple([dim_in_range(d, input._a.ndim) for d in dims])
+    if input._a.ndim == 0:
+        return ops.roll(input, shifts=0, axes=None)
+    return ops.roll(input, shifts=shifts, axes=axes)
+
+
+def flip(input, dims):
+    """The elements in reverse order along the dimensions ``dims``: a copy."""
+    need_tensor(input, "flip")
+    return flip_method(input, dims)
+
+
+def flip_method(self, *dims):
+    """The elements in reverse order along the dimensions ``dims``: a copy."""
+    n = self._a.ndim
+    axes = tuple([dim_in_range(d, n) for d in shape_from(dims, "dims")])
+    if len(set(axes)) < len(axes):
+        raise RuntimeError(f"dim {max(axes, key=axes.count)} appears multiple times in the list of dims")
+    return ops.flip(self, axes=axes if n else ())
+
+
+def fliplr(input):
+    """The columns in reverse order: a copy."""
+    need_tensor(input, "fliplr")
+    if input._a.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return ops.flip(input, axes=(1,))
+
+
+def flipud(input):
+    """The rows in reverse order: a copy."""
+    need_tensor(input, "flipud")
+    if input._a.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return ops.flip(input, axes=(0,))
+
+
+def rot90(input, k=1, dims=(0, 1)):
+    """Turned ``k`` times by 90 degrees in the plane of two dimensions, from the first towards the second."""
+    need_tensor(input, "rot90")
+    dims = shape_from((dims,), "dims")
+    n = input._a.ndim
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if n < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {n}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == n:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    for d in dims:
+        if not -n <= d < n:
+            raise RuntimeError(f"Rotation dim out of range, dim = {d}, total dims = {n}")
+    return ops.rot90(input, times=k, axes=(dims[0] % n, dims[1] % n))
+
+
+# ---- triangles and diagonals
+
+
+def triangle(call, name, side):
+    def function(input, diagonal=0, *, out=None):
+        need_tensor(input, name)
+        if input._a.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        result = call(input, diagonal=as_int(diagonal, name, "diagonal"))
+        return result if out is None else write_out(out, result, name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The {side} triangle of each matrix, zeros elsewhere; ``diagonal`` says where it ends."
+    return function
+
+
+tril = triangle(ops.tril, "tril", "lower")
+triu = triangle(ops.triu, "triu", "upper")
+
+
+def diag(input, diagonal=0, *, out=None):
+    """A matrix with the vector on its diagonal, or a copy of the diagonal of a matrix."""
+    need_tensor(input, "diag")
+    ndim = input._a.ndim
+    if ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+    result = diag_embed(input, diagonal) if ndim == 1 else diagonal_copy(input, diagonal)
+    return result if out is None else write_out(out, result, "diag")
+
+
+def diagonal_copy(input, offset):
+    return diagonal(input, offset).clone()
+
+
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Matrices with the last dimension on their diagonals, zeros elsewhere."""
+    need_tensor(input, "diag_embed")
+    shape = input._a.shape
+    axis1, axis2 = dim_in_range(dim1, len(shape) + 1), dim_in_range(dim2, len(shape) + 1)
+    if axis1 == axis2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    if not shape:
+        raise IndexError("Dimension out of range: diag_embed needs a tensor of at least one dimension")
+    side = shape[-1] + abs(offset)
+    new = list(shape[:-1])
+    for axis in sorted((axis1, axis2)):
+        new.insert(axis, side)
+    return embed_diagonal(input, shape=tuple(new), offset=offset, axis1=axis1, axis2=axis2)
+
+
+def diagflat(input, offset=0):
+    """A matrix with all elements of the tensor on its diagonal."""
+    need_tensor(input, "diagflat")
+    return diag_embed(reshaped(input, (input._a.size,)), offset)
+
+
+def trace(input):
+    """The sum of the diagonal of a matrix."""
+    need_tensor(input, "trace")
+    if input._a.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input._a.ndim}")
+    return ops.trace(input)
+
+
+# ---- a copy with a part replaced
+
+
+def check_fits(name, src, part_shape):
+    need_tensor(src, name, "src", 2)
+    if src._a.shape != part_shape:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. "
+            f"src size = {list(src._a.shape)}, slice size = {list(part_shape)}"
+        )
+
+
+def scattered(call, input, src, step, settings):
+    """`input` with `src` in the place of the view that one op makes."""
+    return call(input, src, chain=((step, settings, None),))
+
+
+def select_scatter(input, src, dim, index):
+    """A copy with ``src`` in the place of ``input.select(dim, index)``."""
+    need_tensor(input, "select_scatter")
+    check_fits("select_scatter", src, input.select(dim, index)._a.shape)
+    key = (slice(None),) * dim_in_range(dim, input._a.ndim) + (as_int(index, "select_scatter", "index"), ...)
+    return scattered(ops.select_scatter, input, src, select_index, {"key": key})
+
+
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
+    """A copy with ``src`` in the place of the slice ``start:end:step`` along a dimension."""
+    need_tensor(input, "slice_scatter")
+    dim = dim_in_range(dim, input._a.ndim)
+    n = input._a.shape[dim]
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    start, end = (clipped(e, n) if e is not None else d for e, d in ((start, 0), (end, n)))
+    key = part(dim, start, max(start, end), step)
+    check_fits("slice_scatter", src, input._a[key].shape)
+    result = scattered(ops.slice_scatter, input, src, basic_index, {"key": key})
+    return result if out is None else write_out(out, result, "slice_scatter")
+
+
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """A copy with ``src`` in the place of ``input.diagonal(offset, dim1, dim2)``."""
+    need_tensor(input, "diagonal_scatter")
+    axis1, axis2 = two_dims(dim1, dim2, input._a.ndim)
+    check_fits("diagonal_scatter", src, diagonal(input, offset, dim1, dim2)._a.shape)
+    settings = {"offset": offset, "axis1": axis1, "axis2": axis2}
+    return scattered(ops.diagonal_scatter, input, src, diagonal_op, settings)
+
+
+def as_strided_scatter(input, src, size, stride, storage_offset=None):
+    """A copy with ``src`` in the place of ``input.as_strided(size, stride, storage_offset)``."""
+    need_tensor(input, "as_strided_scatter")
+    check_fits("as_strided_scatter", src, input.as_strided(size, stride, storage_offset)._a.shape)
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    settings = {
+        "size": shape_from((size,)), "stride": shape_from((stride,)), "offset": offset,
+        "own_stride": input.stride(), "own_offset": input.storage_offset(),
+    }
+    return scattered(ops.as_strided_scatter, input, src, strided_op, settings)
+
+
+# ---- sums and indices
+
+
+def sum_to_size(self, *size):
+    """Adds up what broadcasting from ``size`` to this shape would repeat."""
+    shape, own = shape_from(size), self._a.shape
+    lead = len(own) - len(shape)
+    if lead < 0 or any([n not in (1, own[lead + i]) for i, n in enumerate(shape)]):
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(own)}}}.")
+    return sum_to(self, shape)
+
+
+def unravel_index(indices, shape):
+    """The coordinates, a tensor for each dimension, of flat indices into ``shape``."""
+    if not isinstance(indices, Tensor):
+        raise TypeError(f"unravel_index(): argument 'indices' must be Tensor, not {type(indices).__name__}")
+    if is_inexact(indices._a.dtype) or indices._a.dtype.kind == "b":
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, int | tuple | list):
+        raise ValueError(f"expected 'shape' to be int or sequence of ints, but got {type(shape).__name__}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not all([isinstance(n, int) for n in sizes]):
+        raise ValueError(f"expected 'shape' to be int or sequence of ints, but got {shape}")
+    if any([n < 0 for n in sizes]):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    steps = [math.prod(sizes[i + 1:]) for i in range(len(sizes))]
+    a = indices._a
+    return tuple([wrap(np.asarray(a // step % n).astype(a.dtype)) for step, n in zip(steps, sizes)])
+
+
+flip_method.__name__, tile_method.__name__ = "flip", "tile"
+methods(
+    repeat, repeat_interleave, roll, fliplr, flipud, rot90, tril, triu, diag, diag_embed, diagflat, select_scatter,
+    slice_scatter, diagonal_scatter, as_strided_scatter, sum_to_size, trace, flip=flip_method, tile=tile_method,
+)
+inplace_methods(tril, triu)

@@ -1,0 +1,74 @@
+"""Margins around a tensor."""
+
+from __future__ import annotations
+
+from .._tensor import Tensor
+from ..ops.move import PADDINGS, constant_pad
+from ._args import need_tensor, shape_from
+
+__all__ = ["pad"]
+
+MODES = {"constant": None, "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+def pad(input, pad, mode="constant", value=None):
+    """With margins: ``pad`` gives (before, after) for the last dimension, then for the one before it, and so on.
+
+    Args:
+        pad: amounts for half as many dimensions as it has entries; negative ones crop.
+        mode: "constant" fills with ``value``; "reflect" mirrors, "replicate" repeats the edge, "circular" goes round.
+            The last three take the last 1, 2 or 3 dimensions of a tensor with one or two more.
+    """
+    if not isinstance(input, Tensor):
+        need_tensor(input, "pad")
+    amounts = shape_from((pad,), "pad")
+    ndim = input._a.ndim
+    if len(amounts) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(amounts) > 2 * ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(amounts)} and input of dimension {ndim}"
+        )
+    count = len(amounts) // 2
+    pads = ((0, 0),) * (ndim - count) + tuple([amounts[2 * i: 2 * i + 2] for i in range(count - 1, -1, -1)])
+    if mode == "constant":
+        check_constant(pads, input._a.shape)
+        return constant_pad(input, pads=pads, value=0 if value is None else value)
+    if value is not None and value != 0:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}; it is one of {', '.join(MODES)}")
+    check_edges(pads, input._a.shape, count, mode)
+    return PADDINGS[MODES[mode]][count - 1](input, pads=pads)
+
+
+def check_constant(pads, shape):
+    for d, ((before, after), n) in enumerate(zip(pads, shape)):
+        if n + before + after < 0:
+            raise RuntimeError(
+                f"The input size {n}, plus negative padding {before} and {after}, resulted in a negative output size, "
+                f"which is invalid. Check dimension {d} of your input."
+            )
+
+
+def check_edges(pads, shape, count, mode):
+    ndim = len(shape)
+    if not 1 <= count <= 3 or ndim not in (count + 1, count + 2):
+        raise NotImplementedError(
+            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: the last 1, 2 or 3 "
+            f"dimensions of a tensor with one or two more, not {count} of {ndim}"
+        )
+    if 0 in shape[ndim - count - (ndim == count + 1):]:
+        raise RuntimeError(f"pad(): expected the padded dimensions and channels to be non-empty, but got {list(shape)}")
+    for d, ((before, after), n) in enumerate(zip(pads, shape)):
+        most = {"reflect": n - 1, "circular": n, "replicate": max(before, after)}[mode]
+        if max(before, after) > most:
+            raise RuntimeError(
+                f"Padding size should be less than {'or equal to ' if mode == 'circular' else ''}the corresponding "
+                f"input dimension, but got: padding ({before}, {after}) at dimension {d} of input {list(shape)}"
+            )
+        if n + before + after < 1:
+            raise RuntimeError(
+                f"input (of size {n} at dimension {d}) is too small for padding ({before}, {after}): nothing is left"
+            )

@@ -1,0 +1,424 @@
+"""Other shapes of the same elements: view, reshape, squeeze, transpose, permute, expand and their relatives."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from .._dtypes import dtype as dtype_type
+from .._dtypes import from_np, type_word
+from .._size import Size
+from .._tensor import Tensor, storage_of
+from ..engines import engine_of
+from ..ops import shape as ops
+from ..ops._errors import broadcast_clash
+from ._args import as_int, dim_in_range, need_tensor, need_tensors, shape_from
+from ._attach import methods
+from ._metadata import metadata_methods
+
+__all__ = [
+    "reshape", "flatten", "unflatten", "ravel", "squeeze", "unsqueeze",
+    "transpose", "swapaxes", "swapdims", "t", "adjoint", "permute", "movedim", "moveaxis",
+    "broadcast_to", "broadcast_tensors", "broadcast_shapes",
+]
+
+REVERSED_T = (
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+    "error in a future release. Consider `x.mT` to transpose batches of matrices or "
+    "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+)
+ONLY_MATRICES = "tensor.{name} is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
+EXPAND_CLASH = (
+    "The expanded size of the tensor ({new}) must match the existing size ({old}) at non-singleton dimension {dim}.  "
+    "Target sizes: {target}.  Tensor sizes: {own}"
+)
+
+
+def target_shape(size, count):
+    """The shape that `size` means for `count` elements: one of its entries may be -1."""
+    if len(size) == 1 and type(size[0]) is not int:
+        size = shape_from(size, "shape")
+    elif not all([type(n) is int for n in size]):
+        size = shape_from((size,), "shape")
+    if math.prod(size) == count and (not size or min(size) >= 0):
+        return size
+    return inferred(size, count)
+
+
+def inferred(size, count):
+    """`size` with its -1 replaced; an error where it does not fit."""
+    known = 1
+    for i, n in enumerate(size):
+        if n < -1:
+            raise RuntimeError(f"invalid shape dimension {n} at index {i} of shape {list(size)}")
+        known *= n if n >= 0 else 1
+    missing = size.count(-1)
+    if missing > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if missing and known == 0 and count == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
+        )
+    if not missing or not known or count % known:
+        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {count}")
+    at = size.index(-1)
+    return (*size[:at], count // known, *size[at + 1:])
+
+
+# ---- view and reshape
+
+
+def view(self, *size, dtype=None):
+    """The same memory in another shape (one entry may be -1), or as another element type.
+
+    A shape that the strides of this tensor do not allow is an error; ``reshape`` copies then.
+    """
+    if dtype is not None or len(size) == 1 and isinstance(size[0], dtype_type):
+        return view_dtype(self, size[0] if dtype is None else dtype)
+    if not size:
+        raise TypeError("view() missing 1 required positional arguments: the shape, or a dtype")
+    return ops.view(self, shape=target_shape(size, self._a.size))
+
+
+def view_dtype(self, dtype):
+    """The same memory as another element type; the last dimension grows or shrinks with the size of an element."""
+    a, new = self._a, dtype.np
+    if new.itemsize != a.itemsize:
+        names = f"{type_word(self.dtype)} as {type_word(dtype)} (different element sizes)"
+        if a.ndim == 0:
+            raise RuntimeError(f"self.dim() cannot be 0 to view {names}")
+        ratio = new.itemsize // a.itemsize
+        if ratio and a.shape[-1] % ratio:
+            raise RuntimeError(f"self.size(-1) must be divisible by {ratio} to view {names}, but got {a.shape[-1]}")
+        strides = self.stride()
+        if strides[-1] != 1:
+            raise RuntimeError(f"self.stride(-1) must be 1 to view {names}, but got {strides[-1]}")
+        for i, step in enumerate(strides[:-1]):
+            if ratio and step % ratio:
+                raise RuntimeError(f"self.stride({i}) must be divisible by {ratio} to view {names}, but got {step}")
+    out = ops.view_dtype(self, dtype=new)
+    out._storage = storage_of(self)
+    return out
+
+
+def view_as(self, other):
+    """``view(other.size())``."""
+    need_tensor(other, "view_as", "other")
+    return ops.view(self, shape=target_shape(other._a.shape, self._a.size))
+
+
+def reshaped(input, shape):
+    """A view of `shape` if the memory allows it, otherwise a copy."""
+    a = input._a
+    if engine_of(a).viewable(a, shape):
+        return ops.view(input, shape=shape)
+    return ops.reshape(input, shape=shape)
+
+
+def reshape(input, shape):
+    """The elements in another shape (one entry may be -1): a view if possible, otherwise a copy."""
+    need_tensor(input, "reshape")
+    return reshaped(input, target_shape((shape,), input._a.size))
+
+
+def reshape_method(self, *shape):
+    """The elements in another shape (one entry may be -1): a view if possible, otherwise a copy."""
+    return reshaped(self, target_shape(shape, self._a.size))
+
+
+def reshape_as(self, other):
+    """``reshape(other.size())``."""
+    need_tensor(other, "reshape_as", "other")
+    return reshaped(self, target_shape(other._a.shape, self._a.size))
+
+
+def flatten(input, start_dim=0, end_dim=-1):
+    """Joins the dimensions from ``start_dim`` to ``end_dim`` into one."""
+    need_tensor(input, "flatten")
+    shape = input._a.shape
+    start, end = dim_in_range(start_dim, len(shape)), dim_in_range(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshaped(input, (1,))
+    if start == end:
+        return input
+    return reshaped(input, (*shape[:start], math.prod(shape[start:end + 1]), *shape[end + 1:]))
+
+
+def unflatten(input, dim, sizes):
+    """Splits a dimension into several; one of ``sizes`` may be -1."""
+    need_tensor(input, "unflatten")
+    shape = input._a.shape
+    dim = dim_in_range(dim, len(shape))
+    sizes = shape_from((sizes,), "unflatten")
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    try:
+        sizes = target_shape(sizes, shape[dim] if shape else 1)
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
+            f"({shape[dim] if shape else 1}) in the input tensor: {error}"
+        ) from None
+    return ops.view(input, shape=(*shape[:dim], *sizes, *shape[dim + 1:]))
+
+
+def ravel(input):
+    """All elements in one dimension: a view if possible."""
+    need_tensor(input, "ravel")
+    return reshaped(input, (input._a.size,))
+
+
+# ---- dimensions of size one
+
+
+def squeeze(input, dim=None):
+    """Without its dimensions of size one; only those in ``dim``, an int or several, if it is given."""
+    need_tensor(input, "squeeze")
+    shape = input._a.shape
+    if dim is None:
+        return ops.squeeze_all(input, axis=tuple([i for i, n in enumerate(shape) if n == 1]))
+    if isinstance(dim, tuple | list):
+        dims = tuple([dim_in_range(d, len(shape)) for d in dim])
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"dim {max(dims, key=dims.count)} appears multiple times in the list of dims")
+        return ops.squeeze_dims(input, axis=tuple([d for d in dims if shape and shape[d] == 1]))
+    dim = dim_in_range(dim, len(shape))
+    return ops.squeeze_dim(input, axis=(dim,) if shape and shape[dim] == 1 else ())
+
+
+def squeeze_method(self, *dim, **keywords):
+    """Without its dimensions of size one; only those in ``dim`` if it is given."""
+    return squeeze(self, *dim if len(dim) <= 1 else (dim,), **keywords)
+
+
+def unsqueeze(input, dim):
+    """With a dimension of size one inserted at ``dim``."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, "unsqueeze")
+    return ops.unsqueeze(input, axis=dim_in_range(dim, input._a.ndim + 1))
+
+
+# ---- the order of dimensions
+
+
+def transpose(input, dim0, dim1):
+    """With two dimensions exchanged."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, "transpose")
+    n = input._a.ndim
+    dim0, dim1 = dim_in_range(dim0, n), dim_in_range(dim1, n)
+    return ops.transpose(input, axis0=dim0, axis1=dim1) if n else ops.alias(input)
+
+
+def swapdims(input, dim0, dim1):
+    """``transpose`` by another name."""
+    return transpose(input, dim0, dim1)
+
+
+def swapaxes(input, axis0, axis1):
+    """``transpose`` by NumPy's name."""
+    return transpose(input, axis0, axis1)
+
+
+def t(input):
+    """The transpose of a matrix; vectors and scalars as they are."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, "t")
+    if input._a.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input._a.ndim}D")
+    return ops.t(input)
+
+
+def reverse_dims(self):
+    """The transpose: a view with the dimensions in reverse order."""
+    n = self._a.ndim
+    if n not in (0, 2):
+        warnings.warn(REVERSED_T, UserWarning, stacklevel=2)
+    return ops.permute(self, axes=tuple(range(n - 1, -1, -1)))
+
+
+def matrix_transpose(self):
+    """The last two dimensions exchanged."""
+    n = self._a.ndim
+    if n < 2:
+        raise RuntimeError(ONLY_MATRICES.format(name="mT", ndim=n))
+    return ops.transpose(self, axis0=n - 2, axis1=n - 1)
+
+
+def adjoint(input):
+    """The conjugate transpose of the last two dimensions."""
+    need_tensor(input, "adjoint")
+    return conjugate_transpose(input, "adjoint()")
+
+
+def conjugate_transpose(x, name):
+    n = x._a.ndim
+    if n == 0 and name == "adjoint()":
+        return conjugate(x)
+    if n < 2:
+        raise RuntimeError(ONLY_MATRICES.format(name=name, ndim=n))
+    return conjugate(ops.transpose(x, axis0=n - 2, axis1=n - 1))
+
+
+def conjugate(x):
+    from ..ops.pointwise import conj
+
+    return conj(x) if x._a.dtype.kind == "c" else x
+
+
+def hermitian(self):
+    """The conjugate transpose of a matrix."""
+    n = self._a.ndim
+    if n not in (0, 2):
+        more = " For batches of matrices, consider using tensor.mH" if n > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {n}-D tensor.{more}")
+    return conjugate_transpose(self, "H") if n else conjugate(self)
+
+
+def batched_hermitian(self):
+    """The conjugate transpose of the last two dimensions."""
+    return conjugate_transpose(self, "mH")
+
+
+def permute(input, dims):
+    """With the dimensions in the order ``dims``."""
+    need_tensor(input, "permute")
+    n = input._a.ndim
+    dims = tuple(dims) if isinstance(dims, tuple | list) else shape_from((dims,), "dims")
+    if len(dims) != n:
+        raise RuntimeError(
+            "permute: number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
+        )
+    axes = tuple([dim_in_range(d, n) for d in dims])
+    if len(set(axes)) < n:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return ops.permute(input, axes=axes)
+
+
+def permute_method(self, *dims):
+    """With the dimensions in the order ``dims``."""
+    return permute(self, dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims)
+
+
+def movedim(input, source, destination):
+    """With the dimensions ``source`` at the places ``destination``; the others keep their order."""
+    need_tensor(input, "movedim")
+    n = input._a.ndim
+    source = source if isinstance(source, tuple | list) else (source,)
+    destination = destination if isinstance(destination, tuple | list) else (destination,)
+    if len(source) != len(destination):
+        raise RuntimeError(
+            "movedim: Invalid source or destination dims: source and destination dims need the same number of "
+            f"elements, got {list(source)} and {list(destination)}"
+        )
+    froms = [dim_in_range(d, n) for d in source]
+    tos = [dim_in_range(d, n) for d in destination]
+    for what, given, found in (("source", source, froms), ("destination", destination, tos)):
+        if len(set(found)) < len(found):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(given)})")
+    if n == 0:
+        return ops.alias(input)
+    rest = iter([i for i in range(n) if i not in froms])
+    place = dict(zip(tos, froms))
+    return ops.permute(input, axes=tuple([place[i] if i in place else next(rest) for i in range(n)]))
+
+
+def moveaxis(input, source, destination):
+    """``movedim`` by NumPy's name."""
+    return movedim(input, source, destination)
+
+
+# ---- broadcasting
+
+
+def expanded(input, size):
+    """A view of `size` in which dimensions of size one are repeated; -1 keeps a dimension as it is."""
+    own = input._a.shape
+    lead = len(size) - len(own)
+    if lead < 0:
+        raise RuntimeError(
+            f"expand(torch.{type_word(from_np(input._a.dtype))}Tensor{{{list(own)}}}, size={list(size)}): the number "
+            f"of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(own)})"
+        )
+    shape = []
+    for i, n in enumerate(size):
+        old = own[i - lead] if i >= lead else 1
+        if n == -1 and i >= lead:
+            n = old
+        elif n < 0 and i < lead:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {i}"
+            )
+        elif n != old and old != 1 or n < 0:
+            raise RuntimeError(EXPAND_CLASH.format(new=n, old=old, dim=i, target=list(size), own=list(own)))
+        shape.append(n)
+    return ops.expand(input, shape=tuple(shape))
+
+
+def expand(self, *size, implicit=False):
+    """A view in which dimensions of size one are repeated, without a copy; -1 keeps a dimension as it is."""
+    return expanded(self, shape_from(size))
+
+
+def expand_as(self, other):
+    """``expand(other.size())``."""
+    need_tensor(other, "expand_as", "other")
+    return expanded(self, other._a.shape)
+
+
+def broadcast_to(input, size):
+    """``input`` expanded to ``size``."""
+    need_tensor(input, "broadcast_to")
+    return expanded(input, shape_from((size,)))
+
+
+def broadcast_to_method(self, *size):
+    """This tensor expanded to ``size``."""
+    return expanded(self, shape_from(size))
+
+
+def broadcast_shapes(*shapes):
+    """The shape to which tensors of these shapes broadcast."""
+    shapes = [(as_int(s, "broadcast_shapes", "shapes"),) if not isinstance(s, tuple | list) else tuple(s) for s in shapes]
+    out = [1] * max(map(len, shapes), default=0)
+    for shape in shapes:
+        for i in range(-1, -1 - len(shape), -1):
+            n = as_int(shape[i], "broadcast_shapes", "shapes")
+            if n < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({list(shape)})")
+            if n not in (1, out[i]):
+                if out[i] != 1:
+                    raise RuntimeError(
+                        "Shape mismatch: objects cannot be broadcast to a single shape: "
+                        + ", ".join(str(list(s)) for s in shapes)
+                    )
+                out[i] = n
+    return Size(out)
+
+
+def broadcast_tensors(*tensors):
+    """The tensors, each expanded to the shape that they have in common."""
+    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+        tensors = tensors[0]
+    tensors = need_tensors(tensors, "broadcast_tensors")
+    shapes = [x._a.shape for x in tensors]
+    if clash := broadcast_clash(shapes):
+        raise RuntimeError(clash)
+    shape = tuple(broadcast_shapes(*shapes))
+    return tuple([x if x._a.shape == shape else ops.expand(x, shape=shape) for x in tensors])
+
+
+methods(
+    view, view_as, reshape_as, flatten, unflatten, ravel, unsqueeze, transpose, swapaxes, swapdims, t, adjoint,
+    movedim, moveaxis, expand, expand_as,
+    reshape=reshape_method, squeeze=squeeze_method, permute=permute_method, broadcast_to=broadcast_to_method,
+    T=property(reverse_dims), mT=property(matrix_transpose), H=property(hermitian), mH=property(batched_hermitian),
+)
+metadata_methods(unsqueeze, transpose, swapaxes, swapdims, t, squeeze=squeeze_method)
+for method in (reshape_method, squeeze_method, permute_method, broadcast_to_method):
+    method.__name__ = method.__name__.removesuffix("_method")

@@ -1,0 +1,148 @@
+"""Ops that copy elements to other places: flips, repetitions, triangles, padding, and writes into a copy."""
+
+from __future__ import annotations
+
+from .._tensor import replay
+from ._op import op
+from .reduce import sum_
+from .shape import embed_diagonal, expand, put, reshape, zeros_like
+
+
+@op
+def flip(k, x, *, axes):
+    return k.copy(k.flip(x, axes))
+
+
+flip.vjp(x=lambda g, axes: flip(g, axes=axes))
+
+
+@op
+def roll(k, x, *, shifts, axes):
+    return k.roll(x, shifts, axes)
+
+
+roll.vjp(
+    x=lambda g, shifts, axes:
+        roll(g, shifts=tuple(-s for s in shifts) if isinstance(shifts, tuple) else -shifts, axes=axes)
+)
+
+
+@op
+def rot90(k, x, *, times, axes):
+    return k.copy(k.rot90(x, times, axes))
+
+
+rot90.vjp(x=lambda g, times, axes: rot90(g, times=-times, axes=axes))
+
+
+@op
+def repeat(k, x, *, counts):
+    """x laid side by side `counts` times along each dimension; counts may be longer than x's shape."""
+    return k.tile(x, counts)
+
+
+@op(name="sum_repeats", opmath=True)
+def sum_repeats(k, g, *, counts, shape):
+    """Adds the repetitions up."""
+    shape = (1,) * (len(counts) - len(shape)) + shape
+    pairs = [n for pair in zip(counts, shape) for n in pair]
+    return k.sum(k.reshape(g, pairs), axis=tuple(range(0, len(pairs), 2)))
+
+
+repeat.vjp(x=lambda g, counts, x_shape: reshape(sum_repeats(g, counts=counts, shape=x_shape), shape=x_shape))
+sum_repeats.vjp(g=lambda g, counts: repeat(g, counts=counts))
+
+
+@op
+def repeat_interleave(k, x, *, count, axis):
+    """Each slice along `axis` `count` times in a row."""
+    return k.repeat(x, count, axis)
+
+
+repeat_interleave.vjp(
+    x=lambda g, x_shape, count, axis:
+        sum_(reshape(g, shape=(*x_shape[: axis + 1], count, *x_shape[axis + 1:])), axis=axis + 1, keepdims=False)
+)
+
+
+@op
+def tril(k, x, *, diagonal):
+    return k.tril(x, diagonal)
+
+
+tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
+
+
+@op
+def triu(k, x, *, diagonal):
+    return k.triu(x, diagonal)
+
+
+triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
+
+
+@op(opmath=True)
+def trace(k, x):
+    return k.trace(x)
+
+
+trace.vjp(
+    x=lambda g, x_shape: embed_diagonal(expand(g, shape=(min(x_shape),)), shape=x_shape, offset=0, axis1=0, axis2=1)
+)
+
+
+# ---- a copy with one of its views replaced
+
+
+def writing(name, node=None):
+    """Declares ``name(x, src, chain=...)``: x with `src` in the place of the view that `chain` leads to."""
+
+    @op(name=name, node=node)
+    def scatter(k, x, src, *, chain):
+        return put(k, x, chain, src)
+
+    scatter.vjp(
+        x=lambda g, chain: scatter(g, zeros_like(replay(g, chain)), chain=chain),
+        src=lambda g, chain: replay(g, chain),
+    )
+    return scatter
+
+
+select_scatter = writing("select_scatter")
+slice_scatter = writing("slice_scatter")
+diagonal_scatter = writing("diagonal_scatter")
+as_strided_scatter = writing("as_strided_scatter")
+
+
+# ---- padding: (before, after) for each dimension; negative amounts crop
+
+
+@op(node="ConstantPadNdBackward0")
+def constant_pad(k, x, *, pads, value):
+    inner = x[tuple([slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pads, x.shape)])]
+    return k.pad_constant(inner, tuple([(max(a, 0), max(b, 0)) for a, b in pads]), value)
+
+
+constant_pad.vjp(x=lambda g, pads: constant_pad(g, pads=tuple([(-a, -b) for a, b in pads]), value=0))
+
+
+def _padding(name, mode):
+    """An op that fills the margins with elements of x, by `mode`: "reflect", "edge" or "wrap"."""
+
+    @op(name=name)
+    def pad(k, x, *, pads):
+        return k.pad_edges(x, pads, mode)
+
+    @op(name=name + "_fold", opmath=True)
+    def fold(k, g, *, pads):
+        return k.fold_edges(g, pads, mode)
+
+    pad.vjp(x=lambda g, pads: fold(g, pads=pads))
+    fold.vjp(g=lambda g, pads: pad(g, pads=pads))
+    return pad
+
+
+PADDINGS = {
+    mode: tuple(_padding(f"{name}_pad{n}d", mode) for n in (1, 2, 3))
+    for mode, name in (("reflect", "reflection"), ("edge", "replication"), ("wrap", "circular"))
+}
