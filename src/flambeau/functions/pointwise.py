@@ -192,10 +192,16 @@ def round(input, *, decimals=0, out=None):
 # ---- choice
 
 
+_PLAIN = (int, float, type(None))
+
+
 def clamp(input, min=None, max=None, *, out=None):
     """Each element moved into the range from ``min`` to ``max``: both numbers, or both tensors; one may be None."""
     if not isinstance(input, Tensor):
         need_tensor(input, "clamp")
+    if type(min) in _PLAIN and type(max) in _PLAIN and min is not max and 11 <= input._a.dtype.num <= 13:
+        result = ops.clamp_numbers(input, low=min, high=max)
+        return result if out is None else write_out(out, result, "clamp")
     if min is None and max is None:
         raise RuntimeError(NO_BOUND)
     if min is not None and max is not None and isinstance(min, Tensor) is not isinstance(max, Tensor):
@@ -237,8 +243,10 @@ def where(condition, input=None, other=None, *, out=None):
                 f"where expected condition to be a boolean tensor, but got a tensor with dtype {type_word(condition.dtype)}"
             )
         condition = cast(condition, dtype=np.dtype(bool))
-    kind = result_dtype((input, other)).np
-    result = ops.where(condition, in_dtype(input, kind), in_dtype(other, kind))
+    if not (isinstance(input, Tensor) and isinstance(other, Tensor) and input._a.dtype is other._a.dtype):
+        kind = result_dtype((input, other)).np
+        input, other = in_dtype(input, kind), in_dtype(other, kind)
+    result = ops.where(condition, input, other)
     return result if out is None else write_out(out, result, "where")
 
 

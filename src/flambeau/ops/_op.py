@@ -35,6 +35,7 @@ _ndarray = np.ndarray
 _new = object.__new__
 _SCALARS = (float, int)
 _ONE = (True,)
+_int64 = np.dtype(np.int64)
 
 OPS: dict[str, Op] = {}  # every declared op by name: the tests walk it
 
@@ -583,10 +584,11 @@ def _unary(spec, kernel):
 
 
 def _binary(spec, kernel):
-    """The call of a pointwise op of two inputs. In line: NumPy arrays of one dtype, or a float array and a number."""
+    """The call of a pointwise op of two inputs. In line: NumPy arrays of one dtype, or an array and a number."""
     general, plans = spec.__call__, {}
     Node, ScalarNode = spec.Node, spec.ScalarNode
     lowest, highest = spec.lowest, min(spec.highest, 22)
+    integers = lowest < 11
     run = None
 
     def call(x, y):
@@ -594,7 +596,7 @@ def _binary(spec, kernel):
         try:
             a = x._a
             if type(y) is float or type(y) is int:
-                if not 11 <= a.dtype.num <= 13:
+                if not 11 <= a.dtype.num <= 13 and not (integers and type(y) is int and a.dtype is _int64):
                     return general(x, y)
                 b, y_rg = y, False
             else:

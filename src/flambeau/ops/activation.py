@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from ._op import op
+from ._op import kernel_op, op
 from .elementary import exp
 from .pointwise import keep, where
 
 
-@op(promote="common", refuses="bc")
-def relu(k, x):
-    return k.maximum(x, 0)
-
-
+relu = kernel_op("relu", inputs="x", promote="common", refuses="bc")
 relu.vjp(x=lambda g, out: keep(g, out > 0))
 
 

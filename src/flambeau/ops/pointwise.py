@@ -147,14 +147,18 @@ fmin = kernel_op("fmin", inputs="x, y", promote="common", refuses="c")
 fmin.vjp(x=lambda g, x, y: keep(g, (x <= y) | (y != y)), y=lambda g, x, y: keep(g, ~((x <= y) | (y != y))))
 
 
-@op(promote="common", node="ClampBackward0", scalar_node="ClampBackward1", refuses="c")
-def clamp(k, x, low, high):
+def between(k, x, low, high):
     """x between `low` and `high`, of which one may be None; nan in any of them stays nan."""
     if high is None:
         return k.maximum(x, low)
     if low is None:
         return k.minimum(x, high)
     return k.minimum(k.maximum(x, low), high)
+
+
+@op(promote="common", node="ClampBackward0", scalar_node="ClampBackward1", refuses="c")
+def clamp(k, x, low, high):
+    return between(k, x, low, high)
 
 
 def inside(x, low, high):
@@ -170,6 +174,15 @@ clamp.vjp(
     low=lambda g, x, low, high: keep(g, x < low if high is None else (x < low) & (low < high)),
     high=lambda g, x, low, high: keep(g, x > high if low is None else (x > high) | (high < low)),
 )
+
+
+@op(node="ClampBackward1", opmath=True, refuses="c")
+def clamp_numbers(k, x, *, low, high):
+    """The usual case, in short: bounds that are numbers and do not change the dtype."""
+    return between(k, x, low, high)
+
+
+clamp_numbers.vjp(x=lambda g, x, low, high: keep(g, inside(x, low, high)))
 
 clamp_min = kernel_op("clamp_min", "maximum", inputs="x, y", promote="common", refuses="c",
                       node="ClampMinBackward1", scalar_node="ClampMinBackward0")
@@ -275,7 +288,7 @@ copysign = kernel_op("copysign", inputs="x, y", promote="float", refuses="c", sc
 copysign.vjp(x=lambda g, x, out: keep(g * (out / x), x != 0), y=flat)
 
 nextafter = kernel_op("nextafter", inputs="x, y", promote="common", refuses="bic")
-nextafter.vjp(x=undifferentiable("nextafter"), y=undifferentiable("nextafter"))
+nextafter.vjp(x=lambda g, x, y: keep(g, x != y), y=flat)
 
 gcd = kernel_op("gcd", inputs="x, y", promote="common", refuses="bfc")
 lcm = kernel_op("lcm", inputs="x, y", promote="common", refuses="bfc")

@@ -55,6 +55,11 @@ def round(x):
 
 
 @engine.kernel
+def relu(x):
+    return np.maximum(x, 0)
+
+
+@engine.kernel
 def sigmoid(x):
     y = np.asarray(np.negative(x))
     np.exp(y, out=y)
@@ -106,6 +111,7 @@ def power(x, y):
     """np.power; a negative power of an integer is 0 unless its base is 1 or -1."""
     if getattr(y, "dtype", None) is None or y.dtype.kind != "i" or not np.any(y < 0):
         return np.power(x, y)
+    x = np.asarray(x)
     odd = (y & 1).astype(bool)
     unit = np.where(x == 1, 1, np.where(x == -1, np.where(odd, -1, 1), 0))
     return np.where(y < 0, unit, np.power(x, np.maximum(y, 0))).astype(x.dtype)
