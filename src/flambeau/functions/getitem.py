@@ -38,7 +38,8 @@ _new = object.__new__
 _ndarray = np.ndarray
 _FULL = slice(None)
 _SELECT, _SLICE, _INDEX = select_index, basic_index, ops.index
-_PLANS = {op: op.plan((True,)).backward for op in (_SELECT, _SLICE)}
+_PLANS = {op: op.plan((True,)).backward for op in (_SELECT, _SLICE, ops.unsqueeze_index, ops.alias_index)}
+_INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
 
 # ---- reading
@@ -48,26 +49,26 @@ def __getitem__(self, key):
     """The elements that `key` names: a view for integers and slices, a copy for index tensors and masks."""
     a = self._a
     kind = type(key)
+    given = key
     if kind is int:
         key, op = (key, ...), _SELECT
     elif kind is slice:
         step = key.step
-        if step is not None and (type(step) is not int or step <= 0) or a.ndim == 0:
-            return read(self, key)
-        op = _SLICE
-    elif kind is Tensor:
-        if key._a.dtype is _INT64 and key._a.ndim and a.ndim:
-            return take_rows(self, key)
-        return read(self, key)
+        op = _SLICE if step is None or type(step) is int and step > 0 else None
+    elif kind is tuple:
+        op = basic_op(key)
+        key = (*key, ...) if ... not in key else key
+    elif kind is Tensor and key._a.dtype is _INT64 and key._a.ndim and a.ndim:
+        return take_rows(self, key)
     else:
         return read(self, key)
     grad = modes.grad
-    if type(a) is not _ndarray or grad is None:
-        return read(self, key)
+    if op is None or type(a) is not _ndarray or grad is None:
+        return read(self, given)
     try:
         r = a[key]
     except (IndexError, TypeError):
-        return read(self, key if kind is slice else key[0])
+        return read(self, given)
     storage = self._storage
     if storage is None:
         storage = storage_of(self)
@@ -106,6 +107,26 @@ def __getitem__(self, key):
     return t
 
 
+def basic_op(key):
+    """The op that views a tuple of plain integers, slices, None and Ellipsis; None where something else is in it."""
+    op = ops.alias_index
+    for part in key:
+        kind = type(part)
+        if kind is int:
+            op = _SELECT
+        elif kind is slice:
+            step = part.step
+            if step is not None and (type(step) is not int or step <= 0):
+                return None
+            if step is not None or part.start is not None or part.stop is not None:
+                op = _SLICE
+        elif part is None:
+            op = ops.unsqueeze_index
+        elif part is not ...:
+            return None
+    return op
+
+
 def take_rows(x, index):
     """x[index] for one integer tensor. In line: the case of contiguous NumPy memory."""
     a, i = x._a, index._a
@@ -127,9 +148,6 @@ def take_rows(x, index):
         if x._rg:
             _INDEX.record((x, index), (a, i), r, t, {"dims": (0,)})
     return t
-
-
-_INT64 = np.dtype(np.int64)
 
 
 def read(x, key):
@@ -287,12 +305,8 @@ def bounded(index, dim, size):
 
 def __setitem__(self, key, value):
     """Stores `value`, broadcast and converted, in the elements that `key` names."""
-    a = self._a
-    if type(a) is _ndarray and not (modes.grad and self.requires_grad) and 0 not in a.strides:
-        kind = type(key)
-        if kind is int or kind is slice and (key.step is None or type(key.step) is int and key.step > 0) and a.ndim:
-            if store(self, a, key, value):
-                return
+    if is_plain(key) and store(self, key, value):
+        return
     op, basic, indices, dims = parsed(self, key)
     if op is not None:
         self = op(self, key=basic)
@@ -306,8 +320,27 @@ def __setitem__(self, key, value):
     into(self, op, inputs[1:], settings, "index_put_")
 
 
-def store(x, a, key, value):
+def is_plain(key):
+    """Whether NumPy reads the key as PyTorch does."""
+    kind = type(key)
+    if kind is int:
+        return True
+    if kind is slice:
+        return key.step is None or type(key.step) is int and key.step > 0
+    if kind is Tensor:
+        return key._a.dtype is _INT64 or key._a.dtype is _BOOL
+    return kind is tuple and basic_op(key) is not None
+
+
+def store(x, key, value):
     """Writes straight to NumPy memory when nothing is recorded; False where that is not so simple."""
+    a = x._a
+    if x._view is not None:
+        refresh(x)
+    if type(a) is not _ndarray or x._rg and modes.grad or 0 in a.strides:
+        return False
+    if type(key) is Tensor:
+        key = key._a
     kind = type(value)
     if kind is Tensor:
         if value._view is not None:

@@ -77,7 +77,11 @@ def fill_value(value, t, name):
             raise RuntimeError(
                 f"{name}_ only supports a 0-dimensional value tensor, but got tensor with {value._a.ndim} dimension(s)."
             )
-        return value if value._a.dtype == t._a.dtype else cast(value, dtype=t._a.dtype)
+        if value._a.dtype == t._a.dtype:
+            return value
+        if not _dtypes.can_cast(value.dtype, t.dtype):
+            fitting(value._a.item(), t)
+        return cast(value, dtype=t._a.dtype)
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, int | float | complex):

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._tensor import Tensor
 from ..ops import scatter as ops
-from ..ops.shape import expand, reshape, view
+from ..ops.shape import expand
 from ._args import as_int, dim_in_range, need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
 from ._into import forms
@@ -24,7 +24,8 @@ def checked(input, dim, index, name, src=None):
     """The dimension, after a look at the index and the source."""
     need_tensor(input, name)
     axis = dim_in_range(as_int(dim, name, "dim"), input._a.ndim)
-    need_index(index, name, 3)
+    if not isinstance(index, Tensor) or index._a.size:
+        need_index(index, name, 3)
     if src is not None:
         need_tensor(src, name, "src", 4)
         if src._a.dtype != input._a.dtype:
@@ -39,7 +40,7 @@ def checked(input, dim, index, name, src=None):
         raise RuntimeError(
             f"Index tensor must have the same number of dimensions as input tensor: {list(shape)} and {list(own)}"
         )
-    if any(n > m for d, (n, m) in enumerate(zip(shape, own, strict=True)) if d != axis):
+    if shape != own and any(n > m for d, (n, m) in enumerate(zip(shape, own, strict=True)) if d != axis):
         raise RuntimeError(
             f"Size does not match: expected index {list(shape)} to be no larger than self {list(own)} apart from "
             f"dimension {axis}"
@@ -50,7 +51,7 @@ def checked(input, dim, index, name, src=None):
             raise RuntimeError(
                 f"Index tensor must have the same number of dimensions as src tensor: {list(shape)} and {list(other)}"
             )
-        if any(n > m for n, m in zip(shape, other, strict=True)):
+        if shape != other and any(n > m for n, m in zip(shape, other, strict=True)):
             raise RuntimeError(
                 f"Expected index {list(shape)} to be no larger size than src {list(other)}; self is {list(own)}"
             )
@@ -76,7 +77,7 @@ def take_along_dim(input, indices, dim=None, *, out=None):
             f"torch.take_along_dim(): dtype of indices should be Long but got {type_word(indices.dtype)}"
         )
     if dim is None:
-        input, indices, axis = reshape(input, shape=(-1,)), view(indices, shape=(-1,)), 0
+        input, indices, axis = input.reshape(-1), indices.reshape(-1), 0
     else:
         if input._a.ndim != indices._a.ndim:
             raise RuntimeError(
@@ -85,6 +86,7 @@ def take_along_dim(input, indices, dim=None, *, out=None):
             )
         axis = dim_in_range(dim, input._a.ndim)
         input, indices = broadcast_others(input, indices, axis)
+    indices = indices % max(input._a.shape[axis], 1)
     result = ops.gather(input, indices, axis=axis)
     return result if out is None else write_out(out, result, "take_along_dim", exact_dtype=True)
 
@@ -153,9 +155,8 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     axis = source_checked(input, dim, index, source, "index_reduce")
     shape = source._a.shape
-    if shape:
-        along = view(index, shape=tuple(-1 if d == axis else 1 for d in range(len(shape))))
-        index = expand(along, shape=shape)
+    along = index.reshape(tuple([-1 if d == axis else 1 for d in range(len(shape))]))
+    index = expand(along, shape=shape)
     result = ops.index_reduce(input, source, index, axis=axis, reduce=reduce, include_self=bool(include_self))
     return result if out is None else write_out(out, result, "index_reduce", exact_dtype=True)
 

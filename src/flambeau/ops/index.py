@@ -7,7 +7,7 @@ of their gradients needs the elements of x, so nothing has to be copied first.
 from __future__ import annotations
 
 from ._op import op
-from .shape import embed, reshape, sum_to
+from .shape import embed, reshape, zeros_like
 
 # ---- basic keys that end in None or in nothing; those that end in an integer or a slice are in ops/shape.py
 
@@ -124,7 +124,7 @@ def index_fill(k, x, value, index, *, axis, into=False):
 
 index_fill.vjp(
     x=lambda g, index, axis: index_fill(g, 0, index, axis=axis),
-    value=lambda g, index, axis: sum_to(index_select(g, index, axis=axis), ()),
+    value=lambda g, index, axis: masked_keep(g, index_fill(zeros_like(g), 1, index, axis=axis) != 0),
 )
 
 

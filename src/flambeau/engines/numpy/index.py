@@ -16,6 +16,7 @@ VALUES_CLASH = "shape mismatch: value tensor of shape {values} cannot be broadca
 NOT_ENOUGH = "Number of elements of source < number of ones in mask: {source} < {mask}"
 TAKE_RANGE = "out of range: tried to access index {index} on a tensor of {size} elements."
 
+UNSIGNED = {np.dtype(np.int64): np.dtype(np.uint64), np.dtype(np.int32): np.dtype(np.uint32)}
 ROW = 256  # elements in a row from which on adding row by row beats adding element by element
 
 
@@ -128,7 +129,7 @@ def wrapped(index, size, dim):
 
 def out_of(index, size):
     """Whether an index is negative or not below `size`: one look, as negative numbers are huge when unsigned."""
-    return int(index.view(f"u{index.itemsize}").max()) >= size
+    return index.view(UNSIGNED[index.dtype]).max() >= size
 
 
 def first_beyond(index, size):
@@ -211,19 +212,21 @@ def beyond_flat(index, size):
 # ---- masks
 
 
+def masked_target(x, mask, into):
+    """Where to write: x itself, or a copy that is broadcast with the mask."""
+    if x.shape == mask.shape:
+        return x if into else np.array(x)
+    shape = np.broadcast_shapes(x.shape, mask.shape)
+    if not into:
+        return np.array(np.broadcast_to(x, shape), order="C")
+    if shape != x.shape:
+        raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}")
+    return x
+
+
 @engine.kernel
 def masked_fill(x, mask, value, into=False):
-    if into:
-        if np.broadcast_shapes(x.shape, mask.shape) != x.shape:
-            raise RuntimeError(
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape "
-                f"{list(np.broadcast_shapes(x.shape, mask.shape))}"
-            )
-        out = x
-    elif x.shape == mask.shape:
-        out = np.array(x)
-    else:
-        out = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)), order="C")
+    out = masked_target(x, mask, into)
     np.copyto(out, value, where=mask, casting="unsafe")
     return out
 
@@ -237,10 +240,7 @@ def masked_select(x, mask):
 
 @engine.kernel
 def masked_scatter(x, mask, source, into=False):
-    if into:
-        out = x
-    else:
-        out = np.array(np.broadcast_to(x, np.broadcast_shapes(x.shape, mask.shape)), order="C")
+    out = masked_target(x, mask, into)
     mask = np.broadcast_to(mask, out.shape)
     count = int(np.count_nonzero(mask))
     if count > source.size:
