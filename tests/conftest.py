@@ -5,6 +5,7 @@ still be collected where they are absent. With FLAMBEAU_REQUIRE_ORACLE set, a mi
 fails the test instead of skipping it.
 """
 
+import gc
 import importlib.metadata
 import importlib.util
 import os
@@ -53,3 +54,12 @@ def pytest_runtest_setup(item):
             if marker != "gpu" and os.environ.get("FLAMBEAU_REQUIRE_ORACLE"):
                 pytest.fail(reason, pytrace=False)
             pytest.skip(reason)
+
+
+@pytest.fixture
+def no_cycle_collector():
+    """Reference counting alone frees what the test drops."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()

@@ -124,6 +124,9 @@ class AccumulateGrad(Node):
         self.shape = variable._a.shape
         self.dtype = variable._a.dtype
 
+    def name(self):
+        return "torch::autograd::AccumulateGrad"
+
 
 def as_node(target):
     """The node of an edge's end: itself, or the AccumulateGrad of a leaf (one per leaf while somebody holds it)."""
@@ -217,6 +220,8 @@ def start(node, edges, result):
     """Fills in what every node has."""
     node.next = edges
     node.seq = next_sequence()
+    if type(result) is tuple and len(result) == 1:
+        result = result[0]
     if type(result) is tuple:
         node.count = len(result)
         node.shape = tuple(a.shape for a in result)

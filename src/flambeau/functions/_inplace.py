@@ -22,6 +22,9 @@ REFUSED = {
                "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
                "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
                "tracked) or both outside (if you want the inplace to be tracked).",
+    "custom": "Output {nr} of {node} is a view and is being modified inplace. This view was created inside a custom "
+              "Function (or because an input was returned as-is); writing to it would override the custom backward. "
+              "Clone the output of the custom Function first.",
     "inference": "A view was created in inference mode and is being modified inplace with grad mode enabled. Clone "
                  "it first, or make the view outside inference mode.",
 }
@@ -34,7 +37,7 @@ def inplace(function, name):
     def method(self, *args, **kwargs):
         check_writable(self)
         source = self
-        if modes.grad and (self._rg or any_requires_grad(args) or any_requires_grad(kwargs.values())):
+        if modes.grad and (in_graph(self) or any_requires_grad(args) or any_requires_grad(kwargs.values())):
             check_history(self)
             source = snapshot(self)
         return assign(self, function(source, *args, **kwargs), name)
@@ -46,6 +49,11 @@ def inplace(function, name):
     method.__qualname__ = f"Tensor.{name}"
     method.__doc__ = f"In-place form of ``{name.rstrip('_')}``: the result replaces the tensor's elements."
     return method
+
+
+def in_graph(t):
+    """Whether a write to `t` concerns the graph: through itself or through the tensor it is a view of."""
+    return t._rg or (t._view is not None and t._view.base._rg)
 
 
 def assign(t, result, name):
@@ -137,5 +145,6 @@ def any_requires_grad(values):
 
 
 copy_slices = writing("copy_slices", node="CopySlices")  # what a write to a view means for its base
+copy_slices.Node.name = lambda self: "torch::autograd::CopySlices"
 
 __all__ = ["any_requires_grad", "assign", "check_history", "check_writable", "inplace", "take_history"]

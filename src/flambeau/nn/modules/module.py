@@ -1,0 +1,631 @@
+"""Module: the base of everything that has parameters.
+
+A Module is a plain object with three tables, ``_parameters``, ``_buffers`` and ``_modules``, that assignment fills.
+Everything that goes over a tree of modules does so by one traversal, ``walk``. Hooks live in one registry that a
+module without hooks does not have. Saving and loading is in ``_state``, calling with hooks in ``_hooks``, messages
+and summaries in ``_report``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import sys
+
+from ... import _dtypes
+from ..._hooks import RemovableHandle
+from ..._modes import no_grad
+from ..._tensor import Tensor
+from ..parameter import Buffer, Parameter, UninitializedTensorMixin
+from . import _report, _state
+from ._hooks import Hook, Hooks, call_with_hooks, everywhere, registration
+
+_TABLES = ("_parameters", "_buffers", "_modules")
+
+
+def walk(root, prefix="", memo=None, remove_duplicate=True):
+    """(path, module) of `root` and all modules below it, parents first, each module once unless told otherwise."""
+    memo = set() if memo is None else memo
+    deepest = sys.getrecursionlimit()
+    stack = [(prefix, root, 0)]
+    while stack:
+        path, module, depth = stack.pop()
+        if remove_duplicate:
+            if module in memo:
+                continue
+            memo.add(module)
+        elif depth > deepest:
+            raise RecursionError(f"the module tree contains itself: {path[:80]}...")
+        yield path, module
+        children = module._modules
+        if children:
+            dot = path + "." if path else ""
+            stack.extend([(dot + name, child, depth + 1) for name, child in reversed(children.items()) if child is not None])
+
+
+class Module:
+    """Base of all layers and models.
+
+    Assign parameters, buffers and other modules as attributes in ``__init__``, after ``super().__init__()``; define
+    ``forward``; call the module like a function.
+
+    Example::
+
+        >>> class Net(Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.scale = Parameter(flambeau.ones(2))
+        ...     def forward(self, x):
+        ...         return x * self.scale
+        >>> Net()(flambeau.ones(2))
+        tensor([1., 1.], grad_fn=<MulBackward0>)
+    """
+
+    dump_patches = False
+    call_super_init = False
+    _version = 1
+    training: bool
+    _hooks: Hooks | None = None
+    _compiled_call_impl = None
+
+    def __init__(self, *args, **kwargs):
+        if not self.call_super_init and (args or kwargs):
+            given = f"an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else f"{len(args)} positional arguments"
+            raise TypeError(f"{type(self).__name__}.__init__() passes {given} on to Module.__init__(), which takes none")
+        self.__dict__.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={})
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def forward(self, *input):
+        """The computation of the module. To be defined by the subclass."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    # ---- the call
+
+    def __call__(self, *args, **kwargs):
+        hooks = self._hooks
+        try:
+            if (hooks is not None and hooks.in_call()) or everywhere.in_call():
+                return call_with_hooks(self, hooks, args, kwargs)
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            _report.tell_module(self, error, args, kwargs)
+            raise
+
+    _call_impl = __call__
+
+    def compile(self, *args, **kwargs):
+        """Compiles the module in place. Needs the compiler of the XLA engine, which this version does not have."""
+        raise RuntimeError("Module.compile() needs the compiler of the XLA engine, which this version does not have yet; call the module as it is")
+
+    # ---- attributes
+
+    def __setattr__(self, name, value):
+        d = self.__dict__
+        if isinstance(value, Parameter):
+            self._forget(name, "_parameters")
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            self._forget(name, "_modules")
+            modules = d.get("_modules")
+            if modules is None:
+                raise AttributeError(_report.FORGOT_INIT.format(cls=type(self).__name__, name=name, what="module"))
+            modules[name] = _registered("module", self, name, value)
+        elif isinstance(value, Buffer):
+            self._forget(name, "_buffers")
+            self.register_buffer(name, value, value.persistent)
+        elif name in d.get("_parameters", ()):
+            if value is not None:
+                raise TypeError(_report.not_a(value, "parameter", name, "torch.nn.Parameter or None expected"))
+            self.register_parameter(name, None)
+        elif name in d.get("_modules", ()):
+            if value is not None:
+                raise TypeError(_report.not_a(value, "child module", name, "torch.nn.Module or None expected"))
+            d["_modules"][name] = _registered("module", self, name, None)
+        elif name in d.get("_buffers", ()):
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(_report.not_a(value, "buffer", name, "torch.Tensor, torch.nn.Buffer or None expected"))
+            d["_buffers"][name] = _registered("buffer", self, name, value)
+        else:
+            if type(value) in _report.PLAIN:
+                _report.warn_of_plain(self, name, value)
+            object.__setattr__(self, name, value)
+
+    def _forget(self, name, keep):
+        """Removes `name` from everywhere but the table in which it is about to be put."""
+        d = self.__dict__
+        d.pop(name, None)
+        for table in _TABLES:
+            if table != keep and name in d.get(table, ()):
+                del d[table][name]
+        d.get("_non_persistent_buffers_set", set()).discard(name)
+
+    def __getattr__(self, name):
+        d = self.__dict__
+        for table in _TABLES:
+            entries = d.get(table)
+            if entries is not None and name in entries:
+                return entries[name]
+        attribute = inspect.getattr_static(type(self), name, None)
+        if isinstance(attribute, property):
+            return attribute.__get__(self)  # it raised an AttributeError of its own: let that one be seen
+        message = f"'{type(self).__name__}' object has no attribute '{name}'"
+        if "_parameters" not in d:
+            message += _report.NOT_INITIALISED.format(cls=type(self).__name__)
+        raise AttributeError(message, name=name, obj=self)
+
+    def __delattr__(self, name):
+        for table in _TABLES:
+            if name in self.__dict__.get(table, ()):
+                del self.__dict__[table][name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self):
+        names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers}
+        return sorted(name for name in names if not name[0].isdigit())
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for table in _TABLES:
+            self.__dict__.setdefault(table, {})
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+
+    # ---- registration
+
+    def register_parameter(self, name, param):
+        """Adds a parameter (or None, a place for one) under `name`."""
+        table = _report.table_for(self, "_parameters", name, "parameter")
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(_report.not_a(param, "parameter", name, "torch.nn.Parameter or None required"))
+            if param.grad_fn is not None:
+                raise ValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
+                    "To express this as a computed value, compute it in forward()."
+                )
+        table[name] = _registered("parameter", self, name, param)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Adds a buffer: state that is not a parameter. It is saved in the state_dict if ``persistent``."""
+        table = _report.table_for(self, "_buffers", name, "buffer")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(_report.not_a(tensor, "buffer", name, "torch Tensor or None required"))
+        table[name] = _registered("buffer", self, name, tensor)
+        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
+
+    def add_module(self, name, module):
+        """Adds a child module (or None, a place for one) under `name`."""
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        table = _report.table_for(self, "_modules", name, "module")
+        table[name] = _registered("module", self, name, module)
+
+    def register_module(self, name, module):
+        """The same as ``add_module``."""
+        self.add_module(name, module)
+
+    # ---- going over the tree
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        """(path, module) of this module and all below it."""
+        yield from walk(self, prefix, memo, remove_duplicate)
+
+    def modules(self, remove_duplicate=True):
+        """This module and all below it, each once."""
+        for _, module in walk(self, remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_children(self):
+        """(name, module) of the direct children, each once."""
+        memo = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in memo:
+                memo.add(module)
+                yield name, module
+
+    def children(self):
+        """The direct children, each once."""
+        for _, module in self.named_children():
+            yield module
+
+    def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
+        """(path, tensor) of what `get_members_fn` lists of each module, each once, without None."""
+        memo = set()
+        for path, module in walk(self, prefix, None, remove_duplicate) if recurse else [(prefix, self)]:
+            members = get_members_fn(module)
+            if not members:
+                continue
+            dot = path + "." if path else ""
+            for name, value in members:
+                if value is None or value in memo:
+                    continue
+                if remove_duplicate:
+                    memo.add(value)
+                yield dot + name, value
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """(path, parameter) of this module and, with ``recurse``, of all below it."""
+        _report.warn_of_late_lists(self)
+        yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse=True):
+        """The parameters, each once: what an optimizer is given."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """(path, buffer) of this module and, with ``recurse``, of all below it."""
+        yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse=True):
+        """The buffers, each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    # ---- by path
+
+    def get_submodule(self, target):
+        """The module at a path such as ``"encoder.layers.3"``; ``""`` is this module."""
+        module = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target, module, strict=False):
+        """Puts `module` at a path; with ``strict`` there must be one already."""
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target):
+        """The parameter at a path such as ``"encoder.layers.3.weight"``."""
+        return self._get_member(target, Parameter, "_parameters", "an nn.Parameter")
+
+    def get_buffer(self, target):
+        """The buffer at a path such as ``"norm.running_mean"``."""
+        return self._get_member(target, Tensor, "_buffers", "a buffer")
+
+    def _get_member(self, target, kind, table, what):
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        value = getattr(module, name)
+        if not isinstance(value, kind) or (kind is Tensor and name not in module._buffers):
+            raise AttributeError(f"`{name}` is not {what}")
+        return value
+
+    # ---- changing everything
+
+    def apply(self, fn):
+        """Calls ``fn`` on every module of the tree, children before parents; returns this module."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn, recurse=True):
+        """Replaces every parameter, gradient and buffer by ``fn`` of it; parameters stay the same objects."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is None:
+                continue
+            with no_grad():
+                changed = fn(parameter)
+            parameter.data = changed
+            if isinstance(parameter, UninitializedTensorMixin) and not isinstance(changed, UninitializedTensorMixin):
+                continue
+            if parameter._grad is not None:
+                with no_grad():
+                    parameter._grad = fn(parameter._grad).requires_grad_(parameter._grad.requires_grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def float(self):
+        """Casts floating parameters and buffers to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self):
+        """Casts floating parameters and buffers to float64."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self):
+        """Casts floating parameters and buffers to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self):
+        """Casts floating parameters and buffers to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def type(self, dst_type):
+        """Casts all parameters and buffers to ``dst_type``."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def cpu(self):
+        """Moves parameters and buffers to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self, device=None):
+        """Moves parameters and buffers to a GPU."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def xpu(self, device=None):
+        """Moves parameters and buffers to an XPU."""
+        return self._apply(lambda t: t.to(_on("xpu", device)))
+
+    def ipu(self, device=None):
+        """Moves parameters and buffers to an IPU."""
+        return self._apply(lambda t: t.to(_on("ipu", device)))
+
+    def mtia(self, device=None):
+        """Moves parameters and buffers to an MTIA device."""
+        return self._apply(lambda t: t.to(_on("mtia", device)))
+
+    def to(self, *args, **kwargs):
+        """Moves and casts parameters and buffers: ``to(device)``, ``to(dtype)``, ``to(tensor)``, ``to(memory_format=...)``.
+
+        Only floating and complex ones are cast. The module itself is changed, and returned.
+        """
+        device, dtype, non_blocking, memory_format = _state.parse_to(args, kwargs)
+        if dtype is not None and dtype.category < _dtypes.FLOAT:
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+
+        def convert(t):
+            wanted = dtype if t.is_floating_point() or t.is_complex() else None
+            layout = {"memory_format": memory_format} if memory_format is not None and t.dim() in (4, 5) else {}
+            return t.to(device=device, dtype=wanted, non_blocking=non_blocking, **layout)
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device, recurse=True):
+        """Moves parameters and buffers to a device without their values."""
+        return self._apply(lambda t: _state.empty_like(t, device), recurse=recurse)
+
+    def share_memory(self):
+        """Moves parameters and buffers into shared memory."""
+        return self._apply(lambda t: t.share_memory_())
+
+    def train(self, mode=True):
+        """Sets training mode (or, ``train(False)``, evaluation mode) for this module and all below it."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.__dict__["training"] = mode
+        for module in self._modules.values():
+            if module is not None:
+                module.train(mode)
+        return self
+
+    def eval(self):
+        """Sets evaluation mode."""
+        return self.train(False)
+
+    @contextlib.contextmanager
+    def evaluating(self):
+        """Evaluation mode inside; afterwards every module is back in the mode that it was in itself."""
+        before = [(module, module.training) for module in self.modules()]
+        self.eval()
+        try:
+            yield self
+        finally:
+            for module, mode in before:
+                module.training = mode
+
+    def requires_grad_(self, requires_grad=True):
+        """Sets ``requires_grad`` of all parameters."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none=True):
+        """Clears the gradients of all parameters: to None, or to zeros."""
+        for parameter in self.parameters():
+            grad = parameter._grad
+            if grad is None:
+                continue
+            if set_to_none:
+                parameter._grad = None
+            else:
+                parameter._grad = grad.detach().zero_()
+
+    # ---- saving and loading
+
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+        """All parameters and persistent buffers by path. They share memory with the module; see ``snapshot``."""
+        return _state.state_dict(self, args, destination, prefix, keep_vars)
+
+    def snapshot(self):
+        """A ``state_dict`` with memory of its own: later training does not change it."""
+        return _state.snapshot(self)
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        _state.save_own(self, destination, prefix, keep_vars)
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Copies parameters and buffers from a state dict (or, ``assign=True``, takes its tensors).
+
+        Returns the missing and unexpected keys; with ``strict`` there may be none.
+        """
+        return _state.load_state_dict(self, state_dict, strict, assign)
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        _state.load_own(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+
+    def get_extra_state(self):
+        """More state for the ``state_dict``. To be defined by the subclass, with ``set_extra_state``."""
+        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
+
+    def set_extra_state(self, state):
+        """Takes what ``get_extra_state`` gave. To be defined by the subclass."""
+        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
+
+    # ---- hooks
+
+    def _own_hooks(self):
+        if self._hooks is None:
+            self.__dict__["_hooks"] = Hooks()
+        return self._hooks
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Calls ``hook(module, args)`` before ``forward``; what it returns replaces the arguments."""
+        return self._own_hooks().add("forward_pre", Hook(hook, with_kwargs), prepend)
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        """Calls ``hook(module, args, output)`` after ``forward``; what it returns replaces the output."""
+        return self._own_hooks().add("forward", Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Calls ``hook(module, grad_output)`` when the gradients of the outputs are there."""
+        return self._own_hooks().add("backward_pre", Hook(hook), prepend)
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        """Calls ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are there."""
+        return self._own_hooks().add("backward", Hook(hook), prepend)
+
+    def register_backward_hook(self, hook):
+        """The old backward hook, which sees only the last operation of the module. Use ``register_full_backward_hook``."""
+        return self._own_hooks().add("backward", Hook(hook, full=False))
+
+    def register_state_dict_pre_hook(self, hook):
+        """Calls ``hook(module, prefix, keep_vars)`` before ``state_dict`` reads this module."""
+        return self._own_hooks().add("state_dict_pre", Hook(hook))
+
+    def register_state_dict_post_hook(self, hook):
+        """Calls ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict`` read this module."""
+        return self._own_hooks().add("state_dict", Hook(hook))
+
+    def _register_state_dict_hook(self, hook):
+        return self._own_hooks().add("state_dict", Hook(hook, always=True))
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """Calls ``hook(module, state_dict, prefix, ...)`` before this module is loaded."""
+        return self._own_hooks().add("load_pre", Hook(hook, with_kwargs=True))
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        return self._own_hooks().add("load_pre", Hook(hook, with_kwargs=with_module))
+
+    def register_load_state_dict_post_hook(self, hook):
+        """Calls ``hook(module, incompatible_keys)`` after this module was loaded."""
+        return self._own_hooks().add("load", Hook(hook))
+
+    # ---- showing
+
+    def _get_name(self):
+        return type(self).__name__
+
+    def extra_repr(self):
+        """What the module wants to say of itself in its ``repr``."""
+        return ""
+
+    def __repr__(self):
+        return _report.module_repr(self)
+
+    def summary(self, *args, **kwargs):
+        """Runs the module once on sample inputs, in evaluation mode, and prints what each module does.
+
+        Returns the table as text too: path, type, output shape, parameters, and what depends on the mode.
+        """
+        return _report.summary(self, args, kwargs)
+
+
+def _hook_table(kind, doc):
+    """PyTorch's name for the table of a kind of hook: {id: function}."""
+
+    def table(self):
+        hooks = self._hooks
+        return {} if hooks is None else {key: hook.function for key, hook in getattr(hooks, kind).items()}
+
+    return property(table, doc=doc)
+
+
+for _name, _kind in {
+    "_forward_pre_hooks": "forward_pre", "_forward_hooks": "forward", "_backward_pre_hooks": "backward_pre",
+    "_backward_hooks": "backward", "_state_dict_pre_hooks": "state_dict_pre", "_state_dict_hooks": "state_dict",
+    "_load_state_dict_pre_hooks": "load_pre", "_load_state_dict_post_hooks": "load",
+}.items():
+    setattr(Module, _name, _hook_table(_kind, f"The registered {_kind} hooks, by handle id."))
+
+
+def _registered(kind, module, name, value):
+    """`value` after the global registration hooks, each of which may replace it."""
+    for hook in list(registration[kind].values()):
+        got = hook(module, name, value)
+        if got is not None:
+            value = got
+    return value
+
+
+def _on(kind, device):
+    return kind if device is None else f"{kind}:{device}"
+
+
+# ---- hooks on all modules
+
+
+def register_module_forward_pre_hook(hook):
+    """A forward pre-hook on every module."""
+    return everywhere.add("forward_pre", Hook(hook))
+
+
+def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+    """A forward hook on every module."""
+    return everywhere.add("forward", Hook(hook, with_kwargs, always_call))
+
+
+def register_module_full_backward_pre_hook(hook):
+    """A full backward pre-hook on every module."""
+    return everywhere.add("backward_pre", Hook(hook))
+
+
+def register_module_full_backward_hook(hook):
+    """A full backward hook on every module."""
+    return everywhere.add("backward", Hook(hook))
+
+
+def register_module_backward_hook(hook):
+    """An old backward hook on every module."""
+    return everywhere.add("backward", Hook(hook, full=False))
+
+
+def register_module_module_registration_hook(hook):
+    """Calls ``hook(module, name, submodule)`` whenever a module is added to another."""
+    return _register(hook, "module")
+
+
+def register_module_parameter_registration_hook(hook):
+    """Calls ``hook(module, name, parameter)`` whenever a parameter is added to a module."""
+    return _register(hook, "parameter")
+
+
+def register_module_buffer_registration_hook(hook):
+    """Calls ``hook(module, name, buffer)`` whenever a buffer is added to a module."""
+    return _register(hook, "buffer")
+
+
+def _register(hook, kind):
+    handle = RemovableHandle(registration[kind])
+    registration[kind][handle.id] = hook
+    return handle
+
+
+__all__ = ["Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
+           "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+           "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+           "register_module_parameter_registration_hook"]
