@@ -1,18 +1,330 @@
-"""Functions that fold dimensions."""
+"""Functions that fold dimensions: sums, products, moments, extrema, truth."""
 
 from __future__ import annotations
 
+import warnings
+
+from .._dtypes import type_word
+from .._tensor import Tensor
+from ..ops import pointwise as pw
 from ..ops import reduce as ops
-from ._args import axis_of, need_tensor
+from ..ops import softmax as soft
+from ..ops.shape import cast
+from ._args import axis_of, need_tensor, np_dtype_of, write_out
 from ._attach import methods
+from ._folds import EMPTY_DIM, INT64, NO_DIM_GIVEN, along, numpy_names, one_dim
+from ._results import result, selections
 
-__all__ = ["sum"]
+__all__ = [
+    "all", "amax", "amin", "aminmax", "any", "argmax", "argmin", "count_nonzero", "log_softmax", "logsumexp", "max",
+    "mean", "min", "nanmean", "nansum", "prod", "softmax", "std", "std_mean", "sum", "var", "var_mean",
+]
+
+NO_MEAN = (
+    "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {word}. "
+    "Convert it first, or pass dtype=, for example dtype=flambeau.float32."
+)
+NO_VAR = "std and var only support floating point and complex dtypes, not {word}; convert the input with .float()"
+FREEDOM = (
+    "{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+    "divided by output numel)."
+)
+
+_RESULTS = selections("max", "min")
+_AMINMAX = result("aminmax", "min", "max")
 
 
+# ---- sums and means
+
+
+@numpy_names
 def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """The sum of all elements, or along ``dim``."""
-    need_tensor(input, "sum")
-    return ops.sum_(input, axis=axis_of(dim, input._a.ndim), keepdims=keepdim)
+    """The sum of all elements, or along ``dim``. Integers and booleans add up in int64."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, "sum")
+    if dtype is not None:
+        dtype = np_dtype_of(dtype)
+    elif input._a.dtype.num < 11:
+        dtype = INT64
+    if dim is None:
+        found = ops.sum_(input, axis=None, keepdims=keepdim, dtype=dtype)
+    else:
+        found = ops.sum_dims(input, axis=_axes(dim, input, "sum"), keepdims=keepdim, dtype=dtype)
+    return found if out is None else write_out(out, found, "sum")
 
 
-methods(sum)
+@numpy_names
+def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    """The sum, with NaN counted as zero."""
+    need_tensor(input, "nansum")
+    dtype = np_dtype_of(dtype) if dtype is not None else INT64 if input._a.dtype.num < 11 else None
+    found = ops.nansum(input, axis=_axes(dim, input, "nansum"), keepdims=keepdim, dtype=dtype)
+    return found if out is None else write_out(out, found, "nansum")
+
+
+@numpy_names
+def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    """The mean of all elements, or along ``dim``."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, "mean")
+    if dtype is not None:
+        dtype = np_dtype_of(dtype)
+    if (dtype or input._a.dtype).num < 11:
+        raise RuntimeError(NO_MEAN.format(word=type_word(input.dtype)))
+    if dim is None:
+        found = ops.mean(input, axis=None, keepdims=keepdim, dtype=dtype)
+    else:
+        found = ops.mean_dims(input, axis=_axes(dim, input, "mean"), keepdims=keepdim, dtype=dtype)
+    return found if out is None else write_out(out, found, "mean")
+
+
+@numpy_names
+def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    """The mean of the elements that are not NaN."""
+    need_tensor(input, "nanmean")
+    if input._a.dtype.num < 11:
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {type_word(input.dtype)}"
+        )
+    axis = _axes(dim, input, "nanmean")
+    numbers = ops.sum_(~pw.isnan(input), axis=axis, keepdims=keepdim, dtype=INT64)
+    found = nansum(input, dim, keepdim, dtype=dtype) / numbers
+    return found if out is None else write_out(out, found, "nanmean")
+
+
+@numpy_names
+def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    """The product of all elements, or along one ``dim``. Integers multiply in int64."""
+    need_tensor(input, "prod")
+    dtype = np_dtype_of(dtype) if dtype is not None else INT64 if input._a.dtype.num < 11 else None
+    if dim is None:
+        found = ops.prod(input, axis=None, keepdims=keepdim, dtype=dtype)
+    else:
+        axis = _axes(dim, input, "prod", many=False)
+        found = along(ops.prod_dim, input, axis=axis[0] if axis else 0, keepdims=keepdim, dtype=dtype)
+    return found if out is None else write_out(out, found, "prod")
+
+
+def _axes(dim, input, name, many=True):
+    """The axes to fold: None for all, () for a scalar's one."""
+    kind = type(dim)
+    if kind is not int and dim is not None and not (many and isinstance(dim, tuple | list)):
+        if isinstance(dim, bool | str) or not hasattr(dim, "__index__"):
+            expected = "int or tuple of ints" if many else "int"
+            raise TypeError(f"{name}(): argument 'dim' must be {expected}, not {kind.__name__}")
+    return axis_of(dim, input._a.ndim)
+
+
+# ---- moments
+
+
+def _moment(op, input, dim, unbiased, keepdim, correction, name):
+    """var and its kin; the first argument after the input may be ``unbiased``, as in ``x.var(False)``."""
+    need_tensor(input, name)
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if unbiased is not None and correction is not None:
+        raise TypeError(f"{name}() takes unbiased={unbiased} or correction={correction}, not both")
+    if input._a.dtype.num < 11:
+        raise RuntimeError(NO_VAR.format(word=type_word(input.dtype)))
+    correction = correction if correction is not None else 1 if unbiased is None else int(unbiased)
+    axis = _axes(dim, input, name)
+    if correction >= ops.folded(input._a.shape, axis):
+        warnings.warn(FREEDOM.format(name=name), UserWarning, stacklevel=4)
+    return op(input, axis=axis, keepdims=keepdim, correction=correction)
+
+
+@numpy_names
+def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+    """The variance: the squared distances from the mean over ``n - correction``, which is 1 unless given."""
+    found = _moment(ops.var, input, dim, unbiased, keepdim, correction, "var")
+    return found if out is None else write_out(out, found, "var")
+
+
+@numpy_names
+def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+    """The standard deviation; see ``var``."""
+    found = _moment(ops.std, input, dim, unbiased, keepdim, correction, "std")
+    return found if out is None else write_out(out, found, "std")
+
+
+@numpy_names
+def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The variance and the mean; see ``var``."""
+    return _moment(ops.var_mean, input, dim, unbiased, keepdim, correction, "var_mean")
+
+
+@numpy_names
+def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The standard deviation and the mean; see ``var``."""
+    return _moment(ops.std_mean, input, dim, unbiased, keepdim, correction, "std_mean")
+
+
+# ---- extrema
+
+
+@numpy_names
+def amax(input, dim=(), keepdim=False, *, out=None):
+    """The largest element, of all or along ``dim``; equal ones share the gradient."""
+    found = _extreme(ops.amax, input, dim, keepdim, "amax")
+    return found if out is None else write_out(out, found, "amax", exact_dtype=True)
+
+
+@numpy_names
+def amin(input, dim=(), keepdim=False, *, out=None):
+    """The smallest element, of all or along ``dim``; equal ones share the gradient."""
+    found = _extreme(ops.amin, input, dim, keepdim, "amin")
+    return found if out is None else write_out(out, found, "amin", exact_dtype=True)
+
+
+@numpy_names
+def aminmax(input, *, dim=None, keepdim=False, out=None):
+    """The smallest and the largest element as ``(min, max)``, of all or along one ``dim``."""
+    need_tensor(input, "aminmax")
+    if dim is None and not input._a.size:
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    axis = None if dim is None else one_dim(input, dim, "aminmax")
+    found = _AMINMAX(along(ops.aminmax, input, axis=axis, keepdims=keepdim))
+    return found if out is None else write_out(out, found, "aminmax")
+
+
+def _extreme(op, input, dim, keepdim, name):
+    need_tensor(input, name)
+    a, axis = input._a, _axes(dim, input, name)
+    if not a.size:
+        if axis is None:
+            raise RuntimeError(NO_DIM_GIVEN.format(name=name))
+        for i in axis:
+            if a.shape[i] == 0:
+                raise IndexError(EMPTY_DIM.format(name=name, dim=i, shape=list(a.shape)))
+    return op(input, axis=axis, keepdims=keepdim)
+
+
+@numpy_names
+def max(input, dim=None, keepdim=False, *, other=None, out=None):
+    """The largest element; with ``dim`` the largest ones along it and their indices; with a tensor, of each pair."""
+    return _max_or_min(input, dim, keepdim, other, out, "max")
+
+
+@numpy_names
+def min(input, dim=None, keepdim=False, *, other=None, out=None):
+    """The smallest element; with ``dim`` the smallest ones along it and their indices; with a tensor, of each pair."""
+    return _max_or_min(input, dim, keepdim, other, out, "min")
+
+
+def _max_or_min(input, dim, keepdim, other, out, name):
+    need_tensor(input, name)
+    whole, select, pair = _EXTREMA[name]
+    if isinstance(dim, Tensor) or other is not None:
+        if keepdim or dim is not None and other is not None:
+            raise TypeError(f"{name}() takes (input, other) or (input, dim, keepdim), not both")
+        found = pair(input, dim if other is None else other)
+    elif dim is None:
+        if keepdim:
+            raise TypeError(f"{name}() takes keepdim only together with dim; use amax or amin to keep all dimensions")
+        found = _extreme(whole, input, None, False, name)
+    else:
+        found = _RESULTS[name](along(select, input, axis=one_dim(input, dim, name), keepdims=keepdim))
+    return found if out is None else write_out(out, found, name)
+
+
+_EXTREMA = {"max": (ops.max_all, ops.max_dim, pw.maximum), "min": (ops.min_all, ops.min_dim, pw.minimum)}
+
+
+@numpy_names
+def argmax(input, dim=None, keepdim=False, *, out=None):
+    """The index of the largest element (the first one of several), in the flattened input or along ``dim``."""
+    found = _arg(ops.argmax, input, dim, keepdim, "argmax")
+    return found if out is None else write_out(out, found, "argmax")
+
+
+@numpy_names
+def argmin(input, dim=None, keepdim=False, *, out=None):
+    """The index of the smallest element (the first one of several), in the flattened input or along ``dim``."""
+    found = _arg(ops.argmin, input, dim, keepdim, "argmin")
+    return found if out is None else write_out(out, found, "argmin")
+
+
+def _arg(op, input, dim, keepdim, name):
+    need_tensor(input, name)
+    kind = input._a.dtype.kind
+    if kind in "bc":
+        raise RuntimeError(f"{name}(): does not support {'bool' if kind == 'b' else 'complex'} input")
+    if dim is None:
+        if not input._a.size:
+            raise IndexError(NO_DIM_GIVEN.format(name=name))
+        return op(input, axis=None, keepdims=keepdim)
+    return along(op, input, axis=one_dim(input, dim, name), keepdims=keepdim)
+
+
+# ---- truth
+
+
+@numpy_names
+def all(input, dim=None, keepdim=False, *, out=None):
+    """Whether all elements are nonzero, altogether or along ``dim``."""
+    found = _truth(ops.all_, input, dim, keepdim, "all")
+    return found if out is None else write_out(out, found, "all")
+
+
+@numpy_names
+def any(input, dim=None, keepdim=False, *, out=None):
+    """Whether any element is nonzero, altogether or along ``dim``."""
+    found = _truth(ops.any_, input, dim, keepdim, "any")
+    return found if out is None else write_out(out, found, "any")
+
+
+def _truth(op, input, dim, keepdim, name):
+    need_tensor(input, name)
+    axis = () if isinstance(dim, tuple | list) and not dim else _axes(dim, input, name)
+    found = op(input, axis=axis, keepdims=keepdim)
+    return cast(found, dtype=input._a.dtype) if input._a.dtype.char == "B" else found  # uint8 was PyTorch's first bool
+
+
+@numpy_names
+def count_nonzero(input, dim=None):
+    """How many elements are nonzero, altogether or along ``dim``."""
+    need_tensor(input, "count_nonzero")
+    return ops.count_nonzero(input, axis=_axes(dim, input, "count_nonzero"))
+
+
+def _count_nonzero(self, *dim):
+    return count_nonzero(self, dim[0] if len(dim) == 1 else dim or None)
+
+
+# ---- exponentials
+
+
+@numpy_names
+def logsumexp(input, dim, keepdim=False, *, out=None):
+    """The logarithm of the sum of the exponentials along ``dim``, without overflow."""
+    need_tensor(input, "logsumexp")
+    found = soft.logsumexp(input, axis=_axes(dim, input, "logsumexp"), keepdims=keepdim)
+    return found if out is None else write_out(out, found, "logsumexp")
+
+
+@numpy_names
+def softmax(input, dim, dtype=None, *, out=None):
+    """The exponentials along ``dim``, scaled so that they add up to one."""
+    return _soft(soft.softmax, input, dim, dtype, out, "softmax")
+
+
+@numpy_names
+def log_softmax(input, dim, dtype=None, *, out=None):
+    """The logarithm of ``softmax``."""
+    return _soft(soft.log_softmax, input, dim, dtype, out, "log_softmax")
+
+
+def _soft(op, input, dim, dtype, out, name):
+    need_tensor(input, name)
+    if dtype is not None:
+        input = cast(input, dtype=np_dtype_of(dtype))
+    axis = _axes(dim, input, name, many=False)
+    found = op(input, axis=axis[0] if axis else 0)
+    return found if out is None else write_out(out, found, name)
+
+
+methods(
+    all, amax, amin, aminmax, any, argmax, argmin, log_softmax, logsumexp, max, mean, min, nanmean, nansum, prod,
+    softmax, std, sum, var, count_nonzero=_count_nonzero,
+)

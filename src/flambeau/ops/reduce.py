@@ -1,8 +1,16 @@
-"""Ops that fold dimensions: sums, extrema, moments."""
+"""Ops that fold dimensions: sums, products, moments, extrema.
+
+``axis`` is None (all dimensions), an int, or a tuple of ints counted from the front. PyTorch names the graph nodes of
+a reduction over everything and of one along dimensions differently, so some forwards are declared twice.
+"""
 
 from __future__ import annotations
 
+import math
+
+from . import pointwise as pw
 from ._op import op
+from .scatter import gather
 from .shape import expand, reshape
 
 
@@ -11,17 +19,253 @@ def keepdims_shape(shape, axis):
     if axis is None:
         return (1,) * len(shape)
     axes = axis if isinstance(axis, tuple) else (axis,)
-    return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple([1 if i in axes else n for i, n in enumerate(shape)])
+
+
+def folded(shape, axis):
+    """How many elements go into each result of a reduction."""
+    if axis is None:
+        return math.prod(shape)
+    return math.prod([shape[i] for i in (axis if isinstance(axis, tuple) else (axis,))])
 
 
 def spread(g, shape, axis):
     """A gradient of a reduced tensor, repeated along the axes that were reduced away."""
-    return expand(reshape(g, shape=keepdims_shape(shape, axis)), shape=shape)
+    kept = keepdims_shape(shape, axis)
+    return expand(g if g.shape == kept else reshape(g, shape=kept), shape=shape)
 
 
-@op(name="sum", opmath=True)
-def sum_(k, x, *, axis, keepdims):
-    return k.sum(x, axis=axis, keepdims=keepdims)
+def kept(y, shape, axis):
+    """A result of a reduction with the reduced axes as ones: it broadcasts against the input."""
+    return reshape(y, shape=keepdims_shape(shape, axis))
 
 
-sum_.vjp(x=lambda g, x_shape, axis: spread(g, x_shape, axis))
+# ---- sums
+
+
+def total(k, x, *, axis, keepdims, dtype=None):
+    return k.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)
+
+
+sum_ = op(total, name="sum")
+sum_dims = op(total, name="sum_dims", node="SumBackward1")
+for spec in (sum_, sum_dims):
+    spec.vjp(x=lambda g, x_shape, axis: spread(g, x_shape, axis))
+
+
+def average(k, x, *, axis, keepdims, dtype=None):
+    return k.mean(x, axis=axis, keepdims=keepdims, dtype=dtype)
+
+
+mean = op(average, name="mean")
+mean_dims = op(average, name="mean_dims", node="MeanBackward1")
+for spec in (mean, mean_dims):
+    spec.vjp(x=lambda g, x_shape, axis: spread(g / max(folded(x_shape, axis), 1), x_shape, axis))
+
+
+@op
+def nansum(k, x, *, axis, keepdims, dtype=None):
+    x = k.where(k.isnan(x), k.zeros((), x.dtype), x) if x.dtype.num >= 11 else x
+    return k.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)
+
+
+nansum.vjp(x=lambda g, x, axis: spread(g, tuple(x.shape), axis) * (x == x))
+
+
+@op
+def count_nonzero(k, x, *, axis):
+    return k.sum(x != 0, axis=axis, dtype="int64")
+
+
+@op(name="all")
+def all_(k, x, *, axis, keepdims):
+    return k.all(x, axis=axis, keepdims=keepdims)
+
+
+@op(name="any")
+def any_(k, x, *, axis, keepdims):
+    return k.any(x, axis=axis, keepdims=keepdims)
+
+
+# ---- products
+
+
+def product(k, x, *, axis, keepdims, dtype=None):
+    return k.prod(x, axis=axis, keepdims=keepdims, dtype=dtype)
+
+
+prod = op(product, name="prod")
+prod_dim = op(product, name="prod_dim", node="ProdBackward1")
+prod.vjp(x=lambda g, x: reshape(g, shape=(1,) * len(x.shape)) * pw.cj(others_of_all(x)))
+prod_dim.vjp(x=lambda g, x, axis: kept(g, x.shape, axis) * pw.cj(others(x, axis)))
+
+
+def others(x, axis):
+    """The product of all other elements along an axis: right where there are zeros too, and differentiable."""
+    from .scan import cumprod  # which itself is built on this file
+
+    if not len(x.shape):
+        return x * 0 + 1
+    before = cumprod(shift(x, axis=axis, by=1, fill=1), axis=axis, reverse=False)
+    after = cumprod(shift(x, axis=axis, by=-1, fill=1), axis=axis, reverse=True)
+    return before * after
+
+
+def others_of_all(x):
+    flat = reshape(x, shape=(math.prod(x.shape),))
+    return reshape(others(flat, 0), shape=tuple(x.shape))
+
+
+@op
+def shift(k, x, *, axis, by, fill):
+    """The elements moved one place along an axis: the last one falls out, `fill` comes in."""
+    if x.shape[axis] == 0:
+        return x
+    edge = list(x.shape)
+    edge[axis] = 1
+    edge = k.full(edge, fill, dtype=x.dtype)
+    rest = [slice(None)] * x.ndim
+    rest[axis] = slice(None, -1) if by > 0 else slice(1, None)
+    rest = x[tuple(rest)]
+    return k.concatenate([edge, rest] if by > 0 else [rest, edge], axis=axis)
+
+
+shift.vjp(x=lambda g, axis, by: shift(g, axis=axis, by=-by, fill=0))
+
+
+# ---- moments
+
+
+@op(opmath=True)
+def var(k, x, *, axis, keepdims, correction):
+    return k.variance(x, axis, keepdims, correction)
+
+
+var.vjp(x=lambda g, x, axis, correction: var_pull(g, x, axis, correction))
+
+
+def var_pull(g, x, axis, correction):
+    shape = tuple(x.shape)
+    freedom = folded(shape, axis) - correction
+    away = x - mean_dims(x, axis=axis, keepdims=True)
+    return kept(g * (2 / freedom if freedom else math.inf), shape, axis) * away
+
+
+@op(opmath=True)
+def std(k, x, *, axis, keepdims, correction):
+    return k.sqrt(k.variance(x, axis, keepdims, correction))
+
+
+std.vjp(x=lambda g, x, out, axis, correction: var_pull(over(g, out * 2), x, axis, correction))
+
+
+@op(opmath=True)
+def var_mean(k, x, *, axis, keepdims, correction):
+    return k.variance(x, axis, keepdims, correction), k.mean(x, axis=axis, keepdims=keepdims)
+
+
+var_mean.vjp(x=lambda g, x, axis, correction: (
+    var_pull(g[0], x, axis, correction) + kept(g[1] / max(folded(x.shape, axis), 1), x.shape, axis)
+))
+
+
+@op(opmath=True)
+def std_mean(k, x, *, axis, keepdims, correction):
+    return k.sqrt(k.variance(x, axis, keepdims, correction)), k.mean(x, axis=axis, keepdims=keepdims)
+
+
+std_mean.vjp(x=lambda g, x, out, axis, correction: (
+    var_pull(over(g[0], out[0] * 2), x, axis, correction) + kept(g[1] / max(folded(x.shape, axis), 1), x.shape, axis)
+))
+
+
+@op
+def over(k, x, y):
+    """x / y, and zero where y is zero: the gradient of a root at zero."""
+    return k.where(y == 0, k.zeros((), x.dtype), x / k.where(y == 0, k.ones((), y.dtype), y))
+
+
+over.vjp(x=lambda g, y: over(g, pw.cj(y)), y=lambda g, y, out: over(-g * pw.cj(out), pw.cj(y)))
+
+
+# ---- extrema: the gradient goes to all elements that are extreme, in equal parts
+
+
+def highest(k, x, *, axis, keepdims):
+    return k.max(x, axis=axis, keepdims=keepdims)
+
+
+def lowest(k, x, *, axis, keepdims):
+    return k.min(x, axis=axis, keepdims=keepdims)
+
+
+amax = op(highest, name="amax", opmath=True, refuses="c")
+amin = op(lowest, name="amin", opmath=True, refuses="c")
+max_all = op(highest, name="max", node="MaxBackward1", opmath=True, refuses="c")
+min_all = op(lowest, name="min", node="MinBackward1", opmath=True, refuses="c")
+for spec in (amax, amin, max_all, min_all):
+    spec.vjp(x=lambda g, x, out, axis: to_ties(g, x, out, axis))
+
+
+def to_ties(g, x, out, axis):
+    """A gradient of an extreme value, shared by the elements that have it."""
+    shape = tuple(x.shape)
+    return kept(g, shape, axis) * ties(x, kept(out, shape, axis), axis=axis)
+
+
+@op
+def ties(k, x, extreme, *, axis):
+    """What part of the gradient of `extreme` each element of x gets."""
+    hit = (x == extreme) | ((x != x) & (extreme != extreme))
+    return hit.astype(x.dtype) / k.sum(hit, axis=axis, keepdims=True).astype(x.dtype)
+
+
+@op(opmath=True, refuses="c")
+def aminmax(k, x, *, axis, keepdims):
+    return k.min(x, axis=axis, keepdims=keepdims), k.max(x, axis=axis, keepdims=keepdims)
+
+
+aminmax.vjp(x=lambda g, x, out, axis: to_ties(g[0], x, out[0], axis) + to_ties(g[1], x, out[1], axis))
+
+
+@op(opmath=True)
+def argmax(k, x, *, axis, keepdims):
+    return k.argmax(x, axis=axis, keepdims=keepdims)
+
+
+@op(opmath=True)
+def argmin(k, x, *, axis, keepdims):
+    return k.argmin(x, axis=axis, keepdims=keepdims)
+
+
+# ---- selections: ops that return (values, indices), the gradient goes to the selected elements
+
+
+def selection(forward=None, /, **options):
+    """Declares an op that selects one element along ``axis``: it returns the values and where they lay."""
+    if forward is None:
+        return lambda f: selection(f, **options)
+    spec = op(forward, opmath=True, **options)
+    spec.vjp(x=lambda g, out, axis, x_shape: place(
+        kept(g[0], x_shape, axis), kept(out[1], x_shape, axis), axis=axis, shape=tuple(x_shape)
+    ))
+    return spec
+
+
+@selection(node="MaxBackward0", refuses="c")
+def max_dim(k, x, *, axis, keepdims):
+    return k.max(x, axis=axis, keepdims=keepdims), k.argmax(x, axis=axis, keepdims=keepdims)
+
+
+@selection(node="MinBackward0", refuses="c")
+def min_dim(k, x, *, axis, keepdims):
+    return k.min(x, axis=axis, keepdims=keepdims), k.argmin(x, axis=axis, keepdims=keepdims)
+
+
+@op(node="ScatterBackward0")
+def place(k, g, index, *, axis, shape):
+    """Zeros of `shape` with g at `index` along an axis, where no index comes twice."""
+    return k.put_along(g, index, axis, shape)
+
+
+place.vjp(g=lambda g, index, axis: gather(g, index, axis=axis))

@@ -1,0 +1,192 @@
+"""Kernels that fold dimensions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..._dtypes import HALF
+from .. import NUMPY as engine
+
+_BIG = 8192  # elements from which BLAS adds faster than NumPy
+_CHUNK = 1024  # how many elements BLAS adds in a row; the sums of chunks are added apart, which keeps the error small
+
+
+@engine.kernel
+def sum(x, axis=None, keepdims=False, dtype=None):
+    """The sum: halves add up in float32, large float arrays through BLAS."""
+    own = x.dtype
+    if (dtype or own) in HALF:
+        return np.add.reduce(x.astype(np.float32, copy=False), axis, None, None, keepdims).astype(dtype or own)
+    if x.size >= _BIG and own.char in "fd" and (dtype is None or dtype == own) and axis != () and x.flags.c_contiguous:
+        return _sum_by_blas(x, axis, keepdims)
+    return np.add.reduce(x, axis, dtype, None, keepdims)
+
+
+def _sum_by_blas(x, axis, keepdims):
+    shape, ndim = x.shape, x.ndim
+    axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    folded = [i in axes or i - ndim in axes for i in range(ndim)]
+    left = [1 if f else n for n, f in zip(shape, folded, strict=True)]
+    stop = ndim
+    while stop:  # runs of neighbouring axes, the last run first: each is the middle of a three-dimensional view
+        start = stop
+        while start and folded[start - 1]:
+            start -= 1
+        if start < stop:
+            view = (math.prod(shape[:start]), math.prod(shape[start:stop]), math.prod(left[stop:]))
+            x = _sum_of_middle(x.reshape(view))
+        stop = start - 1 if start else 0
+    return x.reshape(left if keepdims else [n for n, f in zip(shape, folded, strict=True) if not f])
+
+
+def _sum_of_middle(x):
+    lead, n, trail = x.shape
+    if x.size < _BIG or trail > 1 and n * trail < _CHUNK:
+        return np.add.reduce(x, 1)
+    if n <= _CHUNK:
+        return _times_ones(x)
+    whole = n // _CHUNK * _CHUNK
+    total = _sum_of_middle(_times_ones(x[:, :whole].reshape(lead, -1, _CHUNK, trail)))
+    return total if whole == n else total + np.add.reduce(x[:, whole:], 1)
+
+
+def _times_ones(x):
+    """The sum over the last but one dimension as a matrix-vector product."""
+    ones = np.ones(x.shape[-2], x.dtype)
+    return x[..., 0] @ ones if x.shape[-1] == 1 else ones @ x
+
+
+@engine.kernel
+def mean(x, axis=None, keepdims=False, dtype=None):
+    dtype = dtype or x.dtype
+    total = sum(x, axis, keepdims, np.dtype(np.float32) if dtype in HALF else dtype)
+    return (total / _folded(x.shape, axis)).astype(dtype, copy=False)
+
+
+def _folded(shape, axis):
+    """How many elements go into each result of a reduction."""
+    if axis is None:
+        return math.prod(shape)
+    return math.prod(shape[i] for i in (axis if isinstance(axis, tuple) else (axis,)))
+
+
+@engine.kernel
+def prod(x, axis=None, keepdims=False, dtype=None):
+    dtype = dtype or x.dtype
+    if dtype in HALF:
+        return np.multiply.reduce(x.astype(np.float32), axis, None, None, keepdims).astype(dtype)
+    return np.multiply.reduce(x, axis, dtype, None, keepdims)
+
+
+@engine.kernel
+def max(x, axis=None, keepdims=False):
+    return np.maximum.reduce(x, axis, None, None, keepdims)
+
+
+@engine.kernel
+def min(x, axis=None, keepdims=False):
+    return np.minimum.reduce(x, axis, None, None, keepdims)
+
+
+@engine.kernel
+def all(x, axis=None, keepdims=False):
+    return np.logical_and.reduce(x, axis, None, None, keepdims)
+
+
+@engine.kernel
+def any(x, axis=None, keepdims=False):
+    return np.logical_or.reduce(x, axis, None, None, keepdims)
+
+
+@engine.kernel
+def variance(x, axis, keepdims, correction):
+    """The mean of squared distances from the mean, over n - correction."""
+    away = x - mean(x, axis, True)
+    if away.dtype.kind == "c":
+        away = np.abs(away)
+    np.multiply(away, away, out=away)
+    freedom = _folded(x.shape, axis) - correction
+    return sum(away, axis, keepdims) / np.asarray(freedom if freedom > 0 else 0, away.dtype)
+
+
+@engine.kernel
+def logsumexp(x, axis, keepdims):
+    if x.size == 0:
+        return np.log(sum(x, axis, keepdims))
+    top = max(x, axis, True)
+    top = np.where(np.isfinite(top), top, 0).astype(x.dtype, copy=False)
+    e = x - top
+    np.exp(e, out=e)
+    out = np.log(sum(e, axis, True)) + top
+    return out if keepdims else out.reshape(_without(x.shape, axis))
+
+
+def _without(shape, axis):
+    if axis is None:
+        return ()
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+@engine.kernel
+def softmax(x, axis):
+    if x.size == 0 or x.ndim == 0:
+        return np.ones_like(x)
+    e = x - max(x, axis, True)
+    np.exp(e, out=e)
+    e /= sum(e, axis, True)
+    return e
+
+
+@engine.kernel
+def log_softmax(x, axis):
+    if x.size == 0 or x.ndim == 0:
+        return np.zeros_like(x)
+    out = x - max(x, axis, True)
+    out -= np.log(sum(np.exp(out), axis, True))
+    return out
+
+
+@engine.kernel
+def softmax_pull(g, out, axis):
+    """The gradient of softmax: out * (g - sum(g * out))."""
+    if out.ndim == 0:
+        return np.zeros_like(g)
+    grad = g * out
+    total = sum(grad, axis, True)
+    return np.subtract(grad, np.multiply(out, total), out=grad)
+
+
+@engine.kernel
+def log_softmax_pull(g, out, axis):
+    """The gradient of log_softmax: g - exp(out) * sum(g)."""
+    if out.ndim == 0:
+        return np.zeros_like(g)
+    grad = np.exp(out)
+    grad *= sum(g, axis, True)
+    return np.subtract(g, grad, out=grad)
+
+
+@engine.kernel
+def norm2(x, axis, keepdims):
+    """The Euclidean norm."""
+    if axis is None and x.dtype.kind == "f" and x.flags.c_contiguous:
+        flat = x.reshape(-1)
+        return np.sqrt(flat @ flat).reshape((1,) * x.ndim if keepdims else ())
+    a = np.abs(x) if x.dtype.kind == "c" else x
+    return np.sqrt(sum(a * a, axis, keepdims))
+
+
+@engine.kernel
+def take_along(x, index, axis):
+    return x[index] if x.ndim == 1 else np.take_along_axis(x, index, axis)
+
+
+@engine.kernel
+def put_along(g, index, axis, shape):
+    """Zeros of `shape` with g at `index` along `axis`; no index comes twice."""
+    out = np.zeros(shape, g.dtype)
+    np.put_along_axis(out, index, g, axis)
+    return out

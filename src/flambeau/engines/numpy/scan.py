@@ -1,0 +1,54 @@
+"""Kernels that run along a dimension."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._dtypes import HALF
+from .. import NUMPY as engine
+
+
+@engine.kernel
+def cumsum(x, axis, dtype=None):
+    return _accumulated(np.add, x, axis, dtype or x.dtype)
+
+
+@engine.kernel
+def cumprod(x, axis, dtype=None):
+    return _accumulated(np.multiply, x, axis, dtype or x.dtype)
+
+
+def _accumulated(ufunc, x, axis, dtype):
+    """Running results in `dtype`; booleans count as integers, halves run in float32."""
+    if dtype in HALF:
+        return ufunc.accumulate(x.astype(np.float32), axis).astype(dtype)
+    return ufunc.accumulate(x, axis, np.int64 if dtype == np.bool_ else dtype)
+
+
+@engine.kernel
+def running_max(x, axis):
+    """The largest element so far, and where it was met last."""
+    return _running(np.maximum.accumulate(x, axis), x, axis)
+
+
+@engine.kernel
+def running_min(x, axis):
+    return _running(np.minimum.accumulate(x, axis), x, axis)
+
+
+def _running(values, x, axis):
+    hit = (x == values) | (x != x)
+    places = np.arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+    return values, np.maximum.accumulate(np.where(hit, places, 0), axis)
+
+
+@engine.kernel
+def log_running_sum(x, axis):
+    if x.dtype.kind != "c":
+        return np.logaddexp.accumulate(x, axis)
+    top = np.maximum.accumulate(x.real, axis)  # adding in the scale of the largest so far
+    out = np.array(x)
+    lane, tops = np.moveaxis(out, axis, 0), np.moveaxis(top, axis, 0)
+    for i in range(1, len(lane)):
+        lane[i] = np.log(np.exp(lane[i - 1] - tops[i]) + np.exp(lane[i] - tops[i])) + tops[i]
+    return out

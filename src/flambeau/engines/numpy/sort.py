@@ -1,0 +1,100 @@
+"""Kernels that order elements along a dimension. NumPy too puts NaN behind every number."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import NUMPY as engine
+from .reduce import take_along
+
+
+@engine.kernel
+def stable_order(x, axis, descending):
+    """The indices that sort x; equal elements keep their order, also when descending."""
+    if x.ndim == 0:
+        return np.zeros((), np.int64)
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    order = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+    return np.subtract(x.shape[axis] - 1, order)
+
+
+@engine.kernel
+def top_order(x, count, axis, largest, sorted):
+    """The indices of the `count` largest (or smallest) elements."""
+    n = x.shape[axis]
+    if count == 0 or count > n // 4:
+        return _part(stable_order(x, axis, largest), axis, 0, count)
+    if largest:
+        found = _part(np.argpartition(x, n - count, axis), axis, n - count, n)
+    else:
+        found = _part(np.argpartition(x, count - 1, axis), axis, 0, count)
+    if not sorted:
+        return found
+    found = np.sort(found, axis)
+    return take_along(found, stable_order(take_along(x, found, axis), axis, largest), axis)
+
+
+def _part(x, axis, start, stop):
+    return x[(slice(None),) * axis + (slice(start, stop),)]
+
+
+@engine.kernel
+def select_ranked(x, rank, axis, keepdims):
+    """The element of a given rank, and its index."""
+    return _selected(x, _part(np.argpartition(x, rank, axis), axis, rank, rank + 1), axis, keepdims)
+
+
+def _selected(x, index, axis, keepdims):
+    values = take_along(x, index, axis)
+    return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))
+
+
+@engine.kernel
+def select_median(x, axis, keepdims, ignore_nan):
+    """The lower median. NaN wins over everything, unless it is to be ignored."""
+    n = x.shape[axis]
+    if n == 0:
+        shape = tuple(1 if i == axis else m for i, m in enumerate(x.shape) if keepdims or i != axis)
+        return np.full(shape, np.nan if x.dtype.kind == "f" else np.iinfo(x.dtype).min, x.dtype), np.zeros(shape, np.int64)
+    order = np.argsort(x, axis, kind="stable")
+    numbers = np.add.reduce(x == x, axis, np.int64, None, True)
+    if ignore_nan:
+        rank = np.maximum(numbers - 1, 0) // 2
+    else:
+        rank = np.where(numbers == n, (n - 1) // 2, np.minimum(numbers, n - 1))
+    return _selected(x, np.take_along_axis(order, rank, axis), axis, keepdims)
+
+
+@engine.kernel
+def select_mode(x, axis, keepdims):
+    """The most frequent element, the smallest of them where there are several, and where it comes last."""
+    order = np.argsort(x, axis, kind="stable")
+    values = take_along(x, order, axis)
+    n = x.shape[axis]
+    starts = np.ones(x.shape, bool)
+    rest = (slice(None),) * axis + (slice(1, None),)
+    starts[rest] = values[rest] != _part(values, axis, 0, n - 1)
+    place = np.arange(n).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+    length = place - np.maximum.accumulate(np.where(starts, place, 0), axis)  # of the run so far, less one
+    last = np.argmax(length, axis, keepdims=True)
+    return _selected(x, np.take_along_axis(order, last, axis), axis, keepdims)
+
+
+@engine.kernel
+def search_rows(boundaries, values, side):
+    """np.searchsorted for each row of `boundaries`; one row serves all values."""
+    if boundaries.ndim == 1:
+        return np.searchsorted(boundaries, values, side)
+    out = np.empty(values.shape, np.int64)
+    for row in np.ndindex(boundaries.shape[:-1]):
+        out[row] = np.searchsorted(boundaries[row], values[row], side)
+    return out
+
+
+@engine.kernel
+def histogram_counts(x, edges, weights):
+    """The weight of the elements in each bin; the last bin includes its right edge, all others their left one."""
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    bins = np.minimum(np.searchsorted(edges, x[inside], "right") - 1, len(edges) - 2)
+    return np.bincount(bins, None if weights is None else weights[inside], len(edges) - 1)

@@ -1,0 +1,53 @@
+"""What functions that fold or order dimensions share."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from .._tensor import Tensor
+from ..ops.shape import reshape
+from ._args import dim_in_range
+
+INT64 = np.dtype(np.int64)
+NO_DIM_GIVEN = (
+    "{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
+    "argument."
+)
+EMPTY_DIM = "{name}(): Expected reduction dim {dim} to have non-zero size, but the input has shape {shape}."
+
+_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
+
+
+def numpy_names(function):
+    """Lets the function be called with NumPy's keywords, as in ``x.sum(axis=1, keepdims=True)``."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if kwargs and ("axis" in kwargs or "keepdims" in kwargs):
+            kwargs = {_NAMES.get(name, name): value for name, value in kwargs.items()}
+        return function(*args, **kwargs)
+
+    return call
+
+
+def one_dim(input, dim, name):
+    """A dimension counted from the front that has elements to choose from."""
+    shape = input._a.shape
+    if type(dim) is not int and (isinstance(dim, bool | tuple | list | str) or not hasattr(dim, "__index__")):
+        raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+    axis = dim_in_range(dim, len(shape))
+    if shape and shape[axis] == 0:
+        raise IndexError(EMPTY_DIM.format(name=name, dim=axis, shape=list(shape)))
+    return axis
+
+
+def along(call, input, **settings):
+    """An op along one axis, on a scalar as if it were a vector of one element."""
+    if input._a.ndim:
+        return call(input, **settings)
+    found = call(reshape(input, shape=(1,)), **settings)
+    if isinstance(found, Tensor):
+        return reshape(found, shape=())
+    return tuple(reshape(f, shape=()) for f in found)

@@ -1,0 +1,33 @@
+"""Results with several named values: tuples that print and unpack as PyTorch's do."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+
+
+class Result(tuple):
+    """A tuple whose values have names."""
+
+    __slots__ = ()
+    _fields: tuple = ()
+
+    def __new__(cls, *values):
+        return tuple.__new__(cls, values[0] if len(values) == 1 else values)
+
+    def __repr__(self):
+        values = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+        return f"torch.return_types.{type(self).__name__}(\n{values})"
+
+    def __reduce__(self):
+        return self.__class__, tuple(self)
+
+
+def result(name, *fields):
+    """The type of results that a function called `name` returns."""
+    names = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
+    return type(name, (Result,), {"__slots__": (), "_fields": fields, **names})
+
+
+def selections(*names):
+    """The types of functions that return ``values`` and ``indices``, by name."""
+    return {name: result(name, "values", "indices") for name in names}

@@ -1,0 +1,199 @@
+"""Norms, distances and comparisons of whole tensors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import _dtypes
+from .._dtypes import type_word
+from .._tensor import Tensor
+from ..ops import norms as ops
+from ..ops import pointwise as pw
+from ..ops.reduce import sum_dims
+from ..ops.shape import cast, expand, reshape
+from ._args import axis_of, dim_in_range, need_tensor, np_dtype_of, write_out
+from ._attach import inplace_methods, methods
+
+__all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
+
+NO_NORM = "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {word}"
+COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+
+
+def vector_norm(x, ord, axis, keepdim, dtype=None, name="linalg.vector_norm"):
+    """The ``ord``-norm of the elements along `axis` (None: of all), with PyTorch's checks."""
+    if dtype is not None:
+        x = _in_dtype(x, np_dtype_of(dtype), name)
+    a = x._a
+    if a.dtype.num < 11:
+        raise RuntimeError(NO_NORM.format(word=type_word(x.dtype)))
+    if not a.size and (ord < 0 or ord == math.inf):
+        folded = a.shape if axis is None else [a.shape[i] for i in axis]
+        if 0 in folded:
+            raise RuntimeError(
+                f"{name} cannot compute the {ord} norm on an empty dimension because the operation does not have an identity"
+            )
+    return ops.vector_norm(x, ord=float(ord), axis=axis, keepdims=keepdim)
+
+
+def _in_dtype(x, dtype, name):
+    own = x._a.dtype
+    if dtype.num < 11:
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {_dtypes.from_np(dtype)}")
+    if (own.kind == "c") != (dtype.kind == "c"):
+        raise RuntimeError(f"{name}: the dtype of the input {x.dtype} and dtype={_dtypes.from_np(dtype)} must both be real or both complex")
+    return cast(x, dtype=dtype)
+
+
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """The ``p``-norm of all elements or along ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
+    need_tensor(input, "norm")
+    if isinstance(p, str):
+        found = _named_norm(input, p, dim, keepdim, dtype)
+    else:
+        found = vector_norm(input, 2 if p is None else p, axis_of(dim, input._a.ndim), keepdim, dtype)
+    return found if out is None else write_out(out, found, "norm")
+
+
+def _named_norm(input, p, dim, keepdim, dtype):
+    if p == "fro":
+        dims = (dim,) if isinstance(dim, int) else dim
+        if dims is not None and len(dims) > 2:
+            raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
+        return vector_norm(input, 2, axis_of(dims, input._a.ndim), keepdim, dtype)
+    if p != "nuc":
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+    from .. import linalg
+
+    dims = (-2, -1) if dim is None else dim
+    return linalg.matrix_norm(input, "nuc", dims, keepdim, dtype=dtype)
+
+
+def dist(input, other, p=2):
+    """The ``p``-norm of the difference."""
+    need_tensor(input, "dist")
+    difference = input - need_tensor(other, "dist", "other", 2)
+    if difference._a.dtype.num < 11:
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {type_word(difference.dtype)} instead."
+        )
+    return vector_norm(difference, p, None, False)
+
+
+def renorm(input, p, dim, maxnorm, *, out=None):
+    """The input with each slice along ``dim`` scaled down to a ``p``-norm of at most ``maxnorm``."""
+    need_tensor(input, "renorm")
+    ndim = input._a.ndim
+    if p <= 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
+    if ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    axis = dim_in_range(dim, ndim)
+    norms = vector_norm(input, p, tuple(i for i in range(ndim) if i != axis), True)
+    factor = pw.where(norms > maxnorm, maxnorm / (norms + 1e-7), _one(norms))
+    found = input * factor
+    return found if out is None else write_out(out, found, "renorm")
+
+
+def _one(like):
+    return cast(like * 0 + 1, dtype=like._a.dtype)
+
+
+# ---- pairs of tensors
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-08):
+    """The cosine of the angle between the vectors along ``dim``."""
+    need_tensor(x1, "cosine_similarity", "x1")
+    need_tensor(x2, "cosine_similarity", "x2", 2)
+    common = _dtypes.promote_types(x1.dtype, x2.dtype)
+    if common.category < _dtypes.FLOAT:
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {type_word(common)}; convert with .float()"
+        )
+    x1, x2 = (x if x.dtype is common else cast(x, dtype=common.np) for x in (x1, x2))
+    try:
+        shape = np.broadcast_shapes(x1._a.shape, x2._a.shape)
+    except ValueError:
+        raise RuntimeError(f"cosine_similarity: {list(x1.shape)} and {list(x2.shape)} do not broadcast") from None
+    axis = axis_of(dim, len(shape))
+    x1, x2 = (x if x._a.shape == shape else expand(x, shape=shape) for x in (x1, x2))
+    norms = [pw.clamp_min(vector_norm(x, 2, axis, True), eps) for x in (x1, x2)]
+    return sum_dims((x1 / norms[0]) * (x2 / norms[1]), axis=axis, keepdims=False)
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """The ``p``-norm distance of each row of ``x1`` from each row of ``x2``, in batches."""
+    if compute_mode not in COMPUTE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode; it is one of {', '.join(COMPUTE_MODES)}")
+    _check_rows(x1, x2, p)
+    a, b = x1._a.shape, x2._a.shape
+    many = compute_mode == COMPUTE_MODES[1] or compute_mode == COMPUTE_MODES[0] and (a[-2] > 25 or b[-2] > 25)
+    if p == 2 and many and a[-1]:
+        return ops.euclidean_distances(x1, x2)
+    rows = reshape(x1, shape=(*a[:-1], 1, a[-1]))
+    columns = reshape(x2, shape=(*b[:-2], 1, *b[-2:]))
+    difference = rows - columns
+    if not a[-1]:
+        return sum_dims(difference, axis=difference._a.ndim - 1, keepdims=False)
+    return ops.vector_norm(difference, ord=float(p), axis=difference._a.ndim - 1, keepdims=False)
+
+
+def _check_rows(x1, x2, p):
+    for x, name in ((x1, "X1"), (x2, "X2")):
+        need_tensor(x, "cdist", name.lower())
+        if x._a.dtype.num < 11:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {type_word(x.dtype)}")
+        if x._a.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x._a.ndim}D")
+    if x1._a.shape[-1] != x2._a.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1._a.shape[-1]} X2: {x2._a.shape[-1]}"
+        )
+    if x1.dtype is not x2.dtype:
+        raise RuntimeError(f"expected scalar type {type_word(x1.dtype)} but found {type_word(x2.dtype)}")
+    if p < 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, got p={p}")
+
+
+def pdist(input, p=2):
+    """The ``p``-norm distance of each pair of rows."""
+    need_tensor(input, "pdist")
+    if input._a.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input._a.ndim}D")
+    if input._a.dtype.num < 11:
+        raise RuntimeError(f"pdist only supports floating-point dtypes, got {type_word(input.dtype)}")
+    if p < 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, got p={p}")
+    from ..ops.index import index_select
+
+    first, second = np.triu_indices(input._a.shape[0], 1)
+    difference = index_select(input, first, axis=0) - index_select(input, second, axis=0)
+    return ops.vector_norm(difference, ord=float(p), axis=1, keepdims=False)
+
+
+# ---- comparisons that answer with a Python bool
+
+
+def equal(input, other):
+    """Whether two tensors have the same shape and elements."""
+    need_tensor(input, "equal")
+    need_tensor(other, "equal", "other", 2)
+    return input._a.shape == other._a.shape and bool((input._a == other._a).all())
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether ``|input - other| <= atol + rtol * |other|`` holds for all elements."""
+    need_tensor(input, "allclose")
+    need_tensor(other, "allclose", "other", 2)
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{type_word(input.dtype)} did not match {type_word(other.dtype)}; convert one of them")
+    return bool(pw.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)._a.all())
+
+
+methods(allclose, dist, equal, norm, renorm)
+inplace_methods(renorm)

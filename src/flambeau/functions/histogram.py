@@ -1,0 +1,172 @@
+"""Counting: histograms and bincount."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._dtypes import type_word
+from .._tensor import Tensor, wrap
+from ..engines import NUMPY
+from ._args import need_tensor, write_out
+from ._attach import methods
+from ._results import result
+
+__all__ = ["bincount", "histc", "histogram", "histogramdd"]
+
+_HISTOGRAM = result("histogram", "hist", "bin_edges")
+_HISTOGRAMDD = result("histogramdd", "hist", "bin_edges")
+
+
+def bincount(input, weights=None, minlength=0):
+    """How often each of 0, 1, 2, ... occurs, or the sum of the weights at its occurrences."""
+    need_tensor(input, "bincount")
+    a = input._a
+    if a.dtype.kind not in "iu":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{type_word(input.dtype)}'; it counts integers")
+    if minlength < 0:
+        raise RuntimeError(f"minlength should be >= 0, got {minlength}")
+    if a.ndim != 1 or a.size and a.min() < 0:
+        raise RuntimeError(f"bincount only supports 1-d non-negative integral inputs, got {input.dtype} {list(a.shape)}")
+    if weights is not None and weights._a.shape != a.shape:
+        raise RuntimeError(
+            f"weights should be 1-d and have the same length as input: {list(weights.shape)} against {list(a.shape)}"
+        )
+    if a.size == 0 or weights is None:
+        return wrap(np.bincount(a.astype(np.int64, copy=False), None, minlength))
+    found = np.bincount(a, weights._a, minlength)
+    return wrap(found.astype(np.float32) if weights._a.dtype == np.float32 else found)
+
+
+def histc(input, bins=100, min=0, max=0, *, out=None):
+    """The counts in ``bins`` bins of equal width from ``min`` to ``max``; both zero: over the range of the data."""
+    need_tensor(input, "histc")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        raise TypeError("histc(): arguments 'min' and 'max' must be numbers")
+    a = _floating(input, "histogram_cpu").reshape(-1)
+    if bins <= 0:
+        raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
+    low, high = float(min), float(max)
+    if low == high and a.size:
+        low, high = float(a.min()), float(a.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"torch.histc: max must be larger than min, got min={min}, max={max}")
+    found = wrap(_even_counts(a, low, high, bins, None).astype(a.dtype))
+    return found if out is None else write_out(out, found, "histc")
+
+
+def _even_counts(a, low, high, bins, weights):
+    """Counts in bins of equal width; the place of an element follows from its distance from the left end."""
+    inside = (a >= low) & (a <= high)
+    kept = a[inside]
+    place = ((kept - a.dtype.type(low)) * a.dtype.type(bins / (high - low))).astype(np.int64)
+    return np.bincount(np.minimum(place, bins - 1), None if weights is None else weights[inside], bins)
+
+
+def _floating(input, kernel):
+    if input._a.dtype.char not in "fd":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{type_word(input.dtype)}'; use .float()")
+    return input._a
+
+
+def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
+    """The counts (or weights, or densities) in bins of equal width, or between the given edges; and the edges."""
+    need_tensor(input, "histogram")
+    shape = input._a.shape
+    if weight is not None and weight._a.shape != shape:
+        raise RuntimeError(
+            f"torch.histogram(): weight should have the shape of the input: {list(weight.shape)} against {list(shape)}"
+        )
+    a = _floating(input, "histogramdd").reshape(-1, 1)
+    edges = _edges(a, bins if isinstance(bins, Tensor) else [bins], range)
+    found = _HISTOGRAM(*_histogram(a, edges, None if weight is None else weight._a.reshape(-1), density))
+    found = _HISTOGRAM(found[0], found[1][0])
+    return found if out is None else write_out(out, found, "histogram")
+
+
+def histogramdd(input, bins, range=None, weight=None, density=False):
+    """The histogram of points, whose coordinates are the last dimension; see ``histogram``."""
+    need_tensor(input, "histogramdd")
+    if input._a.ndim < 2:
+        raise RuntimeError(f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {input._a.ndim}")
+    if weight is not None and weight._a.shape != input._a.shape[:-1]:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding "
+            f"its innermost dimension, but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}"
+        )
+    d = input._a.shape[-1]
+    a = _floating(input, "histogramdd").reshape(-1, d)
+    bins = [bins] * d if isinstance(bins, int) else list(bins)
+    if len(bins) != d:
+        raise RuntimeError(
+            f"torch.histogramdd: expected {d} sequences of bin edges or numbers of bins for a {d}-dimensional histogram "
+            f"but got {len(bins)}"
+        )
+    return _HISTOGRAMDD(*_histogram(a, _edges(a, bins, range), None if weight is None else weight._a.reshape(-1), density))
+
+
+def _edges(a, bins, ranges):
+    """The edges of the bins of each coordinate."""
+    if isinstance(bins, Tensor):
+        bins = [bins]
+    d = a.shape[1]
+    if ranges is not None and len(ranges) != 2 * d:
+        raise RuntimeError(f"torch.histogramdd: for a {d}-dimensional histogram range should have {2 * d} elements, but got {len(ranges)}")
+    edges = []
+    for i, b in enumerate(bins):
+        if isinstance(b, Tensor):
+            if b._a.ndim != 1 or not b._a.size:
+                raise RuntimeError(
+                    f"torch.histogramdd: bins tensor should have one dimension, but got {b._a.ndim} dimensions in the bins "
+                    f"tensor for dimension {i}"
+                )
+            if b._a.dtype != a.dtype:
+                raise RuntimeError(
+                    "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+                    f"{a.dtype} and bins for dimension {i} with dtype {b._a.dtype}"
+                )
+            edges.append(b._a)
+            continue
+        if b <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {b} for dimension {i}")
+        low, high = _range(a[:, i], None if ranges is None else ranges[2 * i:2 * i + 2], i)
+        edges.append(np.linspace(low, high, b + 1, dtype=a.dtype))
+    return edges
+
+
+def _range(a, given, i):
+    low, high = given if given is not None else (float(a.min()), float(a.max())) if a.size else (0.0, 1.0)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd: dimension {i}'s range [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension {i}")
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+
+def _histogram(a, edges, weights, density):
+    """The histogram over all coordinates as a tensor, and the edges."""
+    shape = [len(e) - 1 for e in edges]
+    inside = np.ones(len(a), bool)
+    flat = np.zeros(len(a), np.int64)
+    for column, e in zip(a.T, edges, strict=True):
+        inside &= (column >= e[0]) & (column <= e[-1])
+        place = np.searchsorted(e, column, "right") - 1
+        flat = flat * (len(e) - 1) + np.minimum(place, len(e) - 2)
+    found = np.bincount(flat[inside], None if weights is None else weights[inside], math.prod(shape))
+    found = found.reshape(shape).astype(a.dtype)
+    if density:
+        found = found / found.sum()
+        for i, e in enumerate(edges):
+            found = found / np.diff(e).reshape([-1 if j == i else 1 for j in range_of(len(shape))])
+        found = found.astype(a.dtype)
+    return wrap(found), tuple(wrap(np.array(e)) for e in edges)
+
+
+range_of = range
+
+methods(bincount, histc, histogram)

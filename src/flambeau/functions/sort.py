@@ -1,0 +1,204 @@
+"""Functions that order elements: sort, selection by rank, search, distinct values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._tensor import Tensor, wrap
+from ..ops import sort as ops
+from ._args import as_int, dim_in_range, need_tensor, write_out
+from ._attach import methods
+from ._folds import along, numpy_names, one_dim
+from ._results import selections
+
+__all__ = [
+    "argsort", "bucketize", "isin", "kthvalue", "msort", "searchsorted", "sort", "topk", "unique",
+    "unique_consecutive",
+]
+
+_RESULTS = selections("sort", "topk", "kthvalue")
+
+
+# ---- sorting
+
+
+@numpy_names
+def sort(input, dim=-1, descending=False, stable=False, *, out=None):
+    """The elements in order along ``dim``, and where they came from. Equal elements keep their order."""
+    need_tensor(input, "sort")
+    _sortable(input, "Sort")
+    axis = dim_in_range(dim, input._a.ndim)
+    found = _RESULTS["sort"](along(ops.sort, input, axis=axis, descending=bool(descending)))
+    return found if out is None else write_out(out, found, "sort")
+
+
+@numpy_names
+def argsort(input, dim=-1, descending=False, stable=False, *, out=None):
+    """The indices that sort the input along ``dim``."""
+    need_tensor(input, "argsort")
+    _sortable(input, "Sort")
+    axis = dim_in_range(dim, input._a.ndim)
+    found = along(ops.argsort, input, axis=axis, descending=bool(descending))
+    return found if out is None else write_out(out, found, "argsort")
+
+
+def _sortable(input, what):
+    if input._a.dtype.kind == "c":
+        raise RuntimeError(f"{what} does not support complex dtypes on CPU")
+
+
+def msort(input, *, out=None):
+    """The elements in order along the first dimension."""
+    found = sort(need_tensor(input, "msort"), 0)[0]
+    return found if out is None else write_out(out, found, "msort")
+
+
+@numpy_names
+def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
+    """The ``k`` largest (or smallest) elements along ``dim``, and where they lie."""
+    need_tensor(input, "topk")
+    k = as_int(k, "topk", "k")
+    axis = dim_in_range(dim, input._a.ndim)
+    shape = input._a.shape
+    if not 0 <= k <= (shape[axis] if shape else 1):
+        raise RuntimeError(f"selected index k out of range: k={k}, but dimension {dim} of {list(shape)} has fewer elements")
+    if input._a.dtype.kind in "bc":
+        raise RuntimeError(f"topk does not support {'bool' if input._a.dtype.kind == 'b' else 'complex'} dtypes on CPU")
+    found = _RESULTS["topk"](along(ops.topk, input, axis=axis, count=k, largest=largest, sorted=sorted))
+    return found if out is None else write_out(out, found, "topk")
+
+
+@numpy_names
+def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
+    """The ``k``-th smallest element along ``dim``, and where it lies."""
+    need_tensor(input, "kthvalue")
+    k = as_int(k, "kthvalue", "k")
+    axis = one_dim(input, dim, "kthvalue")
+    if not 1 <= k <= (input._a.shape[axis] if input._a.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}: k={k} of {list(input.shape)}")
+    found = _RESULTS["kthvalue"](along(ops.kthvalue, input, axis=axis, keepdims=keepdim, kth=k))
+    return found if out is None else write_out(out, found, "kthvalue")
+
+
+# ---- search
+
+
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
+    """Where each value would go in the sorted last dimension of ``sorted_sequence``."""
+    need_tensor(sorted_sequence, "searchsorted", "sorted_sequence")
+    return _search(sorted_sequence, input, out_int32, right, side, sorter, out, "searchsorted")
+
+
+def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+    """The index of the bucket, between sorted ``boundaries``, of each value."""
+    need_tensor(boundaries, "bucketize", "boundaries", 2)
+    if boundaries._a.ndim != 1:
+        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})")
+    return _search(boundaries, input, out_int32, right, None, None, out, "bucketize")
+
+
+def _search(boundaries, values, out_int32, right, side, sorter, out, name):
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"{name}(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(f"{name}(): side and right can't be set to opposites, got side of left while right was True")
+    if not isinstance(values, Tensor):
+        values = wrap(np.asarray(values, boundaries._a.dtype if isinstance(values, int) else None))
+    b, v = boundaries._a, values._a
+    scalar = v.ndim == 0
+    if b.ndim == 0 or not scalar and b.ndim != 1 and (b.ndim != v.ndim or b.shape[:-1] != v.shape[:-1]) or scalar and b.ndim != 1:
+        raise RuntimeError(
+            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+            f"input value tensor must match, but we got boundaries tensor {list(b.shape)} and input value tensor {list(v.shape)}"
+        )
+    _check_sorter(sorter, boundaries, name)
+    if b.dtype.kind == "c" or v.dtype.kind == "c":
+        raise RuntimeError(f"{name}(): complex values have no order")
+    if b.dtype != v.dtype and isinstance(values, Tensor) and not scalar:
+        raise RuntimeError(
+            f"torch.{name}(): boundary tensor and input value tensor should have same dtype, but got boundary tensor "
+            f"dtype {boundaries.dtype} and input value tensor dtype {values.dtype}"
+        )
+    found = ops.searchsorted(boundaries, values, sorter, right=right or side == "right", dtype="int32" if out_int32 else "int64")
+    if out is not None and out.dtype is not found.dtype:
+        raise RuntimeError(
+            f"{name}(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether "
+            f"out_int32 flag is True, but we got output tensor's dtype {out.dtype} and out_int32 flag is {out_int32}"
+        )
+    return found if out is None else write_out(out, found, name)
+
+
+def _check_sorter(sorter, boundaries, name):
+    if sorter is None:
+        return
+    if sorter._a.shape != boundaries._a.shape:
+        raise RuntimeError(
+            f"{name}(): boundary and sorter must have the same size, but got boundary tensor {list(boundaries.shape)} "
+            f"and got sorter tensor {list(sorter.shape)}"
+        )
+    if sorter._a.dtype != np.int64:
+        raise RuntimeError(f"{name}(): sorter must be a tensor of long dtype but got dtype {sorter.dtype}")
+    if sorter._a.size and not (0 <= sorter._a.min() and sorter._a.max() < sorter._a.shape[-1]):
+        raise RuntimeError(f"{name}(): sorter index out of range")
+
+
+def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
+    """Whether each of ``elements`` is among ``test_elements``; one of the two may be a number."""
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
+        raise TypeError("isin(): at least one of elements and test_elements must be a Tensor")
+    arrays = [x._a if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements)]
+    if any(a.dtype.kind == "c" for a in arrays):
+        raise RuntimeError("Unsupported input type encountered for isin(): complex")
+    found = wrap(np.asarray(np.isin(*arrays, assume_unique=assume_unique, invert=invert)))
+    return found if out is None else write_out(out, found, "isin")
+
+
+# ---- distinct values
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The distinct elements in order, or the distinct slices along ``dim``; NaN differs from NaN."""
+    need_tensor(input, "unique")
+    a = input._a
+    if dim is None:
+        values, inverse, counts = np.unique(a, return_inverse=True, return_counts=True, equal_nan=False)
+        inverse = inverse.reshape(a.shape)
+    else:
+        axis = dim_in_range(dim, a.ndim)
+        _check_slices(a, axis)
+        values, inverse, counts = np.unique(a, return_inverse=True, return_counts=True, axis=axis, equal_nan=False)
+    return _chosen(values, inverse.astype(np.int64, copy=False), counts, return_inverse, return_counts)
+
+
+def _check_slices(a, axis):
+    if a.size == 0 and any(n == 0 for i, n in enumerate(a.shape) if i != axis) and a.shape[axis]:
+        raise RuntimeError(
+            f"There are 0 sized dimensions, and they aren't selected, so unique cannot be applied: {list(a.shape)}"
+        )
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The elements (or slices along ``dim``) without those that equal the one before."""
+    need_tensor(input, "unique_consecutive")
+    a = input._a
+    axis = 0 if dim is None else dim_in_range(dim, a.ndim)
+    lanes = a.reshape(-1) if dim is None else np.moveaxis(a, axis, 0)
+    n = len(lanes) if lanes.ndim else 1
+    if dim is not None:
+        _check_slices(a, axis)
+    new = np.ones(n, bool)
+    new[1:] = (lanes[1:] != lanes[:-1]).reshape(n - 1, -1).any(1) if n > 1 else True
+    starts = np.flatnonzero(new)
+    values = np.moveaxis(lanes[starts], 0, axis) if dim is not None else lanes[starts]
+    inverse = np.cumsum(new) - 1
+    counts = np.diff(np.append(starts, n)) if n else np.zeros(0, np.int64)
+    return _chosen(values, inverse.reshape(a.shape) if dim is None else inverse, counts, return_inverse, return_counts)
+
+
+def _chosen(values, inverse, counts, return_inverse, return_counts):
+    """The parts of a result that were asked for: a tensor, or a tuple of several."""
+    parts = [values] + [inverse] * bool(return_inverse) + [counts] * bool(return_counts)
+    return wrap(values) if len(parts) == 1 else tuple(map(wrap, parts))
+
+
+methods(argsort, kthvalue, msort, sort, topk, unique, unique_consecutive)

@@ -1,0 +1,216 @@
+"""Medians, modes, quantiles and covariances."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from .._dtypes import type_word
+from .._tensor import Tensor, wrap
+from ..ops import elementary as el
+from ..ops import pointwise as pw
+from ..ops import sort as ops
+from ..ops.matmul import mH, product
+from ..ops.reduce import mean_dims, sum_, sum_dims
+from ..ops.scatter import gather
+from ..ops.shape import basic_index, cast, expand, permute, reshape
+from ._args import dim_in_range, need_tensor, write_out
+from ._attach import methods
+from ._folds import along, numpy_names, one_dim
+from ._results import selections
+
+__all__ = ["corrcoef", "cov", "median", "mode", "nanmedian", "nanquantile", "quantile"]
+
+INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+FREEDOM = (
+    "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
+)
+
+_RESULTS = selections("median", "mode", "nanmedian")
+
+
+# ---- by rank
+
+
+@numpy_names
+def median(input, dim=None, keepdim=False, *, out=None):
+    """The median, the lower one of two; with ``dim`` also where it lies. NaN wins."""
+    return _median(ops.median, ops.median_dim, input, dim, keepdim, out, "median")
+
+
+@numpy_names
+def nanmedian(input, dim=None, keepdim=False, *, out=None):
+    """The median of the elements that are not NaN; see ``median``."""
+    return _median(ops.nanmedian, ops.nanmedian_dim, input, dim, keepdim, out, "nanmedian")
+
+
+def _median(whole, select, input, dim, keepdim, out, name):
+    need_tensor(input, name)
+    if dim is None:
+        return whole(input)
+    found = _RESULTS[name](along(select, input, axis=one_dim(input, dim, name), keepdims=keepdim))
+    return found if out is None else write_out(out, found, name)
+
+
+@numpy_names
+def mode(input, dim=-1, keepdim=False, *, out=None):
+    """The most frequent element along ``dim``, the smallest of several, and where it comes last."""
+    need_tensor(input, "mode")
+    found = _RESULTS["mode"](along(ops.mode, input, axis=one_dim(input, dim, "mode"), keepdims=keepdim))
+    return found if out is None else write_out(out, found, "mode")
+
+
+@numpy_names
+def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
+    """The ``q``-quantiles (0 to 1) of all elements or along ``dim``; several ``q`` make a new first dimension."""
+    found = _quantile(input, q, dim, keepdim, interpolation, False)
+    return found if out is None else write_out(out, found, "quantile", exact_dtype=True)
+
+
+@numpy_names
+def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
+    """``quantile`` of the elements that are not NaN."""
+    found = _quantile(input, q, dim, keepdim, interpolation, True)
+    return found if out is None else write_out(out, found, "nanquantile", exact_dtype=True)
+
+
+def _quantile(input, q, dim, keepdim, interpolation, ignore_nan):
+    need_tensor(input, "quantile")
+    q = _checked_q(input, q, interpolation)
+    a = input._a
+    axis = None if dim is None else dim_in_range(dim, a.ndim)
+    if axis is None or a.ndim == 0:
+        rows, lead = reshape(input, shape=(a.size,)), ()
+    else:
+        others = [i for i in range(a.ndim) if i != axis]
+        rows, lead = permute(input, axes=(*others, axis)), tuple(a.shape[i] for i in others)
+    if not a.size or not rows._a.shape[-1]:
+        raise RuntimeError(f"quantile() input tensor must be non-empty, but its shape is {list(a.shape)}")
+    found = _at_ranks(rows, reshape(q, shape=(q._a.size,)), interpolation, ignore_nan)
+    found = permute(found, axes=(len(lead), *range(len(lead))))  # the quantiles first
+    if keepdim:
+        lead = (1,) * a.ndim if axis is None else tuple(1 if i == axis else n for i, n in enumerate(a.shape))
+    return reshape(found, shape=(*q._a.shape, *lead))
+
+
+def _checked_q(input, q, interpolation):
+    dtype = input._a.dtype
+    if dtype.char not in "fd":
+        raise RuntimeError(f"quantile() input tensor must be either float or double dtype, not {input.dtype}")
+    if interpolation not in INTERPOLATIONS:
+        raise RuntimeError(f"quantile() interpolation must be one of {', '.join(INTERPOLATIONS)}, but got {interpolation}")
+    if not isinstance(q, Tensor):
+        if not 0 <= q <= 1:
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
+        return wrap(np.asarray(q, dtype))
+    if q._a.ndim > 1:
+        raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, not of shape {list(q.shape)}")
+    if q._a.dtype != dtype:
+        raise RuntimeError(f"quantile() q tensor must be same dtype as the input tensor: {q.dtype} against {input.dtype}")
+    if not ((q._a >= 0) & (q._a <= 1)).all():
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    return q
+
+
+def _at_ranks(rows, q, interpolation, ignore_nan):
+    """The quantiles q of the last dimension of `rows`, which they replace."""
+    n, ndim = rows._a.shape[-1], rows._a.ndim
+    ordered = ops.sort(rows, axis=ndim - 1, descending=False)[0]
+    numbers = sum_(~pw.isnan(rows), axis=ndim - 1, keepdims=True)
+    if ignore_nan:
+        ranks = q * pw.clamp_min(numbers - 1, 0)
+    else:
+        ranks = pw.where(numbers < n, wrap(np.asarray(n - 1, rows._a.dtype)), q * (n - 1))
+    if interpolation == "lower":
+        return _at(ordered, pw.floor(ranks))
+    if interpolation == "higher":
+        return _at(ordered, pw.ceil(ranks))
+    if interpolation == "nearest":
+        return _at(ordered, pw.round_(ranks))
+    below = pw.floor(ranks)
+    weight = ranks - below if interpolation == "linear" else ranks * 0 + 0.5
+    return pw.lerp(_at(ordered, below), _at(ordered, pw.ceil(ranks)), weight)
+
+
+def _at(ordered, ranks):
+    index = cast(ranks, dtype=np.dtype(np.int64))
+    lead, last = ordered._a.shape[:-1], index._a.shape[-1]
+    return gather(ordered, expand(index, shape=(*lead, last)), axis=len(lead))
+
+
+# ---- covariance
+
+
+def cov(input, *, correction=1, fweights=None, aweights=None):
+    """The covariances of the rows, whose columns are observations, possibly weighted."""
+    need_tensor(input, "cov")
+    a = input._a
+    if a.ndim > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {a.ndim} dimensions")
+    if a.dtype.kind == "b":
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    x = input if a.ndim == 2 else reshape(input, shape=(1, a.size))
+    n = x._a.shape[1]
+    f = _weights(fweights, n, "fweights", "integral", a.dtype.num < 11)
+    w = _weights(aweights, n, "aweights", "floating point", False)
+    weights = f if w is None else w if f is None else f * w
+    if x._a.dtype.num < 11:
+        x = x * 1.0
+    if n == 0:
+        return wrap(np.full((x._a.shape[0],) * 2 if a.ndim == 2 else (), np.nan, x._a.dtype))
+    if weights is None:
+        freedom = n - correction
+        away = x - mean_dims(x, axis=1, keepdims=True)
+        scaled = away
+    else:
+        total = sum_(weights, axis=None, keepdims=False)
+        freedom = total - correction if w is None else total - correction * sum_(weights * w, axis=None, keepdims=False) / total
+        away = x - sum_dims(x * weights, axis=1, keepdims=True) / total
+        scaled = away * weights
+    if isinstance(freedom, Tensor):
+        low = not float(freedom._a) > 0
+    else:
+        low = freedom <= 0
+    if low:
+        warnings.warn(FREEDOM, UserWarning, stacklevel=2)
+        freedom = wrap(np.zeros((), x._a.dtype if x._a.dtype.kind == "f" else np.float32))
+    found = product(away, mH(scaled)) / freedom
+    return reshape(found, shape=()) if found._a.size == 1 and a.ndim < 2 or found._a.size == 1 else found
+
+
+def _weights(weights, n, name, kind, _):
+    """Checked weights of the observations, or None."""
+    if weights is None:
+        return None
+    a = weights._a
+    if a.ndim > 1:
+        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {a.ndim} dimensions")
+    if (a.dtype.kind not in "iu") if kind == "integral" else (a.dtype.num < 11):
+        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {type_word(weights.dtype)} dtype")
+    if a.size != n:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got {a.size} != {n}"
+        )
+    if a.size and a.min() < 0:
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+    return weights
+
+
+def corrcoef(input):
+    """The correlation coefficients of the rows, whose columns are observations."""
+    need_tensor(input, "corrcoef")
+    if input._a.ndim > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input._a.ndim} dimensions"
+        )
+    c = cov(input)
+    if c._a.ndim == 0:
+        return c / c
+    n = c._a.shape[0]
+    deviation = el.sqrt(pw.real(basic_index(reshape(c, shape=(n * n,)), key=(slice(None, None, n + 1),))))
+    c = c / reshape(deviation, shape=(n, 1)) / deviation
+    return c if c._a.dtype.kind == "c" else pw.clamp(c, -1, 1)
+
+
+methods(corrcoef, cov, median, mode, nanmedian, nanquantile, quantile)

@@ -1,0 +1,71 @@
+"""Norms of vectors and distances between them."""
+
+from __future__ import annotations
+
+import math
+
+from ._op import op
+from .matmul import mT, product
+from .pointwise import abs_, sgn
+from .reduce import kept, over, sum_, ties
+
+
+@op(opmath=True, node="LinalgVectorNormBackward0")
+def vector_norm(k, x, *, ord, axis, keepdims):
+    if ord == 2:
+        return k.norm2(x, axis, keepdims)
+    a = k.abs(x)
+    if ord == 1:
+        return k.sum(a, axis=axis, keepdims=keepdims)
+    if ord == math.inf:
+        return k.max(a, axis=axis, keepdims=keepdims)
+    if ord == -math.inf:
+        return k.min(a, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return k.sum(a != 0, axis=axis, keepdims=keepdims).astype(a.dtype)
+    return k.power(k.sum(k.power(a, ord), axis=axis, keepdims=keepdims), 1 / ord)
+
+
+vector_norm.vjp(x=lambda g, x, out, ord, axis: vector_norm_pull(g, x, out, ord, axis))
+
+
+def vector_norm_pull(g, x, out, ord, axis):
+    shape = tuple(x.shape)
+    g, out = kept(g, shape, axis), kept(out, shape, axis)
+    if ord == 0:
+        return g * sgn(x) * 0
+    if ord == 1:
+        return g * sgn(x)
+    if ord == 2:
+        return over(g, out) * x
+    if ord in (math.inf, -math.inf):
+        return g * sgn(x) * ties(abs_(x), out, axis=axis)
+    if ord < 2:
+        return sgn(x) * raised(x, ord - 1) * over(g, out ** (ord - 1))
+    return x * abs_(x) ** (ord - 2) * over(g, out ** (ord - 1))
+
+
+def raised(x, exponent):
+    """|x| to a power that may be negative; zero where x is zero."""
+    a = abs_(x)
+    return a ** (exponent) if exponent >= 0 else over(a * 0 + 1, a ** (-exponent))
+
+
+@op(opmath=True, node="CdistBackward0")
+def euclidean_distances(k, x, y):
+    """The distance of each row of x from each row of y, by one product of matrices."""
+    xx = k.sum(x * x, axis=-1, keepdims=True)
+    yy = k.sum(y * y, axis=-1, keepdims=True)
+    squares = xx + k.swapaxes(yy, -1, -2) - 2 * (x @ k.swapaxes(y, -1, -2))
+    return k.sqrt(k.maximum(squares, 0))
+
+
+euclidean_distances.vjp(
+    x=lambda g, x, y, out: pull_apart(over(g, out), x, y),
+    y=lambda g, x, y, out: pull_apart(mT(over(g, out)), y, x),
+)
+
+
+def pull_apart(w, x, y):
+    """sum_j w_ij (x_i - y_j)"""
+    return sum_(w, axis=len(w.shape) - 1, keepdims=True) * x - product(w, y)

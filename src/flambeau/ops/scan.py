@@ -1,0 +1,87 @@
+"""Ops that run along a dimension and keep every intermediate result. ``reverse`` runs from the end."""
+
+from __future__ import annotations
+
+from . import elementary as el
+from . import pointwise as pw
+from ._op import op
+from .scatter import ungather
+
+
+def scanned(k, scan, x, axis, reverse):
+    """`scan` along an axis, from the end when `reverse`; a scalar is its own scan."""
+    if x.ndim == 0:
+        return scan(x.reshape(1), 0).reshape(())
+    return k.flip(scan(k.flip(x, axis), axis), axis) if reverse else scan(x, axis)
+
+
+@op
+def cumsum(k, x, *, axis, reverse, dtype=None):
+    return scanned(k, lambda a, i: k.cumsum(a, axis=i, dtype=dtype), x, axis, reverse)
+
+
+cumsum.vjp(x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
+
+
+@op
+def cumprod(k, x, *, axis, reverse, dtype=None):
+    return scanned(k, lambda a, i: k.cumprod(a, axis=i, dtype=dtype), x, axis, reverse)
+
+
+cumprod.vjp(x=lambda g, x, out, axis, reverse: cumprod_pull(g, x, out, axis, reverse))
+
+
+def cumprod_pull(g, x, out, axis, reverse):
+    """What every result from an element on owes to it.
+
+    That is the sum of ``g * out`` from there on over the element. At the first zero it is the same sum for the
+    products that leave this zero out; past it all products are zero and so is the gradient.
+    """
+    first = first_zero(x, axis=axis, reverse=reverse)
+    without = cumprod(pw.where(first, first, x), axis=axis, reverse=reverse)
+    onward = cumsum(g * pw.cj(out), axis=axis, reverse=not reverse)
+    at_zero = cumsum(g * pw.cj(without), axis=axis, reverse=not reverse)
+    zero = x == 0
+    return pw.where(first, at_zero, pw.keep(onward / pw.cj(pw.where(zero, zero, x)), x != 0))
+
+
+@op
+def first_zero(k, x, *, axis, reverse):
+    """Where the first zero along an axis is."""
+    zero = x == 0
+    return zero & (scanned(k, lambda a, i: k.cumsum(a, axis=i), zero, axis, reverse) == 1)
+
+
+# ---- extrema so far: (values, where they were met last)
+
+
+def declare_extreme(name, kernel):
+    @op(name=name, opmath=True)
+    def forward(k, x, *, axis):
+        return getattr(k, kernel)(x, axis)
+
+    forward.vjp(x=lambda g, out, axis, x_shape: ungather(g[0], out[1], axis=axis, shape=tuple(x_shape)))
+    return forward
+
+
+cummax = declare_extreme("cummax", "running_max")
+cummin = declare_extreme("cummin", "running_min")
+
+
+# ---- log of a running sum of exponentials
+
+
+@op(opmath=True)
+def logcumsumexp(k, x, *, axis, reverse):
+    return scanned(k, k.log_running_sum, x, axis, reverse)
+
+
+logcumsumexp.vjp(x=lambda g, x, out, axis, reverse: (
+    running_share(g, x, out, axis, not reverse) - running_share(-g, x, out, axis, not reverse)
+))
+
+
+def running_share(g, x, out, axis, reverse):
+    """exp(x) times the running sum of g / exp(out), for the positive part of g, by logarithms: nothing overflows."""
+    logs = el.log(pw.keep(g, g > 0)) - out
+    return el.exp(x + logcumsumexp(logs, axis=axis, reverse=reverse))

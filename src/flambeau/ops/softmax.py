@@ -1,0 +1,71 @@
+"""Softmax and its kin: each one op, with a kernel for the gradient."""
+
+from __future__ import annotations
+
+from ._op import op
+from .elementary import exp
+from .pointwise import cj
+from .reduce import kept, sum_
+
+
+@op(promote="float")
+def logsumexp(k, x, *, axis, keepdims):
+    return k.logsumexp(x, axis, keepdims)
+
+
+logsumexp.vjp(x=lambda g, x, out, axis: (
+    kept(g, x.shape, axis) * cj(exp(x - finite(kept(out, x.shape, axis))))
+))
+
+
+@op
+def finite(k, x):
+    """Zero in the place of infinite elements, so that a difference with them is a number."""
+    return k.where(k.isinf(x), k.zeros((), x.dtype), x)
+
+
+finite.vjp(x=lambda g, x: g * (finite(x) == x))
+
+
+@op(opmath=True, refuses="bi")
+def softmax(k, x, *, axis):
+    return k.softmax(x, axis)
+
+
+softmax.vjp(x=lambda g, out, axis: softmax_pull(g, out, axis=axis))
+
+
+@op(opmath=True)
+def softmax_pull(k, g, out, *, axis):
+    """out * (g - sum(g * out))"""
+    return k.softmax_pull(g, out, axis)
+
+
+softmax_pull.vjp(
+    g=lambda g, out, axis: softmax_pull(g, out, axis=axis),
+    out=lambda h, g, out, axis: h * (g - along(g * out, axis)) - g * along(h * out, axis),
+)
+
+
+def along(x, axis):
+    return sum_(x, axis=axis if len(x.shape) else (), keepdims=True)
+
+
+@op(opmath=True, refuses="bi")
+def log_softmax(k, x, *, axis):
+    return k.log_softmax(x, axis)
+
+
+log_softmax.vjp(x=lambda g, out, axis: log_softmax_pull(g, out, axis=axis))
+
+
+@op(opmath=True)
+def log_softmax_pull(k, g, out, *, axis):
+    """g - exp(out) * sum(g)"""
+    return k.log_softmax_pull(g, out, axis)
+
+
+log_softmax_pull.vjp(
+    g=lambda h, out, axis: h - along(h * exp(out), axis),
+    out=lambda h, g, out, axis: -h * exp(out) * along(g, axis),
+)

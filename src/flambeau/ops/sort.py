@@ -1,0 +1,78 @@
+"""Ops that order elements along a dimension. NaN counts as larger than every number."""
+
+from __future__ import annotations
+
+from ._op import op
+from .reduce import place, selection, to_ties
+
+
+def ordered(forward):
+    """Declares an op that returns (values, indices) of several elements along ``axis``, each of them once."""
+    spec = op(forward, opmath=True, refuses="c")
+    spec.vjp(x=lambda g, out, axis, x_shape: place(g[0], out[1], axis=axis, shape=tuple(x_shape)))
+    return spec
+
+
+@ordered
+def sort(k, x, *, axis, descending):
+    order = k.stable_order(x, axis, descending)
+    return k.take_along(x, order, axis), order
+
+
+@ordered
+def topk(k, x, *, axis, count, largest, sorted):
+    order = k.top_order(x, count, axis, largest, sorted)
+    return k.take_along(x, order, axis), order
+
+
+@op(opmath=True, refuses="c")
+def argsort(k, x, *, axis, descending):
+    return k.stable_order(x, axis, descending)
+
+
+@selection(refuses="bc")
+def kthvalue(k, x, *, axis, keepdims, kth):
+    return k.select_ranked(x, kth - 1, axis, keepdims)
+
+
+@selection(node="MedianBackward1", refuses="bc")
+def median_dim(k, x, *, axis, keepdims):
+    return k.select_median(x, axis, keepdims, False)
+
+
+@selection(node="NanmedianBackward1", refuses="bc")
+def nanmedian_dim(k, x, *, axis, keepdims):
+    return k.select_median(x, axis, keepdims, True)
+
+
+@selection(refuses="c")
+def mode(k, x, *, axis, keepdims):
+    return k.select_mode(x, axis, keepdims)
+
+
+@op(opmath=True, refuses="bc")
+def median(k, x):
+    """The lower median of all elements; the gradient is shared by the elements that equal it."""
+    return k.select_median(x.reshape(-1), 0, False, False)[0]
+
+
+@op(opmath=True, refuses="bc")
+def nanmedian(k, x):
+    return k.select_median(x.reshape(-1), 0, False, True)[0]
+
+
+for spec in (median, nanmedian):
+    spec.vjp(x=lambda g, x, out: to_ties(g, x, out, None))
+
+
+@op
+def searchsorted(k, boundaries, values, sorter, *, right, dtype):
+    """Where each value would go in its row of sorted boundaries."""
+    if sorter is not None:
+        boundaries = k.take_along(boundaries, sorter, boundaries.ndim - 1)
+    return k.search_rows(boundaries, values, "right" if right else "left").astype(dtype)
+
+
+@op
+def bincount(k, x, weights, *, minlength):
+    return k.bincount(x, weights, minlength)
