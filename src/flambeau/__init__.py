@@ -67,6 +67,11 @@ from .functions import getitem as _getitem
 from .functions.index import *
 from .functions.matmul import *
 from .functions.reduce import *
+from .functions.scan import *
+from .functions.sort import *
+from .functions.statistics import *
+from .functions.histogram import *
+from .functions.distance import *
 from .functions.shape import *
 from .functions.parts import *
 from .functions.join import *
