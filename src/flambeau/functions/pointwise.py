@@ -14,7 +14,7 @@ from ..ops.shape import cast
 from ._args import bump, need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, need_operand, operands
-from ._inplace import check_writable
+from ._inplace import check_writable, in_graph
 from ._unary import unary
 
 __all__ = [
@@ -385,7 +385,7 @@ def _straight_into(ufunc, name):
                 fits = b.dtype is a.dtype and (b.shape == a.shape or b.ndim == 0) and not (modes.grad and other.requires_grad)
             else:
                 fits = type(other) is float or type(other) is int
-            if fits and not (modes.grad and self.requires_grad):
+            if fits and not (modes.grad and in_graph(self)):
                 check_writable(self)
                 bump(self, name)
                 with quiet():
