@@ -1,0 +1,5 @@
+"""Neural networks: parameters, modules, containers and layers."""
+
+from . import modules, parameter
+from .modules import *
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
