@@ -18,6 +18,19 @@ LEAF = -1  # the output number in an edge that ends at a leaf tensor
 
 LEAF_INPLACE = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF_INPLACE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+_STALE = "its base or another view of its base has been modified inplace"
+STALE_VIEW = {
+    "multi": "{made} is a view and " + _STALE + ". This view is the output of a function that returns multiple views. "
+             "Such functions do not allow the output views to be modified inplace. You should replace the inplace "
+             "operation by an out-of-place one.",
+    "no_grad": "A view was created in no_grad mode and " + _STALE + " with grad mode enabled. Given that this use case "
+               "is ambiguous and error-prone, it is forbidden. Make the view again after the write, or do both in the "
+               "same mode.",
+    "custom": "{made} is a view and " + _STALE + ". This view was created inside a custom Function; clone the output "
+              "of the custom Function first.",
+    "inference": "A view was created in inference mode and " + _STALE + " in normal mode. Make the view again after "
+                 "the write, or do both in the same mode.",
+}
 NON_LEAF_FLAG = (
     "you can only change requires_grad flags of leaf variables."
     "{extra}"
@@ -149,9 +162,10 @@ class Tensor:
     @property
     def requires_grad(self):
         """Whether operations on this tensor are recorded for backward."""
-        if self._view is not None:
-            refresh(self)
-        return self._rg
+        if self._view is None:
+            return self._rg
+        refresh(self)
+        return self._rg or self._view.base._rg  # also of a view made in no_grad mode, though nothing flows through it
 
     @requires_grad.setter
     def requires_grad(self, value):
@@ -275,11 +289,20 @@ def refresh(t):
     version = t._storage.version
     if view.version == version:
         return
-    view.version = version
     base = view.base
-    if base._node is None or view.origin is not None:
+    if view.origin is not None:
+        if modes.grad and (t._node is not None or base._rg):
+            made = f"Output {t._nr} of {t._node.name()}" if t._node is not None else "The view"
+            raise RuntimeError(STALE_VIEW[view.origin].format(made=made))
         return
-    now = replay(base, view.chain)
+    view.version = version
+    if base._node is None:
+        return
+    grad, modes.grad = modes.grad, True
+    try:
+        now = replay(base, view.chain)
+    finally:
+        modes.grad = grad
     t._node, t._nr, t._rg = now._node, now._nr, now._rg
 
 

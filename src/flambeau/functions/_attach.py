@@ -14,6 +14,25 @@ def methods(*functions, **renamed):
         setattr(Tensor, name, function)
 
 
+def spread(argument):
+    """Decorator of a method ``f(self, values)`` that may be called as ``f(2, 3)``, ``f((2, 3))`` or by keyword."""
+
+    def decorate(function):
+        def method(self, *values, **named):
+            if named:
+                if values or argument not in named:
+                    raise TypeError(f"{method.__name__}() got an unexpected keyword argument {next(iter(named))!r}")
+                values = (named.pop(argument),)
+            return function(self, values, **named)
+
+        method.__name__ = function.__name__.removesuffix("_method")
+        method.__qualname__ = f"Tensor.{method.__name__}"
+        method.__doc__ = function.__doc__
+        return method
+
+    return decorate
+
+
 def inplace_methods(*functions, **renamed):
     """Gives each function an in-place method: ``add`` becomes ``Tensor.add_``. Returns them by name."""
     made = {}

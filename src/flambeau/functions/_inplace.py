@@ -99,10 +99,10 @@ def check_history(t):
             raise RuntimeError(LEAF_INPLACE)
         return
     refresh(t)
-    if view.origin is not None and (t._rg or view.base._rg or view.origin != "multi"):
+    if view.origin is not None:
         node = t._node
         raise RuntimeError(REFUSED[view.origin].format(nr=t._nr, node=node.name() if node is not None else "a function"))
-    if view.base._rg and view.base._node is None:
+    if view.base._node is None and (t._rg or view.base._rg):
         raise RuntimeError(VIEW_OF_LEAF_INPLACE)
 
 

@@ -35,14 +35,16 @@ def become(t, function, args, kwargs, name):
     if modes.grad and t.requires_grad:
         if view is None and t._node is None:
             raise RuntimeError(LEAF_INPLACE)
-        if view is not None and view.base._rg and view.base._node is None:
+        if view is not None and (t._node is None or view.base._rg and view.base._node is None):
             raise RuntimeError(VIEW_OF_LEAF_INPLACE)
     before = wrap(t._a)
     before._storage, before._view = storage, view
     before._node, before._nr, before._rg = t._node, t._nr, t._rg
     after = function(before, *args, **kwargs)
     bump(t, name)
-    t._a, t._node, t._nr, t._rg = after._a, after._node, after._nr, after._rg
+    t._a = after._a
+    if modes.grad:
+        t._node, t._nr, t._rg = after._node, after._nr, after._rg
     if view is not None:
         t._view = after._view
         t._view.version = storage.version

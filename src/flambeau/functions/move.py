@@ -12,7 +12,7 @@ from ..ops import move as ops
 from ..ops.shape import as_strided as strided_op
 from ..ops.shape import basic_index, diagonal as diagonal_op, embed_diagonal, part, select_index, sum_to
 from ._args import as_int, dim_in_range, need_tensor, shape_from, write_out
-from ._attach import inplace_methods, methods
+from ._attach import inplace_methods, methods, spread
 from .parts import clipped, diagonal, two_dims
 from .shape import reshaped
 
@@ -25,7 +25,8 @@ __all__ = [
 # ---- repetitions
 
 
-def repeat(self, *repeats):
+@spread("repeats")
+def repeat(self, repeats):
     """The tensor laid side by side so many times along each dimension; new dimensions come in front."""
     counts = shape_from(repeats, "repeats")
     if len(counts) < self._a.ndim:
@@ -44,17 +45,20 @@ def tile(input, dims):
     return tile_method(input, dims)
 
 
-def tile_method(self, *dims):
+@spread("dims")
+def tile_method(self, dims):
     """``repeat`` in which missing leading counts are ones."""
     counts = shape_from(dims, "dims")
-    return repeat(self, (1,) * (self._a.ndim - len(counts)) + counts)
+    return repeat(self, *(1,) * (self._a.ndim - len(counts)) + counts)
 
 
-def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
     """Each element (or slice along ``dim``) so many times in a row.
 
     With one argument, a vector of counts: the index of each count, as often as it says.
     """
+    if input is None:
+        input, repeats = repeats, None
     need_tensor(input, "repeat_interleave")
     if repeats is None:
         counts = whole_counts(input, None)
@@ -112,9 +116,9 @@ def roll(input, shifts, dims=()):
         return ops.roll(input, shifts=shifts[0], axes=None)
     if len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    axes = tuple([dim_in_range(d, input._a.ndim) for d in dims])
     if input._a.ndim == 0:
-        return ops.roll(input, shifts=0, axes=None)
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    axes = tuple([dim_in_range(d, input._a.ndim) for d in dims])
     return ops.roll(input, shifts=shifts, axes=axes)
 
 
@@ -124,7 +128,8 @@ def flip(input, dims):
     return flip_method(input, dims)
 
 
-def flip_method(self, *dims):
+@spread("dims")
+def flip_method(self, dims):
     """The elements in reverse order along the dimensions ``dims``: a copy."""
     n = self._a.ndim
     axes = tuple([dim_in_range(d, n) for d in shape_from(dims, "dims")])
@@ -293,7 +298,8 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
 # ---- sums and indices
 
 
-def sum_to_size(self, *size):
+@spread("size")
+def sum_to_size(self, size):
     """Adds up what broadcasting from ``size`` to this shape would repeat."""
     shape, own = shape_from(size), self._a.shape
     lead = len(own) - len(shape)
@@ -320,7 +326,6 @@ def unravel_index(indices, shape):
     return tuple([wrap(np.asarray(a // step % n).astype(a.dtype)) for step, n in zip(steps, sizes)])
 
 
-flip_method.__name__, tile_method.__name__ = "flip", "tile"
 methods(
     repeat, repeat_interleave, roll, fliplr, flipud, rot90, tril, triu, diag, diag_embed, diagflat, select_scatter,
     slice_scatter, diagonal_scatter, as_strided_scatter, sum_to_size, trace, flip=flip_method, tile=tile_method,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._dtypes import from_np, type_word
-from .._tensor import Tensor, View, storage_of
+from .._tensor import Tensor, View, contiguous_strides, refresh
+from ..engines.numpy.shape import extent, restride
 from ..ops import shape as ops
 from ._args import as_int, dim_in_range, need_tensor, root_elements, shape_from
 from ._attach import methods
@@ -138,9 +139,10 @@ def chunk(input, chunks, dim=0):
     return ops.split(input, sizes=even_sizes(n, -(-n // chunks)), axis=dim)
 
 
-def tensor_split(input, indices_or_sections, dim=0):
+def tensor_split(input, sections=None, dim=0, *, indices=None, tensor_indices_or_sections=None):
     """Pieces along a dimension: so many, of sizes that differ by at most one, or cut at the given indices."""
     need_tensor(input, "tensor_split")
+    indices_or_sections = one_of("tensor_split", sections, indices, tensor_indices_or_sections)
     if input._a.ndim == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = dim_in_range(dim, input._a.ndim)
@@ -173,6 +175,14 @@ def tensor_split(input, indices_or_sections, dim=0):
     ])
 
 
+def one_of(name, *ways):
+    """PyTorch has a name for each kind of the one argument that says where to split."""
+    given = [way for way in ways if way is not None]
+    if len(given) != 1:
+        raise TypeError(f"{name}() takes one of: a number of sections, indices; got {len(given)} of them")
+    return given[0]
+
+
 def clipped(index, n):
     """Where a slice of n elements puts an index."""
     return max(index + n, 0) if index < 0 else min(index, n)
@@ -181,8 +191,9 @@ def clipped(index, n):
 def directed_split(name, least, axis):
     """hsplit, vsplit and dsplit: tensor_split along a fixed dimension into pieces of equal size."""
 
-    def function(input, indices_or_sections, *more):
+    def function(input, *at, sections=None, indices=None):
         need_tensor(input, name)
+        indices_or_sections = one_of(name, (at if len(at) > 1 else at[0]) if at else None, sections, indices)
         ndim = input._a.ndim
         if ndim < least:
             raise RuntimeError(
@@ -190,8 +201,6 @@ def directed_split(name, least, axis):
                 "dimensions!"
             )
         dim = 0 if ndim == 1 else axis
-        if more:
-            indices_or_sections = (indices_or_sections, *more)
         if isinstance(indices_or_sections, int):
             n = input._a.shape[dim]
             if indices_or_sections <= 0 or n % indices_or_sections:
@@ -265,8 +274,9 @@ def as_strided(input, size, stride, storage_offset=None):
 
 def at_strides(input, size, stride, offset):
     """The view, recorded as what it means for the elements of `input`, and remembered as a view of the base."""
-    from ..engines.numpy.shape import extent, restride
-
+    if not isinstance(input._a, np.ndarray):
+        own = dict(own_stride=contiguous_strides(input._a.shape), own_offset=0)  # no memory that could be shared
+        return ops.as_strided(input, size=size, stride=stride, offset=offset, **own)
     flat = root_elements(input)
     item = flat.itemsize
     need = extent(size, stride, offset)
@@ -278,8 +288,9 @@ def at_strides(input, size, stride, offset):
     array = restride(flat, size, tuple([s * item for s in stride]), offset * item if need else 0)
     settings = dict(size=size, stride=stride, offset=offset)
     own = dict(own_stride=input.stride(), own_offset=input.storage_offset())
-    recording = input.requires_grad
-    out = ops.as_strided.wrap_many((input,), (input._a,), array, {**settings, **own}, recording)
+    if input._view is not None:
+        refresh(input)
+    out = ops.as_strided.wrap_many((input,), (input._a,), array, {**settings, **own}, input._rg)
     base = out._view.base
     if base is not input and base._a.dtype == input._a.dtype:
         own = dict(own_stride=base.stride(), own_offset=base.storage_offset())

@@ -13,7 +13,7 @@ from ..engines import engine_of
 from ..ops import shape as ops
 from ..ops._errors import broadcast_clash
 from ._args import as_int, dim_in_range, need_tensor, need_tensors, shape_from
-from ._attach import methods
+from ._attach import methods, spread
 from ._metadata import metadata_methods
 
 __all__ = [
@@ -69,7 +69,7 @@ def inferred(size, count):
 # ---- view and reshape
 
 
-def view(self, *size, dtype=None):
+def view(self, *size, dtype=None, **named):
     """The same memory in another shape (one entry may be -1), or as another element type.
 
     A shape that the strides of this tensor do not allow is an error; ``reshape`` copies then.
@@ -77,7 +77,9 @@ def view(self, *size, dtype=None):
     if dtype is not None or len(size) == 1 and isinstance(size[0], dtype_type):
         return view_dtype(self, size[0] if dtype is None else dtype)
     if not size:
-        raise TypeError("view() missing 1 required positional arguments: the shape, or a dtype")
+        if "size" not in named:
+            raise TypeError("view() missing 1 required positional arguments: the shape (size), or a dtype")
+        size = (named["size"],)
     return ops.view(self, shape=target_shape(size, self._a.size))
 
 
@@ -122,7 +124,8 @@ def reshape(input, shape):
     return reshaped(input, target_shape((shape,), input._a.size))
 
 
-def reshape_method(self, *shape):
+@spread("shape")
+def reshape_method(self, shape):
     """The elements in another shape (one entry may be -1): a view if possible, otherwise a copy."""
     return reshaped(self, target_shape(shape, self._a.size))
 
@@ -299,7 +302,8 @@ def permute(input, dims):
     return ops.permute(input, axes=axes)
 
 
-def permute_method(self, *dims):
+@spread("dims")
+def permute_method(self, dims):
     """With the dimensions in the order ``dims``."""
     return permute(self, dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims)
 
@@ -360,7 +364,8 @@ def expanded(input, size):
     return ops.expand(input, shape=tuple(shape))
 
 
-def expand(self, *size, implicit=False):
+@spread("size")
+def expand(self, size, implicit=False):
     """A view in which dimensions of size one are repeated, without a copy; -1 keeps a dimension as it is."""
     return expanded(self, shape_from(size))
 
@@ -377,7 +382,8 @@ def broadcast_to(input, size):
     return expanded(input, shape_from((size,)))
 
 
-def broadcast_to_method(self, *size):
+@spread("size")
+def broadcast_to_method(self, size):
     """This tensor expanded to ``size``."""
     return expanded(self, shape_from(size))
 
@@ -420,5 +426,4 @@ methods(
     T=property(reverse_dims), mT=property(matrix_transpose), H=property(hermitian), mH=property(batched_hermitian),
 )
 metadata_methods(unsqueeze, transpose, swapaxes, swapdims, t, squeeze=squeeze_method)
-for method in (reshape_method, squeeze_method, permute_method, broadcast_to_method):
-    method.__name__ = method.__name__.removesuffix("_method")
+squeeze_method.__name__ = "squeeze"

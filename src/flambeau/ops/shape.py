@@ -171,12 +171,17 @@ def _splitting(name):
             start += n
         return tuple(pieces)
 
-    splitting.vjp(x=lambda g, axis: joined(g, axis))
+    splitting.vjp(x=lambda g, axis: joined(all_pieces(g), axis))
     return splitting
 
 
 split = _splitting("split")
 split_with_sizes = _splitting("split_with_sizes")
+
+
+def all_pieces(g):
+    """The gradients of several outputs; the tape hands over that of a single one bare."""
+    return g if type(g) is list else [g]
 
 
 def joined(pieces, axis):
@@ -195,7 +200,7 @@ def unbind(k, x, *, axis):
 def _(g, axis):
     from .join import stack
 
-    return (stack(*g, axis=axis),)
+    return (stack(*all_pieces(g), axis=axis),)
 
 
 @op(view=True)

@@ -19,12 +19,12 @@ NOT_VIEWABLE = (
 )
 
 
-def restride(x, shape, strides, start=0):
+def restride(x, shape, strides, start=0, dtype=None):
     """The memory of x from `start` on (in bytes, like the strides); it must not leave the span of x's elements."""
     if not x.flags.c_contiguous:
         x, before = memory_of(x)
         start += before
-    return np.ndarray(shape, x.dtype, x, start, strides)
+    return np.ndarray(shape, dtype or x.dtype, x, start, strides)
 
 
 def memory_of(x):
@@ -42,7 +42,7 @@ def memory_of(x):
 
 def in_memory_order(x):
     """x with its strides positive and descending."""
-    x = x[tuple([slice(None, None, -1 if step < 0 else 1) for step in x.strides])]
+    x = x[(*[slice(None, None, -1 if step < 0 else 1) for step in x.strides], ...)]
     return x.transpose(sorted(range(x.ndim), key=x.strides.__getitem__, reverse=True))
 
 
@@ -113,8 +113,8 @@ def fold_windows(g, shape, axis, size, step):
 
 @engine.kernel
 def view_as_real(x):
-    real = x.real
-    return restride(real, (*x.shape, 2), (*x.strides, real.itemsize)) if x.size else np.empty((*x.shape, 2), real.dtype)
+    part = x.real.dtype
+    return restride(x, (*x.shape, 2), (*x.strides, part.itemsize), dtype=part)
 
 
 @engine.kernel
