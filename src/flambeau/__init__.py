@@ -66,6 +66,8 @@ from .functions.einsum import *
 from .functions import getitem as _getitem
 from .functions.index import *
 from .functions.matmul import *
+from .functions.contract import *
+from .functions.linalg import *
 from .functions.reduce import *
 from .functions.scan import *
 from .functions.sort import *
@@ -77,5 +79,6 @@ from .functions.parts import *
 from .functions.join import *
 from .functions.move import *
 from .functions.scatter import *
+from . import linalg
 
 globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 from .. import _dtypes
 from .._tensor import Tensor
 from ..ops import matmul as ops
-from ..ops.reduce import sum_
-from ..ops.shape import permute, reshape
-from ._args import dims_in_range, need_tensor, need_tensors, type_word, write_out
+from ..ops.shape import reshape
+from ._args import need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
 
 __all__ = [
-    "addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm", "bmm", "chain_matmul", "cross", "dot", "ger", "inner",
-    "matmul", "mm", "mv", "outer", "tensordot", "vdot",
+    "addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm", "bmm", "dot", "ger", "inner", "matmul", "mm", "mv", "outer",
+    "vdot",
 ]
 
 MM_SHAPES = "mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
@@ -29,10 +27,6 @@ BATCH_SHAPES = "The size of tensor a ({a}) must match the size of tensor b ({b})
 EXPAND = (
     "The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton dimension {dim}.  "
     "Target sizes: {target}.  Tensor sizes: {own}"
-)
-CROSS_NO_DIM = (
-    "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
-    "use torch.linalg.cross."
 )
 
 _C_NAMES = {
@@ -259,6 +253,8 @@ def inner(input, other, *, out=None):
             f"{list(a.shape)} and {list(b.shape)}"
         )
     else:
+        from .contract import tensordot
+
         result = tensordot(input, other, ([-1], [-1]))
     return result if out is None else write_out(out, result, "inner")
 
@@ -367,94 +363,7 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     return _added("baddbmm", ops.baddbmm, (input, batch1, batch2), shape, beta, alpha, out)
 
 
-# ---- chains and contractions
-
-
-def chain_matmul(*matrices, out=None):
-    """The product of several matrices, in the order of multiplication that costs least."""
-    from ..linalg import multi_dot
-
-    if len(matrices) == 1 and not isinstance(matrices[0], Tensor):
-        matrices = tuple(matrices[0])
-    need_tensors(matrices, "chain_matmul")
-    if any(m._a.ndim != 2 for m in matrices):
-        raise RuntimeError("chain_matmul(): expected matrices, got shapes " + ", ".join(str(list(m.shape)) for m in matrices))
-    return matrices[0] if len(matrices) == 1 else multi_dot(matrices, out=out)
-
-
-def tensordot(a, b, dims=2, out=None):
-    """The products summed over ``dims`` of both tensors: the last n of one and the first n of the other, or two lists."""
-    need_tensor(a, "tensordot", "a", 1)
-    need_tensor(b, "tensordot", "b", 2)
-    left, right = tensordot_dims(a._a, b._a, dims)
-    if differ(a._a, b._a):
-        raise RuntimeError(f"both inputs should have same dtype, got {word(a._a)} and {word(b._a)}")
-    a, left = summed_where_one(a, left, b, right)
-    b, right = summed_where_one(b, right, a, left)
-    for i, j in zip(left, right, strict=True):
-        if a._a.shape[i] != b._a.shape[j]:
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a._a.shape[i]} in dim {i} and second has "
-                f"size {b._a.shape[j]} in dim {j}"
-            )
-    result = contracted(a, b, left, right)
-    return result if out is None else write_out(out, result, "tensordot", exact_dtype=True)
-
-
-def tensordot_dims(a, b, dims):
-    """The dimensions to contract, counted from the front, as two lists."""
-    if isinstance(dims, Tensor):
-        dims = dims._a.tolist()
-    if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > min(a.ndim, b.ndim):
-            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
-        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
-    else:
-        if len(dims) != 2:
-            raise RuntimeError(f"tensordot(): argument 'dims' must be an int or a pair of lists, got {dims!r}")
-        left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
-    if len(left) != len(right):
-        raise RuntimeError("both dimension lists should have same length")
-    return list(dims_in_range(left, a.ndim) or ()), list(dims_in_range(right, b.ndim) or ())
-
-
-def summed_where_one(x, own, y, other):
-    """x summed (to size one) over those contracted dimensions that have size one in y."""
-    axes = tuple(i for i, j in zip(own, other, strict=True) if y._a.shape[j] == 1 and x._a.shape[i] != 1)
-    return (sum_(x, axis=axes, keepdims=True), own) if axes else (x, own)
-
-
-def contracted(a, b, left, right):
-    """The contraction of matching dimensions, as one product of matrices."""
-    a_shape, b_shape = a._a.shape, b._a.shape
-    kept_a = [i for i in range(len(a_shape)) if i not in left]
-    kept_b = [j for j in range(len(b_shape)) if j not in right]
-    k = math.prod(a_shape[i] for i in left)
-    lead = tuple(a_shape[i] for i in kept_a)
-    trail = tuple(b_shape[j] for j in kept_b)
-    x = reshape(permute(a, axes=(*kept_a, *left)), shape=(math.prod(lead), k))
-    y = reshape(permute(b, axes=(*right, *kept_b)), shape=(k, math.prod(trail)))
-    refuse_bool(a._a, "addmm_impl_cpu_")
-    return reshape(ops.mm(x, y), shape=lead + trail)
-
-
-def cross(input, other, dim=None, *, out=None):
-    """The cross product of three-element vectors along ``dim`` (by default the first dimension of size 3)."""
-    from ..linalg import cross as linalg_cross
-
-    need_tensor(input, "cross")
-    need_tensor(other, "cross", "other", 2)
-    if dim is None:
-        dim = next((d for d, n in enumerate(input._a.shape) if n == 3), None)
-        if dim is None:
-            raise RuntimeError(f"no dimension of size 3 in input, which has the shape {list(input._a.shape)}")
-        warnings.warn(CROSS_NO_DIM, UserWarning, stacklevel=2)
-    return linalg_cross(input, other, dim=dim, out=out)
-
-
-methods(matmul, mm, bmm, mv, dot, vdot, outer, ger, inner, cross, addmm, addmv, addr, addbmm, baddbmm)
+methods(matmul, mm, bmm, mv, dot, vdot, outer, ger, inner, addmm, addmv, addr, addbmm, baddbmm)
 addmv_ = inplace_methods(addmm, addmv, addr, addbmm, baddbmm)["addmv_"]
 
 

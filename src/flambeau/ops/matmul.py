@@ -162,8 +162,13 @@ def _addr(k, x, a, b, *, beta, alpha):
     return k.add_scaled(x, k.multiply(a[:, None], b), beta, alpha)
 
 
-_left = lambda g, b, alpha: scaled(product(g, mH(b)), alpha)
-_right = lambda g, a, alpha: scaled(product(mH(a), g), alpha)
+def _left(g, b, alpha):
+    return scaled(product(g, mH(b)), alpha)
+
+
+def _right(g, a, alpha):
+    return scaled(product(mH(a), g), alpha)
+
 
 addmm = _add_product("addmm", _addmm, _left, _right)
 baddbmm = _add_product("baddbmm", _addmm, _left, _right)

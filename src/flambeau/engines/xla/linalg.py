@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 
 from . import engine
@@ -22,3 +23,66 @@ def add_scaled(x, product, beta, alpha):
 def linear(x, weight, bias):
     out = jnp.matmul(x, weight.T)
     return out if bias is None else out + bias
+
+
+@engine.kernel
+def inv_ex(a):
+    return jnp.linalg.inv(a), jnp.zeros(a.shape[:-2], jnp.int32)
+
+
+@engine.kernel
+def solve_ex(a, b, left):
+    if not left:
+        x, info = solve_ex(a.swapaxes(-1, -2), b.swapaxes(-1, -2), True)
+        return x.swapaxes(-1, -2), info
+    batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    wide = jnp.broadcast_to(a, (*batch, *a.shape[-2:])), jnp.broadcast_to(b, (*batch, *b.shape[-2:]))
+    return jnp.linalg.solve(*wide), jnp.zeros(a.shape[:-2], jnp.int32)
+
+
+@engine.kernel
+def cholesky_ex(a, upper):
+    """jax marks a failure by nan: info then is the order of the matrix."""
+    triangle = jnp.tril(a.swapaxes(-1, -2).conj() if upper else a)
+    below = jnp.tril(triangle, -1)
+    factor = jnp.linalg.cholesky(triangle + below.swapaxes(-1, -2).conj(), symmetrize_input=False)
+    info = jnp.where(jnp.isnan(factor).any(axis=(-1, -2)), a.shape[-1], 0).astype(jnp.int32)
+    return factor.swapaxes(-1, -2).conj() if upper else factor, info
+
+
+@engine.kernel
+def solve_triangular(a, b, upper, left, unitriangular):
+    batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    wide = jnp.broadcast_to(a, (*batch, *a.shape[-2:])), jnp.broadcast_to(b, (*batch, *b.shape[-2:]))
+    return jax.lax.linalg.triangular_solve(*wide, left_side=left, lower=not upper, unit_diagonal=unitriangular)
+
+
+@engine.kernel
+def lu_factor(a):
+    lu, pivots, _ = jax.lax.linalg.lu(a)
+    zero = jnp.diagonal(lu, axis1=-2, axis2=-1) == 0
+    info = jnp.where(zero.any(-1), zero.argmax(-1) + 1, 0) if zero.shape[-1] else jnp.zeros(a.shape[:-2])
+    return lu, pivots + 1, info.astype(jnp.int32)
+
+
+@engine.kernel
+def permutation_matrix(pivots, m, dtype):
+    order = jax.lax.linalg.lu_pivots_to_permutation(pivots - 1, m)
+    return jax.nn.one_hot(order, m, axis=-2, dtype=dtype)
+
+
+@engine.kernel
+def eig(a):
+    return tuple(jnp.linalg.eig(a))
+
+
+@engine.kernel
+def householder(a):
+    return tuple(jax.lax.linalg.geqrf(a))
+
+
+@engine.kernel
+def matrix_exp(a):
+    from jax.scipy.linalg import expm
+
+    return expm(a)

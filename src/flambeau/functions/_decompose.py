@@ -1,0 +1,209 @@
+"""Decompositions of matrices: part of ``flambeau.linalg``."""
+
+from __future__ import annotations
+
+from ..ops import linalg as ops
+from ..ops.matmul import column, product
+from ..ops.move import triu
+from ..ops.shape import basic_index
+from ._args import need_tensor, write_out
+from ._matrices import need_floating, need_matrices, need_square, refuse_failed
+from ._results import result
+
+NOT_POSITIVE = (
+    "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+    "{info} is not positive-definite)."
+)
+ZERO_PIVOT = (
+    "U[{info},{info}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform "
+    "the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+)
+
+CholeskyEx = result("linalg_cholesky_ex", "L", "info")
+Qr = result("linalg_qr", "Q", "R")
+Svd = result("linalg_svd", "U", "S", "Vh")
+Eigh = result("linalg_eigh", "eigenvalues", "eigenvectors")
+Eig = result("linalg_eig", "eigenvalues", "eigenvectors")
+Lu = result("linalg_lu", "P", "L", "U")
+LuFactor = result("linalg_lu_factor", "LU", "pivots")
+LuFactorEx = result("linalg_lu_factor_ex", "LU", "pivots", "info")
+
+
+# ---- Cholesky
+
+
+def cholesky(A, *, upper=False, out=None):
+    """The triangle L with ``A = L @ L.mH`` (or U with ``A = U.mH @ U``); only that triangle of A is read."""
+    found, info = ops.cholesky_ex(need_square(A, "linalg.cholesky"), upper=bool(upper))
+    refuse_failed(info, "linalg.cholesky", NOT_POSITIVE)
+    return found if out is None else write_out(out, found, "linalg_cholesky")
+
+
+def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
+    """The Cholesky triangles, and for each matrix 0 or the order of the leading minor that is not positive."""
+    found = CholeskyEx(ops.cholesky_ex(need_square(A, "linalg.cholesky"), upper=bool(upper)))
+    if check_errors:
+        refuse_failed(found.info, "linalg.cholesky_ex", NOT_POSITIVE)
+    return found if out is None else write_out(out, found, "linalg_cholesky_ex")
+
+
+# ---- QR
+
+
+def qr(A, mode="reduced", *, out=None):
+    """Q and R with ``A = Q @ R``: ``"reduced"``, with a square Q (``"complete"``), or R alone (``"r"``)."""
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    found = Qr(ops.qr(need_floating(need_matrices(A, "linalg.qr"), "linalg.qr"), mode=mode))
+    return found if out is None else write_out(out, found, "linalg_qr")
+
+
+def householder_product(A, tau, *, out=None):
+    """The first columns of the product of the reflections ``I - tau[i] v v.mH``; v is column i of A below a one."""
+    check_reflections(A, tau)
+    m, n = A._a.shape[-2:]
+    found = reflected(A, tau, ops.eye_like(basic_index(A, key=(Ellipsis, slice(m), slice(n)))))
+    return found if out is None else write_out(out, found, "linalg_householder_product")
+
+
+def check_reflections(A, tau):
+    name = "torch.linalg.householder_product"
+    need_tensor(A, "linalg_householder_product", "A")
+    need_tensor(tau, "linalg_householder_product", "tau", 2)
+    a, t = A._a.shape, tau._a.shape
+    if len(a) < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if a[-2] < a[-1]:
+        raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if len(t) != len(a) - 1:
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {len(t)} and "
+            f"input.ndim is equal to {len(a)}"
+        )
+    if a[-1] < t[-1]:
+        raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    if a[:-2] != t[:-1]:
+        raise RuntimeError(
+            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(t[:-1])}"
+        )
+    if A._a.dtype != tau._a.dtype:
+        raise RuntimeError(
+            f"{name}: tau dtype {tau.dtype} does not match input dtype {A.dtype}; both must be the same"
+        )
+    need_floating(A, name)
+
+
+def reflected(A, tau, C, adjoint=False):
+    """``H1 H2 ... Hk @ C``, or ``(H1 H2 ... Hk).mH @ C``."""
+    vectors = ops.unit_lower(A, A._a.shape[-1])
+    order = range(tau._a.shape[-1])
+    for i in order if adjoint else reversed(order):
+        v = basic_index(vectors, key=(Ellipsis, slice(i, i + 1)))
+        factor = column(basic_index(tau, key=(Ellipsis, slice(i, i + 1))))
+        C = C - (ops.cj(factor) if adjoint else factor) * product(v, product(ops.mH(v), C))
+    return C
+
+
+# ---- singular values
+
+
+def svd(A, full_matrices=True, *, driver=None, out=None):
+    """U, S, Vh with ``A = U @ diag(S) @ Vh``, S descending."""
+    check_driver(driver, "svd")
+    found = Svd(ops.svd(need_floating(need_matrices(A, "linalg.svd"), "linalg.svd"), full_matrices=bool(full_matrices)))
+    return found if out is None else write_out(out, found, "linalg_svd")
+
+
+def svdvals(A, *, driver=None, out=None):
+    """The singular values of each matrix, descending."""
+    check_driver(driver, "svdvals")
+    found = ops.svdvals(need_floating(need_matrices(A, "linalg.svd"), "linalg.svd"))
+    return found if out is None else write_out(out, found, "linalg_svdvals")
+
+
+def check_driver(driver, name):
+    if driver is not None:
+        raise RuntimeError(
+            f"torch.linalg.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
+
+
+# ---- eigenvalues
+
+
+def eigh(A, UPLO="L", *, out=None):
+    """The eigenvalues (ascending) and eigenvectors of each symmetric or Hermitian matrix, read from one triangle."""
+    found = Eigh(ops.eigh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO)))
+    return found if out is None else write_out(out, found, "linalg_eigh")
+
+
+def eigvalsh(A, UPLO="L", *, out=None):
+    """The eigenvalues of each symmetric or Hermitian matrix, ascending."""
+    found = ops.eigvalsh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO))
+    return found if out is None else write_out(out, found, "linalg_eigvalsh")
+
+
+def triangle_of(uplo):
+    if not isinstance(uplo, str):
+        raise TypeError(f"linalg_eigh(): argument 'UPLO' must be str, not {type(uplo).__name__}")
+    if uplo.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
+    return uplo.upper()
+
+
+def eig(A, *, out=None):
+    """The eigenvalues and eigenvectors of each square matrix; always complex."""
+    found = Eig(ops.eig(need_square(A, "linalg.eig")))
+    return found if out is None else write_out(out, found, "linalg_eig")
+
+
+def eigvals(A, *, out=None):
+    """The eigenvalues of each square matrix; always complex."""
+    found = ops.eigvals(need_square(A, "linalg.eigvals"))
+    return found if out is None else write_out(out, found, "linalg_eigvals")
+
+
+# ---- LU
+
+
+def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
+    """The LU factorization in one matrix, its pivots, and for each matrix 0 or the number of a zero pivot."""
+    found = LuFactorEx(_factored(A, pivot, "linalg.lu_factor"))
+    if check_errors:
+        refuse_failed(found.info, "torch.linalg.lu_factor_ex", ZERO_PIVOT)
+    return found if out is None else write_out(out, found, "linalg_lu_factor_ex")
+
+
+def lu_factor(A, *, pivot=True, out=None):
+    """The LU factorization with partial pivoting in one matrix, and its pivots, as ``lu_solve`` takes them."""
+    LU, pivots, info = _factored(A, pivot, "torch.lu_factor")
+    refuse_failed(info, "torch.linalg.lu_factor", ZERO_PIVOT)
+    found = LuFactor(LU, pivots)
+    return found if out is None else write_out(out, found, "linalg_lu_factor")
+
+
+def _factored(A, pivot, name):
+    need_tensor(A, name.replace(".", "_"), "A")
+    if A._a.ndim < 2:
+        raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A._a.shape)} instead")
+    need_floating(A, name)
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    return ops.lu_factor_ex(A)
+
+
+def lu(A, *, pivot=True, out=None):
+    """P, L, U with ``A = P @ L @ U``: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
+    LU, pivots, _ = _factored(A, pivot, "linalg.lu")
+    P = ops.permutation_matrix(pivots, size=A._a.shape[-2], dtype=LU._a.dtype)
+    found = Lu(P, *unpacked(LU))
+    return found if out is None else write_out(out, found, "linalg_lu")
+
+
+def unpacked(LU):
+    """The triangles L and U of a compact factorization."""
+    m, n = LU._a.shape[-2:]
+    k = min(m, n)
+    return ops.unit_lower(LU, k), triu(ops.head(LU, k, n), diagonal=0)

@@ -1,0 +1,81 @@
+"""What the functions of linear algebra ask of their arguments, and how they say that a matrix is no good."""
+
+from __future__ import annotations
+
+from .. import _dtypes
+from .._tensor import Tensor
+from ..ops._errors import LinAlgError
+from ._args import need_tensor, type_word
+
+
+def word_of(x):
+    return type_word(x.dtype)
+
+
+def need_matrices(A, name, argument="A"):
+    """A tensor of at least two dimensions."""
+    if not isinstance(A, Tensor):
+        need_tensor(A, name.replace(".", "_"), argument)
+    if A._a.ndim < 2:
+        raise RuntimeError(
+            f"{name}: The input tensor {argument} must have at least 2 dimensions. Got the shape {list(A._a.shape)}"
+        )
+    return A
+
+
+def need_floating(A, name):
+    """A floating or complex tensor in a precision that LAPACK works in."""
+    if A._a.dtype.num < 11:
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {word_of(A)}")
+    if A._a.dtype in _dtypes.HALF:
+        raise NotImplementedError(f"{name}: Low precision dtypes not supported. Got {word_of(A)}; convert by .float()")
+    return A
+
+
+def need_square(A, name):
+    """Square matrices, floating or complex."""
+    need_matrices(A, name)
+    *_, m, n = A._a.shape
+    if m != n:
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {m} by {n} matrices")
+    return need_floating(A, name)
+
+
+def need_same_dtype(A, B, name):
+    if A._a.dtype != B._a.dtype:
+        raise RuntimeError(
+            f"{name}: Expected A and B to have the same dtype, but found A of type {word_of(A)} and B of type "
+            f"{word_of(B)} instead"
+        )
+
+
+def need_fitting(A, B, left, name):
+    """B must have as many rows (or columns) as A, and batch dimensions that broadcast."""
+    a, b = A._a.shape, B._a.shape
+    if a[-1] != b[-2 if left else -1]:
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {equation} ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})"
+        )
+    need_broadcast(b, a)
+
+
+def need_broadcast(a, b):
+    for d in range(3, min(len(a), len(b)) + 1):
+        if a[-d] != b[-d] and 1 not in (a[-d], b[-d]):
+            raise RuntimeError(
+                f"The size of tensor a ({a[-d]}) must match the size of tensor b ({b[-d]}) at non-singleton dimension "
+                f"{max(len(a), len(b)) - d}"
+            )
+
+
+def refuse_failed(info, name, reason):
+    """Raises LinAlgError for the first matrix whose info is not zero. `reason` may show the info."""
+    codes = info._a
+    if not codes.any():
+        return
+    if codes.ndim == 0:
+        raise LinAlgError(f"{name}: " + reason.format(info=int(codes)))
+    flat = codes.reshape(-1)
+    element = int(flat.nonzero()[0][0])
+    raise LinAlgError(f"{name}: (Batch element {element}): " + reason.format(info=int(flat[element])))

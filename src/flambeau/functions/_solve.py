@@ -1,0 +1,324 @@
+"""Determinants, inverses and solutions of linear equations: part of ``flambeau.linalg``."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import _dtypes
+from .._tensor import Tensor, wrap
+from ..ops import linalg as ops
+from ..ops.matmul import column, product
+from ..ops.pointwise import mul
+from ..ops.reduce import sum_
+from ..ops.shape import cast, clone, permute, reshape
+from ._args import as_int, need_tensor, write_out
+from ._matrices import (
+    need_fitting,
+    need_floating,
+    need_matrices,
+    need_same_dtype,
+    need_square,
+    refuse_failed,
+    word_of,
+)
+from ._results import result
+
+SINGULAR = (
+    "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."
+)
+SOLVE_SINGULAR = "The solver failed because the input matrix is singular."
+
+Slogdet = result("linalg_slogdet", "sign", "logabsdet")
+InvEx = result("linalg_inv_ex", "inverse", "info")
+SolveEx = result("linalg_solve_ex", "result", "info")
+Lstsq = result("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+
+
+# ---- determinants
+
+
+def det(A, *, out=None):
+    """The determinant of each square matrix."""
+    found = ops.det(need_square(A, "linalg.det"))
+    return found if out is None else write_out(out, found, "linalg_det")
+
+
+def slogdet(A, *, out=None):
+    """The sign and the logarithm of the absolute value of the determinant of each square matrix."""
+    found = Slogdet(ops.slogdet(need_square(A, "linalg.slogdet")))
+    return found if out is None else write_out(out, found, "linalg_slogdet")
+
+
+# ---- inverses
+
+
+def inv(A, *, out=None):
+    """The inverse of each square matrix; LinAlgError where there is none."""
+    found, info = ops.inv_ex(need_square(A, "linalg.inv"))
+    refuse_failed(info, "linalg.inv", SINGULAR)
+    return found if out is None else write_out(out, found, "linalg_inv")
+
+
+def inv_ex(A, *, check_errors=False, out=None):
+    """The inverses, and for each matrix 0 or the number of the zero pivot that made it fail."""
+    found = InvEx(ops.inv_ex(need_square(A, "linalg.inv")))
+    if check_errors:
+        refuse_failed(found.info, "linalg.inv_ex", SINGULAR)
+    return found if out is None else write_out(out, found, "linalg_inv_ex")
+
+
+def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
+    """The pseudo-inverse of each matrix; singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    need_tensor(A, "linalg_pinv", "A")
+    if A._a.ndim < 2 or A._a.dtype.num < 11 or A._a.dtype in _dtypes.HALF:
+        raise RuntimeError(
+            f"linalg.pinv({word_of(A)}{{{list(A._a.shape)}}}): expected a tensor with 2 or more dimensions of float, "
+            "double, cfloat or cdouble types"
+        )
+    if hermitian:
+        need_square(A, "linalg.pinv")
+    atol, rtol = tolerances(A, atol, rtol, "linalg.pinv")
+    found = ops.pinv(A, atol, rtol, hermitian=hermitian)
+    return found if out is None else write_out(out, found, "linalg_pinv")
+
+
+def tolerances(A, atol, rtol, name):
+    """atol and rtol as tensors in the real dtype of A; by default 0, and eps times the larger dimension."""
+    real = A.dtype.to_real().np
+    if rtol is None:
+        default = max(A._a.shape[-2:]) * float(np.finfo(real).eps)
+        # A tolerance given as absolute replaces the default relative one wherever it is positive.
+        if isinstance(atol, Tensor):
+            rtol = wrap(np.where(atol._a > 0, 0, default).astype(real))
+        else:
+            rtol = 0.0 if atol else default
+    return as_tolerance(0.0 if atol is None else atol, real, name), as_tolerance(rtol, real, name)
+
+
+def as_tolerance(value, dtype, name):
+    if isinstance(value, Tensor):
+        if value._a.dtype.kind == "c":
+            raise RuntimeError(f"{name}: tolerances must be real, got {value.dtype}")
+        return wrap(value._a.astype(dtype))
+    return wrap(np.asarray(value, dtype))
+
+
+def tensorinv(A, ind=2, *, out=None):
+    """The inverse of the linear map that A is when its first ``ind`` dimensions are the result, the others the argument."""
+    need_tensor(A, "linalg_tensorinv", "A")
+    ind = as_int(ind, "linalg_tensorinv", "ind")
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    shape = A._a.shape
+    rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
+    if rows != columns:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{columns} != {rows}"
+        )
+    found = reshape(inv(reshape(A, shape=(rows, columns))), shape=(*shape[ind:], *shape[:ind]))
+    return found if out is None else write_out(out, found, "linalg_tensorinv")
+
+
+# ---- solving
+
+
+def solve(A, B, *, left=True, out=None):
+    """X with ``A @ X = B`` (``X @ A = B`` if not ``left``), for square A; LinAlgError where A is singular."""
+    found, info = _solved(A, B, left)
+    refuse_failed(info, "torch.linalg.solve", SOLVE_SINGULAR)
+    return found if out is None else write_out(out, found, "linalg_solve")
+
+
+def solve_ex(A, B, *, left=True, check_errors=False, out=None):
+    """The solution of ``solve``, and for each matrix 0 or the number of the zero pivot that made it fail."""
+    found = SolveEx(_solved(A, B, left))
+    if check_errors:
+        refuse_failed(found.info, "torch.linalg.solve_ex", SOLVE_SINGULAR)
+    return found if out is None else write_out(out, found, "linalg_solve_ex")
+
+
+def _solved(A, B, left):
+    name = "linalg.solve"
+    need_square(A, name)
+    need_tensor(B, "linalg_solve", "B", 2)
+    need_same_dtype(A, B, name)
+    if is_vector(A._a.shape, B._a.shape):
+        if not left:
+            need_fitting(A, column(B), left, name)
+        x, info = _solved(A, column(B), True)
+        return reshape(x, shape=x._a.shape[:-1]), info
+    if B._a.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
+    need_fitting(A, B, left, name)
+    return ops.solve_ex(A, B, left=left)
+
+
+def is_vector(a, b):
+    """Whether B is a vector, or a batch of vectors just like A is one of matrices."""
+    return len(b) == 1 or len(a) - 1 == len(b) and b == a[:-1]
+
+
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
+    """X with ``A @ X = B`` (``X @ A = B`` if not ``left``), for triangular A. Zeros on the diagonal are not noticed."""
+    name = "linalg.solve_triangular"
+    need_matrices(A, name)
+    need_tensor(B, "linalg_solve_triangular", "B", 2)
+    need_matrices(B, name, "B")
+    need_same_dtype(A, B, name)
+    need_square(A, name)
+    need_fitting(A, B, left, name)
+    found = ops.solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)
+    return found if out is None else write_out(out, found, "linalg_solve_triangular")
+
+
+def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
+    """X with ``A @ X = B``, given the LU factorization of A; ``left`` and ``adjoint`` as for the other solvers."""
+    name = "linalg.lu_solve"
+    need_square(LU, name)
+    need_tensor(pivots, "linalg_lu_solve", "pivots", 2)
+    need_tensor(B, "linalg_lu_solve", "B", 3)
+    if pivots._a.dtype != np.int32:
+        raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32, got {pivots.dtype}")
+    if LU._a.shape[:-1] != pivots._a.shape:
+        raise RuntimeError(
+            f"{name}: Number of pivots per batch should be same as the dimension of the matrix: pivots "
+            f"{list(pivots._a.shape)} for LU {list(LU._a.shape)}"
+        )
+    need_same_dtype(LU, B, name)
+    need_matrices(B, name, "B")
+    need_fitting(LU, B, left, name)
+    P = ops.permutation_matrix(pivots, size=LU._a.shape[-1], dtype=LU._a.dtype)
+    found = from_lu(P, LU, B, left, adjoint)
+    return found if out is None else write_out(out, found, "linalg_lu_solve")
+
+
+def from_lu(P, LU, B, left, adjoint):
+    """Solves with ``A = P L U``; the adjoint and the right-hand forms are the left-hand one, turned."""
+    if not left:
+        return ops.mH(from_lu(P, LU, ops.mH(B), True, not adjoint))
+    if adjoint:
+        x = ops.from_triangle(ops.mH(LU), B)
+        return product(P, ops.from_triangle(ops.mH(LU), x, upper=True, unitriangular=True))
+    x = ops.from_triangle(LU, product(ops.mT(P), B), unitriangular=True)
+    return ops.from_triangle(LU, x, upper=True)
+
+
+def tensorsolve(A, B, dims=None, *, out=None):
+    """X with ``tensordot(A, X, X.ndim) = B``; the dimensions of A in ``dims`` are moved to its end first."""
+    need_tensor(A, "linalg_tensorsolve", "A")
+    need_tensor(B, "linalg_tensorsolve", "B", 2)
+    if dims is not None:
+        moved = [d % A._a.ndim for d in dims]
+        A = permute(A, axes=(*(d for d in range(A._a.ndim) if d not in moved), *moved))
+    shape = A._a.shape
+    rest = shape[B._a.ndim:]
+    if math.prod(rest) != math.prod(shape[:B._a.ndim]):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {math.prod(rest)} != {math.prod(shape[:B._a.ndim])}"
+        )
+    x = solve(reshape(A, shape=(-1, math.prod(rest))), reshape(B, shape=(B._a.size,)))
+    x = reshape(x, shape=rest)
+    return x if out is None else write_out(out, x, "linalg_tensorsolve")
+
+
+# ---- least squares
+
+DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+
+
+def lstsq(A, B, rcond=None, *, driver=None):
+    """The X that makes ``A @ X - B`` smallest, with residuals, rank and singular values as far as ``driver`` gives them."""
+    name = "torch.linalg.lstsq"
+    need_tensor(A, "linalg_lstsq", "A")
+    need_tensor(B, "linalg_lstsq", "B", 2)
+    check_lstsq(A, B, driver, name)
+    driver = driver or "gelsy"
+    need_floating(A, name)
+    vector = is_vector_for_lstsq(A._a.shape, B._a.shape)
+    right = column(B) if vector else B
+    if A._a.shape[-2] != right._a.shape[-2]:
+        raise RuntimeError(f"{name}: input.size(-2) should match other.size(-2)")
+    m, n = A._a.shape[-2:]
+    rtol = max(m, n) * float(np.finfo(A._a.dtype).eps) if rcond is None else rcond
+    atol, rtol = as_tolerance(0.0, A.dtype.to_real().np, name), as_tolerance(rtol, A.dtype.to_real().np, name)
+    solution = product(ops.pinv(A, atol, rtol, hermitian=False), right)
+    values = np.linalg.svd(A._a, compute_uv=False)
+    ranks = (values > rtol._a[..., None] * values.max(axis=-1, keepdims=True, initial=0)).sum(-1)
+    residuals = no_values(A.dtype.to_real().np)
+    if m > n and driver != "gelsy" and (driver == "gels" or (ranks == n).all()):
+        miss = product(A, solution) - right
+        residuals = sum_(mul(miss, ops.cj(miss)), axis=(-2,), keepdims=False)
+        if residuals._a.dtype.kind == "c":
+            residuals = ops.real(residuals)
+    return Lstsq(
+        reshape(solution, shape=solution._a.shape[:-1]) if vector else solution,
+        residuals,
+        no_values(np.int64) if driver == "gels" else wrap(np.asarray(ranks, np.int64)),
+        wrap(values) if driver in ("gelsd", "gelss") else no_values(A.dtype.to_real().np),
+    )
+
+
+def no_values(dtype):
+    return wrap(np.zeros((0,), dtype))
+
+
+def is_vector_for_lstsq(a, b):
+    return len(b) == 1 or len(a) - 1 == len(b) and b == a[:-1]
+
+
+def check_lstsq(A, B, driver, name):
+    if A._a.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if B._a.ndim < 1:
+        raise RuntimeError(f"{name}: other must have at least 1 dimension.")
+    if A._a.dtype != B._a.dtype:
+        raise RuntimeError(
+            f"{name}: Expected input and other to have the same dtype, but got {word_of(A)} and {word_of(B)}"
+        )
+    if driver is not None and driver not in DRIVERS:
+        raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+
+
+# ---- powers
+
+
+def matrix_power(A, n, *, out=None):
+    """Each square matrix multiplied with itself n times; its inverse for negative n."""
+    name = "linalg.matrix_power"
+    need_matrices(A, name)
+    n = as_int(n, "linalg_matrix_power", "n")
+    rows, columns = A._a.shape[-2:]
+    if rows != columns:
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+    found = power(A, n)
+    return found if out is None else write_out(out, found, "linalg_matrix_power")
+
+
+def power(A, n):
+    """By repeated squaring."""
+    if n == 0:
+        return clone(ops.eye_like(A))
+    if n < 0:
+        return power(inv(A), -n)
+    if n == 1:
+        return clone(A)
+    found = None
+    while n:
+        if n & 1:
+            found = A if found is None else product(found, A)
+        n >>= 1
+        if n:
+            A = product(A, A)
+    return found
+
+
+def matrix_exp(A):
+    """The exponential of each square matrix."""
+    name = "linalg.matrix_exp"
+    if isinstance(A, Tensor) and A._a.dtype in _dtypes.HALF:
+        return cast(matrix_exp(cast(A, dtype=np.dtype(np.float32))), dtype=A._a.dtype)
+    return ops.matrix_exp(need_square(A, name))

@@ -1,0 +1,214 @@
+"""Contractions of two or more tensors, and products of vectors."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from .._tensor import Tensor
+from ..ops import matmul as ops
+from ..ops.join import stack
+from ..ops.reduce import sum_
+from ..ops.shape import permute, reshape
+from ._args import dim_in_range, dims_in_range, need_tensor, need_tensors, write_out
+from ._attach import methods
+from .like import ones_like
+from .matmul import c_name, differ, refuse_bool, word
+
+__all__ = ["chain_matmul", "cross", "tensordot"]
+
+CROSS_NO_DIM = (
+    "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
+    "use torch.linalg.cross."
+)
+
+
+def chain_matmul(*matrices, out=None):
+    """The product of several matrices, in the order of multiplication that costs least."""
+    if len(matrices) == 1 and not isinstance(matrices[0], Tensor):
+        matrices = tuple(matrices[0])
+    need_tensors(matrices, "chain_matmul")
+    if any(m._a.ndim != 2 for m in matrices):
+        raise RuntimeError("chain_matmul(): expected matrices, got shapes " + ", ".join(str(list(m.shape)) for m in matrices))
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices, out=out)
+
+
+def tensordot(a, b, dims=2, out=None):
+    """The products summed over ``dims`` of both tensors: the last n of one and the first n of the other, or two lists."""
+    need_tensor(a, "tensordot", "a", 1)
+    need_tensor(b, "tensordot", "b", 2)
+    left, right = tensordot_dims(a._a, b._a, dims)
+    if differ(a._a, b._a):
+        raise RuntimeError(f"both inputs should have same dtype, got {word(a._a)} and {word(b._a)}")
+    a, left = summed_where_one(a, left, b, right)
+    b, right = summed_where_one(b, right, a, left)
+    for i, j in zip(left, right, strict=True):
+        if a._a.shape[i] != b._a.shape[j]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a._a.shape[i]} in dim {i} and second has "
+                f"size {b._a.shape[j]} in dim {j}"
+            )
+    result = contracted(a, b, left, right)
+    return result if out is None else write_out(out, result, "tensordot", exact_dtype=True)
+
+
+def tensordot_dims(a, b, dims):
+    """The dimensions to contract, counted from the front, as two lists."""
+    if isinstance(dims, Tensor):
+        dims = dims._a.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    else:
+        if len(dims) != 2:
+            raise RuntimeError(f"tensordot(): argument 'dims' must be an int or a pair of lists, got {dims!r}")
+        left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
+    if len(left) != len(right):
+        raise RuntimeError("both dimension lists should have same length")
+    return list(dims_in_range(left, a.ndim) or ()), list(dims_in_range(right, b.ndim) or ())
+
+
+def summed_where_one(x, own, y, other):
+    """x summed (to size one) over those contracted dimensions that have size one in y."""
+    axes = tuple(i for i, j in zip(own, other, strict=True) if y._a.shape[j] == 1 and x._a.shape[i] != 1)
+    return (sum_(x, axis=axes, keepdims=True), own) if axes else (x, own)
+
+
+def contracted(a, b, left, right):
+    """The contraction of matching dimensions, as one product of matrices."""
+    a_shape, b_shape = a._a.shape, b._a.shape
+    kept_a = [i for i in range(len(a_shape)) if i not in left]
+    kept_b = [j for j in range(len(b_shape)) if j not in right]
+    k = math.prod(a_shape[i] for i in left)
+    lead = tuple(a_shape[i] for i in kept_a)
+    trail = tuple(b_shape[j] for j in kept_b)
+    x = reshape(permute(a, axes=(*kept_a, *left)), shape=(math.prod(lead), k))
+    y = reshape(permute(b, axes=(*right, *kept_b)), shape=(k, math.prod(trail)))
+    refuse_bool(a._a, "addmm_impl_cpu_")
+    return reshape(ops.mm(x, y), shape=lead + trail)
+
+
+def cross(input, other, dim=None, *, out=None):
+    """The cross product of three-element vectors along ``dim`` (by default the first dimension of size 3)."""
+    need_tensor(input, "cross")
+    need_tensor(other, "cross", "other", 2)
+    if dim is None:
+        dim = next((d for d, n in enumerate(input._a.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError(f"no dimension of size 3 in input, which has the shape {list(input._a.shape)}")
+        warnings.warn(CROSS_NO_DIM, UserWarning, stacklevel=2)
+    return _cross(input, other, dim=dim, out=out)
+
+
+methods(cross)
+
+
+# ---- what flambeau.linalg has
+
+
+def multi_dot(tensors, *, out=None):
+    """The product of two or more matrices, in the order of multiplication that costs least; the ends may be vectors."""
+    tensors = need_tensors(tensors, "linalg_multi_dot")
+    check_chain(tensors)
+    first, last = tensors[0]._a.ndim, tensors[-1]._a.ndim
+    matrices = list(tensors)
+    if first == 1:
+        matrices[0] = ops.row(matrices[0])
+    if last == 1:
+        matrices[-1] = ops.column(matrices[-1])
+    sizes = [matrices[0]._a.shape[0], *(m._a.shape[1] for m in matrices)]
+    for i, (left, right) in enumerate(zip(matrices, matrices[1:], strict=False)):
+        if left._a.shape[1] != right._a.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i]._a.shape)} and "
+                f"{list(tensors[i + 1]._a.shape)} cannot be multiplied"
+            )
+    result = multiplied(matrices, cheapest_splits(sizes), 0, len(matrices) - 1)
+    if first == 1 or last == 1:
+        result = reshape(result, shape=result._a.shape[first == 1:2 - (last == 1)])
+    return result if out is None else write_out(out, result, "linalg_multi_dot")
+
+
+def check_chain(tensors):
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    for i, t in enumerate(tensors):
+        if t._a.ndim != 2 and (t._a.ndim != 1 or i not in (0, len(tensors) - 1)):
+            ends = {0: "the first tensor must be 1D or 2D", len(tensors) - 1: "the last tensor must be 1D or 2D"}
+            raise RuntimeError(f"multi_dot(): {ends.get(i, f'tensor {i} must be 2D')} but got {t._a.ndim}D")
+        if differ(t._a, tensors[0]._a):
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {c_name(tensors[0]._a)} and "
+                f"tensor {i} {c_name(t._a)}"
+            )
+
+
+def cheapest_splits(sizes):
+    """Where to split the product of matrices i..j last, for the fewest multiplications (dynamic programming)."""
+    n = len(sizes) - 1
+    cost, split = {(i, i): 0 for i in range(n)}, {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j], split[i, j] = min(
+                (cost[i, m] + cost[m + 1, j] + sizes[i] * sizes[m + 1] * sizes[j + 1], m) for m in range(i, j)
+            )
+    return split
+
+
+def multiplied(matrices, split, i, j):
+    if i == j:
+        return matrices[i]
+    m = split[i, j]
+    return ops.mm(multiplied(matrices, split, i, m), multiplied(matrices, split, m + 1, j))
+
+
+def _cross(input, other, *, dim=-1, out=None):
+    """The cross product of three-element vectors along ``dim``."""
+    need_tensor(input, "linalg_cross")
+    need_tensor(other, "linalg_cross", "other", 2)
+    a, b = input._a, other._a
+    if a.ndim != b.ndim:
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions. Got shapes {list(a.shape)} and {list(b.shape)}"
+        )
+    axis = dim_in_range(dim, a.ndim)
+    if a.ndim == 0 or a.shape[axis] != 3 or b.shape[axis] != 3:
+        lengths = (a.shape[axis], b.shape[axis]) if a.ndim else (1, 1)
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}"
+        )
+    if differ(a, b):
+        raise RuntimeError(f"expected scalar type {word(a)} but found {word(b)}")
+    result = ops.linalg_cross(input, other, axis=axis)
+    return result if out is None else write_out(out, result, "linalg_cross")
+
+
+def vecdot(x, y, *, dim=-1, out=None):
+    """The inner products of the vectors along ``dim``, those of x conjugated."""
+    need_tensor(x, "linalg_vecdot", "x")
+    need_tensor(y, "linalg_vecdot", "y", 2)
+    if differ(x._a, y._a):
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {word(x._a)} and y of type "
+            f"{word(y._a)} instead"
+        )
+    refuse_bool(x._a, "dot")
+    pairs = ops.mul(ops.cj(x), y)
+    result = sum_(pairs, axis=(dim_in_range(dim, pairs._a.ndim),), keepdims=False)
+    return result if out is None else write_out(out, result, "linalg_vecdot")
+
+
+def vander(x, N=None):
+    """The powers 0 to N - 1 of each element, as a new last dimension."""
+    need_tensor(x, "linalg_vander", "x")
+    count = N if N is not None else x._a.shape[-1] if x._a.ndim else 0
+    if count <= 1 and (N is not None or x._a.ndim == 0):
+        raise RuntimeError(f"N must be greater than 1. Got {count}")
+    powers = [ones_like(x)]
+    while len(powers) < count:
+        powers.append(x if len(powers) == 1 else ops.mul(powers[-1], x))
+    return stack(*powers, axis=x._a.ndim)

@@ -1,0 +1,257 @@
+"""The linear algebra that lies at the top level: older names and signatures over ``flambeau.linalg``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._tensor import wrap
+from ..ops import linalg as ops
+from ..ops.elementary import log
+from ..ops.matmul import product
+from ..ops.pointwise import where
+from . import _decompose as decompose
+from . import _solve as solving
+from ._args import need_tensor, write_out
+from ._attach import methods
+from ._decompose import check_reflections, reflected, unpacked
+from ._matrices import need_broadcast, need_floating, need_matrices, need_square
+from ._results import result
+
+__all__ = [
+    "cholesky", "cholesky_inverse", "cholesky_solve", "det", "geqrf", "get_float32_matmul_precision", "inverse", "logdet",
+    "lu", "lu_solve", "lu_unpack", "matrix_exp", "matrix_power", "orgqr", "ormqr", "pinverse", "qr",
+    "set_float32_matmul_precision", "slogdet", "svd", "triangular_solve",
+]
+
+Svd = result("svd", "U", "S", "V")
+Qr = result("qr", "Q", "R")
+Slogdet = result("slogdet", "sign", "logabsdet")
+Geqrf = result("geqrf", "a", "tau")
+LuUnpack = result("lu_unpack", "P", "L", "U")
+TriangularSolve = result("triangular_solve", "solution", "cloned_coefficient")
+
+
+# ---- determinants, inverses, powers
+
+
+def det(input):
+    """The determinant of each square matrix."""
+    return solving.det(input)
+
+
+def slogdet(input, *, out=None):
+    """The sign and the logarithm of the absolute value of the determinant of each square matrix."""
+    found = Slogdet(solving.slogdet(input))
+    return found if out is None else write_out(out, found, "slogdet")
+
+
+def logdet(input):
+    """The logarithm of the determinant of each square matrix; nan where that is negative."""
+    sign, magnitude = ops.slogdet(need_square(input, "logdet"))
+    if sign._a.dtype.kind == "c":
+        return magnitude + log(sign)
+    return where(sign == -1, float("nan"), magnitude)
+
+
+def inverse(input, *, out=None):
+    """The inverse of each square matrix."""
+    return solving.inv(input, out=out)
+
+
+def pinverse(input, rcond=1e-15):
+    """The pseudo-inverse of each matrix; singular values up to ``rcond`` times the largest count as zero."""
+    return solving.pinv(input, atol=0.0, rtol=rcond)
+
+
+def matrix_power(input, n, *, out=None):
+    """Each square matrix multiplied with itself n times; its inverse for negative n."""
+    return solving.matrix_power(input, n, out=out)
+
+
+def matrix_exp(input):
+    """The exponential of each square matrix."""
+    return solving.matrix_exp(input)
+
+
+# ---- decompositions
+
+
+def svd(input, some=True, compute_uv=True, *, out=None):
+    """U, S, V with ``input = U @ diag(S) @ V.mH``; zeros for U and V unless ``compute_uv``."""
+    if compute_uv:
+        U, S, Vh = decompose.svd(input, full_matrices=not some)
+        found = Svd(U, S, ops.mH(Vh))
+    else:
+        S = decompose.svdvals(input)
+        *batch, m, n = input._a.shape
+        zeros = (wrap(np.zeros((*batch, size, size), input._a.dtype)) for size in (m, n))
+        found = Svd(next(zeros), S, next(zeros))
+    return found if out is None else write_out(out, found, "svd")
+
+
+def qr(input, some=True, *, out=None):
+    """Q and R with ``input = Q @ R``; a square Q unless ``some``."""
+    found = Qr(decompose.qr(input, "reduced" if some else "complete"))
+    return found if out is None else write_out(out, found, "qr")
+
+
+def geqrf(input, *, out=None):
+    """The QR decomposition as LAPACK keeps it: R, the reflections below its diagonal, and their factors."""
+    found = Geqrf(ops.householder(need_floating(need_matrices(input, "geqrf", "input"), "geqrf")))
+    return found if out is None else write_out(out, found, "geqrf")
+
+
+def orgqr(input, input2, *, out=None):
+    """The matrix Q of the reflections that ``geqrf`` returns."""
+    return decompose.householder_product(input, input2, out=out)
+
+
+def ormqr(input, input2, input3, left=True, transpose=False, *, out=None):
+    """``Q @ input3`` (or ``input3 @ Q``), or with Q's adjoint, for the full Q of the reflections ``input``, ``input2``."""
+    for position, (argument, x) in enumerate((("input", input), ("input2", input2), ("input3", input3)), 1):
+        need_tensor(x, "ormqr", argument, position)
+    check_ormqr(input._a, input2._a, input3._a, left)
+    if left:
+        found = reflected(input, input2, input3, adjoint=transpose)
+    else:
+        found = ops.mH(reflected(input, input2, ops.mH(input3), adjoint=not transpose))
+    return found if out is None else write_out(out, found, "ormqr")
+
+
+def check_ormqr(a, tau, c, left):
+    if a.ndim < 2:
+        raise RuntimeError("torch.ormqr: input must have at least 2 dimensions.")
+    if c.ndim < 2:
+        raise RuntimeError("torch.ormqr: other must have at least 2 dimensions.")
+    side = -2 if left else -1
+    if c.shape[side] < tau.shape[-1]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
+    if c.shape[side] != a.shape[-2]:
+        raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
+    if tau.shape[-1] > a.shape[-1]:
+        raise RuntimeError("torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
+    if a.ndim != tau.ndim + 1:
+        raise RuntimeError(
+            f"torch.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
+            f"input.ndim is equal to {a.ndim}"
+        )
+    if a.ndim != c.ndim or a.shape[:-2] != tau.shape[:-1] or a.shape[:-2] != c.shape[:-2]:
+        raise RuntimeError(
+            "torch.ormqr: Expected the batch dimensions of all inputs to be equal, but got shapes "
+            f"{list(a.shape)}, {list(tau.shape)}, {list(c.shape)}"
+        )
+    if not a.dtype == tau.dtype == c.dtype:
+        raise RuntimeError("torch.ormqr: Expected input, tau and other to have the same dtype")
+
+
+def lu(A, pivot=True, get_infos=False, out=None):
+    """The LU factorization in one matrix and its pivots; with ``get_infos`` also where it met a zero pivot."""
+    LU, pivots, info = decompose.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    found = (LU, pivots, info) if get_infos else (LU, pivots)
+    return found if out is None else write_out(out, found, "lu")
+
+
+def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None):
+    """The matrices P, L and U of a factorization by ``lu_factor``; empty ones for what is not to be unpacked."""
+    need_tensor(LU_data, "lu_unpack", "LU_data")
+    need_tensor(LU_pivots, "lu_unpack", "LU_pivots", 2)
+    if LU_data._a.ndim < 2:
+        raise RuntimeError("torch.lu_unpack: LU_data must have at least 2 dimensions")
+    if unpack_pivots and LU_pivots._a.dtype != np.int32:
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, got "
+            f"{LU_pivots.dtype}. Note: this function is intended to be used with the output of linalg.lu_factor"
+        )
+    empty = wrap(np.zeros((0,), LU_data._a.dtype))
+    P = ops.permutation_matrix(LU_pivots, size=LU_data._a.shape[-2], dtype=LU_data._a.dtype) if unpack_pivots else empty
+    L, U = unpacked(LU_data) if unpack_data else (empty, empty)
+    found = LuUnpack(P, L, U)
+    return found if out is None else write_out(out, found, "lu_unpack")
+
+
+# ---- solving
+
+
+def lu_solve(input, LU_data, LU_pivots, *, out=None):
+    """X with ``A @ X = input``, given the LU factorization of A."""
+    return solving.lu_solve(LU_data, LU_pivots, input, out=out)
+
+
+def cholesky(input, upper=False, *, out=None):
+    """The Cholesky triangle of each symmetric (Hermitian) positive-definite matrix."""
+    return decompose.cholesky(input, upper=upper, out=out)
+
+
+def cholesky_solve(input, input2, upper=False, *, out=None):
+    """X with ``A @ X = input``, given the Cholesky triangle ``input2`` of A."""
+    need_tensor(input, "cholesky_solve", "input")
+    need_tensor(input2, "cholesky_solve", "input2", 2)
+    for which, x in (("b", input), ("u", input2)):
+        if x._a.ndim < 2:
+            raise RuntimeError(f"{which} should have at least 2 dimensions, but has {x._a.ndim} dimensions instead")
+    a, b = input2._a.shape, input._a.shape
+    need_square(input2, "cholesky_solve")
+    if a[-1] != b[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {a[-1]} by {a[-1]} but each b matrix is "
+            f"{b[-2]} by {b[-1]}"
+        )
+    need_broadcast(b, a)
+    found = from_cholesky(input, input2, upper)
+    return found if out is None else write_out(out, found, "cholesky_solve")
+
+
+def from_cholesky(B, factor, upper):
+    first = ops.from_triangle(ops.mH(factor) if upper else factor, B)
+    return ops.from_triangle(factor if upper else ops.mH(factor), first, upper=True)
+
+
+def cholesky_inverse(input, upper=False, *, out=None):
+    """The inverse of each matrix whose Cholesky triangle is given."""
+    need_square(input, "cholesky_inverse")
+    half = ops.from_triangle(input, ops.eye_like(input), upper=upper)
+    found = product(half, ops.mH(half)) if upper else product(ops.mH(half), half)
+    return found if out is None else write_out(out, found, "cholesky_inverse")
+
+
+def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False, *, out=None):
+    """X with ``A @ X = input`` for triangular A (or its transpose), and a copy of A."""
+    need_tensor(input, "triangular_solve", "input")
+    need_tensor(A, "triangular_solve", "A", 2)
+    for which, x in (("b", input), ("A", A)):
+        if x._a.ndim < 2:
+            raise RuntimeError(
+                f"torch.triangular_solve: Expected {which} to have at least 2 dimensions, but it has {x._a.ndim} "
+                "dimensions instead"
+            )
+    coefficient = ops.mT(A) if transpose else A
+    solution = solving.solve_triangular(
+        coefficient, input, upper=upper != transpose, unitriangular=unitriangular,
+    )
+    found = TriangularSolve(solution, A.clone())
+    return found if out is None else write_out(out, found, "triangular_solve")
+
+
+methods(
+    cholesky, cholesky_inverse, cholesky_solve, det, geqrf, inverse, logdet, lu, lu_solve, matrix_exp, matrix_power, orgqr,
+    ormqr, pinverse, qr, slogdet, svd, triangular_solve,
+)
+
+
+# ---- precision
+
+_PRECISIONS = ("highest", "high", "medium")
+_precision = "highest"
+
+
+def get_float32_matmul_precision():
+    """How precisely float32 matrices are multiplied: "highest", "high" or "medium"."""
+    return _precision
+
+
+def set_float32_matmul_precision(precision):
+    """Allows faster, less precise products of float32 matrices where the hardware has them; the CPU stays exact."""
+    global _precision
+    if precision not in _PRECISIONS:
+        raise RuntimeError(f"float32 matmul precision must be one of {', '.join(_PRECISIONS)}, got {precision!r}")
+    _precision = precision

@@ -1,0 +1,399 @@
+"""Decompositions of matrices and solutions of linear equations, over any leading batch dimensions.
+
+The gradients are the classical ones (Giles 2008; Townsend 2016; Golub and Pereyra 1973), in the convention that the
+gradient of a real loss is conjugated: ``mH`` where the real formula has a transpose.
+"""
+
+from __future__ import annotations
+
+from ._op import op
+from .join import cat
+from .matmul import column, mH, mT, product, row
+from .move import tril, triu
+from .pointwise import cj, imag, real
+from .reduce import sum_
+from .shape import basic_index, diagonal, embed, embed_diagonal
+
+
+@op
+def eye_like(k, x):
+    """Identity matrices in the shape and dtype of x."""
+    return k.broadcast_to(k.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x.shape)
+
+
+def off_diagonal(x):
+    return x * (1 - eye_like(x))
+
+
+def matrix_diagonal(x):
+    return diagonal(x, offset=0, axis1=-2, axis2=-1)
+
+
+def as_diagonal(v):
+    """Square matrices with v on the diagonal."""
+    return embed_diagonal(v, shape=(*v.shape, v.shape[-1]), offset=0, axis1=-2, axis2=-1)
+
+
+def scalar(x):
+    """A number per matrix, ready to be multiplied with the matrices."""
+    return column(column(x))
+
+
+def is_complex(x):
+    dtype = x.dtype
+    return dtype.is_complex if hasattr(dtype, "is_complex") else dtype.kind == "c"
+
+
+def head(x, rows, columns):
+    """The upper left part of each matrix; None means all."""
+    return basic_index(x, key=(Ellipsis, slice(rows), slice(columns)))
+
+
+def gaps(values):
+    """The differences ``values[j] - values[i]`` as a matrix, with ones on the diagonal."""
+    square = row(values) - column(values)
+    return square + eye_like(square)
+
+
+# ---- inverses and determinants
+
+
+@op(name="linalg_inv_ex")
+def inv_ex(k, A):
+    """(inverse, info); a singular matrix has a positive info and an inverse of nan."""
+    return k.inv_ex(A)
+
+
+inv_ex.vjp(A=lambda g, out: -product(mH(out[0]), product(g[0], mH(out[0]))))
+
+
+def inverse(A):
+    return inv_ex(A)[0]
+
+
+@op(name="linalg_solve_ex")
+def solve_ex(k, A, B, *, left):
+    """(X, info) with ``A @ X = B``, or ``X @ A = B`` where not left."""
+    return k.solve_ex(A, B, left)
+
+
+@solve_ex.joint_vjp
+def _(g, A, out, left, needs):
+    X = out[0]
+    B_grad = solve_ex(mH(A), g[0], left=left)[0]
+    if not needs[0]:
+        return None, B_grad
+    return -(product(B_grad, mH(X)) if left else product(mH(X), B_grad)), B_grad
+
+
+@op(name="linalg_det")
+def det(k, A):
+    return k.linalg.det(A)
+
+
+det.vjp(A=lambda g, A: scalar(g) * cj(cofactor(A)))
+
+
+@op
+def cofactor(k, A):
+    """The derivative of the determinant: ``det(A) * inv(A).T``, by an SVD, so that it holds for singular matrices too."""
+    U, S, Vh = k.linalg.svd(A, full_matrices=False)
+    ones = k.ones_like(S[..., :1])
+    before = k.concatenate([ones, k.cumprod(S, axis=-1)[..., :-1]], axis=-1)
+    after = k.flip(k.concatenate([ones, k.cumprod(k.flip(S, axis=-1), axis=-1)[..., :-1]], axis=-1), axis=-1)
+    sign = k.linalg.det(U) * k.linalg.det(Vh)
+    return (k.conj(U) * (before * after * sign[..., None])[..., None, :]) @ k.conj(Vh)
+
+
+@cofactor.joint_vjp
+def _(g, A, out):
+    adjoint = mH(inverse(A))
+    along = sum_(g * cj(out), axis=(-1, -2), keepdims=True)
+    return (along * adjoint - product(product(adjoint, mT(g)), cj(out)),)
+
+
+@op(name="linalg_slogdet")
+def slogdet(k, A):
+    return tuple(k.linalg.slogdet(A))
+
+
+@slogdet.joint_vjp
+def _(g, A, out):
+    sign_grad, log_grad = g
+    if is_complex(A):
+        log_grad = log_grad - 1j * imag(cj(sign_grad) * out[0])
+    return (scalar(log_grad) * mH(inverse(A)),)
+
+
+@op(name="linalg_pinv")
+def pinv(k, A, atol, rtol, *, hermitian):
+    """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    if A.size == 0:
+        return k.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype)
+    if hermitian:
+        values, U = k.linalg.eigh(A)
+        Vh = k.conj(k.swapaxes(U, -1, -2))
+    else:
+        U, values, Vh = k.linalg.svd(A, full_matrices=False)
+    size = k.abs(values)
+    tolerance = k.maximum(atol[..., None], rtol[..., None] * k.max(size, axis=-1, keepdims=True))
+    inverted = k.where(size > tolerance, 1 / k.where(size > tolerance, values, 1), 0).astype(values.dtype)
+    return k.matmul(k.conj(k.swapaxes(Vh, -1, -2)) * inverted[..., None, :], k.conj(k.swapaxes(U, -1, -2)))
+
+
+@pinv.joint_vjp
+def _(g, A, out):
+    P, Ph, gh = out, mH(out), mH(g)
+    return (
+        product(gh - product(A, product(P, gh)), product(P, Ph))
+        + product(Ph, product(P, gh - product(product(gh, P), A)))
+        - product(Ph, product(g, Ph)),
+        None, None,
+    )
+
+
+# ---- triangles
+
+
+@op(name="linalg_solve_triangular")
+def solve_triangular(k, A, B, *, upper, left, unitriangular):
+    return k.solve_triangular(A, B, upper, left, unitriangular)
+
+
+@solve_triangular.joint_vjp
+def _(g, A, out, upper, left, unitriangular, needs):
+    B_grad = solve_triangular(mH(A), g, upper=not upper, left=left, unitriangular=unitriangular)
+    if not needs[0]:
+        return None, B_grad
+    A_grad = -(product(B_grad, mH(out)) if left else product(mH(out), B_grad))
+    return triu(A_grad, diagonal=int(unitriangular)) if upper else tril(A_grad, diagonal=-int(unitriangular)), B_grad
+
+
+def from_triangle(L, B, *, upper=False, left=True, unitriangular=False):
+    return solve_triangular(L, B, upper=upper, left=left, unitriangular=unitriangular)
+
+
+@op(name="linalg_cholesky_ex")
+def cholesky_ex(k, A, *, upper):
+    return k.cholesky_ex(A, upper)
+
+
+@cholesky_ex.joint_vjp
+def _(g, out, upper):
+    L, gL = (mH(out[0]), mH(g[0])) if upper else (out[0], g[0])
+    phi = tril(product(mH(L), gL), diagonal=0)
+    phi = (phi + mH(tril(phi, diagonal=-1))) / 2
+    half = from_triangle(mH(L), phi, upper=True)
+    return (from_triangle(L, half, left=False),)
+
+
+@op(name="linalg_lu_factor_ex")
+def lu_factor_ex(k, A):
+    """(LU, pivots, info)."""
+    return k.lu_factor(A)
+
+
+@op
+def permutation_matrix(k, pivots, *, size, dtype):
+    return k.permutation_matrix(pivots, size, dtype)
+
+
+@lu_factor_ex.joint_vjp
+def _(g, out):
+    LU, pivots, _ = out
+    m, n = LU.shape[-2:]
+    k = min(m, n)
+    L, U = unit_lower(LU, k), triu(head(LU, k, n), diagonal=0)
+    gL, gU = tril(head(g[0], m, k), diagonal=-1), triu(head(g[0], k, n), diagonal=0)
+    L1, U1 = head(L, k, k), head(U, k, k)
+    lower, upper = product(mH(L1), head(gL, k, k)), product(head(gU, k, k), mH(U1))
+    if m > k:
+        upper = upper - product(mH(below(L, k)), below(gL, k))
+    if n > k:
+        lower = lower - product(beside(gU, k), mH(beside(U, k)))
+    inner = tril(lower, diagonal=-1) + triu(upper, diagonal=0)
+    inner = from_triangle(mH(L1), inner, upper=True, unitriangular=True)
+    grad = from_triangle(mH(U1), inner, left=False)
+    if m > k:
+        grad = cat(grad, from_triangle(mH(U1), below(gL, k), left=False), axis=len(LU.shape) - 2)
+    if n > k:
+        grad = cat(grad, from_triangle(mH(L1), beside(gU, k), upper=True, unitriangular=True), axis=len(LU.shape) - 1)
+    P = permutation_matrix(pivots, size=m, dtype=np_dtype(LU))
+    return (product(P, grad),)
+
+
+def np_dtype(x):
+    return getattr(x.dtype, "np", x.dtype)
+
+
+def unit_lower(LU, k):
+    """The first k columns' lower triangle, with ones on the diagonal."""
+    part = head(LU, None, k)
+    return tril(part, diagonal=-1) + eye_like(part)
+
+
+def below(x, k):
+    return basic_index(x, key=(Ellipsis, slice(k, None), slice(None)))
+
+
+def beside(x, k):
+    return basic_index(x, key=(Ellipsis, slice(k, None)))
+
+
+# ---- orthogonal decompositions
+
+QR_COMPLETE = (
+    "The QR decomposition is not differentiable when mode='complete' and nrows > ncols: the columns of Q beyond the "
+    "matrix's own are not unique. Use mode='reduced'."
+)
+QR_R = (
+    "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
+    "mode='reduced') if you are going to require gradients through linalg.qr"
+)
+
+
+@op(name="linalg_qr")
+def qr(k, A, *, mode):
+    if mode == "r":
+        return k.zeros((0,), A.dtype), k.linalg.qr(A, mode="r")
+    return tuple(k.linalg.qr(A, mode=mode))
+
+
+@qr.joint_vjp
+def _(g, out, A_shape, mode):
+    Q, R = out
+    gQ, gR = g
+    m, n = A_shape[-2:]
+    if mode == "r":
+        raise RuntimeError(QR_R)
+    if mode == "complete" and m > n:
+        raise RuntimeError(QR_COMPLETE)
+    if m >= n:
+        return (qr_pull(gQ, gR, Q, R),)
+    # A wide matrix: the first m columns carry the decomposition, the others follow from Q.
+    rest = beside(gR, m)
+    Y = product(Q, beside(R, m))
+    first = qr_pull(gQ + product(Y, mH(rest)), head(gR, m, m), Q, head(R, m, m))
+    return (cat(first, product(Q, rest), axis=len(A_shape) - 1),)
+
+
+def qr_pull(gQ, gR, Q, R):
+    M = product(R, mH(gR)) - product(mH(gQ), Q)
+    lower = tril(M, diagonal=-1)
+    symmetric = lower + mH(lower) + as_diagonal(real(matrix_diagonal(M)))
+    return from_triangle(mH(R), gQ + product(Q, symmetric), left=False)
+
+
+@op(name="linalg_svd")
+def svd(k, A, *, full_matrices):
+    return tuple(k.linalg.svd(A, full_matrices=full_matrices))
+
+
+@svd.joint_vjp
+def _(g, out, full_matrices):
+    (U, S, Vh), (gU, gS, gVh) = out, g
+    m, n, k = U.shape[-2], Vh.shape[-1], S.shape[-1]
+    if full_matrices:
+        U, gU, Vh, gVh = head(U, m, k), head(gU, m, k), head(Vh, k, n), head(gVh, k, n)
+    V, gV = mH(Vh), mH(gVh)
+    UhgU, VhgV = product(mH(U), gU), product(Vh, gV)
+    E = gaps(S * S)
+    inner = skew(UhgU) / E * row(S) + column(S) * (skew(VhgV) / E)
+    if is_complex(U):
+        inner = off_diagonal(inner) + as_diagonal(1j * imag(matrix_diagonal(UhgU)) / S)
+    grad = product(product(U, inner + as_diagonal(gS)), Vh)
+    if m > k:
+        grad = grad + product((gU - product(U, UhgU)) / row(S), Vh)
+    if n > k:
+        grad = grad + product(U / row(S), mH(gV - product(V, VhgV)))
+    return (grad,)
+
+
+def skew(x):
+    return x - mH(x)
+
+
+@op(name="linalg_svdvals", node="LinalgSvdBackward0")
+def svdvals(k, A):
+    return k.linalg.svd(A, compute_uv=False)
+
+
+@svdvals.joint_vjp
+def _(g, A):
+    U, _, Vh = svd(A, full_matrices=False)
+    return (product(U * row(g), Vh),)
+
+
+@op(name="linalg_eigh")
+def eigh(k, A, *, uplo):
+    return tuple(k.linalg.eigh(A, UPLO=uplo))
+
+
+@eigh.joint_vjp
+def _(g, out):
+    values, V = out
+    turned = off_diagonal(product(mH(V), g[1]) / gaps(values))
+    return (product(product(V, turned + as_diagonal(g[0])), mH(V)),)
+
+
+@op(name="linalg_eigvalsh", node="LinalgEighBackward0")
+def eigvalsh(k, A, *, uplo):
+    return k.linalg.eigvalsh(A, UPLO=uplo)
+
+
+@eigvalsh.joint_vjp
+def _(g, A, uplo):
+    V = eigh(A, uplo=uplo)[1]
+    return (product(V * row(g), mH(V)),)
+
+
+@op(name="linalg_eig")
+def eig(k, A):
+    return k.eig(A)
+
+
+@eig.joint_vjp
+def _(g, out):
+    values, V = out
+    VhgV = product(mH(V), g[1])
+    along = real(matrix_diagonal(VhgV))  # what would change a vector's length, which is one by convention
+    turned = off_diagonal((VhgV - product(mH(V), V * row(along))) / cj(gaps(values)))
+    return (solve_ex(mH(V), product(turned + as_diagonal(g[0]), mH(V)), left=True)[0],)
+
+
+@op(name="linalg_eigvals", node="LinalgEigBackward0")
+def eigvals(k, A):
+    return k.eig(A)[0]
+
+
+@eigvals.joint_vjp
+def _(g, A):
+    V = eig(A)[1]
+    return (solve_ex(mH(V), column(g) * mH(V), left=True)[0],)
+
+
+@op(name="geqrf")
+def householder(k, A):
+    return k.householder(A)
+
+
+# ---- the exponential
+
+
+@op(name="linalg_matrix_exp")
+def matrix_exp(k, A):
+    return k.matrix_exp(A)
+
+
+@matrix_exp.joint_vjp
+def _(g, A):
+    """The derivative of exp at A in direction G is the upper right block of ``exp([[A, G], [0, A]])``."""
+    n = A.shape[-1]
+    shape = (*A.shape[:-2], 2 * n, 2 * n)
+    first, second = slice(None, n), slice(n, None)
+    block = (
+        embed(mH(A), key=(Ellipsis, first, first), shape=shape)
+        + embed(g, key=(Ellipsis, first, second), shape=shape)
+        + embed(mH(A), key=(Ellipsis, second, second), shape=shape)
+    )
+    return (basic_index(matrix_exp(block), key=(Ellipsis, first, second)),)
