@@ -11,12 +11,16 @@ from ._args import bump, write_out
 from ._inplace import check_history, check_writable, take_history
 
 
-def into(t, op, inputs, settings, name):
-    """Runs ``op(t, *inputs)`` in the memory of `t`. The op must have the setting ``into``."""
+def into(t, op, inputs, settings, name, overlap=False):
+    """Runs ``op(t, *inputs)`` in the memory of `t`, in which elements may not share a place unless `overlap`.
+
+    The op must have the setting ``into``.
+    """
     if t._view is not None:
         refresh(t)
-    check_writable(t)
-    recording = modes.grad and (t._rg or any(isinstance(x, Tensor) and x.requires_grad for x in inputs))
+    if not overlap:
+        check_writable(t)
+    recording = modes.grad and (t._rg or any([isinstance(x, Tensor) and x.requires_grad for x in inputs]))
     if recording:
         check_history(t)
         before = wrap(t._a)

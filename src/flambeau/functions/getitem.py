@@ -13,7 +13,7 @@ import numpy as np
 from .. import _tape as tape
 from .._modes import modes
 from .._tensor import LEAF, Tensor, View, refresh, storage_of, wrap
-from ..engines import engine_of
+from ..engines import NUMPY, engine_of
 from ..ops import index as ops
 from ..ops.shape import basic_index, cast, reshape, select_index
 from ._args import bump, type_word
@@ -37,8 +37,12 @@ EXPANDED = (
 _new = object.__new__
 _ndarray = np.ndarray
 _FULL = slice(None)
-_SELECT, _SLICE, _INDEX = select_index, basic_index, ops.index
-_PLANS = {op: op.plan((True,)).backward for op in (_SELECT, _SLICE, ops.unsqueeze_index, ops.alias_index)}
+_SELECT, _SLICE, _UNSQUEEZE, _ALIAS, _INDEX = (
+    select_index, basic_index, ops.unsqueeze_index, ops.alias_index, ops.index
+)
+_PLANS = {op: op.plan((True,)).backward for op in (_SELECT, _SLICE, _UNSQUEEZE, _ALIAS)}
+_INDEX_BACKWARD = _INDEX.plan((True, False)).backward
+_ROWS = {"dims": (0,)}
 _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
 
@@ -58,15 +62,20 @@ def __getitem__(self, key):
     elif kind is tuple:
         op = basic_op(key)
         key = (*key, ...) if ... not in key else key
-    elif kind is Tensor and key._a.dtype is _INT64 and key._a.ndim and a.ndim:
-        return take_rows(self, key)
+    elif kind is Tensor and key._a.ndim and a.ndim:
+        dtype = key._a.dtype
+        if dtype is _INT64:
+            return take_rows(self, key)
+        if dtype is _BOOL and key._a.shape == a.shape[: key._a.ndim]:
+            return _INDEX(self, key, dims=(0,))
+        return read(self, key)
     else:
         return read(self, key)
     grad = modes.grad
     if op is None or type(a) is not _ndarray or grad is None:
         return read(self, given)
     try:
-        r = a[key]
+        r = a[key] if op is not _UNSQUEEZE else NUMPY.new_dims(a, key)
     except (IndexError, TypeError):
         return read(self, given)
     storage = self._storage
@@ -109,7 +118,7 @@ def __getitem__(self, key):
 
 def basic_op(key):
     """The op that views a tuple of plain integers, slices, None and Ellipsis; None where something else is in it."""
-    op = ops.alias_index
+    op, new = _ALIAS, False
     for part in key:
         kind = type(part)
         if kind is int:
@@ -121,10 +130,10 @@ def basic_op(key):
             if step is not None or part.start is not None or part.stop is not None:
                 op = _SLICE
         elif part is None:
-            op = ops.unsqueeze_index
+            new = True
         elif part is not ...:
             return None
-    return op
+    return _UNSQUEEZE if new else op
 
 
 def take_rows(x, index):
@@ -146,8 +155,28 @@ def take_rows(x, index):
         if x._view is not None:
             refresh(x)
         if x._rg:
-            _INDEX.record((x, index), (a, i), r, t, {"dims": (0,)})
+            record_rows(x, index, t)
     return t
+
+
+def record_rows(x, index, t):
+    """Puts t = x[index] in the graph."""
+    a, i = x._a, index._a
+    if modes.watched:
+        _INDEX.record((x, index), (a, i), t._a, t, _ROWS)
+        return
+    node = _new(_INDEX.Node)
+    node.next = ((x, LEAF) if x._node is None else (x._node, x._nr), None)
+    node.seq = tape.next_sequence()
+    node.shape = t._a.shape
+    node.dtype = t._a.dtype
+    node.backward = _INDEX_BACKWARD
+    node.settings = _ROWS
+    node.inputs = (None, i)
+    node.guards = (tape.guard(index),)
+    node.shapes = (a.shape, i.shape)
+    t._node = node
+    t._rg = True
 
 
 def read(x, key):
@@ -181,12 +210,12 @@ def parsed(x, key):
             dim, place, left = dim + left, place + left, 0
         elif item is None:
             basic.append(None)
-            place, op = place + 1, ops.unsqueeze_index
+            place += 1
         elif isinstance(item, bool):
             basic.append(None)
             indices.append(wrap(np.zeros(int(item), np.int64)))
             dims.append(place)
-            place, op = place + 1, ops.unsqueeze_index
+            place += 1
         elif isinstance(item, int):
             basic.append(bounded(item, dim, shape[dim]))
             dim, op = dim + 1, _SELECT
@@ -201,8 +230,10 @@ def parsed(x, key):
             indices.append(item)
             dims.append(place)
             dim, place = dim + used, place + used
-    if op is None and not indices:
-        op = _SLICE if len(items) == 1 and isinstance(items[0], slice) else ops.alias_index
+    if None in basic:
+        op = _UNSQUEEZE
+    elif op is None and not indices:
+        op = _SLICE if len(items) == 1 and isinstance(items[0], slice) else _ALIAS
     return op, (*basic, ...), indices, tuple(dims)
 
 
@@ -317,7 +348,7 @@ def __setitem__(self, key, value):
         return
     found, dims = expanded(indices, self, dims)
     op, inputs, settings = put_call(self, found, dims, without_leading_ones(value, self._a.ndim))
-    into(self, op, inputs[1:], settings, "index_put_")
+    into(self, op, inputs[1:], settings, "index_put_", overlap=True)
 
 
 def is_plain(key):
@@ -365,6 +396,8 @@ def number(value, t):
     """A number to be stored in `t`; TypeError for anything else."""
     if isinstance(value, np.integer):
         value = int(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise ValueError("Overflow when unpacking long long")
     if not isinstance(value, int | float | complex):
         kind = type(value)
         name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__

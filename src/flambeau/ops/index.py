@@ -9,22 +9,23 @@ from __future__ import annotations
 from ._op import op
 from .shape import embed, reshape, zeros_like
 
-# ---- basic keys that end in None or in nothing; those that end in an integer or a slice are in ops/shape.py
+# ---- views by keys with None in them, or with nothing but Ellipsis; others are in ops/shape.py
 
 
-def _basic(name, node):
-    """x[key] for a key of integers, slices, None and an Ellipsis: a view."""
-
-    def forward(k, x, *, key):
-        return x[key]
-
-    spec = op(forward, name=name, node=node, view=True)
-    spec.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
-    return spec
+@op(view=True, node="UnsqueezeBackward0")
+def unsqueeze_index(k, x, *, key):
+    return k.new_dims(x, key)
 
 
-unsqueeze_index = _basic("unsqueeze_index", "UnsqueezeBackward0")
-alias_index = _basic("alias_index", "AliasBackward0")
+unsqueeze_index.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
+
+
+@op(view=True, node="AliasBackward0")
+def alias_index(k, x, *, key):
+    return x[key]
+
+
+alias_index.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
 
 
 # ---- index tensors: integers that broadcast together, or one mask

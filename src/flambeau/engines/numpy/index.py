@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._dtypes import HALF
 from .. import NUMPY as engine
+from .shape import restride
 
 OUT_OF_BOUNDS = "index {index} is out of bounds for dimension {dim} with size {size}"
 VALUES_CLASH = "shape mismatch: value tensor of shape {values} cannot be broadcast to indexing result of shape {result}"
@@ -17,6 +18,7 @@ NOT_ENOUGH = "Number of elements of source < number of ones in mask: {source} < 
 TAKE_RANGE = "out of range: tried to access index {index} on a tensor of {size} elements."
 
 UNSIGNED = {np.dtype(np.int64): np.dtype(np.uint64), np.dtype(np.int32): np.dtype(np.uint32)}
+FEW = 128  # elements up to which the simplest way is the fastest
 ROW = 256  # elements in a row from which on adding row by row beats adding element by element
 
 
@@ -34,6 +36,18 @@ def index_key(indices, dims):
 def said_as_torch(error):
     """NumPy's IndexError in PyTorch's words."""
     return IndexError(str(error).replace("axis", "dimension").replace("indexing arrays", "indexing tensors"))
+
+
+@engine.kernel
+def new_dims(x, key):
+    """x[key] for a key with None in it; the new dimensions have the strides that PyTorch gives them."""
+    out = x[key]
+    strides, step = list(out.strides), out.itemsize
+    for d in range(out.ndim - 1, -1, -1):
+        if not strides[d] and out.shape[d] == 1:
+            strides[d] = step
+        step = strides[d] * out.shape[d]
+    return restride(out, out.shape, tuple(strides))
 
 
 @engine.kernel
@@ -84,18 +98,26 @@ def add_at(out, indices, dims, values):
     index = wrapped(indices[0], sizes[0], first)
     for i, n, d in zip(indices[1:], sizes[1:], dims[1:], strict=True):
         index = index * n + wrapped(i, n, d)
-    rest = tuple(d for d in range(out.ndim) if d not in dims)
+    rest = tuple([d for d in range(out.ndim) if d not in dims])
     adjacent = dims[-1] - first + 1 == len(dims)
-    tail = tuple(out.shape[d] for d in rest)
+    tail = tuple([out.shape[d] for d in rest])
     place = first if adjacent else 0
-    values = np.broadcast_to(values, (*tail[:place], *index.shape, *tail[place:]))
-    values = np.moveaxis(values, range(place, place + index.ndim), range(index.ndim))
-    add_rows(out.transpose(*dims, *rest), len(dims), index.reshape(-1), values.reshape(index.size, *tail))
+    shape = (*tail[:place], *index.shape, *tail[place:])
+    if np.shape(values) != shape:
+        values = np.broadcast_to(values, shape)
+    if place:
+        values = np.moveaxis(values, range(place, place + index.ndim), range(index.ndim))
+    if dims[-1] >= len(dims):
+        out = out.transpose(*dims, *rest)
+    add_rows(out, index.reshape(-1), values.reshape(index.size, *tail))
 
 
-def add_rows(out, lead, index, rows):
-    """Adds rows[j] to the row index[j] of `out`, whose first `lead` dimensions count as one."""
+def add_rows(out, index, rows):
+    """Adds rows[j] to the row index[j] of `out`; its leading dimensions, those that rows[j] lacks, count as one."""
     if not rows.size:
+        return
+    if rows.size <= FEW and out.ndim == rows.ndim:
+        np.add.at(out, index, rows)
         return
     target = out
     if out.dtype in HALF:
@@ -129,6 +151,9 @@ def wrapped(index, size, dim):
 
 def out_of(index, size):
     """Whether an index is negative or not below `size`: one look, as negative numbers are huge when unsigned."""
+    if index.size <= FEW:
+        values = index.reshape(-1).tolist()
+        return min(values) < 0 or max(values) >= size
     return index.view(UNSIGNED[index.dtype]).max() >= size
 
 
@@ -157,11 +182,18 @@ def index_select(x, index, axis):
 def index_add(x, index, source, axis, alpha, into=False):
     check_bounds(index, x.shape[axis], axis, RuntimeError)
     out = x if into else np.array(x)
-    rows = np.moveaxis(source, axis, 0)
+    rows = leading(source, axis)
     if alpha != 1:
         rows = rows * np.asarray(alpha).astype(x.dtype)
-    add_rows(np.moveaxis(out, axis, 0), 1, index, rows)
+    add_rows(leading(out, axis), index, rows)
     return out
+
+
+def leading(x, axis):
+    """x with `axis` in front of the others."""
+    if axis == 0:
+        return x
+    return x.transpose(axis, *range(axis), *range(axis + 1, x.ndim))
 
 
 @engine.kernel

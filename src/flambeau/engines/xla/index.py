@@ -1,0 +1,109 @@
+"""The XLA twins of the kernels in ``engines/numpy/index.py``.
+
+Out-of-range indices cannot be noticed inside a compiled program; a mask there must not decide the shape of a result.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from . import engine
+
+
+def index_key(indices, dims):
+    key = [slice(None)] * (dims[-1] + 1)
+    for d, i in zip(dims, indices, strict=True):
+        key[d] = i
+    return tuple(key)
+
+
+@engine.kernel
+def new_dims(x, key):
+    return x[key]
+
+
+@engine.kernel
+def index(x, indices, dims):
+    return x[index_key(indices, dims)]
+
+
+@engine.kernel
+def index_put(x, indices, dims, values, accumulate, into=False):
+    if len(indices) == 1 and indices[0].dtype == bool and jnp.ndim(values) == 0:
+        return put_masked(x, indices[0], dims[0], values, accumulate)
+    at = x.at[index_key(indices, dims)]
+    values = jnp.asarray(values, x.dtype)
+    return at.add(values) if accumulate else at.set(values)
+
+
+def put_masked(x, mask, dim, value, accumulate):
+    """One value wherever a mask is set: no shape depends on the mask."""
+    mask = mask.reshape((1,) * dim + mask.shape + (1,) * (x.ndim - dim - mask.ndim))
+    return jnp.where(mask, x + value if accumulate else value, x).astype(x.dtype)
+
+
+@engine.kernel
+def unindex(g, indices, dims, shape):
+    return jnp.zeros(shape, g.dtype).at[index_key(indices, dims)].add(g)
+
+
+@engine.kernel
+def index_select(x, index, axis):
+    return jnp.take(x, index, axis=axis)
+
+
+@engine.kernel
+def index_add(x, index, source, axis, alpha, into=False):
+    return x.at[index_key((index,), (axis,))].add((source * alpha).astype(x.dtype))
+
+
+@engine.kernel
+def index_copy(x, index, source, axis, into=False):
+    return x.at[index_key((index,), (axis,))].set(source)
+
+
+@engine.kernel
+def take_flat(x, index):
+    return x.reshape(-1)[index]
+
+
+@engine.kernel
+def put_flat(x, index, source, accumulate, into=False):
+    at = x.reshape(-1).at[index.reshape(-1)]
+    source = jnp.asarray(source, x.dtype).reshape(-1)
+    return (at.add(source) if accumulate else at.set(source)).reshape(x.shape)
+
+
+@engine.kernel
+def masked_fill(x, mask, value, into=False):
+    return jnp.where(mask, jnp.asarray(value, x.dtype), x)
+
+
+@engine.kernel
+def masked_select(x, mask):
+    x, mask = jnp.broadcast_arrays(x, mask)
+    return x[mask]
+
+
+@engine.kernel
+def masked_scatter(x, mask, source, into=False):
+    x, mask = jnp.broadcast_arrays(x, mask)
+    flat = mask.reshape(-1)
+    place = jnp.clip(jnp.cumsum(flat) - 1, 0, max(source.size - 1, 0))
+    taken = source.reshape(-1)[place] if source.size else jnp.zeros(flat.shape, x.dtype)
+    return jnp.where(mask, taken.reshape(x.shape), x)
+
+
+@engine.kernel
+def filled_diagonal(x, value, wrap):
+    end = x.size if wrap or x.ndim > 2 else min(x.size, x.shape[1] * x.shape[1])
+    step = sum(_strides(x.shape))
+    return x.reshape(-1).at[jnp.arange(0, end, step)].set(value).reshape(x.shape)
+
+
+def _strides(shape):
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return strides
