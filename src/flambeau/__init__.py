@@ -53,6 +53,7 @@ from ._modes import (
 from ._size import Size
 from ._tensor import Tensor
 from ._version import __version__
+from .functions.about import *
 from .functions.convert import *
 from .functions.creation import *
 from .functions.from_data import *
@@ -62,6 +63,11 @@ from .functions.elementary import *
 from .functions.pointwise import *
 from .functions import operators as _operators
 from .functions.protocol import *
+from .functions.storage import *
+from .functions.legacy import *
+from .functions.settings import *
+from .functions.windows import *
+from . import _pickle, signal
 from .functions.einsum import *
 from .functions import getitem as _getitem
 from .functions.index import *
@@ -79,6 +85,8 @@ from .functions.parts import *
 from .functions.join import *
 from .functions.move import *
 from .functions.scatter import *
-from . import linalg
+from .functions.random import *
+from . import linalg, nn, random
+from ._generator import Generator
 
 globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too

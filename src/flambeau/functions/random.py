@@ -1,0 +1,400 @@
+"""Random draws: PyTorch's numbers for PyTorch's seeds."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+
+from .. import _dtypes
+from .._device import META, resolve
+from .._device import device as Device
+from .._generator import Generator
+from .._modes import modes
+from .._tensor import Tensor, wrap
+from ..engines.numpy import random as kernels
+from ..ops.pointwise import mul
+from ..ops.random import redrawn
+from ._args import as_int, bump, need_tensor, nonnegative, np_dtype_of, shape_from, write_out
+from ._attach import methods
+from ._inplace import assign, check_history, check_writable, in_graph, snapshot
+from .like import create, empty_like, shape_of_arguments
+
+__all__ = ["alpha_dropout", "alpha_dropout_", "bernoulli", "binomial", "default_generator", "dropout", "dropout_",
+           "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fork_rng",
+           "get_rng_state", "initial_seed", "manual_seed", "multinomial", "normal", "poisson", "rand", "rand_like",
+           "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
+
+default_generator = Generator()
+
+
+# ---- the generator's public face
+
+
+def _get_state(self):
+    """The state as a tensor of bytes, in PyTorch's layout."""
+    return wrap(self._get_state_bytes())
+
+
+def _set_state(self, _new_state):
+    """Continues from a state that ``get_state`` gave (here, or in PyTorch)."""
+    if not isinstance(_new_state, Tensor) or _new_state._a.dtype != np.uint8:
+        kind = _new_state.dtype if isinstance(_new_state, Tensor) else type(_new_state).__name__
+        raise TypeError(f"expected a torch.ByteTensor, but got {kind}")
+    self._set_state_bytes(_new_state._a)
+    return self
+
+
+Generator.get_state = _get_state
+Generator.set_state = _set_state
+
+
+def manual_seed(seed):
+    """Seeds the default generator, and returns it."""
+    return default_generator.manual_seed(as_int(seed, "manual_seed", "seed") if not isinstance(seed, float) else int(seed))
+
+
+def seed():
+    """Seeds the default generator from the operating system, and returns the seed."""
+    return default_generator.seed()
+
+
+def initial_seed():
+    """The seed of the default generator."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state():
+    """The state of the default generator, as a tensor of bytes."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state):
+    """Puts the default generator into a state that ``get_rng_state`` gave."""
+    default_generator.set_state(new_state)
+
+
+@contextlib.contextmanager
+def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type=None):
+    """Afterwards the default generator is where it was before."""
+    if not enabled:
+        yield
+        return
+    before = default_generator.get_state()
+    try:
+        yield
+    finally:
+        default_generator.set_state(before)
+
+
+def source(generator):
+    """The generator to draw from."""
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, Generator):
+        raise TypeError(f"argument 'generator' must be Generator, not {type(generator).__name__}")
+    if Device(generator.device).type != "cpu":
+        raise RuntimeError(f"Expected a 'cpu' device type for generator but found '{generator.device}'")
+    return generator
+
+
+# ---- new tensors
+
+
+def _drawn(name, fill, shape, dtype, out, generator, layout, device, requires_grad):
+    """A tensor of a shape, filled by a kernel; on the meta device nothing is drawn."""
+    if out is not None:
+        from .creation import _into
+
+        _into(out, create(name, np.empty, shape, out._a.dtype if dtype is None else np_dtype_of(dtype), None, None, False), dtype)
+        fill(source(generator), out._a)
+        return out
+    t = create(name, np.empty, shape, np_dtype_of(dtype), layout, device, False)
+    if t.device is not META:
+        fill(source(generator), t._a)
+    t.requires_grad = requires_grad
+    return t
+
+
+def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+         requires_grad=False, names=None):
+    """Uniform numbers in [0, 1)."""
+    shape = shape_of_arguments("rand", args, size)
+    return _drawn("rand", kernels.fill_uniform, shape, dtype, out, generator, layout, device, requires_grad)
+
+
+def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+          requires_grad=False, names=None):
+    """Normal numbers with mean 0 and deviation 1."""
+    shape = shape_of_arguments("randn", args, size)
+    return _drawn("randn", kernels.fill_normal, shape, dtype, out, generator, layout, device, requires_grad)
+
+
+def randint(*args, low=None, high=None, size=None, generator=None, out=None, dtype=None, layout=None, device=None,
+            pin_memory=False, requires_grad=False):
+    """Integers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
+    args = list(args)
+    if size is None:
+        if not args or not isinstance(args[-1], tuple | list):
+            raise TypeError("randint() expects a size: randint(high, (2, 3)) or randint(low, high, (2, 3))")
+        size = args.pop()
+    if len(args) + (low is not None) + (high is not None) > 2:
+        raise TypeError("randint() takes at most low, high and size")
+    if len(args) == 2:
+        low, high = args
+    elif args:
+        low, high = (args[0], high) if high is not None else (low, args[0])
+    low, high = as_int(0 if low is None else low, "randint", "low"), as_int(high, "randint", "high")
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    shape = nonnegative(shape_from((tuple(size),), "randint"))
+    dtype = dtype or (_dtypes.int64 if out is None else None)
+    return _drawn("randint", lambda g, a: kernels.fill_random(g, a, low, high), shape, dtype, out, generator, layout,
+                  device, requires_grad)
+
+
+def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """A random order of 0, …, n - 1."""
+    n = as_int(n, "randperm", "n")
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got {n}")
+    np_dtype = np_dtype_of(dtype, _dtypes.int64) if out is None or dtype is not None else out._a.dtype
+    if resolve(device) is META:
+        return create("randperm", np.empty, (n,), np_dtype, layout, device, requires_grad)
+    t = wrap(kernels.permutation(source(generator), n, np_dtype))
+    if out is not None:
+        return write_out(out, t, "randperm")
+    t.requires_grad = requires_grad
+    return t
+
+
+def _like(input, name, fill, dtype, layout, device, requires_grad, memory_format, generator):
+    need_tensor(input, name)
+    t = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
+    if t.device is not META:
+        fill(source(generator), t._a)
+    t.requires_grad = requires_grad
+    return t
+
+
+def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None,
+              generator=None):
+    """``rand`` of the shape and dtype of another tensor."""
+    return _like(input, "rand_like", kernels.fill_uniform, dtype, layout, device, requires_grad, memory_format, generator)
+
+
+def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None,
+               generator=None):
+    """``randn`` of the shape and dtype of another tensor."""
+    return _like(input, "randn_like", kernels.fill_normal, dtype, layout, device, requires_grad, memory_format, generator)
+
+
+def randint_like(input, *args, low=None, high=None, dtype=None, layout=None, device=None, pin_memory=False,
+                 requires_grad=False, memory_format=None, generator=None):
+    """``randint`` of the shape and dtype of another tensor: ``randint_like(x, high)`` or ``randint_like(x, low, high)``."""
+    if len(args) == 2:
+        low, high = args
+    elif args:
+        low, high = (args[0], high) if high is not None else (low, args[0])
+    if isinstance(high, Tensor):
+        high = high.item()
+    low, high = as_int(0 if low is None else low, "randint_like", "low"), as_int(high, "randint_like", "high")
+    return _like(input, "randint_like", lambda g, a: kernels.fill_random(g, a, low, high), dtype, layout, device,
+                 requires_grad, memory_format, generator)
+
+
+def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None,
+           pin_memory=False, requires_grad=False):
+    """Normal numbers: around each mean with each deviation, or of a given ``size`` with one of each."""
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+        if size is None:
+            raise TypeError("normal() needs a size when mean and std are numbers")
+        shape = nonnegative(shape_from((size,), "normal"))
+        return _drawn("normal", lambda g, a: kernels.fill_normal(g, a, mean, std), shape, dtype, out, generator, layout,
+                      device, requires_grad)
+    arrays = [v._a if isinstance(v, Tensor) else v for v in (mean, std)]
+    result = wrap(np.asarray(kernels.normal(source(generator), *arrays)))
+    return result if out is None else write_out(out, result, "normal")
+
+
+def bernoulli(input, p=None, *, generator=None, out=None):
+    """Ones with the probabilities in `input` (or with probability `p`, in the shape of `input`)."""
+    need_tensor(input, "bernoulli")
+    array = np.empty(input._a.shape, input._a.dtype)
+    result = wrap(kernels.fill_bernoulli(source(generator), array, input._a if p is None else p))
+    if modes.grad and input.requires_grad:
+        result = redrawn(input, result)
+    return result if out is None else write_out(out, result, "bernoulli")
+
+
+def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
+    """Indices drawn with the weights in the last dimension of `input`."""
+    need_tensor(input, "multinomial")
+    if input._a.dtype.num < 11:
+        raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + str(input.dtype))
+    result = wrap(np.asarray(kernels.multinomial(source(generator), input._a, as_int(num_samples, "multinomial", "num_samples"), replacement)))
+    return result if out is None else write_out(out, result, "multinomial")
+
+
+def poisson(input, generator=None):
+    """Poisson numbers with the rates in `input`."""
+    need_tensor(input, "poisson")
+    result = wrap(np.asarray(kernels.poisson(source(generator), input._a)))
+    return redrawn(input, result) if modes.grad and input.requires_grad else result
+
+
+def binomial(count, prob, generator=None):
+    """The number of successes among `count` trials, each with probability `prob`."""
+    need_tensor(count, "binomial", "count")
+    need_tensor(prob, "binomial", "prob", 2)
+    result = wrap(np.asarray(kernels.binomial(source(generator), count._a, prob._a)))
+    return redrawn(prob, result) if modes.grad and prob.requires_grad else result
+
+
+# ---- in place
+
+
+def _fill(t, name, kernel, generator, *values):
+    """Draws into a tensor's own memory; a recorded tensor forgets where it came from."""
+    check_writable(t)
+    if modes.grad and in_graph(t):
+        check_history(t)
+        drawn = np.empty(t._a.shape, t._a.dtype)
+        kernel(source(generator), drawn, *values)
+        return assign(t, redrawn(t, wrap(drawn)), name)
+    if t.device is META:
+        return t
+    kernel(source(generator), t._a, *values)
+    bump(t, name)
+    return t
+
+
+def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kwargs):
+    """Fills the tensor with uniform numbers in [from, to)."""
+    low = kwargs.pop("from", from_)
+    if kwargs:
+        raise TypeError(f"uniform_() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    return _fill(self, "uniform_", kernels.fill_uniform, generator, low, to)
+
+
+def normal_(self, mean=0.0, std=1.0, *, generator=None):
+    """Fills the tensor with normal numbers."""
+    return _fill(self, "normal_", kernels.fill_normal, generator, mean, std)
+
+
+def random_(self, *args, generator=None, to=None, **kwargs):
+    """Fills the tensor with integers: ``random_()``, ``random_(to)`` or ``random_(from, to)``."""
+    low = kwargs.pop("from", None)
+    if kwargs:
+        raise TypeError(f"random_() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if len(args) == 2:
+        low, to = args
+    elif args:
+        low, to = (low, args[0]) if to is None else (args[0], to)
+    if low is None and to is not None:
+        low = 0
+    return _fill(self, "random_", kernels.fill_random, generator, low, to)
+
+
+def bernoulli_(self, p=0.5, *, generator=None):
+    """Fills the tensor with ones (with probability `p`) and zeros."""
+    return _fill(self, "bernoulli_", kernels.fill_bernoulli, generator, p._a if isinstance(p, Tensor) else p)
+
+
+def exponential_(self, lambd=1, *, generator=None):
+    """Fills the tensor with exponential numbers of rate `lambd`."""
+    return _fill(self, "exponential_", kernels.fill_exponential, generator, lambd)
+
+
+def geometric_(self, p, *, generator=None):
+    """Fills the tensor with the numbers of trials up to a success of probability `p`."""
+    return _fill(self, "geometric_", kernels.fill_geometric, generator, p)
+
+
+def cauchy_(self, median=0, sigma=1, *, generator=None):
+    """Fills the tensor with Cauchy numbers."""
+    return _fill(self, "cauchy_", kernels.fill_cauchy, generator, median, sigma)
+
+
+def log_normal_(self, mean=1, std=2, *, generator=None):
+    """Fills the tensor with exponentials of normal numbers."""
+    return _fill(self, "log_normal_", kernels.fill_log_normal, generator, mean, std)
+
+
+methods(bernoulli, bernoulli_, cauchy_, exponential_, geometric_, log_normal_, multinomial, normal_, random_, uniform_)
+
+
+# ---- dropout
+
+
+def _kept(input, p, shape):
+    """A mask of ones with probability 1 - p, in the memory order of `input` where it has its shape."""
+    like = input._a if shape is None else np.empty(shape, input._a.dtype)
+    return kernels.fill_bernoulli(default_generator, np.empty_like(like, subok=False), 1 - p)
+
+
+def _check_p(p, name):
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return p
+
+
+def _dropout(input, p, train, name, feature, alpha):
+    need_tensor(input, name)
+    _check_p(p, name)
+    if not train or p == 0 or input._a.size == 0:
+        return input
+    if p == 1:
+        return mul(input, 0.0)
+    shape = None
+    if feature:
+        if input._a.ndim < 2:
+            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+        shape = (*input._a.shape[:2], *(1,) * (input._a.ndim - 2))
+    mask = _kept(input, p, shape)
+    if not alpha:
+        np.divide(mask, 1 - p, out=mask, casting="unsafe")
+        return mul(input, wrap(mask))
+    saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
+    scale = (saturated**2 * p + 1) ** -0.5 * (1 - p) ** -0.5
+    shift = (mask.astype(np.float64) - 1) * (saturated * scale) + saturated * scale * p
+    return mul(input, wrap((mask * scale).astype(mask.dtype))) + wrap(shift.astype(mask.dtype))
+
+
+def dropout(input, p, train):
+    """Zeros elements with probability `p` and scales the others by 1 / (1 - p), if `train`."""
+    return _dropout(input, p, train, "dropout", False, False)
+
+
+def feature_dropout(input, p, train):
+    """``dropout`` of whole channels."""
+    return _dropout(input, p, train, "feature_dropout", True, False)
+
+
+def alpha_dropout(input, p, train):
+    """Dropout that keeps mean and variance under SELU."""
+    return _dropout(input, p, train, "alpha_dropout", False, True)
+
+
+def feature_alpha_dropout(input, p, train):
+    """``alpha_dropout`` of whole channels."""
+    return _dropout(input, p, train, "feature_alpha_dropout", True, True)
+
+
+def _in_place(function):
+    def method(input, p, train):
+        if not train or p == 0:
+            return function(input, p, False)
+        check_writable(input)
+        if modes.grad and in_graph(input):
+            check_history(input)
+            return assign(input, function(snapshot(input), p, train), name)
+        return assign(input, function(input, p, train), name)
+
+    name = method.__name__ = method.__qualname__ = function.__name__ + "_"
+    method.__doc__ = f"In-place form of ``{function.__name__}``."
+    return method
+
+
+dropout_, feature_dropout_ = _in_place(dropout), _in_place(feature_dropout)
+alpha_dropout_, feature_alpha_dropout_ = _in_place(alpha_dropout), _in_place(feature_alpha_dropout)

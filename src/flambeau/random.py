@@ -1,0 +1,13 @@
+"""Random number generators: seeding them, keeping and restoring their state."""
+
+from .functions.random import (
+    default_generator,
+    fork_rng,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+
+__all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
