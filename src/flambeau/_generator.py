@@ -1,0 +1,169 @@
+"""The CPU random-number generator: a Mersenne Twister that walks PyTorch's stream.
+
+The generator only hands out raw words and keeps the state; how words become uniforms, normals or
+permutations is the business of the engine's random kernels.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+
+import numpy as np
+
+__all__ = ["DEFAULT_SEED", "Generator"]
+
+DEFAULT_SEED = 67280421310721
+
+_WORDS = 624
+
+# A saved state is this record, byte for byte what PyTorch saves: a state travels both ways.
+_STATE = np.dtype(
+    [
+        ("seed", "<u8"),
+        ("left", "<i4"),  # words until the twister must be turned again, plus one
+        ("seeded", "<i4"),
+        ("next", "<u8"),  # index of the next word
+        ("words", "<u8", _WORDS),
+        ("normal_x", "<f8"),
+        ("normal_y", "<f8"),  # the normal kept back from the last pair
+        ("normal_rho", "<f8"),
+        ("normal_is_valid", "<i4"),
+        ("_gap", "<i4"),
+        ("float_normal", "<f4"),
+        ("float_normal_is_valid", "<u4"),
+    ]
+)
+
+WRONG_SEED_TYPE = "manual_seed expected a long, but got {type}"
+SEED_OVERFLOW = "Overflow when unpacking long long"
+WRONG_STATE_SIZE = (
+    "Expected a CPUGeneratorImplState of size {expected} but found the input RNG state size to be {found}"
+)
+INVALID_STATE = "Invalid mt19937 state"
+
+# Below this many 64-bit words the set-up of NumPy's bulk draw costs more than joining halves does.
+_BULK = 512
+
+
+class Generator:
+    """A source of random numbers with a state of its own.
+
+    Two generators with the same seed give the same numbers, and the numbers PyTorch gives.
+
+    Args:
+        device: the device the generator belongs to.
+
+    Example::
+
+        >>> Generator().manual_seed(7).initial_seed()
+        7
+    """
+
+    def __init__(self, device="cpu"):
+        self.device = device
+        self._lock = threading.RLock()
+        self._twister = np.random.MT19937(0)
+        self._bulk = np.random.Generator(self._twister)
+        self.manual_seed(DEFAULT_SEED)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Starts the stream that belongs to ``seed`` and returns the generator.
+
+        Any integer of 64 bits will do, signed or unsigned; a negative one counts back from ``2**64``.
+        """
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+            raise RuntimeError(WRONG_SEED_TYPE.format(type=type(seed).__name__))
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError(SEED_OVERFLOW)
+        with self._lock:
+            self._seed = int(seed) % 2**64
+            self._twister._legacy_seeding(self._seed & 0xFFFFFFFF)
+            self._untouched = True
+            self._next_normal = None
+        return self
+
+    def seed(self) -> int:
+        """Seeds from the operating system's entropy and returns the seed."""
+        seed = secrets.randbits(64)
+        self.manual_seed(seed)
+        return seed
+
+    def initial_seed(self) -> int:
+        """The seed the stream was started with."""
+        return self._seed
+
+    def clone_state(self) -> Generator:
+        """A new generator that continues from the same point, independently."""
+        clone = type(self)(self.device)
+        clone._set_state_bytes(self._get_state_bytes())
+        return clone
+
+    def _words32(self, n: int) -> np.ndarray:
+        """The next ``n`` words of 32 bits, as uint64."""
+        self._untouched &= n == 0
+        return self._twister.random_raw(n)
+
+    def _words64(self, n: int) -> np.ndarray:
+        """The next ``n`` words of 64 bits, each made of two words, high half first."""
+        self._untouched &= n == 0
+        if n >= _BULK:
+            return self._bulk.integers(0, 2**64, n, dtype=np.uint64)
+        halves = self._twister.random_raw(2 * n)
+        words = halves[0::2] << np.uint64(32)
+        words |= halves[1::2]
+        return words
+
+    def _skip32(self, n: int) -> None:
+        """Passes over ``n`` words of 32 bits."""
+        self._untouched &= n == 0
+        self._twister.random_raw(n, output=False)
+
+    def _mark(self):
+        """A point of the word stream to which :meth:`_rewind` can return."""
+        return self._twister.state, self._untouched
+
+    def _rewind(self, mark) -> None:
+        self._twister.state, self._untouched = mark
+
+    def _get_state_bytes(self) -> np.ndarray:
+        """The state as 5056 bytes in PyTorch's layout."""
+        with self._lock:
+            twister = self._twister.state["state"]
+            position = int(twister["pos"])
+            record = np.zeros((), _STATE)
+            record["seed"] = self._seed
+            record["left"] = _WORDS + 1 - position
+            record["seeded"] = 1
+            # PyTorch points a stream nobody has drawn from at word 0, an exhausted one at the end.
+            record["next"] = 0 if self._untouched else position
+            record["words"] = twister["key"]
+            if self._next_normal is not None:
+                record["normal_y"] = self._next_normal
+                record["normal_is_valid"] = 1
+        return np.frombuffer(record.tobytes(), np.uint8).copy()
+
+    def _set_state_bytes(self, state: np.ndarray) -> None:
+        """Continues from a state that :meth:`_get_state_bytes` or PyTorch gave out."""
+        if state.size != _STATE.itemsize:
+            raise RuntimeError(WRONG_STATE_SIZE.format(expected=_STATE.itemsize, found=state.size))
+        record = np.frombuffer(np.ascontiguousarray(state, np.uint8).tobytes(), _STATE)[0]
+        left, position = int(record["left"]), int(record["next"])
+        if not (record["seeded"] and 0 < left <= _WORDS and position <= _WORDS):
+            raise RuntimeError(INVALID_STATE)
+        with self._lock:
+            self._seed = int(record["seed"])
+            self._untouched = position == 0
+            self._next_normal = float(record["normal_y"]) if record["normal_is_valid"] else None
+            self._twister.state = {
+                "bit_generator": "MT19937",
+                "state": {"key": record["words"].astype(np.uint32), "pos": _WORDS + 1 - left},
+            }
+
+    def __getstate__(self):
+        return self.device, self._get_state_bytes()
+
+    def __setstate__(self, state):
+        device, stream = state
+        Generator.__init__(self, device)
+        self._set_state_bytes(stream)

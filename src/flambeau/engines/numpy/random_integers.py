@@ -1,0 +1,228 @@
+"""Random integers and permutations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .random_tools import (
+    BFLOAT16,
+    BOOL,
+    CLASSIC_INTS,
+    DIGITS,
+    FLOATS,
+    HALF,
+    LARGEST,
+    NAMES,
+    PIECE,
+    UNSIGNED_INTS,
+    check,
+    draw,
+    fill,
+    require,
+    store,
+)
+
+__all__ = ["fill_random", "permutation"]
+
+
+@draw
+def fill_random(generator, out, low=None, high=None):
+    """Integers, whatever the element type.
+
+    Without bounds they run from 0 over all values of the type (over those a float counts without gaps);
+    with ``low`` alone from there to the largest; with both over [low, high).
+    """
+    dtype = out.dtype
+    if low is None:
+        require(out, (*CLASSIC_INTS, *BOOL, *FLOATS), "random_kernel_cpu")
+        return _fill_integers(generator, out, 0, _largest(dtype) + 1, wide=dtype.itemsize == 8)
+    check(
+        dtype in (*CLASSIC_INTS, *UNSIGNED_INTS, *BOOL, *FLOATS),
+        "check_random_bounds handles only integral, floating-point and boolean types",
+    )
+    if high is None and low == -(2**63):
+        return _fill_all_words(generator, out)
+    if high is None:
+        high = _largest(dtype) + 1
+    check(low < high, "random_ expects 'from' to be less than 'to', but got from={} >= to={}", low, high)
+    low, high = _representable_range(dtype, low, high)
+    return _fill_integers(generator, out, low, high - low, wide=high - low >= 2**28)
+
+
+def _fill_all_words(generator, out):
+    """Words of 64 bits as they come, read as signed numbers."""
+    served = (np.dtype(np.int64), BFLOAT16, np.dtype(np.float32), np.dtype(np.float64))
+    check(
+        out.dtype in served or out.dtype not in CLASSIC_INTS,
+        "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16",
+    )
+    require(out, served, "random_full_64_bits_range_kernel_cpu")
+    return _fill_integers(generator, out, 0, 2**64, wide=True)
+
+
+def _largest(dtype):
+    """The largest integer a type counts to without gaps."""
+    if dtype in DIGITS:
+        return 2 ** DIGITS[dtype]
+    return 1 if dtype == np.bool_ else int(np.iinfo(dtype).max)
+
+
+def _smallest(dtype):
+    return 0 if dtype == np.bool_ else int(np.iinfo(dtype).min)
+
+
+def _representable_range(dtype, low, high):
+    name = NAMES[dtype][0]
+    if dtype in DIGITS:
+        smallest, largest = -LARGEST[dtype], LARGEST[dtype]
+        low, high = _inner_low(dtype, low), _inner_high(dtype, high)
+        message = (
+            "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
+            "but got from={} >= to={}"
+        )
+        check(low < high, message, low, high)
+    else:
+        # PyTorch looks at bounds as signed numbers, also those of uint64.
+        smallest, largest = _smallest(dtype), min(_largest(dtype), 2**63 - 1)
+    check(smallest <= low <= largest, f"from is out of bounds for {name}")
+    check(smallest <= high - 1 <= largest, f"to - 1 is out of bounds for {name}")
+    return low, high
+
+
+def _rounded(dtype, integer):
+    """The integer as the floating type has it, and the type's step there."""
+    wide = np.float64(integer) if dtype == np.float64 else np.float32(integer)
+    value = float(np.asarray(wide).astype(dtype))
+    step = 1 << max(abs(integer).bit_length() - DIGITS[dtype], 0)
+    return (int(value) if math.isfinite(value) else integer), step
+
+
+def _inner_low(dtype, low):
+    """Raises ``low`` where rounding could carry a draw below it."""
+    if dtype not in DIGITS:
+        return low
+    value, step = _rounded(dtype, low + 1)
+    return value + step if value < low else low
+
+
+def _inner_high(dtype, high):
+    """Lowers ``high`` where rounding could carry a draw up to it."""
+    value, step = _rounded(dtype, high - 1)
+    return value - step if value >= high else high
+
+
+def _fill_integers(generator, out, low, count, wide):
+    """``low`` plus a word modulo ``count``; the word has 64 bits if ``wide``, else 32."""
+
+    def piece(flat):
+        words = generator._words64(flat.size) if wide else generator._words32(flat.size)
+        integers = _modulo(words, count)
+        integers += np.uint64(low % 2**64)  # wraps around for a negative low
+        integers = integers.view(np.int64)
+        np.copyto(flat, integers.astype(np.float32) if flat.dtype in HALF else integers, casting="unsafe")
+
+    return fill(out, piece)
+
+
+def _modulo(words, count):
+    if count & (count - 1) == 0:
+        words &= np.uint64(count - 1)
+        return words
+    # NumPy divides by a constant with vector code; its remainder has none.
+    count = np.uint64(count)
+    quotient = words // count
+    quotient *= count
+    words -= quotient
+    return words
+
+
+@draw
+def permutation(generator, n, dtype=np.int64):
+    """A random order of 0, …, n - 1."""
+    out = np.empty(n, dtype)
+    require(out, (*CLASSIC_INTS, *FLOATS), "randperm")
+    _check_counts_to(out.dtype, n)
+    if n < _SMALL_PERMUTATION:
+        store(out, _shuffled(generator._words32(max(n - 1, 0)), n))
+    else:
+        _shuffle_inside_out(generator, out)
+    return out
+
+
+_SMALL_PERMUTATION = (2**32 - 1) // 20
+
+
+def _check_counts_to(dtype, n):
+    largest = _largest(dtype)
+    if dtype not in DIGITS:
+        check(n <= largest, f"value cannot be converted to type {dtype.name}_t without overflow")
+    elif dtype != BFLOAT16:
+        check(n <= largest + 1, f"n cannot be greater than {largest + 1} for {NAMES[dtype][1]} type.")
+
+
+def _shuffled(words, n):
+    """Fisher and Yates: for each i, swap it with a place among i, …, n - 1."""
+    places = np.arange(n - 1)
+    words %= np.arange(n, 1, -1, dtype=np.uint64)
+    partner = words.view(np.int64)
+    partner += places
+    return _swap_in_turn(partner, n) if n > 400 else _swap_one_by_one(partner, n)
+
+
+def _swap_one_by_one(partner, n):
+    order = list(range(n))
+    for i, j in enumerate(partner.tolist()):
+        order[i], order[j] = order[j], order[i]
+    return np.array(order, np.int64)
+
+
+def _swap_in_turn(partner, n):
+    """All swaps at once.
+
+    What lies at place p when its turn comes was put there by the last earlier swap with partner p, and
+    that is what lay at the swapping place when *its* turn came; so ``content`` is found by following a
+    chain of places back to one that nobody had swapped with. What a swap takes away is, likewise, what the
+    swap before it with the same partner has left there.
+    """
+    turn = np.arange(n)
+    moved = np.flatnonzero(partner != turn[:-1])
+    who = moved[_stable_order(partner[moved])]
+    place = partner[who]
+    last_of_place = np.ones(who.size, bool)
+    np.not_equal(place[1:], place[:-1], out=last_of_place[:-1])
+
+    content = turn.copy()
+    content[place[last_of_place]] = who[last_of_place]
+    while True:
+        further = content[content]
+        if np.array_equal(further, content):
+            break
+        content = further
+
+    taken = content.copy()  # a place that swaps with itself, and the last place, keep what they have
+    taken[who] = place
+    follows = ~last_of_place[:-1]
+    taken[who[1:][follows]] = content[who[:-1][follows]]
+    return taken
+
+
+def _stable_order(keys):
+    """A stable argsort of integers below 2**32: NumPy has a radix sort, but only for 16 bits."""
+    order = np.argsort(keys.astype(np.uint16), kind="stable")
+    if keys.size and keys.max() >= 2**16:
+        high = (keys[order] >> 16).astype(np.uint16)
+        order = order[np.argsort(high, kind="stable")]
+    return order
+
+
+def _shuffle_inside_out(generator, out):
+    """For more places than 32 bits serve evenly: a newcomer takes a place, its holder goes to the end."""
+    numbers = memoryview(out)
+    for start in range(0, out.size, PIECE):
+        places = np.arange(start, min(start + PIECE, out.size))
+        partner = generator._words64(places.size) % (places + 1).astype(np.uint64)
+        for i, j in zip(places.tolist(), partner.tolist()):
+            numbers[i] = i
+            numbers[i], numbers[j] = numbers[j], i

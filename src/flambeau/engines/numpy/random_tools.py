@@ -1,0 +1,240 @@
+"""What the random kernels share: words to unit numbers, unit numbers into arrays, C's rounding and checks."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import operator
+import types
+
+import ml_dtypes
+import numpy as np
+
+from .. import NUMPY as engine
+from .base import SILENT, reset_errors, set_errors
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+HALF = (np.dtype(np.float16), BFLOAT16)
+
+# PyTorch's names of element types: in C++ for bounds, as scalar types for kernels that do not exist.
+NAMES = {
+    np.dtype(t): names
+    for t, names in {
+        np.uint8: ("unsigned char", "Byte"),
+        np.int8: ("signed char", "Char"),
+        np.int16: ("short int", "Short"),
+        np.int32: ("int", "Int"),
+        np.int64: ("long int", "Long"),
+        np.uint16: ("short unsigned int", "UInt16"),
+        np.uint32: ("unsigned int", "UInt32"),
+        np.uint64: ("long unsigned int", "UInt64"),
+        np.bool_: ("bool", "Bool"),
+        np.float16: ("c10::Half", "Half"),
+        BFLOAT16: ("c10::BFloat16", "BFloat16"),
+        np.float32: ("float", "Float"),
+        np.float64: ("double", "Double"),
+        np.complex64: ("c10::complex<float>", "ComplexFloat"),
+        np.complex128: ("c10::complex<double>", "ComplexDouble"),
+        ml_dtypes.float8_e4m3fn: ("c10::Float8_e4m3fn", "Float8_e4m3fn"),
+        ml_dtypes.float8_e5m2: ("c10::Float8_e5m2", "Float8_e5m2"),
+    }.items()
+}
+FLOATS = (*HALF, np.dtype(np.float32), np.dtype(np.float64))
+CLASSIC_INTS = tuple(map(np.dtype, (np.uint8, np.int8, np.int16, np.int32, np.int64)))
+UNSIGNED_INTS = tuple(map(np.dtype, (np.uint16, np.uint32, np.uint64)))
+BOOL = (np.dtype(np.bool_),)
+
+# Significant bits: up to 2**digits every integer has a float of its own.
+DIGITS = {np.dtype(np.float16): 11, BFLOAT16: 8, np.dtype(np.float32): 24, np.dtype(np.float64): 53}
+
+LARGEST = {dtype: float(ml_dtypes.finfo(dtype).max) for dtype in FLOATS}
+
+# Draws are made in pieces that stay in the cache; a multiple of 16, see fill_normal.
+PIECE = 1 << 14
+
+# Draws in float64 no larger than this have their logarithms, sines and so on from the C library, as PyTorch
+# has them; larger ones from NumPy's vector functions, several times faster and at times an ulp away.
+EXACT_UP_TO = 1 << 10
+
+
+def draw(kernel):
+    """Decorator of a kernel that draws: nobody else moves the generator meanwhile; like C, nothing warns."""
+
+    @functools.wraps(kernel)
+    def alone(generator, *args, **kwargs):
+        with generator._lock:
+            token = set_errors(SILENT)
+            try:
+                return kernel(generator, *args, **kwargs)
+            finally:
+                reset_errors(token)
+
+    return engine.kernel(alone)
+
+
+def require(array, dtypes, kernel):
+    if array.dtype not in dtypes:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[array.dtype][1]}'")
+
+
+def check(condition, message, *numbers):
+    """Raises like PyTorch where an argument is out of its range; numbers print as in C++."""
+    if not condition:
+        raise RuntimeError(message.format(*(f"{x:g}" if isinstance(x, float) else x for x in numbers)))
+
+
+# Words to numbers in [0, 1)
+
+
+_LOW24, _LOW53 = np.uint64(2**24 - 1), np.uint64(2**53 - 1)
+
+
+def floats(generator, n):
+    """``n`` float32 numbers in [0, 1), one word each."""
+    words = generator._words32(n)
+    words &= _LOW24
+    units = words.view(np.int64).astype(np.float32)
+    units *= 2.0**-24
+    return units
+
+
+def doubles(generator, n):
+    """``n`` float64 numbers in [0, 1), two words each."""
+    units = bits53(generator, n).view(np.int64).astype(np.float64)
+    units *= 2.0**-53
+    return units
+
+
+def bits53(generator, n):
+    words = generator._words64(n)
+    words &= _LOW53
+    return words
+
+
+# Numbers into arrays
+
+
+def memory_order(out):
+    """The dimensions of ``out`` from the widest step in memory to the narrowest."""
+    return sorted(range(out.ndim), key=lambda d: -abs(out.strides[d]))
+
+
+def fill(out, fill_piece):
+    """Lets ``fill_piece`` write consecutive flat pieces of ``out``."""
+    ordered = out if out.flags.c_contiguous else out.transpose(memory_order(out))
+    in_place = ordered.flags.c_contiguous
+    flat = ordered.reshape(-1) if in_place else np.empty(out.size, out.dtype)
+    for start in range(0, flat.size, PIECE):
+        fill_piece(flat[start : start + PIECE])
+    if not in_place:
+        ordered[...] = flat.reshape(ordered.shape)
+    return out
+
+
+def fill_from_doubles(generator, out, function):
+    """Fills ``out`` with ``function(u)`` for float64 numbers u in [0, 1)."""
+
+    def piece(flat):
+        store(flat, function(doubles(generator, flat.size)))
+
+    return fill(out, piece)
+
+
+def store(flat, values):
+    """Rounds to the array's type; C++ has no step from double to half that does not pass through float."""
+    if flat.dtype in HALF:
+        values = values.astype(np.float32)
+    np.copyto(flat, values, casting="unsafe")
+
+
+def functions_for(out):
+    """Where ``log``, ``cos`` and so on come from: the C library if their last bit can be seen, else NumPy."""
+    return _C_LIBRARY if out.dtype == np.float64 and out.size <= EXACT_UP_TO else np
+
+
+def _one_by_one(name, x):
+    try:
+        return np.fromiter(map(getattr(math, name), x.tolist()), np.float64, x.size)
+    except (OverflowError, ValueError):  # Python raises where C answers inf or nan
+        return getattr(np, name)(x)
+
+
+_C_LIBRARY = types.SimpleNamespace(
+    **{name: functools.partial(_one_by_one, name) for name in ("exp", "log", "log1p", "sin", "cos", "tan")}
+)
+
+
+def scale_and_shift(x, scale, shift):
+    """``x * scale + shift`` with a single rounding, for float32 or float64 ``x`` (overwritten)."""
+    if shift == 0:
+        x *= x.dtype.type(scale)
+        return x
+    if x.dtype == np.float32:
+        wide = x.astype(np.float64)
+        wide *= np.float32(scale)
+        wide += np.float32(shift)
+        return wide.astype(np.float32)
+    return _fused64(x, scale, shift)
+
+
+def _fused64(x, scale, shift):
+    product = x * scale
+    if abs(math.frexp(scale)[0]) == 0.5 or not math.isfinite(scale):
+        return product + shift
+    # The product's rounding error, by Dekker: halves of 26 bits multiply exactly.
+    big = x * (2.0**27 + 1)
+    x_high = big - (big - x)
+    x_low = x - x_high
+    mantissa, exponent = math.frexp(scale)
+    scale_high = math.ldexp(round(math.ldexp(mantissa, 26)), exponent - 26)
+    scale_low = scale - scale_high
+    error = ((x_high * scale_high - product) + x_high * scale_low + x_low * scale_high) + x_low * scale_low
+    # The sum's rounding error, by Knuth.
+    total = product + shift
+    shifted = total - product
+    error += (product - (total - shifted)) + (shift - shifted)
+    return total + error
+
+
+class Units:
+    """float64 numbers in [0, 1) one by one, for samplers that cannot say beforehand how many they will need.
+
+    Words are drawn in bulk; on leaving the ``with`` block those that were not used go back.
+    """
+
+    def __init__(self, generator, expected):
+        self._generator = generator
+        self._chunk = min(max(2 * expected, 64), 1 << 16)
+        self.next = itertools.chain.from_iterable(self._chunks()).__next__
+
+    def _chunks(self):
+        while True:
+            self._start = self._generator._mark()
+            self._pending = iter(doubles(self._generator, self._chunk).tolist())
+            yield self._pending
+
+    def __enter__(self):
+        self._pending = None
+        return self
+
+    def __exit__(self, *error):
+        if self._pending is not None:
+            self._generator._rewind(self._start)
+            self._generator._skip32(2 * (self._chunk - operator.length_hint(self._pending)))
+
+
+def normal_source(generator, uniform):
+    """Standard float64 normals one by one; half a pair waits in the generator for whoever draws next."""
+
+    def normal():
+        kept = generator._next_normal
+        if kept is not None:
+            generator._next_normal = None
+            return kept
+        angle = 2 * math.pi * uniform()
+        radius = math.sqrt(-2 * math.log1p(-uniform()))
+        generator._next_normal = radius * math.sin(angle)
+        return radius * math.cos(angle)
+
+    return normal
