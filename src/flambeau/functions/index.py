@@ -161,11 +161,11 @@ def index_put_call(input, indices, values, accumulate, name):
 
 
 def put_call(input, indices, dims, values, accumulate=False):
-    if isinstance(values, Tensor):
-        if values._a.dtype != input._a.dtype:
-            raise RuntimeError(PUT_DTYPES.format(
-                own=type_word(input.dtype), value=type_word(values.dtype), dtype=input.dtype
-            ))
+    """(op, inputs, settings) of a write to the places that index tensors name."""
+    if values._a.dtype != input._a.dtype:
+        raise RuntimeError(PUT_DTYPES.format(
+            own=type_word(input.dtype), value=type_word(values.dtype), dtype=input.dtype
+        ))
     return ops.index_put, (input, values, *indices), {"dims": dims, "accumulate": accumulate}
 
 
@@ -217,13 +217,14 @@ def source_checked(input, dim, index, source, name):
     if index._a.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, but got shape {list(index.shape)}")
     same_dtype(input, source, name)
-    own, other = input._a.shape, source._a.shape
-    if other and axis >= len(other) or (other[axis] if other else 1) != index._a.size:
+    own, other, count = input._a.shape, source._a.shape, index._a.size
+    along = 1 if not other else other[axis] if axis < len(other) else None
+    if along != count:
         raise RuntimeError(
-            f"{name}(): Number of indices ({index._a.size}) should be equal to source.size(dim): "
-            f"({other[axis] if axis < len(other) else 1}), for dim: {axis}"
+            f"{name}(): Number of indices ({count}) should be equal to source.size(dim): ({along}), for dim: {axis}"
         )
-    if len(own) != len(other) and (own or other != (1,)) or own[:axis] != other[:axis] or own[axis + 1:] != other[axis + 1:]:
+    same = len(own) == len(other) or (not own and other == (1,))
+    if not same or own[:axis] != other[:axis] or own[axis + 1:] != other[axis + 1:]:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(own)} source.shape = {list(other)}"

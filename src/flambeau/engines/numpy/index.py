@@ -143,10 +143,12 @@ def add_rows(out, index, rows):
 
 def wrapped(index, size, dim):
     """An index array with negative indices counted from the end; IndexError where one is out of bounds."""
-    if index.size and out_of(index, size):
-        if not (low := index < 0).any() or out_of(index := np.where(low, index + size, index), size):
-            raise IndexError(OUT_OF_BOUNDS.format(index=first_beyond(index, size), dim=dim, size=size))
-    return index
+    if not index.size or not out_of(index, size):
+        return index
+    beyond = (index < -size) | (index >= size)
+    if beyond.any():
+        raise IndexError(OUT_OF_BOUNDS.format(index=index[beyond][0], dim=dim, size=size))
+    return np.where(index < 0, index + size, index)
 
 
 def out_of(index, size):
@@ -157,14 +159,11 @@ def out_of(index, size):
     return index.view(UNSIGNED[index.dtype]).max() >= size
 
 
-def first_beyond(index, size):
-    return index[(index < 0) | (index >= size)].reshape(-1)[0]
-
-
 def check_bounds(index, size, dim, error=IndexError, message=OUT_OF_BOUNDS):
     """Raises `error` for an index below zero or not below `size`."""
     if index.size and out_of(index, size):
-        raise error(message.format(index=first_beyond(index, size), dim=dim, size=size))
+        first = index[(index < 0) | (index >= size)][0]
+        raise error(message.format(index=first, dim=dim, size=size))
 
 
 # ---- one index along one axis
@@ -237,8 +236,8 @@ def put_flat(x, index, source, accumulate, into=False):
 
 
 def beyond_flat(index, size):
-    bad = index[(index < -size) | (index >= size)].reshape(-1)[0]
-    return IndexError(TAKE_RANGE.format(index=bad, size=size))
+    first = index[(index < -size) | (index >= size)][0]
+    return IndexError(TAKE_RANGE.format(index=first, size=size))
 
 
 # ---- masks

@@ -55,7 +55,7 @@ def scatter(x, index, src, axis, how=None, into=False):
 def same_along_others(index, src_shape, shape, axis):
     """Whether `index` is one vector along `axis`, repeated over all of the other dimensions."""
     return len(shape) > 1 and index.shape == src_shape and all(
-        d == axis or n == m and (n == 1 or step == 0)
+        d == axis or (n == m and (n == 1 or step == 0))
         for d, (n, m, step) in enumerate(zip(index.shape, shape, index.strides, strict=True))
     )
 

@@ -1,0 +1,184 @@
+"""Reading the key of ``x[key]``: everything that PyTorch accepts, as a view to take and index tensors to apply."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from .._tensor import Tensor, wrap
+from ..ops.index import alias_index, unsqueeze_index
+from ..ops.shape import basic_index, select_index
+from .index import NOT_INDICES, TOO_MANY
+
+SCALAR = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+    "tensor to a number"
+)
+OUT_OF_BOUNDS = "index {index} is out of bounds for dimension {dim} with size {size}"
+INVALID = (
+    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})"
+)
+
+SELECT, SLICE, UNSQUEEZE, ALIAS = select_index, basic_index, unsqueeze_index, alias_index
+
+_ndarray = np.ndarray
+_FULL = slice(None)
+
+
+def basic_op(key):
+    """The op that views a tuple of plain integers, slices, None and Ellipsis; None where something else is in it."""
+    op, new = ALIAS, False
+    for part in key:
+        kind = type(part)
+        if kind is int:
+            op = SELECT
+        elif kind is slice:
+            step = part.step
+            if step is not None and (type(step) is not int or step <= 0):
+                return None
+            if step is not None or part.start is not None or part.stop is not None:
+                op = SLICE
+        elif part is None:
+            new = True
+        elif part is not ...:
+            return None
+    return UNSQUEEZE if new else op
+
+
+def parsed(x, key):
+    """(op, basic key, index tensors, their dimensions): first the view to take, None for none; then the indices."""
+    items = as_items(key)
+    shape = x._a.shape
+    left = len(shape) - sum(map(dims_used, items))
+    if left < 0:
+        raise IndexError(SCALAR if not shape and is_int(items[0]) else TOO_MANY.format(ndim=len(shape)))
+    basic, indices, dims, op = [], [], [], None
+    dim = place = 0  # in x, and in the view
+    for item in items:
+        if isinstance(item, Tensor) and item._a.ndim == 0:
+            item = scalar_index(item)
+        if item is Ellipsis:
+            basic += [_FULL] * left
+            dim, place, left = dim + left, place + left, 0
+        elif item is None:
+            basic.append(None)
+            place += 1
+        elif isinstance(item, bool):
+            basic.append(None)
+            indices.append(wrap(np.zeros(int(item), np.int64)))
+            dims.append(place)
+            place += 1
+        elif isinstance(item, int):
+            basic.append(bounded(item, dim, shape[dim]))
+            dim, op = dim + 1, SELECT
+        elif isinstance(item, slice):
+            basic.append(item)
+            if item != _FULL:
+                op = SLICE
+            dim, place = dim + 1, place + 1
+        else:
+            used = dims_used(item)
+            basic += [_FULL] * used
+            indices.append(item)
+            dims.append(place)
+            dim, place = dim + used, place + used
+    if None in basic:
+        op = UNSQUEEZE
+    elif op is None and not indices:
+        op = SLICE if len(items) == 1 and isinstance(items[0], slice) else ALIAS
+    return op, (*basic, ...), indices, tuple(dims)
+
+
+def as_items(key):
+    """The parts of a key; a list is a tuple of parts if one of them is itself more than a number, as in PyTorch."""
+    if isinstance(key, list) and len(key) < 32 and any(map(is_part, key)):
+        key = tuple(key)
+    return [as_item(part) for part in key] if isinstance(key, tuple) else [as_item(key)]
+
+
+def is_part(item):
+    return item is None or item is Ellipsis or isinstance(item, Tensor | list | tuple | range | slice | _ndarray)
+
+
+def as_item(part):
+    """One part of a key: an int, a bool, a slice of ints, None, Ellipsis, or a tensor."""
+    if part is None or part is Ellipsis or isinstance(part, bool | Tensor):
+        return part
+    if isinstance(part, slice):
+        return as_slice(part)
+    if isinstance(part, list | tuple | range | _ndarray):
+        array = np.asarray(plain(part))
+        if array.ndim == 0 and array.dtype.kind in "iu":
+            return int(array)
+        return wrap(as_indices(array))
+    if isinstance(part, str | bytes):
+        raise TypeError(f"new(): invalid data type '{type(part).__name__}'")
+    if not isinstance(part, np.bool_):
+        try:
+            index = operator.index(part)
+        except TypeError:
+            pass
+        else:
+            if not -(2**63) <= index < 2**63:
+                raise ValueError("Overflow when unpacking long long")
+            return index
+    kind = type(part)
+    name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+    raise IndexError(INVALID.format(kind=name))
+
+
+def as_slice(part):
+    """A slice with plain numbers; its step must be positive."""
+    bounds = []
+    for bound in (part.start, part.stop, part.step):
+        try:
+            bounds.append(None if bound is None else operator.index(bound))
+        except TypeError:
+            raise TypeError("slice indices must be integers or None or have an __index__ method") from None
+    if bounds[2] is not None and bounds[2] <= 0:
+        raise ValueError("slice step cannot be zero" if bounds[2] == 0 else "step must be greater than zero")
+    return slice(*bounds)
+
+
+def plain(part):
+    """Nested lists with tensors in them as nested lists of numbers."""
+    if isinstance(part, Tensor):
+        return part._a
+    return [plain(p) for p in part] if isinstance(part, list | tuple) else part
+
+
+def as_indices(array):
+    """An array of int64, or a mask; numbers with a fraction lose it, as in PyTorch."""
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"new(): invalid data type '{array.dtype}'")
+    if (array.dtype.kind == "b" and array.size) or array.dtype == np.uint8:
+        return array
+    return array.astype(np.int64, copy=False)
+
+
+def is_int(item):
+    return isinstance(item, int) and not isinstance(item, bool)
+
+
+def dims_used(item):
+    """How many dimensions of the tensor a part of the key uses up."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if isinstance(item, Tensor) and (item._a.dtype.kind == "b" or item._a.dtype == np.uint8):
+        return item._a.ndim
+    return 1
+
+
+def scalar_index(t):
+    """A 0-dimensional tensor in a key: an int, or a bool."""
+    dtype = t._a.dtype
+    if dtype.kind not in "biu":
+        raise IndexError(NOT_INDICES.format(dtype=t.dtype))
+    return bool(t._a) if dtype.kind == "b" or dtype == np.uint8 else int(t._a)
+
+
+def bounded(index, dim, size):
+    if not -size <= index < size:
+        raise IndexError(OUT_OF_BOUNDS.format(index=index, dim=dim, size=size))
+    return index
