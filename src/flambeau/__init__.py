@@ -61,6 +61,8 @@ from .functions.activation import *
 from .functions.compare import *
 from .functions.elementary import *
 from .functions.pointwise import *
+from .functions.special import *
+from . import special
 from .functions import operators as _operators
 from .functions.protocol import *
 from .functions.storage import *

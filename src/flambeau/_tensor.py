@@ -131,7 +131,10 @@ class Tensor:
     def stride(self, dim=None):
         """How many elements apart neighbours along each dimension (or along ``dim``) lie in memory."""
         a = self._a
-        strides = contiguous_strides(a.shape) if a.size == 0 else tuple(s // a.itemsize for s in a.strides)
+        if a.size == 0 or type(a) is not np.ndarray:
+            strides = contiguous_strides(a.shape)
+        else:
+            strides = tuple([s // a.itemsize for s in a.strides])
         if dim is None:
             return strides
         if not -max(a.ndim, 1) <= dim < max(a.ndim, 1):

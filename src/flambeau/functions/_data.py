@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from itertools import chain
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from .. import _dtypes
 from .._tensor import Tensor
 from ..engines.numpy.base import quiet
+from ._warn import warn_once
 
 NEGATIVE_STRIDE = (
     "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
@@ -133,7 +133,7 @@ def _stacked(shape, arrays, dtype):
                 f"expected sequence of length {len(arrays[0])} at dim {dim} (got {len(a) if np.ndim(a) else 'a number'}):"
                 " the arrays differ in shape"
             )
-    warnings.warn(SLOW_LIST, UserWarning, stacklevel=5)
+    warn_once(SLOW_LIST, stacklevel=5)
     if dtype is None:
         dtype = _common([_dtypes.from_np(a.dtype) for a in arrays]).np
     return np.array(arrays, dtype).reshape(shape)
@@ -204,7 +204,7 @@ def _plain(values):
     for v in values:
         if isinstance(v, Tensor):
             if v.requires_grad:
-                warnings.warn(GRAD_TO_SCALAR, UserWarning, stacklevel=5)
+                warn_once(GRAD_TO_SCALAR, stacklevel=5)
             if v._a.size != 1:
                 raise ValueError("only one element tensors can be converted to Python scalars")
             dtypes.append(v.dtype)

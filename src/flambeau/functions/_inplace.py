@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 
+import numpy as np
+
 from .. import _dtypes
 from .._modes import modes
 from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, Tensor, refresh, replay, wrap
@@ -82,6 +84,8 @@ def assign(t, result, name):
 def check_writable(t):
     """In-place work on memory in which elements overlap is refused, as the result would depend on the order."""
     a = t._a
+    if type(a) is not np.ndarray:
+        return  # without memory there is no overlap
     if a.size and 0 in a.strides and any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from .. import _dtypes
@@ -18,6 +16,7 @@ from ._args import bump, need_tensor, np_dtype_of
 from ._attach import methods
 from ._data import scalar_for
 from ._inplace import assign, check_history, check_writable
+from ._warn import warn_once
 
 __all__ = ["clone", "fill", "fill_", "zero_"]
 
@@ -77,7 +76,7 @@ def converted(t, device=None, dtype=None, copy=False, memory_format=None):
         if not copy:
             return t
     elif a.dtype.kind == "c" and target.kind not in "cb":
-        warnings.warn(DISCARDS, UserWarning, stacklevel=3)
+        warn_once(DISCARDS, stacklevel=3)
     return ops.to_copy(t, dtype=target, format=format)
 
 
@@ -143,7 +142,7 @@ def clone(input, *, memory_format=None):
 
 def contiguous(self, memory_format=contiguous_format):
     """The tensor if its elements lie in `memory_format` without gaps, otherwise a copy that does."""
-    if memory_format is contiguous_format and self._a.flags.c_contiguous:
+    if memory_format is contiguous_format and is_laid_out(self._a, contiguous_format):
         return self
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -169,7 +168,7 @@ def copy_(self, other, non_blocking=False):
     if self.device is not other.device:
         return _copy_across(self, other)
     if other._a.dtype.kind == "c" and self._a.dtype.kind not in "cb":
-        warnings.warn(DISCARDS, UserWarning, stacklevel=2)
+        warn_once(DISCARDS, stacklevel=2)
     if modes.grad and (self.requires_grad or other.requires_grad):
         check_history(self)
         return assign(self, ops.copy_over(self, other), "copy_")
@@ -213,13 +212,13 @@ def fill_(input, value):
             )
         if modes.grad and (input.requires_grad or value.requires_grad):
             check_history(input)
-            return assign(input, ops.fill_from(input, value), "fill_")
+            return assign(input, ops.fill_from_in_place(input, value), "fill_")
         _write(input, value._a, "fill_")
         return input
     value = scalar_for(_number(value, "fill_"), input._a.dtype)
     if modes.grad and input.requires_grad:
         check_history(input)
-        return assign(input, ops.fill(input, value=value), "fill_")
+        return assign(input, ops.fill_in_place(input, value=value), "fill_")
     bump(input, "fill_")
     input._a.fill(value)
     return input

@@ -13,6 +13,7 @@ from ..engines.numpy.memory import copy_as
 from ._args import made, need_tensor, np_dtype_of, type_word
 from ._attach import methods
 from ._data import array_from, checked, scalar_for
+from ._warn import warn_once
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "scalar_tensor", "tensor", "to_dlpack"]
 
@@ -103,7 +104,7 @@ def _as_given(t, dtype, device, copy, requires_grad):
     """`t` in the asked-for dtype and device, and in or out of the graph as `requires_grad` says."""
     if requires_grad is None:
         if t.requires_grad:
-            warnings.warn(ASARRAY_GRAD, UserWarning, stacklevel=3)
+            warn_once(ASARRAY_GRAD, stacklevel=3)
         requires_grad = t.requires_grad
     out = t.to(device=device, dtype=dtype, copy=bool(copy))
     if copy is False and out is not t:
@@ -140,7 +141,7 @@ def from_numpy(ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     array = checked(ndarray)
     if not array.flags.writeable:
-        warnings.warn(READ_ONLY.format(what="NumPy array"), UserWarning, stacklevel=2)
+        warn_once(READ_ONLY.format(what="NumPy array"))
     return wrap(array if type(array) is np.ndarray else array.view(np.ndarray))
 
 
@@ -178,7 +179,7 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
             f"actual buffer length ({size} bytes)"
         )
     if not raw.flags.writeable:
-        warnings.warn(READ_ONLY.format(what="buffer"), UserWarning, stacklevel=2)
+        warn_once(READ_ONLY.format(what="buffer"))
     return made(raw[offset:offset + count * item].view(np_dtype), CPU, requires_grad)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from .. import _dtypes
@@ -13,6 +11,7 @@ from .._modes import modes
 from .._tensor import Tensor, storage_of, wrap
 from ._attach import methods
 from ._data import GRAD_TO_SCALAR
+from ._warn import warn_once
 
 __all__ = ["detach", "detach_", "is_nonzero"]
 
@@ -58,7 +57,9 @@ def item(self):
     if a.size != 1:
         raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar")
     if type(a) is not np.ndarray:
-        raise RuntimeError(ITEM_META)
+        if self.device is META:
+            raise RuntimeError(ITEM_META)
+        a = np.asarray(a)
     return a.item() if a.dtype.num < 24 else float(a.reshape(()))
 
 
@@ -66,7 +67,7 @@ def tolist(self):
     """The elements as nested lists of Python numbers; a number for a zero-dimensional tensor."""
     if self.device is META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    a = self._a
+    a = np.asarray(self._a)
     return a.tolist() if a.dtype.num < 24 else a.astype(np.float32).tolist()
 
 
@@ -85,7 +86,7 @@ def _scalar(self):
     if self._a.size != 1:
         raise ValueError(f"{ONE_ELEMENT}, got shape {list(self._a.shape)}")
     if self._rg and modes.grad:
-        warnings.warn(GRAD_TO_SCALAR, UserWarning, stacklevel=3)
+        warn_once(GRAD_TO_SCALAR, stacklevel=3)
     return item(self)
 
 
@@ -162,7 +163,7 @@ def numpy(self, *, force=False):
             "Convert it first: tensor.float().numpy()"
         )
     storage_of(self)
-    return self._a
+    return np.asarray(self._a)
 
 
 def __array__(self, dtype=None, copy=None):

@@ -41,19 +41,22 @@ def zero(k, x):
 zero.vjp(x=lambda g: zeros_like(g))
 
 
-@op(node="FillBackward0")
-def fill(k, x, *, value):
+def _fill(k, x, *, value):
     """`value`, a number, in the shape of `x`."""
     return k.full_like(x, value)
 
 
-fill.vjp(x=lambda g: zeros_like(g))
-
-
-@op(node="FillBackward1")
-def fill_from(k, x, value):
+def _fill_from(k, x, value):
     """The element of a zero-dimensional tensor in the shape of `x`."""
     return k.copy_as(k.broadcast_to(value, x.shape), x.dtype)
 
 
-fill_from.vjp(x=lambda g: zeros_like(g), value=lambda g: g)
+# Twice each: PyTorch's nodes tell the in-place form by another number.
+fill = op(_fill, name="fill", node="FillBackward0")
+fill_in_place = op(_fill, name="fill_in_place", node="FillBackward2")
+fill_from = op(_fill_from, name="fill_from", node="FillBackward1")
+fill_from_in_place = op(_fill_from, name="fill_from_in_place", node="FillBackward3")
+for _op in (fill, fill_in_place, fill_from, fill_from_in_place):
+    _op.vjp(x=lambda g: zeros_like(g))
+for _op in (fill_from, fill_from_in_place):
+    _op.vjp(value=lambda g: g)

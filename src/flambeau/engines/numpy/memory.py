@@ -118,6 +118,8 @@ def _order(shape, steps):
 
 def is_laid_out(a, format):
     """Whether the elements of `a` lie in `format` without gaps; dimensions of size 1 may have any stride."""
+    if type(a) is not np.ndarray:
+        return format not in _CHANNELS_LAST  # other engines' arrays say nothing else about their order
     order = _CHANNELS_LAST.get(format)
     if order is None:
         return a.flags.c_contiguous
@@ -134,6 +136,8 @@ def is_laid_out(a, format):
 
 def format_of(a):
     """The memory format that the strides of `a` suggest; contiguous where they leave it open."""
+    if type(a) is not np.ndarray:
+        return contiguous_format
     for format, order in _CHANNELS_LAST.items():
         if a.ndim == len(order) and _suggests(a, order):
             return format

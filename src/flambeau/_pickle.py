@@ -1,0 +1,109 @@
+"""Pickling and copying of tensors: the storage travels once, however many tensors look at it."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from . import _dtypes
+from ._device import META
+from ._tensor import Storage, Tensor, storage_of
+from .functions.storage import bytes_of, over
+
+NOT_A_LEAF = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. Copy "
+    "tensor.detach() instead, or tensor.clone() to stay in the graph."
+)
+_NOT_STATE = ("_accumulate_node",)  # kept in a tensor's dict, and of no use to a copy
+
+_new = object.__new__
+
+
+def rebuild_tensor(cls, storage, dtype, offset, shape, stride, requires_grad):
+    """A tensor of class `cls` over a storage."""
+    if storage is None:
+        from .engines.meta import to_meta
+
+        return _filled(_new(cls), to_meta(shape, dtype.np), None, requires_grad)
+    array = over(bytes_of(storage.array), dtype.np, offset, shape, stride)
+    return _filled(_new(cls), array, storage, requires_grad)
+
+
+def _filled(t, array, storage, requires_grad):
+    t._a, t._storage, t._rg = array, storage, requires_grad
+    t._node = t._view = t._grad = t._hooks = None
+    t._nr = 0
+    return t
+
+
+def _parts(t):
+    """What rebuild_tensor wants of a tensor besides class and storage."""
+    return t.dtype, t.storage_offset(), t._a.shape, t.stride(), t.requires_grad
+
+
+def _state(t):
+    return {k: v for k, v in t.__dict__.items() if k not in _NOT_STATE}
+
+
+def reduce_tensor(self, protocol):
+    """How pickle takes a tensor apart: memory, place in it, requires_grad, and the attributes set on it."""
+    if self.device is META:
+        dtype, shape = self.dtype, self._a.shape
+        arguments = (type(self), None, dtype, 0, shape, (), self.requires_grad)
+    else:
+        arguments = (type(self), storage_of(self), *_parts(self))
+    return rebuild_tensor, arguments, _state(self) or None
+
+
+def set_state(self, state):
+    self.__dict__.update(state)
+
+
+def deepcopy_tensor(self, memo):
+    """A leaf with memory of its own; tensors copied together that shared a storage share one again."""
+    if not self.is_leaf:
+        raise RuntimeError(NOT_A_LEAF)
+    if id(self) in memo:
+        return memo[id(self)]
+    if self.device is META:
+        out = _filled(_new(type(self)), self._a, None, self._rg)
+    else:
+        storage = _copied(storage_of(self), memo)
+        out = rebuild_tensor(type(self), storage, *_parts(self))
+    memo[id(self)] = out
+    if self._grad is not None:
+        out._grad = copy.deepcopy(self._grad, memo)
+    out.__dict__.update(copy.deepcopy(_state(self), memo))
+    return out
+
+
+def _copied(storage, memo):
+    """The copy of a storage. Two storages over one memory (``tensor.data``) have one memory again."""
+    if id(storage) not in memo:
+        key = id(storage.array)
+        if key not in memo:
+            memo[key] = bytes_of(storage.array).copy()
+        memo[id(storage)] = Storage(memo[key])
+    return memo[id(storage)]
+
+
+# ---- storages
+
+
+def rebuild_storage(raw, dtype):
+    """A storage over bytes that were pickled."""
+    raw = raw if raw.flags.writeable else raw.copy()
+    return Storage(raw.view(dtype.np) if raw.size % dtype.itemsize == 0 else raw)
+
+
+def _reduce_storage(self):
+    array = self.array
+    raw = bytes_of(array)
+    return rebuild_storage, (np.ascontiguousarray(raw), _dtypes.from_np(array.dtype))
+
+
+Storage.__reduce__ = _reduce_storage
+Tensor.__reduce_ex__ = reduce_tensor
+Tensor.__setstate__ = set_state
+Tensor.__deepcopy__ = deepcopy_tensor

@@ -1,0 +1,161 @@
+"""Questions about a tensor: what it is, how big it is, where it lies."""
+
+from __future__ import annotations
+
+from .. import _dtypes
+from .._device import CPU, META, contiguous_format, memory_format
+from .._size import Size
+from .._tensor import Tensor, address, storage_of
+from ..engines.numpy.memory import element_strides, is_laid_out
+from ._args import dim_in_range, need_tensor
+from ._attach import methods
+
+__all__ = [
+    "get_device", "is_complex", "is_conj", "is_floating_point", "is_inference", "is_neg", "is_same_size", "is_signed",
+    "is_tensor", "numel", "resolve_conj", "resolve_neg",
+]
+
+
+def is_tensor(obj, /):
+    """Whether `obj` is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input):
+    """Whether the dtype is a floating one."""
+    return need_tensor(input, "is_floating_point").dtype.category == _dtypes.FLOAT
+
+
+def is_complex(input):
+    """Whether the dtype is complex."""
+    return need_tensor(input, "is_complex")._a.dtype.kind == "c"
+
+
+def is_signed(input):
+    """Whether the dtype can hold negative numbers."""
+    return need_tensor(input, "is_signed").dtype.is_signed
+
+
+def is_inference(input):
+    """Whether the tensor was made in ``inference_mode``."""
+    return need_tensor(input, "is_inference").is_inference()
+
+
+def is_conj(input):
+    """Whether conjugation is still to be done: never, it is done at once."""
+    need_tensor(input, "is_conj")
+    return False
+
+
+def is_neg(input):
+    """Whether negation is still to be done: never, it is done at once."""
+    need_tensor(input, "is_neg")
+    return False
+
+
+def resolve_conj(input):
+    """The tensor itself: conjugation is never put off."""
+    return need_tensor(input, "resolve_conj")
+
+
+def resolve_neg(input):
+    """The tensor itself: negation is never put off."""
+    return need_tensor(input, "resolve_neg")
+
+
+def is_same_size(input, other):
+    """Whether two tensors have the same shape."""
+    need_tensor(input, "is_same_size")
+    return input._a.shape == need_tensor(other, "is_same_size", "other")._a.shape
+
+
+def is_set_to(self, tensor):
+    """Whether both tensors are the same elements of the same memory, in the same shape."""
+    mine, other = self._a, need_tensor(tensor, "is_set_to", "tensor")._a
+    return (
+        address(mine) == address(other) and mine.shape == other.shape and mine.strides == other.strides
+        and address(storage_of(self).array) == address(storage_of(tensor).array)
+    )
+
+
+# ---- sizes
+
+
+def size(self, dim=None):
+    """The shape, or the size of one dimension."""
+    shape = self._a.shape
+    if dim is None:
+        return Size(shape)
+    if not shape:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return shape[dim_in_range(dim, len(shape))]
+
+
+def numel(input):
+    """The number of elements."""
+    return need_tensor(input, "numel")._a.size
+
+
+def element_size(self):
+    """The bytes of one element."""
+    return self._a.itemsize
+
+
+def get_device(input):
+    """The index of the GPU on which the tensor lies; -1 for the CPU."""
+    index = need_tensor(input, "get_device").device.index
+    return -1 if index is None else index
+
+
+def dim_order(self, *, ambiguity_check=False):
+    """The dimensions from the outermost to the innermost in memory.
+
+    Args:
+        ambiguity_check: True raises where more than one order fits; a list of memory formats where the order fits
+            none of them, or more than one.
+    """
+    order = tuple(sorted(range(self._a.ndim), key=lambda i: -self.stride(i)))
+    if ambiguity_check is True:
+        steps = [s for s, n in zip(element_strides(self._a), self._a.shape, strict=True) if n > 1]
+        if len(set(steps)) < self._a.ndim:
+            raise RuntimeError(f"The tensor does not have unique dim order: strides {self.stride()}.")
+    elif isinstance(ambiguity_check, list | tuple):
+        if not all(isinstance(f, memory_format) for f in ambiguity_check):
+            raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+        fitting = [f for f in ambiguity_check if is_laid_out(self._a, f)]
+        if len(fitting) > 1:
+            raise RuntimeError(f"The tensor fits more than one memory format: {fitting}.")
+        if fitting and fitting[0] is contiguous_format:
+            return tuple(range(self._a.ndim))
+    elif not isinstance(ambiguity_check, bool):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    return order
+
+
+def dense_dim(self):
+    """The number of dense dimensions: all of them."""
+    return self._a.ndim
+
+
+def sparse_dim(self):
+    """The number of sparse dimensions: none."""
+    return 0
+
+
+def _attribute(name, answer, doc):
+    setattr(Tensor, name, property(answer, doc=doc))
+
+
+_attribute("itemsize", lambda t: t._a.itemsize, "The bytes of one element.")
+_attribute("nbytes", lambda t: t._a.size * t._a.itemsize, "The bytes of all elements.")
+_attribute("is_cpu", lambda t: t.device is CPU, "Whether the tensor lies in the CPU's memory.")
+_attribute("is_meta", lambda t: t.device is META, "Whether the tensor has a shape and a dtype only.")
+_attribute("is_cuda", lambda t: t.device.type == "cuda", "Whether the tensor lies on a GPU.")
+_attribute("is_xla", lambda t: t.device.type == "xla", "Whether the tensor is the XLA engine's.")
+_attribute("name", lambda t: None, "Always None.")
+for _kind in ("sparse", "sparse_csr", "quantized", "mkldnn", "nested", "mps", "xpu", "mtia", "vulkan", "ipu", "maia"):
+    _attribute(f"is_{_kind}", lambda t: False, "Always False.")
+
+methods(dense_dim, dim_order, element_size, get_device, is_complex, is_conj, is_floating_point, is_neg, is_same_size,
+        is_set_to, is_signed, resolve_conj, resolve_neg, size, sparse_dim,
+        nelement=Tensor.numel, ndimension=Tensor.dim)

@@ -1,0 +1,161 @@
+"""The old constructors, ``Tensor(2, 3)`` and ``FloatTensor([1, 2])``, and types by name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import _dtypes
+from .._device import CPU, META, resolve
+from .._size import Size
+from .._tensor import Tensor, storage_of, wrap
+from ..engines.numpy.memory import allocate
+from ._args import need_tensor, nonnegative, shape_from, type_word
+from ._attach import methods
+from ._data import array_from
+from ._warn import warn_once
+from .convert import converted
+from .storage import is_storage
+
+DEPRECATED = (
+    "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+    "torch.set_default_device() as alternatives."
+)
+
+
+def legacy_array(args, dtype, device=None, data=None):
+    """The tensor of an old-style call: sizes make uninitialised memory, a sequence gives the elements."""
+    if device is not None and resolve(device) is not CPU:
+        raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {device} was passed")
+    if data is not None:
+        args = (data,)
+    if not args:
+        return wrap(np.empty(0, dtype))
+    first = args[0]
+    if len(args) == 1 and not isinstance(first, int | np.integer) or isinstance(first, bool):
+        if isinstance(first, Size):
+            return wrap(allocate(np.empty, nonnegative(tuple(first)), dtype))
+        if isinstance(first, Tensor):
+            return _alias(first, dtype)
+        if is_storage(first):
+            return wrap(np.empty(0, dtype)).set_(first)
+        if isinstance(first, float | complex | bool | None):
+            raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+        return wrap(array_from(first, dtype))
+    return wrap(allocate(np.empty, nonnegative(shape_from(args, "new")), dtype))
+
+
+def _alias(t, dtype):
+    if dtype is not None and t._a.dtype != dtype:
+        raise TypeError(f"expected a tensor of dtype {_dtypes.from_np(dtype)}, got {t.dtype}: convert it with .to()")
+    return t.detach()
+
+
+def _new_tensor(cls, *args, device=None, data=None):
+    """``Tensor(2, 3)``: uninitialised; ``Tensor([1, 2])``: the elements in the default dtype; ``Tensor(t)``: an alias."""
+    given = data if data is not None else args[0] if args else None
+    if len(args) <= 1 and isinstance(given, Tensor):
+        t = given.detach()
+    else:
+        t = legacy_array(args, _dtypes.get_default_dtype().np, device, data)
+    return t if cls is Tensor else as_subclass(t, cls)
+
+
+Tensor.__new__ = staticmethod(_new_tensor)
+
+
+def new(self, *args, device=None):
+    """Old-style construction in this tensor's dtype."""
+    return legacy_array(args, self._a.dtype, device)
+
+
+def as_subclass(self, cls):
+    """The same memory and the same place in the graph, as an object of a subclass of Tensor."""
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, not {cls!r}")
+    out = object.__new__(cls)
+    out._a, out._storage, out._view = self._a, storage_of(self), self._view
+    out._node, out._nr, out._rg = self.grad_fn, self._nr, self._rg
+    out._grad = out._hooks = None
+    return out
+
+
+def _make_subclass(cls, data, require_grad=False):
+    """A leaf of a subclass of Tensor over the memory of `data`."""
+    out = as_subclass(need_tensor(data, "_make_subclass", "data").detach(), cls)
+    out.requires_grad = require_grad
+    return out
+
+
+Tensor._make_subclass = staticmethod(_make_subclass)
+
+
+# ---- types by name
+
+
+class tensortype(type):
+    """The type of FloatTensor and its like: calls make tensors, an instance is a tensor of the right dtype."""
+
+    is_cuda = False
+    is_sparse = False
+
+    def __call__(cls, *args, device=None):
+        return legacy_array(args, cls.dtype.np, device)
+
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device is CPU
+
+
+TYPES = {
+    f"{type_word(d)}Tensor": tensortype(f"{type_word(d)}Tensor", (), {
+        "dtype": d, "__module__": "torch", "__doc__": f"Tensors of dtype {d.name}, old style."
+    })
+    for d in (_dtypes.float32, _dtypes.float64, _dtypes.float16, _dtypes.bfloat16, _dtypes.int64, _dtypes.int32,
+              _dtypes.int16, _dtypes.int8, _dtypes.uint8, _dtypes.bool_)
+}
+globals().update(TYPES)
+_BY_NAME = {f"torch.{type_word(d)}Tensor": d for d in _dtypes.ALL}
+
+__all__ = ["set_default_tensor_type", "typename", *TYPES]
+
+
+def dtype_of_type(t):
+    """The dtype meant by a dtype, a class like FloatTensor, or its name."""
+    if isinstance(t, _dtypes.dtype):
+        return t
+    if isinstance(t, tensortype):
+        return t.dtype
+    if t is Tensor:
+        return _dtypes.get_default_dtype()
+    if isinstance(t, str):
+        if t in _BY_NAME or f"torch.{t.rpartition('.')[2]}" in _BY_NAME:
+            return _BY_NAME[f"torch.{t.rpartition('.')[2]}"]
+        raise ValueError(f"invalid type: '{t}'")
+    raise TypeError(f"dtype must be a type, str, or dtype object, not {t!r}")
+
+
+def type_(self, dtype=None, non_blocking=False, **kwargs):
+    """The name of the tensor's type, or the tensor converted to a dtype (or a class like FloatTensor, or its name)."""
+    if dtype is None:
+        return f"torch.{'meta.' if self.device is META else ''}{type_word(self.dtype)}Tensor"
+    return converted(self, dtype=dtype_of_type(dtype))
+
+
+def typename(obj, /):
+    """The full name of the type of `obj`; for a tensor that of its old-style class."""
+    if isinstance(obj, Tensor):
+        return type_(obj)
+    kind = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(kind, "__module__", None) or ""
+    return kind.__qualname__ if module in ("", "builtins") else f"{module}.{kind.__qualname__}"
+
+
+def set_default_tensor_type(t, /):
+    """Deprecated: sets the default dtype to that of a class like DoubleTensor, or of its name."""
+    dtype = dtype_of_type(t)
+    if dtype.category != _dtypes.FLOAT:
+        raise TypeError(f"only floating-point types are supported as the default type, got {dtype}")
+    warn_once(DEPRECATED)
+    _dtypes.set_default_dtype(dtype)
+
+
+methods(as_subclass, new, type=type_)

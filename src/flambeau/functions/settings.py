@@ -1,0 +1,138 @@
+"""Switches of the process: threads, determinism, precision of products."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+__all__ = [
+    "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision",
+    "get_num_interop_threads", "get_num_threads", "is_deterministic_algorithms_warn_only_enabled",
+    "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_num_interop_threads", "set_num_threads",
+    "use_deterministic_algorithms",
+]
+
+THREAD_SETTERS = []  # called with the number of threads: engines with pools of their own add themselves
+
+
+class _Settings:
+    threads = None
+    interop_threads = None
+    deterministic = False
+    warn_only = False
+    matmul_precision = "highest"
+
+
+_settings = _Settings()
+
+
+# ---- threads
+
+
+def _positive(num, name):
+    if not isinstance(num, int) or isinstance(num, bool):
+        raise RuntimeError(f"{name} expects an int, but got {type(num).__name__}")
+    if num <= 0:
+        raise RuntimeError(f"{name} expects a positive integer, got {num}")
+    return num
+
+
+def set_num_threads(num):
+    """Sets how many threads one operation may use."""
+    _settings.threads = _positive(num, "set_num_threads")
+    for setter in (_set_blas_threads, *THREAD_SETTERS):
+        setter(num)
+
+
+def get_num_threads():
+    """How many threads one operation may use."""
+    return _settings.threads or int(os.environ.get("OMP_NUM_THREADS", "0") or 0) or _cores()
+
+
+def set_num_interop_threads(num):
+    """Kept for programs that call it: operations run one after the other here."""
+    _settings.interop_threads = _positive(num, "set_num_interop_threads")
+
+
+def get_num_interop_threads():
+    """The number that ``set_num_interop_threads`` set, or that of the cores."""
+    return _settings.interop_threads or _cores()
+
+
+def _cores():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _set_blas_threads(num):
+    """Tells the OpenBLAS that comes with NumPy; another BLAS keeps its own number."""
+    libraries = Path(np.__file__).parent.with_name("numpy.libs")
+    for path in libraries.glob("*openblas*"):
+        setter = getattr(ctypes.CDLL(str(path)), "scipy_openblas_set_num_threads64_", None)
+        if setter is not None:
+            setter(num)
+
+
+# ---- determinism: everything here is deterministic, so these only remember what was asked for
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Asks for deterministic algorithms; there are no others."""
+    if not isinstance(mode, bool):
+        raise TypeError(f"use_deterministic_algorithms(): argument 'mode' must be bool, not {type(mode).__name__}")
+    _settings.deterministic, _settings.warn_only = mode, bool(warn_only)
+
+
+def are_deterministic_algorithms_enabled():
+    """Whether ``use_deterministic_algorithms(True)`` was called."""
+    return _settings.deterministic
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    """Whether only a warning was asked for."""
+    return _settings.warn_only
+
+
+_DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
+
+
+def set_deterministic_debug_mode(debug_mode):
+    """Another way to say it: 0 or "default", 1 or "warn", 2 or "error"."""
+    if not isinstance(debug_mode, int | str):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode).__name__}")
+    if isinstance(debug_mode, str):
+        if debug_mode not in _DEBUG_MODES:
+            raise RuntimeError(
+                f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+            )
+        debug_mode = _DEBUG_MODES[debug_mode]
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
+
+
+def get_deterministic_debug_mode():
+    """0, 1 or 2: see ``set_deterministic_debug_mode``."""
+    return 0 if not _settings.deterministic else 1 if _settings.warn_only else 2
+
+
+# ---- precision
+
+
+def set_float32_matmul_precision(precision):
+    """How exactly products of float32 matrices must be computed: "highest", "high" or "medium"."""
+    if precision not in ("highest", "high", "medium"):
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; this set_float32_matmul_precision call has "
+            "no effect.", UserWarning, stacklevel=2,
+        )
+        return
+    _settings.matmul_precision = precision
+
+
+def get_float32_matmul_precision():
+    """The precision that ``set_float32_matmul_precision`` set."""
+    return _settings.matmul_precision

@@ -1,0 +1,506 @@
+"""Storages: the memory behind tensors, as bytes (UntypedStorage) and as elements (TypedStorage)."""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+
+from .. import _dtypes
+from .._device import CPU, META
+from .._tensor import Storage, Tensor, storage_of, wrap
+from ._args import bump, need_tensor, nonnegative, np_dtype_of, resize, shape_from
+from ._attach import methods
+from ._data import array_from, scalar_for
+from ._warn import warn_once
+from ..engines.numpy.memory import check_format, empty_in
+
+DEPRECATED = (
+    "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
+    "This should only matter to you if you are using storages directly. To access UntypedStorage directly, use "
+    "tensor.untyped_storage() instead of tensor.storage()"
+)
+RESIZE_GRAD = "cannot resize variables that require grad"
+
+
+def bytes_of(array):
+    """All memory of a root array, whatever its order, as a flat array of bytes."""
+    if not array.flags.c_contiguous:
+        low, high = np.lib.array_utils.byte_bounds(array)
+        step = array.itemsize
+        array = np.lib.stride_tricks.as_strided(array, ((high - low) // step,), (step,))
+    return array.reshape(-1).view(np.uint8)
+
+
+def over(raw, dtype, offset, shape, stride):
+    """The array of a NumPy dtype with the given place in an array of bytes; offset and stride in elements."""
+    item = dtype.itemsize
+    if 0 not in shape:
+        last = offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+        if offset < 0 or (last + 1) * item > raw.size:
+            raise RuntimeError(
+                f"setStorage: sizes {list(shape)}, strides {list(stride)}, storage offset {offset} need "
+                f"{(last + 1) * item} bytes, but the storage has {raw.size}"
+            )
+    else:
+        offset = 0
+    if not raw.size:
+        raw = np.empty(item, np.uint8)
+    return np.ndarray(shape, dtype, raw, offset * item, tuple(s * item for s in stride))
+
+
+class UntypedStorage:
+    """The bytes behind a tensor. Tensors that alias each other have the same storage.
+
+    Args:
+        size: the number of bytes, or a sequence of their values.
+    """
+
+    __slots__ = ("_storage",)
+
+    def __init__(self, size=0, *, device=None, dtype=None):
+        if isinstance(size, int):
+            array = np.empty(size, np.uint8)
+        else:
+            array = array_from(size, np.dtype(np.uint8))
+        self._storage = Storage(array)
+
+    @property
+    def _bytes(self):
+        if self.device is META:
+            raise NotImplementedError("Not available for 'meta' device type: a meta storage has no bytes")
+        return bytes_of(self._storage.array)
+
+    @property
+    def device(self):
+        return CPU if type(self._storage.array) is np.ndarray else META
+
+    is_cuda = False
+    is_sparse = False
+
+    def nbytes(self):
+        """The number of bytes."""
+        array = self._storage.array
+        return self._bytes.size if self.device is CPU else array.size * array.itemsize
+
+    size = nbytes
+    __len__ = nbytes
+
+    def element_size(self):
+        return 1
+
+    def data_ptr(self):
+        """The address of the first byte."""
+        return self._bytes.__array_interface__["data"][0] if self.device is CPU and self.nbytes() else 0
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return _untyped(Storage(self._bytes[index]))
+        return int(self._bytes[index])
+
+    def __setitem__(self, index, value):
+        self._bytes[index] = value
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __eq__(self, other):
+        return isinstance(other, UntypedStorage) and self._storage is other._storage
+
+    def __hash__(self):
+        return hash(self._storage)
+
+    def tolist(self):
+        """The bytes as a list of ints."""
+        return self._bytes.tolist()
+
+    def fill_(self, value):
+        """Sets every byte."""
+        self._bytes[...] = value
+        return self
+
+    def copy_(self, source, non_blocking=False):
+        """Takes over the bytes of another storage of the same size."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes")
+        self._bytes[...] = source._bytes
+        return self
+
+    def clone(self):
+        """A storage with a copy of the bytes."""
+        return _untyped(Storage(self._bytes.copy()))
+
+    def cpu(self):
+        return self
+
+    def resize_(self, size):
+        """Gives the storage another number of bytes; tensors made before keep the memory they have."""
+        grown = np.zeros(size, np.uint8)
+        kept = self._bytes[:size]
+        grown[: kept.size] = kept
+        self._storage.array = grown
+        return self
+
+    def is_shared(self):
+        """Whether forked processes see each other's writes."""
+        return getattr(self._storage, "shared", False)
+
+    def is_pinned(self, device=None):
+        return False
+
+    def pin_memory(self, device=None):
+        return self
+
+    def __repr__(self):
+        body = "..." if self.device is META else "\n".join(f" {b}" for b in self.tolist())
+        return f"{body}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+    def __copy__(self):
+        return self.clone()
+
+    def __deepcopy__(self, memo):
+        if id(self._storage) not in memo:
+            memo[id(self._storage)] = Storage(self._bytes.copy())
+        return _untyped(memo[id(self._storage)])
+
+    def __reduce__(self):
+        return _untyped, (self._storage,)
+
+
+def _untyped(storage):
+    out = object.__new__(UntypedStorage)
+    out._storage = storage
+    return out
+
+
+class TypedStorage:
+    """The elements behind a tensor, in the order of memory.
+
+    Args:
+        args: nothing, the number of elements, or a sequence of them.
+        dtype: the element type.
+        wrap_storage: an UntypedStorage to look at instead.
+    """
+
+    is_cuda = False
+    is_sparse = False
+
+    def __init__(self, *args, device=None, dtype=None, wrap_storage=None, _internal=False):
+        self.dtype = _dtypes.get_default_dtype() if dtype is None else dtype
+        if not isinstance(self.dtype, _dtypes.dtype):
+            raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+        if len(args) > 1:
+            raise RuntimeError(f"TypedStorage takes at most one positional argument, got {len(args)}")
+        if wrap_storage is not None:
+            if not isinstance(wrap_storage, UntypedStorage):
+                raise TypeError(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage).__name__}")
+            self._untyped_storage = wrap_storage
+            return
+        given = args[0] if args else 0
+        if isinstance(given, TypedStorage):
+            self._untyped_storage = given._untyped_storage
+            return
+        array = np.empty(given, self.dtype.np) if isinstance(given, int) else array_from(given, self.dtype.np)
+        self._untyped_storage = _untyped(Storage(array))
+
+    @property
+    def _elements(self):
+        raw = self._untyped_storage._bytes
+        return raw[: raw.size // self.dtype.itemsize * self.dtype.itemsize].view(self.dtype.np)
+
+    @property
+    def _storage(self):
+        return self._untyped_storage._storage
+
+    @property
+    def device(self):
+        return self._untyped_storage.device
+
+    def untyped(self):
+        """The same memory as bytes."""
+        return self._untyped_storage
+
+    def size(self):
+        """The number of elements."""
+        return self._untyped_storage.nbytes() // self.dtype.itemsize
+
+    __len__ = size
+
+    def nbytes(self):
+        """The number of bytes."""
+        return self._untyped_storage.nbytes()
+
+    def element_size(self):
+        """The bytes of one element."""
+        return self.dtype.itemsize
+
+    def data_ptr(self):
+        """The address of the first element."""
+        return self._untyped_storage.data_ptr()
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        if not isinstance(index, int):
+            raise RuntimeError(f"can't index a TypedStorage with {type(index).__name__}")
+        return wrap(self._elements[index: index + 1 or None]).item()
+
+    def __setitem__(self, index, value):
+        if isinstance(value, int | float | complex):
+            value = scalar_for(value, self.dtype.np)
+        self._elements[index] = value
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __eq__(self, other):
+        return isinstance(other, TypedStorage) and self._untyped_storage == other._untyped_storage
+
+    def __hash__(self):
+        return hash(self._untyped_storage)
+
+    def tolist(self):
+        """The elements as a list of Python numbers."""
+        return wrap(self._elements).tolist()
+
+    def fill_(self, value):
+        """Sets every element."""
+        self._elements[...] = scalar_for(value, self.dtype.np)
+        return self
+
+    def copy_(self, source, non_blocking=None):
+        """Takes over the elements of another storage."""
+        self._elements[...] = source._elements if isinstance(source, TypedStorage) else source._bytes
+        return self
+
+    def clone(self):
+        """A storage with a copy of the elements."""
+        return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
+
+    def cpu(self):
+        return self
+
+    def resize_(self, size):
+        """Gives the storage another number of elements; tensors made before keep the memory they have."""
+        self._untyped_storage.resize_(size * self.dtype.itemsize)
+        return self
+
+    def is_shared(self):
+        return self._untyped_storage.is_shared()
+
+    def is_pinned(self, device=None):
+        return False
+
+    def pin_memory(self, device=None):
+        return self
+
+    def type(self, dtype=None, non_blocking=False):
+        """The name of the storage's type, or a copy in another dtype."""
+        if dtype is None:
+            return f"torch.{_STORAGE_WORDS.get(self.dtype, self.dtype.name)}Storage"
+        return TypedStorage(wrap_storage=_untyped(Storage(self._elements.astype(np_dtype_of(dtype)))), dtype=dtype)
+
+    def __repr__(self):
+        body = "..." if self.device is META else "\n".join(f" {v}" for v in self.tolist())
+        return f"{body}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+
+    def __deepcopy__(self, memo):
+        return TypedStorage(wrap_storage=self._untyped_storage.__deepcopy__(memo), dtype=self.dtype)
+
+    def __reduce__(self):
+        return _typed, (self._untyped_storage, self.dtype)
+
+
+def _typed(untyped, dtype):
+    return TypedStorage(wrap_storage=untyped, dtype=dtype)
+
+
+class _StorageType(type):
+    """The type of FloatStorage and its like: a call makes a TypedStorage, an instance is one of the right dtype."""
+
+    def __call__(cls, *args, device=None, dtype=None, wrap_storage=None, _internal=False):
+        if dtype is not None and dtype is not cls.dtype:
+            raise RuntimeError(f"{cls.__name__} is of dtype {cls.dtype}; leave the dtype argument out")
+        return TypedStorage(*args, device=device, dtype=cls.dtype, wrap_storage=wrap_storage)
+
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
+
+
+_STORAGE_WORDS = {
+    _dtypes.float32: "Float", _dtypes.float64: "Double", _dtypes.float16: "Half", _dtypes.bfloat16: "BFloat16",
+    _dtypes.int64: "Long", _dtypes.int32: "Int", _dtypes.int16: "Short", _dtypes.int8: "Char",
+    _dtypes.uint8: "Byte", _dtypes.bool_: "Bool", _dtypes.complex64: "ComplexFloat", _dtypes.complex128: "ComplexDouble",
+}
+STORAGES = {
+    f"{word}Storage": _StorageType(f"{word}Storage", (), {
+        "dtype": d, "__module__": "torch", "__doc__": f"Storages of {d.name} elements."
+    })
+    for d, word in _STORAGE_WORDS.items()
+}
+globals().update(STORAGES)
+
+__all__ = ["TypedStorage", "UntypedStorage", "is_storage", "resize_as_", *STORAGES]
+
+
+def is_storage(obj, /):
+    """Whether `obj` is a storage."""
+    return isinstance(obj, UntypedStorage | TypedStorage)
+
+
+# ---- methods of Tensor
+
+
+def untyped_storage(self):
+    """The bytes behind the tensor."""
+    return _untyped(storage_of(self))
+
+
+def storage(self):
+    """The elements behind the tensor, in the order of memory."""
+    warn_once(DEPRECATED)
+    return TypedStorage(wrap_storage=untyped_storage(self), dtype=self.dtype)
+
+
+def set_(self, source=None, storage_offset=0, size=None, stride=None):
+    """Makes the tensor look at other memory: a tensor's, a storage's, or none."""
+    if source is None:
+        source = UntypedStorage()
+    if isinstance(source, Tensor):
+        if source._a.dtype != self._a.dtype:
+            raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
+        kept, array = storage_of(source), source._a
+        if size is not None:
+            raw = bytes_of(kept.array)
+            array = over(raw, self._a.dtype, storage_offset, *_layout(size, stride))
+    elif is_storage(source):
+        if isinstance(source, TypedStorage):
+            if source.dtype is not self.dtype:
+                raise RuntimeError(f"Expected a Storage of type {self.dtype} but got {source.dtype}")
+            source = source.untyped()
+        kept, raw = source._storage, source._bytes
+        if size is None:
+            size = (raw.size // self._a.itemsize - storage_offset,)
+        array = over(raw, self._a.dtype, storage_offset, *_layout(size, stride))
+    else:
+        raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor or Storage, not {type(source).__name__}")
+    if self._rg and self._node is None and _recording():
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    bump(self, "set_")
+    self._a, self._storage, self._view = array, kept, None
+    return self
+
+
+def _recording():
+    from .._modes import modes
+
+    return modes.grad is True
+
+
+def _layout(size, stride):
+    from .._tensor import contiguous_strides
+
+    shape = nonnegative(shape_from((size,) if isinstance(size, tuple | list) else size))
+    return shape, contiguous_strides(shape) if stride is None else tuple(stride)
+
+
+def resize_(self, *size, memory_format=None):
+    """Gives the tensor another shape; its storage grows if it must, and new elements are not initialised."""
+    shape = nonnegative(shape_from(size))
+    if self.requires_grad:
+        raise RuntimeError(RESIZE_GRAD)
+    if memory_format is not None:
+        check_format(memory_format, len(shape))
+    if shape != self._a.shape:
+        resize(self, shape)
+    if memory_format is not None:
+        pattern = empty_in(shape, self._a.dtype, memory_format)
+        raw, offset = bytes_of(storage_of(self).array), self.storage_offset()
+        self._a = over(raw, self._a.dtype, offset, shape, tuple(s // pattern.itemsize for s in pattern.strides))
+    return self
+
+
+def resize_as_(input, the_template, *, memory_format=None):
+    """Resizes the tensor to the shape of another."""
+    return resize_(input, *need_tensor(the_template, "resize_as_", "the_template")._a.shape, memory_format=memory_format)
+
+
+def resize_copy(self, *sizes):
+    """Deprecated: the tensor in another shape of as many elements."""
+    import warnings
+
+    warnings.warn("non-inplace resize is deprecated, use reshape", UserWarning, stacklevel=2)
+    shape = nonnegative(shape_from(sizes))
+    if np.prod(shape, dtype=np.int64) != self._a.size:
+        raise RuntimeError(
+            f"requested resize to {list(shape)}, but the given tensor has {self._a.size} elements in "
+            f"{list(self._a.shape)}: resize can only change the shape, preserving the number of elements."
+        )
+    return self.reshape(shape)
+
+
+def resize_as_copy(self, tensor):
+    """Deprecated: the tensor in the shape of another with as many elements."""
+    return resize_copy(self, *need_tensor(tensor, "resize_as", "tensor")._a.shape)
+
+
+def share_memory_(self):
+    """Moves the tensor to memory that forked processes share; views of it that exist already do not move along."""
+    kept = storage_of(self)
+    if getattr(kept, "shared", False) or self.device is META:
+        return self
+    raw = bytes_of(kept.array)
+    offset, stride = self.storage_offset(), self.stride()
+    memory = np.frombuffer(mmap.mmap(-1, max(raw.size, 1)), np.uint8)
+    memory[: raw.size] = raw
+    self._a = over(memory, self._a.dtype, offset, self._a.shape, stride)
+    kept.array = memory[: raw.size]
+    kept.shared = True
+    return self
+
+
+def is_shared(self):
+    """Whether forked processes see each other's writes to the tensor."""
+    return self._storage is not None and getattr(self._storage, "shared", False)
+
+
+def pin_memory(self, device=None):
+    """The tensor itself: there is no device for which memory would have to be pinned."""
+    return self
+
+
+def is_pinned(self, device=None):
+    """Whether the memory is page-locked: never."""
+    return False
+
+
+# ---- element by element, in Python
+
+
+def apply_(self, callable):
+    """Replaces each element by ``callable(element)``; slow, in Python."""
+    if self.requires_grad:
+        raise RuntimeError("Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.")
+    return _each(self, (self,), callable, "apply_")
+
+
+def map_(self, tensor, callable):
+    """Replaces each element by ``callable(element, element of tensor)``; slow, in Python."""
+    need_tensor(tensor, "map_", "tensor")
+    if self.requires_grad or tensor.requires_grad:
+        raise RuntimeError("Can't call map_() on Variable that requires grad. Use var.detach().map_() instead.")
+    if tensor.dtype is not self.dtype:
+        raise TypeError(f"map_: expected {self.type()} for 'other' (got {tensor.type()})")
+    return _each(self, (self, tensor), callable, "map_")
+
+
+def _each(t, operands, callable, name):
+    columns = [np.broadcast_to(x._a, t._a.shape).reshape(-1).tolist() for x in operands]
+    values = [callable(*row) for row in zip(*columns, strict=True)]
+    bump(t, name)
+    t._a[...] = array_from(values, t._a.dtype).reshape(t._a.shape)
+    return t
+
+
+methods(apply_, is_pinned, is_shared, map_, pin_memory, resize_, resize_as_, set_, share_memory_, storage,
+        untyped_storage, resize=resize_copy, resize_as=resize_as_copy)
