@@ -9,7 +9,7 @@ from . import memory  # noqa: F401
 from . import linalg  # noqa: F401
 from . import move, shape  # noqa: F401
 from . import reduce, scan, sort  # noqa: F401
-from . import pointwise  # noqa: F401
+from . import bessel, pointwise, special  # noqa: F401
 from . import index, scatter  # noqa: F401
 
 __all__ = ["base", "engine"]

@@ -1,0 +1,65 @@
+"""Evaluates a function of real numbers over arrays of any size: in pieces that fit the cache, in float64."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from .. import NUMPY as engine
+
+CHUNK = 8192
+
+
+def special(function=None, /, *, narrow=False):
+    """Decorator: makes `function`, which works on flat float64 arrays, a kernel for real arrays of any shape.
+
+    With `narrow`, float32 is computed in float32 and not in float64.
+    """
+    if function is None:
+        return functools.partial(special, narrow=narrow)
+
+    @functools.wraps(function)
+    def kernel(*operands):
+        arrays = np.broadcast_arrays(*operands) if len(operands) > 1 else operands
+        given = [x.dtype for x in operands if hasattr(x, "dtype")]
+        dtype = np.result_type(*given)
+        wide = dtype if narrow and dtype == np.float32 else np.float64
+        flat = [np.asarray(a).reshape(-1) for a in arrays]
+        out = np.empty(flat[0].shape, dtype)
+        for i in range(0, out.size, CHUNK):
+            piece = slice(i, i + CHUNK)
+            out[piece] = function(*[f[piece].astype(wide, copy=False) for f in flat])
+        return out.reshape(arrays[0].shape)
+
+    return engine.kernel(kernel)
+
+
+def series(coefficients, t):
+    """A Chebyshev series at t, by Clenshaw's recurrence."""
+    c = shortened(coefficients) if t.dtype == np.float32 else coefficients
+    twice = t + t
+    b1, b2, spare = np.full_like(t, c[-1]), np.zeros_like(t), np.empty_like(t)
+    for coefficient in c[-2:0:-1]:
+        np.multiply(twice, b1, out=spare)
+        spare -= b2
+        spare += coefficient
+        b1, b2, spare = spare, b1, b2
+    return t * b1 - b2 + c[0]
+
+
+@functools.cache
+def shortened(coefficients):
+    """The terms of a series that float32 sees."""
+    size = max(map(abs, coefficients))
+    seen = [i for i, c in enumerate(coefficients) if abs(c) > 1e-8 * size]
+    return coefficients[: seen[-1] + 1]
+
+
+def pieces(x, *branches, other=np.nan):
+    """A function given by (mask, function of the elements under it) pairs; `other` where no mask holds."""
+    out = np.full(x.shape, other)
+    for mask, function in branches:
+        if mask.any():
+            out[mask] = function(x[mask])
+    return out

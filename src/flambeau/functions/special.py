@@ -1,0 +1,52 @@
+"""Special functions of ``torch``; ``flambeau.special`` has them under SciPy's names, and more."""
+
+from __future__ import annotations
+
+from ..ops import special as ops
+from ._args import as_int, need_tensor, write_out
+from ._attach import inplace_methods, methods
+from ._binary import binary
+from ._unary import unary
+
+__all__ = ["digamma", "erf", "erf_", "erfc", "erfc_", "erfinv", "i0", "i0_", "igamma", "igammac", "lgamma", "mvlgamma",
+           "polygamma"]
+
+digamma = unary(ops.digamma, "digamma", "The derivative of ``lgamma`` at each element.")
+erf = unary(ops.erf, "erf", "The error function of each element.")
+erfc = unary(ops.erfc, "erfc", "``1 - erf(x)``, exact for large x.")
+erfinv = unary(ops.erfinv, "erfinv", "The inverse of the error function, on (-1, 1).")
+i0 = unary(ops.i0, "i0", "The modified Bessel function of the first kind, of order 0.")
+lgamma = unary(ops.lgamma, "lgamma", "The logarithm of the absolute value of the gamma function.")
+igamma = binary(
+    ops.igamma, "igamma", "The regularised lower incomplete gamma function with parameter ``input``.", numbers=False)
+igammac = binary(
+    ops.igammac, "igammac", "The regularised upper incomplete gamma function with parameter ``input``.", numbers=False)
+
+
+def polygamma(n, input, *, out=None):
+    """The ``n``-th derivative of ``digamma``."""
+    need_tensor(input, "polygamma", position=2)
+    n = as_int(n, "polygamma", "n")
+    if n < 0:
+        raise RuntimeError(f"polygamma(n, x) does not support negative n, got {n}.")
+    result = ops.digamma(input) if n == 0 else ops.polygamma(input, n=n)
+    return result if out is None else write_out(out, result, "polygamma")
+
+
+def mvlgamma(input, p, *, out=None):
+    """The logarithm of the ``p``-dimensional gamma function."""
+    need_tensor(input, "mvlgamma")
+    p = as_int(p, "mvlgamma", "p")
+    if p < 1:
+        raise RuntimeError(f"p has to be greater than or equal to 1, got {p}")
+    result = ops.mvlgamma(input, p=p)
+    return result if out is None else write_out(out, result, "mvlgamma")
+
+
+def _polygamma(self, n):
+    """The ``n``-th derivative of ``digamma``."""
+    return polygamma(n, self)
+
+
+methods(digamma, erf, erfc, erfinv, i0, igamma, igammac, lgamma, mvlgamma, polygamma=_polygamma)
+globals().update(inplace_methods(digamma, erf, erfc, erfinv, i0, igamma, igammac, lgamma, mvlgamma, polygamma=_polygamma))
