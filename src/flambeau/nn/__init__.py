@@ -1,5 +1,5 @@
 """Neural networks: parameters, modules, containers and layers."""
 
-from . import modules, parameter
+from . import modules, parameter, utils
 from .modules import *
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter

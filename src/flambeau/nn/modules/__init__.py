@@ -1,6 +1,6 @@
 """The modules, a file a family."""
 
-from . import container, module
+from . import container, lazy, module
 from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .module import Module
 

@@ -1,0 +1,95 @@
+"""Lazy modules: parameters get their shapes at the first call, from what comes in."""
+
+from __future__ import annotations
+
+import itertools
+
+from ..parameter import is_lazy
+
+
+class LazyModuleMixin:
+    """Makes a Module lazy.
+
+    A lazy class derives from this and from the ordinary class, creates ``UninitializedParameter`` and
+    ``UninitializedBuffer`` in ``__init__``, and defines ``initialize_parameters(*inputs)``, which is called before
+    the first ``forward``. After that the module turns into an instance of ``cls_to_become``.
+    """
+
+    cls_to_become: type | None = None
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._load_hook = self._register_load_state_dict_pre_hook(_adopt_shapes, with_module=True)
+        self._initialize_hook = self.register_forward_pre_hook(type(self)._infer_now, with_kwargs=True)
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        """What has no shape yet is saved as it is, so that loading can tell."""
+        transient = self._non_persistent_buffers_set
+        for name, value in itertools.chain(self._parameters.items(), self._buffers.items()):
+            if value is not None and name not in transient:
+                destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
+
+    def initialize_parameters(self, *args, **kwargs):
+        """Gives the parameters their shapes, from the arguments of the first call. To be defined by the subclass."""
+        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+
+    def has_uninitialized_params(self):
+        """Whether a parameter or buffer still waits for its shape."""
+        own = itertools.chain(self._parameters.values(), self._buffers.values())
+        return any(value is not None and is_lazy(value) for value in own)
+
+    @staticmethod
+    def _infer_now(module, args, kwargs):
+        """The pre-hook of the first call."""
+        module._infer_parameters(module, args, kwargs)
+
+    def _infer_parameters(self, module, args, kwargs=None):
+        kwargs = kwargs or {}
+        module.initialize_parameters(*args, **kwargs)
+        if module.has_uninitialized_params():
+            raise RuntimeError(
+                f"module {self._get_name()} has not been fully initialized: initialize_parameters() must give every "
+                "parameter and buffer a shape"
+            )
+        module._take_down()
+        if module.cls_to_become is not None:
+            module.__class__ = module.cls_to_become
+
+    def _replicate_for_data_parallel(self):
+        raise RuntimeError(
+            "Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward pass to "
+            "correctly initialize the modules"
+        )
+
+    def __getstate__(self):
+        """The hooks of laziness belong to this object; a copy hangs up its own."""
+        self._take_down()
+        state = dict(self.__dict__)
+        self._hang_up()
+        return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self._hang_up()
+
+    def _hang_up(self):
+        if self.has_uninitialized_params():
+            self._load_hook = self._register_load_state_dict_pre_hook(_adopt_shapes, with_module=True)
+            self._initialize_hook = self.register_forward_pre_hook(type(self)._infer_now, with_kwargs=True)
+
+    def _take_down(self):
+        for name in ("_load_hook", "_initialize_hook"):
+            handle = self.__dict__.pop(name, None)
+            if handle is not None:
+                handle.remove()
+
+
+def _adopt_shapes(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    """Before loading: shapes come from the state dict."""
+    for name, value in itertools.chain(module._parameters.items(), module._buffers.items()):
+        key = prefix + name
+        if value is not None and key in state_dict and is_lazy(value) and not is_lazy(state_dict[key]):
+            value.materialize(state_dict[key].shape)
+
+
+__all__ = ["LazyModuleMixin"]

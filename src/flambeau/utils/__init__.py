@@ -1,0 +1,5 @@
+"""Tools around tensors and modules."""
+
+from . import hooks
+
+__all__ = ["hooks"]
