@@ -153,7 +153,7 @@ def write_out(out, result, name, *, exact_dtype=False):
     if isinstance(result, tuple):
         if not isinstance(out, tuple | list) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be tuple of {len(result)} Tensors")
-        written = [write_out(o, r, name) for o, r in zip(out, result, strict=True)]
+        written = [write_out(o, r, name, exact_dtype=exact_dtype) for o, r in zip(out, result, strict=True)]
         return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
     need_tensor(out, name, "out", 0)
     if result._rg or out.requires_grad and out._node is None:

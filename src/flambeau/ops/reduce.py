@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 
+from .._dtypes import int64
 from . import pointwise as pw
 from ._op import op
 from .scatter import gather
 from .shape import expand, reshape
+
+INT64 = int64.np
 
 
 def keepdims_shape(shape, axis):
@@ -74,7 +77,7 @@ nansum.vjp(x=lambda g, x, axis: spread(g, tuple(x.shape), axis) * (x == x))
 
 @op
 def count_nonzero(k, x, *, axis):
-    return k.sum(x != 0, axis=axis, dtype="int64")
+    return k.sum(x != 0, axis=axis, dtype=INT64)
 
 
 @op(name="all")

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from ..._dtypes import HALF
 from .. import NUMPY as engine
 
+_add, _times, _larger, _smaller = np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce
 _BIG = 8192  # elements from which BLAS adds faster than NumPy
+_FLOAT32 = np.dtype(np.float32)
 _CHUNK = 1024  # how many elements BLAS adds in a row; the sums of chunks are added apart, which keeps the error small
 
 
@@ -17,11 +18,12 @@ _CHUNK = 1024  # how many elements BLAS adds in a row; the sums of chunks are ad
 def sum(x, axis=None, keepdims=False, dtype=None):
     """The sum: halves add up in float32, large float arrays through BLAS."""
     own = x.dtype
-    if (dtype or own) in HALF:
-        return np.add.reduce(x.astype(np.float32, copy=False), axis, None, None, keepdims).astype(dtype or own)
-    if x.size >= _BIG and own.char in "fd" and (dtype is None or dtype == own) and axis != () and x.flags.c_contiguous:
+    to = own if dtype is None else dtype
+    if to.num > 22:
+        return _add(x.astype(np.float32, copy=False), axis, None, None, keepdims).astype(to)
+    if x.size >= _BIG and to is own and own.char in "fd" and axis != () and x.flags.c_contiguous:
         return _sum_by_blas(x, axis, keepdims)
-    return np.add.reduce(x, axis, dtype, None, keepdims)
+    return _add(x, axis, dtype, None, keepdims)
 
 
 def _sum_by_blas(x, axis, keepdims):
@@ -44,12 +46,12 @@ def _sum_by_blas(x, axis, keepdims):
 def _sum_of_middle(x):
     lead, n, trail = x.shape
     if x.size < _BIG or trail > 1 and n * trail < _CHUNK:
-        return np.add.reduce(x, 1)
+        return _add(x, 1)
     if n <= _CHUNK:
         return _times_ones(x)
     whole = n // _CHUNK * _CHUNK
     total = _sum_of_middle(_times_ones(x[:, :whole].reshape(lead, -1, _CHUNK, trail)))
-    return total if whole == n else total + np.add.reduce(x[:, whole:], 1)
+    return total if whole == n else total + _add(x[:, whole:], 1)
 
 
 def _times_ones(x):
@@ -60,9 +62,10 @@ def _times_ones(x):
 
 @engine.kernel
 def mean(x, axis=None, keepdims=False, dtype=None):
-    dtype = dtype or x.dtype
-    total = sum(x, axis, keepdims, np.dtype(np.float32) if dtype in HALF else dtype)
-    return (total / _folded(x.shape, axis)).astype(dtype, copy=False)
+    to = x.dtype if dtype is None else dtype
+    if to.num > 22:
+        return (sum(x, axis, keepdims, _FLOAT32) / _folded(x.shape, axis)).astype(to)
+    return sum(x, axis, keepdims, to) / _folded(x.shape, axis)
 
 
 def _folded(shape, axis):
@@ -74,20 +77,20 @@ def _folded(shape, axis):
 
 @engine.kernel
 def prod(x, axis=None, keepdims=False, dtype=None):
-    dtype = dtype or x.dtype
-    if dtype in HALF:
-        return np.multiply.reduce(x.astype(np.float32), axis, None, None, keepdims).astype(dtype)
-    return np.multiply.reduce(x, axis, dtype, None, keepdims)
+    to = x.dtype if dtype is None else dtype
+    if to.num > 22:
+        return _times(x.astype(np.float32), axis, None, None, keepdims).astype(to)
+    return _times(x, axis, to, None, keepdims)
 
 
 @engine.kernel
 def max(x, axis=None, keepdims=False):
-    return np.maximum.reduce(x, axis, None, None, keepdims)
+    return _larger(x, axis, None, None, keepdims)
 
 
 @engine.kernel
 def min(x, axis=None, keepdims=False):
-    return np.minimum.reduce(x, axis, None, None, keepdims)
+    return _smaller(x, axis, None, None, keepdims)
 
 
 @engine.kernel
@@ -103,21 +106,21 @@ def any(x, axis=None, keepdims=False):
 @engine.kernel
 def variance(x, axis, keepdims, correction):
     """The mean of squared distances from the mean, over n - correction."""
-    away = x - mean(x, axis, True)
+    n = _folded(x.shape, axis)
+    away = x - sum(x, axis, True) / n
     if away.dtype.kind == "c":
         away = np.abs(away)
-    np.multiply(away, away, out=away)
-    freedom = _folded(x.shape, axis) - correction
-    return sum(away, axis, keepdims) / np.asarray(freedom if freedom > 0 else 0, away.dtype)
+    total = sum(away * away, axis, keepdims)
+    return total / total.dtype.type(n - correction if n > correction else 0)
 
 
 @engine.kernel
 def logsumexp(x, axis, keepdims):
     if x.size == 0:
         return np.log(sum(x, axis, keepdims))
-    top = max(x, axis, True)
+    top = _larger(x, axis, None, None, True)
     top = np.where(np.isfinite(top), top, 0).astype(x.dtype, copy=False)
-    e = x - top
+    e = np.asarray(x - top)
     np.exp(e, out=e)
     out = np.log(sum(e, axis, True)) + top
     return out if keepdims else out.reshape(_without(x.shape, axis))
@@ -134,7 +137,7 @@ def _without(shape, axis):
 def softmax(x, axis):
     if x.size == 0 or x.ndim == 0:
         return np.ones_like(x)
-    e = x - max(x, axis, True)
+    e = x - _larger(x, axis, None, None, True)
     np.exp(e, out=e)
     e /= sum(e, axis, True)
     return e
@@ -144,7 +147,7 @@ def softmax(x, axis):
 def log_softmax(x, axis):
     if x.size == 0 or x.ndim == 0:
         return np.zeros_like(x)
-    out = x - max(x, axis, True)
+    out = x - _larger(x, axis, None, None, True)
     out -= np.log(sum(np.exp(out), axis, True))
     return out
 
@@ -181,7 +184,13 @@ def norm2(x, axis, keepdims):
 
 @engine.kernel
 def take_along(x, index, axis):
-    return x[index] if x.ndim == 1 else np.take_along_axis(x, index, axis)
+    """np.take_along_axis, faster for the last axis."""
+    if x.ndim == 1:
+        return x.take(index)
+    if axis != x.ndim - 1 or not x.size or not x.flags.c_contiguous:
+        return np.take_along_axis(x, index, axis)
+    starts = np.arange(0, x.size, x.shape[-1]).reshape(*x.shape[:-1], 1)
+    return x.reshape(-1).take(index + starts)
 
 
 @engine.kernel

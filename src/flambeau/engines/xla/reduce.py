@@ -1,0 +1,53 @@
+"""The XLA twins of the kernels in ``engines/numpy/reduce.py``."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from . import engine
+
+
+@engine.kernel
+def variance(x, axis, keepdims, correction):
+    return jnp.var(x, axis=axis, keepdims=keepdims, correction=correction)
+
+
+@engine.kernel
+def logsumexp(x, axis, keepdims):
+    return jax.nn.logsumexp(x, axis=axis, keepdims=keepdims)
+
+
+@engine.kernel
+def softmax(x, axis):
+    return jax.nn.softmax(x, axis=axis)
+
+
+@engine.kernel
+def log_softmax(x, axis):
+    return jax.nn.log_softmax(x, axis=axis)
+
+
+@engine.kernel
+def softmax_pull(g, out, axis):
+    return out * (g - jnp.sum(g * out, axis=axis, keepdims=True))
+
+
+@engine.kernel
+def log_softmax_pull(g, out, axis):
+    return g - jnp.exp(out) * jnp.sum(g, axis=axis, keepdims=True)
+
+
+@engine.kernel
+def norm2(x, axis, keepdims):
+    return jnp.sqrt(jnp.sum(jnp.real(x * jnp.conj(x)), axis=axis, keepdims=keepdims))
+
+
+@engine.kernel
+def take_along(x, index, axis):
+    return jnp.take_along_axis(x, index, axis)
+
+
+@engine.kernel
+def put_along(g, index, axis, shape):
+    return jnp.put_along_axis(jnp.zeros(shape, g.dtype), index, g, axis, inplace=False)
