@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from .._tensor import Tensor, wrap
-from ..ops.index import alias_index, unsqueeze_index
+from ..ops.index import alias_index, unsqueeze_index, unsqueeze_select_index, unsqueeze_slice_index
 from ..ops.shape import basic_index, select_index
 from .index import NOT_INDICES, TOO_MANY
 
@@ -20,7 +20,9 @@ INVALID = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})"
 )
 
+# The op that takes the view is chosen by what comes last in the key, as it gives the node its name.
 SELECT, SLICE, UNSQUEEZE, ALIAS = select_index, basic_index, unsqueeze_index, alias_index
+WITH_NONE = {SELECT: unsqueeze_select_index, SLICE: unsqueeze_slice_index, UNSQUEEZE: unsqueeze_index}
 
 _ndarray = np.ndarray
 _FULL = slice(None)
@@ -40,10 +42,10 @@ def basic_op(key):
             if step is not None or part.start is not None or part.stop is not None:
                 op = SLICE
         elif part is None:
-            new = True
+            op, new = UNSQUEEZE, True
         elif part is not ...:
             return None
-    return UNSQUEEZE if new else op
+    return WITH_NONE[op] if new else op
 
 
 def parsed(x, key):
@@ -63,12 +65,12 @@ def parsed(x, key):
             dim, place, left = dim + left, place + left, 0
         elif item is None:
             basic.append(None)
-            place += 1
+            place, op = place + 1, UNSQUEEZE
         elif isinstance(item, bool):
             basic.append(None)
             indices.append(wrap(np.zeros(int(item), np.int64)))
             dims.append(place)
-            place += 1
+            place, op = place + 1, UNSQUEEZE
         elif isinstance(item, int):
             basic.append(bounded(item, dim, shape[dim]))
             dim, op = dim + 1, SELECT
@@ -84,7 +86,7 @@ def parsed(x, key):
             dims.append(place)
             dim, place = dim + used, place + used
     if None in basic:
-        op = UNSQUEEZE
+        op = WITH_NONE[op]
     elif op is None and not indices:
         op = SLICE if len(items) == 1 and isinstance(items[0], slice) else ALIAS
     return op, (*basic, ...), indices, tuple(dims)

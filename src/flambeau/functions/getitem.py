@@ -17,7 +17,7 @@ from ..ops.shape import cast, reshape
 from ._args import bump, type_word
 from ._inplace import assign, check_writable
 from ._into import into
-from ._key import ALIAS, SELECT, SLICE, UNSQUEEZE, basic_op, parsed
+from ._key import ALIAS, SELECT, SLICE, UNSQUEEZE, WITH_NONE, basic_op, parsed
 from .index import expanded, fitting, put_call
 
 EXPANDED = (
@@ -28,7 +28,7 @@ EXPANDED = (
 _new = object.__new__
 _ndarray = np.ndarray
 _INDEX = ops.index
-_PLANS = {op: op.plan((True,)).backward for op in (SELECT, SLICE, UNSQUEEZE, ALIAS)}
+_PLANS = {op: op.plan((True,)).backward for op in (SELECT, SLICE, ALIAS, *WITH_NONE.values())}
 _INDEX_BACKWARD = _INDEX.plan((True, False)).backward
 _ROWS = {"dims": (0,)}
 _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
@@ -41,15 +41,17 @@ def __getitem__(self, key):
     """The elements that `key` names: a view for integers and slices, a copy for index tensors and masks."""
     a = self._a
     kind = type(key)
-    given = key
+    given, new = key, False
     if kind is int:
         key, op = (key, ...), SELECT
     elif kind is slice:
         step = key.step
         op = SLICE if step is None or (type(step) is int and step > 0) else None
     elif kind is tuple:
-        op = basic_op(key)
+        op, new = basic_op(key), None in key
         key = (*key, ...) if ... not in key else key
+    elif key is None:
+        key, op, new = (None, ...), UNSQUEEZE, True
     elif kind is Tensor and key._a.ndim and a.ndim:
         dtype = key._a.dtype
         if dtype is _INT64:
@@ -63,7 +65,7 @@ def __getitem__(self, key):
     if op is None or type(a) is not _ndarray or grad is None:
         return read(self, given)
     try:
-        r = a[key] if op is not UNSQUEEZE else NUMPY.new_dims(a, key)
+        r = NUMPY.new_dims(a, key) if new else a[key]
     except (IndexError, TypeError):
         return read(self, given)
     storage = self._storage
@@ -163,7 +165,7 @@ def read(x, key):
 
 def __setitem__(self, key, value):
     """Stores `value`, broadcast and converted, in the elements that `key` names."""
-    if is_plain(key) and store(self, key, value):
+    if key is False or (is_plain(key) and store(self, key, value)):
         return
     op, basic, indices, dims = parsed(self, key)
     if op is not None:
