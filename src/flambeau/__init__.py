@@ -88,7 +88,7 @@ from .functions.join import *
 from .functions.move import *
 from .functions.scatter import *
 from .functions.random import *
-from . import linalg, nn, random
+from . import fft, linalg, nn, random
 from ._generator import Generator
 
 globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too

@@ -63,8 +63,7 @@ def qr(A, mode="reduced", *, out=None):
 def householder_product(A, tau, *, out=None):
     """The first columns of the product of the reflections ``I - tau[i] v v.mH``; v is column i of A below a one."""
     check_reflections(A, tau)
-    m, n = A._a.shape[-2:]
-    found = reflected(A, tau, ops.eye_like(basic_index(A, key=(Ellipsis, slice(m), slice(n)))))
+    found = reflected(A, tau, ops.eye_from(A))
     return found if out is None else write_out(out, found, "linalg_householder_product")
 
 

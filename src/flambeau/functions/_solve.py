@@ -10,8 +10,6 @@ from .. import _dtypes
 from .._tensor import Tensor, wrap
 from ..ops import linalg as ops
 from ..ops.matmul import column, product
-from ..ops.pointwise import mul
-from ..ops.reduce import sum_
 from ..ops.shape import cast, clone, permute, reshape
 from ._args import as_int, need_tensor, write_out
 from ._matrices import (
@@ -238,36 +236,26 @@ def lstsq(A, B, rcond=None, *, driver=None):
     check_lstsq(A, B, driver, name)
     driver = driver or "gelsy"
     need_floating(A, name)
-    vector = is_vector_for_lstsq(A._a.shape, B._a.shape)
+    vector = is_vector(A._a.shape, B._a.shape)
     right = column(B) if vector else B
     if A._a.shape[-2] != right._a.shape[-2]:
         raise RuntimeError(f"{name}: input.size(-2) should match other.size(-2)")
     m, n = A._a.shape[-2:]
-    rtol = max(m, n) * float(np.finfo(A._a.dtype).eps) if rcond is None else rcond
-    atol, rtol = as_tolerance(0.0, A.dtype.to_real().np, name), as_tolerance(rtol, A.dtype.to_real().np, name)
-    solution = product(ops.pinv(A, atol, rtol, hermitian=False), right)
-    values = np.linalg.svd(A._a, compute_uv=False)
-    ranks = (values > rtol._a[..., None] * values.max(axis=-1, keepdims=True, initial=0)).sum(-1)
-    residuals = no_values(A.dtype.to_real().np)
-    if m > n and driver != "gelsy" and (driver == "gels" or (ranks == n).all()):
-        miss = product(A, solution) - right
-        residuals = sum_(mul(miss, ops.cj(miss)), axis=(-2,), keepdims=False)
-        if residuals._a.dtype.kind == "c":
-            residuals = ops.real(residuals)
+    real = A.dtype.to_real().np
+    rtol = as_tolerance(max(m, n) * float(np.finfo(real).eps) if rcond is None else rcond, real, name)
+    solution, residuals, ranks, values = ops.lstsq(A, right, rtol, residuals=m > n and driver != "gelsy")
+    if residuals._a.size and driver != "gels" and (ranks._a < n).any():
+        residuals = no_values(real)
     return Lstsq(
         reshape(solution, shape=solution._a.shape[:-1]) if vector else solution,
         residuals,
-        no_values(np.int64) if driver == "gels" else wrap(np.asarray(ranks, np.int64)),
-        wrap(values) if driver in ("gelsd", "gelss") else no_values(A.dtype.to_real().np),
+        no_values(np.int64) if driver == "gels" else ranks,
+        wrap(values._a) if driver in ("gelsd", "gelss") else no_values(real),
     )
 
 
 def no_values(dtype):
     return wrap(np.zeros((0,), dtype))
-
-
-def is_vector_for_lstsq(a, b):
-    return len(b) == 1 or len(a) - 1 == len(b) and b == a[:-1]
 
 
 def check_lstsq(A, B, driver, name):
@@ -301,7 +289,7 @@ def matrix_power(A, n, *, out=None):
 def power(A, n):
     """By repeated squaring."""
     if n == 0:
-        return clone(ops.eye_like(A))
+        return ops.eye_from(A)
     if n < 0:
         return power(inv(A), -n)
     if n == 1:

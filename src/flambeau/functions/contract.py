@@ -208,6 +208,8 @@ def vander(x, N=None):
     count = N if N is not None else x._a.shape[-1] if x._a.ndim else 0
     if count <= 1 and (N is not None or x._a.ndim == 0):
         raise RuntimeError(f"N must be greater than 1. Got {count}")
+    if x._a.ndim == 0:
+        x = reshape(x, shape=(1,))
     powers = [ones_like(x)]
     while len(powers) < count:
         powers.append(x if len(powers) == 1 else ops.mul(powers[-1], x))

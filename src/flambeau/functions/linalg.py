@@ -7,26 +7,26 @@ import numpy as np
 from .._tensor import wrap
 from ..ops import linalg as ops
 from ..ops.elementary import log
-from ..ops.matmul import product
 from ..ops.pointwise import where
 from . import _decompose as decompose
 from . import _solve as solving
 from ._args import need_tensor, write_out
 from ._attach import methods
-from ._decompose import check_reflections, reflected, unpacked
+from ._decompose import reflected, unpacked
 from ._matrices import need_broadcast, need_floating, need_matrices, need_square
 from ._results import result
 
 __all__ = [
-    "cholesky", "cholesky_inverse", "cholesky_solve", "det", "geqrf", "get_float32_matmul_precision", "inverse", "logdet",
+    "cholesky", "cholesky_inverse", "cholesky_solve", "det", "geqrf", "inverse", "logdet",
     "lu", "lu_solve", "lu_unpack", "matrix_exp", "matrix_power", "orgqr", "ormqr", "pinverse", "qr",
-    "set_float32_matmul_precision", "slogdet", "svd", "triangular_solve",
+    "slogdet", "svd", "triangular_solve",
 ]
 
 Svd = result("svd", "U", "S", "V")
 Qr = result("qr", "Q", "R")
 Slogdet = result("slogdet", "sign", "logabsdet")
 Geqrf = result("geqrf", "a", "tau")
+LuWithInfo = result("_lu_with_info", "LU", "pivots", "info")
 LuUnpack = result("lu_unpack", "P", "L", "U")
 TriangularSolve = result("triangular_solve", "solution", "cloned_coefficient")
 
@@ -147,7 +147,7 @@ def check_ormqr(a, tau, c, left):
 def lu(A, pivot=True, get_infos=False, out=None):
     """The LU factorization in one matrix and its pivots; with ``get_infos`` also where it met a zero pivot."""
     LU, pivots, info = decompose.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
-    found = (LU, pivots, info) if get_infos else (LU, pivots)
+    found = LuWithInfo(LU, pivots, info) if get_infos else (LU, pivots)
     return found if out is None else write_out(out, found, "lu")
 
 
@@ -197,20 +197,13 @@ def cholesky_solve(input, input2, upper=False, *, out=None):
             f"{b[-2]} by {b[-1]}"
         )
     need_broadcast(b, a)
-    found = from_cholesky(input, input2, upper)
+    found = ops.cholesky_solve(input, input2, upper=bool(upper))
     return found if out is None else write_out(out, found, "cholesky_solve")
-
-
-def from_cholesky(B, factor, upper):
-    first = ops.from_triangle(ops.mH(factor) if upper else factor, B)
-    return ops.from_triangle(factor if upper else ops.mH(factor), first, upper=True)
 
 
 def cholesky_inverse(input, upper=False, *, out=None):
     """The inverse of each matrix whose Cholesky triangle is given."""
-    need_square(input, "cholesky_inverse")
-    half = ops.from_triangle(input, ops.eye_like(input), upper=upper)
-    found = product(half, ops.mH(half)) if upper else product(ops.mH(half), half)
+    found = ops.cholesky_inverse(need_square(input, "cholesky_inverse"), upper=bool(upper))
     return found if out is None else write_out(out, found, "cholesky_inverse")
 
 
@@ -236,22 +229,3 @@ methods(
     cholesky, cholesky_inverse, cholesky_solve, det, geqrf, inverse, logdet, lu, lu_solve, matrix_exp, matrix_power, orgqr,
     ormqr, pinverse, qr, slogdet, svd, triangular_solve,
 )
-
-
-# ---- precision
-
-_PRECISIONS = ("highest", "high", "medium")
-_precision = "highest"
-
-
-def get_float32_matmul_precision():
-    """How precisely float32 matrices are multiplied: "highest", "high" or "medium"."""
-    return _precision
-
-
-def set_float32_matmul_precision(precision):
-    """Allows faster, less precise products of float32 matrices where the hardware has them; the CPU stays exact."""
-    global _precision
-    if precision not in _PRECISIONS:
-        raise RuntimeError(f"float32 matmul precision must be one of {', '.join(_PRECISIONS)}, got {precision!r}")
-    _precision = precision

@@ -21,17 +21,28 @@ def eye_like(k, x):
     return k.broadcast_to(k.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x.shape)
 
 
+@op(node="CopyBackwards")
+def eye_from(k, x):
+    """``eye_like`` that counts as computed from x: its gradient is zero, where that of a constant is none."""
+    return k.copy(k.broadcast_to(k.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x.shape))
+
+
+eye_from.vjp(x=lambda g: g * 0)
+
+
 def off_diagonal(x):
     return x * (1 - eye_like(x))
 
 
 def matrix_diagonal(x):
-    return diagonal(x, offset=0, axis1=-2, axis2=-1)
+    n = len(x.shape)
+    return diagonal(x, offset=0, axis1=n - 2, axis2=n - 1)
 
 
 def as_diagonal(v):
     """Square matrices with v on the diagonal."""
-    return embed_diagonal(v, shape=(*v.shape, v.shape[-1]), offset=0, axis1=-2, axis2=-1)
+    n = len(v.shape)
+    return embed_diagonal(v, shape=(*v.shape, v.shape[-1]), offset=0, axis1=n - 1, axis2=n)
 
 
 def scalar(x):
@@ -143,13 +154,39 @@ def pinv(k, A, atol, rtol, *, hermitian):
 
 @pinv.joint_vjp
 def _(g, A, out):
-    P, Ph, gh = out, mH(out), mH(g)
+    return pinv_pull(g, A, out), None, None
+
+
+def pinv_pull(g, A, P):
+    Ph, gh = mH(P), mH(g)
     return (
         product(gh - product(A, product(P, gh)), product(P, Ph))
         + product(Ph, product(P, gh - product(product(gh, P), A)))
-        - product(Ph, product(g, Ph)),
-        None, None,
+        - product(Ph, product(g, Ph))
     )
+
+
+@op(name="linalg_lstsq")
+def lstsq(k, A, B, rtol, *, residuals):
+    """(X, residuals or an empty array, ranks, singular values) for the X that makes ``A @ X - B`` smallest."""
+    U, S, Vh = k.linalg.svd(A, full_matrices=False)
+    large = S > rtol * S[..., :1]
+    inverted = k.where(large, 1 / k.where(large, S, 1), 0).astype(S.dtype)
+    X = k.matmul(mH(Vh), inverted[..., None] * k.matmul(mH(U), B))
+    miss = k.matmul(A, X) - B if residuals else k.zeros((0, 0), A.dtype)
+    return X, k.sum(k.real(miss * k.conj(miss)), axis=-2), k.sum(large.astype(k.int64), axis=-1), S
+
+
+@lstsq.joint_vjp
+def _(g, A, B, rtol, out, residuals):
+    X, gX = out[0], g[0]
+    P = pinv(A, rtol * 0, rtol, hermitian=False)
+    gB = product(mH(P), gX)
+    gA = pinv_pull(product(gX, mH(B)), A, P)
+    if residuals:  # the residuals do not change with X, which makes them smallest
+        along = (product(A, X) - B) * row(g[1] * 2)
+        gA, gB = gA + product(along, mH(X)), gB - along
+    return gA, gB, None
 
 
 # ---- triangles
@@ -185,6 +222,34 @@ def _(g, out, upper):
     phi = (phi + mH(tril(phi, diagonal=-1))) / 2
     half = from_triangle(mH(L), phi, upper=True)
     return (from_triangle(L, half, left=False),)
+
+
+@op
+def cholesky_solve(k, B, L, *, upper):
+    """X with ``A @ X = B``, given A's Cholesky triangle."""
+    first = k.solve_triangular(mH(L) if upper else L, B, False, True, False)
+    return k.solve_triangular(L if upper else mH(L), first, True, True, False)
+
+
+@cholesky_solve.joint_vjp
+def _(g, L, out, upper):
+    """The gradient of the triangle is that of a full matrix, as in PyTorch."""
+    B_grad = cholesky_solve(g, L, upper=upper)
+    both = product(B_grad, mH(out))
+    both = both + mH(both)
+    return B_grad, -(product(L, both) if upper else product(both, L))
+
+
+@op
+def cholesky_inverse(k, L, *, upper):
+    half = k.solve_triangular(L, eye_like(L), upper, True, False)
+    return k.matmul(half, mH(half)) if upper else k.matmul(mH(half), half)
+
+
+@cholesky_inverse.joint_vjp
+def _(g, L, out, upper):
+    both = product(out, product(g + mH(g), out))
+    return (-(product(L, both) if upper else product(both, L)),)
 
 
 @op(name="linalg_lu_factor_ex")
@@ -333,7 +398,8 @@ def eigh(k, A, *, uplo):
 def _(g, out):
     values, V = out
     turned = off_diagonal(product(mH(V), g[1]) / gaps(values))
-    return (product(product(V, turned + as_diagonal(g[0])), mH(V)),)
+    grad = product(product(V, turned + as_diagonal(g[0])), mH(V))
+    return ((grad + mH(grad)) / 2,)
 
 
 @op(name="linalg_eigvalsh", node="LinalgEighBackward0")

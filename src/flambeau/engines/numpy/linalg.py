@@ -155,7 +155,7 @@ def substituted(block, x, upper):
 def lu_factor(a):
     """The LU factorization with partial pivoting in one matrix, the pivots counted from one, and info as in ``inv_ex``."""
     *batch, m, n = a.shape
-    lu = np.array(a).reshape(-1, m, n)
+    lu = np.array(a).reshape(math.prod(batch), m, n)
     k = min(m, n)
     pivots = np.zeros((len(lu), k), np.int32)
     info = np.zeros(len(lu), np.int32)
@@ -189,7 +189,7 @@ def factor_panel(lu, pivots, info, start, stop):
 def permutation_matrix(pivots, m, dtype):
     """The matrices P with ``A = P L U`` that LU pivots stand for."""
     *batch, k = pivots.shape
-    swaps = pivots.reshape(-1, k).astype(np.int64) - 1
+    swaps = pivots.reshape(math.prod(batch), k).astype(np.int64) - 1
     order = np.tile(np.arange(m), (len(swaps), 1))
     every = np.arange(len(swaps))
     for i in range(k):

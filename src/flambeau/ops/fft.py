@@ -1,0 +1,63 @@
+"""Discrete Fourier transforms.
+
+Each transform's adjoint is the opposite transform under the dual normalization: what one leaves unscaled, the other
+scales. The one-sided transforms drop (or take for granted) the conjugate half, which weighs the elements in the middle.
+"""
+
+from __future__ import annotations
+
+from ._op import op
+
+DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def _full_transform(name, node):
+    """A transform over all frequencies; only the name of its graph node tells whether it began at a real tensor."""
+
+    @op(name=name, node=node)
+    def call(k, x, *, axes, inverse, norm):
+        if not axes:
+            return k.cast(x, k.result_type(x.dtype, k.complex64))
+        return (k.fft.ifftn if inverse else k.fft.fftn)(x, axes=axes, norm=norm)
+
+    call.vjp(x=lambda g, axes, inverse, norm: c2c(g, axes=axes, inverse=not inverse, norm=DUAL[norm]))
+    return call
+
+
+c2c = _full_transform("fft_c2c", "FftC2CBackward0")
+r2c_full = _full_transform("fft_r2c_full", "FftR2CBackward0")
+
+
+@op(name="fft_r2c", node="FftR2CBackward0")
+def r2c(k, x, *, axis, norm):
+    """A real signal to its frequencies from zero up."""
+    return k.fft.rfft(x, axis=axis, norm=norm)
+
+
+r2c.vjp(
+    x=lambda g, x_shape, axis, norm:
+        c2r(middle_scaled(g, axis=axis, n=x_shape[axis], factor=0.5), n=x_shape[axis], axis=axis, norm=DUAL[norm])
+)
+
+
+@op(name="fft_c2r", node="FftC2RBackward0")
+def c2r(k, x, *, n, axis, norm):
+    """Frequencies from zero up to the real signal of length n that has them."""
+    return k.fft.irfft(x, n=n, axis=axis, norm=norm)
+
+
+c2r.vjp(
+    x=lambda g, n, axis, norm: middle_scaled(r2c(g, axis=axis, norm=DUAL[norm]), axis=axis, n=n, factor=2.0)
+)
+
+
+@op(node="MulBackward0")
+def middle_scaled(k, x, *, axis, n, factor):
+    """The frequencies that a real signal of length n has twice, times a factor."""
+    index = k.arange(x.shape[axis])
+    single = (index == 0) | (2 * index == n)
+    weights = k.where(single, 1.0, factor).astype(x.real.dtype)
+    return x * weights.reshape((-1,) + (1,) * (x.ndim - 1 - axis))
+
+
+middle_scaled.vjp(x=lambda g, axis, n, factor: middle_scaled(g, axis=axis, n=n, factor=factor))
