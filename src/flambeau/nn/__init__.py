@@ -1,5 +1,5 @@
-"""Neural networks: parameters, modules, containers and layers."""
+"""Neural networks: parameters, modules, containers, layers and the functions behind them."""
 
-from . import modules, parameter, utils
+from . import functional, init, modules, parameter, utils
 from .modules import *
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter

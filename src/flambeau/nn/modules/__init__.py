@@ -1,7 +1,9 @@
 """The modules, a file a family."""
 
 from . import container, lazy, module
+from .activation import *
 from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from .dropout import *
+from .flatten import *
+from .linear import *
 from .module import Module
-
-__all__ = ["Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

@@ -1,0 +1,211 @@
+"""Activations."""
+
+from __future__ import annotations
+
+import warnings
+
+from ...functions import activation as base
+from ...functions import elementary
+from ...functions._args import need_tensor
+from ...functions._inplace import inplace as in_place
+from ...functions.reduce import log_softmax as _log_softmax
+from ...functions.reduce import softmax as _softmax
+from ...ops import activation as ops
+from ...ops import gates
+
+__all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+           "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu",
+           "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
+           "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_"]
+
+NO_DIM = "Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
+
+hardshrink, prelu = base.hardshrink, base.prelu
+celu_, relu_, rrelu_, selu_, threshold_ = base.celu_, base.relu_, base.rrelu_, base.selu_, base.threshold_
+sigmoid, tanh = elementary.sigmoid, elementary.tanh
+
+
+def relu(input, inplace=False):
+    """Each element, 0 where it is negative."""
+    return relu_(input) if inplace else ops.relu(need_tensor(input, "relu"))
+
+
+def threshold(input, threshold, value, inplace=False):
+    """Each element that is above the threshold, ``value`` for the others."""
+    return (threshold_ if inplace else base.threshold)(input, threshold, value)
+
+
+def celu(input, alpha=1.0, inplace=False):
+    """``x`` for positive elements, ``alpha * (exp(x / alpha) - 1)`` for the others."""
+    return (celu_ if inplace else base.celu)(input, alpha)
+
+
+def selu(input, inplace=False):
+    """The self-normalising ELU."""
+    return (selu_ if inplace else base.selu)(input)
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """Leaky ReLU whose slope is drawn for each element in training."""
+    return (rrelu_ if inplace else base.rrelu)(input, lower, upper, training)
+
+
+def _elu(input, alpha=1.0):
+    return ops.elu(need_tensor(input, "elu"), alpha=alpha, scale=1.0, input_scale=1.0)
+
+
+def _leaky_relu(input, negative_slope=0.01):
+    return ops.leaky_relu(need_tensor(input, "leaky_relu"), negative_slope=negative_slope)
+
+
+def _hardtanh(input, min_val=-1.0, max_val=1.0):
+    need_tensor(input, "hardtanh")
+    if min_val > max_val:
+        raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
+    return gates.hardtanh(input, low=min_val, high=max_val)
+
+
+def _hardsigmoid(input):
+    return gates.hardsigmoid(need_tensor(input, "hardsigmoid"))
+
+
+def _hardswish(input):
+    return gates.hardswish(need_tensor(input, "hardswish"))
+
+
+def _silu(input):
+    return gates.silu(need_tensor(input, "silu"))
+
+
+def _mish(input):
+    return gates.mish(need_tensor(input, "mish"))
+
+
+elu_, leaky_relu_ = in_place(_elu, "elu_"), in_place(_leaky_relu, "leaky_relu_")
+hardtanh_ = in_place(_hardtanh, "hardtanh_")
+_hardsigmoid_, _hardswish_ = in_place(_hardsigmoid, "hardsigmoid_"), in_place(_hardswish, "hardswish_")
+_silu_, _mish_ = in_place(_silu, "silu_"), in_place(_mish, "mish_")
+
+
+def elu(input, alpha=1.0, inplace=False):
+    """``x`` for positive elements, ``alpha * (exp(x) - 1)`` for the others."""
+    return (elu_ if inplace else _elu)(input, alpha)
+
+
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """``x`` for positive elements, ``negative_slope * x`` for the others."""
+    return (leaky_relu_ if inplace else _leaky_relu)(input, negative_slope)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    """Each element, cut off to [min_val, max_val]."""
+    return (hardtanh_ if inplace else _hardtanh)(input, min_val, max_val)
+
+
+def relu6(input, inplace=False):
+    """Each element, cut off to [0, 6]."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def hardsigmoid(input, inplace=False):
+    """A sigmoid of three straight lines."""
+    return (_hardsigmoid_ if inplace else _hardsigmoid)(input)
+
+
+def hardswish(input, inplace=False):
+    """``x * hardsigmoid(x)``."""
+    return (_hardswish_ if inplace else _hardswish)(input)
+
+
+def silu(input, inplace=False):
+    """``x * sigmoid(x)``."""
+    return (_silu_ if inplace else _silu)(input)
+
+
+def mish(input, inplace=False):
+    """``x * tanh(softplus(x))``."""
+    return (_mish_ if inplace else _mish)(input)
+
+
+def gelu(input, approximate="none"):
+    """``x`` times the normal distribution function of ``x``, exactly or by ``"tanh"``."""
+    need_tensor(input, "gelu")
+    if approximate == "none":
+        return gates.gelu(input)
+    if approximate == "tanh":
+        return gates.gelu_tanh(input)
+    raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}.")
+
+
+def softplus(input, beta=1.0, threshold=20.0):
+    """``log(1 + exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` is above the threshold."""
+    return gates.softplus(need_tensor(input, "softplus"), beta=beta, threshold=threshold)
+
+
+def logsigmoid(input):
+    """The logarithm of the sigmoid."""
+    return gates.log_sigmoid(need_tensor(input, "logsigmoid"))
+
+
+def softshrink(input, lambd=0.5):
+    """Each element moved towards 0 by ``lambd``."""
+    need_tensor(input, "softshrink")
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return gates.softshrink(input, lambd=lambd)
+
+
+def tanhshrink(input):
+    """``x - tanh(x)``."""
+    return input - input.tanh()
+
+
+def softsign(input):
+    """``x / (1 + |x|)``."""
+    return input / (input.abs() + 1)
+
+
+def glu(input, dim=-1):
+    """The first half along `dim`, gated by the sigmoid of the second."""
+    need_tensor(input, "glu")
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    if input.size(dim) % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.size(dim)}")
+    first, second = input.chunk(2, dim)
+    return first * second.sigmoid()
+
+
+def _dim(input, dim, name, stacklevel):
+    if dim is not None:
+        return dim
+    warnings.warn(NO_DIM.format(name=name), stacklevel=stacklevel)
+    return 0 if input.dim() in (0, 1, 3) else 1
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """Exponentials along `dim`, divided by their sum."""
+    return _softmax(input, _dim(input, dim, "softmax", _stacklevel), dtype=dtype)
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
+    """``softmax`` of the negated input."""
+    return _softmax(-input, _dim(input, dim, "softmin", _stacklevel), dtype=dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """The logarithm of ``softmax``."""
+    return _log_softmax(input, _dim(input, dim, "log_softmax", _stacklevel), dtype=dtype)
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """A differentiable sample of a categorical distribution; one-hot if `hard`."""
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    gumbels = -logits.detach().new_empty(logits.shape).exponential_().log()
+    soft = _softmax((logits + gumbels) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    one = soft.detach().new_zeros(soft.shape).scatter_(dim, index, 1.0)
+    return one - soft.detach() + soft

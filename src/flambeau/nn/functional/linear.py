@@ -1,0 +1,62 @@
+"""Affine maps and what is close to them."""
+
+from __future__ import annotations
+
+from ..._tensor import Tensor
+from ...functions._args import need_tensor
+from ...functions.distance import cosine_similarity
+from ...functions.einsum import einsum
+from ...ops import matmul as ops
+
+__all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "one_hot"]
+
+
+def linear(input, weight, bias=None):
+    """``input @ weight.T + bias`` over the last dimension.
+
+    Shape:
+        - input: ``(*, in_features)``
+        - weight: ``(out_features, in_features)`` or ``(in_features)``
+        - Output: ``(*, out_features)`` or ``(*)``
+    """
+    if not isinstance(input, Tensor):
+        need_tensor(input, "linear")
+    if not isinstance(weight, Tensor):
+        need_tensor(weight, "linear", "weight", 2)
+    if input._a.ndim > 1 and weight._a.ndim == 2 and (bias is None or bias._a.ndim == 1):
+        return ops.linear(input, weight, bias)
+    out = input @ (weight.t() if weight._a.ndim == 2 else weight)
+    return out if bias is None else out + bias
+
+
+def bilinear(input1, input2, weight, bias=None):
+    """``input1ᵀ · weight[o] · input2 + bias[o]`` for each output feature."""
+    out = einsum("...i,oij,...j->...o", input1, weight, input2)
+    return out if bias is None else out + bias
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+    """Divides by the p-norm along `dim`, at least `eps`."""
+    norm = input.norm(p, dim, keepdim=True).clamp_min(eps)
+    return input.div(norm.expand_as(input)) if out is None else out.copy_(input / norm)
+
+
+def one_hot(tensor, num_classes=-1):
+    """Integers as rows of zeros with a one at their place."""
+    need_tensor(tensor, "one_hot")
+    if tensor._a.dtype.name != "int64":
+        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype}.")
+    if tensor.numel() == 0:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return tensor.new_empty((*tensor.shape, num_classes))
+    if int(tensor.min()) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(tensor.max()) + 1
+    if num_classes < 1:
+        raise RuntimeError("num_classes should be positive")
+    if num_classes <= int(tensor.max()):
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    out = tensor.new_zeros((*tensor.shape, num_classes))
+    return out.scatter_(-1, tensor.unsqueeze(-1), 1)

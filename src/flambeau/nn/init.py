@@ -1,0 +1,209 @@
+"""Initial values for parameters, drawn in PyTorch's order."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from .._modes import no_grad
+from ..functions.random import default_generator
+
+__all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
+           "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
+
+_LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid")
+
+
+def calculate_gain(nonlinearity, param=None):
+    """The factor by which a nonlinearity wants its weights larger."""
+    if nonlinearity in _LINEAR:
+        return 1
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "leaky_relu":
+        if param is None:
+            slope = 0.01
+        elif isinstance(param, int | float) and not isinstance(param, bool):
+            slope = param
+        else:
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity == "selu":
+        return 3.0 / 4
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+@no_grad()
+def uniform_(tensor, a=0.0, b=1.0, generator=None):
+    """Fills the tensor with uniform numbers in [a, b)."""
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@no_grad()
+def normal_(tensor, mean=0.0, std=1.0, generator=None):
+    """Fills the tensor with normal numbers."""
+    return tensor.normal_(mean, std, generator=generator)
+
+
+@no_grad()
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+    """Fills the tensor with normal numbers cut off to [a, b], by inverting the distribution function."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=2)
+    low, high = (0.5 * (1 + math.erf((v - mean) / std / math.sqrt(2))) for v in (a, b))
+    tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
+    tensor.erfinv_()
+    tensor.mul_(std * math.sqrt(2.0))
+    tensor.add_(mean)
+    return tensor.clamp_(min=a, max=b)
+
+
+@no_grad()
+def constant_(tensor, val):
+    """Fills the tensor with one value."""
+    return tensor.fill_(val)
+
+
+def ones_(tensor):
+    """Fills the tensor with ones."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor):
+    """Fills the tensor with zeros."""
+    return constant_(tensor, 0.0)
+
+
+@no_grad()
+def eye_(tensor):
+    """Makes a matrix the identity."""
+    if tensor.ndimension() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    tensor.zero_()
+    tensor.diagonal().fill_(1)
+    return tensor
+
+
+@no_grad()
+def dirac_(tensor, groups=1):
+    """Makes a convolution's weight one that keeps its input, channel by channel."""
+    dims = tensor.ndimension()
+    if dims not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.size(0) % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    per_group = tensor.size(0) // groups
+    middle = tuple(n // 2 for n in tensor.shape[2:])
+    tensor.zero_()
+    for group in range(groups):
+        for d in range(min(per_group, tensor.size(1))):
+            tensor[(group * per_group + d, d, *middle)] = 1
+    return tensor
+
+
+def _calculate_fan_in_and_fan_out(tensor):
+    """How many inputs feed an output, and how many outputs an input feeds."""
+    if tensor.dim() < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    field = math.prod(tensor.shape[2:])
+    return tensor.size(1) * field, tensor.size(0) * field
+
+
+def _calculate_correct_fan(tensor, mode):
+    mode = mode.lower()
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
+
+
+def _xavier_std(tensor, gain):
+    return gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+
+
+def xavier_uniform_(tensor, gain=1.0, generator=None):
+    """Uniform numbers of the variance that keeps signals and gradients alike in size (Glorot)."""
+    bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor, gain=1.0, generator=None):
+    """Normal numbers of the variance that keeps signals and gradients alike in size (Glorot)."""
+    return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
+
+
+def _kaiming_std(tensor, a, mode, nonlinearity):
+    return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+
+
+def _no_elements(tensor):
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return True
+    return False
+
+
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Uniform numbers of the variance that suits rectifiers (He)."""
+    if _no_elements(tensor):
+        return tensor
+    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Normal numbers of the variance that suits rectifiers (He)."""
+    if _no_elements(tensor):
+        return tensor
+    return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+@no_grad()
+def orthogonal_(tensor, gain=1, generator=None):
+    """A (semi-)orthogonal matrix, from the QR decomposition of normal numbers."""
+    if tensor.ndimension() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    from .. import linalg
+
+    rows, columns = tensor.size(0), tensor.numel() // tensor.size(0)
+    flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+    wide = rows < columns
+    q, r = linalg.qr(flat.t() if wide else flat)
+    q = q * r.diagonal().sign()
+    tensor.view_as(q.t() if wide else q).copy_(q.t() if wide else q)
+    return tensor.mul_(gain)
+
+
+@no_grad()
+def sparse_(tensor, sparsity, std=0.01, generator=None):
+    """Normal numbers, of which each column has the fraction `sparsity` set to zero."""
+    if tensor.ndimension() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    from ..functions.random import randperm
+
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    tensor.normal_(0, std, generator=generator)
+    for column in range(columns):
+        tensor[randperm(rows, generator=generator or default_generator)[:zeros], column] = 0
+    return tensor
+
+
+def _old_name(function):
+    name = function.__name__[:-1]
+
+    def old(*args, **kwargs):
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    old.__name__, old.__doc__ = name, f"The old name of ``{name}_``."
+    return old
+
+
+uniform, normal, constant, eye, dirac = map(_old_name, (uniform_, normal_, constant_, eye_, dirac_))
+xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal, orthogonal, sparse = map(
+    _old_name, (xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_, orthogonal_, sparse_)
+)

@@ -1,0 +1,373 @@
+"""Activation layers."""
+
+from __future__ import annotations
+
+import warnings
+
+from ...functions.creation import empty
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = ["CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
+           "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SELU", "SiLU", "Sigmoid", "Softmax",
+           "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold"]
+
+
+class _Plain(Module):
+    """An activation without settings."""
+
+    _function = None
+
+    def forward(self, input):
+        return type(self)._function(input)
+
+
+class _InPlace(Module):
+    """An activation whose only setting is whether it overwrites its input."""
+
+    __constants__ = ["inplace"]
+    inplace: bool
+    _function = None
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input):
+        return type(self)._function(input, inplace=self.inplace)
+
+    def extra_repr(self):
+        return "inplace=True" if self.inplace else ""
+
+
+class Sigmoid(_Plain):
+    """``1 / (1 + exp(-x))``."""
+
+    _function = staticmethod(F.sigmoid)
+
+
+class Tanh(_Plain):
+    """The hyperbolic tangent."""
+
+    _function = staticmethod(F.tanh)
+
+
+class LogSigmoid(_Plain):
+    """The logarithm of the sigmoid."""
+
+    _function = staticmethod(F.logsigmoid)
+
+
+class Softsign(_Plain):
+    """``x / (1 + |x|)``."""
+
+    _function = staticmethod(F.softsign)
+
+
+class Tanhshrink(_Plain):
+    """``x - tanh(x)``."""
+
+    _function = staticmethod(F.tanhshrink)
+
+
+class ReLU(_InPlace):
+    """Each element, 0 where it is negative."""
+
+    _function = staticmethod(F.relu)
+
+
+class SiLU(_InPlace):
+    """``x * sigmoid(x)``."""
+
+    _function = staticmethod(F.silu)
+
+
+class Mish(_InPlace):
+    """``x * tanh(softplus(x))``."""
+
+    _function = staticmethod(F.mish)
+
+
+class SELU(_InPlace):
+    """The self-normalising ELU."""
+
+    _function = staticmethod(F.selu)
+
+
+class Hardswish(_InPlace):
+    """``x * hardsigmoid(x)``."""
+
+    _function = staticmethod(F.hardswish)
+
+    def extra_repr(self):
+        return ""
+
+
+class Hardsigmoid(_InPlace):
+    """A sigmoid of three straight lines."""
+
+    _function = staticmethod(F.hardsigmoid)
+
+    def extra_repr(self):
+        return ""
+
+
+class Threshold(Module):
+    """Each element above a threshold, ``value`` for the others."""
+
+    __constants__ = ["threshold", "value", "inplace"]
+
+    def __init__(self, threshold, value, inplace=False):
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+        self.inplace = inplace
+
+    def forward(self, input):
+        return F.threshold(input, self.threshold, self.value, self.inplace)
+
+    def extra_repr(self):
+        return f"threshold={self.threshold}, value={self.value}{', inplace=True' if self.inplace else ''}"
+
+
+class RReLU(Module):
+    """Leaky ReLU whose slope is drawn for each element in training."""
+
+    __constants__ = ["lower", "upper", "inplace"]
+
+    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input):
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self):
+        return f"lower={self.lower}, upper={self.upper}{', inplace=True' if self.inplace else ''}"
+
+
+class Hardtanh(Module):
+    """Each element, cut off to [min_val, max_val]."""
+
+    __constants__ = ["min_val", "max_val", "inplace"]
+
+    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
+        super().__init__()
+        for old, new in (("min_value", "min_val"), ("max_value", "max_val")):
+            if locals()[old] is not None:
+                warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=2)
+        self.min_val = min_val if min_value is None else min_value
+        self.max_val = max_val if max_value is None else max_value
+        self.inplace = inplace
+        if self.max_val <= self.min_val:
+            raise AssertionError(f"max_val must be larger than min_val, got {self.max_val} and {self.min_val}")
+
+    def forward(self, input):
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self):
+        return f"min_val={self.min_val}, max_val={self.max_val}{', inplace=True' if self.inplace else ''}"
+
+
+class ReLU6(Hardtanh):
+    """Each element, cut off to [0, 6]."""
+
+    def __init__(self, inplace=False):
+        super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self):
+        return "inplace=True" if self.inplace else ""
+
+
+class _Alpha(Module):
+    __constants__ = ["alpha", "inplace"]
+    _function = None
+
+    def __init__(self, alpha=1.0, inplace=False):
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input):
+        return type(self)._function(input, self.alpha, self.inplace)
+
+    def extra_repr(self):
+        return f"alpha={self.alpha}{', inplace=True' if self.inplace else ''}"
+
+
+class ELU(_Alpha):
+    """``x`` for positive elements, ``alpha * (exp(x) - 1)`` for the others."""
+
+    _function = staticmethod(F.elu)
+
+
+class CELU(_Alpha):
+    """``x`` for positive elements, ``alpha * (exp(x / alpha) - 1)`` for the others."""
+
+    _function = staticmethod(F.celu)
+
+
+class LeakyReLU(Module):
+    """``x`` for positive elements, ``negative_slope * x`` for the others."""
+
+    __constants__ = ["inplace", "negative_slope"]
+
+    def __init__(self, negative_slope=0.01, inplace=False):
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input):
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self):
+        return f"negative_slope={self.negative_slope}{', inplace=True' if self.inplace else ''}"
+
+
+class GELU(Module):
+    """``x`` times the normal distribution function of ``x``, exactly or by ``"tanh"``."""
+
+    __constants__ = ["approximate"]
+
+    def __init__(self, approximate="none"):
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input):
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self):
+        return f"approximate={self.approximate!r}"
+
+
+class GLU(Module):
+    """The first half along `dim`, gated by the sigmoid of the second."""
+
+    __constants__ = ["dim"]
+
+    def __init__(self, dim=-1):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input):
+        return F.glu(input, self.dim)
+
+    def extra_repr(self):
+        return f"dim={self.dim}"
+
+
+class _Shrink(Module):
+    __constants__ = ["lambd"]
+    _function = None
+
+    def __init__(self, lambd=0.5):
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input):
+        return type(self)._function(input, self.lambd)
+
+    def extra_repr(self):
+        return str(self.lambd)
+
+
+class Hardshrink(_Shrink):
+    """Each element, 0 where its absolute value is at most ``lambd``."""
+
+    _function = staticmethod(F.hardshrink)
+
+
+class Softshrink(_Shrink):
+    """Each element moved towards 0 by ``lambd``."""
+
+    _function = staticmethod(F.softshrink)
+
+
+class Softplus(Module):
+    """``log(1 + exp(beta * x)) / beta``, and ``x`` itself above the threshold."""
+
+    __constants__ = ["beta", "threshold"]
+
+    def __init__(self, beta=1.0, threshold=20.0):
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input):
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self):
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class PReLU(Module):
+    """Leaky ReLU whose slopes are learned: one, or one a channel."""
+
+    __constants__ = ["num_parameters"]
+
+    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.init = init
+        self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Sets all slopes to their initial value."""
+        init.constant_(self.weight, self.init)
+
+    def forward(self, input):
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self):
+        return f"num_parameters={self.num_parameters}"
+
+
+class _AlongDim(Module):
+    __constants__ = ["dim"]
+    _function = None
+
+    def __init__(self, dim=None):
+        super().__init__()
+        self.dim = dim
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self.__dict__.setdefault("dim", None)
+
+    def forward(self, input):
+        return type(self)._function(input, self.dim, _stacklevel=5)
+
+    def extra_repr(self):
+        return f"dim={self.dim}"
+
+
+class Softmax(_AlongDim):
+    """Exponentials along `dim`, divided by their sum."""
+
+    _function = staticmethod(F.softmax)
+
+
+class LogSoftmax(_AlongDim):
+    """The logarithm of ``Softmax``."""
+
+    _function = staticmethod(F.log_softmax)
+
+
+class Softmin(_AlongDim):
+    """``Softmax`` of the negated input."""
+
+    _function = staticmethod(F.softmin)
+
+
+class Softmax2d(Module):
+    """``Softmax`` over the channels of images."""
+
+    def forward(self, input):
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return F.softmax(input, -3, _stacklevel=5)
