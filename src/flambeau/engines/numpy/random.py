@@ -156,21 +156,21 @@ def _around(normals, mean, std):
 
 
 def _normals(generator, n):
-    """``n`` float64 normals, in pairs."""
-    kept = generator._next_normal is not None
-    pairs = (n - kept + 1) // 2
-    if n <= 256:
-        normal = normal_source(generator, iter(doubles(generator, 2 * pairs).tolist()).__next__)
-        return np.array([normal() for _ in range(n)])
-    uniforms = doubles(generator, 2 * pairs)
-    radius = np.sqrt(-2 * np.log1p(-uniforms[1::2]))
-    angle = 2 * math.pi * uniforms[0::2]
-    normals = np.empty(kept + 2 * pairs)
-    normals[:kept] = generator._next_normal
-    normals[kept::2] = radius * np.cos(angle)
-    normals[kept + 1 :: 2] = radius * np.sin(angle)
-    generator._next_normal = float(normals[n]) if normals.size > n else None
-    return normals[:n]
+    """``n`` float64 normals, in pairs; one may have waited in the generator, and one may be left there."""
+    waiting = generator._next_normal is not None
+    uniforms = doubles(generator, n - waiting + (n - waiting) % 2)
+    normals = np.empty(n)
+    # Few come one by one, and of many the last pair: exact, like all that may wait for a draw of doubles.
+    paired = 0 if n <= 256 else uniforms.size - 2
+    one = normal_source(generator, iter(uniforms[paired:].tolist()).__next__)
+    if waiting:
+        normals[0] = one()
+    radius = np.sqrt(-2 * np.log1p(-uniforms[1:paired:2]))
+    angle = 2 * math.pi * uniforms[0:paired:2]
+    normals[waiting : waiting + paired : 2] = radius * np.cos(angle)
+    normals[waiting + 1 : waiting + paired : 2] = radius * np.sin(angle)
+    normals[waiting + paired :] = [one() for _ in range(n - waiting - paired)]
+    return normals
 
 
 @draw

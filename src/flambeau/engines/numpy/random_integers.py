@@ -101,8 +101,6 @@ def _rounded(dtype, integer):
 
 def _inner_low(dtype, low):
     """Raises ``low`` where rounding could carry a draw below it."""
-    if dtype not in DIGITS:
-        return low
     value, step = _rounded(dtype, low + 1)
     return value + step if value < low else low
 

@@ -24,7 +24,7 @@ def poisson(generator, rate):
     require(rate, FLOATS, "poisson_cpu")
     check((rate >= 0).all(), "invalid Poisson rate, expected rate to be non-negative")
     rates = rate.astype(np.float64).ravel().tolist()
-    with Units(generator, 2 * len(rates)) as units:
+    with Units(generator, 4 * len(rates)) as units:
         counts = [_poisson(units.next, r) for r in rates]
     out = np.empty(rate.shape, rate.dtype)
     store(out, np.array(counts, np.float64).reshape(rate.shape))
@@ -76,7 +76,7 @@ def standard_gamma(generator, alpha):
     require(alpha, _SINGLE_OR_DOUBLE, "gamma_cpu")
     number, tiny = alpha.dtype.type, np.finfo(alpha.dtype).tiny
     shapes = alpha.ravel()
-    with Units(generator, 3 * shapes.size) as units:
+    with Units(generator, 4 * shapes.size) as units:
         sample = functools.partial(_gamma, units.next, normal_source(generator, units.next))
         drawn = [sample(*parameters) for parameters in zip(*_gamma_parameters(shapes, number))]
     drawn = np.array(drawn, np.float64).astype(alpha.dtype).reshape(alpha.shape)
@@ -130,7 +130,7 @@ def binomial(generator, count, prob):
     rarer = np.minimum(prob, 1 - prob)
     # Only the mean is rounded to the arrays' type; the rest is double.
     parameters = (x.ravel().tolist() for x in (count, rarer, count * rarer))
-    with Units(generator, 2 * count.size) as units:
+    with Units(generator, 4 * count.size) as units:
         hits = [_binomial(units.next, n, p, mean) for n, p, mean in zip(*parameters)]
     hits = np.array(hits, count.dtype).reshape(count.shape)
     hits = np.where(prob > 0.5, count - hits, hits)

@@ -205,7 +205,7 @@ class Units:
 
     def __init__(self, generator, expected):
         self._generator = generator
-        self._chunk = min(max(2 * expected, 64), 1 << 16)
+        self._chunk = min(max(expected, 64), 1 << 16)
         self.next = itertools.chain.from_iterable(self._chunks()).__next__
 
     def _chunks(self):
