@@ -91,7 +91,9 @@ def set_default_device(device):
 def resolve(dev):
     """A device that this version can serve, from a device, a string, an index or None (the default device)."""
     if dev is None:
-        return get_default_device() if (_defaults.stack or _default_device is not CPU) else CPU
+        if not _defaults.stack and _default_device is CPU:
+            return CPU
+        dev = get_default_device()
     if not isinstance(dev, device):
         dev = device(dev)
     if dev.type not in _READY:

@@ -64,8 +64,11 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, pin_
     return t if out is None else _into(out, t, dtype)
 
 
-def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
+         names=None):
     """A tensor of one value; its dtype follows the value's type where none is given."""
+    if names is not None:
+        raise NotImplementedError("full(): named dimensions are not supported; leave the names argument out")
     if not isinstance(size, tuple | list):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     shape = nonnegative(shape_from((size,), "full"))
@@ -122,7 +125,7 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, pin_memory
 # ---- ranges
 
 
-def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, pin_memory=False,
            requires_grad=False):
     """The numbers from `start` (0 when left out) up to but not with `end`, `step` apart.
 
@@ -133,6 +136,8 @@ def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device
     """
     if end is None:
         start, end = 0, number(start, "arange", "end", 1)
+    elif start is None:
+        start = 0
     start, end, step = (number(v, "arange", n, i) for i, (v, n) in
                         enumerate(((start, "start"), (end, "end"), (step, "step")), 1))
     if any(isinstance(v, complex) for v in (start, end, step)):
@@ -161,6 +166,8 @@ def arange(start, end=None, step=1, *, out=None, dtype=None, layout=None, device
 
 def _range_length(start, end, step, dtype):
     if dtype == np.int64 and all(math.isfinite(v) for v in (start, end, step)):
+        if step and not int(step):
+            raise ValueError(f"step must be nonzero, but in int64 the step {step} is 0")
         start, end, step = int(start), int(end), int(step)
     if step == 0:
         raise RuntimeError("step must be nonzero")

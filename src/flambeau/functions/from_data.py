@@ -31,7 +31,7 @@ ASARRAY_GRAD = (
 )
 
 
-def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+def tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor with a copy of `data`: a number, nested lists of numbers, an array or a tensor.
 
     Python ints give int64, floats the default dtype, bools bool; NumPy values keep their dtype.
@@ -57,7 +57,7 @@ def _copied(source, dtype, device, requires_grad):
     return made(a.astype(target) if source.device is META else copy_as(a, target), device, requires_grad)
 
 
-def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+def new_tensor(self, data, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor with a copy of `data`, of this tensor's dtype and device where none are given."""
     dtype = self.dtype if dtype is None else dtype
     device = self.device if device is None else device

@@ -63,9 +63,10 @@ def _new_tensor(cls, *args, device=None, data=None):
 Tensor.__new__ = staticmethod(_new_tensor)
 
 
-def new(self, *args, device=None):
+def new(self, *args, device=None, size=None, other=None, storage=None):
     """Old-style construction in this tensor's dtype."""
-    return legacy_array(args, self._a.dtype, device)
+    named = [v for v in (None if size is None else Size(size), other, storage) if v is not None]
+    return legacy_array(args or tuple(named), self._a.dtype, device)
 
 
 def as_subclass(self, cls):

@@ -53,16 +53,16 @@ class UntypedStorage:
     """The bytes behind a tensor. Tensors that alias each other have the same storage.
 
     Args:
-        size: the number of bytes, or a sequence of their values.
+        args: nothing, the number of bytes, or a sequence of their values.
     """
 
     __slots__ = ("_storage",)
 
-    def __init__(self, size=0, *, device=None, dtype=None):
-        if isinstance(size, int):
-            array = np.empty(size, np.uint8)
-        else:
-            array = array_from(size, np.dtype(np.uint8))
+    def __init__(self, *args, device=None):
+        if len(args) > 1:
+            raise TypeError(f"UntypedStorage takes a size or a sequence of bytes, got {len(args)} arguments")
+        given = args[0] if args else 0
+        array = np.empty(given, np.uint8) if isinstance(given, int) else array_from(given, np.dtype(np.uint8))
         self._storage = Storage(array)
 
     @property
@@ -404,9 +404,9 @@ def _layout(size, stride):
     return shape, contiguous_strides(shape) if stride is None else tuple(stride)
 
 
-def resize_(self, *size, memory_format=None):
+def resize_(self, *args, size=None, memory_format=None):
     """Gives the tensor another shape; its storage grows if it must, and new elements are not initialised."""
-    shape = nonnegative(shape_from(size))
+    shape = nonnegative(shape_from(args if size is None else (size,)))
     if self.requires_grad:
         raise RuntimeError(RESIZE_GRAD)
     if memory_format is not None:
