@@ -7,7 +7,14 @@ from ..ops.matmul import column, product
 from ..ops.move import triu
 from ..ops.shape import basic_index
 from ._args import need_tensor, write_out
-from ._matrices import need_floating, need_matrices, need_square, refuse_failed
+from ._matrices import (
+    need_fitting,
+    need_floating,
+    need_matrices,
+    need_same_dtype,
+    need_square,
+    refuse_failed,
+)
 from ._results import result
 
 NOT_POSITIVE = (
@@ -18,6 +25,10 @@ ZERO_PIVOT = (
     "U[{info},{info}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform "
     "the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
 )
+ZERO_BLOCK = (
+    "D[{info},{info}] is zero and using it on ldl_solve would result in a division by zero. If you still want to perform "
+    "the factorization, consider calling linalg.ldl_factor_ex(A)"
+)
 
 CholeskyEx = result("linalg_cholesky_ex", "L", "info")
 Qr = result("linalg_qr", "Q", "R")
@@ -25,6 +36,8 @@ Svd = result("linalg_svd", "U", "S", "Vh")
 Eigh = result("linalg_eigh", "eigenvalues", "eigenvectors")
 Eig = result("linalg_eig", "eigenvalues", "eigenvectors")
 Lu = result("linalg_lu", "P", "L", "U")
+LdlFactor = result("linalg_ldl_factor", "LD", "pivots")
+LdlFactorEx = result("linalg_ldl_factor_ex", "LD", "pivots", "info")
 LuFactor = result("linalg_lu_factor", "LU", "pivots")
 LuFactorEx = result("linalg_lu_factor_ex", "LU", "pivots", "info")
 
@@ -206,3 +219,42 @@ def unpacked(LU):
     m, n = LU._a.shape[-2:]
     k = min(m, n)
     return ops.unit_lower(LU, k), triu(ops.head(LU, k, n), diagonal=0)
+
+
+# ---- LDL
+
+
+def ldl_factor_ex(A, *, hermitian=False, check_errors=False, out=None):
+    """The LDL factorization of each symmetric (or Hermitian) matrix in one, its pivots, and where it met a zero."""
+    found = LdlFactorEx(ops.ldl_factor_ex(need_square(A, "linalg.ldl_factor_ex"), hermitian=bool(hermitian)))
+    if check_errors:
+        refuse_failed(found.info, "torch.linalg.ldl_factor_ex", ZERO_BLOCK)
+    return found if out is None else write_out(out, found, "linalg_ldl_factor_ex")
+
+
+def ldl_factor(A, *, hermitian=False, out=None):
+    """The LDL factorization of each symmetric (or Hermitian) matrix in one, and its pivots."""
+    LD, pivots, info = ops.ldl_factor_ex(need_square(A, "torch.linalg.ldl_factor"), hermitian=bool(hermitian))
+    refuse_failed(info, "torch.linalg.ldl_factor", ZERO_BLOCK)
+    found = LdlFactor(LD, pivots)
+    return found if out is None else write_out(out, found, "linalg_ldl_factor")
+
+
+def ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
+    """X with ``A @ X = B``, given the LDL factorization of A."""
+    name = "torch.linalg.ldl_solve"
+    need_square(LD, name)
+    need_tensor(pivots, "linalg_ldl_solve", "pivots", 2)
+    need_tensor(B, "linalg_ldl_solve", "B", 3)
+    need_matrices(B, name, "B")
+    if LD._a.shape[:-1] != pivots._a.shape:
+        raise RuntimeError(
+            f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots._a.shape)} and LD with shape {list(LD._a.shape)} instead"
+        )
+    if pivots._a.dtype.kind not in "iu":
+        raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype}")
+    need_same_dtype(LD, B, name)
+    need_fitting(LD, B, True, name)
+    found = ops.ldl_solve(LD, pivots, B, hermitian=bool(hermitian))
+    return found if out is None else write_out(out, found, "linalg_ldl_solve")

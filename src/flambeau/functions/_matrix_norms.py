@@ -92,23 +92,27 @@ def _matrix_norm(A, ord, rows, columns, keepdim, name):
         if ord == "nuc":
             found = sum_(values, axis=last, keepdims=False)
         else:
-            found = (amax if ord == 2 else amin)(nonempty(values, ord), axis=last, keepdims=False)
+            found = extreme(values, ord, last, keepdims=False)
         return reshape(found, shape=ones_at(A._a.shape, (rows, columns))) if keepdim else found
     if isinstance(ord, str) or ord not in (1, -1, math.inf, -math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm_op(A, ord=1.0, axis=(summed,), keepdims=True)
-    found = (amax if ord > 0 else amin)(nonempty(sums, ord, kept), axis=(kept,), keepdims=True)
-    return found if keepdim else reshape(found, shape=tuple(n for i, n in enumerate(A._a.shape) if i not in (rows, columns)))
+    found = extreme(sums, ord, (kept,), keepdims=True)
+    if keepdim:
+        return found
+    return reshape(found, shape=tuple(n for i, n in enumerate(A._a.shape) if i not in (rows, columns)))
 
 
-def nonempty(x, ord, axis=-1):
-    if x._a.shape[axis] == 0:
-        raise RuntimeError(
-            f"linalg.matrix_norm: Expected reduction dim to be non-empty: the norm of order {ord} of an empty matrix does "
-            "not exist"
+def extreme(x, ord, axis, keepdims):
+    """The largest of x along an axis (zero if there is nothing), or for a negative order the smallest."""
+    if x._a.shape[axis[0]]:
+        return (amax if ord > 0 else amin)(x, axis=axis, keepdims=keepdims)
+    if ord < 0:
+        raise IndexError(
+            f"amin(): Expected reduction dim {axis[0]} to have non-zero size: an empty matrix has no norm of order {ord}"
         )
-    return x
+    return sum_(x, axis=axis, keepdims=keepdims)
 
 
 def ones_at(shape, axes):

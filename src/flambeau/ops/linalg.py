@@ -305,6 +305,17 @@ def beside(x, k):
     return basic_index(x, key=(Ellipsis, slice(k, None)))
 
 
+@op(name="linalg_ldl_factor_ex")
+def ldl_factor_ex(k, A, *, hermitian):
+    """(LD, pivots, info); not differentiable, as in PyTorch."""
+    return k.ldl_factor(A, hermitian)
+
+
+@op(name="linalg_ldl_solve")
+def ldl_solve(k, LD, pivots, B, *, hermitian):
+    return k.ldl_solve(LD, pivots, B, hermitian)
+
+
 # ---- orthogonal decompositions
 
 QR_COMPLETE = (

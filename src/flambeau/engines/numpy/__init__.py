@@ -6,7 +6,7 @@ Each file of this folder holds the kernels of one family that NumPy itself does 
 from .. import NUMPY as engine
 from . import base  # noqa: F401
 from . import memory  # noqa: F401
-from . import linalg  # noqa: F401
+from . import ldl, linalg  # noqa: F401
 from . import move, shape  # noqa: F401
 from . import reduce, scan, sort  # noqa: F401
 from . import bessel, pointwise, special  # noqa: F401

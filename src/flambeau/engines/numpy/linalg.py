@@ -24,7 +24,10 @@ def add_scaled(x, product, beta, alpha):
     """``beta * x + alpha * product``; with beta 0, x is not looked at. `product` is the caller's to give away."""
     dtype = product.dtype
     if dtype.kind in "biu":
-        beta, alpha = int(beta), int(alpha)
+        beta, alpha = dtype.type(beta), dtype.type(alpha)
+    elif dtype.num > _STANDARD:
+        x, product = x.astype(np.float32), product.astype(np.float32)
+        return add_scaled(x, product, beta, alpha).astype(dtype)
     if alpha != 1:
         product = product * alpha
     if beta == 0:

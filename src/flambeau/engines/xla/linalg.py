@@ -11,7 +11,7 @@ from . import engine
 @engine.kernel
 def add_scaled(x, product, beta, alpha):
     if product.dtype.kind in "biu":
-        beta, alpha = int(beta), int(alpha)
+        beta, alpha = product.dtype.type(beta), product.dtype.type(alpha)
     if alpha != 1:
         product = product * alpha
     if beta == 0:
