@@ -180,21 +180,29 @@ def scale_and_shift(x, scale, shift):
 
 def _fused64(x, scale, shift):
     product = x * scale
-    if abs(math.frexp(scale)[0]) == 0.5 or not math.isfinite(scale):
-        return product + shift
-    # The product's rounding error, by Dekker: halves of 26 bits multiply exactly.
-    big = x * (2.0**27 + 1)
-    x_high = big - (big - x)
-    x_low = x - x_high
     mantissa, exponent = math.frexp(scale)
+    if abs(mantissa) == 0.5 or not math.isfinite(scale):
+        product += shift
+        return product
+    # The product's rounding error, by Dekker: halves of 26 bits multiply exactly.
     scale_high = math.ldexp(round(math.ldexp(mantissa, 26)), exponent - 26)
     scale_low = scale - scale_high
-    error = ((x_high * scale_high - product) + x_high * scale_low + x_low * scale_high) + x_low * scale_low
+    high = x * (2.0**27 + 1)
+    high -= high - x
+    low = x - high
+    error = high * scale_high
+    error -= product
+    error += np.multiply(high, scale_low, out=high)
+    error += np.multiply(low, scale_high, out=high)
+    error += np.multiply(low, scale_low, out=low)
     # The sum's rounding error, by Knuth.
     total = product + shift
-    shifted = total - product
-    error += (product - (total - shifted)) + (shift - shifted)
-    return total + error
+    shifted = np.subtract(total, product, out=low)
+    product -= np.subtract(total, shifted, out=high)
+    error += product
+    error += np.subtract(shift, shifted, out=shifted)
+    total += error
+    return total
 
 
 class Units:
