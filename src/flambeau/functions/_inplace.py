@@ -12,7 +12,7 @@ from .._modes import modes
 from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, Tensor, refresh, replay, wrap
 from ..engines import engine_of
 from ..ops.move import writing
-from ..ops.shape import cast
+from ..ops.shape import as_strided, cast
 from ._args import OUT_CAST, bump, type_word
 
 WRONG_SHAPE = "output with shape {own} doesn't match the broadcast shape {new}"
@@ -137,7 +137,10 @@ def move_hooks(t):
 def snapshot(t):
     """The tensor as it is now: a copy of its elements at the same place in the graph."""
     copy = wrap(engine_of(t._a).copy(t._a))
-    copy._node, copy._nr, copy._rg = t._node, t._nr, t._rg
+    place = t
+    if t._view is not None and any(step is as_strided for step, _, _ in t._view.chain):
+        place = replay(t._view.base, t._view.chain)  # it may reach elements that the tensor it was taken of has not
+    copy._node, copy._nr, copy._rg = place._node, place._nr, place._rg
     return copy
 
 

@@ -169,9 +169,9 @@ def unflatten(input, dim, sizes):
 
 
 def ravel(input):
-    """All elements in one dimension: a view if possible."""
+    """All elements in one dimension, contiguous: a view if the tensor is contiguous already."""
     need_tensor(input, "ravel")
-    return reshaped(input, (input._a.size,))
+    return ops.view(input.contiguous(), shape=(input._a.size,))
 
 
 # ---- dimensions of size one
