@@ -381,7 +381,7 @@ def root_gradient(t, g):
             raise RuntimeError(f"grad can be implicitly created only for scalar outputs (got shape {list(t._a.shape)})")
         if t._a.dtype.kind == "c":
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}")
-        return wrap(np.ones(t._a.shape, t._a.dtype))
+        return wrap(engine_of(t._a).ones_like(t._a))
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._a.shape != t._a.shape:
