@@ -262,8 +262,9 @@ def test_read_is_numpys(key):
     np.testing.assert_array_equal(flambeau.from_numpy(a)[key].numpy(), a[key])
 
 
-@pytest.mark.parametrize("key", [0, slice(1, None), (0, 1), (slice(None), 2), ([0, 1], [2, 0]), np.array([True, False])],
-                         ids=str)
+@pytest.mark.parametrize("key", [
+    0, slice(1, None), (0, 1), (slice(None), 2), ([0, 1], [2, 0]), np.array([True, False]),
+], ids=str)
 def test_write_is_numpys(key):
     a, x = array(2, 3, 4), flambeau.from_numpy(array(2, 3, 4))
     a[key] = -1

@@ -86,7 +86,7 @@ def take_along_dim(input, indices, dim=None, *, out=None):
             )
         axis = dim_in_range(dim, input._a.ndim)
         input, indices = broadcast_others(input, indices, axis)
-    indices = indices % max(input._a.shape[axis], 1)
+        indices = indices % max(input._a.shape[axis], 1)  # here, unlike in gather, -1 is the last one
     result = ops.gather(input, indices, axis=axis)
     return result if out is None else write_out(out, result, "take_along_dim", exact_dtype=True)
 
