@@ -12,8 +12,8 @@ from ._args import dim_in_range
 
 INT64 = np.dtype(np.int64)
 NO_DIM_GIVEN = (
-    "{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
-    "argument."
+    "{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+    "with the 'dim' argument."
 )
 EMPTY_DIM = "{name}(): Expected reduction dim {dim} to have non-zero size, but the input has shape {shape}."
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from .. import _dtypes
 from .._dtypes import type_word
-from .._tensor import Tensor
 from ..ops import norms as ops
 from ..ops import pointwise as pw
 from ..ops.reduce import sum_dims
@@ -19,7 +18,9 @@ from ._attach import inplace_methods, methods
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
 
 NO_NORM = "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {word}"
-COMPUTE_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+COMPUTE_MODES = (
+    "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist",
+)
 
 
 def vector_norm(x, ord, axis, keepdim, dtype=None, name="linalg.vector_norm"):
@@ -33,7 +34,8 @@ def vector_norm(x, ord, axis, keepdim, dtype=None, name="linalg.vector_norm"):
         folded = a.shape if axis is None else [a.shape[i] for i in axis]
         if 0 in folded:
             raise RuntimeError(
-                f"{name} cannot compute the {ord} norm on an empty dimension because the operation does not have an identity"
+                f"{name} cannot compute the {ord} norm on an empty dimension because the operation does not "
+                "have an identity"
             )
     return ops.vector_norm(x, ord=float(ord), axis=axis, keepdims=keepdim)
 
@@ -41,14 +43,19 @@ def vector_norm(x, ord, axis, keepdim, dtype=None, name="linalg.vector_norm"):
 def _in_dtype(x, dtype, name):
     own = x._a.dtype
     if dtype.num < 11:
-        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {_dtypes.from_np(dtype)}")
+        raise RuntimeError(
+            f"{name}: dtype should be floating point or complex, but got {_dtypes.from_np(dtype)}"
+        )
     if (own.kind == "c") != (dtype.kind == "c"):
-        raise RuntimeError(f"{name}: the dtype of the input {x.dtype} and dtype={_dtypes.from_np(dtype)} must both be real or both complex")
+        raise RuntimeError(
+            f"{name}: the dtype of the input {x.dtype} and dtype={_dtypes.from_np(dtype)} must both be real "
+            "or both complex"
+        )
     return cast(x, dtype=dtype)
 
 
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
-    """The ``p``-norm of all elements or along ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
+    """The ``p``-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values."""
     need_tensor(input, "norm")
     if isinstance(p, str):
         found = _named_norm(input, p, dim, keepdim, dtype)
@@ -77,7 +84,8 @@ def dist(input, other, p=2):
     difference = input - need_tensor(other, "dist", "other", 2)
     if difference._a.dtype.num < 11:
         raise RuntimeError(
-            f"norm(): input dtype should be either floating point or complex. Got {type_word(difference.dtype)} instead."
+            "norm(): input dtype should be either floating point or complex. Got "
+            f"{type_word(difference.dtype)} instead."
         )
     return vector_norm(difference, p, None, False)
 
@@ -113,13 +121,16 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     common = _dtypes.promote_types(x1.dtype, x2.dtype)
     if common.category < _dtypes.FLOAT:
         raise RuntimeError(
-            f"expected common dtype to be floating point, yet common dtype is {type_word(common)}; convert with .float()"
+            f"expected common dtype to be floating point, yet common dtype is {type_word(common)}; convert "
+            "with .float()"
         )
     x1, x2 = (x if x.dtype is common else cast(x, dtype=common.np) for x in (x1, x2))
     try:
         shape = np.broadcast_shapes(x1._a.shape, x2._a.shape)
     except ValueError:
-        raise RuntimeError(f"cosine_similarity: {list(x1.shape)} and {list(x2.shape)} do not broadcast") from None
+        raise RuntimeError(
+            f"cosine_similarity: {list(x1.shape)} and {list(x2.shape)} do not broadcast"
+        ) from None
     axis = axis_of(dim, len(shape))
     x1, x2 = (x if x._a.shape == shape else expand(x, shape=shape) for x in (x1, x2))
     norms = [pw.clamp_min(vector_norm(x, 2, axis, True), eps) for x in (x1, x2)]
@@ -129,11 +140,14 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The ``p``-norm distance of each row of ``x1`` from each row of ``x2``, in batches."""
     if compute_mode not in COMPUTE_MODES:
-        raise ValueError(f"{compute_mode} is not a valid value for compute_mode; it is one of {', '.join(COMPUTE_MODES)}")
+        raise ValueError(
+            f"{compute_mode} is not a valid value for compute_mode; it is one of {', '.join(COMPUTE_MODES)}"
+        )
     _check_rows(x1, x2, p)
     a, b = x1._a.shape, x2._a.shape
-    many = compute_mode == COMPUTE_MODES[1] or compute_mode == COMPUTE_MODES[0] and (a[-2] > 25 or b[-2] > 25)
-    if p == 2 and many and a[-1]:
+    if_necessary, always, _ = COMPUTE_MODES
+    by_product = compute_mode == always or (compute_mode == if_necessary and max(a[-2], b[-2]) > 25)
+    if p == 2 and by_product and a[-1]:
         return ops.euclidean_distances(x1, x2)
     rows = reshape(x1, shape=(*a[:-1], 1, a[-1]))
     columns = reshape(x2, shape=(*b[:-2], 1, *b[-2:]))
@@ -191,7 +205,9 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     need_tensor(input, "allclose")
     need_tensor(other, "allclose", "other", 2)
     if input.dtype is not other.dtype:
-        raise RuntimeError(f"{type_word(input.dtype)} did not match {type_word(other.dtype)}; convert one of them")
+        raise RuntimeError(
+            f"{type_word(input.dtype)} did not match {type_word(other.dtype)}; convert one of them"
+        )
     return bool(pw.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)._a.all())
 
 

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from .._dtypes import type_word
+from .._dtypes import HALF, type_word
 from .._tensor import Tensor, wrap
-from ..engines import NUMPY
 from ._args import need_tensor, write_out
 from ._attach import methods
 from ._results import result
@@ -24,14 +23,17 @@ def bincount(input, weights=None, minlength=0):
     need_tensor(input, "bincount")
     a = input._a
     if a.dtype.kind not in "iu":
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{type_word(input.dtype)}'; it counts integers")
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{type_word(input.dtype)}'")
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, got {minlength}")
-    if a.ndim != 1 or a.size and a.min() < 0:
-        raise RuntimeError(f"bincount only supports 1-d non-negative integral inputs, got {input.dtype} {list(a.shape)}")
+    if a.ndim != 1 or (a.size and a.min() < 0):
+        raise RuntimeError(
+            f"bincount only supports 1-d non-negative integral inputs, got {input.dtype} {list(a.shape)}"
+        )
     if weights is not None and weights._a.shape != a.shape:
         raise RuntimeError(
-            f"weights should be 1-d and have the same length as input: {list(weights.shape)} against {list(a.shape)}"
+            f"weights should be 1-d and have the same length as input: {list(weights.shape)} against "
+            f"{list(a.shape)}"
         )
     if a.size == 0 or weights is None:
         return wrap(np.bincount(a.astype(np.int64, copy=False), None, minlength))
@@ -40,11 +42,12 @@ def bincount(input, weights=None, minlength=0):
 
 
 def histc(input, bins=100, min=0, max=0, *, out=None):
-    """The counts in ``bins`` bins of equal width from ``min`` to ``max``; both zero: over the range of the data."""
+    """The counts in bins of equal width from ``min`` to ``max``; if these are equal, over the data's range."""
     need_tensor(input, "histc")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         raise TypeError("histc(): arguments 'min' and 'max' must be numbers")
-    a = _floating(input, "histogram_cpu").reshape(-1)
+    own = input._a.dtype
+    a = (input._a.astype(np.float32) if own in HALF else _floating(input, "histogram_cpu")).reshape(-1)
     if bins <= 0:
         raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
     low, high = float(min), float(max)
@@ -56,36 +59,36 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
         raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
     if low > high:
         raise RuntimeError(f"torch.histc: max must be larger than min, got min={min}, max={max}")
-    found = wrap(_even_counts(a, low, high, bins, None).astype(a.dtype))
+    found = wrap(_even_counts(a, low, high, bins).astype(own))
     return found if out is None else write_out(out, found, "histc")
 
 
-def _even_counts(a, low, high, bins, weights):
+def _even_counts(a, low, high, bins):
     """Counts in bins of equal width; the place of an element follows from its distance from the left end."""
-    inside = (a >= low) & (a <= high)
-    kept = a[inside]
+    kept = a[(a >= low) & (a <= high)]
     place = ((kept - a.dtype.type(low)) * a.dtype.type(bins / (high - low))).astype(np.int64)
-    return np.bincount(np.minimum(place, bins - 1), None if weights is None else weights[inside], bins)
+    return np.bincount(np.minimum(place, bins - 1), None, bins)
 
 
 def _floating(input, kernel):
     if input._a.dtype.char not in "fd":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{type_word(input.dtype)}'; use .float()")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{type_word(input.dtype)}', only floats")
     return input._a
 
 
 def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
-    """The counts (or weights, or densities) in bins of equal width, or between the given edges; and the edges."""
+    """The counts, weights or densities in bins of equal width or between given edges; and the edges."""
     need_tensor(input, "histogram")
     shape = input._a.shape
     if weight is not None and weight._a.shape != shape:
         raise RuntimeError(
-            f"torch.histogram(): weight should have the shape of the input: {list(weight.shape)} against {list(shape)}"
+            f"torch.histogram(): weight should have the shape of the input: {list(weight.shape)} against "
+            f"{list(shape)}"
         )
     a = _floating(input, "histogramdd").reshape(-1, 1)
-    edges = _edges(a, bins if isinstance(bins, Tensor) else [bins], range)
-    found = _HISTOGRAM(*_histogram(a, edges, None if weight is None else weight._a.reshape(-1), density))
-    found = _HISTOGRAM(found[0], found[1][0])
+    weights = None if weight is None else weight._a.reshape(-1)
+    hist, edges = _histogram(a, _edges(a, [bins], range), weights, density)
+    found = _HISTOGRAM(hist, edges[0])
     return found if out is None else write_out(out, found, "histogram")
 
 
@@ -93,42 +96,47 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     """The histogram of points, whose coordinates are the last dimension; see ``histogram``."""
     need_tensor(input, "histogramdd")
     if input._a.ndim < 2:
-        raise RuntimeError(f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {input._a.ndim}")
+        raise RuntimeError(
+            f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {input._a.ndim}"
+        )
     if weight is not None and weight._a.shape != input._a.shape[:-1]:
         raise RuntimeError(
-            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding "
-            f"its innermost dimension, but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}"
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input "
+            f"tensor excluding its innermost dimension, but got input with shape {list(input.shape)} and "
+            f"weight with shape {list(weight.shape)}"
         )
     d = input._a.shape[-1]
     a = _floating(input, "histogramdd").reshape(-1, d)
     bins = [bins] * d if isinstance(bins, int) else list(bins)
     if len(bins) != d:
         raise RuntimeError(
-            f"torch.histogramdd: expected {d} sequences of bin edges or numbers of bins for a {d}-dimensional histogram "
-            f"but got {len(bins)}"
+            f"torch.histogramdd: expected {d} sequences of bin edges or numbers of bins for a "
+            f"{d}-dimensional histogram but got {len(bins)}"
         )
-    return _HISTOGRAMDD(*_histogram(a, _edges(a, bins, range), None if weight is None else weight._a.reshape(-1), density))
+    weights = None if weight is None else weight._a.reshape(-1)
+    return _HISTOGRAMDD(*_histogram(a, _edges(a, bins, range), weights, density))
 
 
 def _edges(a, bins, ranges):
     """The edges of the bins of each coordinate."""
-    if isinstance(bins, Tensor):
-        bins = [bins]
     d = a.shape[1]
     if ranges is not None and len(ranges) != 2 * d:
-        raise RuntimeError(f"torch.histogramdd: for a {d}-dimensional histogram range should have {2 * d} elements, but got {len(ranges)}")
+        raise RuntimeError(
+            f"torch.histogramdd: for a {d}-dimensional histogram range should have {2 * d} elements, but "
+            f"got {len(ranges)}"
+        )
     edges = []
     for i, b in enumerate(bins):
         if isinstance(b, Tensor):
             if b._a.ndim != 1 or not b._a.size:
                 raise RuntimeError(
-                    f"torch.histogramdd: bins tensor should have one dimension, but got {b._a.ndim} dimensions in the bins "
-                    f"tensor for dimension {i}"
+                    f"torch.histogramdd: bins tensor should have one dimension, but got {b._a.ndim} "
+                    f"dimensions in the bins tensor for dimension {i}"
                 )
             if b._a.dtype != a.dtype:
                 raise RuntimeError(
-                    "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
-                    f"{a.dtype} and bins for dimension {i} with dtype {b._a.dtype}"
+                    "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got "
+                    f"input with dtype {a.dtype} and bins for dimension {i} with dtype {b._a.dtype}"
                 )
             edges.append(b._a)
             continue
@@ -144,7 +152,9 @@ def _range(a, given, i):
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histogramdd: dimension {i}'s range [{low}, {high}] is not finite")
     if low > high:
-        raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension {i}")
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension {i}"
+        )
     return (low - 0.5, high + 0.5) if low == high else (low, high)
 
 
@@ -162,11 +172,9 @@ def _histogram(a, edges, weights, density):
     if density:
         found = found / found.sum()
         for i, e in enumerate(edges):
-            found = found / np.diff(e).reshape([-1 if j == i else 1 for j in range_of(len(shape))])
+            found = found / np.expand_dims(np.diff(e), tuple(j for j, _ in enumerate(edges) if j != i))
         found = found.astype(a.dtype)
     return wrap(found), tuple(wrap(np.array(e)) for e in edges)
 
-
-range_of = range
 
 methods(bincount, histc, histogram)

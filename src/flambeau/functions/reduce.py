@@ -19,18 +19,18 @@ from ._folds import EMPTY_DIM, INT64, NO_DIM_GIVEN, along, numpy_names, one_dim
 from ._results import result, selections
 
 __all__ = [
-    "all", "amax", "amin", "aminmax", "any", "argmax", "argmin", "count_nonzero", "log_softmax", "logsumexp", "max",
-    "mean", "min", "nanmean", "nansum", "prod", "softmax", "std", "std_mean", "sum", "var", "var_mean",
+    "all", "amax", "amin", "aminmax", "any", "argmax", "argmin", "count_nonzero", "log_softmax", "logsumexp",
+    "max", "mean", "min", "nanmean", "nansum", "prod", "softmax", "std", "std_mean", "sum", "var", "var_mean",
 ]
 
 NO_MEAN = (
-    "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {word}. "
-    "Convert it first, or pass dtype=, for example dtype=flambeau.float32."
+    "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+    "Got: {word}. Convert it first, or pass dtype=, for example dtype=flambeau.float32."
 )
-NO_VAR = "std and var only support floating point and complex dtypes, not {word}; convert the input with .float()"
+NO_VAR = "std and var only support floating point and complex dtypes, not {word}; use .float()"
 FREEDOM = (
-    "{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-    "divided by output numel)."
+    "{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+    "(input numel divided by output numel)."
 )
 
 _SMALL = 1024
@@ -63,7 +63,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keep
 
 
 def _whole_sum(x):
-    """The sum of all elements. In line: a small float tensor, for which the op's own call costs more than the sum."""
+    """The sum of all elements. In line: a small tensor, for which the op's call costs more than the sum."""
     a = x._a
     units = _ONES.get(a.dtype.num)
     if units is None or a.size > _SMALL or type(a) is not ndarray or modes.grad is None:
@@ -108,7 +108,8 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     need_tensor(input, "nanmean")
     if input._a.dtype.num < 11:
         raise RuntimeError(
-            f"nanmean(): expected input to have floating point or complex dtype but got {type_word(input.dtype)}"
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{type_word(input.dtype)}"
         )
     axis = _axes(dim, input, "nanmean")
     numbers = ops.sum_(~pw.isnan(input), axis=axis, keepdims=keepdim, dtype=INT64)
@@ -133,10 +134,11 @@ def _axes(dim, input, name, many=True):
     n, kind = input._a.ndim, type(dim)
     if kind is int and -n <= dim < n:
         return dim if dim >= 0 else dim + n
-    if kind is not int and dim is not None and not (many and isinstance(dim, tuple | list)):
-        if isinstance(dim, bool | str) or not hasattr(dim, "__index__"):
-            expected = "int or tuple of ints" if many else "int"
-            raise TypeError(f"{name}(): argument 'dim' must be {expected}, not {kind.__name__}")
+    if dim is None or (many and isinstance(dim, tuple | list)):
+        return axis_of(dim, n)
+    if isinstance(dim, bool | str) or not hasattr(dim, "__index__"):
+        expected = "int or tuple of ints" if many else "int"
+        raise TypeError(f"{name}(): argument 'dim' must be {expected}, not {kind.__name__}")
     return axis_of(dim, n)
 
 
@@ -207,7 +209,9 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
     """The smallest and the largest element as ``(min, max)``, of all or along one ``dim``."""
     need_tensor(input, "aminmax")
     if dim is None and not input._a.size:
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
     axis = None if dim is None else one_dim(input, dim, "aminmax")
     found = _AMINMAX(along(ops.aminmax, input, axis=axis, keepdims=keepdim))
     return found if out is None else write_out(out, found, "aminmax", exact_dtype=True)
@@ -227,13 +231,13 @@ def _extreme(op, input, dim, keepdim, name):
 
 @numpy_names
 def max(input, dim=None, keepdim=False, *, other=None, out=None):
-    """The largest element; with ``dim`` the largest ones along it and their indices; with a tensor, of each pair."""
+    """The largest element; with ``dim`` those along it and their indices; with a tensor, of each pair."""
     return _max_or_min(input, dim, keepdim, other, out, "max")
 
 
 @numpy_names
 def min(input, dim=None, keepdim=False, *, other=None, out=None):
-    """The smallest element; with ``dim`` the smallest ones along it and their indices; with a tensor, of each pair."""
+    """The smallest element; with ``dim`` those along it and their indices; with a tensor, of each pair."""
     return _max_or_min(input, dim, keepdim, other, out, "min")
 
 
@@ -241,12 +245,14 @@ def _max_or_min(input, dim, keepdim, other, out, name):
     need_tensor(input, name)
     whole, select, pair = _EXTREMA[name]
     if isinstance(dim, Tensor) or other is not None:
-        if keepdim or dim is not None and other is not None:
+        if keepdim or (dim is not None and other is not None):
             raise TypeError(f"{name}() takes (input, other) or (input, dim, keepdim), not both")
         found = pair(input, dim if other is None else other)
     elif dim is None:
         if keepdim:
-            raise TypeError(f"{name}() takes keepdim only together with dim; use amax or amin to keep all dimensions")
+            raise TypeError(
+                f"{name}() takes keepdim only together with dim; use amax or amin to keep all dimensions"
+            )
         found = _extreme(whole, input, None, False, name)
     else:
         found = _RESULTS[name](along(select, input, axis=one_dim(input, dim, name), keepdims=keepdim))
@@ -258,14 +264,14 @@ _EXTREMA = {"max": (ops.max_all, ops.max_dim, pw.maximum), "min": (ops.min_all, 
 
 @numpy_names
 def argmax(input, dim=None, keepdim=False, *, out=None):
-    """The index of the largest element (the first one of several), in the flattened input or along ``dim``."""
+    """The index of the largest element (the first of several) in the flattened input or along ``dim``."""
     found = _arg(ops.argmax, input, dim, keepdim, "argmax")
     return found if out is None else write_out(out, found, "argmax")
 
 
 @numpy_names
 def argmin(input, dim=None, keepdim=False, *, out=None):
-    """The index of the smallest element (the first one of several), in the flattened input or along ``dim``."""
+    """The index of the smallest element (the first of several) in the flattened input or along ``dim``."""
     found = _arg(ops.argmin, input, dim, keepdim, "argmin")
     return found if out is None else write_out(out, found, "argmin")
 
@@ -303,7 +309,8 @@ def _truth(op, input, dim, keepdim, name):
     need_tensor(input, name)
     axis = () if isinstance(dim, tuple | list) and not dim else _axes(dim, input, name)
     found = op(input, axis=axis, keepdims=keepdim)
-    return cast(found, dtype=input._a.dtype) if input._a.dtype.char == "B" else found  # uint8 was PyTorch's first bool
+    # uint8 was PyTorch's first bool, and still answers with its own dtype.
+    return cast(found, dtype=input._a.dtype) if input._a.dtype.char == "B" else found
 
 
 @numpy_names
@@ -350,6 +357,6 @@ def _soft(op, input, dim, dtype, out, name):
 
 
 methods(
-    all, amax, amin, aminmax, any, argmax, argmin, log_softmax, logsumexp, max, mean, min, nanmean, nansum, prod,
-    softmax, std, sum, var, count_nonzero=_count_nonzero,
+    all, amax, amin, aminmax, any, argmax, argmin, log_softmax, logsumexp, max, mean, min, nanmean, nansum,
+    prod, softmax, std, sum, var, count_nonzero=_count_nonzero,
 )

@@ -13,10 +13,11 @@ from ._folds import INT64, along, numpy_names
 from ._results import selections
 
 __all__ = [
-    "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "logcumsumexp", "trapezoid", "trapz",
+    "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "logcumsumexp", "trapezoid",
+    "trapz",
 ]
 
-DIFF_SHAPES = "diff expects the shape of tensor to prepend or append to match that of input: {other} against {own}"
+DIFF_SHAPES = "diff expects the shape of tensor to prepend or append to match that of input: {other}, {own}"
 
 _RESULTS = selections("cummax", "cummin")
 
@@ -51,7 +52,7 @@ def logcumsumexp(input, dim, *, out=None):
     need_tensor(input, "logcumsumexp")
     if input._a.dtype.num < 11:
         raise NotImplementedError(
-            f"\"logcumsumexp_out_cpu\" not implemented for '{type_word(input.dtype)}'; convert the input with .float()"
+            f"\"logcumsumexp_out_cpu\" not implemented for '{type_word(input.dtype)}'; use .float()"
         )
     found = ops.logcumsumexp(input, axis=dim_in_range(dim, input._a.ndim), reverse=False)
     return found if out is None else write_out(out, found, "logcumsumexp")
@@ -112,7 +113,9 @@ def _check_end(end, input, axis):
     need_tensor(end, "diff", "prepend")
     own, other = input._a.shape, end._a.shape
     if len(own) != len(other):
-        raise RuntimeError(f"diff expects prepend or append to be the same dimension as input: {list(other)}, {list(own)}")
+        raise RuntimeError(
+            f"diff expects prepend or append to be the same dimension as input: {list(other)}, {list(own)}"
+        )
     if any(a != b for i, (a, b) in enumerate(zip(own, other, strict=True)) if i != axis):
         raise RuntimeError(DIFF_SHAPES.format(other=list(other), own=list(own)))
 
@@ -139,7 +142,7 @@ def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
 def _areas(y, x, dx, dim, name):
     """The area over each interval, for booleans refused as PyTorch does."""
     need_tensor(y, name, "y")
-    if isinstance(x, Tensor) and x._a.dtype.kind == "b" or y._a.dtype.kind == "b":
+    if (isinstance(x, Tensor) and x._a.dtype.kind == "b") or y._a.dtype.kind == "b":
         raise RuntimeError(f"{name}: received a bool input for `y` or `x`, but bool is not supported")
     axis = dim_in_range(dim, y._a.ndim)
     if y._a.ndim == 0:

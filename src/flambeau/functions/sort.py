@@ -28,7 +28,8 @@ def sort(input, dim=-1, descending=False, stable=False, *, out=None):
     need_tensor(input, "sort")
     _sortable(input, "Sort")
     axis = dim_in_range(dim, input._a.ndim)
-    found = _RESULTS["sort"](along(ops.sort, input, axis=axis, descending=bool(descending)))
+    found = along(ops.sort, input, axis=axis, descending=bool(descending), stable=bool(stable))
+    found = _RESULTS["sort"](found)
     return found if out is None else write_out(out, found, "sort")
 
 
@@ -38,7 +39,7 @@ def argsort(input, dim=-1, descending=False, stable=False, *, out=None):
     need_tensor(input, "argsort")
     _sortable(input, "Sort")
     axis = dim_in_range(dim, input._a.ndim)
-    found = along(ops.argsort, input, axis=axis, descending=bool(descending))
+    found = along(ops.argsort, input, axis=axis, descending=bool(descending), stable=bool(stable))
     return found if out is None else write_out(out, found, "argsort")
 
 
@@ -61,9 +62,13 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
     axis = dim_in_range(dim, input._a.ndim)
     shape = input._a.shape
     if not 0 <= k <= (shape[axis] if shape else 1):
-        raise RuntimeError(f"selected index k out of range: k={k}, but dimension {dim} of {list(shape)} has fewer elements")
+        raise RuntimeError(
+            f"selected index k out of range: k={k}, but dimension {dim} of {list(shape)} has fewer elements"
+        )
     if input._a.dtype.kind in "bc":
-        raise RuntimeError(f"topk does not support {'bool' if input._a.dtype.kind == 'b' else 'complex'} dtypes on CPU")
+        raise RuntimeError(
+            f"topk does not support {'bool' if input._a.dtype.kind == 'b' else 'complex'} dtypes on CPU"
+        )
     found = _RESULTS["topk"](along(ops.topk, input, axis=axis, count=k, largest=largest, sorted=sorted))
     return found if out is None else write_out(out, found, "topk")
 
@@ -75,7 +80,9 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
     k = as_int(k, "kthvalue", "k")
     axis = one_dim(input, dim, "kthvalue")
     if not 1 <= k <= (input._a.shape[axis] if input._a.ndim else 1):
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}: k={k} of {list(input.shape)}")
+        raise RuntimeError(
+            f"kthvalue(): selected number k out of range for dimension {axis}: k={k} of {list(input.shape)}"
+        )
     found = _RESULTS["kthvalue"](along(ops.kthvalue, input, axis=axis, keepdims=keepdim, kth=k))
     return found if out is None else write_out(out, found, "kthvalue")
 
@@ -93,7 +100,9 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     """The index of the bucket, between sorted ``boundaries``, of each value."""
     need_tensor(boundaries, "bucketize", "boundaries", 2)
     if boundaries._a.ndim != 1:
-        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})")
+        raise RuntimeError(
+            f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})"
+        )
     return _search(boundaries, input, out_int32, right, None, None, out, "bucketize")
 
 
@@ -101,29 +110,28 @@ def _search(boundaries, values, out_int32, right, side, sorter, out, name):
     if side not in (None, "left", "right"):
         raise RuntimeError(f"{name}(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
-        raise RuntimeError(f"{name}(): side and right can't be set to opposites, got side of left while right was True")
+        raise RuntimeError(
+            f"{name}(): side and right can't be set to opposites, got side of left while right was True"
+        )
     if not isinstance(values, Tensor):
         values = wrap(np.asarray(values, boundaries._a.dtype if isinstance(values, int) else None))
     b, v = boundaries._a, values._a
-    scalar = v.ndim == 0
-    if b.ndim == 0 or not scalar and b.ndim != 1 and (b.ndim != v.ndim or b.shape[:-1] != v.shape[:-1]) or scalar and b.ndim != 1:
+    if b.ndim != 1 and (b.ndim == 0 or b.ndim != v.ndim or b.shape[:-1] != v.shape[:-1]):
         raise RuntimeError(
-            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
-            f"input value tensor must match, but we got boundaries tensor {list(b.shape)} and input value tensor {list(v.shape)}"
+            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(b.shape)} and "
+            f"input value tensor {list(v.shape)}"
         )
     _check_sorter(sorter, boundaries, name)
     if b.dtype.kind == "c" or v.dtype.kind == "c":
         raise RuntimeError(f"{name}(): complex values have no order")
-    if b.dtype != v.dtype and isinstance(values, Tensor) and not scalar:
-        raise RuntimeError(
-            f"torch.{name}(): boundary tensor and input value tensor should have same dtype, but got boundary tensor "
-            f"dtype {boundaries.dtype} and input value tensor dtype {values.dtype}"
-        )
-    found = ops.searchsorted(boundaries, values, sorter, right=right or side == "right", dtype="int32" if out_int32 else "int64")
+    to = np.dtype(np.int32 if out_int32 else np.int64)
+    found = ops.searchsorted(boundaries, values, sorter, right=right or side == "right", dtype=to)
     if out is not None and out.dtype is not found.dtype:
         raise RuntimeError(
-            f"{name}(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether "
-            f"out_int32 flag is True, but we got output tensor's dtype {out.dtype} and out_int32 flag is {out_int32}"
+            f"{name}(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending "
+            f"on whether out_int32 flag is True, but we got output tensor's dtype {out.dtype} and out_int32 "
+            f"flag is {out_int32}"
         )
     return found if out is None else write_out(out, found, name)
 
@@ -133,12 +141,12 @@ def _check_sorter(sorter, boundaries, name):
         return
     if sorter._a.shape != boundaries._a.shape:
         raise RuntimeError(
-            f"{name}(): boundary and sorter must have the same size, but got boundary tensor {list(boundaries.shape)} "
-            f"and got sorter tensor {list(sorter.shape)}"
+            f"{name}(): boundary and sorter must have the same size, but got boundary tensor "
+            f"{list(boundaries.shape)} and got sorter tensor {list(sorter.shape)}"
         )
     if sorter._a.dtype != np.int64:
         raise RuntimeError(f"{name}(): sorter must be a tensor of long dtype but got dtype {sorter.dtype}")
-    if sorter._a.size and not (0 <= sorter._a.min() and sorter._a.max() < sorter._a.shape[-1]):
+    if sorter._a.size and not (sorter._a.min() >= 0 and sorter._a.max() < sorter._a.shape[-1]):
         raise RuntimeError(f"{name}(): sorter index out of range")
 
 
@@ -160,20 +168,22 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     """The distinct elements in order, or the distinct slices along ``dim``; NaN differs from NaN."""
     need_tensor(input, "unique")
     a = input._a
-    if dim is None:
-        values, inverse, counts = np.unique(a, return_inverse=True, return_counts=True, equal_nan=False)
-        inverse = inverse.reshape(a.shape)
-    else:
+    axis = None
+    if dim is not None:
         axis = dim_in_range(dim, a.ndim)
-        _check_slices(a, axis)
-        values, inverse, counts = np.unique(a, return_inverse=True, return_counts=True, axis=axis, equal_nan=False)
+        _check_slices(a, axis, dim)
+    values, _, inverse, counts = np.unique(a, True, True, True, axis, equal_nan=False)
+    inverse = inverse.reshape(a.shape if dim is None else -1)
     return _chosen(values, inverse.astype(np.int64, copy=False), counts, return_inverse, return_counts)
 
 
-def _check_slices(a, axis):
+def _check_slices(a, axis, dim):
+    if a.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if a.size == 0 and any(n == 0 for i, n in enumerate(a.shape) if i != axis) and a.shape[axis]:
         raise RuntimeError(
-            f"There are 0 sized dimensions, and they aren't selected, so unique cannot be applied: {list(a.shape)}"
+            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied: "
+            f"{list(a.shape)}"
         )
 
 
@@ -182,17 +192,18 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     need_tensor(input, "unique_consecutive")
     a = input._a
     axis = 0 if dim is None else dim_in_range(dim, a.ndim)
-    lanes = a.reshape(-1) if dim is None else np.moveaxis(a, axis, 0)
-    n = len(lanes) if lanes.ndim else 1
     if dim is not None:
-        _check_slices(a, axis)
+        _check_slices(a, axis, dim)
+    lanes = a.reshape(-1) if dim is None else np.moveaxis(a, axis, 0)
+    n = len(lanes)
     new = np.ones(n, bool)
     new[1:] = (lanes[1:] != lanes[:-1]).reshape(n - 1, -1).any(1) if n > 1 else True
     starts = np.flatnonzero(new)
     values = np.moveaxis(lanes[starts], 0, axis) if dim is not None else lanes[starts]
     inverse = np.cumsum(new) - 1
     counts = np.diff(np.append(starts, n)) if n else np.zeros(0, np.int64)
-    return _chosen(values, inverse.reshape(a.shape) if dim is None else inverse, counts, return_inverse, return_counts)
+    inverse = inverse.reshape(a.shape) if dim is None else inverse
+    return _chosen(values, inverse, counts, return_inverse, return_counts)
 
 
 def _chosen(values, inverse, counts, return_inverse, return_counts):

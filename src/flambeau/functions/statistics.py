@@ -63,7 +63,7 @@ def mode(input, dim=-1, keepdim=False, *, out=None):
 
 @numpy_names
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
-    """The ``q``-quantiles (0 to 1) of all elements or along ``dim``; several ``q`` make a new first dimension."""
+    """The ``q``-quantiles of all elements or along ``dim``; several ``q`` make a new first dimension."""
     found = _quantile(input, q, dim, keepdim, interpolation, False)
     return found if out is None else write_out(out, found, "quantile", exact_dtype=True)
 
@@ -99,7 +99,9 @@ def _checked_q(input, q, interpolation):
     if dtype.char not in "fd":
         raise RuntimeError(f"quantile() input tensor must be either float or double dtype, not {input.dtype}")
     if interpolation not in INTERPOLATIONS:
-        raise RuntimeError(f"quantile() interpolation must be one of {', '.join(INTERPOLATIONS)}, but got {interpolation}")
+        raise RuntimeError(
+            f"quantile() interpolation must be one of {', '.join(INTERPOLATIONS)}, but got {interpolation}"
+        )
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
@@ -107,7 +109,9 @@ def _checked_q(input, q, interpolation):
     if q._a.ndim > 1:
         raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, not of shape {list(q.shape)}")
     if q._a.dtype != dtype:
-        raise RuntimeError(f"quantile() q tensor must be same dtype as the input tensor: {q.dtype} against {input.dtype}")
+        raise RuntimeError(
+            f"quantile() q tensor must be same dtype as the input tensor: {q.dtype} against {input.dtype}"
+        )
     if not ((q._a >= 0) & (q._a <= 1)).all():
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
@@ -116,7 +120,7 @@ def _checked_q(input, q, interpolation):
 def _at_ranks(rows, q, interpolation, ignore_nan):
     """The quantiles q of the last dimension of `rows`, which they replace."""
     n, ndim = rows._a.shape[-1], rows._a.ndim
-    ordered = ops.sort(rows, axis=ndim - 1, descending=False)[0]
+    ordered = ops.sort(rows, axis=ndim - 1, descending=False, stable=False)[0]
     numbers = sum_(~pw.isnan(rows), axis=ndim - 1, keepdims=True)
     if ignore_nan:
         ranks = q * pw.clamp_min(numbers - 1, 0)
@@ -147,50 +151,57 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     need_tensor(input, "cov")
     a = input._a
     if a.ndim > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {a.ndim} dimensions")
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {a.ndim} dimensions"
+        )
     if a.dtype.kind == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input")
     x = input if a.ndim == 2 else reshape(input, shape=(1, a.size))
-    n = x._a.shape[1]
-    f = _weights(fweights, n, "fweights", "integral", a.dtype.num < 11)
-    w = _weights(aweights, n, "aweights", "floating point", False)
-    weights = f if w is None else w if f is None else f * w
+    rows, n = x._a.shape
+    f = _weights(fweights, n, "fweights", "integral")
+    w = _weights(aweights, n, "aweights", "floating point")
     if x._a.dtype.num < 11:
         x = x * 1.0
     if n == 0:
-        return wrap(np.full((x._a.shape[0],) * 2 if a.ndim == 2 else (), np.nan, x._a.dtype))
-    if weights is None:
-        freedom = n - correction
-        away = x - mean_dims(x, axis=1, keepdims=True)
-        scaled = away
-    else:
-        total = sum_(weights, axis=None, keepdims=False)
-        freedom = total - correction if w is None else total - correction * sum_(weights * w, axis=None, keepdims=False) / total
-        away = x - sum_dims(x * weights, axis=1, keepdims=True) / total
-        scaled = away * weights
-    if isinstance(freedom, Tensor):
-        low = not float(freedom._a) > 0
-    else:
-        low = freedom <= 0
-    if low:
+        return wrap(np.full((rows, rows) if a.ndim == 2 else (), np.nan, x._a.dtype))
+    away, scaled, freedom = _deviations(x, f, w, correction)
+    if not freedom > 0:
         warnings.warn(FREEDOM, UserWarning, stacklevel=2)
-        freedom = wrap(np.zeros((), x._a.dtype if x._a.dtype.kind == "f" else np.float32))
+        freedom = wrap(np.zeros((), away._a.real.dtype))
     found = product(away, mH(scaled)) / freedom
-    return reshape(found, shape=()) if found._a.size == 1 and a.ndim < 2 or found._a.size == 1 else found
+    return reshape(found, shape=()) if rows == 1 else found
 
 
-def _weights(weights, n, name, kind, _):
+def _deviations(x, f, w, correction):
+    """The distances from the mean, the same times the weights, and the degrees of freedom."""
+    if f is None and w is None:
+        away = x - mean_dims(x, axis=1, keepdims=True)
+        return away, away, x._a.shape[1] - correction
+    weights = f if w is None else w if f is None else f * w
+    total = sum_(weights, axis=None, keepdims=False)
+    less = correction if w is None else correction * sum_(weights * w, axis=None, keepdims=False) / total
+    away = x - sum_dims(x * weights, axis=1, keepdims=True) / total
+    return away, away * weights, total - less
+
+
+def _weights(weights, n, name, kind):
     """Checked weights of the observations, or None."""
     if weights is None:
         return None
     a = weights._a
     if a.ndim > 1:
-        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {a.ndim} dimensions")
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {a.ndim} dimensions"
+        )
     if (a.dtype.kind not in "iu") if kind == "integral" else (a.dtype.num < 11):
-        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {type_word(weights.dtype)} dtype")
+        raise RuntimeError(
+            f"cov(): expected {name} to have {kind} dtype but got {name} with {type_word(weights.dtype)} "
+            "dtype"
+        )
     if a.size != n:
         raise RuntimeError(
-            f"cov(): expected {name} to have the same numel as there are observations in the input but got {a.size} != {n}"
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{a.size} != {n}"
         )
     if a.size and a.min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
@@ -202,7 +213,8 @@ def corrcoef(input):
     need_tensor(input, "corrcoef")
     if input._a.ndim > 2:
         raise RuntimeError(
-            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input._a.ndim} dimensions"
+            "corrcoef(): expected input to have two or fewer dimensions but got an input with "
+            f"{input._a.ndim} dimensions"
         )
     c = cov(input)
     if c._a.ndim == 0:

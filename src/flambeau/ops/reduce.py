@@ -1,7 +1,7 @@
 """Ops that fold dimensions: sums, products, moments, extrema.
 
-``axis`` is None (all dimensions), an int, or a tuple of ints counted from the front. PyTorch names the graph nodes of
-a reduction over everything and of one along dimensions differently, so some forwards are declared twice.
+``axis`` is None (all dimensions), an int, or a tuple of ints counted from the front. PyTorch names the graph
+nodes of a reduction of everything and of one along dimensions differently: some forwards are declared twice.
 """
 
 from __future__ import annotations
@@ -63,7 +63,11 @@ def average(k, x, *, axis, keepdims, dtype=None):
 mean = op(average, name="mean")
 mean_dims = op(average, name="mean_dims", node="MeanBackward1")
 for spec in (mean, mean_dims):
-    spec.vjp(x=lambda g, x_shape, axis: spread(g / max(folded(x_shape, axis), 1), x_shape, axis))
+    spec.vjp(x=lambda g, x_shape, axis: mean_pull(g, x_shape, axis))
+
+
+def mean_pull(g, shape, axis):
+    return spread(g / max(folded(shape, axis), 1), tuple(shape), axis)
 
 
 @op
@@ -104,7 +108,7 @@ prod_dim.vjp(x=lambda g, x, axis: kept(g, x.shape, axis) * pw.cj(others(x, axis)
 
 
 def others(x, axis):
-    """The product of all other elements along an axis: right where there are zeros too, and differentiable."""
+    """The product of all other elements along an axis, right where there are zeros, and differentiable."""
     from .scan import cumprod  # which itself is built on this file
 
     if not len(x.shape):
@@ -168,7 +172,7 @@ def var_mean(k, x, *, axis, keepdims, correction):
 
 
 var_mean.vjp(x=lambda g, x, axis, correction: (
-    var_pull(g[0], x, axis, correction) + kept(g[1] / max(folded(x.shape, axis), 1), x.shape, axis)
+    var_pull(g[0], x, axis, correction) + mean_pull(g[1], x.shape, axis)
 ))
 
 
@@ -178,7 +182,7 @@ def std_mean(k, x, *, axis, keepdims, correction):
 
 
 std_mean.vjp(x=lambda g, x, out, axis, correction: (
-    var_pull(over(g[0], out[0] * 2), x, axis, correction) + kept(g[1] / max(folded(x.shape, axis), 1), x.shape, axis)
+    var_pull(over(g[0], out[0] * 2), x, axis, correction) + mean_pull(g[1], x.shape, axis)
 ))
 
 

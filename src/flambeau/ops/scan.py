@@ -34,8 +34,8 @@ cumprod.vjp(x=lambda g, x, out, axis, reverse: cumprod_pull(g, x, out, axis, rev
 def cumprod_pull(g, x, out, axis, reverse):
     """What every result from an element on owes to it.
 
-    That is the sum of ``g * out`` from there on over the element. At the first zero it is the same sum for the
-    products that leave this zero out; past it all products are zero and so is the gradient.
+    That is the sum of ``g * out`` from there on, over the element. At the first zero it is the same sum for
+    the products that leave this zero out; past it all products are zero and so is the gradient.
     """
     first = first_zero(x, axis=axis, reverse=reverse)
     without = cumprod(pw.where(first, first, x), axis=axis, reverse=reverse)
@@ -82,6 +82,6 @@ logcumsumexp.vjp(x=lambda g, x, out, axis, reverse: (
 
 
 def running_share(g, x, out, axis, reverse):
-    """exp(x) times the running sum of g / exp(out), for the positive part of g, by logarithms: nothing overflows."""
+    """exp(x) times the running sum of g / exp(out), of the positive part of g, without overflow."""
     logs = el.log(pw.keep(g, g > 0)) - out
     return el.exp(x + logcumsumexp(logs, axis=axis, reverse=reverse))

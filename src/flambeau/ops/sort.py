@@ -14,8 +14,8 @@ def ordered(forward):
 
 
 @ordered
-def sort(k, x, *, axis, descending):
-    order = k.stable_order(x, axis, descending)
+def sort(k, x, *, axis, descending, stable):
+    order = k.sorting_order(x, axis, descending, stable)
     return k.take_along(x, order, axis), order
 
 
@@ -26,8 +26,8 @@ def topk(k, x, *, axis, count, largest, sorted):
 
 
 @op(opmath=True, refuses="c")
-def argsort(k, x, *, axis, descending):
-    return k.stable_order(x, axis, descending)
+def argsort(k, x, *, axis, descending, stable):
+    return k.sorting_order(x, axis, descending, stable)
 
 
 @selection(refuses="bc")
@@ -71,8 +71,3 @@ def searchsorted(k, boundaries, values, sorter, *, right, dtype):
     if sorter is not None:
         boundaries = k.take_along(boundaries, sorter, boundaries.ndim - 1)
     return k.search_rows(boundaries, values, "right" if right else "left").astype(dtype)
-
-
-@op
-def bincount(k, x, weights, *, minlength):
-    return k.bincount(x, weights, minlength)

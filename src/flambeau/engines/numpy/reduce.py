@@ -11,7 +11,7 @@ from .. import NUMPY as engine
 _add, _times, _larger, _smaller = np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce
 _BIG = 8192  # elements from which BLAS adds faster than NumPy
 _FLOAT32 = np.dtype(np.float32)
-_CHUNK = 1024  # how many elements BLAS adds in a row; the sums of chunks are added apart, which keeps the error small
+_CHUNK = 1024  # how many elements BLAS adds in a row: the sums of chunks are added apart, for a small error
 
 
 @engine.kernel
@@ -32,7 +32,7 @@ def _sum_by_blas(x, axis, keepdims):
     folded = [i in axes or i - ndim in axes for i in range(ndim)]
     left = [1 if f else n for n, f in zip(shape, folded, strict=True)]
     stop = ndim
-    while stop:  # runs of neighbouring axes, the last run first: each is the middle of a three-dimensional view
+    while stop:  # runs of neighbouring axes, the last one first: each is the middle of three dimensions
         start = stop
         while start and folded[start - 1]:
             start -= 1
@@ -45,7 +45,7 @@ def _sum_by_blas(x, axis, keepdims):
 
 def _sum_of_middle(x):
     lead, n, trail = x.shape
-    if x.size < _BIG or trail > 1 and n * trail < _CHUNK:
+    if x.size < _BIG or (trail > 1 and n * trail < _CHUNK):
         return _add(x, 1)
     if n <= _CHUNK:
         return _times_ones(x)
@@ -118,8 +118,8 @@ def variance(x, axis, keepdims, correction):
 def logsumexp(x, axis, keepdims):
     if x.size == 0:
         return np.log(sum(x, axis, keepdims))
-    top = _larger(x, axis, None, None, True)
-    top = np.where(np.isfinite(top), top, 0).astype(x.dtype, copy=False)
+    top = _larger(x.real, axis, None, None, True)
+    top = np.where(np.isfinite(top), top, 0).astype(x.real.dtype, copy=False)
     e = np.asarray(x - top)
     np.exp(e, out=e)
     out = np.log(sum(e, axis, True)) + top

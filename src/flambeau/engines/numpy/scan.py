@@ -46,9 +46,10 @@ def _running(values, x, axis):
 def log_running_sum(x, axis):
     if x.dtype.kind != "c":
         return np.logaddexp.accumulate(x, axis)
-    top = np.maximum.accumulate(x.real, axis)  # adding in the scale of the largest so far
     out = np.array(x)
-    lane, tops = np.moveaxis(out, axis, 0), np.moveaxis(top, axis, 0)
+    lane = np.moveaxis(out, axis, 0)
     for i in range(1, len(lane)):
-        lane[i] = np.log(np.exp(lane[i - 1] - tops[i]) + np.exp(lane[i] - tops[i])) + tops[i]
+        swap = lane[i].real > lane[i - 1].real
+        high, low = np.where(swap, lane[i], lane[i - 1]), np.where(swap, lane[i - 1], lane[i])
+        lane[i] = np.log1p(np.exp(low - high)) + high
     return out

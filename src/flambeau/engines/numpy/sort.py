@@ -7,12 +7,17 @@ import numpy as np
 from .. import NUMPY as engine
 from .reduce import take_along
 
+_MANY = 256  # elements from which the order of equal ones is given up for speed, where it may be
+
 
 @engine.kernel
-def stable_order(x, axis, descending):
-    """The indices that sort x; equal elements keep their order, also when descending."""
+def sorting_order(x, axis, descending, stable):
+    """The indices that sort x; equal elements keep their order when `stable`, also in descending order."""
     if x.ndim == 0:
         return np.zeros((), np.int64)
+    if not stable and x.shape[axis] >= _MANY and x.dtype.itemsize >= 4:
+        order = np.argsort(x, axis)
+        return np.flip(order, axis) if descending else order
     if not descending:
         return np.argsort(x, axis, kind="stable")
     order = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
@@ -24,7 +29,7 @@ def top_order(x, count, axis, largest, sorted):
     """The indices of the `count` largest (or smallest) elements."""
     n = x.shape[axis]
     if count == 0 or count > n // 4:
-        return _part(stable_order(x, axis, largest), axis, 0, count)
+        return _part(sorting_order(x, axis, largest, False), axis, 0, count)
     if largest:
         found = _part(np.argpartition(x, n - count, axis), axis, n - count, n)
     else:
@@ -32,7 +37,7 @@ def top_order(x, count, axis, largest, sorted):
     if not sorted:
         return found
     found = np.sort(found, axis)
-    return take_along(found, stable_order(take_along(x, found, axis), axis, largest), axis)
+    return take_along(found, sorting_order(take_along(x, found, axis), axis, largest, True), axis)
 
 
 def _part(x, axis, start, stop):
@@ -56,8 +61,9 @@ def select_median(x, axis, keepdims, ignore_nan):
     n = x.shape[axis]
     if n == 0:
         shape = tuple(1 if i == axis else m for i, m in enumerate(x.shape) if keepdims or i != axis)
-        return np.full(shape, np.nan if x.dtype.kind == "f" else np.iinfo(x.dtype).min, x.dtype), np.zeros(shape, np.int64)
-    order = np.argsort(x, axis, kind="stable")
+        nothing = np.nan if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        return np.full(shape, nothing, x.dtype), np.zeros(shape, np.int64)
+    order = np.argsort(x, axis)
     numbers = np.add.reduce(x == x, axis, np.int64, None, True)
     if ignore_nan:
         rank = np.maximum(numbers - 1, 0) // 2
@@ -90,11 +96,3 @@ def search_rows(boundaries, values, side):
     for row in np.ndindex(boundaries.shape[:-1]):
         out[row] = np.searchsorted(boundaries[row], values[row], side)
     return out
-
-
-@engine.kernel
-def histogram_counts(x, edges, weights):
-    """The weight of the elements in each bin; the last bin includes its right edge, all others their left one."""
-    inside = (x >= edges[0]) & (x <= edges[-1])
-    bins = np.minimum(np.searchsorted(edges, x[inside], "right") - 1, len(edges) - 2)
-    return np.bincount(bins, None if weights is None else weights[inside], len(edges) - 1)

@@ -9,17 +9,17 @@ from . import engine
 
 
 @engine.kernel
-def stable_order(x, axis, descending):
+def sorting_order(x, axis, descending, stable):
     if x.ndim == 0:
         return jnp.zeros((), int)
     if not descending:
-        return jnp.argsort(x, axis=axis, stable=True)
+        return jnp.argsort(x, axis=axis, stable=stable)
     return x.shape[axis] - 1 - jnp.flip(jnp.argsort(jnp.flip(x, axis), axis=axis, stable=True), axis)
 
 
 @engine.kernel
 def top_order(x, count, axis, largest, sorted):
-    return jax.lax.slice_in_dim(stable_order(x, axis, largest), 0, count, axis=axis)
+    return jax.lax.slice_in_dim(sorting_order(x, axis, largest, True), 0, count, axis=axis)
 
 
 def _selected(x, rank, axis, keepdims):
@@ -68,5 +68,5 @@ def search_rows(boundaries, values, side):
 
     if boundaries.ndim == 1:
         return search(boundaries, values)
-    rows = jax.vmap(search)(boundaries.reshape(-1, boundaries.shape[-1]), values.reshape(-1, values.shape[-1]))
-    return rows.reshape(values.shape)
+    rows = (x.reshape(-1, x.shape[-1]) for x in (boundaries, values))
+    return jax.vmap(search)(*rows).reshape(values.shape)
