@@ -37,11 +37,14 @@ INTEGER_ADDCDIV = (
 )
 
 
-def result_type(tensor1, tensor2):
-    """The dtype of an operation on the two operands, tensors or numbers."""
-    for position, value in enumerate((tensor1, tensor2), 1):
+def result_type(*operands, **named):
+    """The dtype of an operation on two operands, tensors or numbers. The order, and so their names, do not matter."""
+    operands += tuple(named.values())
+    if len(operands) != 2:
+        raise TypeError(f"result_type() takes 2 operands but {len(operands)} were given")
+    for position, value in enumerate(operands, 1):
         need_operand(value, "result_type", f"tensor{position}", position, numbers=True)
-    return result_dtype((tensor1, tensor2))
+    return result_dtype(operands)
 
 
 # ---- sums, products, quotients
@@ -230,9 +233,10 @@ def clamp_max(input, max, *, out=None):
 clip = alias(clamp, "clip")
 
 
-def where(condition, input=None, other=None, *, out=None):
+def where(condition, input=None, other=None, *, self=None, out=None):
     """``input`` where the condition holds, ``other`` elsewhere; with the condition alone, the indices of its elements."""
     need_tensor(condition, "where", "condition")
+    input = self if input is None else input  # PyTorch knows it by both names
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     input = need_operand(input, "where", "input", 2, numbers=True)

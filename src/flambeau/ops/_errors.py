@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from .. import _dtypes
@@ -11,6 +13,7 @@ BROADCAST = (
     " (shapes {shapes})"
 )
 NOT_IMPLEMENTED = '"{op}" not implemented for \'{word}\': {operands}. Convert the operands first, for example with .{cure}().'
+NO_LOOP = re.compile("not supported for the input types|did not contain a loop")  # in NumPy's words
 NO_MEMORY = "not enough memory: {op} on {operands} tried to allocate more than there is: {cause}"
 
 
@@ -30,7 +33,8 @@ def refuse(spec, arrays):
     for a in arrays:
         dtype = getattr(a, "dtype", None)
         if dtype is not None and ("i" if dtype.kind == "u" else dtype.kind) in spec.refuses:
-            raise not_implemented(spec.name, dtype, arrays)
+            clash = broadcast_clash([a.shape for a in arrays if hasattr(a, "shape")])
+            raise RuntimeError(clash) if clash else not_implemented(spec.name, dtype, arrays)
 
 
 def not_implemented(name, dtype, arrays):
@@ -47,14 +51,15 @@ def translated(spec, error, arrays, settings):
         return error
     if spec.check is not None:
         spec.check(*arrays)
-    if isinstance(error, np._core._exceptions._UFuncNoLoopError):
-        return not_implemented(spec.name, next(a.dtype for a in arrays if hasattr(a, "dtype")), arrays)
+    clash = broadcast_clash([a.shape for a in arrays if hasattr(a, "shape")])
+    if isinstance(error, TypeError) and NO_LOOP.search(str(error)):
+        dtype = next(a.dtype for a in arrays if hasattr(a, "dtype"))
+        return RuntimeError(clash) if clash else not_implemented(spec.name, dtype, arrays)
     operands = ", ".join(describe(a) for a in arrays if a is not None)
     if isinstance(error, np.linalg.LinAlgError):
         return LinAlgError(f"linalg.{spec.name}: {error} (input {operands})")
     if isinstance(error, MemoryError):
         return RuntimeError(NO_MEMORY.format(op=spec.name, operands=operands, cause=error))
-    clash = broadcast_clash([a.shape for a in arrays if hasattr(a, "shape")])
     if isinstance(error, ValueError) and clash:
         return RuntimeError(clash)
     if isinstance(error, IndexError):

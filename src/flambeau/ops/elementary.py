@@ -6,7 +6,7 @@ import cmath
 import math
 
 from ._op import kernel_op, op
-from .pointwise import cj, is_complex, keep
+from .pointwise import cj, is_complex, keep, numbers_fit
 from .shape import zeros_like
 
 LN2, LN10 = math.log(2), math.log(10)
@@ -51,6 +51,7 @@ def power_slope(g, x, y):
 
 
 pow_scalar.vjp(x=power_slope)
+pow_scalar.spec.check = numbers_fit
 
 pow_ = kernel_op("pow", "power", inputs="x, y", promote="common", node="PowBackward1", refuses="b")
 pow_.vjp(
@@ -130,8 +131,16 @@ log2.vjp(x=lambda g, x: g / cj(x * LN2))
 log10 = kernel_op("log10", inputs="x", promote="float")
 log10.vjp(x=lambda g, x: g / cj(x * LN10))
 
-logaddexp = kernel_op("logaddexp", inputs="x, y", promote="common", refuses="bi")
-logaddexp.vjp(x=lambda g, x, y: g / (1 + exp(y - x)), y=lambda g, x, y: g / (1 + exp(x - y)))
+
+@op(promote="common", refuses="bi")
+def logaddexp(k, x, y):
+    if x.dtype.kind != "c":
+        return k.logaddexp(x, y)
+    larger = x.real >= y.real
+    return k.where(larger, x, y) + k.log1p(k.exp(k.where(larger, y - x, x - y)))
+
+
+logaddexp.vjp(x=lambda g, x, y: g / cj(1 + exp(y - x)), y=lambda g, x, y: g / cj(1 + exp(x - y)))
 
 logaddexp2 = kernel_op("logaddexp2", inputs="x, y", promote="common", refuses="bic")
 logaddexp2.vjp(x=lambda g, x, y: g / (1 + exp2(y - x)), y=lambda g, x, y: g / (1 + exp2(x - y)))
@@ -140,7 +149,13 @@ logaddexp2.vjp(x=lambda g, x, y: g / (1 + exp2(y - x)), y=lambda g, x, y: g / (1
 @op(promote="float", refuses="c")
 def xlogy(k, x, y):
     """x * log(y), and 0 where x is 0 unless y is nan."""
+    x, y = as_arrays(k, x, y)
     return k.where(y != y, y, k.where(x == 0, 0, x * k.log(y)))
+
+
+def as_arrays(k, x, y):
+    """Two operands of which one may be a number, as arrays of one dtype."""
+    return k.asarray(x, getattr(y, "dtype", None)), k.asarray(y, getattr(x, "dtype", None))
 
 
 def scaled_log(g, x, y):
@@ -187,6 +202,14 @@ def rad2deg(k, x):
 
 rad2deg.vjp(x=lambda g: g * (180 / math.pi))
 
+
+def no_complex(x):
+    if is_complex(x):
+        raise RuntimeError("angles in degrees are not supported for complex tensors")
+
+
+deg2rad.spec.check = rad2deg.spec.check = no_complex
+
 sin = kernel_op("sin", inputs="x", promote="float")
 sin.vjp(x=lambda g, x: g * cj(cos(x)))
 
@@ -206,7 +229,13 @@ atan = kernel_op("atan", "arctan", inputs="x", promote="float")
 atan.vjp(x=lambda g, x: g / cj(1 + x * x))
 
 atan2 = kernel_op("atan2", "arctan2", inputs="x, y", promote="float", refuses="c")
-atan2.vjp(x=lambda g, x, y: g * (y / (x * x + y * y)), y=lambda g, x, y: g * (-x / (x * x + y * y)))
+atan2.vjp(x=lambda g, x, y: angle_slope(g, y, x), y=lambda g, x, y: angle_slope(g, -x, y))
+
+
+def angle_slope(g, across, along):
+    square = across * across + along * along
+    return keep(g * (across / square), square != 0)
+
 
 
 @op(promote="float")

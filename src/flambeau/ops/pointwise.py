@@ -156,6 +156,15 @@ def between(k, x, low, high):
     return k.minimum(k.maximum(x, low), high)
 
 
+def numbers_fit(x, *numbers):
+    """Raises PyTorch's error for a number that the integers of x cannot hold."""
+    if x.dtype.kind in "iu":
+        bits = 8 * x.dtype.itemsize - (x.dtype.kind == "i")
+        for n in numbers:
+            if isinstance(n, int) and not (-(1 << bits) if x.dtype.kind == "i" else 0) <= n < 1 << bits:
+                raise RuntimeError(f"value cannot be converted to type {x.dtype} without overflow: {n}")
+
+
 @op(promote="common", node="ClampBackward0", scalar_node="ClampBackward1", refuses="c")
 def clamp(k, x, low, high):
     return between(k, x, low, high)
@@ -186,10 +195,12 @@ clamp_numbers.vjp(x=lambda g, x, low, high: keep(g, inside(x, low, high)))
 
 clamp_min = kernel_op("clamp_min", "maximum", inputs="x, y", promote="common", refuses="c",
                       node="ClampMinBackward1", scalar_node="ClampMinBackward0")
+clamp_min.spec.check = clamp.check = numbers_fit
 clamp_min.vjp(x=lambda g, x, y: keep(g, x >= y), y=lambda g, x, y: keep(g, x < y))
 
 clamp_max = kernel_op("clamp_max", "minimum", inputs="x, y", promote="common", refuses="c",
                       node="ClampMaxBackward1", scalar_node="ClampMaxBackward0")
+clamp_max.spec.check = numbers_fit
 clamp_max.vjp(x=lambda g, x, y: keep(g, x <= y), y=lambda g, x, y: keep(g, x > y))
 
 
@@ -287,7 +298,12 @@ signbit = kernel_op("signbit", inputs="x", promote="common", refuses="c")
 copysign = kernel_op("copysign", inputs="x, y", promote="float", refuses="c", scalar_node="CopysignBackward1")
 copysign.vjp(x=lambda g, x, out: keep(g * (out / x), x != 0), y=flat)
 
-nextafter = kernel_op("nextafter", inputs="x, y", promote="common", refuses="bic")
+
+@op(promote="common", opmath=False, refuses="bic")
+def nextafter(k, x, y):
+    return k.nextafter(x, y)
+
+
 nextafter.vjp(x=lambda g, x, y: keep(g, x != y), y=flat)
 
 gcd = kernel_op("gcd", inputs="x, y", promote="common", refuses="bfc")

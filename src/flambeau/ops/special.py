@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ._op import kernel_op, op
-from .elementary import exp, log, log1p, xlogy
+from .elementary import as_arrays, exp, log, log1p, xlogy
 from .pointwise import keep, sgn, undifferentiable, where
 
 TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -55,6 +55,7 @@ entr.vjp(x=lambda g, x: -g * (1 + log(x)))
 @op(name="special_xlog1py", node="SpecialXlog1PyBackward0", promote="float", refuses="c")
 def xlog1py(k, x, y):
     """x * log(1 + y), and 0 where x is 0 unless y is nan."""
+    x, y = as_arrays(k, x, y)
     return k.where(y != y, y, k.where(x == 0, 0, x * k.log1p(y)))
 
 
@@ -88,7 +89,7 @@ def mvlgamma(k, x, *, p):
 
 mvlgamma.vjp(x=lambda g, x, p: g * sum((digamma(x - i / 2) for i in range(1, p)), digamma(x)))
 
-zeta = kernel_op("special_zeta", "zeta", inputs="x, y", promote="float", refuses="c")
+zeta = kernel_op("special_zeta", "zeta", inputs="x, y", promote="float", refuses="c", scalar_node="SpecialZetaBackward1")
 zeta.vjp(x=undifferentiable("special_zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y))
 
 
