@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from . import _dtypes
-from .functions._args import as_int, dim_in_range, made, need_tensor, nonnegative, np_dtype_of, type_word, write_out
+from .functions._args import (
+    as_int,
+    dim_in_range,
+    made,
+    need_tensor,
+    nonnegative,
+    np_dtype_of,
+    type_word,
+    write_out,
+)
 from .ops.fft import DUAL, c2c, c2r, r2c, r2c_full
 from .ops.move import roll
 from .ops.pointwise import conj

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ops import linalg as ops
+from ..ops import spectral
 from ..ops.matmul import column, product
 from ..ops.move import triu
 from ..ops.shape import basic_index
@@ -22,12 +23,12 @@ NOT_POSITIVE = (
     "{info} is not positive-definite)."
 )
 ZERO_PIVOT = (
-    "U[{info},{info}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform "
-    "the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+    "U[{info},{info}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
+    "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
 )
 ZERO_BLOCK = (
-    "D[{info},{info}] is zero and using it on ldl_solve would result in a division by zero. If you still want to perform "
-    "the factorization, consider calling linalg.ldl_factor_ex(A)"
+    "D[{info},{info}] is zero and using it on ldl_solve would result in a division by zero. If you still want to "
+    "perform the factorization, consider calling linalg.ldl_factor_ex(A)"
 )
 
 CholeskyEx = result("linalg_cholesky_ex", "L", "info")
@@ -69,7 +70,7 @@ def qr(A, mode="reduced", *, out=None):
         raise RuntimeError(
             f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', or 'complete'"
         )
-    found = Qr(ops.qr(need_floating(need_matrices(A, "linalg.qr"), "linalg.qr"), mode=mode))
+    found = Qr(spectral.qr(need_floating(need_matrices(A, "linalg.qr"), "linalg.qr"), mode=mode))
     return found if out is None else write_out(out, found, "linalg_qr")
 
 
@@ -124,14 +125,15 @@ def reflected(A, tau, C, adjoint=False):
 def svd(A, full_matrices=True, *, driver=None, out=None):
     """U, S, Vh with ``A = U @ diag(S) @ Vh``, S descending."""
     check_driver(driver, "svd")
-    found = Svd(ops.svd(need_floating(need_matrices(A, "linalg.svd"), "linalg.svd"), full_matrices=bool(full_matrices)))
+    need_floating(need_matrices(A, "linalg.svd"), "linalg.svd")
+    found = Svd(spectral.svd(A, full_matrices=bool(full_matrices)))
     return found if out is None else write_out(out, found, "linalg_svd")
 
 
 def svdvals(A, *, driver=None, out=None):
     """The singular values of each matrix, descending."""
     check_driver(driver, "svdvals")
-    found = ops.svdvals(need_floating(need_matrices(A, "linalg.svd"), "linalg.svd"))
+    found = spectral.svdvals(need_floating(need_matrices(A, "linalg.svd"), "linalg.svd"))
     return found if out is None else write_out(out, found, "linalg_svdvals")
 
 
@@ -147,13 +149,13 @@ def check_driver(driver, name):
 
 def eigh(A, UPLO="L", *, out=None):
     """The eigenvalues (ascending) and eigenvectors of each symmetric or Hermitian matrix, read from one triangle."""
-    found = Eigh(ops.eigh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO)))
+    found = Eigh(spectral.eigh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO)))
     return found if out is None else write_out(out, found, "linalg_eigh")
 
 
 def eigvalsh(A, UPLO="L", *, out=None):
     """The eigenvalues of each symmetric or Hermitian matrix, ascending."""
-    found = ops.eigvalsh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO))
+    found = spectral.eigvalsh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO))
     return found if out is None else write_out(out, found, "linalg_eigvalsh")
 
 
@@ -167,13 +169,13 @@ def triangle_of(uplo):
 
 def eig(A, *, out=None):
     """The eigenvalues and eigenvectors of each square matrix; always complex."""
-    found = Eig(ops.eig(need_square(A, "linalg.eig")))
+    found = Eig(spectral.eig(need_square(A, "linalg.eig")))
     return found if out is None else write_out(out, found, "linalg_eig")
 
 
 def eigvals(A, *, out=None):
     """The eigenvalues of each square matrix; always complex."""
-    found = ops.eigvals(need_square(A, "linalg.eigvals"))
+    found = spectral.eigvals(need_square(A, "linalg.eigvals"))
     return found if out is None else write_out(out, found, "linalg_eigvals")
 
 

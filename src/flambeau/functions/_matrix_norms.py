@@ -8,16 +8,19 @@ import numpy as np
 
 from .. import _dtypes
 from .._tensor import wrap
-from ..ops import linalg as ops
 from ..ops.norms import vector_norm as vector_norm_op
 from ..ops.pointwise import div, mul, where
 from ..ops.reduce import amax, amin, sum_
 from ..ops.shape import basic_index, cast, permute, reshape
+from ..ops.spectral import svdvals
 from ._args import axis_of, dim_in_range, need_tensor, np_dtype_of, write_out
 from ._matrices import need_floating, need_matrices, word_of
 from ._solve import inv_ex, tolerances
 
-NO_IDENTITY = "linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
+NO_IDENTITY = (
+    "linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an "
+    "identity"
+)
 
 
 def checked_dtype(x, dtype, name):
@@ -59,7 +62,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
 
 def check_identity(a, ord, dim, axis):
     """The largest or smallest of nothing does not exist."""
-    if ord >= 0 and ord != math.inf or a.size:
+    if (ord >= 0 and ord != math.inf) or a.size:
         return
     if axis is None or any(a.shape[i] == 0 for i in axis):
         raise RuntimeError(NO_IDENTITY.format(ord=ord))
@@ -87,18 +90,15 @@ def _matrix_norm(A, ord, rows, columns, keepdim, name):
         return vector_norm_op(A, ord=2.0, axis=(rows, columns), keepdims=keepdim)
     if ord == "nuc" or ord in (2, -2):
         rest = [d for d in range(A._a.ndim) if d not in (rows, columns)]
-        values = ops.svdvals(need_floating(permute(A, axes=(*rest, rows, columns)), name))
+        values = svdvals(need_floating(permute(A, axes=(*rest, rows, columns)), name))
         last = (values._a.ndim - 1,)
-        if ord == "nuc":
-            found = sum_(values, axis=last, keepdims=False)
-        else:
-            found = extreme(values, ord, last, keepdims=False)
+        found = sum_(values, axis=last, keepdims=False) if ord == "nuc" else extreme(values, ord, last, False)
         return reshape(found, shape=ones_at(A._a.shape, (rows, columns))) if keepdim else found
     if isinstance(ord, str) or ord not in (1, -1, math.inf, -math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm_op(A, ord=1.0, axis=(summed,), keepdims=True)
-    found = extreme(sums, ord, (kept,), keepdims=True)
+    found = extreme(sums, ord, (kept,), True)
     if keepdim:
         return found
     return reshape(found, shape=tuple(n for i, n in enumerate(A._a.shape) if i not in (rows, columns)))
@@ -110,7 +110,7 @@ def extreme(x, ord, axis, keepdims):
         return (amax if ord > 0 else amin)(x, axis=axis, keepdims=keepdims)
     if ord < 0:
         raise IndexError(
-            f"amin(): Expected reduction dim {axis[0]} to have non-zero size: an empty matrix has no norm of order {ord}"
+            f"amin(): Expected reduction dim {axis[0]} to have non-zero size: the matrix is empty"
         )
     return sum_(x, axis=axis, keepdims=keepdims)
 
@@ -120,7 +120,7 @@ def ones_at(shape, axes):
 
 
 def norm(input, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
-    """A vector norm or, with a pair of dims or a matrix and an order, a matrix norm. By default that of all elements."""
+    """A vector norm or, with a pair of dims or a matrix and an order, a matrix norm. By default of all elements."""
     need_tensor(input, "linalg_norm", "A")
     if isinstance(dim, int):
         dim = (dim,)
@@ -147,7 +147,7 @@ def cond(A, p=None, *, out=None):
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     need_floating(A, "linalg.svd")
     if p is None or p in (2, -2):
-        values = ops.svdvals(A)
+        values = svdvals(A)
         if A._a.size == 0:
             found = wrap(np.zeros(A._a.shape[:-2], values._a.dtype))
         else:

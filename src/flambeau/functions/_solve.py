@@ -9,6 +9,7 @@ import numpy as np
 from .. import _dtypes
 from .._tensor import Tensor, wrap
 from ..ops import linalg as ops
+from ..ops import spectral
 from ..ops.matmul import column, product
 from ..ops.shape import cast, clone, permute, reshape
 from ._args import as_int, need_tensor, write_out
@@ -104,7 +105,7 @@ def as_tolerance(value, dtype, name):
 
 
 def tensorinv(A, ind=2, *, out=None):
-    """The inverse of the linear map that A is when its first ``ind`` dimensions are the result, the others the argument."""
+    """The inverse of the linear map that A is: its first ``ind`` dimensions the result, the others the argument."""
     need_tensor(A, "linalg_tensorinv", "A")
     ind = as_int(ind, "linalg_tensorinv", "ind")
     if ind <= 0:
@@ -156,7 +157,7 @@ def _solved(A, B, left):
 
 def is_vector(a, b):
     """Whether B is a vector, or a batch of vectors just like A is one of matrices."""
-    return len(b) == 1 or len(a) - 1 == len(b) and b == a[:-1]
+    return len(b) == 1 or (len(a) - 1 == len(b) and b == a[:-1])
 
 
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
@@ -229,7 +230,7 @@ DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
-    """The X that makes ``A @ X - B`` smallest, with residuals, rank and singular values as far as ``driver`` gives them."""
+    """The X that makes ``A @ X - B`` smallest; residuals, rank and singular values as far as ``driver`` gives them."""
     name = "torch.linalg.lstsq"
     need_tensor(A, "linalg_lstsq", "A")
     need_tensor(B, "linalg_lstsq", "B", 2)
@@ -309,4 +310,4 @@ def matrix_exp(A):
     name = "linalg.matrix_exp"
     if isinstance(A, Tensor) and A._a.dtype in _dtypes.HALF:
         return cast(matrix_exp(cast(A, dtype=np.dtype(np.float32))), dtype=A._a.dtype)
-    return ops.matrix_exp(need_square(A, name))
+    return spectral.matrix_exp(need_square(A, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 
@@ -29,12 +30,13 @@ def chain_matmul(*matrices, out=None):
         matrices = tuple(matrices[0])
     need_tensors(matrices, "chain_matmul")
     if any(m._a.ndim != 2 for m in matrices):
-        raise RuntimeError("chain_matmul(): expected matrices, got shapes " + ", ".join(str(list(m.shape)) for m in matrices))
+        shapes = ", ".join(str(list(m.shape)) for m in matrices)
+        raise RuntimeError(f"chain_matmul(): expected matrices, got the shapes {shapes}")
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices, out=out)
 
 
 def tensordot(a, b, dims=2, out=None):
-    """The products summed over ``dims`` of both tensors: the last n of one and the first n of the other, or two lists."""
+    """The products summed over ``dims``: the last n of a and the first n of b, or the dimensions in a pair of lists."""
     need_tensor(a, "tensordot", "a", 1)
     need_tensor(b, "tensordot", "b", 2)
     left, right = tensordot_dims(a._a, b._a, dims)
@@ -110,7 +112,7 @@ methods(cross)
 
 
 def multi_dot(tensors, *, out=None):
-    """The product of two or more matrices, in the order of multiplication that costs least; the ends may be vectors."""
+    """The product of several matrices, in the order of multiplication that costs least; the ends may be vectors."""
     tensors = need_tensors(tensors, "linalg_multi_dot")
     check_chain(tensors)
     first, last = tensors[0]._a.ndim, tensors[-1]._a.ndim
@@ -120,7 +122,7 @@ def multi_dot(tensors, *, out=None):
     if last == 1:
         matrices[-1] = ops.column(matrices[-1])
     sizes = [matrices[0]._a.shape[0], *(m._a.shape[1] for m in matrices)]
-    for i, (left, right) in enumerate(zip(matrices, matrices[1:], strict=False)):
+    for i, (left, right) in enumerate(itertools.pairwise(matrices)):
         if left._a.shape[1] != right._a.shape[0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i]._a.shape)} and "
@@ -173,7 +175,8 @@ def _cross(input, other, *, dim=-1, out=None):
     a, b = input._a, other._a
     if a.ndim != b.ndim:
         raise RuntimeError(
-            f"linalg.cross: inputs must have the same number of dimensions. Got shapes {list(a.shape)} and {list(b.shape)}"
+            "linalg.cross: inputs must have the same number of dimensions. "
+            f"Got the shapes {list(a.shape)} and {list(b.shape)}"
         )
     axis = dim_in_range(dim, a.ndim)
     if a.ndim == 0 or a.shape[axis] != 3 or b.shape[axis] != 3:

@@ -1,8 +1,8 @@
 """Einstein summation: labels for dimensions in, products of matrices out.
 
-An equation is read into one list of labels per operand and one for the output. A label is a letter, an int below 52, or
-``("...", i)`` for the i-th dimension, counted from the end, that an ellipsis covers. Operands are contracted pairwise,
-from left to right; each contraction is one (batched) product of matrices, so gradients need no formula of their own.
+An equation is read into one list of labels per operand and one for the output. A label is a letter, or ``("...", i)``
+for the i-th dimension, counted from the end, that an ellipsis covers. Operands are contracted pairwise, from left to
+right; each contraction is one (batched) product of matrices, so gradients need no formula of their own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .matmul import differ, refuse_bool, word
 __all__ = ["einsum"]
 
 NEEDS = (
-    "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+    "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts "
+    "list"
 )
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 DOTS = "..."
@@ -122,7 +123,7 @@ def spelled_out(labels, x, i):
     """One label per dimension: the ellipsis, which counts from the end, replaced."""
     ndim = x._a.ndim
     named = len(labels) - (DOTS in labels)
-    if named > ndim or DOTS not in labels and named < ndim:
+    if named > ndim or (DOTS not in labels and named < ndim):
         raise RuntimeError(
             f"einsum(): the number of subscripts in the equation ({named}) "
             + (f"does not match the number of dimensions ({ndim}) for operand {i} and no ellipsis was given"
@@ -219,7 +220,8 @@ def contract_pair(x, x_labels, y, y_labels, later):
     if differ(x._a, y._a):
         raise RuntimeError(f"expected scalar type {word(x._a)} but found {word(y._a)}")
     refuse_bool(x._a, "bmm")
-    x_size, y_size = dict(zip(x_labels, x._a.shape, strict=True)), dict(zip(y_labels, y._a.shape, strict=True))
+    x_size = dict(zip(x_labels, x._a.shape, strict=True))
+    y_size = dict(zip(y_labels, y._a.shape, strict=True))
     # A label to be summed that only one side has (or has at more than size one) is summed there, before the product.
     x, x_labels = summed(x, x_labels, lambda label: label not in later and y_size.get(label, 1) == 1)
     y, y_labels = summed(y, y_labels, lambda label: label not in later and (
@@ -236,7 +238,8 @@ def contract_pair(x, x_labels, y, y_labels, later):
     left = grouped(x, x_labels, batch, rows, inner)
     right = grouped(y, y_labels, batch, inner, columns)
     product = matmul_batched(left, right)
-    shape = (*product._a.shape[:len(batch)], *(x_size[label] for label in rows), *(y_size[label] for label in columns))
+    lead = product._a.shape[:len(batch)]
+    shape = (*lead, *(x_size[label] for label in rows), *(y_size[label] for label in columns))
     if product._a.shape != shape:
         product = reshape(product, shape=shape)
     return product, [*batch, *rows, *columns]

@@ -8,6 +8,7 @@ from .._tensor import wrap
 from ..ops import linalg as ops
 from ..ops.elementary import log
 from ..ops.pointwise import where
+from ..ops.spectral import householder
 from . import _decompose as decompose
 from . import _solve as solving
 from ._args import need_tensor, write_out
@@ -97,7 +98,7 @@ def qr(input, some=True, *, out=None):
 
 def geqrf(input, *, out=None):
     """The QR decomposition as LAPACK keeps it: R, the reflections below its diagonal, and their factors."""
-    found = Geqrf(ops.householder(need_floating(need_matrices(input, "geqrf", "input"), "geqrf")))
+    found = Geqrf(householder(need_floating(need_matrices(input, "geqrf", "input"), "geqrf")))
     return found if out is None else write_out(out, found, "geqrf")
 
 
@@ -107,7 +108,7 @@ def orgqr(input, input2, *, out=None):
 
 
 def ormqr(input, input2, input3, left=True, transpose=False, *, out=None):
-    """``Q @ input3`` (or ``input3 @ Q``), or with Q's adjoint, for the full Q of the reflections ``input``, ``input2``."""
+    """``Q @ input3``, ``input3 @ Q``, or the same with Q's adjoint, for the full Q of the given reflections."""
     for position, (argument, x) in enumerate((("input", input), ("input2", input2), ("input3", input3)), 1):
         need_tensor(x, "ormqr", argument, position)
     check_ormqr(input._a, input2._a, input3._a, left)
@@ -132,8 +133,8 @@ def check_ormqr(a, tau, c, left):
         raise RuntimeError("torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
     if a.ndim != tau.ndim + 1:
         raise RuntimeError(
-            f"torch.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
-            f"input.ndim is equal to {a.ndim}"
+            f"torch.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} "
+            f"and input.ndim is equal to {a.ndim}"
         )
     if a.ndim != c.ndim or a.shape[:-2] != tau.shape[:-1] or a.shape[:-2] != c.shape[:-2]:
         raise RuntimeError(
@@ -226,6 +227,6 @@ def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False,
 
 
 methods(
-    cholesky, cholesky_inverse, cholesky_solve, det, geqrf, inverse, logdet, lu, lu_solve, matrix_exp, matrix_power, orgqr,
-    ormqr, pinverse, qr, slogdet, svd, triangular_solve,
+    cholesky, cholesky_inverse, cholesky_solve, det, geqrf, inverse, logdet, lu, lu_solve, matrix_exp, matrix_power,
+    orgqr, ormqr, pinverse, qr, slogdet, svd, triangular_solve,
 )

@@ -12,13 +12,15 @@ from ._args import need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
 
 __all__ = [
-    "addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm", "bmm", "dot", "ger", "inner", "matmul", "mm", "mv", "outer",
-    "vdot",
+    "addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm", "bmm", "dot", "ger", "inner", "matmul", "mm", "mv",
+    "outer", "vdot",
 ]
 
 MM_SHAPES = "mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
 MV_SHAPES = "size mismatch, got input ({n}), mat ({a[0]}x{a[1]}), vec ({b[0]})"
-BMM_SHAPES = "Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}]."
+BMM_SHAPES = (
+    "Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}]."
+)
 DOT_SHAPES = (
     "inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, but got {a} "
     "and {b} elements respectively"
@@ -53,14 +55,14 @@ def differ(a, b):
 
 def refuse_bool(a, kernel):
     if a.dtype.num == 0:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'; convert the operands, for example by .int()")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool': convert the operands, e.g. by .int()")
 
 
 # ---- matmul
 
 
 def matmul(input, other, *, out=None):
-    """The matrix product of two tensors; leading dimensions are batches and broadcast, vectors act as rows or columns."""
+    """The matrix product: leading dimensions are batches and broadcast, vectors act as rows or columns."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         need_tensor(input, "matmul", "input", 1)
         need_tensor(other, "matmul", "other", 2)

@@ -1,4 +1,4 @@
-"""Decompositions of matrices and solutions of linear equations, over any leading batch dimensions.
+"""Inverses, determinants, triangles and solutions of linear equations, over any leading batch dimensions.
 
 The gradients are the classical ones (Giles 2008; Townsend 2016; Golub and Pereyra 1973), in the convention that the
 gradient of a real loss is conjugated: ``mH`` where the real formula has a transpose.
@@ -10,9 +10,9 @@ from ._op import op
 from .join import cat
 from .matmul import column, mH, mT, product, row
 from .move import tril, triu
-from .pointwise import cj, imag, real
+from .pointwise import cj, imag
 from .reduce import sum_
-from .shape import basic_index, diagonal, embed, embed_diagonal
+from .shape import basic_index, diagonal, embed_diagonal
 
 
 @op
@@ -107,7 +107,7 @@ det.vjp(A=lambda g, A: scalar(g) * cj(cofactor(A)))
 
 @op
 def cofactor(k, A):
-    """The derivative of the determinant: ``det(A) * inv(A).T``, by an SVD, so that it holds for singular matrices too."""
+    """The derivative of the determinant, ``det(A) * inv(A).T``; by an SVD, so that it holds for singular matrices."""
     U, S, Vh = k.linalg.svd(A, full_matrices=False)
     ones = k.ones_like(S[..., :1])
     before = k.concatenate([ones, k.cumprod(S, axis=-1)[..., :-1]], axis=-1)
@@ -170,7 +170,7 @@ def pinv_pull(g, A, P):
 def lstsq(k, A, B, rtol, *, residuals):
     """(X, residuals or an empty array, ranks, singular values) for the X that makes ``A @ X - B`` smallest."""
     U, S, Vh = k.linalg.svd(A, full_matrices=False)
-    large = S > rtol * S[..., :1]
+    large = rtol * S[..., :1] < S
     inverted = k.where(large, 1 / k.where(large, S, 1), 0).astype(S.dtype)
     X = k.matmul(mH(Vh), inverted[..., None] * k.matmul(mH(U), B))
     miss = k.matmul(A, X) - B if residuals else k.zeros((0, 0), A.dtype)
@@ -314,163 +314,3 @@ def ldl_factor_ex(k, A, *, hermitian):
 @op(name="linalg_ldl_solve")
 def ldl_solve(k, LD, pivots, B, *, hermitian):
     return k.ldl_solve(LD, pivots, B, hermitian)
-
-
-# ---- orthogonal decompositions
-
-QR_COMPLETE = (
-    "The QR decomposition is not differentiable when mode='complete' and nrows > ncols: the columns of Q beyond the "
-    "matrix's own are not unique. Use mode='reduced'."
-)
-QR_R = (
-    "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
-    "mode='reduced') if you are going to require gradients through linalg.qr"
-)
-
-
-@op(name="linalg_qr")
-def qr(k, A, *, mode):
-    if mode == "r":
-        return k.zeros((0,), A.dtype), k.linalg.qr(A, mode="r")
-    return tuple(k.linalg.qr(A, mode=mode))
-
-
-@qr.joint_vjp
-def _(g, out, A_shape, mode):
-    Q, R = out
-    gQ, gR = g
-    m, n = A_shape[-2:]
-    if mode == "r":
-        raise RuntimeError(QR_R)
-    if mode == "complete" and m > n:
-        raise RuntimeError(QR_COMPLETE)
-    if m >= n:
-        return (qr_pull(gQ, gR, Q, R),)
-    # A wide matrix: the first m columns carry the decomposition, the others follow from Q.
-    rest = beside(gR, m)
-    Y = product(Q, beside(R, m))
-    first = qr_pull(gQ + product(Y, mH(rest)), head(gR, m, m), Q, head(R, m, m))
-    return (cat(first, product(Q, rest), axis=len(A_shape) - 1),)
-
-
-def qr_pull(gQ, gR, Q, R):
-    M = product(R, mH(gR)) - product(mH(gQ), Q)
-    lower = tril(M, diagonal=-1)
-    symmetric = lower + mH(lower) + as_diagonal(real(matrix_diagonal(M)))
-    return from_triangle(mH(R), gQ + product(Q, symmetric), left=False)
-
-
-@op(name="linalg_svd")
-def svd(k, A, *, full_matrices):
-    return tuple(k.linalg.svd(A, full_matrices=full_matrices))
-
-
-@svd.joint_vjp
-def _(g, out, full_matrices):
-    (U, S, Vh), (gU, gS, gVh) = out, g
-    m, n, k = U.shape[-2], Vh.shape[-1], S.shape[-1]
-    if full_matrices:
-        U, gU, Vh, gVh = head(U, m, k), head(gU, m, k), head(Vh, k, n), head(gVh, k, n)
-    V, gV = mH(Vh), mH(gVh)
-    UhgU, VhgV = product(mH(U), gU), product(Vh, gV)
-    E = gaps(S * S)
-    inner = skew(UhgU) / E * row(S) + column(S) * (skew(VhgV) / E)
-    if is_complex(U):
-        inner = off_diagonal(inner) + as_diagonal(1j * imag(matrix_diagonal(UhgU)) / S)
-    grad = product(product(U, inner + as_diagonal(gS)), Vh)
-    if m > k:
-        grad = grad + product((gU - product(U, UhgU)) / row(S), Vh)
-    if n > k:
-        grad = grad + product(U / row(S), mH(gV - product(V, VhgV)))
-    return (grad,)
-
-
-def skew(x):
-    return x - mH(x)
-
-
-@op(name="linalg_svdvals", node="LinalgSvdBackward0")
-def svdvals(k, A):
-    return k.linalg.svd(A, compute_uv=False)
-
-
-@svdvals.joint_vjp
-def _(g, A):
-    U, _, Vh = svd(A, full_matrices=False)
-    return (product(U * row(g), Vh),)
-
-
-@op(name="linalg_eigh")
-def eigh(k, A, *, uplo):
-    return tuple(k.linalg.eigh(A, UPLO=uplo))
-
-
-@eigh.joint_vjp
-def _(g, out):
-    values, V = out
-    turned = off_diagonal(product(mH(V), g[1]) / gaps(values))
-    grad = product(product(V, turned + as_diagonal(g[0])), mH(V))
-    return ((grad + mH(grad)) / 2,)
-
-
-@op(name="linalg_eigvalsh", node="LinalgEighBackward0")
-def eigvalsh(k, A, *, uplo):
-    return k.linalg.eigvalsh(A, UPLO=uplo)
-
-
-@eigvalsh.joint_vjp
-def _(g, A, uplo):
-    V = eigh(A, uplo=uplo)[1]
-    return (product(V * row(g), mH(V)),)
-
-
-@op(name="linalg_eig")
-def eig(k, A):
-    return k.eig(A)
-
-
-@eig.joint_vjp
-def _(g, out):
-    values, V = out
-    VhgV = product(mH(V), g[1])
-    along = real(matrix_diagonal(VhgV))  # what would change a vector's length, which is one by convention
-    turned = off_diagonal((VhgV - product(mH(V), V * row(along))) / cj(gaps(values)))
-    return (solve_ex(mH(V), product(turned + as_diagonal(g[0]), mH(V)), left=True)[0],)
-
-
-@op(name="linalg_eigvals", node="LinalgEigBackward0")
-def eigvals(k, A):
-    return k.eig(A)[0]
-
-
-@eigvals.joint_vjp
-def _(g, A):
-    V = eig(A)[1]
-    return (solve_ex(mH(V), column(g) * mH(V), left=True)[0],)
-
-
-@op(name="geqrf")
-def householder(k, A):
-    return k.householder(A)
-
-
-# ---- the exponential
-
-
-@op(name="linalg_matrix_exp")
-def matrix_exp(k, A):
-    return k.matrix_exp(A)
-
-
-@matrix_exp.joint_vjp
-def _(g, A):
-    """The derivative of exp at A in direction G is the upper right block of ``exp([[A, G], [0, A]])``."""
-    n = A.shape[-1]
-    shape = (*A.shape[:-2], 2 * n, 2 * n)
-    first, second = slice(None, n), slice(n, None)
-    block = (
-        embed(mH(A), key=(Ellipsis, first, first), shape=shape)
-        + embed(g, key=(Ellipsis, first, second), shape=shape)
-        + embed(mH(A), key=(Ellipsis, second, second), shape=shape)
-    )
-    return (basic_index(matrix_exp(block), key=(Ellipsis, first, second)),)

@@ -1,7 +1,7 @@
-"""LDL factorization of symmetric and Hermitian matrices with Bunch and Kaufman's pivoting, laid out as LAPACK does it.
+"""LDL factorization of symmetric and Hermitian matrices with Bunch and Kaufman's pivoting, laid out as in LAPACK.
 
-The lower triangle holds L below blocks of D of order one or two. A pivot k > 0 says that row k was swapped into a block of
-order one; two equal pivots -k say that row k was swapped into the second row of a block of order two.
+The lower triangle holds L below blocks of D of order one or two. A pivot k > 0 says that row k was swapped into a
+block of order one; two equal pivots -k say that row k was swapped into the second row of a block of order two.
 """
 
 from __future__ import annotations

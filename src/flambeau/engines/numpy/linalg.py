@@ -85,7 +85,7 @@ def cholesky_ex(a, upper):
 
 
 def each_matrix(function, diagnose, a):
-    """function(a) with an info of zeros; where it fails, matrix by matrix, nan and the diagnosis for the failing ones."""
+    """function(a) with an info of zeros; where it fails, matrix by matrix: nan and the diagnosis for the bad ones."""
     info = np.zeros(a.shape[:-2], np.int32)
     try:
         return function(a), info
@@ -115,7 +115,7 @@ def bad_minor(matrix):
 
 @engine.kernel
 def solve_triangular(a, b, upper, left, unitriangular):
-    """X with ``a @ X = b`` for triangular a, block by block; only a's triangle is looked at. Zeros on the diagonal give inf."""
+    """X with ``a @ X = b`` for triangular a, block by block. Zeros on the diagonal give inf, as in LAPACK."""
     if not left:
         flip = solve_triangular(a.swapaxes(-1, -2), b.swapaxes(-1, -2), not upper, True, unitriangular)
         return flip.swapaxes(-1, -2)
@@ -156,7 +156,7 @@ def substituted(block, x, upper):
 
 @engine.kernel
 def lu_factor(a):
-    """The LU factorization with partial pivoting in one matrix, the pivots counted from one, and info as in ``inv_ex``."""
+    """(LU, pivots, info): L and U in one matrix, the pivots counted from one, info as in ``inv_ex``."""
     *batch, m, n = a.shape
     lu = np.array(a).reshape(math.prod(batch), m, n)
     k = min(m, n)
