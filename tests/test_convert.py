@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from _oracle import check_code
 
 import flambeau
+from _oracle import check_code
 from flambeau.functions import _warn
 
 TO = """
@@ -104,8 +104,8 @@ torch.ones(3, requires_grad=True).fill_(1)
 a = torch.ones(3, requires_grad=True); (a * 2).zero_().sum().backward(); a.grad
 a = torch.ones(3, requires_grad=True); (a * 2).fill_(3).sum().backward(); a.grad
 v = torch.tensor(2., requires_grad=True); torch.ones(3).fill_(v).sum().backward(); v.grad
-a = torch.ones(2, 3); b = torch.ones(3, dtype=torch.float64, requires_grad=True); (a.copy_(b) * 3).sum().backward(); b.grad
-a = torch.ones(3, requires_grad=True) * 2; b = torch.ones(1, requires_grad=True); a[1:].copy_(b); a.sum().backward(); b.grad
+b = torch.ones(3, dtype=torch.float64, requires_grad=True); (torch.ones(2, 3).copy_(b) * 3).sum().backward(); b.grad
+a = torch.ones(3); b = torch.ones(1, requires_grad=True); a[1:].copy_(b); a.sum().backward(); b.grad
 torch.fill(torch.ones(2, dtype=torch.int64), 2.5)
 torch.fill(torch.ones(2), torch.ones(2))
 torch.fill(torch.ones(2, requires_grad=True), 3.)

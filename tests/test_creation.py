@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from _oracle import check_code
 
 import flambeau
+from _oracle import check_code
 from flambeau.functions import _warn
 
 # Each line runs with both libraries: the same value, dtype, shape, strides and requires_grad, or the same error type.
@@ -350,7 +350,7 @@ torch.typename(torch.ones(2))
 torch.typename(3)
 torch.typename(torch.FloatTensor)
 torch.set_default_tensor_type(torch.LongTensor)
-torch.set_default_tensor_type('torch.DoubleTensor'); r = torch.tensor([1.]), torch.Tensor([1]), torch.zeros(1); torch.set_default_tensor_type(torch.FloatTensor); r
+torch.set_default_tensor_type(torch.DoubleTensor); r = torch.Tensor([1]); torch.set_default_dtype(torch.float32); r
 torch.ones(2).new(3).shape
 torch.ones(2).new([1, 2])
 torch.ones(2).new()

@@ -1,5 +1,7 @@
 """Flambeau: PyTorch's tensors, autograd and modules, written anew in Python."""
 
+from math import e, inf, nan, pi
+
 from . import _dtypes, autograd
 from ._device import (
     channels_last,
@@ -66,6 +68,7 @@ from . import special
 from .functions import operators as _operators
 from .functions.protocol import *
 from .functions.storage import *
+from .functions.memory import *
 from .functions.legacy import *
 from .functions.settings import *
 from .functions.windows import *
@@ -91,4 +94,9 @@ from .functions.random import *
 from . import fft, linalg, nn, random
 from ._generator import Generator
 
+from math import e, inf, nan, pi
+
+newaxis = None
 globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too
+newaxis = None
+legacy_contiguous_format = contiguous_format

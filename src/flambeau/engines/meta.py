@@ -18,7 +18,9 @@ TOO_BIG = (
     "{name} has no rule for meta tensors, and these are too big to stand in for them: {operands}. Use smaller "
     "shapes, or run it on device='cpu'."
 )
-MIXED = "Tensor on device cpu is not on the expected device meta! Found operands of shape {meta} (meta) and {cpu} (cpu)."
+MIXED = (
+    "Tensor on device cpu is not on the expected device meta! Found operands of shape {meta} (meta) and {cpu} (cpu)."
+)
 
 NO_DATA = "Cannot copy out of meta tensor; no data! The values are needed here, and a meta tensor has none."
 DATA_DEPENDENT = "{name} cannot run on meta tensors: the shape or value of its result depends on data they do not have"

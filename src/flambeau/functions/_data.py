@@ -130,8 +130,8 @@ def _stacked(shape, arrays, dtype):
         if not isinstance(a, np.ndarray) or a.shape != arrays[0].shape:
             dim = len(shape) - arrays[0].ndim
             raise ValueError(
-                f"expected sequence of length {len(arrays[0])} at dim {dim} (got {len(a) if np.ndim(a) else 'a number'}):"
-                " the arrays differ in shape"
+                f"expected sequence of length {len(arrays[0])} at dim {dim}: the arrays in the list differ, "
+                f"{list(arrays[0].shape)} and {list(np.shape(a))}"
             )
     warn_once(SLOW_LIST, stacklevel=5)
     if dtype is None:

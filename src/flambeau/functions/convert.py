@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
-from .._device import CPU, META, contiguous_format, device as Device, preserve_format, resolve
+from .._device import CPU, META, contiguous_format, preserve_format, resolve
+from .._device import device as Device
 from .._modes import modes
 from .._tensor import Tensor, wrap
 from ..engines import engine_of
@@ -37,7 +38,7 @@ def to(self, *args, **kwargs):
             dtype, rest = first, args[1:]
         elif isinstance(first, Tensor):
             device, dtype, rest = first.device, first.dtype, args[1:]
-        elif first is None or isinstance(first, str | int | Device) and not isinstance(first, bool):
+        elif first is None or (isinstance(first, str | int | Device) and not isinstance(first, bool)):
             device, dtype, rest = first, args[1] if len(args) > 1 else None, args[2:]
         else:
             dtype, rest = first, args[1:]

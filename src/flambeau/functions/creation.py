@@ -13,7 +13,16 @@ from ..engines.numpy.base import quiet
 from ..engines.numpy.memory import empty_in
 from ._args import as_int, bump, need_tensor, nonnegative, np_dtype_of, resize, shape_from, type_word
 from ._data import scalar_for
-from .like import create, empty_like, full_like, number, ones_like, shape_of_arguments, strided_maker, zeros_like
+from .like import (
+    create,
+    empty_like,
+    full_like,
+    number,
+    ones_like,
+    shape_of_arguments,
+    strided_maker,
+    zeros_like,
+)
 
 __all__ = [
     "arange", "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "full", "full_like", "linspace",
@@ -203,7 +212,8 @@ def _spaced(name, start, end, steps, base, out, dtype, layout, device, requires_
     for v, which in ((start, "start"), (end, "end")):
         if isinstance(v, Tensor) and v._a.ndim:
             raise RuntimeError(
-                f"{name} only supports 0-dimensional start and end tensors, but got {which} with {v._a.ndim} dimension(s)."
+                f"{name} only supports 0-dimensional start and end tensors, but got {which} with {v._a.ndim} "
+                "dimension(s)."
             )
     start, end = number(start, name, "start", 1), number(end, name, "end", 2)
     if dtype is None:

@@ -170,7 +170,8 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     if count < 0:
         if (size - offset) % item:
             raise ValueError(
-                f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({item})"
+                f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element "
+                f"size ({item})"
             )
         count = (size - offset) // item
     elif offset + count * item > size:

@@ -31,7 +31,7 @@ def legacy_array(args, dtype, device=None, data=None):
     if not args:
         return wrap(np.empty(0, dtype))
     first = args[0]
-    if len(args) == 1 and not isinstance(first, int | np.integer) or isinstance(first, bool):
+    if (len(args) == 1 and not isinstance(first, int | np.integer)) or isinstance(first, bool):
         if isinstance(first, Size):
             return wrap(allocate(np.empty, nonnegative(tuple(first)), dtype))
         if isinstance(first, Tensor):
@@ -51,7 +51,7 @@ def _alias(t, dtype):
 
 
 def _new_tensor(cls, *args, device=None, data=None):
-    """``Tensor(2, 3)``: uninitialised; ``Tensor([1, 2])``: the elements in the default dtype; ``Tensor(t)``: an alias."""
+    """``Tensor(2, 3)``: uninitialised; ``Tensor([1, 2])``: elements in the default dtype; ``Tensor(t)``: an alias."""
     given = data if data is not None else args[0] if args else None
     if len(args) <= 1 and isinstance(given, Tensor):
         t = given.detach()

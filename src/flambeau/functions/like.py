@@ -55,7 +55,8 @@ def number(value, name, argument, position):
     if isinstance(value, Tensor | np.generic) and not value.ndim:
         return value.item()
     if not isinstance(value, int | float | complex):
-        raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(value).__name__}")
+        kind = type(value).__name__
+        raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Number, not {kind}")
     return value
 
 
@@ -82,17 +83,20 @@ def _like(name, input, dtype, layout, device, memory_format, requires_grad, valu
     return create(name, make, a.shape, target, layout, input.device if device is None else device, requires_grad)
 
 
-def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
+def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
+               memory_format=None):
     """An uninitialised tensor of the shape, dtype and memory order of `input`."""
     return _like("empty_like", input, dtype, layout, device, memory_format, requires_grad, None)
 
 
-def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
+def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
+               memory_format=None):
     """Zeros in the shape, dtype and memory order of `input`."""
     return _like("zeros_like", input, dtype, layout, device, memory_format, requires_grad, 0)
 
 
-def ones_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None):
+def ones_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
+              memory_format=None):
     """Ones in the shape, dtype and memory order of `input`."""
     return _like("ones_like", input, dtype, layout, device, memory_format, requires_grad, 1)
 

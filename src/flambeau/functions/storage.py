@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import mmap
-
 import numpy as np
 
 from .. import _dtypes
 from .._device import CPU, META
-from .._tensor import Storage, Tensor, storage_of, wrap
-from ._args import bump, need_tensor, nonnegative, np_dtype_of, resize, shape_from
+from .._tensor import Storage, storage_of, wrap
+from ._args import np_dtype_of
 from ._attach import methods
 from ._data import array_from, scalar_for
 from ._warn import warn_once
-from ..engines.numpy.memory import check_format, empty_in
 
 DEPRECATED = (
     "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
     "This should only matter to you if you are using storages directly. To access UntypedStorage directly, use "
     "tensor.untyped_storage() instead of tensor.storage()"
 )
-RESIZE_GRAD = "cannot resize variables that require grad"
 
 
 def bytes_of(array):
@@ -122,7 +118,7 @@ class UntypedStorage:
     def copy_(self, source, non_blocking=False):
         """Takes over the bytes of another storage of the same size."""
         if source.nbytes() != self.nbytes():
-            raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes")
+            raise RuntimeError(f"size does not match: {source.nbytes()} bytes into a storage of {self.nbytes()} bytes")
         self._bytes[...] = source._bytes
         return self
 
@@ -193,7 +189,8 @@ class TypedStorage:
             raise RuntimeError(f"TypedStorage takes at most one positional argument, got {len(args)}")
         if wrap_storage is not None:
             if not isinstance(wrap_storage, UntypedStorage):
-                raise TypeError(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage).__name__}")
+                kind = type(wrap_storage).__name__
+                raise TypeError(f"Argument 'wrap_storage' must be UntypedStorage, but got {kind}")
             self._untyped_storage = wrap_storage
             return
         given = args[0] if args else 0
@@ -330,7 +327,8 @@ class _StorageType(type):
 _STORAGE_WORDS = {
     _dtypes.float32: "Float", _dtypes.float64: "Double", _dtypes.float16: "Half", _dtypes.bfloat16: "BFloat16",
     _dtypes.int64: "Long", _dtypes.int32: "Int", _dtypes.int16: "Short", _dtypes.int8: "Char",
-    _dtypes.uint8: "Byte", _dtypes.bool_: "Bool", _dtypes.complex64: "ComplexFloat", _dtypes.complex128: "ComplexDouble",
+    _dtypes.uint8: "Byte", _dtypes.bool_: "Bool", _dtypes.complex64: "ComplexFloat",
+    _dtypes.complex128: "ComplexDouble",
 }
 STORAGES = {
     f"{word}Storage": _StorageType(f"{word}Storage", (), {
@@ -340,7 +338,7 @@ STORAGES = {
 }
 globals().update(STORAGES)
 
-__all__ = ["TypedStorage", "UntypedStorage", "is_storage", "resize_as_", *STORAGES]
+__all__ = ["TypedStorage", "UntypedStorage", "is_storage", *STORAGES]
 
 
 def is_storage(obj, /):
@@ -362,145 +360,4 @@ def storage(self):
     return TypedStorage(wrap_storage=untyped_storage(self), dtype=self.dtype)
 
 
-def set_(self, source=None, storage_offset=0, size=None, stride=None):
-    """Makes the tensor look at other memory: a tensor's, a storage's, or none."""
-    if source is None:
-        source = UntypedStorage()
-    if isinstance(source, Tensor):
-        if source._a.dtype != self._a.dtype:
-            raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
-        kept, array = storage_of(source), source._a
-        if size is not None:
-            raw = bytes_of(kept.array)
-            array = over(raw, self._a.dtype, storage_offset, *_layout(size, stride))
-    elif is_storage(source):
-        if isinstance(source, TypedStorage):
-            if source.dtype is not self.dtype:
-                raise RuntimeError(f"Expected a Storage of type {self.dtype} but got {source.dtype}")
-            source = source.untyped()
-        kept, raw = source._storage, source._bytes
-        if size is None:
-            size = (raw.size // self._a.itemsize - storage_offset,)
-        array = over(raw, self._a.dtype, storage_offset, *_layout(size, stride))
-    else:
-        raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor or Storage, not {type(source).__name__}")
-    if self._rg and self._node is None and _recording():
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    bump(self, "set_")
-    self._a, self._storage, self._view = array, kept, None
-    return self
-
-
-def _recording():
-    from .._modes import modes
-
-    return modes.grad is True
-
-
-def _layout(size, stride):
-    from .._tensor import contiguous_strides
-
-    shape = nonnegative(shape_from((size,) if isinstance(size, tuple | list) else size))
-    return shape, contiguous_strides(shape) if stride is None else tuple(stride)
-
-
-def resize_(self, *args, size=None, memory_format=None):
-    """Gives the tensor another shape; its storage grows if it must, and new elements are not initialised."""
-    shape = nonnegative(shape_from(args if size is None else (size,)))
-    if self.requires_grad:
-        raise RuntimeError(RESIZE_GRAD)
-    if memory_format is not None:
-        check_format(memory_format, len(shape))
-    if shape != self._a.shape:
-        resize(self, shape)
-    if memory_format is not None:
-        pattern = empty_in(shape, self._a.dtype, memory_format)
-        raw, offset = bytes_of(storage_of(self).array), self.storage_offset()
-        self._a = over(raw, self._a.dtype, offset, shape, tuple(s // pattern.itemsize for s in pattern.strides))
-    return self
-
-
-def resize_as_(input, the_template, *, memory_format=None):
-    """Resizes the tensor to the shape of another."""
-    return resize_(input, *need_tensor(the_template, "resize_as_", "the_template")._a.shape, memory_format=memory_format)
-
-
-def resize_copy(self, *sizes):
-    """Deprecated: the tensor in another shape of as many elements."""
-    import warnings
-
-    warnings.warn("non-inplace resize is deprecated, use reshape", UserWarning, stacklevel=2)
-    shape = nonnegative(shape_from(sizes))
-    if np.prod(shape, dtype=np.int64) != self._a.size:
-        raise RuntimeError(
-            f"requested resize to {list(shape)}, but the given tensor has {self._a.size} elements in "
-            f"{list(self._a.shape)}: resize can only change the shape, preserving the number of elements."
-        )
-    return self.reshape(shape)
-
-
-def resize_as_copy(self, tensor):
-    """Deprecated: the tensor in the shape of another with as many elements."""
-    return resize_copy(self, *need_tensor(tensor, "resize_as", "tensor")._a.shape)
-
-
-def share_memory_(self):
-    """Moves the tensor to memory that forked processes share; views of it that exist already do not move along."""
-    kept = storage_of(self)
-    if getattr(kept, "shared", False) or self.device is META:
-        return self
-    raw = bytes_of(kept.array)
-    offset, stride = self.storage_offset(), self.stride()
-    memory = np.frombuffer(mmap.mmap(-1, max(raw.size, 1)), np.uint8)
-    memory[: raw.size] = raw
-    self._a = over(memory, self._a.dtype, offset, self._a.shape, stride)
-    kept.array = memory[: raw.size]
-    kept.shared = True
-    return self
-
-
-def is_shared(self):
-    """Whether forked processes see each other's writes to the tensor."""
-    return self._storage is not None and getattr(self._storage, "shared", False)
-
-
-def pin_memory(self, device=None):
-    """The tensor itself: there is no device for which memory would have to be pinned."""
-    return self
-
-
-def is_pinned(self, device=None):
-    """Whether the memory is page-locked: never."""
-    return False
-
-
-# ---- element by element, in Python
-
-
-def apply_(self, callable):
-    """Replaces each element by ``callable(element)``; slow, in Python."""
-    if self.requires_grad:
-        raise RuntimeError("Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.")
-    return _each(self, (self,), callable, "apply_")
-
-
-def map_(self, tensor, callable):
-    """Replaces each element by ``callable(element, element of tensor)``; slow, in Python."""
-    need_tensor(tensor, "map_", "tensor")
-    if self.requires_grad or tensor.requires_grad:
-        raise RuntimeError("Can't call map_() on Variable that requires grad. Use var.detach().map_() instead.")
-    if tensor.dtype is not self.dtype:
-        raise TypeError(f"map_: expected {self.type()} for 'other' (got {tensor.type()})")
-    return _each(self, (self, tensor), callable, "map_")
-
-
-def _each(t, operands, callable, name):
-    columns = [np.broadcast_to(x._a, t._a.shape).reshape(-1).tolist() for x in operands]
-    values = [callable(*row) for row in zip(*columns, strict=True)]
-    bump(t, name)
-    t._a[...] = array_from(values, t._a.dtype).reshape(t._a.shape)
-    return t
-
-
-methods(apply_, is_pinned, is_shared, map_, pin_memory, resize_, resize_as_, set_, share_memory_, storage,
-        untyped_storage, resize=resize_copy, resize_as=resize_as_copy)
+methods(storage, untyped_storage)
