@@ -17,7 +17,7 @@ class device:
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type, index=None):
+    def __init__(self, type=None, index=None):
         if isinstance(type, device):
             type, index = type.type, type.index if index is None else index
         elif isinstance(type, int) and not isinstance(type, bool):

@@ -242,7 +242,7 @@ class finfo:
 class iinfo:
     """Limits of an integer dtype."""
 
-    def __init__(self, type):
+    def __init__(self, type=None):
         if not isinstance(type, dtype):
             raise TypeError(f"iinfo(): expected a dtype, got {type!r}")
         if type.category not in (INT, BOOL) or type is bool_:

@@ -61,7 +61,7 @@ class Generator:
     """
 
     def __init__(self, device="cpu"):
-        self.device = device
+        self._device = device
         self._lock = threading.RLock()
         self._twister = np.random.MT19937(0)
         self._bulk = np.random.Generator(self._twister)
@@ -95,7 +95,7 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """A new generator that continues from the same point, independently."""
-        clone = type(self)(self.device)
+        clone = type(self)(self._device)
         clone._set_state_bytes(self._get_state_bytes())
         return clone
 
@@ -161,7 +161,7 @@ class Generator:
             }
 
     def __getstate__(self):
-        return self.device, self._get_state_bytes()
+        return self._device, self._get_state_bytes()
 
     def __setstate__(self, state):
         device, stream = state

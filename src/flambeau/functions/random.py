@@ -45,6 +45,12 @@ def _set_state(self, _new_state):
     return self
 
 
+def _device(self):
+    """The device the generator belongs to."""
+    return Device(self._device)
+
+
+Generator.device = property(_device)
 Generator.get_state = _get_state
 Generator.set_state = _set_state
 
@@ -93,7 +99,7 @@ def source(generator):
         return default_generator
     if not isinstance(generator, Generator):
         raise TypeError(f"argument 'generator' must be Generator, not {type(generator).__name__}")
-    if Device(generator.device).type != "cpu":
+    if generator.device.type != "cpu":
         raise RuntimeError(f"Expected a 'cpu' device type for generator but found '{generator.device}'")
     return generator
 

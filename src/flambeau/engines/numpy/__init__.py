@@ -12,5 +12,6 @@ from . import reduce, scan, sort  # noqa: F401
 from . import bessel, pointwise, special  # noqa: F401
 from . import index, scatter  # noqa: F401
 from . import gates  # noqa: F401
+from . import random  # noqa: F401
 
 __all__ = ["base", "engine"]

@@ -57,7 +57,7 @@ def _sum_of_middle(x):
 def _times_ones(x):
     """The sum over the last but one dimension as a matrix-vector product."""
     ones = np.ones(x.shape[-2], x.dtype)
-    return x[..., 0] @ ones if x.shape[-1] == 1 else ones @ x
+    return (x[..., 0] @ ones)[..., None] if x.shape[-1] == 1 else ones @ x
 
 
 @engine.kernel
