@@ -306,7 +306,9 @@ def test_repeated_indices_add_up_in_the_gradient():
     assert x.grad.tolist() == [1, 0, 3]
 
 
-@pytest.mark.parametrize("shape, index", [((5000, 3), 7000), ((50, 300), 80), ((40, 300), 20), ((9,), 4000)])
+@pytest.mark.parametrize("shape, index", [
+    ((5000, 3), 7000), ((50, 600), 80), ((50, 30), 80), ((40, 300), 20), ((9,), 4000),
+])
 def test_gradient_of_many_rows(shape, index):
     """Each way in which the kernel adds up rows: few or many, short or long, with and without repetition."""
     rng = np.random.default_rng(0)

@@ -378,8 +378,9 @@ def test_part_of_the_source():
     assert src.grad.tolist() == [[2, 2, 0], [0, 0, 0]]
 
 
-@pytest.mark.parametrize("n, width, distinct", [(5, 3, False), (900, 1, False), (900, 7, False), (90, 300, False),
-                                                (90, 300, True)])
+@pytest.mark.parametrize("n, width, distinct", [
+    (5, 3, False), (900, 1, False), (900, 7, False), (900, 8, False), (90, 600, False), (90, 600, True),
+])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_index_add_by_every_way_of_adding(n, width, distinct, axis):
     rng = np.random.default_rng(1)

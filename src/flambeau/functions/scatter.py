@@ -14,6 +14,7 @@ from .index import fitting, need_index, source_checked
 
 __all__ = ["gather", "index_reduce", "scatter", "scatter_add", "scatter_reduce", "take_along_dim"]
 
+_INT64 = np.dtype(np.int64)
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
@@ -22,9 +23,10 @@ REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 def checked(input, dim, index, name, src=None):
     """The dimension, after a look at the index and the source."""
-    need_tensor(input, name)
-    axis = dim_in_range(as_int(dim, name, "dim"), input._a.ndim)
-    if not isinstance(index, Tensor) or index._a.size:
+    if not isinstance(input, Tensor):
+        need_tensor(input, name)
+    axis = dim_in_range(dim if type(dim) is int else as_int(dim, name, "dim"), input._a.ndim)
+    if not isinstance(index, Tensor) or (index._a.dtype is not _INT64 and index._a.size):
         need_index(index, name, 3)
     if src is not None:
         need_tensor(src, name, "src", 4)
