@@ -94,9 +94,6 @@ from .functions.random import *
 from . import fft, linalg, nn, random
 from ._generator import Generator
 
-from math import e, inf, nan, pi
-
-newaxis = None
 globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too
 newaxis = None
 legacy_contiguous_format = contiguous_format
