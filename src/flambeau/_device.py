@@ -94,6 +94,8 @@ def resolve(dev):
         if not _defaults.stack and _default_device is CPU:
             return CPU
         dev = get_default_device()
+    elif dev is CPU or type(dev) is str and dev == "cpu":
+        return CPU
     if not isinstance(dev, device):
         dev = device(dev)
     if dev.type not in _READY:

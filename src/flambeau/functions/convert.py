@@ -10,8 +10,8 @@ from .._device import device as Device
 from .._modes import modes
 from .._tensor import Tensor, wrap
 from ..engines import engine_of
-from ..engines.numpy.base import quiet
-from ..engines.numpy.memory import check_format, format_of, is_laid_out
+from ..engines.numpy.base import SILENT, reset_errors, set_errors
+from ..engines.numpy.memory import check_format, copy_as, format_of, is_laid_out
 from ..ops import convert as ops
 from ._args import bump, need_tensor, np_dtype_of
 from ._attach import methods
@@ -78,7 +78,18 @@ def converted(t, device=None, dtype=None, copy=False, memory_format=None):
             return t
     elif a.dtype.kind == "c" and target.kind not in "cb":
         warn_once(DISCARDS, stacklevel=3)
+    if format is preserve_format and _is_plain(t):
+        token = set_errors(SILENT)
+        try:
+            return wrap(copy_as(a, target))
+        finally:
+            reset_errors(token)
     return ops.to_copy(t, dtype=target, format=format)
+
+
+def _is_plain(t):
+    """Whether the tensor is a NumPy array to which nothing is recorded: what needs no op."""
+    return type(t._a) is np.ndarray and not (modes.grad and (t._rg or t._view is not None))
 
 
 def _moved(t, device, target):
@@ -136,6 +147,8 @@ def clone(input, *, memory_format=None):
     if not isinstance(input, Tensor):
         need_tensor(input, "clone")
     if memory_format is None:
+        if _is_plain(input):
+            return wrap(copy_as(input._a, input._a.dtype))
         return ops.clone_as(input, format=preserve_format)
     check_format(memory_format, input._a.ndim)
     return ops.clone_as(input, format=memory_format)
@@ -166,15 +179,18 @@ def copy_(self, other, non_blocking=False):
             need_tensor(other, "copy_", "other")
         return fill_(self, other)
     check_writable(self)
-    if self.device is not other.device:
+    if type(self._a) is not type(other._a) and self.device is not other.device:
         return _copy_across(self, other)
     if other._a.dtype.kind == "c" and self._a.dtype.kind not in "cb":
         warn_once(DISCARDS, stacklevel=2)
     if modes.grad and (self.requires_grad or other.requires_grad):
         check_history(self)
         return assign(self, ops.copy_over(self, other), "copy_")
-    with quiet():
+    token = set_errors(SILENT)
+    try:
         _write(self, other._a, "copy_")
+    finally:
+        reset_errors(token)
     return self
 
 

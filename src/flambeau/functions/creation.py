@@ -147,6 +147,10 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
         start, end = 0, number(start, "arange", "end", 1)
     elif start is None:
         start = 0
+    if dtype is None and out is None and type(start) is type(end) is type(step) is int:
+        if step and (end - start) * step >= 0 and -_FAR < start < _FAR and -_FAR < end < _FAR:
+            length = -((start - end) // step)
+            return create("arange", _counted, (length,), _INT64, layout, device, requires_grad, start, end, step)
     start, end, step = (number(v, "arange", n, i) for i, (v, n) in
                         enumerate(((start, "start"), (end, "end"), (step, "step")), 1))
     if any(isinstance(v, complex) for v in (start, end, step)):
@@ -171,6 +175,14 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
 
     t = create("arange", make, (length,), target, layout, device, requires_grad)
     return t if out is None else _into(out, t, None)
+
+
+_INT64 = _dtypes.int64.np
+_FAR = 2**62
+
+
+def _counted(shape, start, end, step, dtype):
+    return np.arange(start, end, step, dtype)
 
 
 def _range_length(start, end, step, dtype):
