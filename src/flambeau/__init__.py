@@ -91,6 +91,8 @@ from .functions.join import *
 from .functions.move import *
 from .functions.scatter import *
 from .functions.random import *
+from .functions.lowrank import *
+from .functions.stft import *
 from . import fft, linalg, nn, random
 from ._generator import Generator
 

@@ -7,7 +7,7 @@ import math
 from .. import _dtypes
 from .._tensor import Tensor
 from ..ops import matmul as ops
-from ..ops.shape import reshape
+from ..ops.shape import cast, reshape
 from ._args import need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
 
@@ -175,23 +175,37 @@ def check_matrices(a, b, first="self"):
     check_mm(a, b)
 
 
+def widened(tensors, dtype, name):
+    """The operands in the dtype of the result: their own one, or float32 for half precision."""
+    own = tensors[-1].dtype
+    if dtype is not own and not (dtype is _dtypes.float32 and own.np in _dtypes.HALF):
+        raise RuntimeError(
+            f"{name}(): out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs, got {dtype} for {own}"
+        )
+    return [cast(t, dtype=dtype.np) for t in tensors]
+
+
 # ---- products of a given rank
 
 
-def mm(input, mat2, *, out=None):
-    """The product of two matrices."""
+def mm(input, mat2, out_dtype=None, *, out=None):
+    """The product of two matrices, in ``out_dtype`` if one is given."""
     if not isinstance(input, Tensor) or not isinstance(mat2, Tensor):
         need_tensor(input, "mm")
         need_tensor(mat2, "mm", "mat2", 2)
+    if out_dtype is not None:
+        input, mat2 = widened((input, mat2), out_dtype, "mm")
     check_matrices(input._a, mat2._a)
     result = ops.mm(input, mat2)
     return result if out is None else write_out(out, result, "mm", exact_dtype=True)
 
 
-def bmm(input, mat2, *, out=None):
-    """The products of the matrices in two batches."""
+def bmm(input, mat2, out_dtype=None, *, out=None):
+    """The products of the matrices in two batches, in ``out_dtype`` if one is given."""
     need_tensor(input, "bmm")
     need_tensor(mat2, "bmm", "mat2", 2)
+    if out_dtype is not None:
+        input, mat2 = widened((input, mat2), out_dtype, "bmm")
     check_bmm(input._a, mat2._a)
     result = ops.bmm(input, mat2)
     return result if out is None else write_out(out, result, "bmm", exact_dtype=True)
@@ -304,9 +318,11 @@ def _need_three(name, *arguments):
             need_tensor(value, name, argument, position)
 
 
-def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
+def addmm(input, mat1, mat2, out_dtype=None, *, beta=1, alpha=1, out=None):
     """``beta * input + alpha * (mat1 @ mat2)``. With ``beta=0`` the input is ignored, nan or not."""
     _need_three("addmm", ("input", input), ("mat1", mat1), ("mat2", mat2))
+    if out_dtype is not None:
+        input, mat1, mat2 = widened((input, mat1, mat2), out_dtype, "addmm")
     x, a, b = input._a, mat1._a, mat2._a
     if a.ndim == b.ndim == 2 and differ(a, b):
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {word(a)} and {word(b)}")
@@ -352,9 +368,11 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     return _added("addbmm", ops.addbmm, (input, batch1, batch2), (a.shape[1], b.shape[2]), beta, alpha, out)
 
 
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
+def baddbmm(input, batch1, batch2, out_dtype=None, *, beta=1, alpha=1, out=None):
     """``beta * input + alpha * bmm(batch1, batch2)``."""
     _need_three("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
+    if out_dtype is not None:
+        input, batch1, batch2 = widened((input, batch1, batch2), out_dtype, "baddbmm")
     x, a, b = input._a, batch1._a, batch2._a
     check_bmm(a, b)
     if differ(x, b):
