@@ -355,6 +355,26 @@ def put(x, key, value):
     x[key] = value
 
 
+def test_inference_tensor_is_not_written_outside():
+    with flambeau.inference_mode():
+        x = flambeau.zeros(2)
+        x[0] = 1
+    for key in (0, [0]):
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+            x[key] = 5
+    assert x.tolist() == [1, 0]
+
+
+def test_write_under_no_grad_reaches_a_leaf():
+    w = flambeau.zeros(2, 2, requires_grad=True)
+    with flambeau.no_grad():
+        w[0] = 1
+        w[:, 1] = flambeau.tensor([2.0, 3.0])
+        w[w == 0] = 4
+    assert w.tolist() == [[1, 2], [4, 3]]
+    assert w.is_leaf and w.requires_grad
+
+
 def test_byte_masks_are_deprecated():
     with pytest.warns(UserWarning, match="uint8 is now deprecated"):
         assert flambeau.arange(3)[flambeau.tensor([1, 0, 1], dtype=flambeau.uint8)].tolist() == [0, 2]

@@ -197,7 +197,7 @@ def store(x, key, value):
     a = x._a
     if x._view is not None:
         refresh(x)
-    if type(a) is not _ndarray or (x._rg and modes.grad) or 0 in a.strides:
+    if type(a) is not _ndarray or (x._rg and modes.grad) or 0 in a.strides or x.is_inference():
         return False
     if type(key) is Tensor:
         key = key._a

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ..._dtypes import HALF
@@ -62,13 +64,24 @@ def same_along_others(index, src_shape, shape, axis):
 
 def flat_positions(index, shape, axis):
     """Where in a contiguous array of `shape` the elements lie that `index` names along `axis`."""
-    step, places = 1, None
-    for d in reversed(range(len(shape))):
-        if d == axis:
-            stride = step
-        elif index.shape[d] > 1:
-            along = np.arange(0, index.shape[d] * step, step).reshape((-1,) + (1,) * (len(shape) - 1 - d))
-            places = along if places is None else places + along
-        step *= shape[d]
+    stride, places = (small_offsets if index.size <= SMALL else offsets)(index.shape, shape, axis)
     scaled = index if stride == 1 else index * np.int64(stride)
     return scaled if places is None else scaled + places
+
+
+def offsets(index_shape, shape, axis):
+    """The stride of `axis` in elements, and how far the other dimensions lead to each place (None: nowhere)."""
+    step, places = 1, None
+    for d in reversed(range(len(shape))):
+        n = index_shape[d]
+        if d == axis:
+            stride = step
+        elif n > 1:
+            along = np.arange(0, n * step, step).reshape((-1,) + (1,) * (len(shape) - 1 - d))
+            places = along if places is None else places + along
+        step *= shape[d]
+    return stride, places
+
+
+SMALL = 4096  # elements up to which offsets are kept for the next time
+small_offsets = functools.lru_cache(maxsize=64)(offsets)
