@@ -33,7 +33,7 @@ def scatter(x, index, src, axis, how=None, into=False):
     out = x if into else np.array(x)
     if not index.size:
         return out
-    if np.ndim(src):
+    if getattr(src, "ndim", 0):
         if how == "add" and same_along_others(index, src.shape, x.shape, axis):
             row = index[tuple(slice(None) if d == axis else 0 for d in range(x.ndim))]
             return index_add(out, row, src, axis, 1, into=True)
