@@ -123,7 +123,10 @@ def _outputs(outputs, name):
 def _tensors(values, name, what):
     for i, t in enumerate(values):
         if not isinstance(t, Tensor):
-            raise TypeError(f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the value at index {i} has type {type(t)}.")
+            raise TypeError(
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the value at index {i} "
+                f"has type {type(t)}."
+            )
     return tuple(values)
 
 
@@ -138,7 +141,9 @@ def _vector(v, like, name, what):
     """The vector of a product: as given, checked; ones for a single scalar when left out."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
-            raise RuntimeError(f"The vector v can only be None if the {what} of {name} is a single Tensor with a single element.")
+            raise RuntimeError(
+                f"The vector v can only be None if the {what} of {name} is a single Tensor with a single element."
+            )
         return tuple(x.new_ones(x.shape) for x in like)
     v = _tensors(v if isinstance(v, tuple) else (v,), name, "vector v")
     if len(v) != len(like):
@@ -152,7 +157,10 @@ def _vector(v, like, name, what):
 def _check_graph(outs, what, strict):
     for i, o in enumerate(outs):
         if strict and not o.requires_grad:
-            raise RuntimeError(f"Output {i} of the user-provided function does not require gradients. The {what} must be computed in a differentiable manner from the input when running in strict mode.")
+            raise RuntimeError(
+                f"Output {i} of the user-provided function does not require gradients. The {what} must be computed in a "
+                "differentiable manner from the input when running in strict mode."
+            )
 
 
 def _grads(outs, ins, v, create_graph, strict, keep=False):
@@ -162,12 +170,16 @@ def _grads(outs, ins, v, create_graph, strict, keep=False):
         found = (None,) * len(ins)
     else:
         used, weights = zip(*pairs, strict=True)
-        found = _grad(used, ins, weights, retain_graph=create_graph or keep, create_graph=create_graph, allow_unused=True)
+        keep = keep or create_graph
+        found = _grad(used, ins, weights, retain_graph=keep, create_graph=create_graph, allow_unused=True)
     filled = []
     for i, (g, x) in enumerate(zip(found, ins, strict=True)):
         if g is None:
             if strict:
-                raise RuntimeError(f"The output of the user-provided function is independent of input {i}. This is not allowed in strict mode.")
+                raise RuntimeError(
+                    f"The output of the user-provided function is independent of input {i}. This is not allowed in "
+                    "strict mode."
+                )
             g = _zeros_like(x)
         filled.append(g)
     return tuple(filled)

@@ -22,6 +22,12 @@ NOT_DOUBLE = (
 )
 
 
+NOT_REENTRANT = (
+    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+    "values, although analytical gradient matches numerical gradient."
+)
+
+
 class GradcheckError(RuntimeError):
     """A gradient that does not agree with finite differences."""
 
@@ -39,7 +45,7 @@ def gradcheck(func, inputs, *, eps=1e-06, atol=1e-05, rtol=0.001, raise_exceptio
                    "check_batched_forward_grad": check_batched_forward_grad}
     for name, on in unsupported.items():
         if on:
-            raise ValueError(f"gradcheck: {name}=True is not supported; forward-mode and batched gradients do not exist here")
+            raise ValueError(f"gradcheck: {name}=True is not supported: there are no forward-mode or batched gradients here")
     try:
         _check(func, _tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     except GradcheckError:
@@ -78,7 +84,9 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-06, atol=1e-05, rto
 def _check(func, inputs, eps, atol, rtol, nondet_tol, check_dtypes, fast):
     places = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     if not places:
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+        )
     for i in places:
         if inputs[i]._a.dtype not in (np.float64, np.complex128):
             warnings.warn(NOT_DOUBLE.format(i=i), UserWarning, stacklevel=4)
@@ -101,7 +109,7 @@ def _compare(func, inputs, i, nr, out, directions, rng, eps, atol, rtol, nondet_
     again = [_analytic(out, x, v, check_dtypes) for v in cotangents[:1]]
     for a, b in zip(rows, again, strict=False):
         if np.abs(a - b).max(initial=0) > nondet_tol:
-            raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, although analytical gradient matches numerical gradient.")
+            raise GradcheckError(NOT_REENTRANT)
     columns = [_numerical(func, inputs, i, nr, u, eps) for u in directions]
     analytical = np.array([[_dot(row, u) for u in directions] for row in rows])
     numerical = np.array([[_dot(v, column) for column in columns] for v in cotangents])
