@@ -10,7 +10,7 @@ import numpy as np
 from .. import _tape as tape
 from .._modes import modes
 from .._tensor import LEAF, Tensor, refresh, wrap
-from ..engines.numpy.move import concatenate as join_arrays
+from ..engines.numpy.move import stack as join_stacked
 from ..ops import join as ops
 from ..ops.shape import expand, reshape, unsqueeze, view
 from ._args import dim_in_range, made, need_tensor, need_tensors, write_out
@@ -28,12 +28,14 @@ INDEXING = (
 )
 _ndarray = np.ndarray
 _new = object.__new__
+_join = np.concatenate
+next_sequence = tape.next_sequence
 
 
 def cat(tensors, dim=0, *, out=None):
     """The tensors one after the other along a dimension. Empty vectors are left out, whatever the others' shape."""
-    if out is None and type(dim) is int:
-        found = quick_cat(tensors, dim)
+    if out is None and type(dim) is int and (type(tensors) is list or type(tensors) is tuple):
+        found = quick_join(tensors, dim, ops.cat, _join)
         if found is not None:
             return found
     tensors = need_tensors(tensors, "cat")
@@ -43,44 +45,47 @@ def cat(tensors, dim=0, *, out=None):
     return result if out is None else write_out(out, result, "cat")
 
 
-def quick_cat(tensors, dim):
-    """cat of NumPy tensors of one dtype that NumPy joins without complaint; None for all else."""
-    arrays, recording = [], False
+def quick_join(tensors, axis, op, kernel):
+    """cat or stack of NumPy tensors of one dtype that NumPy joins without complaint; None for all else."""
+    arrays, edges, recording = [], [], False
     try:
-        dtype = tensors[0]._a.dtype
         for x in tensors:
-            a = x._a
-            if a.dtype is not dtype or type(a) is not _ndarray:
-                return None
+            arrays.append(x._a)
             if x._view is not None:
                 refresh(x)
             if x._rg:
                 recording = True
-            arrays.append(a)
-        if modes.grad is None or type(tensors) not in (list, tuple):
-            return None
-        r = join_arrays(arrays, dim)
+                edges.append((x, LEAF) if x._node is None else (x._node, x._nr))
+            else:
+                edges.append(None)
+        r = kernel(arrays, axis)
     except (AttributeError, IndexError, TypeError, ValueError):
+        return None
+    dtype, grad = r.dtype, modes.grad
+    for a in arrays:
+        if a.dtype is not dtype or type(a) is not _ndarray:
+            return None
+    if not r.flags.c_contiguous or grad is None:
         return None
     t = _new(Tensor)
     t._a = r
     t._storage = t._view = t._grad = t._hooks = t._node = None
     t._nr = 0
     t._rg = False
-    if recording and modes.grad and dtype.num >= 11:
+    if recording and grad:
+        if axis < 0:
+            axis += r.ndim
         if modes.watched:
-            ops.cat.record(tensors, arrays, r, t, {"axis": dim % r.ndim})
+            op.record(tensors, arrays, r, t, {"axis": axis})
             return t
-        node = _new(ops.cat.Node)
-        node.next = tuple([
-            None if not x._rg else (x, LEAF) if x._node is None else (x._node, x._nr) for x in tensors
-        ])
-        node.seq = tape.next_sequence()
+        node = _new(op.Node)
+        node.next = tuple(edges)
+        node.seq = next_sequence()
         node.shape = r.shape
         node.dtype = dtype
-        node.backward = ops.cat.plan(tuple([x._rg for x in tensors])).backward
-        node.settings = {"axis": dim if dim >= 0 else dim + r.ndim}
-        node.shapes = tuple([a.shape for a in arrays])
+        node.backward = op.backward
+        node.settings = {"axis": axis}
+        node.shapes = [a.shape for a in arrays]
         t._node = node
         t._rg = True
     return t
@@ -132,6 +137,10 @@ def stack(tensors, dim=0, *, out=None):
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     shape = tensors[0]._a.shape
+    if out is None and type(dim) is int and 0 <= dim <= len(shape):
+        found = quick_join(tensors, dim, ops.stack, join_stacked)
+        if found is not None:
+            return found
     dim = dim_in_range(dim, len(shape) + 1)
     for i, x in enumerate(tensors):
         if x._a.shape != shape:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import warnings
+from math import prod
+
+import numpy as np
 
 from .._dtypes import dtype as dtype_type
 from .._dtypes import from_np, type_word
@@ -28,6 +30,9 @@ REVERSED_T = (
     "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
 )
 ONLY_MATRICES = "tensor.{name} is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
+_ALL_DIMS = [list(range(n)) for n in range(7)]
+_ndarray = np.ndarray
+_view = ops.view
 EXPAND_CLASH = (
     "The expanded size of the tensor ({new}) must match the existing size ({old}) at non-singleton dimension {dim}.  "
     "Target sizes: {target}.  Tensor sizes: {own}"
@@ -35,12 +40,19 @@ EXPAND_CLASH = (
 
 
 def target_shape(size, count):
-    """The shape that `size` means for `count` elements: one of its entries may be -1."""
-    if len(size) == 1 and type(size[0]) is not int:
-        size = shape_from(size, "shape")
-    elif not all([type(n) is int for n in size]):
-        size = shape_from((size,), "shape")
-    if math.prod(size) == count and (not size or min(size) >= 0):
+    """The shape that `size` (ints, or one sequence of them) means for `count` elements; one entry may be -1."""
+    try:
+        product = prod(size)
+        if type(product) is int:  # so all of them are
+            if product == count and (not size or min(size) >= 0):
+                return size
+            if product and count and size.count(-1) == 1 and min(size) == -1 and not count % product:
+                at = size.index(-1)
+                return (*size[:at], -(count // product), *size[at + 1:])
+    except TypeError:
+        pass
+    size = shape_from(size, "shape") if len(size) == 1 else shape_from((size,), "shape")
+    if prod(size) == count and (not size or min(size) >= 0):
         return size
     return inferred(size, count)
 
@@ -74,13 +86,21 @@ def view(self, *size, dtype=None, **named):
 
     A shape that the strides of this tensor do not allow is an error; ``reshape`` copies then.
     """
-    if dtype is not None or len(size) == 1 and isinstance(size[0], dtype_type):
+    if dtype is not None or (len(size) == 1 and isinstance(size[0], dtype_type)):
         return view_dtype(self, size[0] if dtype is None else dtype)
     if not size:
         if "size" not in named:
             raise TypeError("view() missing 1 required positional arguments: the shape (size), or a dtype")
         size = (named["size"],)
-    return ops.view(self, shape=target_shape(size, self._a.size))
+    return viewed(self, target_shape(size, self._a.size))
+
+
+def viewed(x, shape):
+    """ops.view, with the common case in line: contiguous memory, whose strides NumPy gets right."""
+    a = x._a
+    if type(a) is _ndarray and a.flags.c_contiguous and 1 not in a.shape:
+        return _view.made(x, a, a.reshape(shape), {"shape": shape})
+    return _view(x, shape=shape)
 
 
 def view_dtype(self, dtype):
@@ -113,8 +133,8 @@ def view_as(self, other):
 def reshaped(input, shape):
     """A view of `shape` if the memory allows it, otherwise a copy."""
     a = input._a
-    if engine_of(a).viewable(a, shape):
-        return ops.view(input, shape=shape)
+    if (type(a) is _ndarray and a.flags.c_contiguous) or engine_of(a).viewable(a, shape):
+        return viewed(input, shape)
     return ops.reshape(input, shape=shape)
 
 
@@ -124,10 +144,9 @@ def reshape(input, shape):
     return reshaped(input, target_shape((shape,), input._a.size))
 
 
-@spread("shape")
-def reshape_method(self, shape):
+def reshape_method(self, *shape, **named):
     """The elements in another shape (one entry may be -1): a view if possible, otherwise a copy."""
-    return reshaped(self, target_shape(shape, self._a.size))
+    return reshaped(self, target_shape(shape if not named else (named["shape"],), self._a.size))
 
 
 def reshape_as(self, other):
@@ -147,7 +166,7 @@ def flatten(input, start_dim=0, end_dim=-1):
         return reshaped(input, (1,))
     if start == end:
         return input
-    return reshaped(input, (*shape[:start], math.prod(shape[start:end + 1]), *shape[end + 1:]))
+    return reshaped(input, (*shape[:start], prod(shape[start:end + 1]), *shape[end + 1:]))
 
 
 def unflatten(input, dim, sizes):
@@ -201,7 +220,8 @@ def unsqueeze(input, dim):
     """With a dimension of size one inserted at ``dim``."""
     if not isinstance(input, Tensor):
         need_tensor(input, "unsqueeze")
-    return ops.unsqueeze(input, axis=dim_in_range(dim, input._a.ndim + 1))
+    n = input._a.ndim
+    return ops.unsqueeze(input, axis=dim if type(dim) is int and 0 <= dim <= n else dim_in_range(dim, n + 1))
 
 
 # ---- the order of dimensions
@@ -212,8 +232,11 @@ def transpose(input, dim0, dim1):
     if not isinstance(input, Tensor):
         need_tensor(input, "transpose")
     n = input._a.ndim
-    dim0, dim1 = dim_in_range(dim0, n), dim_in_range(dim1, n)
-    return ops.transpose(input, axis0=dim0, axis1=dim1) if n else ops.alias(input)
+    if not (type(dim0) is type(dim1) is int and 0 <= dim0 < n and 0 <= dim1 < n):
+        dim0, dim1 = dim_in_range(dim0, n), dim_in_range(dim1, n)
+        if n == 0:
+            return ops.alias(input)
+    return ops.transpose(input, axis0=dim0, axis1=dim1)
 
 
 def swapdims(input, dim0, dim1):
@@ -291,6 +314,8 @@ def permute(input, dims):
     need_tensor(input, "permute")
     n = input._a.ndim
     dims = tuple(dims) if isinstance(dims, tuple | list) else shape_from((dims,), "dims")
+    if n < 7 and sorted(dims) == _ALL_DIMS[n]:
+        return ops.permute(input, axes=dims)
     if len(dims) != n:
         raise RuntimeError(
             "permute: number of dimensions in the tensor input does not match the length of the desired ordering of "
@@ -302,9 +327,10 @@ def permute(input, dims):
     return ops.permute(input, axes=axes)
 
 
-@spread("dims")
-def permute_method(self, dims):
+def permute_method(self, *dims, **named):
     """With the dimensions in the order ``dims``."""
+    if named:
+        dims = (named["dims"],)
     return permute(self, dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims)
 
 
@@ -343,6 +369,8 @@ def expanded(input, size):
     """A view of `size` in which dimensions of size one are repeated; -1 keeps a dimension as it is."""
     own = input._a.shape
     lead = len(size) - len(own)
+    if -1 not in size and lead >= 0 and own == size[lead:] and (not size or min(size) >= 0):
+        return ops.expand(input, shape=size)
     if lead < 0:
         raise RuntimeError(
             f"expand(torch.{type_word(from_np(input._a.dtype))}Tensor{{{list(own)}}}, size={list(size)}): the number "
@@ -364,10 +392,9 @@ def expanded(input, size):
     return ops.expand(input, shape=tuple(shape))
 
 
-@spread("size")
-def expand(self, size, implicit=False):
+def expand(self, *size, implicit=False, **named):
     """A view in which dimensions of size one are repeated, without a copy; -1 keeps a dimension as it is."""
-    return expanded(self, shape_from(size))
+    return expanded(self, shape_from(size if not named else (named["size"],)))
 
 
 def expand_as(self, other):
@@ -426,4 +453,5 @@ methods(
     T=property(reverse_dims), mT=property(matrix_transpose), H=property(hermitian), mH=property(batched_hermitian),
 )
 metadata_methods(unsqueeze, transpose, swapaxes, swapdims, t, squeeze=squeeze_method)
-squeeze_method.__name__ = "squeeze"
+for method in (reshape_method, squeeze_method, permute_method):
+    method.__name__ = method.__name__.removesuffix("_method")

@@ -43,13 +43,12 @@ OPS: dict[str, Op] = {}  # every declared op by name: the tests walk it
 class Op:
     """A declared op: the forward, its vjps and what the plumbing must know about them."""
 
-    def __init__(self, forward, name, node, promote, opmath, view, refuses="", scalar_node=None):
+    def __init__(self, forward, name, node, promote, opmath, refuses="", scalar_node=None):
         parameters = list(inspect.signature(forward).parameters.values())[1:]
         self.forward = forward
         self.name = name
         self.promote = promote
         self.opmath = opmath
-        self.view = view
         self.inputs = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
         self.variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
         self.settings = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
@@ -144,17 +143,9 @@ class Op:
             r = np.asarray(r)
         t = _new(Tensor)
         t._a = r
-        t._grad = t._hooks = t._node = None
+        t._storage = t._view = t._grad = t._hooks = t._node = None
         t._nr = 0
         t._rg = False
-        if self.view:
-            storage = x._storage
-            if storage is None:
-                storage = storage_of(x)
-            t._storage = storage
-            t._view = View(x, (self, settings, None), storage.version, None if grad else "no_grad")
-        else:
-            t._storage = t._view = None
         if grad and x._rg:
             self.record_one(x, a, r, t, settings)
         return t
@@ -207,10 +198,7 @@ class Op:
 
     def wrap_many(self, inputs, arrays, result, settings, recording):
         """The result (an array, or a tuple of them) as tensors, recorded."""
-        if self.view:
-            out = self.wrap_views(inputs[0], result, settings)
-        else:
-            out = tuple(map(wrap, result)) if type(result) is tuple else wrap(result)
+        out = tuple(map(wrap, result)) if type(result) is tuple else wrap(result)
         if recording and modes.grad:
             self.record(inputs, arrays, result, out, settings)
         return out
@@ -260,18 +248,6 @@ class Op:
             out._node, out._rg = node, True
         return node
 
-    # ---- views
-
-    def wrap_views(self, x, result, settings):
-        storage, grad = storage_of(x), modes.grad
-        origin = None if grad else "no_grad" if grad is False else "inference"
-        if type(result) is not tuple:
-            return aliased(result, storage, View(x, (self, settings, None), storage.version, origin))
-        return tuple([
-            aliased(array, storage, View(x, (self, settings, nr), storage.version, "multi"))
-            for nr, array in enumerate(result)
-        ])
-
     # ---- backward on Tensors, or with saved-tensor hooks; the plain case is the plan's compiled function
 
     def pull(self, node, grads, graph):
@@ -288,12 +264,64 @@ class Op:
         return results
 
 
-def aliased(array, storage, view):
-    """A tensor over `array` that shares `storage` with the tensor it is a view of."""
-    t = wrap(array)
-    t._storage = storage
-    t._view = view
-    return t
+class ViewOp(Op):
+    """An op whose results alias its only input. It computes nothing, so nothing is promoted and nothing can overflow."""
+
+    def __call__(self, x, **settings):
+        if not isinstance(x, Tensor):
+            return self.forward(engine_of(x), x, **settings)
+        a = x._a
+        try:
+            r = self.forward(NUMPY if type(a) is _ndarray else engine_of(a), a, **settings)
+        except Exception as error:
+            raise translated(self, error, (a,), settings) from error
+        return self.made(x, a, r, settings)
+
+    def made(self, x, a, r, settings):
+        """The tensors over `r`, what the forward made of `a`, the array of x."""
+        if x._view is not None:
+            refresh(x)
+        if type(r) is tuple:
+            return self.wrap_many((x,), (a,), r, settings, x._rg)
+        t = self.aliased(x, r, settings, None)
+        if x._rg and modes.grad:
+            self.record_one(x, a, r, t, settings)
+        return t
+
+    def wrap_many(self, inputs, arrays, result, settings, recording):
+        x = inputs[0]
+        if type(result) is tuple:
+            out = tuple([self.aliased(x, r, settings, nr) for nr, r in enumerate(result)])
+        else:
+            out = self.aliased(x, result, settings, None)
+        if recording and modes.grad:
+            self.record(inputs, arrays, result, out, settings)
+        return out
+
+    def aliased(self, x, array, settings, nr):
+        """A tensor over `array` that is a view of x: output `nr` of several, or the only one."""
+        storage, grad = x._storage, modes.grad
+        if storage is None:
+            storage = storage_of(x)
+        view = _new(View)
+        view.step = (self, settings, nr)
+        view.version = storage.version
+        view.origin = None if grad and nr is None else "multi" if grad else "no_grad" if grad is False else "inference"
+        view.parent = above = x._view
+        if above is None:
+            view.base = x
+        else:
+            view.base = above.base
+            if view.origin is None:
+                view.origin = above.origin
+        t = _new(Tensor)
+        t._a = array
+        t._storage = storage
+        t._view = view
+        t._grad = t._hooks = t._node = None
+        t._nr = 0
+        t._rg = False
+        return t
 
 
 class Plan:
@@ -500,7 +528,7 @@ def op(forward=None, /, *, name=None, node=None, scalar_node=None, promote=None,
         scalar_node: their name where an operand is a Python number, when PyTorch has another one for it.
         promote: "common" casts all inputs to their common dtype, "float" at least to a floating one, None does not.
         opmath: compute half-precision inputs in float32; follows ``promote`` when not given.
-        view: the result aliases the first input.
+        view: the result aliases the input, the only one.
         refuses: kinds of dtype (after promotion) that PyTorch does not implement: "b" bool, "i" integers, "f", "c".
     """
     if forward is None:
@@ -509,7 +537,7 @@ def op(forward=None, /, *, name=None, node=None, scalar_node=None, promote=None,
     name = name or forward.__name__.rstrip("_")
     node = node or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
     opmath = promote is not None if opmath is None else opmath
-    spec = OPS[name] = Op(forward, name, node, promote, opmath, view, refuses, scalar_node)
+    spec = OPS[name] = (ViewOp if view else Op)(forward, name, node, promote, opmath, refuses, scalar_node)
     if promote is not None and not spec.settings and spec.variadic is None and len(spec.inputs) in (1, 2):
         return _pointwise(spec, None)
     return spec
@@ -520,7 +548,7 @@ def kernel_op(name, kernel=None, /, *, inputs, promote, node=None, scalar_node=N
     kernel = kernel or name
     forward = eval(f"lambda k, {inputs}: k.{kernel}({inputs})")
     node = node or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
-    spec = OPS[name] = Op(forward, name, node, promote, True, False, refuses, scalar_node)
+    spec = OPS[name] = Op(forward, name, node, promote, True, refuses, scalar_node)
     return _pointwise(spec, kernel)
 
 

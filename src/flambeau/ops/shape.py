@@ -317,11 +317,11 @@ def view_dtype(k, x, *, dtype):
 def put(k, base, chain, value):
     """A copy of `base` in which the view at the end of `chain` (a View's steps) holds `value`."""
     for i, (step, settings, _) in enumerate(chain):
-        if step is as_strided:
-            # Not memory but values are re-strided here, so the view cannot be written through: write it, put it back.
+        if step in PUTTING_BACK:
+            # On values such a step makes a copy, which cannot be written through: write to it, and put it back.
             before = replay(base, chain[:i])
             inside = put(k, step(before, **settings), chain[i + 1:], value)
-            return put(k, base, chain[:i], put_strided(k, before, inside, **settings))
+            return put(k, base, chain[:i], PUTTING_BACK[step](k, before, inside, **settings))
     return k.put_view(base, lambda x: replay(x, chain), value)
 
 
@@ -330,6 +330,13 @@ def put_strided(k, x, value, *, size, stride, offset, own_stride, own_offset):
     there = k.move_strided(k.ones_like(value), stride, offset, x.shape, own_stride, own_offset, shared="to")
     new = k.move_strided(value, stride, offset, x.shape, own_stride, own_offset, shared="to")
     return k.where(there != 0, new, x)
+
+
+PUTTING_BACK = {
+    as_strided: put_strided,
+    view_as_real: lambda k, x, value: k.as_complex(value),
+    view_as_complex: lambda k, x, value: k.view_as_real(value),
+}
 
 
 def sum_to(x, shape):

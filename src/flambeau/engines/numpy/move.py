@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .. import NUMPY as engine
@@ -18,7 +20,46 @@ def concatenate(xs, axis=0):
 
 @engine.kernel
 def stack(xs, axis=0):
-    return np.ascontiguousarray(np.stack(xs, axis))
+    key = (slice(None),) * axis + (None,)
+    out = np.concatenate([x[key] for x in xs], axis)
+    return out if out.flags.c_contiguous else np.ascontiguousarray(out)
+
+
+@engine.kernel
+def roll(x, shifts, axes):
+    if axes is None:
+        return roll(x.reshape(-1), (shifts,), (0,)).reshape(x.shape)
+    out = x
+    for shift, axis in zip(shifts, axes):
+        n = x.shape[axis]
+        if n and shift % n:
+            lead, cut = (slice(None),) * axis, n - shift % n
+            out = np.concatenate((out[(*lead, slice(cut, None))], out[(*lead, slice(0, cut))]), axis)
+    return np.array(x) if out is x else out
+
+
+@engine.kernel
+def flip(x, axes):
+    return x[tuple([slice(None, None, -1) if i in axes else slice(None) for i in range(x.ndim)])]
+
+
+@engine.kernel
+def tril(x, diagonal):
+    return np.where(triangle(*x.shape[-2:], diagonal), x, x.dtype.type(0))
+
+
+@engine.kernel
+def triu(x, diagonal):
+    return np.where(triangle(*x.shape[-2:], diagonal - 1), x.dtype.type(0), x)
+
+
+def triangle(height, width, diagonal):
+    """The mask of the lower triangle."""
+    make = small_triangle if height * width < 1 << 16 else np.tri
+    return make(height, width, diagonal, bool)
+
+
+small_triangle = functools.lru_cache(maxsize=16)(np.tri)
 
 
 @engine.kernel

@@ -50,6 +50,8 @@ def in_memory_order(x):
 def broadcast_to(x, shape):
     old, steps = x.shape, x.strides
     lead = len(shape) - len(old)
+    if lead >= 0 and old == shape[lead:] and 1 not in shape[:lead]:
+        return restride(x, shape, (0,) * lead + steps)
     strides, step = [], x.itemsize
     for i in range(len(shape) - 1, -1, -1):
         n = shape[i]
@@ -70,20 +72,20 @@ def broadcast_to(x, shape):
 
 @engine.kernel
 def expand_dims(x, axis):
-    shape, strides = x.shape, x.strides
+    shape = x.shape
+    if x.flags.c_contiguous and 1 not in shape:
+        return x.reshape((*shape[:axis], 1, *shape[axis:]))
+    strides = x.strides
     step = shape[axis] * strides[axis] if axis < len(shape) else x.itemsize
     return restride(x, (*shape[:axis], 1, *shape[axis:]), (*strides[:axis], step, *strides[axis:]))
 
 
 @engine.kernel
 def diagonal(x, offset, axis1, axis2):
-    shape, strides = list(x.shape), list(x.strides)
-    down, step_down, right, step_right = shape[axis1], strides[axis1], shape[axis2], strides[axis2]
-    length = max(min(down + min(offset, 0), right - max(offset, 0)), 0)
-    start = 0 if length == 0 else offset * step_right if offset > 0 else -offset * step_down
-    for axis in sorted((axis1, axis2), reverse=True):
-        del shape[axis], strides[axis]
-    return restride(x, (*shape, length), (*strides, step_down + step_right), start)
+    out = x.diagonal(offset, axis1, axis2)
+    if x.flags.writeable:
+        out.setflags(write=True)
+    return out
 
 
 @engine.kernel
@@ -119,6 +121,8 @@ def view_as_real(x):
 
 @engine.kernel
 def view_as_complex(x):
+    if x.strides[-1] != x.itemsize or any([s % (2 * x.itemsize) for s in x.strides[:-1]]):
+        return as_complex(x)  # a gradient, say; the public function accepts no such tensor
     out = x.view(np.complex64 if x.dtype == np.float32 else np.complex128)
     return out.reshape(x.shape[:-1]) if out.size == 0 else out[..., 0]
 
@@ -175,10 +179,10 @@ def viewable(x, shape):
 @engine.kernel
 def reshape_view(x, shape):
     """x in another shape, in the same memory; an error where that cannot be."""
+    if x.flags.c_contiguous and 1 not in x.shape or x.size == 0:
+        return x.reshape(shape)
     if x.size != math.prod(shape):
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {x.size}")
-    if x.size == 0 or x.flags.c_contiguous and 1 not in x.shape:
-        return x.reshape(shape)
     strides = view_strides(x.shape, x.strides, shape, x.itemsize)
     if strides is None:
         old = [s // x.itemsize for s in x.strides]
