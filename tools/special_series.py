@@ -1,7 +1,8 @@
 """Writes src/flambeau/engines/numpy/_series.py: the Chebyshev series behind the special functions.
 
-Each line of SERIES is a smooth function of t in [-1, 1]: a special function with its growth, poles, logarithms and
-zeros taken out, and its range mapped. The series is computed with 40 digits and cut where float64 ends.
+Each line of SERIES is a smooth function of t in [-1, 1]: a special function with its growth, poles,
+logarithms and zeros taken out, and its range mapped. The series is computed with 40 digits and cut where
+float64 ends.
 
     pip install mpmath && python tools/special_series.py
 """
@@ -45,8 +46,8 @@ def airy_parts(zeta):
     """The slowly varying parts P + iQ of Airy's functions at -(3/2 zeta)**(2/3)."""
     z = (3 * zeta / 2) ** (mp.mpf(2) / 3)
     scale, phase = mp.sqrt(mp.pi) * z ** mp.mpf(0.25), zeta + mp.pi / 4
-    ai, bi = mp.airyai(-z), mp.airybi(-z)
-    return scale * (mp.sin(phase) * ai + mp.cos(phase) * bi), scale * (mp.sin(phase) * bi - mp.cos(phase) * ai)
+    sin, cos, ai, bi = mp.sin(phase), mp.cos(phase), mp.airyai(-z), mp.airybi(-z)
+    return scale * (sin * ai + cos * bi), scale * (sin * bi - cos * ai)
 
 
 def airy_decay(zeta):
@@ -107,7 +108,9 @@ SERIES = {
     "J0_LOW": of_square(8, lambda x: mp.besselj(0, x)),
     "J1_LOW": of_square(8, lambda x: mp.besselj(1, x) / x),
     "Y0_LOW": of_square(8, lambda x: mp.bessely(0, x) - 2 / mp.pi * mp.log(x) * mp.besselj(0, x)),
-    "Y1_LOW": of_square(8, lambda x: (mp.bessely(1, x) - 2 / mp.pi * (mp.log(x) * mp.besselj(1, x) - 1 / x)) / x),
+    "Y1_LOW": of_square(
+        8, lambda x: (mp.bessely(1, x) - 2 / mp.pi * (mp.log(x) * mp.besselj(1, x) - 1 / x)) / x,
+    ),
     # the slowly varying parts P and x Q of the oscillation, x >= 8
     "P0": of_inverse_square(8, lambda x: hankel(0, x).real),
     "Q0": of_inverse_square(8, lambda x: x * hankel(0, x).imag),
@@ -120,7 +123,7 @@ SERIES = {
     "AIRY_DECAY": of_inverse(AIRY_HIGH, airy_decay),
 }
 
-HEAD = '''"""Chebyshev series of the special functions. Written by tools/special_series.py, where each is explained."""
+HEAD = '''"""The series of the special functions. Written by tools/special_series.py, which explains them."""
 
 '''
 
@@ -130,7 +133,8 @@ def coefficients(function):
     angles = [(2 * j + 1) * mp.pi / (2 * NODES) for j in range(NODES)]
     values = [function(mp.cos(angle)) for angle in angles]
     found = [
-        2 * mp.fsum(v * mp.cos(i * angle) for v, angle in zip(values, angles, strict=True)) / NODES for i in range(NODES)
+        2 * mp.fsum(v * mp.cos(i * angle) for v, angle in zip(values, angles, strict=True)) / NODES
+        for i in range(NODES)
     ]
     found[0] /= 2
     size = max(abs(c) for c in found)
@@ -145,8 +149,8 @@ def main():
         found = coefficients(function)
         print(f"{name}: {len(found)} terms, the last {found[-1]:.1e}")
         lines.append(f"{name} = (\n")
-        for i in range(0, len(found), 5):
-            lines.append("    " + " ".join(f"{c!r}," for c in found[i:i + 5]) + "\n")
+        for i in range(0, len(found), 4):
+            lines.append("    " + " ".join(f"{c!r}," for c in found[i:i + 4]) + "\n")
         lines.append(")\n")
     TARGET.write_text("".join(lines))
 

@@ -61,6 +61,7 @@ from .functions.creation import *
 from .functions.from_data import *
 from .functions.activation import *
 from .functions.compare import *
+from .functions.complex import *
 from .functions.elementary import *
 from .functions.pointwise import *
 from .functions.special import *

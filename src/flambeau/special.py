@@ -9,12 +9,13 @@ from .functions._binary import binary, operands
 from .functions._unary import unary
 from .ops import special as ops
 
+BESSEL = ops.bessel
 UNARY = {
-    "airy_ai": (ops.bessel["airy_ai"], "Airy's function Ai."),
-    "bessel_j0": (ops.bessel["bessel_j0"], "The Bessel function of the first kind, of order 0."),
-    "bessel_j1": (ops.bessel["bessel_j1"], "The Bessel function of the first kind, of order 1."),
-    "bessel_y0": (ops.bessel["bessel_y0"], "The Bessel function of the second kind, of order 0."),
-    "bessel_y1": (ops.bessel["bessel_y1"], "The Bessel function of the second kind, of order 1."),
+    "airy_ai": (BESSEL["airy_ai"], "Airy's function Ai."),
+    "bessel_j0": (BESSEL["bessel_j0"], "The Bessel function of the first kind, of order 0."),
+    "bessel_j1": (BESSEL["bessel_j1"], "The Bessel function of the first kind, of order 1."),
+    "bessel_y0": (BESSEL["bessel_y0"], "The Bessel function of the second kind, of order 0."),
+    "bessel_y1": (BESSEL["bessel_y1"], "The Bessel function of the second kind, of order 1."),
     "digamma": (ops.digamma, "The derivative of ``gammaln``."),
     "entr": (ops.entr, "``-x log(x)``, 0 at 0 and -inf below."),
     "erf": (ops.erf, "The error function."),
@@ -31,17 +32,29 @@ UNARY = {
     "i1e": (ops.i1e, "``exp(-|x|) i1(x)``."),
     "log1p": (elementary.ops.log1p, "``log(1 + x)``, exact for small x."),
     "log_ndtr": (ops.log_ndtr, "The logarithm of the normal distribution function."),
-    "modified_bessel_i0": (ops.bessel["modified_bessel_i0"], "The modified Bessel function of the first kind, of order 0."),
-    "modified_bessel_i1": (ops.bessel["modified_bessel_i1"], "The modified Bessel function of the first kind, of order 1."),
-    "modified_bessel_k0": (ops.bessel["modified_bessel_k0"], "The modified Bessel function of the second kind, of order 0."),
-    "modified_bessel_k1": (ops.bessel["modified_bessel_k1"], "The modified Bessel function of the second kind, of order 1."),
+    "modified_bessel_i0": (
+        BESSEL["modified_bessel_i0"], "The modified Bessel function of the first kind, of order 0.",
+    ),
+    "modified_bessel_i1": (
+        BESSEL["modified_bessel_i1"], "The modified Bessel function of the first kind, of order 1.",
+    ),
+    "modified_bessel_k0": (
+        BESSEL["modified_bessel_k0"], "The modified Bessel function of the second kind, of order 0.",
+    ),
+    "modified_bessel_k1": (
+        BESSEL["modified_bessel_k1"], "The modified Bessel function of the second kind, of order 1.",
+    ),
     "ndtr": (ops.ndtr, "The normal distribution function."),
     "ndtri": (ops.ndtri, "The inverse of the normal distribution function."),
     "psi": (ops.digamma, "The derivative of ``gammaln``."),
-    "scaled_modified_bessel_k0": (ops.bessel["scaled_modified_bessel_k0"], "``exp(x) modified_bessel_k0(x)``."),
-    "scaled_modified_bessel_k1": (ops.bessel["scaled_modified_bessel_k1"], "``exp(x) modified_bessel_k1(x)``."),
+    "scaled_modified_bessel_k0": (
+        BESSEL["scaled_modified_bessel_k0"], "``exp(x) modified_bessel_k0(x)``.",
+    ),
+    "scaled_modified_bessel_k1": (
+        BESSEL["scaled_modified_bessel_k1"], "``exp(x) modified_bessel_k1(x)``.",
+    ),
     "sinc": (elementary.ops.sinc, "``sin(pi x) / (pi x)``, 1 at zero."),
-    "spherical_bessel_j0": (ops.bessel["spherical_bessel_j0"], "``sin(x) / x``, 1 at zero."),
+    "spherical_bessel_j0": (BESSEL["spherical_bessel_j0"], "``sin(x) / x``, 1 at zero."),
 }
 for _name, (_call, _doc) in UNARY.items():
     globals()[_name] = unary(_call, "special_" + _name, _doc)
@@ -89,6 +102,6 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
 
 
 __all__ = [
-    *UNARY, *ops.polynomials, "gammainc", "gammaincc", "log_softmax", "logit", "logsumexp", "multigammaln", "polygamma",
-    "round", "softmax", "xlog1py", "xlogy", "zeta",
+    *UNARY, *ops.polynomials, "gammainc", "gammaincc", "log_softmax", "logit", "logsumexp", "multigammaln",
+    "polygamma", "round", "softmax", "xlog1py", "xlogy", "zeta",
 ]

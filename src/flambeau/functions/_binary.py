@@ -35,12 +35,12 @@ def operands(input, other, name, numbers=True, either=False, second="other"):
     input = need_operand(input, name, "input", 1, either)
     other = need_operand(other, name, second, 2, numbers)
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
-        raise TypeError(f"{name}(): one of the operands must be a Tensor, got two numbers: {input!r} and {other!r}")
+        raise TypeError(f"{name}(): one operand must be a Tensor, got two numbers: {input!r} and {other!r}")
     return input, other
 
 
 def binary(call, name, doc, *, numbers=True, either=False):
-    """``name(input, other, *, out=None)`` over the op `call`; `numbers` tells whether ``other`` may be a number."""
+    """``name(input, other, *, out=None)`` over the op `call`; `numbers`: ``other`` may be a number."""
 
     def function(input, other, *, out=None):
         if not isinstance(input, Tensor) or not isinstance(other, Tensor):

@@ -9,11 +9,15 @@ from ._attach import methods
 from ._inplace import inplace
 
 __all__ = [
-    "celu", "celu_", "hardshrink", "prelu", "relu", "relu_", "rrelu", "rrelu_", "selu", "selu_", "threshold", "threshold_",
+    "celu", "celu_", "hardshrink", "prelu", "relu", "relu_", "rrelu", "rrelu_", "selu", "selu_", "threshold",
+    "threshold_",
 ]
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-PRELU_CHANNELS = "Mismatch of parameter numbers and input channel size. Found parameter numbers = {weights} and channel size = {channels}."
+PRELU_CHANNELS = (
+    "Mismatch of parameter numbers and input channel size. Found parameter numbers = {weights} and channel "
+    "size = {channels}."
+)
 
 def relu(input):
     """Each element, 0 where it is negative."""
@@ -46,7 +50,7 @@ def hardshrink(input, lambd=0.5, *, out=None):
 
 
 def prelu(input, weight):
-    """``x`` for positive elements, ``weight * x`` for the others, with one weight or one a channel (dimension 1)."""
+    """``x`` for positive elements, ``weight * x`` for the others: one weight, or one a channel."""
     need_tensor(input, "prelu")
     need_tensor(weight, "prelu", "weight", 2)
     a, w = input._a, weight._a
@@ -71,7 +75,7 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """Leaky ReLU whose slope is drawn for each element in training, and the mean of the bounds otherwise."""
     need_tensor(input, "rrelu")
     if lower > upper:
-        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+        raise RuntimeError(f"Lower bound should not be above the upper bound, got {lower} and {upper}")
     if not training:
         return ops.rrelu_eval(input, slope=(lower + upper) / 2)
     return ops.prelu(input, input.detach().new_empty(input.shape).uniform_(lower, upper, generator=generator))

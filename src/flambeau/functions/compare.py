@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from ..ops import pointwise as ops
+from ..ops import compare as ops
 from ._args import need_tensor, type_word
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, operands
 from ._unary import unary
 
 __all__ = [
-    "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "eq", "ge",
-    "greater", "greater_equal", "gt", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "le",
-    "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "ne", "not_equal",
+    "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "eq", "ge", "greater", "greater_equal", "gt", "isclose", "isfinite", "isinf", "isnan", "isneginf",
+    "isposinf", "isreal", "le", "less", "less_equal", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "lt", "ne", "not_equal",
 ]
 
 eq = binary(ops.eq, "eq", "Whether the elements of each pair are equal.")
@@ -50,7 +51,8 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether ``|input - other| <= atol + rtol * |other|`` for each pair; equal infinities are close."""
     operands(input, other, "isclose", numbers=False)
     if input.dtype is not other.dtype:
-        raise RuntimeError(f"isclose: {type_word(input.dtype)} did not match {type_word(other.dtype)}; convert one of them")
+        words = f"{type_word(input.dtype)} did not match {type_word(other.dtype)}"
+        raise RuntimeError(f"isclose: {words}; convert one of them")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"isclose: {name} must be greater than or equal to zero, but got {value}")
@@ -62,18 +64,21 @@ logical_and = binary(ops.logical_and, "logical_and", "True where neither element
 logical_or = binary(ops.logical_or, "logical_or", "True where not both elements are zero.", numbers=False)
 logical_xor = binary(ops.logical_xor, "logical_xor", "True where exactly one element is zero.", numbers=False)
 
-bitwise_not = unary(ops.bitwise_not, "bitwise_not", "Every bit turned over; for bool tensors the logical not.")
+bitwise_not = unary(
+    ops.bitwise_not, "bitwise_not", "Every bit turned over; for bool tensors the logical not.",
+)
 bitwise_and = binary(ops.bitwise_and, "bitwise_and", "The bits that both elements have.", either=True)
 bitwise_or = binary(ops.bitwise_or, "bitwise_or", "The bits that at least one element has.", either=True)
 bitwise_xor = binary(ops.bitwise_xor, "bitwise_xor", "The bits that exactly one element has.", either=True)
 bitwise_left_shift = binary(
     ops.bitwise_left_shift, "bitwise_left_shift", "The bits moved up by ``other`` places.", either=True)
 bitwise_right_shift = binary(
-    ops.bitwise_right_shift, "bitwise_right_shift", "The bits moved down by ``other`` places, keeping the sign.", either=True)
+    ops.bitwise_right_shift, "bitwise_right_shift", "The bits moved down by ``other`` places.", either=True)
 
 _IN_PLACE = (
-    bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, eq, ge, greater,
-    greater_equal, gt, le, less, less_equal, logical_and, logical_not, logical_or, logical_xor, lt, ne, not_equal,
+    bitwise_and, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, eq, ge,
+    greater, greater_equal, gt, le, less, less_equal, logical_and, logical_not, logical_or, logical_xor, lt,
+    ne, not_equal,
 )
 methods(*_IN_PLACE, isclose, isfinite, isinf, isnan, isneginf, isposinf, isreal)
 inplace_methods(*_IN_PLACE)

@@ -7,6 +7,7 @@ import numpy as np
 from .. import _dtypes
 from .._tensor import Tensor
 from ..ops import elementary as ops
+from ..ops.pointwise import is_complex
 from ..ops.shape import cast
 from ._args import need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
@@ -14,8 +15,13 @@ from ._binary import alias, binary, operands
 from ._results import result
 from ._unary import unary
 
-INTEGER_POWER = "Integers to negative integer powers are not allowed. Convert the base to a floating dtype, got {base} ** {exponent}."
-FLOAT_POWER = "the base given to float_power_ has dtype {own} but the operation's result requires dtype {need}"
+INTEGER_POWER = (
+    "Integers to negative integer powers are not allowed. Convert the base to a floating dtype, got {base} "
+    "** {exponent}."
+)
+FLOAT_POWER = (
+    "the base given to float_power_ has dtype {own} but the operation's result requires dtype {need}"
+)
 
 UNARY = {
     "acos": "The angle in [0, pi] whose cosine each element is.",
@@ -46,7 +52,8 @@ UNARY = {
     "tanh": "The hyperbolic tangent of each element.",
 }
 ALIASES = {
-    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh",
+    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
+    "arctanh": "atanh",
 }
 for _name, _doc in UNARY.items():
     globals()[_name] = unary(getattr(ops, _name), _name, _doc)
@@ -85,18 +92,26 @@ def pow(input, exponent, *, out=None):
 def float_power(input, exponent, *, out=None):
     """``input ** exponent`` in double precision, whatever the dtypes of the operands."""
     input, exponent = operands(input, exponent, "float_power", either=True, second="exponent")
-    complex_ = any(isinstance(v, complex) or isinstance(v, Tensor) and v.dtype.is_complex for v in (input, exponent))
-    wide = np.dtype(np.complex128 if complex_ else np.float64)
-    result = power(*(cast(v, dtype=wide) if isinstance(v, Tensor) else wide.type(v).item() for v in (input, exponent)))
+    wide = np.dtype(np.complex128 if is_complex(input) or is_complex(exponent) else np.float64)
+    pair = [cast(v, dtype=wide) if isinstance(v, Tensor) else wide.type(v).item() for v in (input, exponent)]
+    result = power(*pair)
     return result if out is None else write_out(out, result, "float_power", exact_dtype=True)
 
 
-atan2 = binary(ops.atan2, "atan2", "The angle of the point (``other``, ``input``) in the plane.", numbers=False)
+atan2 = binary(
+    ops.atan2, "atan2", "The angle of the point (``other``, ``input``) in the plane.", numbers=False,
+)
 arctan2 = alias(atan2, "arctan2")
-hypot = binary(ops.hypot, "hypot", "``sqrt(input**2 + other**2)`` without overflow on the way.", numbers=False)
+hypot = binary(
+    ops.hypot, "hypot", "``sqrt(input**2 + other**2)`` without overflow on the way.", numbers=False,
+)
 ldexp = binary(ops.ldexp, "ldexp", "``input * 2**other``.", numbers=False)
-logaddexp = binary(ops.logaddexp, "logaddexp", "``log(exp(input) + exp(other))``, without overflow.", numbers=False)
-logaddexp2 = binary(ops.logaddexp2, "logaddexp2", "``log2(2**input + 2**other)``, without overflow.", numbers=False)
+logaddexp = binary(
+    ops.logaddexp, "logaddexp", "``log(exp(input) + exp(other))``, without overflow.", numbers=False,
+)
+logaddexp2 = binary(
+    ops.logaddexp2, "logaddexp2", "``log2(2**input + 2**other)``, without overflow.", numbers=False,
+)
 xlogy = binary(ops.xlogy, "xlogy", "``input * log(other)``, 0 where ``input`` is 0.", either=True)
 
 
@@ -119,9 +134,12 @@ def logit(input, eps=None, *, out=None):
 
 
 _plain = [globals()[name] for name in (*UNARY, *ALIASES)]
-methods(*_plain, arctan2, atan2, float_power, frexp, hypot, ldexp, logaddexp, logaddexp2, logit, pow, square, xlogy)
+methods(
+    *_plain, arctan2, atan2, float_power, frexp, hypot, ldexp, logaddexp, logaddexp2, logit, pow, square,
+    xlogy,
+)
 _in_place = inplace_methods(*_plain, arctan2, atan2, hypot, ldexp, logit, pow, square, xlogy)
-_only_methods = {"arctan2_", "atan2_", "hypot_", "pow_"}  # in PyTorch's namespace the others are functions as well
+_only_methods = {"arctan2_", "atan2_", "hypot_", "pow_"}  # the others are functions of ``torch`` as well
 globals().update({name: f for name, f in _in_place.items() if name not in _only_methods})
 
 
@@ -137,6 +155,6 @@ _float_power_ = inplace_methods(float_power)["float_power_"]
 methods(float_power_)
 
 __all__ = [
-    *UNARY, *ALIASES, *(name for name in _in_place if name not in _only_methods), "arctan2", "atan2", "float_power",
-    "frexp", "hypot", "ldexp", "logaddexp", "logaddexp2", "logit", "pow", "square", "xlogy",
+    *UNARY, *ALIASES, *(name for name in _in_place if name not in _only_methods), "arctan2", "atan2",
+    "float_power", "frexp", "hypot", "ldexp", "logaddexp", "logaddexp2", "logit", "pow", "square", "xlogy",
 ]

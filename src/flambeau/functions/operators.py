@@ -5,21 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from .._tensor import Tensor, wrap
-from ..ops import elementary, pointwise as ops
+from ..ops import compare, elementary
+from ..ops import pointwise as ops
 from .elementary import power
 from .pointwise import positive
 
+_NUMBERS = (int, float, complex)
 
-def _operator(call, name):
-    """A binary operator: NotImplemented for what is neither a tensor nor a number."""
+
+def _operator(call, name, arrays=False):
+    """A binary operator: NotImplemented for what is neither a tensor nor a number (nor an array, with `arrays`)."""
 
     def method(self, other):
         kind = type(other)
-        if kind is Tensor or kind is float or kind is int or isinstance(other, Tensor | int | float | complex):
+        if kind is Tensor or kind is float or kind is int or isinstance(other, Tensor):
             return call(self, other)
         if isinstance(other, np.generic):
             return call(self, other.item())
-        if isinstance(other, np.ndarray):
+        if isinstance(other, _NUMBERS):
+            return call(self, other)
+        if arrays and isinstance(other, np.ndarray):
             return call(self, wrap(other))
         return NotImplemented
 
@@ -31,29 +36,43 @@ def reflected(call):
     return lambda x, y: call(y, x)
 
 
-BINARY = {
+ARITHMETIC = {
     "add": ops.add, "radd": ops.add, "sub": ops.sub, "rsub": ops.rsub, "mul": ops.mul, "rmul": ops.mul,
     "truediv": ops.div, "rtruediv": lambda x, y: elementary.reciprocal(x) * y,
     "floordiv": ops.floor_divide, "rfloordiv": reflected(ops.floor_divide),
     "mod": ops.remainder, "rmod": reflected(ops.remainder), "pow": power, "rpow": reflected(power),
-    "and": ops.bitwise_and, "rand": ops.bitwise_and, "or": ops.bitwise_or, "ror": ops.bitwise_or,
-    "xor": ops.bitwise_xor, "rxor": ops.bitwise_xor,
-    "lshift": ops.bitwise_left_shift, "rlshift": reflected(ops.bitwise_left_shift),
-    "rshift": ops.bitwise_right_shift, "rrshift": reflected(ops.bitwise_right_shift),
-    "eq": ops.eq, "ne": ops.ne, "lt": ops.lt, "le": ops.le, "gt": ops.gt, "ge": ops.ge,
+}
+LOGIC = {
+    "and": compare.bitwise_and, "rand": compare.bitwise_and,
+    "or": compare.bitwise_or, "ror": compare.bitwise_or,
+    "xor": compare.bitwise_xor, "rxor": compare.bitwise_xor,
+    "lshift": compare.bitwise_left_shift, "rlshift": reflected(compare.bitwise_left_shift),
+    "rshift": compare.bitwise_right_shift, "rrshift": reflected(compare.bitwise_right_shift),
+    "eq": compare.eq, "ne": compare.ne,
+    "lt": compare.lt, "le": compare.le, "gt": compare.gt, "ge": compare.ge,
 }
 IN_PLACE = {
-    "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "ifloordiv": "floor_divide_", "imod": "remainder_",
-    "ipow": "pow_", "iand": "bitwise_and_", "ior": "bitwise_or_", "ixor": "bitwise_xor_", "ilshift": "bitwise_left_shift_",
-    "irshift": "bitwise_right_shift_",
+    "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "ifloordiv": "floor_divide_",
+    "imod": "remainder_", "ipow": "pow_", "iand": "bitwise_and_", "ior": "bitwise_or_",
+    "ixor": "bitwise_xor_", "ilshift": "bitwise_left_shift_", "irshift": "bitwise_right_shift_",
 }
 
-for _name, _call in BINARY.items():
+for _name, _call in ARITHMETIC.items():
+    setattr(Tensor, f"__{_name}__", _operator(_call, f"__{_name}__", arrays=True))
+for _name, _call in LOGIC.items():
     setattr(Tensor, f"__{_name}__", _operator(_call, f"__{_name}__"))
 for _name, _method in IN_PLACE.items():
     setattr(Tensor, f"__{_name}__", getattr(Tensor, _method))
+
+
+def _invert(self):
+    if self._a.dtype.num >= 11:
+        raise TypeError(f"~ (operator.invert) is only implemented on integer and Boolean-type tensors, got {self.dtype}")
+    return compare.bitwise_not(self)
+
+
 Tensor.__rdiv__ = Tensor.__rtruediv__
 Tensor.__neg__ = ops.neg
 Tensor.__pos__ = positive
 Tensor.__abs__ = ops.abs_
-Tensor.__invert__ = ops.bitwise_not
+Tensor.__invert__ = _invert

@@ -1,44 +1,42 @@
-"""Arithmetic, rounding, choice and complex parts, element by element; and the rules of type promotion."""
+"""Arithmetic, rounding and choice, element by element; and the rules of type promotion."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .. import _dtypes
-from .._modes import modes
 from .._tensor import Tensor
-from ..engines.numpy.base import quiet
 from ..ops import pointwise as ops
 from ..ops._op import result_dtype
 from ..ops.shape import cast
-from ._args import bump, need_tensor, type_word, write_out
+from ._args import need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, need_operand, operands
-from ._inplace import check_writable, in_graph
+from ._straight import straight_into
 from ._unary import unary
 
 __all__ = [
-    "abs", "abs_", "absolute", "add", "addcdiv", "addcmul", "angle", "ceil", "ceil_", "clamp", "clamp_", "clamp_max",
-    "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "complex", "conj", "conj_physical", "conj_physical_",
-    "copysign", "div", "divide", "fix", "fix_", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac",
-    "frac_", "gcd", "gcd_", "heaviside", "imag", "is_conj", "lcm", "lcm_", "lerp", "maximum", "minimum", "mul",
-    "multiply", "nan_to_num", "nan_to_num_", "neg", "neg_", "negative", "negative_", "nextafter", "polar", "positive",
-    "real", "remainder", "resolve_conj", "resolve_neg", "result_type", "round", "round_", "rsub", "sgn", "sign",
-    "signbit", "sub", "subtract", "true_divide", "trunc", "trunc_", "where",
+    "abs", "abs_", "absolute", "add", "addcdiv", "addcmul", "ceil", "ceil_", "clamp", "clamp_", "clamp_max",
+    "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "copysign", "div", "divide", "fix", "fix_",
+    "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "gcd", "gcd_", "heaviside",
+    "lcm", "lcm_", "lerp", "maximum", "minimum", "mul", "multiply", "nan_to_num", "nan_to_num_", "neg",
+    "neg_", "negative", "negative_", "nextafter", "positive", "remainder", "result_type", "round", "round_",
+    "rsub", "sgn", "sign", "signbit", "sub", "subtract", "true_divide", "trunc", "trunc_", "where",
 ]
 
 ALPHA_BOOL = "Boolean alpha only supported for Boolean results."
 ALPHA_FLOAT = "For integral input tensors, argument alpha must not be a floating point number."
 ROUNDING_MODE = "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {mode!r}"
+NOT_A_MASK = "where expected condition to be a boolean tensor, but got a tensor with dtype {word}"
 NO_BOUND = "torch.clamp: At least one of 'min' or 'max' must not be None"
 INTEGER_ADDCDIV = (
-    "Integer division with addcdiv is no longer supported: use (input + value * trunc(tensor1 / tensor2)).to(input.dtype) "
-    "for integers, or convert the tensors to a floating dtype first."
+    "Integer division with addcdiv is no longer supported: convert the tensors to a floating dtype first, or "
+    "use (input + value * trunc(tensor1 / tensor2)).to(input.dtype)."
 )
 
 
 def result_type(*operands, **named):
-    """The dtype of an operation on two operands, tensors or numbers. The order, and so their names, do not matter."""
+    """The dtype of an operation on two operands, tensors or numbers, in any order."""
     operands += tuple(named.values())
     if len(operands) != 2:
         raise TypeError(f"result_type() takes 2 operands but {len(operands)} were given")
@@ -106,8 +104,12 @@ def div(input, other, *, rounding_mode=None, out=None):
 
 
 true_divide = binary(ops.div, "true_divide", "The quotient of each pair of elements.", either=True)
-floor_divide = binary(ops.floor_divide, "floor_divide", "The quotient rounded down to a whole number.", either=True)
-remainder = binary(ops.remainder, "remainder", "Python's ``%``: the remainder with the sign of ``other``.", either=True)
+floor_divide = binary(
+    ops.floor_divide, "floor_divide", "The quotient rounded down to a whole number.", either=True,
+)
+remainder = binary(
+    ops.remainder, "remainder", "Python's ``%``: the remainder with the sign of ``other``.", either=True,
+)
 fmod = binary(ops.fmod, "fmod", "C's ``fmod``: the remainder with the sign of ``input``.")
 multiply, divide, subtract = alias(mul, "multiply"), alias(div, "divide"), alias(sub, "subtract")
 
@@ -116,7 +118,10 @@ minimum = binary(ops.minimum, "minimum", "The smaller of each pair; nan where on
 fmax = binary(ops.fmax, "fmax", "The larger of each pair, of a number and nan the number.", numbers=False)
 fmin = binary(ops.fmin, "fmin", "The smaller of each pair, of a number and nan the number.", numbers=False)
 copysign = binary(ops.copysign, "copysign", "The magnitude of ``input`` with the sign of ``other``.")
-nextafter = binary(ops.nextafter, "nextafter", "The next floating number after ``input`` towards ``other``.", numbers=False)
+nextafter = binary(
+    ops.nextafter, "nextafter", "The next floating number after ``input`` towards ``other``.",
+    numbers=False,
+)
 gcd = binary(ops.gcd, "gcd", "The greatest common divisor of each pair of integers.", numbers=False)
 lcm = binary(ops.lcm, "lcm", "The least common multiple of each pair of integers.", numbers=False)
 
@@ -124,10 +129,10 @@ lcm = binary(ops.lcm, "lcm", "The least common multiple of each pair of integers
 def heaviside(input, values, *, out=None):
     """0 for negative elements, 1 for positive ones, ``values`` for zeros."""
     operands(input, values, "heaviside", numbers=False, second="values")
-    if "c" in (input._a.dtype.kind, values._a.dtype.kind):
-        raise RuntimeError(f"heaviside is not yet implemented for complex tensors: {input.dtype}, {values.dtype}")
-    if input.dtype is not values.dtype:
-        raise RuntimeError(f"heaviside is not yet implemented for tensors with different dtypes: {input.dtype}, {values.dtype}")
+    complex_ = "c" in (input._a.dtype.kind, values._a.dtype.kind)
+    if complex_ or input.dtype is not values.dtype:
+        what = "complex tensors" if complex_ else "tensors with different dtypes"
+        raise RuntimeError(f"heaviside is not yet implemented for {what}: {input.dtype} and {values.dtype}")
     result = ops.heaviside(input, values)
     return result if out is None else write_out(out, result, "heaviside")
 
@@ -186,7 +191,7 @@ def positive(input):
 
 
 def round(input, *, decimals=0, out=None):
-    """Each element rounded to the nearest whole number (or to ``decimals`` places), halves to the even one."""
+    """Each element rounded to a whole number (or to ``decimals`` places), halves to the even one."""
     need_tensor(input, "round")
     result = ops.round_(input) if decimals == 0 else ops.round_decimals(input, decimals=decimals)
     return result if out is None else write_out(out, result, "round")
@@ -199,7 +204,7 @@ _PLAIN = (int, float, type(None))
 
 
 def clamp(input, min=None, max=None, *, out=None):
-    """Each element moved into the range from ``min`` to ``max``: both numbers, or both tensors; one may be None."""
+    """Each element moved into [``min``, ``max``]: both numbers, or both tensors; one may be None."""
     if not isinstance(input, Tensor):
         need_tensor(input, "clamp")
     if type(min) in _PLAIN and type(max) in _PLAIN and min is not max and 11 <= input._a.dtype.num <= 13:
@@ -234,7 +239,7 @@ clip = alias(clamp, "clip")
 
 
 def where(condition, input=None, other=None, *, self=None, out=None):
-    """``input`` where the condition holds, ``other`` elsewhere; with the condition alone, the indices of its elements."""
+    """``input`` where the condition holds, ``other`` elsewhere; with the condition alone, where it holds."""
     need_tensor(condition, "where", "condition")
     input = self if input is None else input  # PyTorch knows it by both names
     if input is None and other is None:
@@ -243,9 +248,7 @@ def where(condition, input=None, other=None, *, self=None, out=None):
     other = need_operand(other, "where", "other", 3, numbers=True)
     if condition._a.dtype.num != 0:
         if condition.dtype is not _dtypes.uint8:
-            raise RuntimeError(
-                f"where expected condition to be a boolean tensor, but got a tensor with dtype {type_word(condition.dtype)}"
-            )
+            raise RuntimeError(NOT_A_MASK.format(word=type_word(condition.dtype)))
         condition = cast(condition, dtype=np.dtype(bool))
     if not (isinstance(input, Tensor) and isinstance(other, Tensor) and input._a.dtype is other._a.dtype):
         kind = result_dtype((input, other)).np
@@ -275,94 +278,18 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     return result if out is None else write_out(out, result, "nan_to_num")
 
 
-# ---- complex parts
-
-
-def real(input):
-    """The real parts, in the same memory; a real tensor is returned as it is."""
-    need_tensor(input, "real")
-    return ops.real(input) if input._a.dtype.kind == "c" else input
-
-
-def imag(input):
-    """The imaginary parts, in the same memory."""
-    need_tensor(input, "imag")
-    if input._a.dtype.kind != "c":
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return ops.imag(input)
-
-
-def conj(input):
-    """The complex conjugate of each element; a real tensor is returned as it is."""
-    need_tensor(input, "conj")
-    return ops.conj(input) if input._a.dtype.kind == "c" else input
-
-
-def conj_physical(input, *, out=None):
-    """The complex conjugate of each element."""
-    result = conj(input)
-    return result if out is None else write_out(out, result, "conj_physical")
-
-
-def resolve_conj(input):
-    """The tensor itself: conjugation is never postponed here."""
-    return need_tensor(input, "resolve_conj")
-
-
-def resolve_neg(input):
-    """The tensor itself: negation is never postponed here."""
-    return need_tensor(input, "resolve_neg")
-
-
-def is_conj(input):
-    """Whether a conjugation is postponed: never here."""
-    need_tensor(input, "is_conj")
-    return False
-
-
-angle = unary(ops.angle, "angle", "The angle of each element in the complex plane, in radians.")
-
-
-def parts(first, second, name, names):
-    """Two real floating tensors of one dtype, which a complex tensor is made from."""
-    for position, (t, argument) in enumerate(zip((first, second), names, strict=True), 1):
-        need_tensor(t, name, argument, position)
-    if first.dtype.category != _dtypes.FLOAT or first.dtype in (_dtypes.float16, _dtypes.bfloat16):
-        raise RuntimeError(
-            f"Expected both inputs to be Float or Double tensors but got {type_word(first.dtype)} and {type_word(second.dtype)}"
-        )
-    if first.dtype is not second.dtype:
-        raise RuntimeError(
-            f"Expected object of scalar type {type_word(first.dtype)} but got scalar type {type_word(second.dtype)} for "
-            f"second argument of {name}"
-        )
-    return first, second
-
-
-def complex(real, imag, *, out=None):
-    """The complex tensor with the given real and imaginary parts."""
-    result = ops.complex_(*parts(real, imag, "complex", ("real", "imag")))
-    return result if out is None else write_out(out, result, "complex", exact_dtype=True)
-
-
-def polar(abs, angle, *, out=None):
-    """The complex tensor with the given absolute values and angles."""
-    result = ops.polar(*parts(abs, angle, "polar", ("abs", "angle")))
-    return result if out is None else write_out(out, result, "polar", exact_dtype=True)
-
-
 # ---- methods
 
 methods(
-    abs, absolute, add, addcdiv, addcmul, angle, ceil, clamp, clamp_max, clamp_min, clip, conj, conj_physical, copysign,
-    div, divide, fix, floor, floor_divide, fmax, fmin, fmod, frac, gcd, heaviside, is_conj, lcm, lerp, maximum, minimum,
-    mul, multiply, nan_to_num, neg, negative, nextafter, positive, remainder, resolve_conj, resolve_neg, round, sgn, sign,
-    signbit, sub, subtract, true_divide, trunc,
+    abs, absolute, add, addcdiv, addcmul, ceil, clamp, clamp_max, clamp_min, clip, copysign, div, divide, fix,
+    floor, floor_divide, fmax, fmin, fmod, frac, gcd, heaviside, lcm, lerp, maximum, minimum, mul, multiply,
+    nan_to_num, neg, negative, nextafter, positive, remainder, round, sgn, sign, signbit, sub, subtract,
+    true_divide, trunc,
 )
 globals().update(inplace_methods(
-    abs, absolute, add, addcdiv, addcmul, ceil, clamp, clamp_max, clamp_min, clip, conj_physical, copysign, div, divide,
-    fix, floor, floor_divide, fmod, frac, gcd, heaviside, lcm, lerp, mul, multiply, nan_to_num, neg, negative, nextafter,
-    remainder, round, sgn, sign, sub, subtract, true_divide, trunc,
+    abs, absolute, add, addcdiv, addcmul, ceil, clamp, clamp_max, clamp_min, clip, copysign, div, divide, fix,
+    floor, floor_divide, fmod, frac, gcd, heaviside, lcm, lerp, mul, multiply, nan_to_num, neg, negative,
+    nextafter, remainder, round, sgn, sign, sub, subtract, true_divide, trunc,
 ))
 
 
@@ -372,35 +299,5 @@ def _where(self, condition, other):
 
 
 methods(where=_where)
-Tensor.real = property(real, lambda self, value: real(self).copy_(value), doc=real.__doc__)
-Tensor.imag = property(imag, lambda self, value: imag(self).copy_(value), doc=imag.__doc__)
-
-
-def _straight_into(ufunc, name):
-    """The in-place method `name` that lets the ufunc write to the tensor's own memory where nothing is recorded."""
-    general = getattr(Tensor, name)
-
-    def method(self, other, **settings):
-        a = self._a
-        if not settings and type(a) is np.ndarray and 11 <= a.dtype.num <= 12 and modes.grad is not None:
-            b = other
-            if isinstance(other, Tensor):
-                b = other._a
-                fits = b.dtype is a.dtype and (b.shape == a.shape or b.ndim == 0) and not (modes.grad and other.requires_grad)
-            else:
-                fits = type(other) is float or type(other) is int
-            if fits and not (modes.grad and in_graph(self)):
-                check_writable(self)
-                bump(self, name)
-                with quiet():
-                    ufunc(a, b, out=a)
-                return self
-        return general(self, other, **settings)
-
-    method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", general.__doc__
-    method.__signature__ = general.__signature__
-    return method
-
-
 for _name, _ufunc in {"add_": np.add, "sub_": np.subtract, "mul_": np.multiply, "div_": np.divide}.items():
-    setattr(Tensor, _name, _straight_into(_ufunc, _name))
+    setattr(Tensor, _name, straight_into(_ufunc, _name))

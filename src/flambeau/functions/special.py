@@ -8,8 +8,10 @@ from ._attach import inplace_methods, methods
 from ._binary import binary
 from ._unary import unary
 
-__all__ = ["digamma", "erf", "erf_", "erfc", "erfc_", "erfinv", "i0", "i0_", "igamma", "igammac", "lgamma", "mvlgamma",
-           "polygamma"]
+__all__ = [
+    "digamma", "erf", "erf_", "erfc", "erfc_", "erfinv", "i0", "i0_", "igamma", "igammac", "lgamma",
+    "mvlgamma", "polygamma",
+]
 
 digamma = unary(ops.digamma, "digamma", "The derivative of ``lgamma`` at each element.")
 erf = unary(ops.erf, "erf", "The error function of each element.")
@@ -18,9 +20,13 @@ erfinv = unary(ops.erfinv, "erfinv", "The inverse of the error function, on (-1,
 i0 = unary(ops.i0, "i0", "The modified Bessel function of the first kind, of order 0.")
 lgamma = unary(ops.lgamma, "lgamma", "The logarithm of the absolute value of the gamma function.")
 igamma = binary(
-    ops.igamma, "igamma", "The regularised lower incomplete gamma function with parameter ``input``.", numbers=False)
+    ops.igamma, "igamma", "The regularised lower incomplete gamma function, with parameter ``input``.",
+    numbers=False,
+)
 igammac = binary(
-    ops.igammac, "igammac", "The regularised upper incomplete gamma function with parameter ``input``.", numbers=False)
+    ops.igammac, "igammac", "The regularised upper incomplete gamma function, with parameter ``input``.",
+    numbers=False,
+)
 
 
 def polygamma(n, input, *, out=None):
@@ -48,5 +54,6 @@ def _polygamma(self, n):
     return polygamma(n, self)
 
 
-methods(digamma, erf, erfc, erfinv, i0, igamma, igammac, lgamma, mvlgamma, polygamma=_polygamma)
-globals().update(inplace_methods(digamma, erf, erfc, erfinv, i0, igamma, igammac, lgamma, mvlgamma, polygamma=_polygamma))
+_ALL = (digamma, erf, erfc, erfinv, i0, igamma, igammac, lgamma, mvlgamma)
+methods(*_ALL, polygamma=_polygamma)
+globals().update(inplace_methods(*_ALL, polygamma=_polygamma))

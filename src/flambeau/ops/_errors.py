@@ -12,7 +12,10 @@ BROADCAST = (
     "The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
     " (shapes {shapes})"
 )
-NOT_IMPLEMENTED = '"{op}" not implemented for \'{word}\': {operands}. Convert the operands first, for example with .{cure}().'
+NOT_IMPLEMENTED = (
+    '"{op}" not implemented for \'{word}\': {operands}. '
+    "Convert the operands first, for example with .{cure}()."
+)
 NO_LOOP = re.compile("not supported for the input types|did not contain a loop")  # in NumPy's words
 NO_MEMORY = "not enough memory: {op} on {operands} tried to allocate more than there is: {cause}"
 
@@ -40,9 +43,8 @@ def refuse(spec, arrays):
 def not_implemented(name, dtype, arrays):
     operands = ", ".join(describe(a) for a in arrays if a is not None)
     cure = "float" if dtype.kind in "biu" else "long" if dtype.kind == "f" else "abs"
-    return NotImplementedError(
-        NOT_IMPLEMENTED.format(op=name, word=_dtypes.type_word(_dtypes.from_np(dtype)), operands=operands, cure=cure)
-    )
+    word = _dtypes.type_word(_dtypes.from_np(dtype))
+    return NotImplementedError(NOT_IMPLEMENTED.format(op=name, word=word, operands=operands, cure=cure))
 
 
 def translated(spec, error, arrays, settings):
@@ -76,5 +78,6 @@ def broadcast_clash(shapes):
             for d in range(1, min(len(a), len(b)) + 1):
                 if a[-d] != b[-d] and 1 not in (a[-d], b[-d]):
                     dim = max(len(a), len(b)) - d
-                    return BROADCAST.format(a=a[-d], b=b[-d], dim=dim, shapes=", ".join(str(list(s)) for s in shapes))
+                    text = ", ".join(str(list(s)) for s in shapes)
+                    return BROADCAST.format(a=a[-d], b=b[-d], dim=dim, shapes=text)
     return None

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from ._op import kernel_op, op
 from .elementary import exp
-from .pointwise import keep, where
-
+from .pointwise import is_bool, keep, where
 
 relu = kernel_op("relu", inputs="x", promote="common", refuses="bc")
 relu.vjp(x=lambda g, out: keep(g, out > 0))
 
 
 def no_bool(x):
-    if getattr(x, "dtype", None) == bool:
-        raise RuntimeError("Boolean inputs not supported for relu; convert the tensor first, for example with .float()")
+    if is_bool(x):
+        raise RuntimeError("Boolean inputs not supported for relu; convert the tensor first: .float()")
 
 
 relu.spec.check = no_bool

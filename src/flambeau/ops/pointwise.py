@@ -1,24 +1,25 @@
-"""Arithmetic, comparisons, rounding, choice, bits and complex parts, element by element."""
+"""Arithmetic, rounding, choice and complex parts, element by element."""
 
 from __future__ import annotations
 
 import math
 
 from ._op import kernel_op, op
+from .compare import isclose, isfinite, isnan  # noqa: F401  (for the other families)
 from .shape import zeros_like
 
 NO_GRADIENT = "derivative for aten::{name} is not implemented. Detach its inputs, or use another function."
 SUBTRACT_BOOLS = (
-    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
-    "instead."
+    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+    "`logical_xor()` operator instead."
 )
 SUBTRACT_BOOL = (
-    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
-    "`~` or `logical_not()` operator instead."
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+    "mask, use the `~` or `logical_not()` operator instead."
 )
 NEGATE_BOOL = (
-    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-    "`logical_not()` operator instead."
+    "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+    "use the `~` or `logical_not()` operator instead."
 )
 
 
@@ -114,7 +115,7 @@ angle.vjp(x=lambda g, x: keep(g * 1j * x / (abs_(x) * abs_(x)), x != 0) if is_co
 
 @op(name="keep", node="MaskedFillBackward0")
 def keep(k, x, mask):
-    """x where the mask holds, zero elsewhere, also where x is infinite or nan: most gradients of kinked functions."""
+    """x where the mask holds, zero elsewhere even for infinities: the gradient of most kinked functions."""
     return k.keep(x, mask)
 
 
@@ -214,7 +215,8 @@ heaviside.vjp(x=undifferentiable("heaviside"), values=undifferentiable("heavisid
 
 @op(promote="common")
 def nan_to_num(k, x, *, nan, posinf, neginf):
-    return k.where(x != x, nan, k.where(x == math.inf, posinf, k.where(x == -math.inf, neginf, x))).astype(x.dtype)
+    finite = k.where(x == math.inf, posinf, k.where(x == -math.inf, neginf, x))
+    return k.where(x != x, nan, finite).astype(x.dtype)
 
 
 nan_to_num.vjp(x=lambda g, x: keep(g, isfinite(x)))
@@ -250,7 +252,9 @@ mul.vjp(x=lambda g, y: g * cj(y), y=lambda g, x: g * cj(x))
 div = kernel_op("div", "divide", inputs="x, y", promote="float")
 div.vjp(x=lambda g, y: g / cj(y), y=lambda g, y, out: -g * cj(out / y))
 
-div_floor = kernel_op("div_floor", "floor_divide", inputs="x, y", promote="common", node="DivBackward2", refuses="bc")
+div_floor = kernel_op(
+    "div_floor", "floor_divide", inputs="x, y", promote="common", node="DivBackward2", refuses="bc",
+)
 div_floor.vjp(x=flat, y=flat)
 
 div_trunc = kernel_op("div_trunc", inputs="x, y", promote="common", node="DivBackward2", refuses="bc")
@@ -263,7 +267,10 @@ remainder = kernel_op("remainder", inputs="x, y", promote="common", refuses="bc"
                       node="RemainderBackward1", scalar_node="RemainderBackward0")
 remainder.vjp(x=lambda g: g, y=lambda g, x, y: -g * div_floor(x, y))
 
-fmod = kernel_op("fmod", inputs="x, y", promote="common", refuses="bc", node="FmodBackward1", scalar_node="FmodBackward0")
+fmod = kernel_op(
+    "fmod", inputs="x, y", promote="common", refuses="bc", node="FmodBackward1",
+    scalar_node="FmodBackward0",
+)
 fmod.vjp(x=lambda g: g, y=lambda g, x, y: -g * div_trunc(x, y))
 
 neg = kernel_op("neg", "negative", inputs="x", promote="common", refuses="b")
@@ -343,7 +350,8 @@ def addcdiv(k, x, a, b, *, value):
 
 
 addcdiv.vjp(
-    x=lambda g: g, a=lambda g, b, value: g * cj(value / b), b=lambda g, a, b, value: -g * cj(value * a / (b * b)),
+    x=lambda g: g, a=lambda g, b, value: g * cj(value / b),
+    b=lambda g, a, b, value: -g * cj(value * a / (b * b)),
 )
 
 
@@ -372,54 +380,3 @@ def frac(k, x):
 
 
 frac.vjp(x=lambda g: g)
-
-
-# ---- comparisons and tests
-
-eq = kernel_op("eq", "equal", inputs="x, y", promote="common")
-ne = kernel_op("ne", "not_equal", inputs="x, y", promote="common")
-lt = kernel_op("lt", "less", inputs="x, y", promote="common", refuses="c")
-le = kernel_op("le", "less_equal", inputs="x, y", promote="common", refuses="c")
-gt = kernel_op("gt", "greater", inputs="x, y", promote="common", refuses="c")
-ge = kernel_op("ge", "greater_equal", inputs="x, y", promote="common", refuses="c")
-
-isnan = kernel_op("isnan", inputs="x", promote="common")
-isinf = kernel_op("isinf", inputs="x", promote="common")
-isfinite = kernel_op("isfinite", inputs="x", promote="common")
-isreal = kernel_op("isreal", inputs="x", promote="common")
-
-
-@op(promote="common")
-def isposinf(k, x):
-    return x == math.inf
-
-
-@op(promote="common")
-def isneginf(k, x):
-    return x == -math.inf
-
-
-@op(opmath=True)
-def isclose(k, x, y, *, rtol, atol, equal_nan):
-    close = x == y
-    if equal_nan:
-        close = close | ((x != x) & (y != y))
-    if x.dtype.kind == "b":
-        return close
-    error = k.abs(x - y)
-    return close | (k.isfinite(error) & (error <= atol + k.abs(rtol * y)))
-
-
-# ---- logic and bits
-
-logical_not = kernel_op("logical_not", inputs="x", promote="common")
-logical_and = kernel_op("logical_and", inputs="x, y", promote="common")
-logical_or = kernel_op("logical_or", inputs="x, y", promote="common")
-logical_xor = kernel_op("logical_xor", inputs="x, y", promote="common")
-
-bitwise_not = kernel_op("bitwise_not", "invert", inputs="x", promote="common", refuses="fc")
-bitwise_and = kernel_op("bitwise_and", inputs="x, y", promote="common", refuses="fc")
-bitwise_or = kernel_op("bitwise_or", inputs="x, y", promote="common", refuses="fc")
-bitwise_xor = kernel_op("bitwise_xor", inputs="x, y", promote="common", refuses="fc")
-bitwise_left_shift = kernel_op("bitwise_left_shift", "left_shift", inputs="x, y", promote="common", refuses="bfc")
-bitwise_right_shift = kernel_op("bitwise_right_shift", "right_shift", inputs="x, y", promote="common", refuses="bfc")

@@ -89,7 +89,10 @@ def mvlgamma(k, x, *, p):
 
 mvlgamma.vjp(x=lambda g, x, p: g * sum((digamma(x - i / 2) for i in range(1, p)), digamma(x)))
 
-zeta = kernel_op("special_zeta", "zeta", inputs="x, y", promote="float", refuses="c", scalar_node="SpecialZetaBackward1")
+zeta = kernel_op(
+    "special_zeta", "zeta", inputs="x, y", promote="float", refuses="c",
+    scalar_node="SpecialZetaBackward1",
+)
 zeta.vjp(x=undifferentiable("special_zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y))
 
 
@@ -133,7 +136,13 @@ POLYNOMIALS = (
     "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v",
     "shifted_chebyshev_polynomial_w",
 )
-bessel = {name: kernel_op("special_" + name, name, inputs="x", promote="float", refuses="c") for name in UNRECORDED}
-bessel["modified_bessel_i0"] = kernel_op("special_modified_bessel_i0", "i0", inputs="x", promote="float", refuses="c")
-bessel["modified_bessel_i1"] = kernel_op("special_modified_bessel_i1", "i1", inputs="x", promote="float", refuses="c")
-polynomials = {name: kernel_op("special_" + name, name, inputs="x, n", promote="float", refuses="c") for name in POLYNOMIALS}
+
+
+def unrecorded(name, inputs, kernel=None):
+    return kernel_op("special_" + name, kernel or name, inputs=inputs, promote="float", refuses="c")
+
+
+bessel = {name: unrecorded(name, "x") for name in UNRECORDED}
+bessel["modified_bessel_i0"] = unrecorded("modified_bessel_i0", "x", "i0")
+bessel["modified_bessel_i1"] = unrecorded("modified_bessel_i1", "x", "i1")
+polynomials = {name: unrecorded(name, "x, n") for name in POLYNOMIALS}

@@ -164,7 +164,9 @@ def digamma(x):
     return out
 
 
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+BERNOULLI = (
+    1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
+)
 
 
 def hurwitz(exponent, q):
@@ -224,7 +226,7 @@ def gamma_series(a, x):
 
 
 def gamma_fraction(a, x):
-    """The upper function over gamma_density(a, x), for x above a: a continued fraction, evaluated by Lentz's method."""
+    """The upper function over gamma_density(a, x), for x above a: a continued fraction, by Lentz's method."""
     tiny = 1e-300
     b = x + 1 - a
     c = np.full_like(x, 1 / tiny)

@@ -1,0 +1,90 @@
+"""Python's operators on tensors."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import flambeau
+from _oracle import check_code
+
+BINARY = ["+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">="]
+OTHERS = [
+    "x", "2", "2.5", "True", "1j", "None", "'a'", "[1, 2]", "i", "b", "np.float32(2)", "np.int64(2)", "np.float64(2)",
+    "torch.tensor(3)", "object()",
+]
+OPERANDS = """
+x = torch.tensor([1.5, -2.]); i = torch.tensor([5, -3]); b = torch.tensor([True, False])
+"""
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("symbol", BINARY)
+def test_operator_agrees_with_torch(symbol, other):
+    for own in ("x", "i", "b"):
+        if (own, symbol, other) != ("b", "**", "True"):  # PyTorch keeps bool there
+            check_code(f"{OPERANDS}{own} {symbol} {other}")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("symbol", BINARY[:12])
+def test_reflected_operator_agrees_with_torch(symbol, other):
+    for own in ("x", "i"):
+        check_code(f"{OPERANDS}{other} {symbol} {own}")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("other", ["x", "2", "2.5", "i", "None"])
+@pytest.mark.parametrize("symbol", BINARY[:12])
+def test_in_place_operator_agrees_with_torch(symbol, other):
+    if symbol in BINARY[7:] and other in ("x", "2.5"):
+        pytest.skip("PyTorch complains of the result's dtype before that of the operands")
+    for own in ("x", "i"):
+        check_code(f"{OPERANDS}z = {own}.clone()\nsame = z\nz {symbol}= {other}\n(z, z is same)")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("code", ["-x", "+x", "abs(x)", "~i", "~b", "~x", "-b", "+b", "abs(b)"])
+def test_unary_operator_agrees_with_torch(code):
+    check_code(OPERANDS + code)
+
+
+IN_PLACE = {"iadd": [3.0, 4.0], "isub": [-1.0, 0.0], "imul": [2.0, 4.0], "itruediv": [0.5, 1.0], "ipow": [1.0, 4.0],
+            "imod": [1.0, 0.0], "ifloordiv": [0.0, 1.0]}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place_operator_returns_its_tensor(name):
+    x = flambeau.tensor([1.0, 2.0])
+    assert getattr(operator, name)(x, 2) is x
+    np.testing.assert_array_equal(x.numpy(), IN_PLACE[name])
+
+
+def test_comparison_with_something_else():
+    x = flambeau.ones(2)
+    assert (x == None) is False and (x != None) is True  # noqa: E711
+    assert x not in [None, "a"]
+    with pytest.raises(TypeError, match="'<' not supported"):
+        assert x < None
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x + "a"
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("symbol", BINARY[:7])
+def test_arithmetic_with_an_array(symbol):
+    check_code(f"{OPERANDS}x {symbol} np.array([1.0, 2.0])")
+
+
+def test_tensors_stay_hashable():
+    x = flambeau.ones(2)
+    assert len({x, x, flambeau.ones(2)}) == 2
+
+
+def test_a_chain_of_operators_is_differentiated():
+    x = flambeau.tensor([2.0, 3.0], requires_grad=True)
+    y = 1 - 6 / x + x**2 * 2 - (x % 2) + abs(-x)
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 6 / np.array([4, 9]) + 4 * np.array([2, 3]), rtol=1e-6)
