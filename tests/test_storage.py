@@ -3,10 +3,13 @@
 import multiprocessing
 import sys
 
+import numpy as np
 import pytest
 
 import flambeau
 from _oracle import check_code
+from flambeau.engines._probe import extrapolated
+from flambeau.engines.meta import stood_in
 from flambeau.functions import _warn
 
 STORAGES = """
@@ -208,7 +211,35 @@ def test_meta_tensors_take_no_memory():
     assert x.grad.shape == x.shape
 
 
-def test_meta_says_what_is_too_big_to_stand_in_for():
+@pytest.mark.parametrize("shape, kernel, expected", [
+    ((3000, 2000), lambda x: x.softmax(1), (3000, 2000)),
+    ((3000, 2000), lambda x: x.var(0), (2000,)),
+    ((3000, 2000), lambda x: x.topk(100).indices, (3000, 100)),
+    ((3000, 2000), lambda x: x.sort(0).values, (3000, 2000)),
+    ((4, 1000, 1000), lambda x: x[flambeau.zeros(7, dtype=flambeau.int64, device="meta")], (7, 1000, 1000)),
+])
+def test_shapes_of_big_meta_tensors_are_extrapolated(shape, kernel, expected):
+    assert kernel(flambeau.ones(shape, device="meta")).shape == expected
+
+
+def test_extrapolation_checks_itself():
+    run = {
+        "conv": lambda p: [((p[1000] + 2 - 3) // 2 + 1,)],
+        "cat": lambda p: [(p[1000] + p[500], 3)],
+        "flatten": lambda p: [(p[1000] * p[500],)],
+        "square": lambda p: [(p[1000] ** 2,)],
+        "stride 7": lambda p: [(p[1000] // 7,)],
+        "stride 11": lambda p: [(p[1000] // 11,)],
+        "stride 16": lambda p: [(p[1000] // 16, p[1000])],
+        "upsample": lambda p: [(p[1000] * 3,)],
+    }
+    found = {name: extrapolated(at, lambda shapes: shapes, [500, 1000]) for name, at in run.items()}
+    assert found["conv"][1] == [(500,)] and found["cat"][1] == [(1500, 3)]
+    assert found["stride 16"][1] == [(62, 1000)] and found["upsample"][1] == [(3000,)]
+    assert found["flatten"] is found["square"] is found["stride 7"] is found["stride 11"] is None
+
+
+def test_meta_says_what_it_cannot_find_out():
     x = flambeau.ones(10**4, 10**4, device="meta")
     with pytest.raises(NotImplementedError, match=r"meta tensors.*\[10000, 10000\]"):
-        x[flambeau.zeros(3, dtype=flambeau.int64, device="meta")]
+        stood_in(np.ravel, "ravel", (x._a,), {})

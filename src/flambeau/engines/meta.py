@@ -2,7 +2,7 @@
 
 A MetaArray is a NumPy array whose elements are all one and the same. It answers NumPy's own protocols, so that a
 kernel written in NumPy's names, given MetaArrays, gives MetaArrays: pointwise functions and reductions by rule, views
-as they are. What there is no rule for runs on stand-ins, arrays of zeros of the same shape, as long as these are small.
+as they are. What there is no rule for runs on small stand-ins, arrays of zeros.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import math
 import numpy as np
 
 from . import NUMPY, Namespace
+from ._probe import STEP, extrapolated
 
-LIMIT = 1 << 20  # elements that stand-ins may have together
+LIMIT = 1 << 20  # elements that stand-ins of the same shape may have together
+PROBE_LIMIT = 1 << 23  # elements that smaller ones may have, where these would be more
 TOO_BIG = (
-    "{name} has no rule for meta tensors, and these are too big to stand in for them: {operands}. Use smaller "
-    "shapes, or run it on device='cpu'."
+    "{name} has no rule for meta tensors, and the shape of its result could not be found with smaller ones in the "
+    "place of {operands}. Use smaller shapes, or run it on device='cpu'."
 )
 MIXED = (
     "Tensor on device cpu is not on the expected device meta! Found operands of shape {meta} (meta) and {cpu} (cpu)."
@@ -59,7 +61,7 @@ class MetaArray(np.ndarray):
         if rule is not None:
             return rule(*args, **kwargs)
         if func in _COMPOSED:
-            return func._implementation(*args, **kwargs)
+            return super().__array_function__(func, types, args, kwargs)
         return stood_in(func, func.__name__, args, kwargs)
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
@@ -164,6 +166,12 @@ def _like(a, fill_value=None, dtype=None, order="K", subok=True, shape=None, **_
     return MetaArray(a.shape if shape is None else shape, np.dtype(dtype or a.dtype))
 
 
+def _broadcast_to(a, shape, subok=False):
+    if np.broadcast_shapes(a.shape, shape) != tuple(shape):
+        raise ValueError(f"cannot broadcast {a.shape} to {shape}")
+    return MetaArray(tuple(shape), a.dtype)
+
+
 def _where(condition, x, y):
     check_not_mixed([condition, x, y])
     return _shaped(np.where([True], _one(x), _one(y)), np.broadcast_shapes(*[np.shape(v) for v in (condition, x, y)]))
@@ -208,7 +216,7 @@ _RULES = {
     **dict.fromkeys(_LIKE, _like),
     **dict.fromkeys(_SAME, lambda a, *args, **kwargs: MetaArray(a.shape, np.dtype(kwargs.get("dtype") or a.dtype))),
     np.argsort: lambda a, *args, **kwargs: MetaArray(a.shape, np.dtype(np.intp)),
-    np.broadcast_to: lambda a, shape, subok=False: np.broadcast_to._implementation(a, shape, subok=True),
+    np.broadcast_to: _broadcast_to,
     np.where: _where, np.concatenate: _concatenate, np.einsum: _einsum, np.dot: _dot,
     np.copyto: lambda into, x, **_: into.__setitem__(..., x),
     np.result_type: lambda *xs: np.result_type(*[x.dtype if isinstance(x, np.ndarray) else x for x in xs]),
@@ -219,31 +227,78 @@ _RULES = {
 
 
 def stood_in(function, name, args, kwargs):
-    """Runs a function on zeros in the place of the meta arrays; its results as meta arrays."""
-    metas = []
+    """Runs a function on zeros in the place of the meta arrays; its results as meta arrays.
 
-    def real(x):
-        if isinstance(x, MetaArray):
-            metas.append(x)
-            return x
-        return type(x)(map(real, x)) if type(x) in (list, tuple) else x
+    Where these would be big, smaller ones stand in, and the shapes of the results are extrapolated.
+    """
+    metas = list(_metas([*args, *kwargs.values()]))
+    sizes = sorted({n for x in metas for n in x.shape})
 
-    def zeros(x):
-        if isinstance(x, MetaArray):
-            return np.zeros(x.shape, x.dtype)
-        return type(x)(map(zeros, x)) if type(x) in (list, tuple) else x
+    def run_at(point):
+        if sum(math.prod(point[n] for n in x.shape) for x in metas) > PROBE_LIMIT:
+            raise _TooBig
+        return function(*[_zeros(x, point) for x in args], **{k: _zeros(v, point) for k, v in kwargs.items()})
 
-    real([*args, *kwargs.values()])
-    if sum(x.size for x in metas) > LIMIT:
-        operands = ", ".join(f"{x.dtype}{list(x.shape)}" for x in metas)
-        raise NotImplementedError(TOO_BIG.format(name=name, operands=operands))
-    return _as_meta(function(*[zeros(x) for x in args], **{k: zeros(v) for k, v in kwargs.items()}))
+    if sum(x.size for x in metas) <= LIMIT:
+        return _as_meta(run_at({n: n for n in sizes}))
+    cause = None
+    least = max((n for n in _numbers([*args, *kwargs.values()]) if n not in sizes), default=0)
+    try:
+        found = extrapolated(run_at, lambda result: [x.shape for x in _arrays(result)], sizes, least)
+        if found is not None:
+            return _as_meta(found[0], iter(found[1]))
+    except (_TooBig, ValueError, IndexError, RuntimeError, TypeError) as error:
+        cause = error
+    operands = ", ".join(f"{x.dtype}{list(x.shape)}" for x in metas)
+    raise NotImplementedError(TOO_BIG.format(name=name, operands=operands)) from cause
 
 
-def _as_meta(result):
+class _TooBig(Exception):
+    pass
+
+
+def _metas(x):
+    """The meta arrays in nested lists and tuples."""
+    if isinstance(x, MetaArray):
+        yield x
+    elif isinstance(x, list | tuple):
+        for item in x:
+            yield from _metas(item)
+
+
+def _numbers(x):
+    """The Python ints in nested lists and tuples: settings such as counts, to which sizes must stay comparable."""
+    if type(x) is int:
+        yield x
+    elif isinstance(x, list | tuple):
+        for item in x:
+            yield from _numbers(item)
+
+
+def _zeros(x, point):
+    """An argument with zeros for meta arrays, and with a point's sizes for those it replaces."""
+    if isinstance(x, MetaArray):
+        return np.zeros([point[n] for n in x.shape], x.dtype)
+    if type(x) is int:
+        return point.get(x, x) if x >= STEP else x
+    return type(x)(_zeros(item, point) for item in x) if type(x) in (list, tuple) else x
+
+
+def _arrays(result):
+    """The arrays in a kernel's result."""
     if isinstance(result, tuple | list):
-        return type(result)(map(_as_meta, result)) if not hasattr(result, "_fields") else tuple(map(_as_meta, result))
-    return to_meta(np.asarray(result)) if isinstance(result, np.ndarray | np.generic) else result
+        return [a for r in result for a in _arrays(r)]
+    return [np.asarray(result)] if isinstance(result, np.ndarray | np.generic) else []
+
+
+def _as_meta(result, shapes=None):
+    """A kernel's result with meta arrays in the place of arrays; of their own shapes, or of the next of `shapes`."""
+    if isinstance(result, tuple | list):
+        items = [_as_meta(r, shapes) for r in result]
+        return items if type(result) is list else tuple(items)
+    if not isinstance(result, np.ndarray | np.generic):
+        return result
+    return to_meta(np.shape(result) if shapes is None else next(shapes), result.dtype)
 
 
 # ---- the engine

@@ -147,10 +147,9 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
         start, end = 0, number(start, "arange", "end", 1)
     elif start is None:
         start = 0
-    if dtype is None and out is None and type(start) is type(end) is type(step) is int:
-        if step and (end - start) * step >= 0 and -_FAR < start < _FAR and -_FAR < end < _FAR:
-            length = -((start - end) // step)
-            return create("arange", _counted, (length,), _INT64, layout, device, requires_grad, start, end, step)
+    if dtype is None and out is None and _is_simple(start, end, step):
+        length = -((start - end) // step)
+        return create("arange", _counted, (length,), _INT64, layout, device, requires_grad, start, end, step)
     start, end, step = (number(v, "arange", n, i) for i, (v, n) in
                         enumerate(((start, "start"), (end, "end"), (step, "step")), 1))
     if any(isinstance(v, complex) for v in (start, end, step)):
@@ -179,6 +178,12 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
 
 _INT64 = _dtypes.int64.np
 _FAR = 2**62
+
+
+def _is_simple(start, end, step):
+    """Whether this is a range of ints without any mistake in it: the common case."""
+    ints = type(start) is type(end) is type(step) is int
+    return ints and step and (end - start) * step >= 0 and -_FAR < start < _FAR and -_FAR < end < _FAR
 
 
 def _counted(shape, start, end, step, dtype):

@@ -11,6 +11,7 @@ from .elementary import power
 from .pointwise import positive
 
 _NUMBERS = (int, float, complex)
+INVERT = "~ (operator.invert) is only implemented on integer and Boolean-type tensors, got {dtype}"
 
 
 def _operator(call, name, arrays=False):
@@ -60,14 +61,14 @@ IN_PLACE = {
 for _name, _call in ARITHMETIC.items():
     setattr(Tensor, f"__{_name}__", _operator(_call, f"__{_name}__", arrays=True))
 for _name, _call in LOGIC.items():
-    setattr(Tensor, f"__{_name}__", _operator(_call, f"__{_name}__"))
+    setattr(Tensor, f"__{_name}__", _operator(_call, f"__{_name}__", arrays=_name in ("eq", "ne")))
 for _name, _method in IN_PLACE.items():
     setattr(Tensor, f"__{_name}__", getattr(Tensor, _method))
 
 
 def _invert(self):
     if self._a.dtype.num >= 11:
-        raise TypeError(f"~ (operator.invert) is only implemented on integer and Boolean-type tensors, got {self.dtype}")
+        raise TypeError(INVERT.format(dtype=self.dtype))
     return compare.bitwise_not(self)
 
 

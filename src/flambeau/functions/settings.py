@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ __all__ = [
     "use_deterministic_algorithms",
 ]
 
-THREAD_SETTERS = []  # called with the number of threads: engines with pools of their own add themselves
+# Called with the number of threads: engines with pools of their own add themselves.
+THREAD_SETTERS: list[Callable[[int], None]] = []
 
 
 class _Settings:
