@@ -386,3 +386,6 @@ def put_view(base, view_of, value):
 @meta.kernel
 def linear(x, weight, bias):
     return _matmul(x, weight.T) if bias is None else _matmul(x, weight.T) + bias
+
+
+from . import _meta_windows  # noqa: E402, F401  (needs the engine above)
