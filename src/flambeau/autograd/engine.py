@@ -91,7 +91,7 @@ class Pass:
                             grad = fitted(grad, target, nr)
                             self.store(mine, target, nr, grad)
                         else:
-                            mine[1] = grad if mine[1] is None else mine[1] + grad
+                            mine[1] = grad if mine[1] is None else plus(mine[1], grad)
                 mine[0] -= 1
                 if mine[0]:
                     continue
@@ -152,12 +152,12 @@ class Pass:
         """Adds a gradient to what a target has received."""
         if nr == LEAF or target.count == 1:
             held = state[1]
-            state[1] = grad if held is None else held + grad
+            state[1] = grad if held is None else plus(held, grad)
         else:
             if state[1] is None:
                 state[1] = [None] * target.count
             held = state[1][nr]
-            state[1][nr] = grad if held is None else held + grad
+            state[1][nr] = grad if held is None else plus(held, grad)
 
     def release(self, target, nr):
         """All gradients of the target have arrived."""
@@ -237,8 +237,8 @@ class Pass:
             leaf._grad = grad if held is None else held + grad
         elif held is None:
             # Taken as it is when nobody else can hold it: references are ours, the caller's and the call's.
-            if not owns_memory(grad) or sys.getrefcount(grad) > 3:
-                grad = engine_of(grad).copy(grad)
+            if sys.getrefcount(grad) > 3 or not lies_like(grad, leaf._a):
+                grad = engine_of(grad).copy_like(grad, leaf._a)
             leaf._grad = wrap(grad)
         elif held._rg:
             leaf._grad = wrap(held._a + grad)
@@ -291,6 +291,12 @@ class Pass:
         return results
 
 
+def plus(a, b):
+    """The sum of two gradients. Where both are scalars NumPy answers with a number: an array again."""
+    total = a + b
+    return np.asarray(total) if isinstance(total, np.generic) else total
+
+
 def run_hooks(hooks, grad):
     """Passes a gradient through tensor hooks; each may replace it."""
     for hook in list(hooks.values()):
@@ -340,12 +346,14 @@ def broadcasts(shape, to):
     return len(shape) <= len(to) and all(n in (1, m) for n, m in zip(shape[::-1], to[::-1], strict=False))
 
 
-def owns_memory(array):
-    """Whether the array's memory is its own, writable, and every element a place of its own."""
-    if type(array) is not _ndarray:
+def lies_like(grad, value):
+    """Whether a gradient has memory of its own, in the order of the value it belongs to."""
+    if type(grad) is not _ndarray:
         return True
-    flags = array.flags
-    return array.base is None and flags.writeable and (flags.c_contiguous or flags.f_contiguous)
+    flags = grad.flags
+    if grad.base is not None or not flags.writeable:
+        return False
+    return flags.c_contiguous if value.flags.c_contiguous else grad.strides == value.strides
 
 
 def tell_origin(node, error):

@@ -64,3 +64,11 @@ def write(into, x):
 def copy(x):
     """A copy that keeps the order of the dimensions in memory."""
     return np.array(x, order="K", copy=True)
+
+
+@engine.kernel
+def copy_like(x, like):
+    """A copy of x that lies in memory as `like` does."""
+    out = np.empty_like(like, x.dtype)
+    out[...] = x
+    return out
