@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import _dtypes
 from ..ops import activation as ops
 from ..ops.shape import reshape
 from ._args import need_tensor, write_out
@@ -78,7 +79,14 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
         raise RuntimeError(f"Lower bound should not be above the upper bound, got {lower} and {upper}")
     if not training:
         return ops.rrelu_eval(input, slope=(lower + upper) / 2)
-    return ops.prelu(input, input.detach().new_empty(input.shape).uniform_(lower, upper, generator=generator))
+    return ops.rrelu_train(input, random_slopes(input.detach(), lower, upper, generator))
+
+
+def random_slopes(input, lower, upper, generator):
+    """1 for positive elements; for each other one a slope, drawn in double precision as PyTorch draws it."""
+    negative = input <= 0
+    drawn = input.new_empty(int(negative.sum()), dtype=_dtypes.float64).uniform_(lower, upper, generator=generator)
+    return input.new_ones(input.shape).masked_scatter(negative, drawn.to(input.dtype))
 
 
 celu_, relu_, rrelu_ = inplace(celu, "celu_"), inplace(relu, "relu_"), inplace(rrelu, "rrelu_")

@@ -53,6 +53,14 @@ def rrelu_eval(k, x, *, slope):
 rrelu_eval.vjp(x=lambda g, x, slope: where(x > 0, g, slope * g))
 
 
+@op(opmath=True, node="RreluWithNoiseBackward0", refuses="bic")
+def rrelu_train(k, x, slopes):
+    return x * slopes
+
+
+rrelu_train.vjp(x=lambda g, slopes: g * slopes)
+
+
 @op(opmath=True, node="PreluKernelBackward0", refuses="bic")
 def prelu(k, x, weight):
     return k.where(x > 0, x, weight * x)
