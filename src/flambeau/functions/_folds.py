@@ -7,8 +7,8 @@ import functools
 import numpy as np
 
 from .._tensor import Tensor
-from ..ops.shape import reshape
-from ._args import dim_in_range
+from ..ops.shape import cast, reshape
+from ._args import dim_in_range, np_dtype_of
 
 INT64 = np.dtype(np.int64)
 NO_DIM_GIVEN = (
@@ -30,6 +30,19 @@ def numpy_names(function):
         return function(*args, **kwargs)
 
     return call
+
+
+def added_in(input, dtype, out):
+    """The input, and the NumPy dtype in which it adds up: as asked for, else that of `out`, else int64 for integers.
+
+    None leaves the dtype as it is. An input of a higher kind than the dtype is cast before, as in PyTorch.
+    """
+    own = input._a.dtype
+    if dtype is None and out is None:
+        return input, (INT64 if own.num < 11 else None)
+    dtype = np_dtype_of(dtype) if dtype is not None else out._a.dtype
+    lower = dtype.num < 11 <= own.num or (own.kind == "c" and dtype.kind != "c")
+    return (cast(input, dtype=dtype) if lower else input), dtype
 
 
 def one_dim(input, dim, name):

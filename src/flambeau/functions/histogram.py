@@ -42,7 +42,7 @@ def bincount(input, weights=None, minlength=0):
 
 
 def histc(input, bins=100, min=0, max=0, *, out=None):
-    """The counts in bins of equal width from ``min`` to ``max``; if these are equal, over the data's range."""
+    """The counts in bins of equal width from ``min`` to ``max``, if equal over the data's range."""
     need_tensor(input, "histc")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         raise TypeError("histc(): arguments 'min' and 'max' must be numbers")

@@ -15,7 +15,7 @@ from ..ops import softmax as soft
 from ..ops.shape import cast
 from ._args import axis_of, need_tensor, np_dtype_of, write_out
 from ._attach import methods
-from ._folds import EMPTY_DIM, INT64, NO_DIM_GIVEN, along, numpy_names, one_dim
+from ._folds import EMPTY_DIM, INT64, NO_DIM_GIVEN, added_in, along, numpy_names, one_dim
 from ._results import result, selections
 
 __all__ = [
@@ -49,10 +49,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keep
         need_tensor(input, "sum")
     if dim is None is dtype is out is axis and not keepdim and not keepdims:
         return _whole_sum(input)
-    if dtype is not None:
-        dtype = np_dtype_of(dtype)
-    elif input._a.dtype.num < 11:
-        dtype = INT64
+    input, dtype = added_in(input, dtype, out)
     if axis is not None or keepdims is not None:  # NumPy's names for them
         dim, keepdim = axis if dim is None else dim, keepdims or keepdim
     if dim is None:
@@ -81,7 +78,7 @@ def _whole_sum(x):
 def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """The sum, with NaN counted as zero."""
     need_tensor(input, "nansum")
-    dtype = np_dtype_of(dtype) if dtype is not None else INT64 if input._a.dtype.num < 11 else None
+    input, dtype = added_in(input, dtype, out)
     found = ops.nansum(input, axis=_axes(dim, input, "nansum"), keepdims=keepdim, dtype=dtype)
     return found if out is None else write_out(out, found, "nansum")
 
@@ -121,7 +118,7 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
 def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """The product of all elements, or along one ``dim``. Integers multiply in int64."""
     need_tensor(input, "prod")
-    dtype = np_dtype_of(dtype) if dtype is not None else INT64 if input._a.dtype.num < 11 else None
+    input, dtype = added_in(input, dtype, out)
     if dim is None:
         found = ops.prod(input, axis=None, keepdims=keepdim, dtype=dtype)
     else:
@@ -244,6 +241,8 @@ def min(input, dim=None, keepdim=False, *, other=None, out=None):
 def _max_or_min(input, dim, keepdim, other, out, name):
     need_tensor(input, name)
     whole, select, pair = _EXTREMA[name]
+    if isinstance(keepdim, Tensor):
+        raise TypeError(f"{name}(): argument 'keepdim' (position 2) must be bool, not Tensor")
     if isinstance(dim, Tensor) or other is not None:
         if keepdim or (dim is not None and other is not None):
             raise TypeError(f"{name}() takes (input, other) or (input, dim, keepdim), not both")

@@ -6,10 +6,10 @@ from .._dtypes import type_word
 from .._tensor import Tensor
 from ..ops import scan as ops
 from ..ops.join import cat
-from ..ops.shape import basic_index, cast, reshape
-from ._args import dim_in_range, need_tensor, np_dtype_of, write_out
+from ..ops.shape import basic_index, reshape
+from ._args import dim_in_range, need_tensor, write_out
 from ._attach import inplace_methods, methods
-from ._folds import INT64, along, numpy_names
+from ._folds import added_in, along, numpy_names
 from ._results import selections
 
 __all__ = [
@@ -36,12 +36,7 @@ def cumprod(input, dim, *, dtype=None, out=None):
 
 def _running(op, input, dim, dtype, out, name):
     need_tensor(input, name)
-    if dtype is not None:
-        dtype = np_dtype_of(dtype)
-        if dtype != input._a.dtype:
-            input = cast(input, dtype=dtype)
-    elif input._a.dtype.num < 11:
-        dtype = INT64
+    input, dtype = added_in(input, dtype, out)
     found = op(input, axis=dim_in_range(dim, input._a.ndim), reverse=False, dtype=dtype)
     return found if out is None else write_out(out, found, name)
 

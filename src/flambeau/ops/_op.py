@@ -7,8 +7,9 @@
     tanh.vjp(x=lambda g, out: g * conj(1 - out * out))
 
 The positional parameters of the forward are the inputs, the keyword-only ones are settings. A vjp takes the
-gradient of the output and, *by name*, what it needs: inputs, settings, ``out`` (the result), or ``x_shape`` (the
-shape of input ``x``). What the vjps name is what is saved, and only for the inputs that need a gradient.
+gradient of the output and, *by name*, what it needs: inputs, settings, ``out`` (the result), ``out_1`` (of several
+results the second), or ``x_shape`` (the shape of input ``x``). What the vjps name is what is saved, and only for the
+inputs that need a gradient.
 
 An op is polymorphic. On Tensors it records itself; on raw arrays it just computes. So the same vjp serves an
 ordinary backward (raw arrays) and a differentiable one (Tensors), and double backward needs no second formula.
@@ -44,14 +45,11 @@ class Op:
     """A declared op: the forward, its vjps and what the plumbing must know about them."""
 
     def __init__(self, forward, name, node, promote, opmath, refuses="", scalar_node=None):
-        parameters = list(inspect.signature(forward).parameters.values())[1:]
         self.forward = forward
         self.name = name
         self.promote = promote
         self.opmath = opmath
-        self.inputs = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-        self.variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
-        self.settings = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        (_, *self.inputs), self.variadic, self.settings = parameters_of(forward)
         self.vjps = {}  # input position -> (function, getters)
         self.joint = None  # (function, getters) of a vjp for all inputs at once
         self.plans = {}
@@ -89,7 +87,7 @@ class Op:
 
     def _getters(self, function):
         """How to fetch each argument of a vjp after the first: (kind, where) pairs."""
-        return tuple(self._getter(n) for n in list(inspect.signature(function).parameters)[1:])
+        return tuple(self._getter(n) for n in parameters_of(function)[0][1:])
 
     def _getter(self, name):
         if name in ("out", "needs"):
@@ -100,6 +98,8 @@ class Op:
             return "setting", name
         if name == self.variadic:
             return "inputs", len(self.inputs)
+        if name.startswith("out_") and name[4:].isdigit():
+            return "part", int(name[4:])
         stem = name.removesuffix("_shape")
         if stem in self.inputs:
             return "shape", self.inputs.index(stem)
@@ -139,6 +139,7 @@ class Op:
             reset_errors(token)
         if type(r) is not _ndarray:
             if type(r) is tuple:
+                r = tuple([p if type(p) is _ndarray else np.asarray(p) for p in r])
                 return self.wrap_many((x,), (a,), r, settings, x._rg)
             r = np.asarray(r)
         t = _new(Tensor)
@@ -324,6 +325,13 @@ class ViewOp(Op):
         return t
 
 
+def parameters_of(function):
+    """(positional names, name behind ``*`` or None, keyword-only names). inspect would take most of the import's time."""
+    code = function.__code__
+    names, n, m = code.co_varnames, code.co_argcount, code.co_kwonlyargcount
+    return list(names[:n]), names[n + m] if code.co_flags & inspect.CO_VARARGS else None, list(names[n:n + m])
+
+
 class Plan:
     """What to save for a call of an op, given which inputs need gradients, and its vjps compiled into one function."""
 
@@ -338,7 +346,8 @@ class Plan:
         positions.update(j for kind, i in getters if kind == "inputs" for j in range(i, len(wanted)))
         self.keep = tuple(i in positions for i in range(len(wanted)))
         self.keeps = any(self.keep)
-        self.keep_out = "out" in kinds
+        self.keep_parts = frozenset(i for kind, i in getters if kind == "part")
+        self.keep_out = "out" in kinds or bool(self.keep_parts)
         self.shapes = bool(kinds & {"shape", "shapes"})
         self.saves = self.keeps or self.keep_out or self.shapes
         self.only_inputs = self.keeps and not self.keep_out and not self.shapes
@@ -349,7 +358,7 @@ class Plan:
         """A function ``(gradient, node) -> gradients``, with each vjp's arguments read straight off the node."""
         sources = {
             "input": "n.inputs[{!r}]", "setting": "n.settings[{!r}]", "shape": "n.shapes[{!r}]", "out": "n.out",
-            "inputs": "n.inputs[{!r}:]", "shapes": "n.shapes[{!r}:]", "needs": repr(wanted),
+            "part": "n.out[{!r}]", "inputs": "n.inputs[{!r}:]", "shapes": "n.shapes[{!r}:]", "needs": repr(wanted),
         }
         terms = []
         for i, call in enumerate(calls):
@@ -380,7 +389,10 @@ class Plan:
                 tape.guard(x) for x, a, keep in zip(inputs, arrays, self.keep, strict=True)
                 if keep and isinstance(x, Tensor) and a is x._a
             ])
-        if self.keep_out:
+        if self.keep_parts:
+            node.out = tuple([r if nr in self.keep_parts else None for nr, r in enumerate(result)])
+            guards += tuple([tape.guard(out[nr]) for nr in self.keep_parts])
+        elif self.keep_out:
             node.out = result
             guards += (tape.guard(out),) if type(out) is not tuple else tuple(map(tape.guard, out))
         node.guards = guards
@@ -401,6 +413,8 @@ def fetch(node, kind, where, graph):
         return node.settings[where]
     if kind == "out":
         return saved_output(node, graph)
+    if kind == "part":
+        return saved_part(node, where, graph)
     if kind == "shape":
         return node.shapes[where]
     if kind == "needs":
@@ -431,6 +445,13 @@ def saved_output(node, graph):
     if type(value) is tuple:
         return tuple(at_edge(v, (node, nr)) if v.dtype.num >= 11 else wrap(v) for nr, v in enumerate(value))
     return at_edge(value, (node, 0))
+
+
+def saved_part(node, nr, graph):
+    value = node.out[nr]
+    if not graph:
+        return value
+    return at_edge(value, (node, nr)) if value.dtype.num >= 11 else wrap(value)
 
 
 def at_edge(array, edge):

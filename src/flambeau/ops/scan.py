@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from .._tensor import Tensor
 from . import elementary as el
 from . import pointwise as pw
 from ._op import op
 from .scatter import ungather
+from .softmax import finite
 
 
 def scanned(k, scan, x, axis, reverse):
     """`scan` along an axis, from the end when `reverse`; a scalar is its own scan."""
     if x.ndim == 0:
         return scan(x.reshape(1), 0).reshape(())
-    return k.flip(scan(k.flip(x, axis), axis), axis) if reverse else scan(x, axis)
+    return k.flip(scan(k.flip(x, (axis,)), axis), (axis,)) if reverse else scan(x, axis)
 
 
 @op
@@ -37,19 +39,28 @@ def cumprod_pull(g, x, out, axis, reverse):
     That is the sum of ``g * out`` from there on, over the element. At the first zero it is the same sum for
     the products that leave this zero out; past it all products are zero and so is the gradient.
     """
-    first = first_zero(x, axis=axis, reverse=reverse)
-    without = cumprod(pw.where(first, first, x), axis=axis, reverse=reverse)
+    first = nth_zero(x, axis=axis, reverse=reverse, nth=1)
     onward = cumsum(g * pw.cj(out), axis=axis, reverse=not reverse)
-    at_zero = cumsum(g * pw.cj(without), axis=axis, reverse=not reverse)
     zero = x == 0
-    return pw.where(first, at_zero, pw.keep(onward / pw.cj(pw.where(zero, zero, x)), x != 0))
+    grad = pw.keep(onward / pw.cj(pw.where(zero, zero, x)), x != 0)
+    grad = pw.where(first, without(g, x, first, axis, reverse), grad)
+    if isinstance(x, Tensor):  # the gradient at the second zero is zero, but depends on the first one
+        second = nth_zero(x, axis=axis, reverse=reverse, nth=2)
+        grad = pw.where(second, without(g, x, second, axis, reverse), grad)
+    return grad
+
+
+def without(g, x, places, axis, reverse):
+    """The sums of g times the running products that have ones at `places`."""
+    products = cumprod(pw.where(places, places, x), axis=axis, reverse=reverse)
+    return cumsum(g * pw.cj(products), axis=axis, reverse=not reverse)
 
 
 @op
-def first_zero(k, x, *, axis, reverse):
-    """Where the first zero along an axis is."""
+def nth_zero(k, x, *, axis, reverse, nth):
+    """Where the n-th zero along an axis is."""
     zero = x == 0
-    return zero & (scanned(k, lambda a, i: k.cumsum(a, axis=i), zero, axis, reverse) == 1)
+    return zero & (scanned(k, lambda a, i: k.cumsum(a, axis=i), zero, axis, reverse) == nth)
 
 
 # ---- extrema so far: (values, where they were met last)
@@ -83,5 +94,5 @@ logcumsumexp.vjp(x=lambda g, x, out, axis, reverse: (
 
 def running_share(g, x, out, axis, reverse):
     """exp(x) times the running sum of g / exp(out), of the positive part of g, without overflow."""
-    logs = el.log(pw.keep(g, g > 0)) - out
+    logs = el.log(pw.keep(g, g > 0)) - finite(out)
     return el.exp(x + logcumsumexp(logs, axis=axis, reverse=reverse))

@@ -36,14 +36,14 @@ softmax.vjp(x=lambda g, out, axis: softmax_pull(g, out, axis=axis))
 
 
 @op(opmath=True)
-def softmax_pull(k, g, out, *, axis):
-    """out * (g - sum(g * out))"""
-    return k.softmax_pull(g, out, axis)
+def softmax_pull(k, g, y, *, axis):
+    """y * (g - sum(g * y))"""
+    return k.softmax_pull(g, y, axis)
 
 
 softmax_pull.vjp(
-    g=lambda g, out, axis: softmax_pull(g, out, axis=axis),
-    out=lambda h, g, out, axis: h * (g - along(g * out, axis)) - g * along(h * out, axis),
+    g=lambda h, y, axis: softmax_pull(h, y, axis=axis),
+    y=lambda h, g, y, axis: h * (g - along(g * y, axis)) - g * along(h * y, axis),
 )
 
 
@@ -60,12 +60,12 @@ log_softmax.vjp(x=lambda g, out, axis: log_softmax_pull(g, out, axis=axis))
 
 
 @op(opmath=True)
-def log_softmax_pull(k, g, out, *, axis):
-    """g - exp(out) * sum(g)"""
-    return k.log_softmax_pull(g, out, axis)
+def log_softmax_pull(k, g, y, *, axis):
+    """g - exp(y) * sum(g)"""
+    return k.log_softmax_pull(g, y, axis)
 
 
 log_softmax_pull.vjp(
-    g=lambda h, out, axis: h - along(h * exp(out), axis),
-    out=lambda h, g, out, axis: -h * exp(out) * along(g, axis),
+    g=lambda h, y, axis: h - along(h * exp(y), axis),
+    y=lambda h, g, y, axis: -h * exp(y) * along(g, axis),
 )
