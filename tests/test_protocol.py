@@ -63,7 +63,7 @@ torch.tensor(2.) in torch.arange(3)
 'a' in torch.arange(3)
 None in torch.arange(3)
 torch.tensor([1, 2]) in torch.arange(4).view(2, 2)
-hash(torch.ones(1)) == hash(torch.ones(1))
+a = torch.ones(1); b = torch.ones(1); hash(a) == hash(b), hash(a) == hash(a)
 a = torch.ones(1); {a: 1}[a]
 max([torch.tensor(1), torch.tensor(3)])
 sorted([3., torch.tensor(1.)])
