@@ -8,11 +8,12 @@ import warnings
 import numpy as np
 
 from .. import _tape as tape
+from .._dtypes import can_cast, type_word
 from .._modes import modes
 from .._tensor import LEAF, Tensor, refresh, wrap
 from ..engines.numpy.move import stack as join_stacked
 from ..ops import join as ops
-from ..ops.shape import expand, reshape, unsqueeze, view
+from ..ops.shape import cast, expand, reshape, unsqueeze, view
 from ._args import dim_in_range, made, need_tensor, need_tensors, write_out
 from ._attach import methods
 from .shape import reshaped
@@ -42,22 +43,23 @@ def cat(tensors, dim=0, *, out=None):
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     result = careful_cat(tensors, dim)
-    return result if out is None else write_out(out, result, "cat")
+    if out is None:
+        return result
+    if isinstance(out, Tensor) and not can_cast(result.dtype, out.dtype):
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {type_word(out.dtype)}")
+    return write_out(out, result, "cat")
 
 
 def quick_join(tensors, axis, op, kernel):
     """cat or stack of NumPy tensors of one dtype that NumPy joins without complaint; None for all else."""
-    arrays, edges, recording = [], [], False
+    arrays, recording = [], False
     try:
         for x in tensors:
-            arrays.append(x._a)
             if x._view is not None:
                 refresh(x)
             if x._rg:
                 recording = True
-                edges.append((x, LEAF) if x._node is None else (x._node, x._nr))
-            else:
-                edges.append(None)
+            arrays.append(x._a)
         r = kernel(arrays, axis)
     except (AttributeError, IndexError, TypeError, ValueError):
         return None
@@ -73,19 +75,22 @@ def quick_join(tensors, axis, op, kernel):
     t._nr = 0
     t._rg = False
     if recording and grad:
-        if axis < 0:
-            axis += r.ndim
-        if modes.watched:
-            op.record(tensors, arrays, r, t, {"axis": axis})
-            return t
-        node = _new(op.Node)
+        node, edges, shapes = _new(op.Node), [], []
+        for x in tensors:
+            shapes.append(x._a.shape)
+            if x._node is None:
+                edges.append((x, LEAF) if x._rg else None)
+            else:
+                edges.append((x._node, x._nr))
         node.next = tuple(edges)
         node.seq = next_sequence()
         node.shape = r.shape
         node.dtype = dtype
         node.backward = op.backward
-        node.settings = {"axis": axis}
-        node.shapes = [a.shape for a in arrays]
+        node.settings = {"axis": axis if axis >= 0 else axis + r.ndim}
+        node.shapes = shapes
+        if modes.anomaly:
+            node.trace = tape.here()
         t._node = node
         t._rg = True
     return t
@@ -318,8 +323,8 @@ def vander(x, N=None, increasing=False):
     count = x._a.size if N is None else N
     if count < 0:
         raise RuntimeError("N must be non-negative.")
-    if x._a.dtype.kind == "b":
-        x = x.to(wrap(np.empty(0, np.int64)).dtype)
+    if x._a.dtype.kind in "biu":
+        x = cast(x, dtype=np.dtype(np.int64))
     powers = [wrap(np.ones(x._a.shape, x._a.dtype))]
     while len(powers) < count:
         powers.append(x if len(powers) == 1 else powers[-1] * x)

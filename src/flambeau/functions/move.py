@@ -92,7 +92,7 @@ def whole_counts(repeats, n):
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor" if n is not None else
                            "repeat_interleave only accept 1D vector as repeat")
     if counts.dtype.kind not in "iu" or counts.itemsize < 4:
-        raise RuntimeError(f"repeats has to be Long or Int tensor, not {repeats.dtype}")
+        raise NotImplementedError(f"repeat_interleave: repeats must be int64 or int32, not {repeats.dtype}")
     counts = counts.reshape(-1)
     if counts.size and counts.min() < 0:
         raise RuntimeError("repeats can not be negative")
@@ -165,10 +165,7 @@ def rot90(input, k=1, dims=(0, 1)):
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {n}")
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == n:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    for d in dims:
-        if not -n <= d < n:
-            raise RuntimeError(f"Rotation dim out of range, dim = {d}, total dims = {n}")
-    return ops.rot90(input, times=k, axes=(dims[0] % n, dims[1] % n))
+    return ops.rot90(input, times=k, axes=tuple([dim_in_range(d, n) for d in dims]))
 
 
 # ---- triangles and diagonals
@@ -313,7 +310,7 @@ def unravel_index(indices, shape):
     if not isinstance(indices, Tensor):
         raise TypeError(f"unravel_index(): argument 'indices' must be Tensor, not {type(indices).__name__}")
     if is_inexact(indices._a.dtype) or indices._a.dtype.kind == "b":
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if not isinstance(shape, int | tuple | list):
         raise ValueError(f"expected 'shape' to be int or sequence of ints, but got {type(shape).__name__}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)

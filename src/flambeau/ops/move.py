@@ -126,14 +126,14 @@ def constant_pad(k, x, *, pads, value):
 constant_pad.vjp(x=lambda g, pads: constant_pad(g, pads=tuple([(-a, -b) for a, b in pads]), value=0))
 
 
-def _padding(name, mode):
+def _padding(name, n, mode):
     """An op that fills the margins with elements of x, by `mode`: "reflect", "edge" or "wrap"."""
 
-    @op(name=name)
+    @op(name=f"{name}_pad{n}d", node=f"{name.capitalize()}Pad{n}DBackward0")
     def pad(k, x, *, pads):
         return k.pad_edges(x, pads, mode)
 
-    @op(name=name + "_fold", opmath=True)
+    @op(name=f"{name}_pad{n}d_fold", opmath=True)
     def fold(k, g, *, pads):
         return k.fold_edges(g, pads, mode)
 
@@ -143,6 +143,6 @@ def _padding(name, mode):
 
 
 PADDINGS = {
-    mode: tuple(_padding(f"{name}_pad{n}d", mode) for n in (1, 2, 3))
+    mode: tuple(_padding(name, n, mode) for n in (1, 2, 3))
     for mode, name in (("reflect", "reflection"), ("edge", "replication"), ("wrap", "circular"))
 }

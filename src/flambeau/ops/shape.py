@@ -215,7 +215,7 @@ diagonal.vjp(
 )
 
 
-@op(node="DiagonalBackward0")
+@op(node="DiagEmbedBackward0")
 def embed_diagonal(k, g, *, shape, offset, axis1, axis2):
     """Zeros with g on a diagonal."""
     return k.embed_view(g, lambda x: diagonal(x, offset=offset, axis1=axis1, axis2=axis2), shape)
