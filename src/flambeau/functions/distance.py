@@ -211,5 +211,10 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return bool(pw.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)._a.all())
 
 
-methods(allclose, dist, equal, norm, renorm)
+def _norm(self, p="fro", dim=None, keepdim=False, dtype=None):
+    """The ``p``-norm of all elements or along ``dim``; see ``flambeau.norm``."""
+    return norm(self, p, dim, keepdim, dtype=dtype)
+
+
+methods(allclose, dist, equal, renorm, norm=_norm)
 inplace_methods(renorm)

@@ -90,9 +90,13 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
 # ---- search
 
 
-def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
-    """Where each value would go in the sorted last dimension of ``sorted_sequence``."""
+def searchsorted(sorted_sequence, input=None, *, out_int32=False, right=False, side=None, sorter=None, out=None,
+                 self=None):
+    """Where each value would go in the sorted last dimension of ``sorted_sequence``; a number may be ``self``."""
     need_tensor(sorted_sequence, "searchsorted", "sorted_sequence")
+    input = self if input is None else input
+    if input is None:
+        raise TypeError("searchsorted() missing 1 required positional argument: 'input'")
     return _search(sorted_sequence, input, out_int32, right, side, sorter, out, "searchsorted")
 
 
@@ -150,8 +154,11 @@ def _check_sorter(sorter, boundaries, name):
         raise RuntimeError(f"{name}(): sorter index out of range")
 
 
-def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
-    """Whether each of ``elements`` is among ``test_elements``; one of the two may be a number."""
+def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False, out=None, element=None,
+         test_element=None):
+    """Whether each of ``elements`` is among ``test_elements``; one of the two may be a number, ``element``."""
+    elements = element if elements is None else elements
+    test_elements = test_element if test_elements is None else test_elements
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): at least one of elements and test_elements must be a Tensor")
     arrays = [x._a if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements)]
