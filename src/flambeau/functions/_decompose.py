@@ -193,7 +193,7 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
 def lu_factor(A, *, pivot=True, out=None):
     """The LU factorization with partial pivoting in one matrix, and its pivots, as ``lu_solve`` takes them."""
     LU, pivots, info = _factored(A, pivot, "torch.lu_factor")
-    refuse_failed(info, "torch.linalg.lu_factor", ZERO_PIVOT)
+    refuse_failed(info, "torch.linalg.lu_factor", ZERO_PIVOT, RuntimeError)
     found = LuFactor(LU, pivots)
     return found if out is None else write_out(out, found, "linalg_lu_factor")
 
@@ -237,7 +237,7 @@ def ldl_factor_ex(A, *, hermitian=False, check_errors=False, out=None):
 def ldl_factor(A, *, hermitian=False, out=None):
     """The LDL factorization of each symmetric (or Hermitian) matrix in one, and its pivots."""
     LD, pivots, info = ops.ldl_factor_ex(need_square(A, "torch.linalg.ldl_factor"), hermitian=bool(hermitian))
-    refuse_failed(info, "torch.linalg.ldl_factor", ZERO_BLOCK)
+    refuse_failed(info, "torch.linalg.ldl_factor", ZERO_BLOCK, RuntimeError)
     found = LdlFactor(LD, pivots)
     return found if out is None else write_out(out, found, "linalg_ldl_factor")
 

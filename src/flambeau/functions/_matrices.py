@@ -69,13 +69,13 @@ def need_broadcast(a, b):
             )
 
 
-def refuse_failed(info, name, reason):
-    """Raises LinAlgError for the first matrix whose info is not zero. `reason` may show the info."""
+def refuse_failed(info, name, reason, kind=LinAlgError):
+    """Raises an error for the first matrix whose info is not zero. `reason` may show the info."""
     codes = info._a
     if not codes.any():
         return
     if codes.ndim == 0:
-        raise LinAlgError(f"{name}: " + reason.format(info=int(codes)))
+        raise kind(f"{name}: " + reason.format(info=int(codes)))
     flat = codes.reshape(-1)
     element = int(flat.nonzero()[0][0])
-    raise LinAlgError(f"{name}: (Batch element {element}): " + reason.format(info=int(flat[element])))
+    raise kind(f"{name}: (Batch element {element}): " + reason.format(info=int(flat[element])))

@@ -111,7 +111,7 @@ def cofactor(k, A):
     U, S, Vh = k.linalg.svd(A, full_matrices=False)
     ones = k.ones_like(S[..., :1])
     before = k.concatenate([ones, k.cumprod(S, axis=-1)[..., :-1]], axis=-1)
-    after = k.flip(k.concatenate([ones, k.cumprod(k.flip(S, axis=-1), axis=-1)[..., :-1]], axis=-1), axis=-1)
+    after = k.concatenate([ones, k.cumprod(S[..., ::-1], axis=-1)[..., :-1]], axis=-1)[..., ::-1]
     sign = k.linalg.det(U) * k.linalg.det(Vh)
     return (k.conj(U) * (before * after * sign[..., None])[..., None, :]) @ k.conj(Vh)
 

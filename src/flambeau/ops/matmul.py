@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import math
 
-from .._tensor import Tensor
-from ..engines import engine_of
+from numpy import ndarray
+
+from .. import _dtypes
+from .._modes import modes
+from .._tape import start
+from .._tensor import Tensor, edge_of, wrap
+from ..engines import NUMPY, engine_of
+from ..engines.numpy.base import SILENT, reset_errors, set_errors
 from ._op import op
 from .pointwise import cj, mul
 from .reduce import sum_
@@ -31,7 +37,7 @@ def mH(x):
 
 def product(x, y):
     """``x @ y`` for matrices and batches of them, on whatever a vjp was given."""
-    return matmul_batched(x, y) if isinstance(x, Tensor) or isinstance(y, Tensor) else engine_of(x, y).matmul(x, y)
+    return matmul_batched(x, y) if isinstance(x, Tensor) else engine_of(x).matmul(x, y)
 
 
 def rows(x):
@@ -145,21 +151,21 @@ def outer(x, y):
 
 
 def _add_product(name, forward, a, b):
-    call = op(forward, name=name)
+    call = op(forward, name=name, promote="common", opmath=False)
     call.vjp(x=lambda g, beta: scaled(g, beta), a=a, b=b)
     return call
 
 
 def _addmm(k, x, a, b, *, beta, alpha):
-    return k.add_scaled(x, k.matmul(a, b), beta, alpha)
+    return k.add_product(k.matmul, x, a, b, beta, alpha)
 
 
 def _addbmm(k, x, a, b, *, beta, alpha):
-    return k.add_scaled(x, k.sum(k.matmul(a, b), axis=0), beta, alpha)
+    return k.add_product(lambda a, b: k.sum(k.matmul(a, b), axis=0), x, a, b, beta, alpha)
 
 
 def _addr(k, x, a, b, *, beta, alpha):
-    return k.add_scaled(x, k.multiply(a[:, None], b), beta, alpha)
+    return k.add_product(lambda a, b: a[:, None] * b, x, a, b, beta, alpha)
 
 
 def _left(g, b, alpha):
@@ -190,10 +196,10 @@ addr = _add_product(
 
 def _linear_op(name, node):
     @op(name=name, node=node)
-    def call(k, x, weight, bias):
+    def spec(k, x, weight, bias):
         return k.linear(x, weight, bias)
 
-    @call.joint_vjp
+    @spec.joint_vjp
     def _(g, x, weight, needs):
         x_needs, weight_needs, bias_needs = needs
         flat = rows(g) if weight_needs or bias_needs else g
@@ -203,20 +209,54 @@ def _linear_op(name, node):
             sum_(flat, axis=(0,), keepdims=False) if bias_needs else None,
         )
 
-    return call
+    spec.check = check_linear
+    return spec
 
 
-_linear_matrix = _linear_op("linear_matrix", "AddmmBackward0")
-_linear_plain = _linear_op("linear_plain", "MmBackward0")
-_linear_batched = _linear_op("linear", "ViewBackward0")
-_linear_batched_plain = _linear_op("linear_batched_plain", "UnsafeViewBackward0")
+def check_linear(x, weight, bias):
+    if x.shape[-1] != weight.shape[1]:
+        count = math.prod(x.shape[:-1])
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({count}x{x.shape[-1]} and {weight.shape[1]}x{weight.shape[0]})"
+        )
+    if x.dtype != weight.dtype or (bias is not None and bias.dtype != x.dtype):
+        other = weight if x.dtype != weight.dtype else bias
+        words = (_dtypes.type_word(_dtypes.from_np(a.dtype)) for a in (x, other))
+        raise RuntimeError("mat1 and mat2 must have the same dtype, but got {} and {}".format(*words))
+
+
+_LINEAR = {  # by (x is a matrix, there is a bias)
+    (True, True): _linear_op("linear_matrix", "AddmmBackward0"),
+    (True, False): _linear_op("linear_matrix_plain", "MmBackward0"),
+    (False, True): _linear_op("linear", "ViewBackward0"),
+    (False, False): _linear_op("linear_plain", "UnsafeViewBackward0"),
+}
 
 
 def linear(x, weight, bias=None):
     """``x @ weight.T + bias`` over the last dimension of x, which has at least two; bias may be None."""
-    if len(x.shape) == 2:
-        return (_linear_plain if bias is None else _linear_matrix)(x, weight, bias)
-    return (_linear_batched_plain if bias is None else _linear_batched)(x, weight, bias)
+    spec = _LINEAR[len(x.shape) == 2, bias is not None]
+    if modes.grad is None or modes.watched or not isinstance(x, Tensor) or type(x._a) is not ndarray:
+        return spec(x, weight, bias)
+    # In line what an op's call does in general: nothing in a model is called more often.
+    arrays = x._a, weight._a, None if bias is None else bias._a
+    check_linear(*arrays)
+    token = set_errors(SILENT)
+    try:
+        result = NUMPY.linear(*arrays)
+    finally:
+        reset_errors(token)
+    out = wrap(result)
+    if modes.grad:
+        edges = edge_of(x), edge_of(weight), None if bias is None else edge_of(bias)
+        wanted = edges[0] is not None, edges[1] is not None, edges[2] is not None
+        if True in wanted:
+            plan = spec.plan(wanted)
+            node = out._node = start(object.__new__(spec.Node), edges, result)
+            node.backward = plan.backward
+            plan.save(node, (x, weight, bias), arrays, result, out)
+            out._rg = True
+    return out
 
 
 # ---- the cross product

@@ -9,14 +9,11 @@ from . import engine
 
 
 @engine.kernel
-def add_scaled(x, product, beta, alpha):
-    if product.dtype.kind in "biu":
-        beta, alpha = product.dtype.type(beta), product.dtype.type(alpha)
-    if alpha != 1:
-        product = product * alpha
-    if beta == 0:
-        return jnp.broadcast_to(product, jnp.broadcast_shapes(x.shape, product.shape))
-    return (product + x * beta).astype(product.dtype)
+def add_product(multiply, x, a, b, beta, alpha):
+    if a.dtype.kind in "biu":
+        beta, alpha = a.dtype.type(beta), a.dtype.type(alpha)
+    out = multiply(a, b) * alpha
+    return (out if beta == 0 else out + x * beta).astype(a.dtype)
 
 
 @engine.kernel
@@ -78,7 +75,8 @@ def eig(a):
 
 @engine.kernel
 def householder(a):
-    return tuple(jax.lax.linalg.geqrf(a))
+    reflectors, tau = jnp.linalg.qr(a, mode="raw")
+    return reflectors.swapaxes(-1, -2), tau
 
 
 @engine.kernel
