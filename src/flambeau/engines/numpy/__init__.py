@@ -12,6 +12,7 @@ from . import reduce, scan, sort  # noqa: F401
 from . import bessel, pointwise, special  # noqa: F401
 from . import index, scatter  # noqa: F401
 from . import gates  # noqa: F401
+from . import conv, loss, norm, pool  # noqa: F401
 from . import random  # noqa: F401
 
 __all__ = ["base", "engine"]

@@ -1,5 +1,11 @@
 """The functions behind the layers, a file a family."""
 
 from .activation import *
+from .conv import *
 from .dropout import *
+from .embedding import *
 from .linear import *
+from .loss import *
+from .normalization import *
+from .padding import *
+from .pooling import *

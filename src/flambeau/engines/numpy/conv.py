@@ -1,0 +1,121 @@
+"""Convolution: windows of the input copied to columns, a few samples at a time, and one BLAS product for each part.
+
+Arrays are (samples, channels, *spatial), weights (out channels, in channels / groups, *kernel). Columns are
+(channels, *kernel, samples, *out): the product with the weight as a matrix has an out channel a row.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from .. import NUMPY as engine
+
+COLUMNS = 1 << 18  # elements that the columns of one part have at most, unless one sample has more
+
+
+def out_sizes(spatial, kernel, stride, padding, dilation):
+    """The spatial sizes of a convolution's result."""
+    return tuple([
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation, strict=True)
+    ])
+
+
+def padded(x, padding):
+    """x in zeros."""
+    if not any(padding):
+        return x
+    shape = [n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)]
+    out = np.zeros((*x.shape[:2], *shape), x.dtype)
+    out[inside(padding, x.shape[2:])] = x
+    return out
+
+
+def inside(padding, spatial):
+    return (..., *[slice(p, p + n) for p, n in zip(padding, spatial, strict=True)])
+
+
+def parts(samples, per_sample):
+    """Slices of the samples whose columns stay small enough for the cache."""
+    step = max(1, min(samples, COLUMNS // max(per_sample, 1)))
+    return [slice(i, min(i + step, samples)) for i in range(0, samples, step)]
+
+
+def columns(x, kernel, out, stride, padding, dilation, groups):
+    """The windows of x as matrices: (groups, channels * kernel, samples * out)."""
+    x = padded(x, padding)
+    samples, channels = x.shape[:2]
+    steps = x.strides[2:]
+    windows = as_strided(
+        x, (channels, *kernel, samples, *out),
+        (x.strides[1], *[s * d for s, d in zip(steps, dilation, strict=True)],
+         x.strides[0], *[s * t for s, t in zip(steps, stride, strict=True)]),
+    )
+    return windows.reshape(groups, channels // groups * math.prod(kernel), samples * math.prod(out))
+
+
+def by_channel(g, groups):
+    """(samples, channels, *spatial) as matrices with a channel a row: (groups, channels / groups, the rest)."""
+    samples, channels = g.shape[:2]
+    return g.swapaxes(0, 1).reshape(groups, channels // groups, samples * math.prod(g.shape[2:]))
+
+
+@engine.kernel
+def conv(x, weight, stride, padding, dilation, groups, out=None):
+    """The convolution (in fact: cross-correlation) of x with the weight; of the result only the first `out`."""
+    samples, channels = x.shape[:2]
+    kernel = weight.shape[2:]
+    out = out or out_sizes(x.shape[2:], kernel, stride, padding, dilation)
+    places = math.prod(out)
+    rows = weight.reshape(groups, weight.shape[0] // groups, -1)
+    y = np.empty((samples, weight.shape[0], *out), np.result_type(x, weight))
+    if max(*kernel, *stride) == 1 and not any(padding) and out == x.shape[2:]:
+        np.matmul(rows, x.reshape(samples, groups, -1, places), out=y.reshape(samples, *rows.shape[:2], places))
+        return y
+    for part in parts(samples, channels * math.prod(kernel) * places):
+        cols = columns(x[part], kernel, out, stride, padding, dilation, groups)
+        if part.stop - part.start == 1:
+            np.matmul(rows, cols, out=y[part].reshape(*rows.shape[:2], places))
+        else:
+            y[part] = np.matmul(rows, cols).reshape(weight.shape[0], -1, *out).swapaxes(0, 1)
+    return y
+
+
+@engine.kernel
+def conv_input(g, weight, spatial, stride, padding, dilation, groups):
+    """The transpose of ``conv`` in its input, which has the sizes `spatial`: g spread by the weight and added up."""
+    samples, kernel, out = g.shape[0], weight.shape[2:], g.shape[2:]
+    channels = weight.shape[1] * groups
+    rows = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
+    wide = [n + 2 * p for n, p in zip(spatial, padding, strict=True)]
+    x = np.empty((samples, channels, *spatial), np.result_type(g, weight))
+    for part in parts(samples, channels * math.prod(kernel) * math.prod(out)):
+        cols = np.matmul(rows, by_channel(g[part], groups)).reshape(channels, *kernel, -1, *out)
+        into = np.zeros((channels, cols.shape[1 + len(kernel)], *wide), x.dtype)
+        for place in itertools.product(*map(range, kernel)):
+            into[shifted(place, out, stride, dilation)] += cols[(slice(None), *place)]
+        x[part] = into[inside(padding, spatial)].swapaxes(0, 1)
+    return x
+
+
+@engine.kernel
+def conv_weight(x, g, kernel, stride, padding, dilation, groups):
+    """The transpose of ``conv`` in its weight, which has the sizes `kernel`."""
+    samples, channels = x.shape[:2]
+    out = g.shape[2:]
+    total = np.zeros((groups, g.shape[1] // groups, channels // groups * math.prod(kernel)), np.result_type(x, g))
+    for part in parts(samples, channels * math.prod(kernel) * math.prod(out)):
+        cols = columns(x[part], kernel, out, stride, padding, dilation, groups)
+        total += np.matmul(by_channel(g[part], groups), cols.swapaxes(1, 2))
+    return total.reshape(g.shape[1], channels // groups, *kernel)
+
+
+def shifted(place, out, stride, dilation):
+    """The key of what one place of the kernel sees: an element for each place of the result."""
+    return (..., *[
+        slice(i * d, i * d + (n - 1) * s + 1, s) for i, n, s, d in zip(place, out, stride, dilation, strict=True)
+    ])

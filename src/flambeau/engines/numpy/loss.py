@@ -1,0 +1,26 @@
+"""What losses check about their targets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import NUMPY as engine
+
+
+@engine.kernel
+def class_targets(target, ignore, classes):
+    """Which targets count, and the targets with a valid class in place of those that do not."""
+    kept = target != ignore
+    safe = np.where(kept, target, 0)
+    if target.size and not 0 <= safe.min() <= safe.max() < classes:
+        wrong = safe[(safe < 0) | (safe >= classes)].flat[0]
+        raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes.")
+    return kept, safe
+
+
+@engine.kernel
+def probabilities(x):
+    """x, whose elements must be probabilities."""
+    if not ((x >= 0) & (x <= 1)).all():
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    return x

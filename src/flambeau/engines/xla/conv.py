@@ -1,0 +1,31 @@
+"""The XLA twins of the kernels in ``engines/numpy/conv.py``: one convolution, and its two transposes by jax."""
+
+from __future__ import annotations
+
+import jax
+
+from . import engine
+
+SPATIAL = {1: "H", 2: "HW", 3: "DHW"}
+
+
+@engine.kernel
+def conv(x, weight, stride, padding, dilation, groups, out=None):
+    s = SPATIAL[len(stride)]
+    y = jax.lax.conv_general_dilated(
+        x, weight, stride, [(p, p) for p in padding], rhs_dilation=dilation, feature_group_count=groups,
+        dimension_numbers=(f"NC{s}", f"OI{s}", f"NC{s}"),
+    )
+    return y if out is None else y[(..., *[slice(n) for n in out])]
+
+
+@engine.kernel
+def conv_input(g, weight, spatial, stride, padding, dilation, groups):
+    x = jax.ShapeDtypeStruct((g.shape[0], weight.shape[1] * groups, *spatial), g.dtype)
+    return jax.linear_transpose(lambda x: conv(x, weight, stride, padding, dilation, groups, g.shape[2:]), x)(g)[0]
+
+
+@engine.kernel
+def conv_weight(x, g, kernel, stride, padding, dilation, groups):
+    weight = jax.ShapeDtypeStruct((g.shape[1], x.shape[1] // groups, *kernel), g.dtype)
+    return jax.linear_transpose(lambda w: conv(x, w, stride, padding, dilation, groups, g.shape[2:]), weight)(g)[0]

@@ -1,0 +1,135 @@
+"""Rows of a table by index, and sums of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._modes import no_grad
+from ..._tensor import Tensor, wrap
+from ...functions._args import need_tensor
+from ...ops import embedding as ops
+
+__all__ = ["embedding", "embedding_bag"]
+
+INDEX_TYPE = (
+    "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {dtype} "
+    "instead (while checking arguments for {name})"
+)
+
+
+def embedding(
+    input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
+):
+    """The rows of ``weight`` at the indices ``input``.
+
+    Args:
+        padding_idx: this row gets no gradient.
+        max_norm: rows that are used and longer than this are scaled down in place.
+        scale_grad_by_freq: divides the gradient of a row by how often it is used.
+        sparse: accepted; gradients are dense here.
+
+    Shape:
+        - input: ``(*)`` of integers
+        - Output: ``(*, embedding_dim)``
+    """
+    _check_tables(input, weight, "embedding")
+    padding_idx = _row(padding_idx, weight._a.shape[0])
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    return ops.embedding(weight, input, padding=padding_idx, by_frequency=bool(scale_grad_by_freq))
+
+
+def _check_tables(input, weight, name):
+    if not isinstance(input, Tensor):
+        need_tensor(input, name)
+    if not isinstance(weight, Tensor):
+        need_tensor(weight, name, "weight", 2)
+    if weight._a.ndim != 2:
+        raise RuntimeError(f"'weight' must be 2-D, but got {list(weight._a.shape)}")
+    if input._a.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(INDEX_TYPE.format(dtype=input.dtype, name=name))
+
+
+def _row(index, rows):
+    """The number of a row that may be counted from the end."""
+    if index is None:
+        return None
+    if index >= rows or index < -rows:
+        raise AssertionError(f"Padding_idx must be within num_embeddings, got {index} with {rows} embeddings")
+    return index + rows if index < 0 else index
+
+
+@no_grad()
+def _renormalize(weight, index, max_norm, norm_type):
+    """Scales down, in place, the rows that are used and too long."""
+    used = index.unique()
+    rows = weight.detach()[used]
+    norms = rows.norm(norm_type, 1, keepdim=True)
+    long = norms > max_norm
+    weight.detach()[used] = rows * (max_norm / (norms + 1e-7)).masked_fill(~long, 1.0)
+
+
+def embedding_bag(
+    input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
+    per_sample_weights=None, include_last_offset=False, padding_idx=None,
+):
+    """Sums, means or maxima of bags of rows of ``weight``.
+
+    A bag is a row of ``input``; or, where ``input`` is a vector, the part from one of ``offsets`` to the next.
+    """
+    if per_sample_weights is not None and input._a.shape != per_sample_weights._a.shape:
+        raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it "
+                         f"must have the same shape as the input ({list(input.shape)})")
+    if weight._a.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    _check_tables(input, weight, "embedding_bag")
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(f"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+                                  f"for mode='sum' (got mode='{mode}').")
+    bags, count = _bags(input, offsets, include_last_offset)
+    padding_idx = _row(padding_idx, weight._a.shape[0])
+    flat = input.reshape(-1)
+    scale = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    if padding_idx is not None:
+        kept = flat != padding_idx
+        flat, bags = flat[kept], bags[kept]
+        scale = None if scale is None else scale[kept]
+    rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
+    if scale is not None:
+        rows = rows * scale.unsqueeze(1)
+    out = rows.new_zeros((count, weight.size(1)))
+    if mode == "max":
+        return out.scatter_reduce(0, bags.unsqueeze(1).expand_as(rows), rows, "amax", include_self=False)
+    out = out.index_add(0, bags, rows)
+    if mode == "sum":
+        return out
+    sizes = bags.bincount(minlength=count).clamp(min=1)
+    return out / sizes.unsqueeze(1).to(out.dtype)
+
+
+def _bags(input, offsets, include_last_offset):
+    """The bag of each index, and how many bags there are."""
+    if input._a.ndim == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed "
+                             f"length sequences. However, found offsets of type {type(offsets).__name__}")
+        rows, length = input._a.shape
+        return wrap(np.repeat(np.arange(rows), length)), rows
+    if input._a.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    if not isinstance(offsets, Tensor):
+        raise ValueError("offsets has to be a 1D Tensor but got None" if offsets is None else
+                         f"offsets has to be a Tensor, but got {type(offsets).__name__}")
+    if offsets._a.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    starts, total = offsets._a, input._a.shape[0]
+    if starts.size and starts[0] != 0:
+        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+                           f"position 0. However, got {starts[0]}")
+    if starts.size and starts[-1] > total:
+        raise RuntimeError(f"offsets[-1] can not be greater than input's length({total}), but got offsets[-1] of {starts[-1]}")
+    ends = starts[1:] if include_last_offset else np.append(starts[1:], total)
+    starts = starts[: ends.size]
+    return wrap(np.repeat(np.arange(ends.size), ends - starts)), ends.size

@@ -1,0 +1,291 @@
+"""Losses."""
+
+from __future__ import annotations
+
+import warnings
+
+from ... import _dtypes
+from ..._size import Size
+from ..._tensor import Tensor
+from ...functions._args import need_tensor
+from ...functions.reduce import log_softmax
+from ...functions.shape import broadcast_tensors
+from ...functions.elementary import xlogy
+from ...ops import loss as ops
+from ...ops._errors import not_implemented
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "huber_loss", "kl_div", "l1_loss",
+    "mse_loss", "nll_loss", "smooth_l1_loss",
+]
+
+OTHER_SIZE = (
+    "Using a target size ({target}) that is different to the input size ({input}). This will likely lead to incorrect "
+    "results due to broadcasting. Please ensure they have the same size."
+)
+BINARY_SIZE = (
+    "Using a target size ({target}) that is different to the input size ({input}) is deprecated. Please ensure they "
+    "have the same size."
+)
+LOGITS_SIZE = "Target size ({target}) must be the same as input size ({input})"
+LEGACY = "size_average and reduce args will be deprecated, please use reduction='{reduction}' instead."
+BATCH_SIZE = "Expected input batch_size ({input}) to match target batch_size ({target})."
+KL_MEAN = (
+    "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
+    "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
+    "'batchmean' in the next major release."
+)
+
+
+# ---- arguments
+
+
+def legacy_reduction(size_average, reduce):
+    """The ``reduction`` that the old pair of flags means."""
+    size_average = True if size_average is None else size_average
+    reduce = True if reduce is None else reduce
+    reduction = "none" if not reduce else "mean" if size_average else "sum"
+    warnings.warn(LEGACY.format(reduction=reduction), UserWarning, stacklevel=3)
+    return reduction
+
+
+def _checked(input, target, name, size_average, reduce, reduction):
+    """The reduction to do, after a look at the other arguments."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, name)
+    if not isinstance(target, Tensor):
+        need_tensor(target, name, "target", 2)
+    if size_average is not None or reduce is not None:
+        return legacy_reduction(size_average, reduce)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction: it is 'none', 'mean' or 'sum'")
+    return reduction
+
+
+def _same_size(input, target):
+    """Both tensors in one size, with a warning where they differ."""
+    if input._a.shape == target._a.shape:
+        return input, target
+    warnings.warn(OTHER_SIZE.format(target=target.size(), input=input.size()), UserWarning, stacklevel=3)
+    return broadcast_tensors(input, target)
+
+
+def _reduced(loss, reduction):
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def _weighted(loss, weight, reduction):
+    """A loss weighed element by element; its mean is the weighted one."""
+    if weight._a.shape != loss._a.shape:
+        raise ValueError(f"Weights and input must have the same size, but got {list(weight.shape)} and {list(loss.shape)}.")
+    loss = loss * weight
+    return loss if reduction == "none" else loss.sum() / weight.sum() if reduction == "mean" else loss.sum()
+
+
+# ---- distances
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The squared difference of each element, reduced as ``reduction`` says: "mean", "sum" or "none"."""
+    reduction = _checked(input, target, "mse_loss", size_average, reduce, reduction)
+    input, target = _same_size(input, target)
+    if weight is None:
+        return ops.mse_loss(input, target, reduction=reduction)
+    return _weighted(ops.mse_loss(input, target, reduction="none"), weight, reduction)
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The absolute difference of each element, reduced."""
+    reduction = _checked(input, target, "l1_loss", size_average, reduce, reduction)
+    input, target = _same_size(input, target)
+    loss = (input - target).abs()
+    return _reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)
+
+
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """``l1_loss`` with a parabola in the place of its kink, ``beta`` wide to both sides."""
+    reduction = _checked(input, target, "smooth_l1_loss", size_average, reduce, reduction)
+    input, target = _same_size(input, target)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return _reduced((input - target).abs(), reduction)
+    return ops.smooth_l1_loss(input, target, reduction=reduction, beta=beta)
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    """Half the squared difference up to ``delta``, and a straight line from there on."""
+    reduction = _checked(input, target, "huber_loss", None, None, reduction)
+    input, target = _same_size(input, target)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if weight is None:
+        return ops.huber_loss(input, target, reduction=reduction, delta=delta)
+    if weight._a.shape != input._a.shape:
+        raise ValueError(f"Weights and input must have the same size, but got {list(weight.shape)} and {list(input.shape)}.")
+    return _reduced(ops.huber_loss(input, target, reduction="none", delta=delta) * weight, reduction)
+
+
+# ---- distributions
+
+
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """The Kullback-Leibler divergence of ``target`` from the log-probabilities ``input``, element by element.
+
+    ``reduction="batchmean"`` divides the sum by the number of samples, as the definition does.
+    """
+    batchmean = reduction == "batchmean" and size_average is None and reduce is None
+    if reduction == "mean" and size_average is None and reduce is None:
+        warnings.warn(KL_MEAN, UserWarning, stacklevel=2)
+    reduction = _checked(input, target, "kl_div", size_average, reduce, "sum" if batchmean else reduction)
+    loss = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
+    loss = _reduced(loss, reduction)
+    return loss / input.size(0) if batchmean and input.dim() != 0 else loss
+
+
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Minus the log-probability of ``target`` under the probabilities ``input``."""
+    reduction = _checked(input, target, "binary_cross_entropy", size_average, reduce, reduction)
+    if input._a.shape != target._a.shape:
+        raise ValueError(BINARY_SIZE.format(target=target.size(), input=input.size()))
+    if input._a.dtype != target._a.dtype:
+        raise RuntimeError(f"Found dtype {target.dtype} but expected {input.dtype}: convert the target of "
+                           "binary_cross_entropy to the dtype of the input")
+    if weight is not None:
+        weight = weight.expand(*Size(_broadcast(weight._a.shape, target._a.shape)))
+    return ops.binary_cross_entropy(input, target, weight, reduction=reduction)
+
+
+def _broadcast(shape, other):
+    """The shape to which both broadcast."""
+    from ...engines import NUMPY
+
+    try:
+        return NUMPY.broadcast_shapes(shape, other)
+    except ValueError:
+        raise RuntimeError(f"the weight of size {list(shape)} does not broadcast to the target's {list(other)}") from None
+
+
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):
+    """``binary_cross_entropy`` of ``sigmoid(input)``, in a form that does not overflow."""
+    reduction = _checked(input, target, "binary_cross_entropy_with_logits", size_average, reduce, reduction)
+    if input._a.shape != target._a.shape:
+        raise ValueError(LOGITS_SIZE.format(target=target.size(), input=input.size()))
+    return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction=reduction)
+
+
+# ---- classes
+
+
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    """Minus the log-probability of the right class.
+
+    Shape:
+        - input: ``(N, C, *)`` or ``(C)``: log-probabilities.
+        - target: ``(N, *)`` or ``()``: classes. Those equal to ``ignore_index`` do not count.
+    """
+    reduction = _checked(input, target, "nll_loss", size_average, reduce, reduction)
+    _check_classes(input, target, weight, "nll_loss")
+    if not _dtypes.is_inexact(input._a.dtype):
+        raise not_implemented("nll_loss", input._a.dtype, (input._a,))
+    call = ops.nll_loss if input._a.ndim < 3 else ops.nll_loss_nd
+    return call(input, target, weight, ignore=ignore_index, reduction=reduction)[0]
+
+
+def _check_classes(input, target, weight, name):
+    shape, classes = input._a.shape, target._a.shape
+    if not shape:
+        raise ValueError(f"{name}(): expected an input of 1 or more dimensions (got 0)")
+    if target._a.dtype.name not in ("int64", "uint8"):
+        raise RuntimeError(f"{name}(): expected scalar type Long but found {_dtypes.type_word(target.dtype)}: the target "
+                           "must hold the numbers of classes")
+    if len(shape) == 1:
+        fits = classes in ((), (1,))
+    else:
+        if shape[0] != (classes[0] if classes else 0):
+            raise ValueError(BATCH_SIZE.format(input=shape[0], target=classes[0] if classes else 0))
+        fits = classes == (shape[0], *shape[2:])
+    if not fits:
+        raise RuntimeError(f"size mismatch (got input: {list(shape)}, target: {list(classes)})")
+    axis = ops.class_axis(shape)
+    if weight is not None and weight._a.shape != (shape[axis],):
+        raise RuntimeError(f"weight tensor should be defined either for all {shape[axis]} classes or no classes but got "
+                           f"weight tensor of shape: {list(weight._a.shape)}")
+
+
+def cross_entropy(
+    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
+    label_smoothing=0.0,
+):
+    """Minus the log-probability of the right class, given unnormalised scores.
+
+    Args:
+        target: the numbers of the right classes, or the probabilities of all classes (in the shape of ``input``).
+        weight: how much each class counts.
+        ignore_index: targets with this number do not count.
+        label_smoothing: this part of the target is spread evenly over all classes.
+
+    Shape:
+        - input: ``(N, C, *)`` or ``(C)``
+        - target: ``(N, *)`` or ``()``; or that of ``input``
+    """
+    reduction = _checked(input, target, "cross_entropy", size_average, reduce, reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    shape = input._a.shape
+    if not shape:
+        raise RuntimeError("cross_entropy(): expected an input of 1 or more dimensions (got 0)")
+    dim = ops.class_axis(shape)
+    if shape == target._a.shape and target._a.dtype.name != "int64":
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
+        return _of_probabilities(input, target, weight, reduction, label_smoothing, dim)
+    _check_classes(input, target, weight, "cross_entropy")
+    scores = log_softmax(input, dim)
+    loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
+    if label_smoothing == 0:
+        return loss
+    smooth = _smooth_loss(scores, target, weight, ignore_index, reduction, dim)
+    return (1 - label_smoothing) * loss + smooth * (label_smoothing / shape[dim])
+
+
+def _by_class(weight, ndim, dim):
+    """The weights of the classes, to be multiplied with scores of `ndim` dimensions."""
+    return weight.view(-1, *[1] * (ndim - 1 - dim))
+
+
+def _smooth_loss(scores, target, weight, ignore_index, reduction, dim):
+    """The loss of a target that is spread evenly over the classes, times their number."""
+    every = scores if weight is None else scores * _by_class(weight, scores.dim(), dim)
+    ignored = target.reshape(()) == ignore_index if scores.dim() == 1 else target == ignore_index
+    loss = (-every.sum(dim)).masked_fill(ignored, 0.0)
+    if reduction == "none":
+        return loss.reshape(target.shape)
+    if reduction == "sum":
+        return loss.sum()
+    if weight is None:
+        return loss.sum() / (~ignored).sum()
+    return loss.sum() / weight[target.masked_fill(ignored, 0)].masked_fill(ignored, 0.0).sum()
+
+
+def _of_probabilities(input, target, weight, reduction, label_smoothing, dim):
+    if not _dtypes.is_inexact(target._a.dtype):
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype}")
+    shape = input._a.shape
+    if weight is not None and weight._a.shape != (shape[dim],):
+        raise RuntimeError(f"cross_entropy: weight tensor should be defined either for all {shape[dim]} classes or no "
+                           f"classes but got weight tensor of shape: {list(weight._a.shape)}")
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / shape[dim]
+    loss = log_softmax(input, dim) * target
+    if weight is not None:
+        loss = loss * _by_class(weight, len(shape), dim)
+    if reduction == "none":
+        return -loss.sum(dim)
+    total = -loss.sum()
+    if reduction == "sum":
+        return total
+    samples = input._a.size // shape[dim] if shape[dim] else 0
+    return total / samples if samples else total * float("nan")

@@ -1,0 +1,180 @@
+"""Normalisation."""
+
+from __future__ import annotations
+
+import math
+
+from ... import _dtypes
+from ..._modes import no_grad
+from ..._size import Size
+from ..._tensor import Tensor
+from ...functions._args import need_tensor
+from ...functions.pad import pad
+from ...ops import norm as ops
+from .pooling import avg_pool2d, avg_pool3d
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
+
+ONE_VALUE = "Expected more than 1 value per channel when training, got input size {shape}"
+ONE_PLACE = "Expected more than 1 spatial element when training, got input size {shape}"
+ELEMENTS = "{name} should contain {channels} elements not {got}"
+LAYER_SHAPE = (
+    "Given normalized_shape={normalized}, expected input with shape [*, {sizes}], but got input of size{shape}"
+)
+PARAMETER_SHAPE = (
+    "Expected {name} to be of same shape as normalized_shape, but got {name} of shape {got} and normalized_shape = "
+    "{normalized}"
+)
+GROUPS = (
+    "Expected number of channels in input to be divisible by num_groups, but got input of shape {shape} and "
+    "num_groups={groups}"
+)
+
+
+def batch_norm(
+    input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05
+):
+    """Each channel less its mean, divided by its standard deviation, times ``weight`` plus ``bias``.
+
+    In training the statistics are the batch's own, and the running ones (if given) move towards them by ``momentum``;
+    otherwise they are the running ones.
+    """
+    if not isinstance(input, Tensor):
+        need_tensor(input, "batch_norm")
+    shape = input._a.shape
+    if training:
+        values = math.prod(shape) // max(shape[1], 1) if len(shape) > 1 else 0
+        if values == 1:
+            raise ValueError(ONE_VALUE.format(shape=Size(shape)))
+    return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps):
+    shape = input._a.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"batch_norm(): expected an input of 2 or more dimensions, but got size {list(shape)}")
+    for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        if t is not None and t._a.shape != (shape[1],):
+            raise RuntimeError(ELEMENTS.format(name=name, channels=shape[1], got=list(t._a.shape)))
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        return ops.batch_norm_given(input, weight, bias, running_mean, running_var, eps=eps)
+    out, mean, var = ops.batch_norm(input, weight, bias, eps=eps, how=None)
+    if running_mean is not None or running_var is not None:
+        n = math.prod(shape) // max(shape[1], 1)
+        _move(running_mean, mean.detach(), momentum)
+        _move(running_var, var.detach(), momentum, n / max(n - 1, 1))
+    return out
+
+
+@no_grad()
+def _move(running, value, momentum, factor=1.0):
+    """Takes a running statistic a step towards a new value of it."""
+    if running is not None and momentum:
+        running.mul_(1 - momentum).add_(value.reshape(running.shape).to(running.dtype), alpha=momentum * factor)
+
+
+def instance_norm(
+    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-05
+):
+    """``batch_norm`` of each sample by itself; running statistics are averaged over the samples."""
+    need_tensor(input, "instance_norm")
+    shape = input._a.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"instance_norm(): expected an input of 2 or more dimensions, but got size {list(shape)}")
+    if use_input_stats and math.prod(shape[2:]) == 1:
+        raise ValueError(ONE_PLACE.format(shape=Size(shape)))
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats=False")
+    samples, channels = shape[:2]
+    for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        if t is not None and t._a.shape != (channels,):
+            raise RuntimeError(ELEMENTS.format(name=name, channels=channels, got=list(t._a.shape)))
+    weight, bias, mean, var = (
+        None if t is None else t.repeat(samples) for t in (weight, bias, running_mean, running_var)
+    )
+    flat = input.reshape(1, samples * channels, *shape[2:])
+    out = _batch_norm(flat, mean, var, weight, bias, use_input_stats, momentum, eps)
+    if use_input_stats:
+        with no_grad():
+            for running, each in ((running_mean, mean), (running_var, var)):
+                if running is not None:
+                    running.copy_(each.view(samples, channels).mean(0))
+    return out.view(shape)
+
+
+def _normalized(input, normalized_shape, name):
+    """The shape to normalise over, which must be the end of the input's."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, name)
+    normalized = tuple(normalized_shape)
+    if not normalized:
+        raise RuntimeError(f"Expected normalized_shape to be at least 1-dimensional, but got normalized_shape = {list(normalized)}")
+    return normalized
+
+
+def _check_end(input, normalized):
+    shape = input._a.shape
+    if shape[-len(normalized):] != normalized:
+        raise RuntimeError(LAYER_SHAPE.format(normalized=list(normalized), sizes=", ".join(map(str, normalized)),
+                                              shape=list(shape)))
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
+    """Each sample less its mean over the last dimensions, divided by its standard deviation, times weight plus bias."""
+    normalized = _normalized(input, normalized_shape, "layer_norm")
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._a.shape != normalized:
+            raise RuntimeError(PARAMETER_SHAPE.format(name=name, got=list(t._a.shape), normalized=list(normalized)))
+    _check_end(input, normalized)
+    return ops.layer_norm(input, weight, bias, eps=eps, how=len(normalized))[0]
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """Each sample divided by the root of its mean square over the last dimensions, times ``weight``."""
+    normalized = _normalized(input, normalized_shape, "rms_norm")
+    if weight is not None and weight._a.shape != normalized:
+        raise RuntimeError(PARAMETER_SHAPE.format(name="weight", got=list(weight._a.shape), normalized=list(normalized)))
+    _check_end(input, normalized)
+    if eps is None:
+        eps = _dtypes.finfo(input.dtype).eps
+    return ops.rms_norm(input, weight, how=len(normalized), eps=eps)[0]
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
+    """The channels in ``num_groups`` groups, each normalised by its own mean and deviation in each sample."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, "group_norm")
+    shape = input._a.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if shape[1] % num_groups:
+        raise RuntimeError(GROUPS.format(shape=list(shape), groups=num_groups))
+    if math.prod(shape) // (shape[1] or 1) * (shape[1] // num_groups) == 1:
+        raise ValueError(ONE_VALUE.format(shape=Size((shape[0] * shape[1] // num_groups, num_groups, *shape[2:]))))
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._a.shape != (shape[1],):
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but "
+                               f"got {name} of shape {list(t._a.shape)} and input of shape {list(shape)}")
+    return ops.group_norm(input, weight, bias, eps=eps, how=num_groups)[0]
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """Each element divided by a power of the mean square of its neighbours among the channels."""
+    need_tensor(input, "local_response_norm")
+    shape = input._a.shape
+    if len(shape) < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {len(shape)} dimensions)")
+    if not math.prod(shape):
+        return input
+    before, after = size // 2, (size - 1) // 2
+    squares = input.mul(input)
+    if len(shape) == 3:
+        squares = avg_pool2d(pad(squares.unsqueeze(1), (0, 0, before, after)), (size, 1), stride=1).squeeze(1)
+    else:
+        squares = squares.reshape(shape[0], 1, shape[1], shape[2], -1)
+        squares = avg_pool3d(pad(squares, (0, 0, 0, 0, before, after)), (size, 1, 1), stride=1).squeeze(1).view(shape)
+    return input / squares.mul(alpha).add(k).pow(beta)

@@ -1,0 +1,7 @@
+"""Margins."""
+
+from __future__ import annotations
+
+from ...functions.pad import pad
+
+__all__ = ["pad"]

@@ -1,0 +1,269 @@
+"""Pooling."""
+
+from __future__ import annotations
+
+from ..._tensor import Tensor
+from ...functions._args import need_tensor
+from ...ops import pool as ops
+from ...ops.pointwise import sign
+from ._sizes import per_dim
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d",
+    "lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices",
+    "max_pool3d", "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+]
+
+RANK = "{name}(): Expected {low}D or {high}D (batch mode) tensor with non-zero sizes for input, but got: {shape}"
+TOO_MUCH_PADDING = "{name}(): pad should be at most half of effective kernel size, but got pad={padding} and kernel_size={kernel}"
+TOO_SMALL = "{name}(): Given input size: {shape}. Calculated output size: {out}. Output size is too small"
+
+
+# ---- arguments
+
+
+def _batched(input, n, name):
+    """(input with a batch dimension, whether it had one)."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, name)
+    shape = input._a.shape
+    if len(shape) not in (n + 1, n + 2) or 0 in shape[-n - 1:]:
+        raise RuntimeError(RANK.format(name=name, low=n + 1, high=n + 2, shape=list(shape)))
+    return (input, True) if len(shape) == n + 2 else (input.unsqueeze(0), False)
+
+
+def _unbatched(result, batched):
+    if batched:
+        return result
+    return tuple([r.squeeze(0) for r in result]) if isinstance(result, tuple) else result.squeeze(0)
+
+
+def _windows(input, kernel_size, stride, padding, dilation, ceil_mode, n, name):
+    """The settings of pooling over windows: one number for each dimension, and how many windows there are."""
+    kernel = per_dim(kernel_size, n, name, "kernel_size")
+    stride = kernel if stride is None or stride == [] or stride == () else per_dim(stride, n, name, "stride")
+    padding, dilation = per_dim(padding, n, name, "padding"), per_dim(dilation, n, name, "dilation")
+    for argument, values in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
+        if min(values) < 1:
+            raise RuntimeError(f"{name}(): {argument} should be greater than zero, but got {list(values)}")
+    if min(padding) < 0:
+        raise RuntimeError(f"{name}(): padding must be non-negative, but got {list(padding)}")
+    if any([p > (d * (k - 1) + 1) // 2 for p, k, d in zip(padding, kernel, dilation, strict=True)]):
+        raise RuntimeError(TOO_MUCH_PADDING.format(name=name, padding=list(padding), kernel=list(kernel)))
+    shape = input._a.shape[2:]
+    out = tuple([
+        _count(*sizes, ceil_mode) for sizes in zip(shape, kernel, stride, padding, dilation, strict=True)
+    ])
+    if min(out) < 1:
+        raise RuntimeError(TOO_SMALL.format(name=name, shape=tuple(input._a.shape[1:]), out=out))
+    return {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation, "sizes": out}
+
+
+def _count(n, k, s, p, d, ceil_mode):
+    """How many windows there are along a dimension."""
+    last = n + 2 * p - d * (k - 1) - 1
+    count = (last + (s - 1 if ceil_mode else 0)) // s + 1
+    return count - 1 if ceil_mode and (count - 1) * s >= n + p else count
+
+
+# ---- maxima
+
+
+def _max_pool(n):
+    name = f"max_pool{n}d"
+
+    def with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        input, batched = _batched(input, n, name)
+        settings = _windows(input, kernel_size, stride, padding, dilation, ceil_mode, n, name)
+        return _unbatched(ops.max_pool[n](input, **settings), batched)
+
+    def max_pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return found if return_indices else found[0]
+
+    with_indices.__doc__ = f"The largest element of each window, and its place. See ``MaxPool{n}d``."
+    max_pool.__doc__ = f"The largest element of each window, and its place if ``return_indices``. See ``MaxPool{n}d``."
+    return _named(max_pool, name), _named(with_indices, name + "_with_indices")
+
+
+def _adaptive_max_pool(n):
+    name = f"adaptive_max_pool{n}d"
+
+    def with_indices(input, output_size, return_indices=False):
+        input, batched = _batched(input, n, name)
+        return _unbatched(ops.adaptive_max_pool[n](input, sizes=_adaptive(input, output_size, n, name)), batched)
+
+    def adaptive_max_pool(input, output_size, return_indices=False):
+        found = with_indices(input, output_size)
+        return found if return_indices else found[0]
+
+    with_indices.__doc__ = "The largest elements of ``output_size`` windows, and their places."
+    adaptive_max_pool.__doc__ = "The largest elements of ``output_size`` windows, and their places if ``return_indices``."
+    return _named(adaptive_max_pool, name), _named(with_indices, name + "_with_indices")
+
+
+def _named(function, name):
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def _adaptive(input, output_size, n, name):
+    """The sizes of an adaptive result: None keeps the size of that dimension."""
+    sizes = output_size if isinstance(output_size, tuple | list) else (output_size,) * n
+    if len(sizes) == 1:
+        sizes = tuple(sizes) * n
+    if len(sizes) != n:
+        raise RuntimeError(f"{name}(): output_size must have {n} values, but got {output_size}")
+    given = [m if size is None else size for size, m in zip(sizes, input._a.shape[2:], strict=True)]
+    found = per_dim(given, n, name, "output_size")
+    if min(found) < 0:
+        raise RuntimeError(f"{name}(): elements of output_size must be greater than or equal to 0, but got {list(found)}")
+    return found
+
+
+max_pool1d, max_pool1d_with_indices = _max_pool(1)
+max_pool2d, max_pool2d_with_indices = _max_pool(2)
+max_pool3d, max_pool3d_with_indices = _max_pool(3)
+adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _adaptive_max_pool(1)
+adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _adaptive_max_pool(2)
+adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive_max_pool(3)
+
+
+def _max_unpool(input, indices, kernel_size, stride, padding, output_size, n):
+    name = f"max_unpool{n}d"
+    input, batched = _batched(input, n, name)
+    if indices._a.dtype.name != "int64":
+        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
+    indices = indices if batched else indices.unsqueeze(0)
+    if indices._a.shape != input._a.shape:
+        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but "
+                           f"got indices tensor with shape: {list(indices.shape)}")
+    kernel = per_dim(kernel_size, n, name, "kernel_size")
+    stride = kernel if stride is None else per_dim(stride, n, name, "stride")
+    padding = per_dim(padding, n, name, "padding")
+    spatial = _unpooled_size(input._a.shape[2:], kernel, stride, padding, output_size, n)
+    places = spatial[0]
+    for m in spatial[1:]:
+        places *= m
+    if indices._a.size and not 0 <= int(indices.min()) <= int(indices.max()) < places:
+        raise RuntimeError(f"{name}(): found an invalid max index: the indices reach from {int(indices.min())} to "
+                           f"{int(indices.max())}, the output size is {list(spatial)}")
+    return _unbatched(ops.max_unpool[n](input, indices, spatial=spatial), batched)
+
+
+def _unpooled_size(spatial, kernel, stride, padding, output_size, n):
+    default = [(m - 1) * s + k - 2 * p for m, s, k, p in zip(spatial, stride, kernel, padding, strict=True)]
+    if output_size is None:
+        return tuple(default)
+    output_size = tuple(output_size)
+    if len(output_size) == n + 2:
+        output_size = output_size[2:]
+    if len(output_size) != n:
+        raise ValueError(f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of "
+                         f"'{len(output_size)}'")
+    for size, m, s in zip(output_size, default, stride, strict=True):
+        if not m - s < size < m + s:
+            raise ValueError(f'invalid output_size "{output_size}" (each must be within its stride of {default})')
+    return output_size
+
+
+def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Zeros with the elements of ``input`` where ``max_pool1d`` found them."""
+    return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 1)
+
+
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Zeros with the elements of ``input`` where ``max_pool2d`` found them."""
+    return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 2)
+
+
+def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Zeros with the elements of ``input`` where ``max_pool3d`` found them."""
+    return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 3)
+
+
+# ---- means
+
+
+def _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, n):
+    name = f"avg_pool{n}d"
+    input, batched = _batched(input, n, name)
+    settings = _windows(input, kernel_size, stride, padding, 1, ceil_mode, n, name)
+    del settings["dilation"]
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    result = ops.avg_pool[n](input, **settings, include_pad=bool(count_include_pad), override=divisor_override)
+    return _unbatched(result, batched)
+
+
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    """The mean of each window of sequences. See ``AvgPool1d``."""
+    return _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, None, 1)
+
+
+def avg_pool2d(
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    """The mean of each window of images. See ``AvgPool2d``."""
+    return _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, 2)
+
+
+def avg_pool3d(
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    """The mean of each window of volumes. See ``AvgPool3d``."""
+    return _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, 3)
+
+
+def _adaptive_avg_pool(input, output_size, n):
+    name = f"adaptive_avg_pool{n}d"
+    input, batched = _batched(input, n, name)
+    out = _adaptive(input, output_size, n, name)
+    if n > 1 and out == (1,) * n:  # PyTorch takes a plain mean then
+        return input.mean(tuple(range(-n, 0)), keepdim=True) if batched else _unbatched(
+            input.mean(tuple(range(-n, 0)), keepdim=True), False)
+    return _unbatched(ops.adaptive_avg_pool[n](input, sizes=out), batched)
+
+
+def adaptive_avg_pool1d(input, output_size):
+    """The means of ``output_size`` windows of sequences."""
+    return _adaptive_avg_pool(input, output_size, 1)
+
+
+def adaptive_avg_pool2d(input, output_size):
+    """The means of ``output_size`` windows of images: a number, or one for each dimension; None keeps a size."""
+    return _adaptive_avg_pool(input, output_size, 2)
+
+
+def adaptive_avg_pool3d(input, output_size):
+    """The means of ``output_size`` windows of volumes."""
+    return _adaptive_avg_pool(input, output_size, 3)
+
+
+# ---- p-norms
+
+
+def _lp_pool(pool, input, norm_type, kernel_size, stride, ceil_mode, n):
+    power = float(norm_type)
+    mean = pool(input.pow(power), kernel_size, stride, 0, ceil_mode)
+    count = 1
+    for k in per_dim(kernel_size, n, f"lp_pool{n}d", "kernel_size"):
+        count *= k
+    return (sign(mean) * mean.abs().relu()).mul(count).pow(1.0 / power)
+
+
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each window of sequences."""
+    return _lp_pool(avg_pool1d, input, norm_type, kernel_size, stride, ceil_mode, 1)
+
+
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each window of images."""
+    return _lp_pool(avg_pool2d, input, norm_type, kernel_size, stride, ceil_mode, 2)
+
+
+def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each window of volumes."""
+    return _lp_pool(avg_pool3d, input, norm_type, kernel_size, stride, ceil_mode, 3)

@@ -1,0 +1,39 @@
+"""Rows of a table by index."""
+
+from __future__ import annotations
+
+from ._op import op
+
+
+@op
+def embedding(k, weight, index, *, padding, by_frequency):
+    """The rows of `weight` at `index`; what the two settings do is done to the gradient."""
+    return k.index_select(weight, index.reshape(-1), 0).reshape(*index.shape, *weight.shape[1:])
+
+
+@embedding.joint_vjp
+def _(g, index, weight_shape, padding, by_frequency):
+    if padding is not None or by_frequency:
+        factors = row_factors(index, rows=weight_shape[0], padding=padding, by_frequency=by_frequency)
+        g = g * factors
+    return unembedding(g, index, shape=tuple(weight_shape)), None
+
+
+@op
+def row_factors(k, index, *, rows, padding, by_frequency):
+    """How much of its gradient each looked-up row gets: none for the padding, less for those that come often."""
+    factors = k.ones(index.shape, k.float32) if padding is None else (index != padding).astype(k.float32)
+    if by_frequency:
+        flat = index.reshape(-1)
+        counts = k.unindex(k.ones(flat.shape, k.float32), (flat,), (0,), (rows,))
+        factors = factors / counts[index]
+    return factors.reshape(*index.shape, 1)
+
+
+@op(node="EmbeddingDenseBackward0", opmath=True)
+def unembedding(k, g, index, *, shape):
+    """Zeros of `shape` to whose rows at `index` those of g are added."""
+    return k.unindex(g.reshape(-1, *shape[1:]), (index.reshape(-1),), (0,), shape)
+
+
+unembedding.vjp(g=lambda h, index: embedding(h, index, padding=None, by_frequency=False))

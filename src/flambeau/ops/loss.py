@@ -1,0 +1,168 @@
+"""Losses: what two tensors differ by, element by element or reduced to one number."""
+
+from __future__ import annotations
+
+import math
+
+from ._op import op
+from .elementary import log, sigmoid
+from .gates import softplus
+from .pointwise import clamp_numbers
+from .reduce import place
+from .shape import reshape
+
+
+def reduced(k, x, reduction):
+    return x if reduction == "none" else k.mean(x) if reduction == "mean" else k.sum(x)
+
+
+def share(g, shape, reduction):
+    """What each element gets of the gradient of a reduced loss."""
+    return g / max(math.prod(shape), 1) if reduction == "mean" else g
+
+
+# ---- distances
+
+
+@op(promote="common", refuses="bi")
+def mse_loss(k, x, y, *, reduction):
+    away = x - y
+    return reduced(k, away * away, reduction)
+
+
+mse_loss.vjp(
+    x=lambda g, x, y, reduction: (x - y) * share(2 * g, x.shape, reduction),
+    y=lambda g, x, y, reduction: (y - x) * share(2 * g, x.shape, reduction),
+)
+
+
+@op(promote="common", refuses="bic")
+def smooth_l1_loss(k, x, y, *, reduction, beta):
+    """Half the square over beta, and the distance less beta / 2 where that is more than beta."""
+    away = k.abs(x - y)
+    return reduced(k, k.where(away < beta, away * away * (0.5 / beta), away - 0.5 * beta), reduction)
+
+
+def smooth_l1_slope(g, x, y, reduction, beta):
+    return clamp_numbers((x - y) / beta, low=-1, high=1) * share(g, x.shape, reduction)
+
+
+smooth_l1_loss.vjp(
+    x=lambda g, x, y, reduction, beta: smooth_l1_slope(g, x, y, reduction, beta),
+    y=lambda g, x, y, reduction, beta: smooth_l1_slope(g, y, x, reduction, beta),
+)
+
+
+@op(promote="common", refuses="bic")
+def huber_loss(k, x, y, *, reduction, delta):
+    """Half the square, and delta times the distance less delta² / 2 where that is more than delta."""
+    away = k.abs(x - y)
+    return reduced(k, k.where(away <= delta, 0.5 * away * away, delta * (away - 0.5 * delta)), reduction)
+
+
+def huber_slope(g, x, y, reduction, delta):
+    return clamp_numbers(x - y, low=-delta, high=delta) * share(g, x.shape, reduction)
+
+
+huber_loss.vjp(
+    x=lambda g, x, y, reduction, delta: huber_slope(g, x, y, reduction, delta),
+    y=lambda g, x, y, reduction, delta: huber_slope(g, y, x, reduction, delta),
+)
+
+
+# ---- two classes
+
+
+LOWEST_LOG = -100  # stands for the logarithm of zero, so that the loss and its gradient stay finite
+
+
+def weighted(x, weight):
+    return x if weight is None else x * weight
+
+
+@op(opmath=True, refuses="bic")
+def binary_cross_entropy(k, x, y, weight, *, reduction):
+    x = k.probabilities(x)
+    yes, no = k.maximum(k.log(x), LOWEST_LOG), k.maximum(k.log1p(-x), LOWEST_LOG)
+    return reduced(k, weighted((y - 1) * no - y * yes, weight), reduction)
+
+
+binary_cross_entropy.vjp(
+    x=lambda g, x, y, weight, reduction: weighted(
+        share(g, x.shape, reduction) * (x - y) / clamp_numbers((1 - x) * x, low=1e-12, high=None), weight
+    ),
+    y=lambda g, x, weight, reduction: weighted(share(g, x.shape, reduction) * (at_least(1 - x) - at_least(x)), weight),
+)
+
+
+def at_least(x):
+    return clamp_numbers(log(x), low=LOWEST_LOG, high=None)
+
+
+@op(promote="common", refuses="bic")
+def binary_cross_entropy_with_logits(k, x, y, weight, positive, *, reduction):
+    """The binary cross entropy of sigmoid(x); `positive` weighs the positive class."""
+    below = k.maximum(-x, 0) + k.log1p(k.exp(-k.abs(x)))  # -log sigmoid(x)
+    rest = below if positive is None else below * (1 + (positive - 1) * y)
+    return reduced(k, weighted((1 - y) * x + rest, weight), reduction)
+
+
+@binary_cross_entropy_with_logits.joint_vjp
+def _(g, x, y, weight, positive, reduction, needs):
+    g = weighted(share(g, x.shape, reduction), weight)
+    if positive is None:
+        return (sigmoid(x) - y) * g if needs[0] else None, -x * g if needs[1] else None, None, None
+    below = softplus(-x, beta=1.0, threshold=50.0) if needs[1] else None
+    return (
+        ((1 - y) - (1 + (positive - 1) * y) * sigmoid(-x)) * g if needs[0] else None,
+        (below * (positive - 1) - x) * g if needs[1] else None,
+        None,
+        None,
+    )
+
+
+# ---- many classes: minus the log-probability of the right one
+
+
+def class_axis(shape):
+    return min(1, len(shape) - 1)
+
+
+def factors(k, target, weight, ignore, dtype, classes):
+    """The class to look up for each target, and its weight: zero where the target is to be ignored."""
+    kept, safe = k.class_targets(target, ignore, classes)
+    return safe, kept.astype(dtype) if weight is None else k.where(kept, weight[safe], 0).astype(dtype)
+
+
+def _nll_loss(name, node):
+    @op(name=name, node=node, opmath=True)
+    def nll_loss(k, x, target, weight, *, ignore, reduction):
+        """The loss, and the sum of the weights that it was averaged by."""
+        axis = class_axis(x.shape)
+        safe, weights = factors(k, target, weight, ignore, x.dtype, x.shape[axis])
+        picked = k.take_along(x, k.expand_dims(safe, axis), axis).reshape(target.shape)
+        loss = k.where(weights != 0, -picked * weights, 0).astype(x.dtype)
+        total = k.sum(weights)
+        if reduction == "none":
+            return loss, total
+        return (k.sum(loss) / total if reduction == "mean" else k.sum(loss)), total
+
+    @nll_loss.joint_vjp
+    def _(g, target, weight, x_shape, ignore, reduction):
+        axis = class_axis(x_shape)
+        safe, slopes = nll_slopes(target, weight, ignore=ignore, reduction=reduction, classes=x_shape[axis])
+        one = (*x_shape[:axis], 1, *x_shape[axis + 1:])
+        return place(reshape(g[0] * slopes, shape=one), reshape(safe, shape=one), axis=axis, shape=tuple(x_shape)), None, None
+
+    return nll_loss
+
+
+nll_loss = _nll_loss("nll_loss", "NllLossBackward0")
+nll_loss_nd = _nll_loss("nll_loss2d", "NllLoss2DBackward0")
+
+
+@op
+def nll_slopes(k, target, weight, *, ignore, reduction, classes):
+    """The classes looked up by ``nll_loss``, and the derivative of the loss by each looked-up element."""
+    safe, weights = factors(k, target, weight, ignore, k.float32 if weight is None else weight.dtype, classes)
+    return safe, -weights / k.sum(weights) if reduction == "mean" else -weights
