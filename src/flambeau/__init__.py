@@ -96,6 +96,7 @@ from .functions.lowrank import *
 from .functions.stft import *
 from . import fft, linalg, nn, random
 from ._generator import Generator
+from .serialization import load, save
 
 globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too
 newaxis = None
