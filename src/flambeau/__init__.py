@@ -87,6 +87,7 @@ from .functions.statistics import *
 from .functions.histogram import *
 from .functions.distance import *
 from .functions.shape import *
+from .functions.broadcast import *
 from .functions.parts import *
 from .functions.join import *
 from .functions.move import *

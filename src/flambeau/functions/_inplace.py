@@ -104,8 +104,8 @@ def check_history(t):
         return
     refresh(t)
     if view.origin is not None:
-        node = t._node
-        raise RuntimeError(REFUSED[view.origin].format(nr=t._nr, node=node.name() if node is not None else "a function"))
+        node = t._node.name() if t._node is not None else "a function"
+        raise RuntimeError(REFUSED[view.origin].format(nr=t._nr, node=node))
     if view.base._node is None and (t._rg or view.base._rg):
         raise RuntimeError(VIEW_OF_LEAF_INPLACE)
 

@@ -35,7 +35,7 @@ def become(t, function, args, kwargs, name):
     if modes.grad and t.requires_grad:
         if view is None and t._node is None:
             raise RuntimeError(LEAF_INPLACE)
-        if view is not None and (t._node is None or view.base._rg and view.base._node is None):
+        if view is not None and (t._node is None or (view.base._rg and view.base._node is None)):
             raise RuntimeError(VIEW_OF_LEAF_INPLACE)
     before = wrap(t._a)
     before._storage, before._view = storage, view

@@ -10,7 +10,8 @@ from .._dtypes import is_inexact
 from .._tensor import Tensor, wrap
 from ..ops import move as ops
 from ..ops.shape import as_strided as strided_op
-from ..ops.shape import basic_index, diagonal as diagonal_op, embed_diagonal, part, select_index, sum_to
+from ..ops.shape import basic_index, embed_diagonal, part, select_index, sum_to
+from ..ops.shape import diagonal as diagonal_op
 from ._args import as_int, dim_in_range, need_tensor, shape_from, write_out
 from ._attach import inplace_methods, methods, spread
 from .parts import clipped, diagonal, two_dims
@@ -88,7 +89,7 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
 def whole_counts(repeats, n):
     """The counts of a repeats tensor as an array: one, or one for each of n."""
     counts = repeats._a
-    if counts.ndim > 1 or n is None and counts.ndim != 1:
+    if counts.ndim > 1 or (n is None and counts.ndim != 1):
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor" if n is not None else
                            "repeat_interleave only accept 1D vector as repeat")
     if counts.dtype.kind not in "iu" or counts.itemsize < 4:

@@ -266,7 +266,10 @@ def as_strided(input, size, stride, storage_offset=None):
         )
     if size and min(size) < 0:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
-    offset = input.storage_offset() if storage_offset is None else as_int(storage_offset, "as_strided", "storage_offset")
+    if storage_offset is None:
+        offset = input.storage_offset()
+    else:
+        offset = as_int(storage_offset, "as_strided", "storage_offset")
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     return at_strides(input, size, stride, offset)

@@ -8,20 +8,17 @@ from math import prod
 import numpy as np
 
 from .._dtypes import dtype as dtype_type
-from .._dtypes import from_np, type_word
-from .._size import Size
+from .._dtypes import type_word
 from .._tensor import Tensor, storage_of
 from ..engines import engine_of
 from ..ops import shape as ops
-from ..ops._errors import broadcast_clash
-from ._args import as_int, dim_in_range, need_tensor, need_tensors, shape_from
-from ._attach import methods, spread
+from ._args import dim_in_range, need_tensor, shape_from
+from ._attach import methods
 from ._metadata import metadata_methods
 
 __all__ = [
     "reshape", "flatten", "unflatten", "ravel", "squeeze", "unsqueeze",
     "transpose", "swapaxes", "swapdims", "t", "adjoint", "permute", "movedim", "moveaxis",
-    "broadcast_to", "broadcast_tensors", "broadcast_shapes",
 ]
 
 REVERSED_T = (
@@ -33,10 +30,6 @@ ONLY_MATRICES = "tensor.{name} is only supported on matrices or batches of matri
 _ALL_DIMS = [list(range(n)) for n in range(7)]
 _ndarray = np.ndarray
 _view = ops.view
-EXPAND_CLASH = (
-    "The expanded size of the tensor ({new}) must match the existing size ({old}) at non-singleton dimension {dim}.  "
-    "Target sizes: {target}.  Tensor sizes: {own}"
-)
 
 
 def target_shape(size, count):
@@ -362,94 +355,10 @@ def moveaxis(input, source, destination):
     return movedim(input, source, destination)
 
 
-# ---- broadcasting
-
-
-def expanded(input, size):
-    """A view of `size` in which dimensions of size one are repeated; -1 keeps a dimension as it is."""
-    own = input._a.shape
-    lead = len(size) - len(own)
-    if -1 not in size and lead >= 0 and own == size[lead:] and (not size or min(size) >= 0):
-        return ops.expand(input, shape=size)
-    if lead < 0:
-        raise RuntimeError(
-            f"expand(torch.{type_word(from_np(input._a.dtype))}Tensor{{{list(own)}}}, size={list(size)}): the number "
-            f"of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(own)})"
-        )
-    shape = []
-    for i, n in enumerate(size):
-        old = own[i - lead] if i >= lead else 1
-        if n == -1 and i >= lead:
-            n = old
-        elif n < 0 and i < lead:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {i}"
-            )
-        elif n != old and old != 1 or n < 0:
-            raise RuntimeError(EXPAND_CLASH.format(new=n, old=old, dim=i, target=list(size), own=list(own)))
-        shape.append(n)
-    return ops.expand(input, shape=tuple(shape))
-
-
-def expand(self, *size, implicit=False, **named):
-    """A view in which dimensions of size one are repeated, without a copy; -1 keeps a dimension as it is."""
-    return expanded(self, shape_from(size if not named else (named["size"],)))
-
-
-def expand_as(self, other):
-    """``expand(other.size())``."""
-    need_tensor(other, "expand_as", "other")
-    return expanded(self, other._a.shape)
-
-
-def broadcast_to(input, size):
-    """``input`` expanded to ``size``."""
-    need_tensor(input, "broadcast_to")
-    return expanded(input, shape_from((size,)))
-
-
-@spread("size")
-def broadcast_to_method(self, size):
-    """This tensor expanded to ``size``."""
-    return expanded(self, shape_from(size))
-
-
-def broadcast_shapes(*shapes):
-    """The shape to which tensors of these shapes broadcast."""
-    shapes = [(as_int(s, "broadcast_shapes", "shapes"),) if not isinstance(s, tuple | list) else tuple(s) for s in shapes]
-    out = [1] * max(map(len, shapes), default=0)
-    for shape in shapes:
-        for i in range(-1, -1 - len(shape), -1):
-            n = as_int(shape[i], "broadcast_shapes", "shapes")
-            if n < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({list(shape)})")
-            if n not in (1, out[i]):
-                if out[i] != 1:
-                    raise RuntimeError(
-                        "Shape mismatch: objects cannot be broadcast to a single shape: "
-                        + ", ".join(str(list(s)) for s in shapes)
-                    )
-                out[i] = n
-    return Size(out)
-
-
-def broadcast_tensors(*tensors):
-    """The tensors, each expanded to the shape that they have in common."""
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
-        tensors = tensors[0]
-    tensors = need_tensors(tensors, "broadcast_tensors")
-    shapes = [x._a.shape for x in tensors]
-    if clash := broadcast_clash(shapes):
-        raise RuntimeError(clash)
-    shape = tuple(broadcast_shapes(*shapes))
-    return tuple([x if x._a.shape == shape else ops.expand(x, shape=shape) for x in tensors])
-
-
 methods(
     view, view_as, reshape_as, flatten, unflatten, ravel, unsqueeze, transpose, swapaxes, swapdims, t, adjoint,
-    movedim, moveaxis, expand, expand_as,
-    reshape=reshape_method, squeeze=squeeze_method, permute=permute_method, broadcast_to=broadcast_to_method,
+    movedim, moveaxis,
+    reshape=reshape_method, squeeze=squeeze_method, permute=permute_method,
     T=property(reverse_dims), mT=property(matrix_transpose), H=property(hermitian), mH=property(batched_hermitian),
 )
 metadata_methods(unsqueeze, transpose, swapaxes, swapdims, t, squeeze=squeeze_method)

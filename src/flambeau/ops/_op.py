@@ -266,7 +266,7 @@ class Op:
 
 
 class ViewOp(Op):
-    """An op whose results alias its only input. It computes nothing, so nothing is promoted and nothing can overflow."""
+    """An op whose results alias its only input. It computes nothing: nothing is promoted, nothing can overflow."""
 
     def __call__(self, x, **settings):
         if not isinstance(x, Tensor):
@@ -336,10 +336,7 @@ class Plan:
     """What to save for a call of an op, given which inputs need gradients, and its vjps compiled into one function."""
 
     def __init__(self, op, wanted):
-        if op.joint is not None:
-            calls = [op.joint]
-        else:
-            calls = [op.vjps.get(i) if w else None for i, w in enumerate(wanted)]
+        calls = [op.joint] if op.joint is not None else [op.vjps.get(i) if w else None for i, w in enumerate(wanted)]
         getters = [g for call in calls if call is not None for g in call[1]]
         kinds = {kind for kind, _ in getters}
         positions = {i for kind, i in getters if kind == "input"}
@@ -476,9 +473,8 @@ def finished(k, r, back_to):
     """A result as an array, back in half precision if that is where it came from."""
     if type(r) is not _ndarray:
         r = k.as_array(r)
-    if back_to is not None and r.dtype.num >= 11 and r.dtype != back_to:
-        if r.dtype.kind == "f":
-            r = r.astype(back_to)
+    if back_to is not None and r.dtype.num >= 11 and r.dtype != back_to and r.dtype.kind == "f":
+        r = r.astype(back_to)
     return r
 
 

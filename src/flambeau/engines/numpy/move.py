@@ -13,7 +13,7 @@ from .. import NUMPY as engine
 def concatenate(xs, axis=0):
     """Joined in row-major memory, or channels-last where the pieces lie so; NumPy would keep any order they share."""
     out = np.concatenate(xs, axis)
-    if out.flags.c_contiguous or out.ndim in (4, 5) and np.moveaxis(out, 1, -1).flags.c_contiguous:
+    if out.flags.c_contiguous or (out.ndim in (4, 5) and np.moveaxis(out, 1, -1).flags.c_contiguous):
         return out
     return np.ascontiguousarray(out)
 
@@ -81,7 +81,7 @@ def pad_constant(x, pads, value):
 
 @engine.kernel
 def pad_edges(x, pads, mode):
-    """x with margins filled from it: mirrored ("reflect"), its edge repeated ("edge"), or as if in a circle ("wrap")."""
+    """x with margins filled from it: mirrored ("reflect"), with its edge ("edge"), or as if in a circle ("wrap")."""
     x = x[crops(pads, x.shape)]
     out = np.empty([max(a, 0) + n + max(b, 0) for (a, b), n in zip(pads, x.shape)], x.dtype)
     out[tuple([slice(max(a, 0), max(a, 0) + n) for (a, _), n in zip(pads, x.shape)])] = x

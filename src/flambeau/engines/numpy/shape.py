@@ -179,7 +179,7 @@ def viewable(x, shape):
 @engine.kernel
 def reshape_view(x, shape):
     """x in another shape, in the same memory; an error where that cannot be."""
-    if x.flags.c_contiguous and 1 not in x.shape or x.size == 0:
+    if (x.flags.c_contiguous and 1 not in x.shape) or x.size == 0:
         return x.reshape(shape)
     if x.size != math.prod(shape):
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {x.size}")
