@@ -9,7 +9,7 @@ from ..._size import Size
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
 from ...functions.reduce import log_softmax
-from ...functions.shape import broadcast_tensors
+from ...functions.broadcast import broadcast_tensors
 from ...functions.elementary import xlogy
 from ...ops import loss as ops
 from ...ops._errors import not_implemented
