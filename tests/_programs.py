@@ -37,6 +37,24 @@ class Programs:
                 warnings.simplefilter("ignore")
             return plain(self.table[name](library))
 
+    def tests(self):
+        """Two tests of all programs so far: Flambeau does as recorded, and the recording is what PyTorch does."""
+        import pytest
+
+        import flambeau
+
+        @pytest.mark.parametrize("name", self.names())
+        def as_recorded(name):
+            assert differences(self.run(name, flambeau), self.recorded(name)) == []
+
+        @pytest.mark.oracle
+        @pytest.mark.parametrize("name", self.names())
+        def as_torch_does(name):
+            torch = pytest.importorskip("torch")
+            assert differences(self.run(name, torch), self.recorded(name)) == []
+
+        return as_recorded, as_torch_does
+
     def record(self, library):
         results = {name: self.run(name, library) for name in self.names()}
         lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in results.items()]
@@ -72,6 +90,14 @@ def raised(function):
     except Exception as error:
         return type(error).__name__
     return "nothing"
+
+
+def warned(function):
+    """The names of the warning types that a call gives."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function()
+    return [w.category.__name__ for w in caught]
 
 
 def differences(got, want, where="result"):

@@ -42,7 +42,8 @@ def _parts(t):
     return t.dtype, t.storage_offset(), t._a.shape, t.stride(), t.requires_grad
 
 
-def _state(t):
+def state_of(t):
+    """The attributes set on a tensor, which a copy takes along."""
     return {k: v for k, v in t.__dict__.items() if k not in _NOT_STATE}
 
 
@@ -53,7 +54,7 @@ def reduce_tensor(self, protocol):
         arguments = (type(self), None, dtype, 0, shape, (), self.requires_grad)
     else:
         arguments = (type(self), storage_of(self), *_parts(self))
-    return rebuild_tensor, arguments, _state(self) or None
+    return rebuild_tensor, arguments, state_of(self) or None
 
 
 def set_state(self, state):
@@ -74,7 +75,7 @@ def deepcopy_tensor(self, memo):
     memo[id(self)] = out
     if self._grad is not None:
         out._grad = copy.deepcopy(self._grad, memo)
-    out.__dict__.update(copy.deepcopy(_state(self), memo))
+    out.__dict__.update(copy.deepcopy(state_of(self), memo))
     return out
 
 

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-import copy
-
-
 from .._format import format_tensor
+from .._pickle import state_of
 from .._tensor import Tensor, storage_of
+from ..functions.creation import empty
 
 UNINITIALIZED = (
-    "Attempted to use an uninitialized parameter in {what}. This error happens when you are using a `LazyModule` or "
-    "explicitly manipulating uninitialized parameters: run a forward pass with a sample input first."
+    "Attempted to use an {cls} that has no shape yet. A lazy module gives its parameters their shapes when it is first "
+    "called: call it once with a sample input."
 )
+NO_SHAPE = (
+    "Can't access the shape of an {cls}: it has none before the module's first call. When this comes from "
+    "load_state_dict, a state dict of a lazy module that was never called is being loaded into an ordinary one."
+)
+NOT_SHARED = "Can't share memory on an {cls}: it has none before the module's first call."
+
+
+def _blank(cls, requires_grad):
+    """A leaf of class `cls` that has no array yet."""
+    t = object.__new__(cls)
+    t._storage = t._grad = t._hooks = t._node = t._view = None
+    t._nr = 0
+    t._rg = requires_grad
+    return t
 
 
 def _over(cls, data, requires_grad):
-    """A new tensor of class `cls` over the memory of `data`, out of the graph."""
-    t = object.__new__(cls)
+    """A leaf of class `cls` over the memory of `data`."""
+    t = _blank(cls, False)
     t._a = data._a
     t._storage = storage_of(data)
-    t._grad = t._hooks = t._node = t._view = None
-    t._nr = 0
-    t._rg = False
-    t.requires_grad = requires_grad
+    if requires_grad:
+        t.requires_grad = requires_grad
     return t
 
 
@@ -33,142 +44,172 @@ class Parameter(Tensor):
 
     Example::
 
-        >>> list(dict(Parameter=Parameter(flambeau.zeros(2))).values())[0]
+        >>> Parameter(flambeau.zeros(2))
         Parameter containing:
         tensor([0., 0.], requires_grad=True)
     """
 
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
-            from ..functions.creation import empty
-
             data = empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter data must be a Tensor, not {type(data).__name__}")
         return _over(cls, data, requires_grad)
 
-    def __init__(self, data=None, requires_grad=True):
-        pass
-
     def __deepcopy__(self, memo):
-        if id(self) in memo:
-            return memo[id(self)]
-        result = memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
-        result.__dict__.update(copy.deepcopy({k: v for k, v in self.__dict__.items() if k[0] != "_"}, memo))
-        return result
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        return memo[id(self)]
 
     def __repr__(self):
         return "Parameter containing:\n" + format_tensor(self)
 
     def __reduce_ex__(self, protocol):
-        return _rebuild_parameter, (type(self), self.data, self.requires_grad, dict(self.__dict__))
+        return _over, (type(self), self.data, self.requires_grad), state_of(self) or None
 
 
-def _rebuild_parameter(cls, data, requires_grad, attributes):
-    parameter = _over(cls, data, requires_grad)
-    parameter.__dict__.update(attributes)
-    return parameter
+class _IsBuffer(type):
+    """Buffers are ordinary tensors with a mark: ``isinstance(t, Buffer)`` asks for the mark."""
+
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, Tensor) and "_is_buffer" in instance.__dict__
 
 
-class Buffer(Tensor):
-    """A tensor that becomes a buffer of the Module it is assigned to: state without a gradient.
+class Buffer(Tensor, metaclass=_IsBuffer):
+    """A tensor that becomes a buffer of the Module it is assigned to: state that is not trained.
 
     ``persistent=False`` keeps it out of the module's ``state_dict``.
     """
 
     def __new__(cls, data=None, *, persistent=True):
-        if data is None:
-            from ..functions.creation import empty
+        data = empty(0) if data is None else data
+        return _marked(data.detach().requires_grad_(data.requires_grad), persistent)
 
-            data = empty(0)
-        buffer = _over(cls, data, data.requires_grad and data.is_leaf)
-        buffer.persistent = persistent
-        return buffer
 
-    def __init__(self, data=None, *, persistent=True):
-        pass
+def _marked(tensor, persistent):
+    tensor._is_buffer = True
+    tensor.persistent = persistent
+    return tensor
+
+
+# ---- without a shape
 
 
 class UninitializedTensorMixin:
-    """A parameter or buffer whose shape is not known yet."""
+    """A parameter or buffer whose shape is not known yet.
 
-    _ready_class: type
-    _allowed = ("device", "dtype", "requires_grad", "is_leaf", "grad", "data", "is_complex", "is_floating_point",
-                "requires_grad_", "detach", "persistent", "grad_fn", "is_inference")
+    It has a dtype and a device, which may be changed, and nothing else: every operation asks for the array of its
+    operands, and the array of this one is an error.
+    """
+
+    cls_to_become: type
+
+    @classmethod
+    def _unborn(cls, requires_grad, device, dtype):
+        t = _blank(cls, requires_grad)
+        t._sample = empty(0, device=device, dtype=dtype)  # has the dtype and the device
+        return t
 
     def materialize(self, shape, device=None, dtype=None):
         """Gives the tensor a shape, with elements that are not initialised, and its ordinary class."""
-        from ..functions.creation import empty
-
-        fresh = empty(shape, dtype=dtype or self.dtype, device=device or self.device)
+        fresh = empty(shape, device=device or self.device, dtype=dtype or self.dtype)
+        del self._sample
+        self.__class__ = self.cls_to_become
         self._a = fresh._a
-        self._storage = None
-        self.__class__ = self._ready_class
+
+    @property
+    def _a(self):
+        raise ValueError(UNINITIALIZED.format(cls=type(self).__name__))
 
     @property
     def shape(self):
-        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. " + UNINITIALIZED.format(what="a shape query"))
+        raise RuntimeError(NO_SHAPE.format(cls=type(self).__name__))
 
-    def size(self, *args):
-        return self.shape
+    @property
+    def data(self):
+        return self._sample
+
+    @data.setter
+    def data(self, value):
+        self._sample = value._sample if is_lazy(value) else value
+
+    @property
+    def dtype(self):
+        return self._sample.dtype
+
+    @property
+    def device(self):
+        return self._sample.device
+
+    @property
+    def requires_grad(self):
+        return self._rg
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        self._rg = value
 
     def share_memory_(self):
-        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before calling `module.share_memory()`.")
+        raise RuntimeError(NOT_SHARED.format(cls=type(self).__name__))
+
+    def copy_(self, other, non_blocking=False):
+        return self
+
+    def _as(self, sample):
+        """This tensor, with the dtype and device of another sample."""
+        return type(self)(self.requires_grad, sample.device, sample.dtype)
 
     def __repr__(self):
         return f"<{type(self).__name__}>"
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:
-            memo[id(self)] = self._another()
+            memo[id(self)] = self._as(self._sample)
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol):
-        return type(self)._of, (self.dtype, self.requires_grad)
+        return type(self), (self.requires_grad, self.device, self.dtype)
+
+
+def _of_sample(name, converts):
+    """A method that asks the sample; one that converts gives an uninitialised tensor again."""
+
+    def method(self, *args, **kwargs):
+        result = getattr(self._sample, name)(*args, **kwargs)
+        return self._as(result) if converts else result
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("size", "is_complex", "is_floating_point", "get_device"):
+    setattr(UninitializedTensorMixin, _name, _of_sample(_name, False))
+for _name in ("to", "cpu", "cuda", "half", "float", "double", "bfloat16", "char", "short", "int", "long", "type"):
+    setattr(UninitializedTensorMixin, _name, _of_sample(_name, True))
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A Parameter without a shape: lazy modules fill it in at the first call."""
 
-    _ready_class = Parameter
+    cls_to_become = Parameter
 
     def __new__(cls, requires_grad=True, device=None, dtype=None):
-        from ..functions.creation import empty
-
-        return _over(cls, empty(0, device=device, dtype=dtype), requires_grad)
-
-    def __init__(self, requires_grad=True, device=None, dtype=None):
-        pass
-
-    def _another(self):
-        return type(self)(self.requires_grad, self.device, self.dtype)
-
-    @classmethod
-    def _of(cls, dtype, requires_grad):
-        return cls(requires_grad, dtype=dtype)
+        return cls._unborn(requires_grad, device, dtype)
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer without a shape: lazy modules fill it in at the first call."""
 
-    _ready_class = Tensor
+    cls_to_become = Tensor
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
-        from ..functions.creation import empty
+        return _marked(cls._unborn(requires_grad, device, dtype), persistent)
 
-        buffer = _over(cls, empty(0, device=device, dtype=dtype), requires_grad)
-        buffer.persistent = persistent
-        return buffer
+    def _as(self, sample):
+        return type(self)(self.requires_grad, sample.device, sample.dtype, self.persistent)
 
-    def __init__(self, requires_grad=False, device=None, dtype=None, persistent=True):
-        pass
-
-    def _another(self):
-        return type(self)(self.requires_grad, self.device, self.dtype, self.persistent)
-
-    @classmethod
-    def _of(cls, dtype, requires_grad):
-        return cls(requires_grad, dtype=dtype)
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.requires_grad, self.device, self.dtype, self.persistent)
 
 
 def is_lazy(param):
@@ -177,4 +218,3 @@ def is_lazy(param):
 
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"]
-

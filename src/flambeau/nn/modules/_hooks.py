@@ -1,11 +1,13 @@
-"""The hooks of Modules: one registry, records instead of flags, and the slow path of a call.
+"""The hooks of Modules: one registry, and the call of a module that has some.
 
-A hook is a record: the function, and how it wants to be called. A module without hooks has no registry at all.
+A hook is kept as the function that was given, or, where it wants to be called in another way than is usual for its
+kind, as a record (`Hook`) that says so. A module without hooks has no registry at all.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ... import _tape as tape
@@ -15,132 +17,136 @@ from ..._tensor import Tensor, View, edge_of, storage_of, wrap
 from ...ops.shape import alias
 
 KINDS = ("forward_pre", "forward", "backward_pre", "backward", "state_dict_pre", "state_dict", "load_pre", "load")
-CALL_KINDS = ("forward_pre", "forward", "backward_pre", "backward")
 
 MIXED_BACKWARD = (
     "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them."
 )
+WRONG_PRE_RESULT = "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {got}."
+SILENCED = (
+    "module forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised "
+    "in forward: {error}"
+)
+NO_INPUT_GRAD = (
+    "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+)
+OLD_KIND = (
+    "A backward hook of the old kind sees one autograd node only, and this module {reason}: some of {lost} will be "
+    "missing. It is deprecated; use register_full_backward_hook instead."
+)
 
 
 class Hook(NamedTuple):
-    """A registered function and how it is to be called."""
+    """A hook that is not called as is usual for its kind."""
 
-    function: object
-    with_kwargs: bool = False
-    always: bool = False
-    full: bool = True  # of backward hooks: full, or of the old kind
+    function: Callable
+    with_kwargs: bool = False  # forward and forward_pre: also gets the keyword arguments
+    always: bool = False  # forward: also called when an error leaves the module
+    with_module: bool = False  # load_pre: also gets the module
+    may_replace: bool = False  # state_dict: what it returns is the new state dict
+
+
+def as_hook(function, **flags):
+    """The function itself if all flags are off, otherwise a record."""
+    return Hook(function, **flags) if any(flags.values()) else function
 
 
 class Hooks:
-    """The hooks of one module, or those of all modules (the global ones)."""
+    """The hooks of one module, or those on all modules."""
 
-    __slots__ = ("__weakref__", *KINDS)
+    __slots__ = ("full", *KINDS)
 
     def __init__(self):
+        self.full = None  # whether the backward hooks are full ones; None before the first
         for kind in KINDS:
             setattr(self, kind, _HookDict())
 
     def add(self, kind, hook, prepend=False):
-        """Registers a record; returns its handle."""
+        """Registers a hook; returns its handle."""
         table = getattr(self, kind)
-        if kind == "backward" and table and any(other.full != hook.full for other in table.values()):
-            raise RuntimeError(MIXED_BACKWARD)
         handle = RemovableHandle(table)
-        table[handle.id] = hook
+        rest = dict(table) if prepend else {}
         if prepend:
-            rest = {k: v for k, v in table.items() if k != handle.id}
             table.clear()
-            table[handle.id] = hook
-            table.update(rest)
+        table[handle.id] = hook
+        table.update(rest)
         return handle
 
-    def in_call(self):
-        """Whether a call of the module has hooks to run."""
-        return bool(self.forward or self.forward_pre or self.backward or self.backward_pre)
+    def add_backward(self, hook, full, prepend=False):
+        """Registers a backward hook. Those of one registry are all full, or all of the old kind."""
+        if self.full is not None and self.full != full:
+            raise RuntimeError(MIXED_BACKWARD)
+        self.full = full
+        return self.add("backward", hook, prepend)
 
     def __getstate__(self):
-        return {kind: dict(getattr(self, kind)) for kind in KINDS}
+        return {name: getattr(self, name) for name in self.__slots__}
 
     def __setstate__(self, state):
-        for kind in KINDS:
-            setattr(self, kind, _HookDict(state[kind]))
+        for name, value in state.items():
+            setattr(self, name, value)
 
 
 everywhere = Hooks()
 registration = {"module": _HookDict(), "parameter": _HookDict(), "buffer": _HookDict()}
 
 
-def call_with_hooks(module, hooks, args, kwargs):
-    """``forward`` between the hooks: the global ones first, then the module's own, each kind in its order."""
-    done = set()
+def call_with_hooks(module, args, kwargs):
+    """``forward`` between the hooks: of each kind first those on all modules, then the module's own."""
+    own = module._hooks
+    result, called = None, set()
     try:
-        return _call(module, hooks, args, kwargs, done)
-    except Exception:
-        _call_always(module, hooks, args, kwargs, done)
-        raise
-
-
-def _call(module, hooks, args, kwargs, done):
-    for hook in _both("forward_pre", hooks):
-        args, kwargs = _run_pre(module, hook, args, kwargs)
-    backward = list(_both("backward", hooks))
-    full = [h.function for h in backward if h.full]
-    pre = [h.function for h in _both("backward_pre", hooks)]
-    watch = BackwardWatch(module, full, pre) if full or pre else None
-    if watch is not None:
-        args = watch.over_inputs(args)
-    result = module.forward(*args, **kwargs)
-    for table in (everywhere.forward, hooks.forward if hooks is not None else {}):
-        for key, hook in list(table.items()):
-            done.add(key)
-            got = hook.function(module, args, kwargs, result) if hook.with_kwargs else hook.function(module, args, result)
+        for hook in (*everywhere.forward_pre.values(), *own.forward_pre.values()):
+            args, kwargs = _before_forward(hook, module, args, kwargs)
+        watch = BackwardWatch.of(module)
+        if watch is not None:
+            args = watch.over_inputs(args)
+        result = module.forward(*args, **kwargs)
+        for key, hook in (*everywhere.forward.items(), *own.forward.items()):
+            called.add(key)
+            got = _after_forward(hook, module, args, kwargs, result)
             if got is not None:
                 result = got
+    except Exception:
+        _call_always(module, args, kwargs, result, called)
+        raise
     if watch is not None:
         result = watch.over_outputs(result)
-    old = [h.function for h in backward if not h.full]
-    if old:
-        _hang_old_hooks(module, old, result)
+    for registry in (everywhere, own):
+        if registry.full is False and registry.backward:
+            hang_old_hooks(registry.backward.values(), module, args, result)
     return result
 
 
-def _both(kind, hooks):
-    """The hooks of a kind: global ones, then the module's own."""
-    yield from list(getattr(everywhere, kind).values())
-    if hooks is not None:
-        yield from list(getattr(hooks, kind).values())
-
-
-def _run_pre(module, hook, args, kwargs):
-    if hook.with_kwargs:
+def _before_forward(hook, module, args, kwargs):
+    """The arguments after a forward pre-hook."""
+    if type(hook) is Hook:
         got = hook.function(module, args, kwargs)
         if got is None:
             return args, kwargs
         if isinstance(got, tuple) and len(got) == 2:
             return got
-        raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {got}.")
-    got = hook.function(module, args)
+        raise RuntimeError(WRONG_PRE_RESULT.format(got=got))
+    got = hook(module, args)
     if got is None:
         return args, kwargs
     return got if isinstance(got, tuple) else (got,), kwargs
 
 
-def _call_always(module, hooks, args, kwargs, done):
-    """After an error: the hooks that asked to be called always and have not been yet."""
-    for table in (everywhere.forward, hooks.forward if hooks is not None else {}):
-        for key, hook in list(table.items()):
-            if not hook.always or key in done:
-                continue
+def _after_forward(hook, module, args, kwargs, result):
+    if type(hook) is not Hook:
+        return hook(module, args, result)
+    return hook.function(module, args, kwargs, result) if hook.with_kwargs else hook.function(module, args, result)
+
+
+def _call_always(module, args, kwargs, result, called):
+    """After an error: the forward hooks that asked to be called always and have not been yet."""
+    for key, hook in (*everywhere.forward.items(), *module._hooks.forward.items()):
+        if type(hook) is Hook and hook.always and key not in called:
             try:
-                if hook.with_kwargs:
-                    hook.function(module, args, kwargs, None)
-                else:
-                    hook.function(module, args, None)
+                got = _after_forward(hook, module, args, kwargs, result)
+                result = result if got is None else got
             except Exception as error:
-                warnings.warn(
-                    "module forward hook with ``always_call=True`` raised an exception that was silenced as another "
-                    f"error was raised in forward: {error}", stacklevel=2,
-                )
+                warnings.warn(SILENCED.format(error=error), stacklevel=2)
 
 
 # ---- full backward hooks
@@ -157,74 +163,86 @@ class BackwardWatch:
         self.module = module
         self.hooks = hooks
         self.pre_hooks = pre_hooks
+        self.n_inputs = 0
+        self.inputs = self.outputs = ()  # the places of those that are watched
         self.grad_outputs = None
-        self.inputs = ()  # which positional arguments are watched
-        self.count = -1
+
+    @classmethod
+    def of(cls, module):
+        """The watch for a call of `module` as its hooks are now; None without full backward hooks."""
+        registries = (everywhere, module._hooks)
+        hooks = [h for r in registries if r.full for h in r.backward.values()]
+        pre_hooks = [h for r in registries for h in r.backward_pre.values()]
+        return cls(module, hooks, pre_hooks) if hooks or pre_hooks else None
 
     def over_inputs(self, args):
-        self.count = len(args)
-        places = [i for i, a in enumerate(args) if isinstance(a, Tensor) and a.requires_grad]
-        if not places or not modes.grad:
-            return args
-        self.inputs = places
-        passed = pass_through([args[i] for i in places], self.arrived_at_inputs)
-        args = list(args)
-        for i, t in zip(places, passed, strict=True):
-            args[i] = t
-        return tuple(args)
+        self.n_inputs = len(args)
+        args, self.inputs = _passed(args, self.at_inputs)
+        return args
 
     def over_outputs(self, result):
-        single = isinstance(result, Tensor)
-        outputs = [result] if single else list(result) if isinstance(result, tuple | list) else None
-        if outputs is None:
+        if isinstance(result, tuple | list):
+            self.n_outputs = len(result)
+            result, self.outputs = _passed(result, self.at_outputs)
             return result
-        places = [i for i, o in enumerate(outputs) if isinstance(o, Tensor) and o.requires_grad]
-        if not places or not modes.grad:
-            return result
-        self.n_outputs, self.outputs = len(outputs), places
-        for i, t in zip(places, pass_through([outputs[i] for i in places], self.arrived_at_outputs), strict=True):
-            outputs[i] = t
-        return outputs[0] if single else type(result)(outputs) if type(result) in (tuple, list) else type(result)(*outputs)
+        self.n_outputs = 1
+        (result,), self.outputs = _passed((result,), self.at_outputs)
+        return result
 
-    def arrived_at_outputs(self, grads):
-        full = [None] * self.n_outputs
-        for i, g in zip(self.outputs, grads, strict=True):
-            full[i] = g
-        full = tuple(full)
+    def at_outputs(self, grads):
+        """The gradients of the outputs have arrived."""
+        full = _spread(grads, self.outputs, self.n_outputs)
         for hook in self.pre_hooks:
-            got = hook(self.module, full)
-            if got is not None:
-                full = _same_length(got, len(full), "Backward pre hook")
-        self.grad_outputs = full
-        if not self.inputs:
+            full = _replaced(full, hook(self.module, full), "Backward pre hook returned an invalid number of grad_output")
+        if self.inputs:
+            self.grad_outputs = full
+        else:  # nothing will arrive at the inputs: the time is now
             for hook in self.hooks:
-                if hook(self.module, (None,) * max(self.count, 1), full) is not None:
-                    raise RuntimeError(
-                        "Backward hook for Modules where no input requires gradient should always return None or None "
-                        "for all gradients."
-                    )
+                got = hook(self.module, (None,) * self.n_inputs, full)
+                if got is not None and not (isinstance(got, tuple) and all(g is None for g in got)):
+                    raise RuntimeError(NO_INPUT_GRAD)
         return [full[i] for i in self.outputs]
 
-    def arrived_at_inputs(self, grads):
+    def at_inputs(self, grads):
+        """The gradients of the inputs have arrived; those of the outputs are there unless they were never needed."""
         if self.grad_outputs is None:
             return grads
-        full = [None] * self.count
-        for i, g in zip(self.inputs, grads, strict=True):
-            full[i] = g
-        full = tuple(full)
+        full = _spread(grads, self.inputs, self.n_inputs)
         for hook in self.hooks:
             got = hook(self.module, full, self.grad_outputs)
-            if got is not None:
-                full = _same_length(got, len(full), "Backward hook")
+            full = _replaced(full, got, "Backward hook returned an invalid number of grad_input")
         self.grad_outputs = None
         return [full[i] for i in self.inputs]
 
 
-def _same_length(got, n, who):
-    got = got if isinstance(got, tuple) else (got,)
-    if len(got) != n:
-        raise RuntimeError(f"{who} returned an invalid number of grad, got {len(got)}, but expected {n}")
+def _spread(values, places, n):
+    """`n` values: the given ones at their places, None elsewhere."""
+    full = [None] * n
+    for place, value in zip(places, values, strict=True):
+        full[place] = value
+    return tuple(full)
+
+
+def _replaced(grads, got, complaint):
+    """The gradients after a hook that returned `got`."""
+    if got is None:
+        return grads
+    got = (got,) if isinstance(got, Tensor) else got
+    if len(got) != len(grads):
+        raise RuntimeError(f"{complaint}, got {len(got)}, but expected {len(grads)}")
     return got
+
+
+def _passed(values, see):
+    """`values` with the tensors that require grad led through one identity node, and the places of these."""
+    places = [i for i, v in enumerate(values) if isinstance(v, Tensor) and v.requires_grad] if modes.grad else []
+    if not places:
+        return values, ()
+    new = list(values)
+    for place, tensor in zip(places, pass_through([values[i] for i in places], see), strict=True):
+        new[place] = tensor
+    kind = type(values)
+    return (kind(new) if kind in (tuple, list) else kind(*new)), places
 
 
 class BackwardHookFunctionBackward(tape.Node):
@@ -252,19 +270,36 @@ def pass_through(tensors, see):
     return passed
 
 
-# ---- the old kind of backward hook
+# ---- backward hooks of the old kind
 
 
-def _hang_old_hooks(module, functions, result):
-    """Puts the hooks on the node of the first output, which sees only that node's own gradients."""
-    var = result
-    while not isinstance(var, Tensor):
-        values = var.values() if isinstance(var, dict) else var
-        var = next((v for v in values if isinstance(v, Tensor)), None) if values else None
-        if var is None:
-            return
-    node = var.grad_fn
+def hang_old_hooks(functions, module, args, result):
+    """Puts the hooks on the node of the first tensor of the result, and warns where that is not the whole module."""
+    node = _first_tensor(result).grad_fn
     if node is None:
         return
     for function in functions:
         node.register_hook(lambda grad_in, grad_out, f=function: f(module, grad_in, grad_out))
+    lost = _lost_by_old_hooks(node, args, result)
+    if lost is not None:
+        warnings.warn(OLD_KIND.format(reason=lost[0], lost=lost[1]), FutureWarning, stacklevel=4)
+
+
+def _first_tensor(result):
+    while not isinstance(result, Tensor):
+        result = next(v for v in result.values() if isinstance(v, Tensor)) if isinstance(result, dict) else result[0]
+    return result
+
+
+def _lost_by_old_hooks(node, args, result):
+    """(why, what) hooks on `node` do not see of a call; None if they see all."""
+    outputs = (result,) if isinstance(result, Tensor) else result
+    if not isinstance(outputs, tuple) or not all(isinstance(o, Tensor) for o in outputs):
+        return "returns something else than a tensor or a tuple of tensors", "grad_output"
+    if not all(isinstance(a, Tensor) for a in args):
+        return "takes something else than tensors", "grad_input"
+    if {o.grad_fn for o in outputs} - {None, node}:
+        return "returns tensors that were made by different nodes", "grad_output"
+    if {a.grad_fn for a in args} - {None} != {n for n, _ in node.next_functions}:
+        return "runs several nodes", "grad_input"
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 import weakref
 
@@ -20,28 +21,39 @@ Call super().__init__() first:
             self.{name} = ...
 """
 NOT_INITIALISED = ". Module.__init__() has not run: call super().__init__() first in {cls}.__init__()"
+NOT_A_LEAF = (
+    "Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express this "
+    "as a computed value, compute it in forward()."
+)
 IN_PLAIN = (
-    "{cls}.{name} is a plain {kind} that holds {what}. They are not registered: parameters(), state_dict() and to() do "
-    "not see them. Use self.{name} = nn.{cure} instead."
+    "{path}.{name} is a plain {kind} that holds {what}. They are not registered: parameters(), state_dict() and to() do "
+    "not see them. Write self.{name} = nn.{cure} instead (or, to leave them out on purpose, self._{name})."
 )
 PLAIN = (list, tuple, dict)
 
-_seen_plain: set[tuple[type, str]] = set()
-_scanned = weakref.WeakSet()
+_told: set[tuple[type, str]] = set()
+_looked_at: weakref.WeakSet = weakref.WeakSet()
 
 
 # ---- attributes
 
 
 def not_a(value, what, name, wanted):
-    return f"cannot assign '{_type_name(value)}' as {what} '{name}' ({wanted})"
+    return f"cannot assign '{type_name(value)}' as {what} '{name}' ({wanted})"
 
 
-def _type_name(value):
-    kind = type(value)
-    if isinstance(value, Tensor):
+def type_name(value):
+    """The type of a value as PyTorch's messages name it."""
+    if isinstance(value, Tensor) and not is_lazy(value):
         return f"torch.{from_np(value._a.dtype).name.capitalize()}Tensor"
+    kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def no_attribute(module, name):
+    cls = type(module).__name__
+    message = f"'{cls}' object has no attribute '{name}'"
+    return message if "_parameters" in module.__dict__ else message + NOT_INITIALISED.format(cls=cls)
 
 
 def table_for(module, table, name, what):
@@ -50,41 +62,64 @@ def table_for(module, table, name, what):
     if entries is None:
         raise AttributeError(FORGOT_INIT.format(cls=type(module).__name__, name=name, what=what))
     if not isinstance(name, str):
-        raise TypeError(f"{what} name should be a string. Got {_type_name(name)}")
+        raise TypeError(f"{what} name should be a string. Got {type_name(name)}")
+    if name in entries:
+        return entries
     if "." in name:
         raise KeyError(f'{what} name can\'t contain ".", got: {name}')
     if name == "":
         raise KeyError(f'{what} name can\'t be empty string ""')
-    if name not in entries and hasattr(module, name):
+    if hasattr(module, name):
         raise KeyError(f"attribute '{name}' already exists")
     return entries
 
 
-def warn_of_plain(module, name, value):
-    """Warns, once a class and name, that modules or parameters in a plain collection are not registered."""
+def warn_of_plain_collections(root):
+    """Warns of modules and parameters that are only in plain collections, so that nobody sees them.
+
+    A tree is looked at once, when it is first asked for its parameters: by then lists are filled, and what was put
+    into a list *and* registered is known.
+    """
+    if root in _looked_at:
+        return
+    _looked_at.add(root)
+    found = [(path, module, name, held) for path, module in root.named_modules()
+             for name, value in module.__dict__.items() if type(value) in PLAIN and name[:1] != "_"
+             if (held := _held_by(value)) and (type(module), name) not in _told]
+    if not found:
+        return
+    registered = {id(entry) for module in root.modules() for entry in (module, *module._parameters.values())}
+    for path, module, name, held in found:
+        if any(id(entry) not in registered for entry in held):
+            _told.add((type(module), name))
+            warnings.warn(_in_plain(root, path, module, name, held[0]), UserWarning, stacklevel=_users_frame())
+
+
+def _held_by(collection):
     from .module import Module
 
-    items = list(value.values()) if isinstance(value, dict) else value
-    held = [v for v in items if isinstance(v, Module | Parameter)]
-    if not held or (type(module), name) in _seen_plain:
-        return
-    _seen_plain.add((type(module), name))
-    modules = isinstance(held[0], Module)
-    stem = "Module" if modules else "Parameter"
-    cure = f"{stem}Dict({{...}})" if isinstance(value, dict) else f"{stem}List([...])"
-    warnings.warn(IN_PLAIN.format(cls=type(module).__name__, name=name, kind=type(value).__name__, cure=cure,
-                                  what="modules" if modules else "parameters"), UserWarning, stacklevel=4)
+    return [v for v in (collection.values() if type(collection) is dict else collection) if isinstance(v, Module | Parameter)]
 
 
-def warn_of_late_lists(root):
-    """The same for collections that were filled after they were assigned; looked for once a module."""
-    if root in _scanned:
-        return
-    _scanned.add(root)
-    for module in root.modules():
-        for name, value in list(module.__dict__.items()):
-            if type(value) in PLAIN and name[0] != "_":
-                warn_of_plain(module, name, value)
+def _in_plain(root, path, module, name, held):
+    value = module.__dict__[name]
+    stem = "Parameter" if isinstance(held, Parameter) else "Module"
+    cure = f"{stem}Dict({{...}})" if type(value) is dict else f"{stem}List([...])"
+    return IN_PLAIN.format(path=_joined(type(root).__name__, path), name=name, kind=type(value).__name__, cure=cure,
+                           what=stem.lower() + "s")
+
+
+def _users_frame():
+    """The stack level of the first frame outside this package, seen from the caller."""
+    package = __name__.partition(".")[0] + "."
+    frame, level = sys._getframe(1), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(package):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _joined(*parts):
+    return ".".join(part for part in parts if part)
 
 
 # ---- errors
@@ -95,31 +130,31 @@ def tell_module(module, error, args, kwargs):
 
     The innermost module writes the note; each module around it puts its own part of the path in front.
     """
-    where = error.__dict__.get("_flambeau_module")
-    if where is None:
-        inner, path = module, ""
+    inner, path, said, note = error.__dict__.get("_flambeau_module", (None, "", "", None))
+    if inner is None:
         said = f"{_one_line(module)}: got {_described(args, kwargs)}"
     else:
-        inner, path, said, note = where
-        step = _step(module, inner)
-        path = ".".join(p for p in (step, path) if p)
-        error.__notes__.remove(note)
-    note = f"in {type(module).__name__}{'.' + path if path else ''} = {said}"
+        path = _joined(_step(module, inner), path)
+        if note in error.__notes__:
+            error.__notes__.remove(note)
+    note = f"in {_joined(type(module).__name__, path)} = {said}"
     error.add_note(note)
     error._flambeau_module = (module, path, said, note)
 
 
 def _step(module, inner):
-    """The path from a module to one below it; its type where it is not registered."""
+    """The path from a module to one that it called; its type where it is not registered."""
+    if inner is module:
+        return ""
     for path, child in module.named_modules():
         if child is inner and path:
             return path
-    return "" if inner is module else f"<{type(inner).__name__}>"
+    return f"<{type(inner).__name__}>"
 
 
 def _one_line(module):
-    text = repr(module)
-    return text if "\n" not in text else f"{type(module).__name__}(...)"
+    text = "\n" if module._modules else repr(module)
+    return f"{type(module).__name__}(...)" if "\n" in text else text
 
 
 def _described(args, kwargs):

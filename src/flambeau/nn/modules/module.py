@@ -9,38 +9,38 @@ and summaries in ``_report``.
 from __future__ import annotations
 
 import contextlib
-import inspect
+import functools
 import sys
+import warnings
 
 from ... import _dtypes
 from ..._hooks import RemovableHandle
 from ..._modes import no_grad
 from ..._tensor import Tensor
-from ..parameter import Buffer, Parameter, UninitializedTensorMixin
+from ...functions.creation import empty_like
+from ..parameter import Buffer, Parameter
 from . import _report, _state
-from ._hooks import Hook, Hooks, call_with_hooks, everywhere, registration
-
-_TABLES = ("_parameters", "_buffers", "_modules")
+from ._hooks import Hooks, as_hook, call_with_hooks, everywhere, registration
+from ._moves import parse_to
 
 
 def walk(root, prefix="", memo=None, remove_duplicate=True):
     """(path, module) of `root` and all modules below it, parents first, each module once unless told otherwise."""
     memo = set() if memo is None else memo
-    deepest = sys.getrecursionlimit()
-    stack = [(prefix, root, 0)]
+    stack = [(prefix, root)]
     while stack:
-        path, module, depth = stack.pop()
+        path, module = stack.pop()
         if remove_duplicate:
             if module in memo:
                 continue
             memo.add(module)
-        elif depth > deepest:
+        elif path.count(".") > sys.getrecursionlimit():
             raise RecursionError(f"the module tree contains itself: {path[:80]}...")
         yield path, module
         children = module._modules
         if children:
             dot = path + "." if path else ""
-            stack.extend([(dot + name, child, depth + 1) for name, child in reversed(children.items()) if child is not None])
+            stack += [(dot + name, child) for name, child in reversed(children.items()) if child is not None]
 
 
 class Module:
@@ -65,7 +65,7 @@ class Module:
     call_super_init = False
     _version = 1
     training: bool
-    _hooks: Hooks | None = None
+    _hooks: Hooks | None = None  # of the class: not None once there are hooks on all modules
     _compiled_call_impl = None
 
     def __init__(self, *args, **kwargs):
@@ -83,11 +83,10 @@ class Module:
     # ---- the call
 
     def __call__(self, *args, **kwargs):
-        hooks = self._hooks
         try:
-            if (hooks is not None and hooks.in_call()) or everywhere.in_call():
-                return call_with_hooks(self, hooks, args, kwargs)
-            return self.forward(*args, **kwargs)
+            if self._hooks is None:
+                return self.forward(*args, **kwargs)
+            return call_with_hooks(self, args, kwargs)
         except Exception as error:
             _report.tell_module(self, error, args, kwargs)
             raise
@@ -103,74 +102,67 @@ class Module:
     def __setattr__(self, name, value):
         d = self.__dict__
         if isinstance(value, Parameter):
-            self._forget(name, "_parameters")
+            self._forget(name, "_buffers", "_modules")
             self.register_parameter(name, value)
-        elif isinstance(value, Module):
-            self._forget(name, "_modules")
-            modules = d.get("_modules")
-            if modules is None:
-                raise AttributeError(_report.FORGOT_INIT.format(cls=type(self).__name__, name=name, what="module"))
-            modules[name] = _registered("module", self, name, value)
-        elif isinstance(value, Buffer):
-            self._forget(name, "_buffers")
-            self.register_buffer(name, value, value.persistent)
         elif name in d.get("_parameters", ()):
             if value is not None:
                 raise TypeError(_report.not_a(value, "parameter", name, "torch.nn.Parameter or None expected"))
             self.register_parameter(name, None)
+        elif isinstance(value, Module):
+            if "_modules" not in d:
+                raise AttributeError(_report.FORGOT_INIT.format(cls=type(self).__name__, name=name, what="module"))
+            self._forget(name, "_parameters", "_buffers")
+            d["_modules"][name] = _registered("module", self, name, value)
         elif name in d.get("_modules", ()):
             if value is not None:
                 raise TypeError(_report.not_a(value, "child module", name, "torch.nn.Module or None expected"))
             d["_modules"][name] = _registered("module", self, name, None)
+        elif isinstance(value, Tensor) and isinstance(value, Buffer):
+            self.register_buffer(name, value, value.persistent)
         elif name in d.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
-                raise TypeError(_report.not_a(value, "buffer", name, "torch.Tensor, torch.nn.Buffer or None expected"))
+                raise TypeError(_report.not_a(value, "buffer", name, "torch.nn.Buffer, torch.Tensor or None expected"))
             d["_buffers"][name] = _registered("buffer", self, name, value)
         else:
-            if type(value) in _report.PLAIN:
-                _report.warn_of_plain(self, name, value)
             object.__setattr__(self, name, value)
 
-    def _forget(self, name, keep):
-        """Removes `name` from everywhere but the table in which it is about to be put."""
+    def _forget(self, name, *tables):
+        """Removes a name from where it is, before it is registered elsewhere."""
         d = self.__dict__
         d.pop(name, None)
-        for table in _TABLES:
-            if table != keep and name in d.get(table, ()):
-                del d[table][name]
+        for table in tables:
+            d.get(table, {}).pop(name, None)
         d.get("_non_persistent_buffers_set", set()).discard(name)
 
     def __getattr__(self, name):
         d = self.__dict__
-        for table in _TABLES:
-            entries = d.get(table)
-            if entries is not None and name in entries:
-                return entries[name]
-        attribute = inspect.getattr_static(type(self), name, None)
-        if isinstance(attribute, property):
-            return attribute.__get__(self)  # it raised an AttributeError of its own: let that one be seen
-        message = f"'{type(self).__name__}' object has no attribute '{name}'"
-        if "_parameters" not in d:
-            message += _report.NOT_INITIALISED.format(cls=type(self).__name__)
-        raise AttributeError(message, name=name, obj=self)
+        if "_parameters" in d:
+            for entries in (d["_parameters"], d["_buffers"], d["_modules"]):
+                if name in entries:
+                    return entries[name]
+        attribute = getattr(type(self), name, None)
+        if isinstance(attribute, property | functools.cached_property):
+            return attribute.__get__(self, type(self))  # it raised an AttributeError of its own: let that be seen
+        raise AttributeError(_report.no_attribute(self, name), name=name, obj=self)
 
     def __delattr__(self, name):
-        for table in _TABLES:
-            if name in self.__dict__.get(table, ()):
-                del self.__dict__[table][name]
-                self._non_persistent_buffers_set.discard(name)
-                return
-        object.__delattr__(self, name)
+        if name in self._parameters:
+            del self._parameters[name]
+        elif name in self._buffers:
+            del self._buffers[name]
+            self._non_persistent_buffers_set.discard(name)
+        elif name in self._modules:
+            del self._modules[name]
+        else:
+            object.__delattr__(self, name)
 
     def __dir__(self):
         names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers}
-        return sorted(name for name in names if not name[0].isdigit())
+        return sorted(name for name in names if not name[:1].isdigit())
 
     def __setstate__(self, state):
+        Module.__init__(self)
         self.__dict__.update(state)
-        for table in _TABLES:
-            self.__dict__.setdefault(table, {})
-        self.__dict__.setdefault("_non_persistent_buffers_set", set())
 
     # ---- registration
 
@@ -181,10 +173,7 @@ class Module:
             if not isinstance(param, Parameter):
                 raise TypeError(_report.not_a(param, "parameter", name, "torch.nn.Parameter or None required"))
             if param.grad_fn is not None:
-                raise ValueError(
-                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
-                    "To express this as a computed value, compute it in forward()."
-                )
+                raise ValueError(_report.NOT_A_LEAF.format(name=name))
         table[name] = _registered("parameter", self, name, param)
 
     def register_buffer(self, name, tensor, persistent=True):
@@ -198,7 +187,7 @@ class Module:
     def add_module(self, name, module):
         """Adds a child module (or None, a place for one) under `name`."""
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+            raise TypeError(f"{_report.type_name(module)} is not a Module subclass")
         table = _report.table_for(self, "_modules", name, "module")
         table[name] = _registered("module", self, name, module)
 
@@ -247,7 +236,7 @@ class Module:
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
         """(path, parameter) of this module and, with ``recurse``, of all below it."""
-        _report.warn_of_late_lists(self)
+        _report.warn_of_plain_collections(self)
         yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse=True):
@@ -271,7 +260,7 @@ class Module:
         module = self
         for name in target.split(".") if target else ():
             if not hasattr(module, name):
-                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+                raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
             module = getattr(module, name)
             if not isinstance(module, Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
@@ -286,28 +275,31 @@ class Module:
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if strict and not hasattr(parent, name):
-            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
         if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
     def get_parameter(self, target):
         """The parameter at a path such as ``"encoder.layers.3.weight"``."""
-        return self._get_member(target, Parameter, "_parameters", "an nn.Parameter")
+        module, name, value = self._get_member(target)
+        if not isinstance(value, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return value
 
     def get_buffer(self, target):
         """The buffer at a path such as ``"norm.running_mean"``."""
-        return self._get_member(target, Tensor, "_buffers", "a buffer")
+        module, name, value = self._get_member(target)
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return value
 
-    def _get_member(self, target, kind, table, what):
+    def _get_member(self, target):
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):
-            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-        value = getattr(module, name)
-        if not isinstance(value, kind) or (kind is Tensor and name not in module._buffers):
-            raise AttributeError(f"`{name}` is not {what}")
-        return value
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        return module, name, getattr(module, name)
 
     # ---- changing everything
 
@@ -323,17 +315,13 @@ class Module:
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
-            if parameter is None:
-                continue
-            with no_grad():
-                changed = fn(parameter)
-            parameter.data = changed
-            if isinstance(parameter, UninitializedTensorMixin) and not isinstance(changed, UninitializedTensorMixin):
-                continue
-            if parameter._grad is not None:
-                with no_grad():
-                    parameter._grad = fn(parameter._grad).requires_grad_(parameter._grad.requires_grad)
+        with no_grad():
+            for parameter in self._parameters.values():
+                for tensor in () if parameter is None else (parameter, parameter._grad):
+                    if tensor is not None:
+                        changed = fn(tensor)
+                        if changed is not tensor:
+                            tensor.data = changed
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -384,7 +372,7 @@ class Module:
 
         Only floating and complex ones are cast. The module itself is changed, and returned.
         """
-        device, dtype, non_blocking, memory_format = _state.parse_to(args, kwargs)
+        device, dtype, non_blocking, memory_format = parse_to(args, kwargs)
         if dtype is not None and dtype.category < _dtypes.FLOAT:
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
 
@@ -397,7 +385,7 @@ class Module:
 
     def to_empty(self, *, device, recurse=True):
         """Moves parameters and buffers to a device without their values."""
-        return self._apply(lambda t: _state.empty_like(t, device), recurse=recurse)
+        return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 
     def share_memory(self):
         """Moves parameters and buffers into shared memory."""
@@ -449,7 +437,12 @@ class Module:
 
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
         """All parameters and persistent buffers by path. They share memory with the module; see ``snapshot``."""
-        return _state.state_dict(self, args, destination, prefix, keep_vars)
+        if args:
+            warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
+            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args):])
+        if destination is None:
+            _report.warn_of_plain_collections(self)
+        return _state.state_dict(self, destination, prefix, keep_vars)
 
     def snapshot(self):
         """A ``state_dict`` with memory of its own: later training does not change it."""
@@ -479,51 +472,56 @@ class Module:
     # ---- hooks
 
     def _own_hooks(self):
-        if self._hooks is None:
+        """The registry of this module, made now if it has none."""
+        if "_hooks" not in self.__dict__:
             self.__dict__["_hooks"] = Hooks()
-        return self._hooks
+        return self.__dict__["_hooks"]
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Calls ``hook(module, args)`` before ``forward``; what it returns replaces the arguments."""
-        return self._own_hooks().add("forward_pre", Hook(hook, with_kwargs), prepend)
+        return self._own_hooks().add("forward_pre", as_hook(hook, with_kwargs=with_kwargs), prepend)
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Calls ``hook(module, args, output)`` after ``forward``; what it returns replaces the output."""
-        return self._own_hooks().add("forward", Hook(hook, with_kwargs, always_call), prepend)
+        return self._own_hooks().add("forward", as_hook(hook, with_kwargs=with_kwargs, always=always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
         """Calls ``hook(module, grad_output)`` when the gradients of the outputs are there."""
-        return self._own_hooks().add("backward_pre", Hook(hook), prepend)
+        return self._own_hooks().add("backward_pre", hook, prepend)
 
     def register_full_backward_hook(self, hook, prepend=False):
         """Calls ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are there."""
-        return self._own_hooks().add("backward", Hook(hook), prepend)
+        return self._own_hooks().add_backward(hook, full=True, prepend=prepend)
 
     def register_backward_hook(self, hook):
         """The old backward hook, which sees only the last operation of the module. Use ``register_full_backward_hook``."""
-        return self._own_hooks().add("backward", Hook(hook, full=False))
+        return self._own_hooks().add_backward(hook, full=False)
 
     def register_state_dict_pre_hook(self, hook):
         """Calls ``hook(module, prefix, keep_vars)`` before ``state_dict`` reads this module."""
-        return self._own_hooks().add("state_dict_pre", Hook(hook))
+        return self._own_hooks().add("state_dict_pre", hook)
 
     def register_state_dict_post_hook(self, hook):
         """Calls ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict`` read this module."""
-        return self._own_hooks().add("state_dict", Hook(hook))
+        return self._own_hooks().add("state_dict", hook)
 
     def _register_state_dict_hook(self, hook):
-        return self._own_hooks().add("state_dict", Hook(hook, always=True))
+        return self._own_hooks().add("state_dict", as_hook(hook, may_replace=True))
 
     def register_load_state_dict_pre_hook(self, hook):
         """Calls ``hook(module, state_dict, prefix, ...)`` before this module is loaded."""
-        return self._own_hooks().add("load_pre", Hook(hook, with_kwargs=True))
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        return self._own_hooks().add("load_pre", Hook(hook, with_kwargs=with_module))
+        return self._own_hooks().add("load_pre", as_hook(hook, with_module=with_module))
 
     def register_load_state_dict_post_hook(self, hook):
         """Calls ``hook(module, incompatible_keys)`` after this module was loaded."""
-        return self._own_hooks().add("load", Hook(hook))
+        return self._own_hooks().add("load", hook)
+
+    @property
+    def _is_full_backward_hook(self):
+        return None if self._hooks is None else self._hooks.full
 
     # ---- showing
 
@@ -545,14 +543,18 @@ class Module:
         return _report.summary(self, args, kwargs)
 
 
-def _hook_table(kind, doc):
-    """PyTorch's name for the table of a kind of hook: {id: function}."""
+def _hook_table(kind):
+    """PyTorch's name for the hooks of one kind: a dict by handle id, that may be changed."""
 
     def table(self):
-        hooks = self._hooks
-        return {} if hooks is None else {key: hook.function for key, hook in getattr(hooks, kind).items()}
+        return getattr(self._own_hooks(), kind)
 
-    return property(table, doc=doc)
+    def replace(self, hooks):
+        held = table(self)
+        held.clear()
+        held.update(hooks)
+
+    return property(table, replace, doc=f"The {kind} hooks, by handle id.")
 
 
 for _name, _kind in {
@@ -560,7 +562,7 @@ for _name, _kind in {
     "_backward_hooks": "backward", "_state_dict_pre_hooks": "state_dict_pre", "_state_dict_hooks": "state_dict",
     "_load_state_dict_pre_hooks": "load_pre", "_load_state_dict_post_hooks": "load",
 }.items():
-    setattr(Module, _name, _hook_table(_kind, f"The registered {_kind} hooks, by handle id."))
+    setattr(Module, _name, _hook_table(_kind))
 
 
 def _registered(kind, module, name, value):
@@ -579,29 +581,36 @@ def _on(kind, device):
 # ---- hooks on all modules
 
 
+def _everywhere():
+    """The registry of the hooks on all modules; from now on, no call of a module may pass it by."""
+    if Module._hooks is None:
+        Module._hooks = Hooks()
+    return everywhere
+
+
 def register_module_forward_pre_hook(hook):
     """A forward pre-hook on every module."""
-    return everywhere.add("forward_pre", Hook(hook))
+    return _everywhere().add("forward_pre", hook)
 
 
 def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     """A forward hook on every module."""
-    return everywhere.add("forward", Hook(hook, with_kwargs, always_call))
+    return _everywhere().add("forward", as_hook(hook, with_kwargs=with_kwargs, always=always_call))
 
 
 def register_module_full_backward_pre_hook(hook):
     """A full backward pre-hook on every module."""
-    return everywhere.add("backward_pre", Hook(hook))
+    return _everywhere().add("backward_pre", hook)
 
 
 def register_module_full_backward_hook(hook):
     """A full backward hook on every module."""
-    return everywhere.add("backward", Hook(hook))
+    return _everywhere().add_backward(hook, full=True)
 
 
 def register_module_backward_hook(hook):
     """An old backward hook on every module."""
-    return everywhere.add("backward", Hook(hook, full=False))
+    return _everywhere().add_backward(hook, full=False)
 
 
 def register_module_module_registration_hook(hook):

@@ -1,0 +1,79 @@
+"""Why a state dict does not fit: the likely cause first, then the keys."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+
+from ..._tensor import Tensor
+from ..parameter import is_lazy
+
+AT_MOST = 10  # keys of a kind that a message lists
+LOOKED_AT = 100  # keys that the search for renames compares
+
+STRIP = "The keys of the state_dict begin with {head!r}, those of the model do not. Strip it: {{k.removeprefix({head!r}): v for k, v in state_dict.items()}}."
+ADD = "The keys of the model begin with {head!r}, those of the state_dict do not. Add it: {{{head!r} + k: v for k, v in state_dict.items()}}."
+RENAMED = "Renamed since, as the shapes are equal? {pairs}."
+TRANSPOSED = "Transposed: {keys} would fit as .T (other libraries keep weights as in × out)."
+
+
+def explain(module, state, missing, unexpected, problems):
+    """The message of a failed load."""
+    own = module.state_dict()
+    lines = _prefix(missing, unexpected) or _renames(own, state, missing, unexpected)
+    lines += _transposed(own, state)
+    if missing:
+        lines.append(f"Missing key(s) in state_dict: {_listed(missing)}. ")
+    if unexpected:
+        lines.append(f"Unexpected key(s) in state_dict: {_listed(unexpected)}. ")
+    lines += problems[:AT_MOST]
+    if len(problems) > AT_MOST:
+        lines.append(f"... and {len(problems) - AT_MOST} more that do not fit.")
+    return f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(lines)
+
+
+def _listed(keys):
+    more = f" and {len(keys) - AT_MOST} more" if len(keys) > AT_MOST else ""
+    return ", ".join(f'"{k}"' for k in keys[:AT_MOST]) + more
+
+
+def _prefix(missing, unexpected):
+    """Keys that match but for a prefix, on either side."""
+    for short, long, message in ((missing, unexpected, STRIP), (unexpected, missing, ADD)):
+        head, count = _common_head(set(short), long)
+        if count and 2 * count >= len(short):
+            return [message.format(head=head)]
+    return []
+
+
+def _common_head(short, long):
+    """The prefix that turns most of the short keys into long ones, and how many."""
+    heads = Counter(key[:i + 1] for key in long for i, c in enumerate(key) if c == "." and key[i + 1:] in short)
+    return heads.most_common(1)[0] if heads else ("", 0)
+
+
+def _renames(own, state, missing, unexpected):
+    """Missing keys for which an unexpected one of equal shape and similar name is there."""
+    pairs, free = [], [k for k in unexpected if _is_known(state.get(k))][:LOOKED_AT]
+    for key in missing[:LOOKED_AT]:
+        if not _is_known(own.get(key)):
+            continue
+        fitting = [k for k in free if state[k].shape == own[key].shape]
+        best = difflib.get_close_matches(key, fitting, 1, 0.5)
+        if best:
+            free.remove(best[0])
+            pairs.append(f"{best[0]!r} -> {key!r}")
+    if not pairs:
+        return []
+    more = f" and {len(pairs) - AT_MOST} more" if len(pairs) > AT_MOST else ""
+    return [RENAMED.format(pairs=", ".join(pairs[:AT_MOST]) + more)]
+
+
+def _transposed(own, state):
+    keys = [k for k, v in state.items() if _is_known(v) and _is_known(own.get(k)) and v.dim() > 1
+            and v.shape != own[k].shape and tuple(v.shape) == tuple(own[k].shape)[::-1]]
+    return [TRANSPOSED.format(keys=_listed(keys))] if keys else []
+
+
+def _is_known(value):
+    return isinstance(value, Tensor) and not is_lazy(value)

@@ -1,0 +1,53 @@
+"""The arguments of ``Module.to``."""
+
+from __future__ import annotations
+
+from ..._device import device as Device
+from ..._device import memory_format as MemoryFormat
+from ..._dtypes import dtype as DType
+from ..._tensor import Tensor
+
+_FLAGS = ("non_blocking", "copy")
+
+
+def parse_to(args, kwargs):
+    """(device, dtype, non_blocking, memory_format), from any form of the arguments."""
+    given = _by_name(args, kwargs)
+    device, dtype, other = given.get("device"), given.get("dtype"), given.get("tensor")
+    _check(dtype, DType, "dtype")
+    _check(device, str | int | Device, "device")
+    _check(given.get("memory_format"), MemoryFormat, "memory_format")
+    if given.get("copy"):
+        raise RuntimeError(".to() does not accept copy argument: a module is changed in place; deepcopy it first")
+    if other is not None:
+        _check(other, Tensor, "tensor")
+        device, dtype = other.device, other.dtype
+    return None if device is None else Device(device), dtype, given.get("non_blocking", False), given.get("memory_format")
+
+
+def _by_name(args, kwargs):
+    """The arguments by name: ``to(device, dtype)``, ``to(dtype)`` or ``to(tensor)``, each followed by flags."""
+    first = args[0] if args else None
+    if isinstance(first, DType):
+        names = ("dtype", *_FLAGS)
+    elif isinstance(first, Tensor) or "tensor" in kwargs:
+        names = ("tensor", *_FLAGS)
+    else:
+        names = ("device", "dtype", *_FLAGS)
+    if len(args) > len(names):
+        raise TypeError(f"to() takes at most {len(names)} positional arguments here, got {len(args)}")
+    given = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name in given:
+            raise TypeError(f"to() got multiple values for argument {name!r}")
+        if name not in (*names, "memory_format"):
+            raise TypeError(f"to() got an unexpected keyword argument {name!r}")
+        given[name] = value
+    for flag in _FLAGS:
+        _check(given.get(flag), bool, flag)
+    return given
+
+
+def _check(value, kind, name):
+    if value is not None and (not isinstance(value, kind) or (name == "device" and isinstance(value, bool))):
+        raise TypeError(f"to(): argument {name!r} cannot be of type {type(value).__name__}")
