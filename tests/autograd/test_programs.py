@@ -4,9 +4,9 @@ import threading
 import weakref
 
 import pytest
-from _programs import Programs, differences, raised
 
 import flambeau
+from _programs import Programs, differences, raised
 
 programs = Programs("autograd_programs.json")
 

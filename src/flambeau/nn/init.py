@@ -11,7 +11,8 @@ from ..functions.random import default_generator
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
            "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
 
-_LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid")
+_CONVOLUTIONS = [f"conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)]
+_LINEAR = ("linear", "sigmoid", *_CONVOLUTIONS)
 
 
 def calculate_gain(nonlinearity, param=None):
@@ -47,17 +48,44 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
     return tensor.normal_(mean, std, generator=generator)
 
 
+_ENOUGH = 0.3  # the share of normal draws inside the interval above which it pays to draw normals
+
+
 @no_grad()
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Fills the tensor with normal numbers cut off to [a, b], by inverting the distribution function."""
+    """Fills the tensor with normal numbers restricted to [a, b], by drawing until all are inside.
+
+    Where most normals would miss the interval, uniform numbers are drawn and kept in proportion to their density.
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=2)
-    low, high = (0.5 * (1 + math.erf((v - mean) / std / math.sqrt(2))) for v in (a, b))
-    tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-    tensor.erfinv_()
-    tensor.mul_(std * math.sqrt(2.0))
-    tensor.add_(mean)
-    return tensor.clamp_(min=a, max=b)
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+            "The distribution of values may be incorrect.", stacklevel=2,
+        )
+    low, high = (a - mean) / std, (b - mean) / std
+    inside = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
+    draw = _normals_inside if inside > _ENOUGH else _uniforms_by_density
+    done = draw(tensor, mean, std, a, b, generator)
+    fresh = tensor.new_empty(tensor.shape)
+    while not done.all():
+        good = draw(fresh, mean, std, a, b, generator)
+        tensor.copy_(fresh.where(~done, tensor))
+        done = done | good
+    return tensor
+
+
+def _normals_inside(tensor, mean, std, a, b, generator):
+    """Draws normals; returns which of them are inside [a, b]."""
+    tensor.normal_(mean, std, generator=generator)
+    return (tensor >= a) & (tensor <= b)
+
+
+def _uniforms_by_density(tensor, mean, std, a, b, generator):
+    """Draws uniform numbers in [a, b]; returns which of them a normal distribution would keep."""
+    tensor.uniform_(a, b, generator=generator)
+    peak = 0.0 if a <= mean <= b else min(abs(a - mean), abs(b - mean)) / std
+    density = ((peak**2 - ((tensor - mean) / std) ** 2) * 0.5).exp()
+    return tensor.new_empty(tensor.shape).uniform_(generator=generator) <= density
 
 
 @no_grad()
