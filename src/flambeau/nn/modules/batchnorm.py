@@ -1,0 +1,280 @@
+"""Normalisation of channels by statistics of the batch or of each sample, which may be kept."""
+
+from __future__ import annotations
+
+import warnings
+
+from ..._dtypes import int64
+from ...functions.creation import empty, ones, zeros
+from ...functions.from_data import tensor
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from .lazy import LazyModuleMixin
+from .module import Module
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
+           "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
+           "LazyInstanceNorm3d"]
+
+UNEXPECTED_STATISTICS = (
+    "Unexpected running stats buffer(s) {names} for {cls} with track_running_stats=False. If state_dict is a "
+    "checkpoint saved before 0.4.0, this may be expected because {cls} does not track running stats by default since "
+    "0.4.0. Please remove these keys from state_dict. If the running stats are actually needed, instead set "
+    "track_running_stats=True in {cls} to enable them."
+)
+
+
+class _NormBase(Module):
+    """Scale and shift of each channel, and its running statistics."""
+
+    _version = 2
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+    num_features: int
+    eps: float
+    momentum: float | None
+    affine: bool
+    track_running_stats: bool
+    _ranks: tuple[int, ...]
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None,
+                 dtype=None, *, bias=True):
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            made = Parameter(empty(num_features, device=device, dtype=dtype)) if wanted else None
+            self.register_parameter(name, made)
+        if track_running_stats:
+            self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype))
+            self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype))
+            self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device))
+        else:
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                self.register_buffer(name, None)
+        self.reset_parameters()
+
+    def reset_running_stats(self):
+        """Sets the running statistics to mean 0 and variance 1."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self):
+        """Sets running statistics, scale and shift to what changes nothing."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check_input_dim(self, input):
+        if input.dim() not in self._ranks:
+            wanted = " or ".join(f"{rank}D" for rank in self._ranks)
+            raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
+
+    def extra_repr(self):
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
+        version = local_metadata.get("version", None)
+        if (version is None or version < 2) and self.track_running_stats:
+            key = prefix + "num_batches_tracked"
+            if key not in state_dict:  # there was no such buffer before version 2
+                own = self.num_batches_tracked
+                kept = own is not None and own.device.type != "meta"
+                state_dict[key] = own if kept else tensor(0, dtype=int64)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input):
+        self._check_input_dim(input)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        track = self.track_running_stats
+        if self.training and track and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the mean over all batches so far
+                momentum = 1.0 / float(self.num_batches_tracked)
+        by_batch = self.training or (self.running_mean is None and self.running_var is None)
+        running = not self.training or track
+        return F.batch_norm(
+            input, self.running_mean if running else None, self.running_var if running else None, self.weight,
+            self.bias, by_batch, momentum, self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Each channel less its mean over the batch, divided by its standard deviation, scaled and shifted.
+
+    Args:
+        num_features: channels.
+        eps: added to the variance before its root is taken.
+        momentum: how far the running statistics move towards those of each batch; None takes their mean over all.
+        affine: whether scale (``weight``) and shift (``bias``) are learned.
+        track_running_stats: whether statistics are kept, and used in evaluation mode.
+
+    Shape:
+        - Input: ``(N, C)`` or ``(N, C, L)``
+        - Output: that of the input
+
+    Example::
+
+        >>> BatchNorm1d(100)(randn(20, 100)).shape
+        torch.Size([20, 100])
+    """
+
+    _ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """``BatchNorm1d`` for images ``(N, C, H, W)``."""
+
+    _ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """``BatchNorm1d`` for volumes ``(N, C, D, H, W)``."""
+
+    _ranks = (5,)
+
+
+class _InstanceNorm(_NormBase):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None,
+                 dtype=None, *, bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        channels = input.size(-self._ranks[0])
+        if channels != self.num_features:
+            if self.affine:
+                raise ValueError(f"expected input's size at dim={input.dim() - self._ranks[0]} to match num_features "
+                                 f"({self.num_features}), but got: {channels}.")
+            warnings.warn(f"input's size at dim={input.dim() - self._ranks[0]} does not match num_features. You can "
+                          "silence this warning by not passing in num_features, which is not used because affine=False",
+                          stacklevel=2)
+        if input.dim() == self._ranks[0]:
+            return self._normalized(input.unsqueeze(0)).squeeze(0)
+        return self._normalized(input)
+
+    def _normalized(self, input):
+        return F.instance_norm(
+            input, self.running_mean, self.running_var, self.weight, self.bias,
+            self.training or not self.track_running_stats, 0.0 if self.momentum is None else self.momentum, self.eps,
+        )
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+                              error_msgs):
+        if local_metadata.get("version", None) is None and not self.track_running_stats:
+            found = [prefix + name for name in ("running_mean", "running_var") if prefix + name in state_dict]
+            if found:
+                error_msgs.append(UNEXPECTED_STATISTICS.format(names=" and ".join(map(repr, found)),
+                                                               cls=type(self).__name__))
+                for key in found:
+                    state_dict.pop(key)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+                                      error_msgs)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Each channel of each sample less its mean, divided by its standard deviation. Arguments as of ``BatchNorm1d``.
+
+    Shape:
+        - Input: ``(N, C, L)`` or ``(C, L)``
+        - Output: that of the input
+    """
+
+    _ranks = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """``InstanceNorm1d`` for images ``(N, C, H, W)`` or ``(C, H, W)``."""
+
+    _ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """``InstanceNorm1d`` for volumes ``(N, C, D, H, W)`` or ``(C, D, H, W)``."""
+
+    _ranks = (4, 5)
+
+
+# ---- lazy ones
+
+
+class _LazyNorm(LazyModuleMixin):
+    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *,
+                 bias=True):
+        super().__init__(0, eps, momentum, False, False, device, dtype)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        if affine:
+            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            if bias:
+                self.bias = UninitializedParameter(device=device, dtype=dtype)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = tensor(0, dtype=int64, device=device)
+
+    def reset_parameters(self):
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input):
+        if not self.has_uninitialized_params():
+            return
+        self.num_features = input.shape[1]
+        for name in ("weight", "bias", "running_mean", "running_var"):
+            value = getattr(self, name)
+            if value is not None:
+                value.materialize((self.num_features,))
+        self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
+    """A ``BatchNorm1d`` that learns ``num_features`` from its first input."""
+
+    cls_to_become = BatchNorm1d
+    _ranks = (2, 3)
+
+
+class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
+    """A ``BatchNorm2d`` that learns ``num_features`` from its first input."""
+
+    cls_to_become = BatchNorm2d
+    _ranks = (4,)
+
+
+class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
+    """A ``BatchNorm3d`` that learns ``num_features`` from its first input."""
+
+    cls_to_become = BatchNorm3d
+    _ranks = (5,)
+
+
+class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
+    """An ``InstanceNorm1d`` that learns ``num_features`` from its first input."""
+
+    cls_to_become = InstanceNorm1d
+    _ranks = (2, 3)
+
+
+class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
+    """An ``InstanceNorm2d`` that learns ``num_features`` from its first input."""
+
+    cls_to_become = InstanceNorm2d
+    _ranks = (3, 4)
+
+
+class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
+    """An ``InstanceNorm3d`` that learns ``num_features`` from its first input."""
+
+    cls_to_become = InstanceNorm3d
+    _ranks = (4, 5)

@@ -1,0 +1,167 @@
+"""Losses as layers: their settings; the arithmetic is in ``functional``.
+
+All take ``reduction``: "mean" or "sum" of the elements, or "none" of it.
+"""
+
+from __future__ import annotations
+
+from .. import functional as F
+from ..functional.loss import legacy_reduction
+from .module import Module
+
+__all__ = ["BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss",
+           "NLLLoss", "SmoothL1Loss"]
+
+
+class _Loss(Module):
+    __constants__ = ["reduction"]
+    reduction: str
+
+    def __init__(self, size_average=None, reduce=None, reduction="mean"):
+        super().__init__()
+        if size_average is not None or reduce is not None:
+            reduction = legacy_reduction(size_average, reduce)
+        self.reduction = reduction
+
+
+class _WeightedLoss(_Loss):
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+
+class L1Loss(_Loss):
+    """The absolute difference of input and target."""
+
+    def forward(self, input, target):
+        return F.l1_loss(input, target, reduction=self.reduction)
+
+
+class MSELoss(_Loss):
+    """The squared difference of input and target.
+
+    Example::
+
+        >>> MSELoss()(tensor([1., 2.]), tensor([1., 4.]))
+        tensor(2.)
+    """
+
+    def forward(self, input, target):
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """``L1Loss`` with a parabola in the place of its kink, ``beta`` wide to both sides."""
+
+    def __init__(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input, target):
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """Half the squared difference up to ``delta``, a straight line from there on."""
+
+    __constants__ = ["reduction", "delta"]
+
+    def __init__(self, reduction="mean", delta=1.0):
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input, target):
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class KLDivLoss(_Loss):
+    """The Kullback-Leibler divergence of the target from log-probabilities; ``reduction="batchmean"`` is the true mean.
+
+    Args:
+        log_target: whether the target too is given as log-probabilities.
+    """
+
+    def __init__(self, size_average=None, reduce=None, reduction="mean", log_target=False):
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input, target):
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class BCELoss(_WeightedLoss):
+    """Minus the log-probability of a target between 0 and 1, given the probability of 1."""
+
+    def forward(self, input, target):
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """``BCELoss`` of the sigmoid of the input, without overflow.
+
+    Args:
+        weight: how much each element counts.
+        pos_weight: how much more the positive class counts.
+    """
+
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input, target):
+        return F.binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight,
+                                                  reduction=self.reduction)
+
+
+class NLLLoss(_WeightedLoss):
+    """Minus the log-probability of the right class, given all log-probabilities.
+
+    Args:
+        weight: how much each class counts.
+        ignore_index: targets with this number do not count.
+
+    Shape:
+        - Input: ``(N, C, *)`` or ``(C)``
+        - Target: ``(N, *)`` or ``()``
+    """
+
+    __constants__ = ["ignore_index", "reduction"]
+
+    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input, target):
+        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """Minus the log-probability of the right class, given unnormalised scores.
+
+    Args:
+        weight: how much each class counts.
+        ignore_index: targets with this number do not count.
+        label_smoothing: this part of the target is spread evenly over all classes.
+
+    Shape:
+        - Input: ``(N, C, *)`` or ``(C)``
+        - Target: ``(N, *)`` or ``()``, the right classes; or that of the input, the probabilities of all classes
+
+    Example::
+
+        >>> CrossEntropyLoss()(tensor([[0., 0.]]), tensor([1]))
+        tensor(0.6931)
+    """
+
+    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
+
+    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
+                 label_smoothing=0.0):
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input, target):
+        return F.cross_entropy(input, target, weight=self.weight, ignore_index=self.ignore_index,
+                               reduction=self.reduction, label_smoothing=self.label_smoothing)

@@ -1,0 +1,153 @@
+"""Normalisation of each sample by itself."""
+
+from __future__ import annotations
+
+from ...functions.creation import empty
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+
+
+class _Affine(Module):
+    """A norm with a learned scale and shift, if they are wanted."""
+
+    def _make(self, shape, weight, bias, device, dtype):
+        for name, wanted in (("weight", weight), ("bias", bias)):
+            made = Parameter(empty(shape, device=device, dtype=dtype)) if wanted else None
+            self.register_parameter(name, made)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Sets scale and shift to what changes nothing."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+def _shape(size):
+    return (size,) if isinstance(size, int) else tuple(size)
+
+
+class LayerNorm(_Affine):
+    """Each sample less its mean over the last dimensions, divided by its standard deviation, scaled and shifted.
+
+    Args:
+        normalized_shape: the sizes of the last dimensions, over which the statistics are.
+        eps: added to the variance before its root is taken.
+        elementwise_affine: whether scale (``weight``) and shift (``bias``) are learned.
+        bias: whether there is a shift.
+
+    Shape:
+        - Input: ``(*, *normalized_shape)``
+        - Output: that of the input
+
+    Example::
+
+        >>> LayerNorm(10)(randn(20, 5, 10)).shape
+        torch.Size([20, 5, 10])
+    """
+
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+
+    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        self._make(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
+
+    def forward(self, input):
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self):
+        return (f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+                f"bias={self.bias is not None}")
+
+
+class RMSNorm(Module):
+    """Each sample divided by the root of its mean square over the last dimensions, and scaled.
+
+    Args:
+        normalized_shape: the sizes of the last dimensions, over which the mean is.
+        eps: added to the mean square; the smallest step from 1 in the input's dtype if not given.
+        elementwise_affine: whether the scale (``weight``) is learned.
+    """
+
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        made = Parameter(empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
+        self.register_parameter("weight", made)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Sets the scale to ones."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input):
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self):
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(_Affine):
+    """Groups of channels of each sample less their mean, divided by their standard deviation, scaled and shifted.
+
+    Args:
+        num_groups: into how many groups the channels are split.
+        num_channels: channels of the input.
+        eps: added to the variance before its root is taken.
+        affine: whether scale (``weight``) and shift (``bias``) are learned, one a channel.
+
+    Shape:
+        - Input: ``(N, num_channels, *)``
+        - Output: that of the input
+    """
+
+    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
+
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True):
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        self._make(num_channels, affine, affine and bias, device, dtype)
+
+    def forward(self, input):
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self):
+        return (f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+                f"bias={self.bias is not None}")
+
+
+class LocalResponseNorm(Module):
+    """Each element divided by ``(k + alpha · m) ** beta``, with m the mean square of ``size`` neighbouring channels."""
+
+    __constants__ = ["size", "alpha", "beta", "k"]
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input):
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self):
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

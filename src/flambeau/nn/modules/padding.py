@@ -1,0 +1,166 @@
+"""Padding layers.
+
+``padding`` is a number for all sides or one for each: before and after, the last dimension first. Negative ones crop.
+"""
+
+from __future__ import annotations
+
+from .. import functional as F
+from .conv import each
+from .module import Module
+
+__all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
+           "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
+           "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
+
+
+class _ConstantPad(Module):
+    __constants__ = ["padding", "value"]
+    _dims: int
+
+    def __init__(self, padding, value):
+        super().__init__()
+        self.padding = each(padding, 2 * self._dims)
+        self.value = value
+
+    def forward(self, input):
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self):
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """Margins of one value around sequences."""
+
+    _dims = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """Margins of one value around images.
+
+    Example::
+
+        >>> ConstantPad2d((1, 0, 0, 1), 7.0)(zeros(1, 1, 1))
+        tensor([[[7., 0.],
+                 [7., 7.]]])
+    """
+
+    _dims = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """Margins of one value around volumes."""
+
+    _dims = 3
+
+
+class _ZeroPad:
+    def __init__(self, padding):
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self):
+        return f"{self.padding}"
+
+
+class ZeroPad1d(_ZeroPad, ConstantPad1d):
+    """Margins of zeros around sequences."""
+
+
+class ZeroPad2d(_ZeroPad, ConstantPad2d):
+    """Margins of zeros around images."""
+
+
+class ZeroPad3d(_ZeroPad, ConstantPad3d):
+    """Margins of zeros around volumes."""
+
+
+class _EdgePad(Module):
+    """Margins that continue the input."""
+
+    __constants__ = ["padding"]
+    _dims: int
+    _mode: str
+
+    def __init__(self, padding):
+        super().__init__()
+        self.padding = each(padding, 2 * self._dims)
+
+    def forward(self, input):
+        if input.dim() not in (self._dims + 1, self._dims + 2):
+            self._refuse(input)
+        return F.pad(input, self.padding, self._mode)
+
+    def _refuse(self, input):
+        raise RuntimeError(f"Expected {self._dims + 1}D or {self._dims + 2}D (batch mode) tensor for input to "
+                           f"{type(self).__name__}, but got: {list(input.shape)}")
+
+    def extra_repr(self):
+        return f"{self.padding}"
+
+
+class ReflectionPad1d(_EdgePad):
+    """Margins around sequences that mirror them at their ends."""
+
+    _dims = 1
+    _mode = "reflect"
+
+
+class ReflectionPad2d(_EdgePad):
+    """Margins around images that mirror them at their edges."""
+
+    _dims = 2
+    _mode = "reflect"
+
+
+class ReflectionPad3d(_EdgePad):
+    """Margins around volumes that mirror them at their faces."""
+
+    _dims = 3
+    _mode = "reflect"
+
+
+class ReplicationPad1d(_EdgePad):
+    """Margins around sequences that repeat their ends."""
+
+    _dims = 1
+    _mode = "replicate"
+
+
+class ReplicationPad2d(_EdgePad):
+    """Margins around images that repeat their edges."""
+
+    _dims = 2
+    _mode = "replicate"
+
+
+class ReplicationPad3d(_EdgePad):
+    """Margins around volumes that repeat their faces."""
+
+    _dims = 3
+    _mode = "replicate"
+
+
+class _CircularPad(_EdgePad):
+    _mode = "circular"
+
+    def _refuse(self, input):
+        raise ValueError(f"expected {self._dims + 1}D or {self._dims + 2}D input (got {input.dim()}D input)")
+
+
+class CircularPad1d(_CircularPad):
+    """Margins around sequences that go on at the other end."""
+
+    _dims = 1
+
+
+class CircularPad2d(_CircularPad):
+    """Margins around images that go on at the other edge."""
+
+    _dims = 2
+
+
+class CircularPad3d(_CircularPad):
+    """Margins around volumes that go on at the other face."""
+
+    _dims = 3

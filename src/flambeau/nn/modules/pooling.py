@@ -1,0 +1,271 @@
+"""Pooling layers."""
+
+from __future__ import annotations
+
+from .. import functional as F
+from .conv import each
+from .module import Module
+
+__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+           "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d",
+           "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
+
+
+class _Pool(Module):
+    """A layer over one function; 1d, 2d and 3d siblings differ in it only."""
+
+    _function = None
+
+
+class _MaxPool(_Pool):
+    __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
+
+    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input):
+        return type(self)._function(input, self.kernel_size, self.stride, self.padding, self.dilation,
+                                    ceil_mode=self.ceil_mode, return_indices=self.return_indices)
+
+    def extra_repr(self):
+        return (f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+                f"dilation={self.dilation}, ceil_mode={self.ceil_mode}")
+
+
+class MaxPool1d(_MaxPool):
+    """The largest element of each window of sequences.
+
+    Args:
+        kernel_size: how many elements a window has.
+        stride: how far apart windows begin; next to each other if not given.
+        padding: margin on both sides that never wins.
+        dilation: how far apart the elements of a window are.
+        return_indices: also return where the elements lay, for ``MaxUnpool1d``.
+        ceil_mode: whether there is a last window that reaches beyond the end.
+
+    Example::
+
+        >>> MaxPool1d(2)(tensor([[[1., 3., 2., 0.]]]))
+        tensor([[[3., 2.]]])
+    """
+
+    _function = staticmethod(F.max_pool1d)
+
+
+class MaxPool2d(_MaxPool):
+    """The largest element of each window of images. See ``MaxPool1d``."""
+
+    _function = staticmethod(F.max_pool2d)
+
+
+class MaxPool3d(_MaxPool):
+    """The largest element of each window of volumes. See ``MaxPool1d``."""
+
+    _function = staticmethod(F.max_pool3d)
+
+
+class _MaxUnpool(_Pool):
+    _dims: int
+
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__()
+        self.kernel_size = each(kernel_size, self._dims)
+        self.stride = each(stride if stride is not None else kernel_size, self._dims)
+        self.padding = each(padding, self._dims)
+
+    def forward(self, input, indices, output_size=None):
+        return type(self)._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Puts the elements that ``MaxPool1d`` took back in their places, among zeros."""
+
+    _dims = 1
+    _function = staticmethod(F.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Puts the elements that ``MaxPool2d`` took back in their places, among zeros."""
+
+    _dims = 2
+    _function = staticmethod(F.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Puts the elements that ``MaxPool3d`` took back in their places, among zeros."""
+
+    _dims = 3
+    _function = staticmethod(F.max_unpool3d)
+
+
+class AvgPool1d(_Pool):
+    """The mean of each window of sequences.
+
+    Args:
+        kernel_size, stride, padding, ceil_mode: as of ``MaxPool1d``; the margin is zeros.
+        count_include_pad: whether the margin counts in the mean.
+    """
+
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
+
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        super().__init__()
+        self.kernel_size = each(kernel_size, 1)
+        self.stride = each(stride if stride is not None else kernel_size, 1)
+        self.padding = each(padding, 1)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input):
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AvgPool(_Pool):
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
+
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+                 divisor_override=None):
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input):
+        return type(self)._function(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
+                                    self.count_include_pad, self.divisor_override)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(_AvgPool):
+    """The mean of each window of images, or their sum divided by ``divisor_override``. See ``AvgPool1d``."""
+
+    _function = staticmethod(F.avg_pool2d)
+
+
+class AvgPool3d(_AvgPool):
+    """The mean of each window of volumes, or their sum divided by ``divisor_override``. See ``AvgPool1d``."""
+
+    _function = staticmethod(F.avg_pool3d)
+
+
+class _LPPool(_Pool):
+    __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
+
+    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input):
+        return type(self)._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+    def extra_repr(self):
+        return (f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+                f"ceil_mode={self.ceil_mode}")
+
+
+class LPPool1d(_LPPool):
+    """The p-norm of each window of sequences."""
+
+    _function = staticmethod(F.lp_pool1d)
+
+
+class LPPool2d(_LPPool):
+    """The p-norm of each window of images."""
+
+    _function = staticmethod(F.lp_pool2d)
+
+
+class LPPool3d(_LPPool):
+    """The p-norm of each window of volumes."""
+
+    _function = staticmethod(F.lp_pool3d)
+
+
+class _AdaptivePool(_Pool):
+    __constants__ = ["output_size"]
+
+    def __init__(self, output_size):
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input):
+        return type(self)._function(input, self.output_size)
+
+    def extra_repr(self):
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptivePool):
+    """The means of ``output_size`` windows, evenly laid over sequences of any length."""
+
+    _function = staticmethod(F.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_AdaptivePool):
+    """The means of ``output_size`` windows, evenly laid over images of any size.
+
+    Args:
+        output_size: a number, or one for each dimension, of which None keeps the size.
+
+    Example::
+
+        >>> AdaptiveAvgPool2d((5, None))(randn(1, 64, 8, 9)).shape
+        torch.Size([1, 64, 5, 9])
+    """
+
+    _function = staticmethod(F.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(_AdaptivePool):
+    """The means of ``output_size`` windows, evenly laid over volumes of any size."""
+
+    _function = staticmethod(F.adaptive_avg_pool3d)
+
+
+class _AdaptiveMaxPool(_AdaptivePool):
+    __constants__ = ["output_size", "return_indices"]
+
+    def __init__(self, output_size, return_indices=False):
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+    def forward(self, input):
+        return type(self)._function(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """The largest elements of ``output_size`` windows, evenly laid over sequences of any length."""
+
+    _function = staticmethod(F.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """The largest elements of ``output_size`` windows, evenly laid over images of any size."""
+
+    _function = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """The largest elements of ``output_size`` windows, evenly laid over volumes of any size."""
+
+    _function = staticmethod(F.adaptive_max_pool3d)
