@@ -25,10 +25,12 @@ class dtype:
 
     @property
     def is_floating_point(self):
+        """Whether the elements are real floating-point numbers."""
         return self.category == FLOAT
 
     @property
     def is_complex(self):
+        """Whether the elements are complex numbers."""
         return self.category == COMPLEX
 
     def to_real(self):
@@ -145,6 +147,8 @@ _SIGNED_ABOVE_UINT8 = {int8: int16}
 def promote_types(type1, type2):
     """The smallest dtype to which both dtypes can be converted, as in PyTorch."""
     a, b = type1, type2
+    if not isinstance(a, dtype) or not isinstance(b, dtype):
+        raise TypeError(f"promote_types(): arguments must be torch.dtype, not {a!r} and {b!r}")
     if a is b:
         return a
     if a.category < b.category:
@@ -199,6 +203,8 @@ def combine(strong, weak):
 
 def can_cast(from_, to):
     """Whether an in-place result of dtype ``from_`` may be stored in ``to`` (categories may not shrink)."""
+    if not isinstance(from_, dtype) or not isinstance(to, dtype):
+        raise TypeError(f"can_cast(): arguments must be torch.dtype, not {from_!r} and {to!r}")
     if from_.category == COMPLEX and to.category != COMPLEX:
         return False
     if from_.category == FLOAT and to.category in (INT, BOOL):

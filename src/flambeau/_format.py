@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._dtypes import get_default_dtype
+from .engines import on_host
 
 __all__ = ["format_spec", "format_tensor", "get_printoptions", "printoptions", "set_printoptions"]
 
@@ -83,6 +84,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 
     Example::
 
+        >>> from flambeau._format import printoptions
         >>> with printoptions(precision=1):
         ...     print(tensor([0.25]))
         tensor([0.2])
@@ -186,6 +188,7 @@ def _corner(array: np.ndarray, edge: int) -> np.ndarray:
 
 def _python_numbers(array: np.ndarray) -> np.ndarray:
     """Widens the floats that NumPy does not know (bfloat16, float8), whose items are no Python numbers."""
+    array = on_host(array, "printing a tensor")
     return array.astype(np.float32) if array.dtype.isbuiltin == 2 else array
 
 

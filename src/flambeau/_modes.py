@@ -53,6 +53,7 @@ class _ModeContext:
         return inside
 
     def clone(self):
+        """A context of the same kind, for one more use."""
         return type(self)()
 
     def _wrap_generator(self, func):
@@ -136,6 +137,7 @@ class set_grad_enabled(_ModeContext):
         modes.grad = self._before
 
     def clone(self):
+        """A context of the same kind, for one more use."""
         return type(self)(self.mode)
 
     def __str__(self):
@@ -166,6 +168,7 @@ class inference_mode(_ModeContext):
         modes.grad = self._before
 
     def clone(self):
+        """A context of the same kind, for one more use."""
         return type(self)(self.mode)
 
 

@@ -13,6 +13,7 @@ from ._modes import modes
 from ._size import Size
 
 _new = object.__new__
+_new_size = tuple.__new__
 
 LEAF = -1  # the output number in an edge that ends at a leaf tensor
 
@@ -98,7 +99,7 @@ class Tensor:
     @property
     def shape(self):
         """The size of each dimension."""
-        return Size(self._a.shape)
+        return _new_size(Size, self._a.shape)
 
     @property
     def dtype(self):
@@ -113,6 +114,7 @@ class Tensor:
 
     @property
     def layout(self):
+        """How the elements are laid out: always ``strided``."""
         return strided
 
     @property
@@ -165,10 +167,12 @@ class Tensor:
     @property
     def requires_grad(self):
         """Whether operations on this tensor are recorded for backward."""
-        if self._view is None:
+        view = self._view
+        if view is None:
             return self._rg
-        refresh(self)
-        return self._rg or self._view.base._rg  # also of a view made in no_grad mode, though nothing flows through it
+        if view.origin is None:
+            refresh(self)
+        return self._rg or view.base._rg  # also for a view made in no_grad mode, though nothing flows through it
 
     @requires_grad.setter
     def requires_grad(self, value):
@@ -188,6 +192,9 @@ class Tensor:
 
     def requires_grad_(self, requires_grad=True):
         """Sets ``requires_grad`` and returns the tensor."""
+        if not isinstance(requires_grad, bool | np.bool_):
+            kind = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
         self.requires_grad = requires_grad
         return self
 

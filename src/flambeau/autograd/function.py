@@ -184,7 +184,7 @@ class Function(_Hooks, FunctionCtx, metaclass=FunctionMeta):
 
     Example::
 
-        >>> class Double(Function):
+        >>> class Double(flambeau.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
         ...         return x * 2
@@ -364,11 +364,14 @@ class NestedIOFunction(Function):
         self._retired()
 
     def backward_extended(self, *grad_output):
+        """Raises: this form of functions is retired."""
         self._retired()
 
     def forward_extended(self, *input):
+        """Raises: this form of functions is retired."""
         self._retired()
 
     @property
     def saved_tensors(self):
+        """Raises: this form of functions is retired."""
         self._retired()

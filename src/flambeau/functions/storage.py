@@ -69,6 +69,7 @@ class UntypedStorage:
 
     @property
     def device(self):
+        """Where the memory lies."""
         return CPU if type(self._storage.array) is np.ndarray else META
 
     is_cuda = False
@@ -83,6 +84,7 @@ class UntypedStorage:
     __len__ = nbytes
 
     def element_size(self):
+        """The bytes of one element: 1."""
         return 1
 
     def data_ptr(self):
@@ -127,6 +129,7 @@ class UntypedStorage:
         return _untyped(Storage(self._bytes.copy()))
 
     def cpu(self):
+        """The storage itself: it lies in the memory of the CPU."""
         return self
 
     def resize_(self, size):
@@ -142,9 +145,11 @@ class UntypedStorage:
         return getattr(self._storage, "shared", False)
 
     def is_pinned(self, device=None):
+        """Whether the memory is page-locked: never, here."""
         return False
 
     def pin_memory(self, device=None):
+        """The storage itself: there is no page-locked memory here."""
         return self
 
     def __repr__(self):
@@ -211,6 +216,7 @@ class TypedStorage:
 
     @property
     def device(self):
+        """Where the memory lies."""
         return self._untyped_storage.device
 
     def untyped(self):
@@ -275,6 +281,7 @@ class TypedStorage:
         return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
 
     def cpu(self):
+        """The storage itself: it lies in the memory of the CPU."""
         return self
 
     def resize_(self, size):
@@ -283,12 +290,15 @@ class TypedStorage:
         return self
 
     def is_shared(self):
+        """Whether forked processes see each other's writes."""
         return self._untyped_storage.is_shared()
 
     def is_pinned(self, device=None):
+        """Whether the memory is page-locked: never, here."""
         return False
 
     def pin_memory(self, device=None):
+        """The storage itself: there is no page-locked memory here."""
         return self
 
     def type(self, dtype=None, non_blocking=False):

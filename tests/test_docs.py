@@ -1,0 +1,132 @@
+"""What is written about Flambeau is true: every example runs, every public name has a docstring."""
+
+import builtins
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import flambeau
+from _docs import in_guide, in_source, run_example
+from flambeau import nn
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
+PACKAGE = SOURCE / "flambeau"
+GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = [example for path in sorted(SOURCE.rglob("*.py")) for example in in_source(path, SOURCE)]
+
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")  # of a Markdown text, to another file
+FILE = re.compile(r"`([\w./]+(?:/|\.py))`")  # a path in backquotes: from the root, or inside the package
+
+INTERNAL = {  # modules that users do not import: what they define is public through another one, or not at all
+    "functions": "flambeau and Tensor",
+    "ops": "nothing",
+    "engines": "nothing",
+    "autograd.engine": "nothing",
+    "autograd.function": "autograd",
+    "autograd.hooks": "Tensor",
+    "nn.modules": "nn",
+    "nn.parameter": "nn",
+}
+UNDOCUMENTED = {  # public names without a docstring, and why
+}
+
+
+# ---- examples
+
+
+def names_for_examples():
+    """What an example in a docstring may name without importing it. Python's own names keep their meaning."""
+    names = {}
+    for module in (flambeau, nn):
+        names |= {name: value for name, value in vars(module).items() if name[:1] != "_" and not hasattr(builtins, name)}
+    return {**names, "flambeau": flambeau, "torch": flambeau, "nn": nn, "F": nn.functional}
+
+
+def mark_for(example):
+    return pytest.param(example, id=f"{example.path}::{example.name}",
+                        marks=[pytest.mark.jax] if "xla" in example.path.parts else [])
+
+
+@pytest.mark.parametrize("example", [mark_for(example) for example in EXAMPLES])
+def test_example_of_a_docstring(example):
+    flambeau.manual_seed(0)
+    assert not (report := run_example(example, names_for_examples())), report
+
+
+def run_guide(path, *having):
+    """In a process of its own: a guide may declare ops, add methods, change defaults."""
+    command = [sys.executable, "-W", "error", "tests/_docs.py", str(path.relative_to(ROOT)), *having]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_guide(path):
+    run_guide(path)
+
+
+@pytest.mark.oracle
+@pytest.mark.jax
+@pytest.mark.parametrize("path", [p for p in GUIDES if any(e.needs for e in in_guide(p))], ids=lambda path: path.stem)
+def test_guide_with_torch_and_jax(path):
+    run_guide(path, "torch", "jax")
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_files_that_a_guide_names(path):
+    text = path.read_text()
+    lost = [target for target in LINK.findall(text) if not (path.parent / target).exists()]
+    lost += [name for name in FILE.findall(text) if not any((root / name).exists() for root in (ROOT, PACKAGE))]
+    assert not lost, f"{path.name} names what is not there: {lost}"
+
+
+# ---- docstrings
+
+
+def public_modules():
+    yield flambeau
+    for found in pkgutil.walk_packages(flambeau.__path__, "flambeau."):
+        path = found.name.removeprefix("flambeau.")
+        hidden = any(part[:1] == "_" for part in path.split("."))
+        if not hidden and not any(path == name or path.startswith(name + ".") for name in INTERNAL):
+            yield importlib.import_module(found.name)
+
+
+def public_names():
+    """{name: function, class, method or property} of everything that users are meant to use, each once."""
+    found, seen = {}, set()
+    for module in public_modules():
+        for name in getattr(module, "__all__", [n for n in vars(module) if n[:1] != "_"]):
+            value = getattr(module, name)
+            ours = (getattr(value, "__module__", None) or "").partition(".")[0] in ("flambeau", "torch")
+            if not ours or id(value) in seen or not (inspect.isclass(value) or inspect.isroutine(value)):
+                continue
+            seen.add(id(value))
+            path = f"{module.__name__}.{name}"
+            found[path] = value
+            if inspect.isclass(value):
+                found |= {f"{path}.{n}": getattr(value, n) for n in vars(value) if n[:1] != "_" and is_member(value, n)}
+    return found
+
+
+def is_member(cls, name):
+    member = inspect.getattr_static(cls, name)
+    return isinstance(member, property | classmethod | staticmethod) or inspect.isroutine(member)
+
+
+def documented(value):
+    """A class has a docstring of its own; a method may have that of the one it overrides."""
+    return bool(vars(value).get("__doc__") if inspect.isclass(value) else inspect.getdoc(value))
+
+
+def test_public_names_have_docstrings():
+    lacking = {path for path, value in public_names().items() if not documented(value)}
+    assert sorted(lacking - UNDOCUMENTED.keys()) == []
+    assert sorted(UNDOCUMENTED.keys() - lacking) == [], "no longer exceptions"
