@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import flambeau
-from _oracle import to_array
+from _oracle import check_code, to_array
 
 RANDOMLY = settings(max_examples=9, derandomize=True, suppress_health_check=list(HealthCheck))
 
@@ -347,3 +347,122 @@ def test_second_derivatives(data, layout, name, arguments):
 @randomly
 def test_a_spoilt_saved_tensor_is_noticed(data, layout, name, arguments):
     agree(spoil, layout, name, arguments)
+
+
+# ---- particular stories
+
+
+LEAF = "leaf = torch.arange(1., 13.).reshape(3, 4).requires_grad_(); base = leaf * 1; w = torch.arange(1., 13.).reshape(3, 4); "
+COMPLEX = "leaf = torch.arange(6.).to(torch.complex64).requires_grad_(); base = leaf * (1 + 1j); "
+
+STORIES = [
+    # complex memory seen as real, and back
+    COMPLEX + "torch.view_as_real(base).mul_(2); (base * base.conj()).real.sum().backward(); leaf.grad",
+    COMPLEX + "base.real.mul_(3); (base * base.conj()).real.sum().backward(); leaf.grad",
+    COMPLEX + "base.imag[1:].copy_(torch.ones(5)); base.real.sum().backward(); leaf.grad",
+    LEAF + "z = torch.view_as_complex(base.view(3, 2, 2)); z.mul_(1j); (base * w).sum().backward(); leaf.grad",
+    LEAF + "z = torch.view_as_complex(base.view(3, 2, 2)); z[0].imag.mul_(2); (base * w).sum().backward(); leaf.grad",
+    # the tensor itself becomes a view
+    LEAF + "base.t_(); base[0].mul_(2); (base * w.t()).sum().backward(); leaf.grad",
+    LEAF + "v = base[1:]; v.t_(); v.mul_(2); (base * w).sum().backward(); (leaf.grad, v.shape, v._version, base._version)",
+    LEAF + "v = base.view(12); v.unsqueeze_(0); v.mul_(w.view(1, 12)); (base * w).sum().backward(); leaf.grad",
+    LEAF + "base.transpose_(0, 1); base.unsqueeze_(1); (base.squeeze() * w.t()).sum().backward(); (leaf.grad, base.stride())",
+    LEAF + "leaf.t_()", LEAF + "leaf[0].unsqueeze_(0)", LEAF + "base.detach().t_().shape",
+    # writes that are refused
+    LEAF + "leaf.add_(1)", LEAF + "leaf[0].add_(1)", LEAF + "leaf.view(12)[0].add_(1)", LEAF + "base.unbind()[0].add_(1)",
+    LEAF + "base.split(1)[0][0].add_(1)", LEAF + "base.chunk(2)[1].mul_(2)", LEAF + "base.tensor_split(2)[0].mul_(2)",
+    LEAF + "w.unbind()[0].mul_(leaf[0])", LEAF + "w.unbind()[0].mul_(2)", LEAF + "base.expand(2, 3, 4).mul_(2)",
+    LEAF + "base.expand(2, 3, 4)[0].mul_(2).sum().backward(); leaf.grad", LEAF + "v = w[0].requires_grad_(); v.mul_(2)",
+    # views whose base was written to
+    LEAF + "v = base[0]; base.mul_(2); v.sum().backward(); leaf.grad", LEAF + "v = base.unbind()[0]; base.mul_(2); v * 1",
+    LEAF + "v = base.unbind()[0]; base.mul_(2); v.requires_grad", LEAF + "v = w[0]; w.mul_(leaf); (v.sum().backward(), leaf.grad)[1]",
+    LEAF + "v = w[0]; u = w[1]; v.mul_(leaf[0]); (u.requires_grad, u.is_leaf, w.requires_grad)",
+    LEAF + "v = base[0]; u = v[1:]; v.mul_(2); u.mul_(3); base.mul_(w); (v.sum() + u.sum()).backward(); (leaf.grad, u._version)",
+    # what is saved, and what is not
+    LEAF + "v = base[0]; s = v * v; v.mul_(2); s.sum().backward()", LEAF + "v = base[0]; s = v + v; v.mul_(2); s.sum().backward(); leaf.grad",
+    LEAF + "v = base[0]; s = base[1] * 2; v.mul_(2); s.sum().backward(); leaf.grad",
+    LEAF + "s = base * base; base.detach()[0].mul_(2); s.sum().backward()", LEAF + "s = base * base; base.data[0].mul_(2); s.sum().backward(); leaf.grad",
+    # without recording
+    """
+leaf = torch.ones(3, 4, requires_grad=True)
+v = leaf[0]
+with torch.no_grad():
+    leaf.mul_(2)
+v.sum().backward()
+(leaf.grad, v, v._version)
+""",
+    """
+base = torch.ones(3, 4, requires_grad=True) * 1
+v = base[0]
+with torch.no_grad():
+    v.mul_(2)
+    u = v * 2
+(v.requires_grad, u.requires_grad, v.is_leaf, base)
+""",
+    """
+leaf = torch.ones(3, 4, requires_grad=True)
+with torch.no_grad():
+    v = leaf[0]
+    v.mul_(2)
+    v.add_(v)
+(leaf, leaf._version)
+""",
+    """
+leaf = torch.ones(3, 4, requires_grad=True)
+with torch.no_grad():
+    v = leaf[0]
+v.mul_(2)
+""",
+    """
+leaf = torch.ones(3, 4, requires_grad=True)
+with torch.no_grad():
+    v = leaf[0]
+(v.requires_grad, v.is_leaf, v.grad_fn)
+""",
+    """
+leaf = torch.ones(3, 4, requires_grad=True)
+v = leaf.chunk(2)[0]
+with torch.no_grad():
+    leaf.mul_(2)
+v * 2
+""",
+]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("code", STORIES)
+def test_stories(code):
+    pytest.importorskip("torch")
+    check_code(code)
+
+
+# ---- without torch
+
+
+def test_a_view_shares_memory_with_its_base():
+    base = flambeau.zeros(3, 4)
+    row, column, flat = base[1], base.t()[2], base.view(-1)
+    row.fill_(1)
+    column.add_(2)
+    flat[0] = 9
+    assert base.tolist() == [[9, 0, 2, 0], [1, 1, 3, 1], [0, 0, 2, 0]]
+    assert (row._version, base._version) == (3, 3)
+    assert flat._base is base and column._base is base
+
+
+def test_a_write_to_a_view_of_a_recorded_tensor():
+    leaf = flambeau.ones(2, 3, requires_grad=True)
+    base = leaf * 2
+    base[:, 1].mul_(5)
+    assert base.grad_fn.name() == "torch::autograd::CopySlices"
+    base.sum().backward()
+    assert leaf.grad.tolist() == [[2, 10, 2], [2, 10, 2]]
+
+
+def test_strides_of_dimensions_of_size_one():
+    x = flambeau.zeros(3, 4)
+    assert x.unsqueeze(0).stride() == (12, 4, 1)
+    assert x.unsqueeze(2).stride() == (4, 1, 1)
+    assert x.t().unsqueeze(1).stride() == (1, 12, 4)
+    assert x.t().view(4, 1, 3).stride() == (1, 12, 4)
+    assert x[:1].expand(1, 1, 4).stride() == (4, 4, 1)

@@ -6,9 +6,9 @@ import functools
 import inspect
 
 from .._modes import modes
-from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, Tensor, storage_of, wrap
+from .._tensor import Tensor, storage_of, wrap
 from ._args import bump
-from ._inplace import move_hooks
+from ._inplace import check_history, move_hooks
 
 
 def metadata_methods(*functions, **renamed):
@@ -33,10 +33,7 @@ def become(t, function, args, kwargs, name):
     """Turns `t` into the view of it that `function` makes."""
     view, storage = t._view, storage_of(t)
     if modes.grad and t.requires_grad:
-        if view is None and t._node is None:
-            raise RuntimeError(LEAF_INPLACE)
-        if view is not None and (t._node is None or (view.base._rg and view.base._node is None)):
-            raise RuntimeError(VIEW_OF_LEAF_INPLACE)
+        check_history(t)
     before = wrap(t._a)
     before._storage, before._view = storage, view
     before._node, before._nr, before._rg = t._node, t._nr, t._rg

@@ -46,7 +46,9 @@ def expanded(input, size):
 
 def expand(self, *size, implicit=False, **named):
     """A view in which dimensions of size one are repeated, without a copy; -1 keeps a dimension as it is."""
-    return expanded(self, shape_from(size if not named else (named["size"],)))
+    if not size or type(size[0]) is not int:
+        size = shape_from(size if not named else (named["size"],))
+    return expanded(self, size)
 
 
 def expand_as(self, other):

@@ -11,7 +11,7 @@ from .. import _tape as tape
 from .._dtypes import can_cast, type_word
 from .._modes import modes
 from .._tensor import LEAF, Tensor, refresh, wrap
-from ..engines.numpy.move import stack as join_stacked
+from ..engines.numpy.move import stack as stack_arrays
 from ..ops import join as ops
 from ..ops.shape import cast, expand, reshape, unsqueeze, view
 from ._args import dim_in_range, made, need_tensor, need_tensors, write_out
@@ -29,20 +29,69 @@ INDEXING = (
 )
 _ndarray = np.ndarray
 _new = object.__new__
-_join = np.concatenate
+_SEQUENCES = (list, tuple)
 next_sequence = tape.next_sequence
 
 
-def cat(tensors, dim=0, *, out=None):
-    """The tensors one after the other along a dimension. Empty vectors are left out, whatever the others' shape."""
-    if out is None and type(dim) is int and (type(tensors) is list or type(tensors) is tuple):
-        found = quick_join(tensors, dim, ops.cat, _join)
-        if found is not None:
-            return found
+def joining(name, op, kernel, careful, doc):
+    """cat or stack. In line: NumPy tensors of one dtype that the kernel joins without complaint; else `careful`."""
+    Node, backward = op.Node, op.backward
+
+    def function(tensors, dim=0, *, out=None):
+        arrays, recording = [], False
+        try:
+            for x in tensors:
+                if x._view is not None:
+                    refresh(x)
+                if x._rg:
+                    recording = True
+                arrays.append(x._a)
+            r = kernel(arrays, dim)
+        except (AttributeError, IndexError, TypeError, ValueError):
+            return careful(tensors, dim, out)
+        dtype, grad = r.dtype, modes.grad
+        for a in arrays:
+            if a.dtype is not dtype or type(a) is not _ndarray:
+                return careful(tensors, dim, out)
+        if out is not None or type(tensors) not in _SEQUENCES or not r.flags.c_contiguous or grad is None:
+            return careful(tensors, dim, out)
+        t = _new(Tensor)
+        t._a = r
+        t._storage = t._view = t._grad = t._hooks = t._node = None
+        t._nr = 0
+        t._rg = False
+        if recording and grad:
+            node, edges, shapes = _new(Node), [], []
+            for x in tensors:
+                shapes.append(x._a.shape)
+                if x._node is None:
+                    edges.append((x, LEAF) if x._rg else None)
+                else:
+                    edges.append((x._node, x._nr))
+            node.next = tuple(edges)
+            node.seq = next_sequence()
+            node.shape = r.shape
+            node.dtype = dtype
+            node.backward = backward
+            node.settings = {"axis": dim if dim >= 0 else dim + r.ndim}
+            node.shapes = shapes
+            if modes.anomaly:
+                node.trace = tape.here()
+            t._node = node
+            t._rg = True
+        return t
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def careful_cat(tensors, dim, out):
+    """cat with PyTorch's checks, promotion of dtypes and treatment of empty vectors."""
     tensors = need_tensors(tensors, "cat")
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    result = careful_cat(tensors, dim)
+    result = checked_cat(tensors, dim)
     if out is None:
         return result
     if isinstance(out, Tensor) and not can_cast(result.dtype, out.dtype):
@@ -50,54 +99,7 @@ def cat(tensors, dim=0, *, out=None):
     return write_out(out, result, "cat")
 
 
-def quick_join(tensors, axis, op, kernel):
-    """cat or stack of NumPy tensors of one dtype that NumPy joins without complaint; None for all else."""
-    arrays, recording = [], False
-    try:
-        for x in tensors:
-            if x._view is not None:
-                refresh(x)
-            if x._rg:
-                recording = True
-            arrays.append(x._a)
-        r = kernel(arrays, axis)
-    except (AttributeError, IndexError, TypeError, ValueError):
-        return None
-    dtype, grad = r.dtype, modes.grad
-    for a in arrays:
-        if a.dtype is not dtype or type(a) is not _ndarray:
-            return None
-    if not r.flags.c_contiguous or grad is None:
-        return None
-    t = _new(Tensor)
-    t._a = r
-    t._storage = t._view = t._grad = t._hooks = t._node = None
-    t._nr = 0
-    t._rg = False
-    if recording and grad:
-        node, edges, shapes = _new(op.Node), [], []
-        for x in tensors:
-            shapes.append(x._a.shape)
-            if x._node is None:
-                edges.append((x, LEAF) if x._rg else None)
-            else:
-                edges.append((x._node, x._nr))
-        node.next = tuple(edges)
-        node.seq = next_sequence()
-        node.shape = r.shape
-        node.dtype = dtype
-        node.backward = op.backward
-        node.settings = {"axis": axis if axis >= 0 else axis + r.ndim}
-        node.shapes = shapes
-        if modes.anomaly:
-            node.trace = tape.here()
-        t._node = node
-        t._rg = True
-    return t
-
-
-def careful_cat(tensors, dim):
-    """cat with PyTorch's checks, promotion of dtypes and treatment of empty vectors."""
+def checked_cat(tensors, dim):
     for i, x in enumerate(tensors):
         if x._a.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
@@ -126,26 +128,10 @@ def careful_cat(tensors, dim):
     return ops.cat(*tensors, axis=axis)
 
 
-def concat(tensors, dim=0, *, out=None):
-    """``cat`` by another name."""
-    return cat(tensors, dim, out=out)
-
-
-def concatenate(tensors, dim=0, *, out=None):
-    """``cat`` by NumPy's name."""
-    return cat(tensors, dim, out=out)
-
-
-def stack(tensors, dim=0, *, out=None):
-    """Tensors of one shape along a new dimension."""
-    tensors = need_tensors(tensors, "stack")
-    if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
+def careful_stack(tensors, dim, out):
+    """stack with PyTorch's checks and promotion of dtypes."""
+    tensors = some_tensors(tensors, "stack")
     shape = tensors[0]._a.shape
-    if out is None and type(dim) is int and 0 <= dim <= len(shape):
-        found = quick_join(tensors, dim, ops.stack, join_stacked)
-        if found is not None:
-            return found
     dim = dim_in_range(dim, len(shape) + 1)
     for i, x in enumerate(tensors):
         if x._a.shape != shape:
@@ -162,6 +148,23 @@ def some_tensors(tensors, name):
     if not tensors:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     return tensors
+
+
+cat = joining(
+    "cat", ops.cat, np.concatenate, careful_cat,
+    "The tensors one after the other along a dimension. Empty vectors are left out, whatever the others' shape.",
+)
+stack = joining("stack", ops.stack, stack_arrays, careful_stack, "Tensors of one shape along a new dimension.")
+
+
+def concat(tensors, dim=0, *, out=None):
+    """``cat`` by another name."""
+    return cat(tensors, dim, out=out)
+
+
+def concatenate(tensors, dim=0, *, out=None):
+    """``cat`` by NumPy's name."""
+    return cat(tensors, dim, out=out)
 
 
 def hstack(tensors, *, out=None):

@@ -40,7 +40,18 @@ def pad(input, pad, mode="constant", value=None):
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}; it is one of {', '.join(MODES)}")
     check_edges(pads, input._a.shape, count, mode)
+    if mode == "replicate":
+        pads = tuple([leave_one(a, b, n) for (a, b), n in zip(pads, input._a.shape)])
     return PADDINGS[MODES[mode]][count - 1](input, pads=pads)
+
+
+def leave_one(before, after, n):
+    """Amounts that crop at most to the one element that is then repeated."""
+    if before <= -n < 0:
+        return 1 - n, n + before + after - 1
+    if after <= -n < 0:
+        return n + before + after - 1, 1 - n
+    return before, after
 
 
 def check_constant(pads, shape):
@@ -61,7 +72,8 @@ def check_edges(pads, shape, count, mode):
         )
     if 0 in shape[ndim - count - (ndim == count + 1):]:
         raise RuntimeError(f"pad(): expected the padded dimensions and channels to be non-empty, but got {list(shape)}")
-    for d, ((before, after), n) in enumerate(zip(pads, shape)):
+    for d in range(ndim - count, ndim):
+        (before, after), n = pads[d], shape[d]
         most = {"reflect": n - 1, "circular": n, "replicate": max(before, after)}[mode]
         if max(before, after) > most:
             raise RuntimeError(

@@ -20,6 +20,8 @@ def concatenate(xs, axis=0):
 
 @engine.kernel
 def stack(xs, axis=0):
+    if not 0 <= axis <= xs[0].ndim:
+        raise ValueError(f"no axis {axis}")
     key = (slice(None),) * axis + (None,)
     out = np.concatenate([x[key] for x in xs], axis)
     return out if out.flags.c_contiguous else np.ascontiguousarray(out)
