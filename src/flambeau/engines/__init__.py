@@ -31,6 +31,29 @@ class Namespace:
 
 NUMPY = Namespace("numpy", np)
 
+TRACED = (
+    "{what} needs the elements of a tensor ({operands}), which are not known while a program is traced to be compiled. "
+    "Say it with tensors (where() instead of if, a mask instead of a selection), or do it outside the compiled function."
+)
+
+
+def is_traced_error(error):
+    """Whether jax raised `error` because something asked for the elements of a traced array."""
+    return type(error).__module__ == "jax.errors"
+
+
+def on_host(array, what):
+    """The elements as a NumPy array, for `what`, which is named where a traced array has none."""
+    if type(array) is np.ndarray:
+        return array
+    try:
+        return np.asarray(array)
+    except TypeError as error:
+        if not is_traced_error(error):
+            raise
+        operands = f"{array.dtype}{list(array.shape)}"
+        raise RuntimeError(TRACED.format(what=what, operands=operands)) from error
+
 
 def engine_of(*operands):
     """The engine of the first operand that is an array."""

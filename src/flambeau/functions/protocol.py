@@ -9,6 +9,7 @@ from .._device import META
 from .._format import format_spec, format_tensor
 from .._modes import modes
 from .._tensor import Tensor, storage_of, wrap
+from ..engines import on_host
 from ._attach import methods
 from ._data import GRAD_TO_SCALAR
 from ._warn import warn_once
@@ -59,7 +60,7 @@ def item(self):
     if type(a) is not np.ndarray:
         if self.device is META:
             raise RuntimeError(ITEM_META)
-        a = np.asarray(a)
+        a = on_host(a, "a Python number (item(), bool(), if, float(), int())")
     return a.item() if a.dtype.num < 24 else float(a.reshape(()))
 
 
@@ -67,7 +68,7 @@ def tolist(self):
     """The elements as nested lists of Python numbers; a number for a zero-dimensional tensor."""
     if self.device is META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    a = np.asarray(self._a)
+    a = on_host(self._a, "tolist()")
     return a.tolist() if a.dtype.num < 24 else a.astype(np.float32).tolist()
 
 
@@ -163,7 +164,7 @@ def numpy(self, *, force=False):
             "Convert it first: tensor.float().numpy()"
         )
     storage_of(self)
-    return np.asarray(self._a)
+    return on_host(self._a, "numpy()")
 
 
 def __array__(self, dtype=None, copy=None):

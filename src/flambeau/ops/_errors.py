@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from .. import _dtypes
+from ..engines import TRACED, is_traced_error
 
 BROADCAST = (
     "The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
@@ -58,8 +59,10 @@ def translated(spec, error, arrays, settings):
         dtype = next(a.dtype for a in arrays if hasattr(a, "dtype"))
         return RuntimeError(clash) if clash else not_implemented(spec.name, dtype, arrays)
     operands = ", ".join(describe(a) for a in arrays if a is not None)
+    if is_traced_error(error):
+        return RuntimeError(TRACED.format(what=spec.name, operands=operands))
     if isinstance(error, np.linalg.LinAlgError):
-        return LinAlgError(f"linalg.{spec.name}: {error} (input {operands})")
+        return LinAlgError(f"linalg.{spec.name.removeprefix('linalg_')}: {error} (input {operands})")
     if isinstance(error, MemoryError):
         return RuntimeError(NO_MEMORY.format(op=spec.name, operands=operands, cause=error))
     if isinstance(error, ValueError) and clash:

@@ -64,8 +64,16 @@ def index_put(k, x, values, *indices, dims, accumulate, into=False):
 
 index_put.vjp(
     x=lambda g, indices, dims, accumulate: g if accumulate else index_put(g, 0, *indices, dims=dims, accumulate=False),
-    values=lambda g, indices, dims: index(g, *indices, dims=dims),
+    values=lambda g, indices, dims, values_shape: of_values(g, indices, dims, values_shape),
 )
+
+
+def of_values(g, indices, dims, shape):
+    """The gradient of what was put at the indices; where that was one element, no shape depends on a mask."""
+    mask = indices[0]
+    if shape or dims != (0,) or getattr(mask.dtype, "np", mask.dtype) != bool:
+        return index(g, *indices, dims=dims)
+    return masked_keep(g, reshape(mask, shape=(*mask.shape, *[1] * (len(g.shape) - len(mask.shape)))))
 
 
 # ---- one index vector along an axis; a 0-dimensional x counts as one element in one dimension
@@ -205,7 +213,16 @@ def unmasked(k, g, mask, *, shape):
     return k.masked_scatter(k.zeros(shape, g.dtype), mask, g)
 
 
-unmasked.vjp(g=lambda g, mask: masked_select(g, mask))
+unmasked.vjp(g=lambda g, mask, g_shape: masked_pack(g, mask, shape=g_shape))
+
+
+@op(node="MaskedSelectBackward0")
+def masked_pack(k, g, mask, *, shape):
+    """The elements of g where the mask is set, in order, and zeros up to `shape`."""
+    return k.masked_pack(g, mask, shape)
+
+
+masked_pack.vjp(g=lambda g, mask, g_shape: unmasked(g, mask, shape=g_shape))
 
 
 @op
@@ -215,16 +232,8 @@ def masked_scatter(k, x, source, mask, *, into=False):
 
 masked_scatter.vjp(
     x=lambda g, mask: masked_fill(g, 0, mask),
-    source=lambda g, mask, source_shape: first_of(masked_select(g, mask), source_shape),
+    source=lambda g, mask, source_shape: masked_pack(g, mask, shape=source_shape),
 )
-
-
-def first_of(g, shape):
-    """Zeros of `shape` whose first elements are those of the vector g."""
-    size = 1
-    for n in shape:
-        size *= n
-    return reshape(embed(g, key=slice(0, g.shape[0]), shape=(size,)), shape=shape)
 
 
 # ---- positions

@@ -288,6 +288,15 @@ def masked_scatter(x, mask, source, into=False):
 
 
 @engine.kernel
+def masked_pack(x, mask, shape):
+    """The elements under the mask, in order, then zeros: as many as `shape` holds."""
+    picked = masked_select(x, mask)
+    out = np.zeros(shape, x.dtype)
+    out.reshape(-1)[:picked.size] = picked
+    return out
+
+
+@engine.kernel
 def filled_diagonal(x, value, wrap):
     """A copy of x with `value` along the main diagonal, which goes on below the square part if `wrap`."""
     out = np.array(x, order="C")

@@ -5,7 +5,11 @@ Out-of-range indices cannot be noticed inside a compiled program; a mask there m
 
 from __future__ import annotations
 
+import math
+
+import jax
 import jax.numpy as jnp
+import numpy as np
 
 from . import engine
 
@@ -81,17 +85,31 @@ def masked_fill(x, mask, value, into=False):
 
 @engine.kernel
 def masked_select(x, mask):
-    x, mask = jnp.broadcast_arrays(x, mask)
-    return x[mask]
+    """A mask that is known when a program is traced stays a NumPy array: it decides the shape of the result."""
+    shape = jnp.broadcast_shapes(x.shape, mask.shape)
+    lib = jnp if isinstance(mask, jax.core.Tracer) else np
+    return jnp.broadcast_to(x, shape)[lib.broadcast_to(mask, shape)]
+
+
+def place_in_order(mask):
+    """For each element under the mask, how many are under it before that one."""
+    return jnp.cumsum(mask.reshape(-1)).reshape(mask.shape) - 1
 
 
 @engine.kernel
 def masked_scatter(x, mask, source, into=False):
     x, mask = jnp.broadcast_arrays(x, mask)
-    flat = mask.reshape(-1)
-    place = jnp.clip(jnp.cumsum(flat) - 1, 0, max(source.size - 1, 0))
-    taken = source.reshape(-1)[place] if source.size else jnp.zeros(flat.shape, x.dtype)
-    return jnp.where(mask, taken.reshape(x.shape), x)
+    if not source.size:
+        return x
+    return jnp.where(mask, source.reshape(-1)[jnp.clip(place_in_order(mask), 0, source.size - 1)], x)
+
+
+@engine.kernel
+def masked_pack(x, mask, shape):
+    x, mask = jnp.broadcast_arrays(x, mask)
+    size = math.prod(shape)
+    place = jnp.where(mask, place_in_order(mask), size)  # beyond the end: dropped
+    return jnp.zeros(size, x.dtype).at[place].set(x, mode="drop").reshape(shape)
 
 
 @engine.kernel

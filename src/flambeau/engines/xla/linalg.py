@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from .. import NUMPY
 from . import engine
 
 
@@ -77,6 +79,24 @@ def eig(a):
 def householder(a):
     reflectors, tau = jnp.linalg.qr(a, mode="raw")
     return reflectors.swapaxes(-1, -2), tau
+
+
+@engine.kernel
+def ldl_factor(a, hermitian):
+    """On the host: XLA has nothing that chooses pivots by blocks."""
+    pivots, info = (jax.ShapeDtypeStruct(a.shape[:n], jnp.int32) for n in (-1, -2))
+    return jax.pure_callback(
+        lambda a: NUMPY.ldl_factor(np.asarray(a), hermitian), (jax.ShapeDtypeStruct(a.shape, a.dtype), pivots, info), a,
+    )
+
+
+@engine.kernel
+def ldl_solve(ld, pivots, b, hermitian):
+    batch = jnp.broadcast_shapes(ld.shape[:-2], b.shape[:-2])
+    return jax.pure_callback(
+        lambda *arrays: NUMPY.ldl_solve(*map(np.asarray, arrays), hermitian),
+        jax.ShapeDtypeStruct((*batch, *b.shape[-2:]), b.dtype), ld, pivots, b,
+    )
 
 
 @engine.kernel

@@ -6,6 +6,7 @@ import itertools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..numpy.pool import flat_place, lowest, origins, reach, seen
 from . import engine
@@ -40,8 +41,9 @@ def window_sum(x, kernel, stride, padding, out):
         (p, max((m - 1) * s + k - p - n, 0))
         for m, n, k, s, p in zip(out, x.shape[2:], kernel, stride, padding, strict=True)
     ]
+    zero = np.zeros((), x.dtype)  # of a zero known to it jax tells a sum, whose transpose it has
     total = jax.lax.reduce_window(
-        x, jnp.zeros((), x.dtype), jax.lax.add, (1, 1, *kernel), (1, 1, *stride), [(0, 0), (0, 0), *margins]
+        x, zero, jax.lax.add, (1, 1, *kernel), (1, 1, *stride), [(0, 0), (0, 0), *margins]
     )
     return total[(..., *[slice(n) for n in out])]
 
