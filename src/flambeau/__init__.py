@@ -95,8 +95,9 @@ from .functions.scatter import *
 from .functions.random import *
 from .functions.lowrank import *
 from .functions.stft import *
-from . import fft, linalg, nn, random
+from . import distributions, fft, linalg, nn, optim, random, serialization, utils
 from ._generator import Generator
+from ._layer_functions import *
 from .serialization import load, save
 
 globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too

@@ -43,8 +43,9 @@ def batch_norm(
         need_tensor(input, "batch_norm")
     shape = input._a.shape
     if training:
-        values = math.prod(shape) // max(shape[1], 1) if len(shape) > 1 else 0
-        if values == 1:
+        if eps <= 0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+        if len(shape) > 1 and math.prod(shape) == shape[1]:
             raise ValueError(ONE_VALUE.format(shape=Size(shape)))
     return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
@@ -52,6 +53,8 @@ def batch_norm(
 def _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps):
     shape = input._a.shape
     if len(shape) < 2:
+        if shape == (0,):
+            return input.clone()
         raise RuntimeError(f"batch_norm(): expected an input of 2 or more dimensions, but got size {list(shape)}")
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and t._a.shape != (shape[1],):
@@ -61,7 +64,7 @@ def _batch_norm(input, running_mean, running_var, weight, bias, training, moment
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         return ops.batch_norm_given(input, weight, bias, running_mean, running_var, eps=eps)
     out, mean, var = ops.batch_norm(input, weight, bias, eps=eps, how=None)
-    if running_mean is not None or running_var is not None:
+    if input._a.size and (running_mean is not None or running_var is not None):
         n = math.prod(shape) // max(shape[1], 1)
         _move(running_mean, mean.detach(), momentum)
         _move(running_var, var.detach(), momentum, n / max(n - 1, 1))

@@ -74,12 +74,12 @@ def _count(n, k, s, p, d, ceil_mode):
 def _max_pool(n):
     name = f"max_pool{n}d"
 
-    def with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    def with_indices(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False, return_indices=False):
         input, batched = _batched(input, n, name)
         settings = _windows(input, kernel_size, stride, padding, dilation, ceil_mode, n, name)
         return _unbatched(ops.max_pool[n](input, **settings), batched)
 
-    def max_pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    def max_pool(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False, return_indices=False):
         found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 
@@ -92,8 +92,8 @@ def _adaptive_max_pool(n):
     name = f"adaptive_max_pool{n}d"
 
     def with_indices(input, output_size, return_indices=False):
-        input, batched = _batched(input, n, name)
-        return _unbatched(ops.adaptive_max_pool[n](input, sizes=_adaptive(input, output_size, n, name)), batched)
+        input, batched, sizes = _adaptive(input, output_size, n, name)
+        return _unbatched(ops.adaptive_max_pool[n](input, sizes=sizes), batched)
 
     def adaptive_max_pool(input, output_size, return_indices=False):
         found = with_indices(input, output_size)
@@ -110,8 +110,11 @@ def _named(function, name):
 
 
 def _adaptive(input, output_size, n, name):
-    """The sizes of an adaptive result: None keeps the size of that dimension."""
+    """(batched input, whether it was, sizes of the result) of an adaptive pooling; None keeps the size of a dimension."""
     sizes = output_size if isinstance(output_size, tuple | list) else (output_size,) * n
+    if n > 1 and isinstance(input, Tensor) and input._a.ndim <= len(sizes):
+        raise ValueError(f"{name}(): Input dimension should be at least {len(sizes) + 1}, but got {list(input.shape)}")
+    input, batched = _batched(input, n, name)
     if len(sizes) == 1:
         sizes = tuple(sizes) * n
     if len(sizes) != n:
@@ -120,7 +123,7 @@ def _adaptive(input, output_size, n, name):
     found = per_dim(given, n, name, "output_size")
     if min(found) < 0:
         raise RuntimeError(f"{name}(): elements of output_size must be greater than or equal to 0, but got {list(found)}")
-    return found
+    return input, batched, found
 
 
 max_pool1d, max_pool1d_with_indices = _max_pool(1)
@@ -198,7 +201,7 @@ def _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad,
     return _unbatched(result, batched)
 
 
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+def avg_pool1d(input, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True):
     """The mean of each window of sequences. See ``AvgPool1d``."""
     return _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, None, 1)
 
@@ -219,11 +222,9 @@ def avg_pool3d(
 
 def _adaptive_avg_pool(input, output_size, n):
     name = f"adaptive_avg_pool{n}d"
-    input, batched = _batched(input, n, name)
-    out = _adaptive(input, output_size, n, name)
+    input, batched, out = _adaptive(input, output_size, n, name)
     if n > 1 and out == (1,) * n:  # PyTorch takes a plain mean then
-        return input.mean(tuple(range(-n, 0)), keepdim=True) if batched else _unbatched(
-            input.mean(tuple(range(-n, 0)), keepdim=True), False)
+        return _unbatched(input.mean(tuple(range(-n, 0)), keepdim=True), batched)
     return _unbatched(ops.adaptive_avg_pool[n](input, sizes=out), batched)
 
 
@@ -251,7 +252,7 @@ def _lp_pool(pool, input, norm_type, kernel_size, stride, ceil_mode, n):
     count = 1
     for k in per_dim(kernel_size, n, f"lp_pool{n}d", "kernel_size"):
         count *= k
-    return (sign(mean) * mean.abs().relu()).mul(count).pow(1.0 / power)
+    return (sign(mean) * mean.abs()).mul(count).pow(1.0 / power)
 
 
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):

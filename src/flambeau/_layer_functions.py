@@ -1,0 +1,72 @@
+"""The functions of layers that ``torch`` itself has too, some of them with other arguments than in ``nn.functional``."""
+
+from __future__ import annotations
+
+from .nn import functional as F
+from .nn.functional import (
+    adaptive_avg_pool1d,
+    avg_pool1d,
+    bilinear,
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_tbc,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool3d,
+    rms_norm,
+)
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "batch_norm", "bilinear",
+    "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
+    "conv_transpose2d", "conv_transpose3d", "embedding", "group_norm", "instance_norm", "kl_div", "layer_norm",
+    "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "rms_norm",
+]
+
+REDUCTIONS = ("none", "mean", "sum")  # by the numbers that stand for them here
+
+
+def adaptive_max_pool1d(input, output_size):
+    """The largest elements of ``output_size`` windows of sequences, and their places."""
+    return F.adaptive_max_pool1d_with_indices(input, output_size)
+
+
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+    """``nn.functional.batch_norm`` with its arguments in another order."""
+    return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
+    """``nn.functional.instance_norm`` with its arguments in another order."""
+    return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
+    """Each sample less its mean over the last dimensions, divided by its standard deviation, times weight plus bias."""
+    return F.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
+    """The channels in ``num_groups`` groups, each normalised by its own mean and deviation in each sample."""
+    return F.group_norm(input, num_groups, weight, bias, eps)
+
+
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """The rows of ``weight`` at ``indices``; the row ``padding_idx``, if not negative, gets no gradient."""
+    return F.embedding(indices, weight, padding_idx if padding_idx >= 0 else None, None, 2.0, scale_grad_by_freq, sparse)
+
+
+def kl_div(input, target, reduction=1, *, log_target=False):
+    """The Kullback-Leibler divergence of ``target`` from log-probabilities, element by element, reduced."""
+    loss = F.kl_div(input, target, reduction="none", log_target=log_target)
+    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
+    """Minus the log-probability of ``target`` under ``sigmoid(input)``, reduced."""
+    return F.binary_cross_entropy_with_logits(input, target, weight, None, None, REDUCTIONS[reduction], pos_weight)
