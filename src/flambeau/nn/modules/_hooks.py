@@ -177,16 +177,16 @@ class BackwardWatch:
 
     def over_inputs(self, args):
         self.n_inputs = len(args)
-        args, self.inputs = _passed(args, self.at_inputs)
+        args, self.inputs = _passed(args, AtInputs, self.at_inputs)
         return args
 
     def over_outputs(self, result):
         if isinstance(result, tuple | list):
             self.n_outputs = len(result)
-            result, self.outputs = _passed(result, self.at_outputs)
+            result, self.outputs = _passed(result, BackwardHookFunctionBackward, self.at_outputs)
             return result
         self.n_outputs = 1
-        (result,), self.outputs = _passed((result,), self.at_outputs)
+        (result,), self.outputs = _passed((result,), BackwardHookFunctionBackward, self.at_outputs)
         return result
 
     def at_outputs(self, grads):
@@ -233,13 +233,13 @@ def _replaced(grads, got, complaint):
     return got
 
 
-def _passed(values, see):
-    """`values` with the tensors that require grad led through one identity node, and the places of these."""
-    places = [i for i, v in enumerate(values) if isinstance(v, Tensor) and v.requires_grad] if modes.grad else []
-    if not places:
+def _passed(values, node_class, see):
+    """`values` with the tensors led through one identity node, and their places; () if none requires grad."""
+    places = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
+    if not (modes.grad and any(values[i].requires_grad for i in places)):
         return values, ()
     new = list(values)
-    for place, tensor in zip(places, pass_through([values[i] for i in places], see), strict=True):
+    for place, tensor in zip(places, pass_through([values[i] for i in places], node_class, see), strict=True):
         new[place] = tensor
     kind = type(values)
     return (kind(new) if kind in (tuple, list) else kind(*new)), places
@@ -249,25 +249,38 @@ class BackwardHookFunctionBackward(tape.Node):
     """An identity that hands the gradients passing through it to a function, which may replace them."""
 
     def pull(self, grads, graph):
-        grads = grads if self.count != 1 else [grads]
+        grads = [grads] if self.count == 1 else grads
         seen = self.see([g if g is None or graph else wrap(g) for g in grads])
         return [g if g is None or graph else g._a for g in seen]
 
 
-def pass_through(tensors, see):
-    """Views of `tensors` behind one identity node."""
-    node = BackwardHookFunctionBackward()
+class AtInputs(BackwardHookFunctionBackward):
+    """The one before the inputs, which hands on zeros where no gradient came."""
+
+    def pull(self, grads, graph):
+        if self.count > 1:
+            grads = [tape.zeros_for(self, nr, graph) if g is None else g for nr, g in enumerate(grads)]
+        return super().pull(grads, graph)
+
+
+AtInputs.__name__ = BackwardHookFunctionBackward.__name__
+
+
+def pass_through(tensors, node_class, see):
+    """Views of `tensors` behind one identity node; those that do not require grad as they are."""
+    node = node_class()
     node.see = see
     arrays = tuple(t._a for t in tensors)
-    tape.start(node, tuple(edge_of(t) for t in tensors), arrays if len(arrays) > 1 else arrays[0])
-    passed = []
-    for nr, t in enumerate(tensors):
-        out = wrap(t._a)
-        out._storage = storage_of(t)
-        out._view = View(t, (alias, {}, None), out._storage.version, None)
-        out._node, out._nr, out._rg = node, nr, True
-        passed.append(out)
-    return passed
+    tape.start(node, tuple(edge_of(t) for t in tensors), arrays)
+    return [_behind(node, nr, t) if t.requires_grad else t for nr, t in enumerate(tensors)]
+
+
+def _behind(node, nr, t):
+    out = wrap(t._a)
+    out._storage = storage_of(t)
+    out._view = View(t, (alias, {}, None), out._storage.version, None)
+    out._node, out._nr, out._rg = node, nr, True
+    return out
 
 
 # ---- backward hooks of the old kind

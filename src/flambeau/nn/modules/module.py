@@ -169,11 +169,13 @@ class Module:
     def register_parameter(self, name, param):
         """Adds a parameter (or None, a place for one) under `name`."""
         table = _report.table_for(self, "_parameters", name, "parameter")
-        if param is not None:
-            if not isinstance(param, Parameter):
-                raise TypeError(_report.not_a(param, "parameter", name, "torch.nn.Parameter or None required"))
-            if param.grad_fn is not None:
-                raise ValueError(_report.NOT_A_LEAF.format(name=name))
+        if param is None:
+            table[name] = None
+            return
+        if not isinstance(param, Parameter):
+            raise TypeError(_report.not_a(param, "parameter", name, "torch.nn.Parameter or None required"))
+        if param.grad_fn is not None:
+            raise ValueError(_report.NOT_A_LEAF.format(name=name))
         table[name] = _registered("parameter", self, name, param)
 
     def register_buffer(self, name, tensor, persistent=True):
