@@ -508,7 +508,7 @@ def versions(t):
 def views_refuse(t):
     x = leaf(t, 1.0, 2.0)
     y = x * 1
-    a, b = y.split(1)
+    a, _ = y.split(1)
     with t.no_grad():
         v = y[0:1]
     return [raised(lambda: a.add_(1)), raised(lambda: v.add_(1))]
@@ -721,7 +721,7 @@ def needs_input_grad(t):
         @staticmethod
         def backward(ctx, g):
             seen.append(list(ctx.needs_input_grad))
-            x, y = ctx.saved_tensors
+            _, y = ctx.saved_tensors
             return g * y, None, None
 
     Mul.apply(leaf(t, 1.0), t.ones(1), 3).backward()

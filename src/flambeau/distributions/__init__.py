@@ -1,0 +1,6 @@
+"""Probability distributions."""
+
+from .distribution import Distribution
+from .normal import Normal
+
+__all__ = ["Distribution", "Normal"]

@@ -1,0 +1,267 @@
+"""What all optimizers share: parameter groups, state, hooks, saving and loading."""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from copy import deepcopy
+from itertools import chain
+
+from .._hooks import RemovableHandle, _HookDict
+from .._modes import enable_grad, set_grad_enabled
+from .._tensor import Tensor
+
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+NO_PARAMETERS = "optimizer got an empty parameter list"
+ORDERED = "optimizer parameters need to be organized in ordered collections, but the order of tensors in sets changes"
+NOT_ITERABLE = "params argument given to the optimizer should be an iterable of Tensors or dicts, but got {type}"
+WRONG_SIZE = "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+WRONG_RETURN = "{name}.step: a pre-hook must return None or a tuple of (new_args, new_kwargs), but got {got}."
+_HOOKS = ("pre", "post", "save_pre", "save", "load_pre", "load")
+
+_everywhere = {"pre": _HookDict(), "post": _HookDict()}
+
+
+class _Required:
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+class Optimizer:
+    """Base of the optimizers.
+
+    Args:
+        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        defaults: the settings of groups that do not say otherwise.
+    """
+
+    def __init__(self, params, defaults):
+        if isinstance(params, Tensor):
+            raise TypeError(NOT_ITERABLE.format(type=params.type()))
+        self.defaults = defaults
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        self._hooks = {kind: _HookDict() for kind in _HOOKS}
+        groups = list(params)
+        if not groups:
+            raise ValueError(NO_PARAMETERS)
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(dict(group))
+
+    def __init_subclass__(cls):
+        """Every ``step`` runs between the hooks."""
+        step = cls.__dict__.get("step")
+        if step is not None and not getattr(step, "hooked", False):
+            cls.step = _hooked(step)
+
+    def __repr__(self):
+        groups = []
+        for i, group in enumerate(self.param_groups):
+            settings = "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+            groups.append(f"\nParameter Group {i}\n{settings}")
+        return f"{type(self).__name__} ({''.join(groups)})"
+
+    # ---- groups
+
+    def add_param_group(self, param_group):
+        """Adds a group of parameters: a dict with ``params`` and settings of its own."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, Tensor):
+            params = [params]
+        elif isinstance(params, set):
+            raise TypeError(ORDERED)
+        params = list(params)
+        if params and isinstance(params[0], tuple):
+            param_group["param_names"] = [name for name, _ in params]
+            params = [p for _, p in params]
+        for p in params:
+            if not isinstance(p, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+            if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        param_group["params"] = params
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+        seen = {p for group in self.param_groups for p in group["params"]}
+        if not seen.isdisjoint(params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        if len(set(params)) != len(params):
+            raise ValueError("some parameters appear more than once in one parameter group: each must be given once")
+        self.param_groups.append(param_group)
+
+    def zero_grad(self, set_to_none=True):
+        """Clears the gradients of all parameters: to None, or to zeros."""
+        for p in chain.from_iterable(group["params"] for group in self.param_groups):
+            if p._grad is not None:
+                p._grad = None if set_to_none else p._grad.detach().zero_()
+
+    def step(self, closure=None):
+        """Updates the parameters. To be defined by the subclass."""
+        raise NotImplementedError(f"{type(self).__name__} does not define step()")
+
+    # ---- saving and loading
+
+    def state_dict(self):
+        """The state by the number of each parameter, and the settings of the groups."""
+        for hook in list(self._hooks["save_pre"].values()):
+            hook(self)
+        number = {p: i for i, p in enumerate(chain.from_iterable(g["params"] for g in self.param_groups))}
+        groups = [{**{k: v for k, v in group.items() if k != "params"}, "params": [number[p] for p in group["params"]]}
+                  for group in self.param_groups]
+        saved = {"state": {number[p] if isinstance(p, Tensor) else p: s for p, s in self.state.items()},
+                 "param_groups": groups}
+        for hook in list(self._hooks["save"].values()):
+            got = hook(self, saved)
+            saved = saved if got is None else got
+        return saved
+
+    def load_state_dict(self, state_dict):
+        """Takes the state and settings of another optimizer of the same parameters."""
+        given = dict(state_dict)
+        for hook in list(self._hooks["load_pre"].values()):
+            got = hook(self, given)
+            given = given if got is None else got
+        saved = deepcopy(given["param_groups"])
+        if len(saved) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(self.param_groups, saved, strict=True)):
+            raise ValueError(WRONG_SIZE)
+        parameters = dict(zip(chain.from_iterable(g["params"] for g in saved),
+                              chain.from_iterable(g["params"] for g in self.param_groups), strict=True))
+        state = defaultdict(dict)
+        for key, value in given["state"].items():
+            p = parameters.get(key)
+            if p is None:
+                state[key] = value
+            else:
+                state[p] = {k: _as_state(p, k, v) for k, v in value.items()}
+        for group, new in zip(self.param_groups, saved, strict=True):
+            new["params"] = group["params"]
+            if "param_names" in group:
+                new["param_names"] = group["param_names"]
+        self.state, self.param_groups = state, saved
+        for hook in list(self._hooks["load"].values()):
+            hook(self)
+
+    def __getstate__(self):
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.__dict__.setdefault("_hooks", {kind: _HookDict() for kind in _HOOKS})
+
+    # ---- hooks
+
+    def _add_hook(self, kind, hook, prepend=False):
+        table = self._hooks[kind]
+        handle = RemovableHandle(table)
+        rest = dict(table) if prepend else {}
+        if prepend:
+            table.clear()
+        table[handle.id] = hook
+        table.update(rest)
+        return handle
+
+    def register_step_pre_hook(self, hook):
+        """Calls ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""
+        return self._add_hook("pre", hook)
+
+    def register_step_post_hook(self, hook):
+        """Calls ``hook(optimizer, args, kwargs)`` after each step."""
+        return self._add_hook("post", hook)
+
+    def register_state_dict_pre_hook(self, hook, prepend=False):
+        """Calls ``hook(optimizer)`` before ``state_dict``."""
+        return self._add_hook("save_pre", hook, prepend)
+
+    def register_state_dict_post_hook(self, hook, prepend=False):
+        """Calls ``hook(optimizer, state_dict)`` after ``state_dict``; it may return another one."""
+        return self._add_hook("save", hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+        """Calls ``hook(optimizer, state_dict)`` before loading; it may return another one."""
+        return self._add_hook("load_pre", hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False):
+        """Calls ``hook(optimizer)`` after loading."""
+        return self._add_hook("load", hook, prepend)
+
+    @staticmethod
+    def profile_hook_step(func):
+        """Wraps a ``step`` so that the step hooks run around it; subclasses get this without asking."""
+        return _hooked(func)
+
+
+def _hooked(step):
+    @functools.wraps(step)
+    def wrapper(self, *args, **kwargs):
+        for hook in chain(list(_everywhere["pre"].values()), list(self._hooks["pre"].values())):
+            got = hook(self, args, kwargs)
+            if got is not None:
+                if not (isinstance(got, tuple) and len(got) == 2):
+                    raise RuntimeError(WRONG_RETURN.format(name=type(self).__name__, got=got))
+                args, kwargs = got
+        out = step(self, *args, **kwargs)
+        for hook in chain(list(self._hooks["post"].values()), list(_everywhere["post"].values())):
+            hook(self, args, kwargs)
+        return out
+
+    wrapper.hooked = True
+    return wrapper
+
+
+def without_grad(step):
+    """A ``step`` whose updates are not recorded, unless the optimizer is ``differentiable``."""
+
+    @functools.wraps(step)
+    def wrapper(self, closure=None):
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
+            step(self)
+        return loss
+
+    return wrapper
+
+
+def _as_state(p, key, value):
+    """A value of loaded state as it fits its parameter: floating tensors take its dtype, step counts stay."""
+    if isinstance(value, Tensor):
+        if key == "step":
+            return value.clone()
+        return value.to(dtype=p.dtype, device=p.device) if p.is_floating_point() else value.to(device=p.device)
+    if isinstance(value, dict):
+        return {k: _as_state(p, k, v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_as_state(p, None, v) for v in value)
+    return deepcopy(value)
+
+
+def register_optimizer_step_pre_hook(hook):
+    """A step pre-hook on every optimizer."""
+    return _register(hook, "pre")
+
+
+def register_optimizer_step_post_hook(hook):
+    """A step post-hook on every optimizer."""
+    return _register(hook, "post")
+
+
+def _register(hook, kind):
+    handle = RemovableHandle(_everywhere[kind])
+    _everywhere[kind][handle.id] = hook
+    return handle
+
+

@@ -1,0 +1,137 @@
+"""SGD, the optimizers' base and the normal distribution: the same programs on both libraries."""
+
+import copy
+import pickle
+
+import pytest
+from _programs import Programs, differences, raised
+
+import flambeau
+
+programs = Programs("optim_programs.json")
+SETTINGS = {
+    "plain": {}, "momentum": {"momentum": 0.9}, "damped": {"momentum": 0.9, "dampening": 0.3}, "up": {"maximize": True},
+    "nesterov": {"momentum": 0.9, "nesterov": True}, "decay": {"weight_decay": 0.1, "momentum": 0.5},
+}
+
+
+def fit(t, optimizer, w, steps=4):
+    x = t.tensor([[1.0, 2.0], [3.0, -1.0]])
+    for _ in range(steps):
+        optimizer.zero_grad()
+        ((x @ w) ** 2).sum().backward()
+        optimizer.step()
+    return w.detach().clone()
+
+
+@programs
+def settings(t):
+    found = {}
+    for name, given in SETTINGS.items():
+        w = t.tensor([0.5, -0.25], requires_grad=True)
+        optimizer = t.optim.SGD([w], lr=0.01, **given)
+        found[name] = [fit(t, optimizer, w), optimizer.state_dict(), repr(optimizer)]
+    return found
+
+
+@programs
+def groups(t):
+    a, b = t.ones(2, requires_grad=True), t.ones(1, requires_grad=True)
+    optimizer = t.optim.SGD([{"params": [a]}, {"params": b, "lr": 0.5}], lr=0.1)
+    ((a * a).sum() + (b * b).sum()).backward()
+    optimizer.step()
+    c = t.ones(1, requires_grad=True)
+    optimizer.add_param_group({"params": c})
+    named = t.optim.SGD([("a", a), ("b", b)], lr=1.0)
+    return [a, b, [g["lr"] for g in optimizer.param_groups], named.param_groups[0]["param_names"], repr(optimizer),
+            raised(lambda: optimizer.add_param_group({"params": a})), raised(lambda: optimizer.add_param_group([c]))]
+
+
+@programs
+def saved_and_loaded(t):
+    w = t.tensor([0.5, -0.25], requires_grad=True)
+    first = t.optim.SGD([w], lr=0.01, momentum=0.9)
+    fit(t, first, w)
+    twin = w.detach().clone().requires_grad_()
+    second = t.optim.SGD([twin], lr=1.0)
+    second.load_state_dict(first.state_dict())
+    other = t.optim.SGD([t.ones(1), t.ones(1)], lr=1.0)
+    return [fit(t, first, w), fit(t, second, twin), raised(lambda: other.load_state_dict(first.state_dict()))]
+
+
+@programs
+def closures_and_hooks(t):
+    w = t.ones(1, requires_grad=True)
+    optimizer = t.optim.SGD([w], lr=0.1)
+    seen = []
+    optimizer.register_step_pre_hook(lambda o, a, k: seen.append("pre"))
+    handle = optimizer.register_step_post_hook(lambda o, a, k: seen.append("post"))
+    optimizer.register_state_dict_post_hook(lambda o, s: {**s, "more": 1})
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (w * w).sum()
+        loss.backward()
+        return loss
+
+    loss = optimizer.step(closure)
+    handle.remove()
+    optimizer.step()
+    return [loss.detach(), w, seen, list(optimizer.state_dict()), w.grad_fn is None]
+
+
+@programs
+def clearing(t):
+    w = t.ones(1, requires_grad=True)
+    optimizer = t.optim.SGD([w], lr=0.1)
+    (w * 2).backward()
+    optimizer.zero_grad(set_to_none=False)
+    zeros = w.grad.clone()
+    optimizer.zero_grad()
+    return [zeros, w.grad]
+
+
+@programs
+def mistakes(t):
+    w = t.ones(1, requires_grad=True)
+    sgd = t.optim.SGD
+    return [raised(lambda: sgd([], lr=1.0)), raised(lambda: sgd([w], lr=-1.0)), raised(lambda: sgd([w], momentum=-1.0)),
+            raised(lambda: sgd([w], weight_decay=-1.0)), raised(lambda: sgd([w], nesterov=True)), raised(lambda: sgd(w)),
+            raised(lambda: sgd([w * 2])), raised(lambda: sgd([1])), raised(lambda: sgd({w})),
+            raised(lambda: t.optim.Optimizer([w], {}).step())]
+
+
+@programs
+def normal_distribution(t):
+    n = t.distributions.Normal(t.tensor([0.0, 1.0]), t.tensor([1.0, 2.0]))
+    t.manual_seed(0)
+    loc = t.tensor(1.0, requires_grad=True)
+    draw = t.distributions.Normal(loc, 2.0).rsample((3,))
+    draw.sum().backward()
+    return [n.sample(), n.sample((2,)), n.log_prob(t.tensor([0.5, -1.0])), n.cdf(t.tensor([0.5, 0.5])), n.entropy(),
+            n.icdf(t.tensor([0.25, 0.75])), n.mean, n.mode, n.stddev, n.variance, list(n.batch_shape), list(n.event_shape),
+            n.expand((3, 2)).sample(), repr(n), repr(t.distributions.Normal(0.0, 1.0)), draw, loc.grad, n.perplexity(),
+            raised(lambda: t.distributions.Normal(0.0, -1.0)), raised(lambda: n.log_prob(t.ones(3))),
+            raised(lambda: n.log_prob(t.tensor([float("nan"), 0.0]))), raised(lambda: t.distributions.Normal("a", 1.0))]
+
+
+@pytest.mark.parametrize("name", programs.names())
+def test_as_recorded(name):
+    assert differences(programs.run(name, flambeau), programs.recorded(name)) == []
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", programs.names())
+def test_recording_is_what_torch_does(name):
+    torch = pytest.importorskip("torch")
+    assert differences(programs.run(name, torch), programs.recorded(name)) == []
+
+
+def test_copies_go_on_alike():
+    w = flambeau.tensor([0.5, -0.25], requires_grad=True)
+    optimizer = flambeau.optim.SGD([w], lr=0.01, momentum=0.9)
+    fit(flambeau, optimizer, w)
+    for twin in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
+        copied = twin.param_groups[0]["params"][0]
+        assert copied is not w
+        assert twin.state[copied]["momentum_buffer"].tolist() == optimizer.state[w]["momentum_buffer"].tolist()
