@@ -1,4 +1,4 @@
-"""The functions of layers that ``torch`` itself has too, some of them with other arguments than in ``nn.functional``."""
+"""The functions of layers that ``torch`` itself has too, some with other arguments than in ``nn.functional``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from .nn.functional import (
     conv_transpose2d,
     conv_transpose3d,
     max_pool1d,
-    max_pool1d_with_indices,
     max_pool2d,
     max_pool3d,
     rms_norm,
@@ -34,6 +33,11 @@ REDUCTIONS = ("none", "mean", "sum")  # by the numbers that stand for them here
 def adaptive_max_pool1d(input, output_size):
     """The largest elements of ``output_size`` windows of sequences, and their places."""
     return F.adaptive_max_pool1d_with_indices(input, output_size)
+
+
+def max_pool1d_with_indices(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+    """The largest element of each window of sequences, and its place."""
+    return F.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
@@ -58,7 +62,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
 
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     """The rows of ``weight`` at ``indices``; the row ``padding_idx``, if not negative, gets no gradient."""
-    return F.embedding(indices, weight, padding_idx if padding_idx >= 0 else None, None, 2.0, scale_grad_by_freq, sparse)
+    padding = padding_idx if padding_idx >= 0 else None
+    return F.embedding(indices, weight, padding, None, 2.0, scale_grad_by_freq, sparse)
 
 
 def kl_div(input, target, reduction=1, *, log_target=False):

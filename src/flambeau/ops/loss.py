@@ -152,7 +152,8 @@ def _nll_loss(name, node):
         axis = class_axis(x_shape)
         safe, slopes = nll_slopes(target, weight, ignore=ignore, reduction=reduction, classes=x_shape[axis])
         one = (*x_shape[:axis], 1, *x_shape[axis + 1:])
-        return place(reshape(g[0] * slopes, shape=one), reshape(safe, shape=one), axis=axis, shape=tuple(x_shape)), None, None
+        g, safe = reshape(g[0] * slopes, shape=one), reshape(safe, shape=one)
+        return place(g, safe, axis=axis, shape=tuple(x_shape)), None, None
 
     return nll_loss
 

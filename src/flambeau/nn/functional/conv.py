@@ -16,8 +16,14 @@ CHANNELS = (
     "Given {what}, weight of size {weight}, expected input{input} to have {wanted} channels, but got {got} channels "
     "instead"
 )
-GROUPS = "Given groups={groups}, expected weight to be at least {groups} and divisible by it at dimension 0, but got weight of size {weight} instead"
-BIAS = "Given {what}weight of size {weight}, expected bias to be 1-dimensional with {wanted} elements, but got bias of size {bias} instead"
+GROUPS = (
+    "Given groups={groups}, expected weight to be at least {groups} and divisible by it at dimension 0, but got weight of "
+    "size {weight} instead"
+)
+BIAS = (
+    "Given {what}weight of size {weight}, expected bias to be 1-dimensional with {wanted} elements, but got bias of size "
+    "{bias} instead"
+)
 TOO_SMALL = (
     "Calculated padded input size per channel: {padded}. Kernel size: {kernel}. Kernel size can't be greater than "
     "actual input size"

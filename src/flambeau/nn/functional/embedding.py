@@ -78,16 +78,15 @@ def embedding_bag(
     A bag is a row of ``input``; or, where ``input`` is a vector, the part from one of ``offsets`` to the next.
     """
     if per_sample_weights is not None and input._a.shape != per_sample_weights._a.shape:
-        raise ValueError(f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it "
-                         f"must have the same shape as the input ({list(input.shape)})")
+        raise ValueError(f"embedding_bag: per_sample_weights ({list(per_sample_weights.shape)}) must have the same shape "
+                         f"as the input ({list(input.shape)})")
     if weight._a.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     _check_tables(input, weight, "embedding_bag")
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError(f"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
-                                  f"for mode='sum' (got mode='{mode}').")
+        raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum' (got {mode=}).")
     bags, count = _bags(input, offsets, include_last_offset)
     padding_idx = _row(padding_idx, weight._a.shape[0])
     flat = input.reshape(-1)
@@ -113,8 +112,8 @@ def _bags(input, offsets, include_last_offset):
     """The bag of each index, and how many bags there are."""
     if input._a.ndim == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed "
-                             f"length sequences. However, found offsets of type {type(offsets).__name__}")
+            raise ValueError("if input is 2D, then offsets has to be None, as each row of the input is a bag; got offsets "
+                             f"of type {type(offsets).__name__}")
         rows, length = input._a.shape
         return wrap(np.repeat(np.arange(rows), length)), rows
     if input._a.ndim != 1:
@@ -126,10 +125,9 @@ def _bags(input, offsets, include_last_offset):
         raise ValueError("offsets has to be a 1D Tensor")
     starts, total = offsets._a, input._a.shape[0]
     if starts.size and starts[0] != 0:
-        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
-                           f"position 0. However, got {starts[0]}")
+        raise RuntimeError(f"offsets[0] has to be 0: the first bag begins where the input does. Got {starts[0]}")
     if starts.size and starts[-1] > total:
-        raise RuntimeError(f"offsets[-1] can not be greater than input's length({total}), but got offsets[-1] of {starts[-1]}")
+        raise RuntimeError(f"offsets[-1] can not be greater than input's length ({total}), but got {starts[-1]}")
     ends = starts[1:] if include_last_offset else np.append(starts[1:], total)
     starts = starts[: ends.size]
     return wrap(np.repeat(np.arange(ends.size), ends - starts)), ends.size

@@ -8,9 +8,9 @@ from ... import _dtypes
 from ..._size import Size
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
-from ...functions.reduce import log_softmax
 from ...functions.broadcast import broadcast_tensors
 from ...functions.elementary import xlogy
+from ...functions.reduce import log_softmax
 from ...ops import loss as ops
 from ...ops._errors import not_implemented
 
@@ -28,8 +28,12 @@ BINARY_SIZE = (
     "have the same size."
 )
 LOGITS_SIZE = "Target size ({target}) must be the same as input size ({input})"
+WEIGHT_SIZE = "Weights and input must have the same size, but got {weight} and {input}."
 LEGACY = "size_average and reduce args will be deprecated, please use reduction='{reduction}' instead."
 BATCH_SIZE = "Expected input batch_size ({input}) to match target batch_size ({target})."
+CLASS_WEIGHTS = (
+    "weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: {got}"
+)
 KL_MEAN = (
     "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
     "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
@@ -77,7 +81,7 @@ def _reduced(loss, reduction):
 def _weighted(loss, weight, reduction):
     """A loss weighed element by element; its mean is the weighted one."""
     if weight._a.shape != loss._a.shape:
-        raise ValueError(f"Weights and input must have the same size, but got {list(weight.shape)} and {list(loss.shape)}.")
+        raise ValueError(WEIGHT_SIZE.format(weight=list(weight.shape), input=list(loss.shape)))
     loss = loss * weight
     return loss if reduction == "none" else loss.sum() / weight.sum() if reduction == "mean" else loss.sum()
 
@@ -122,7 +126,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     if weight is None:
         return ops.huber_loss(input, target, reduction=reduction, delta=delta)
     if weight._a.shape != input._a.shape:
-        raise ValueError(f"Weights and input must have the same size, but got {list(weight.shape)} and {list(input.shape)}.")
+        raise ValueError(WEIGHT_SIZE.format(weight=list(weight.shape), input=list(input.shape)))
     return _reduced(ops.huber_loss(input, target, reduction="none", delta=delta) * weight, reduction)
 
 
@@ -163,7 +167,7 @@ def _broadcast(shape, other):
     try:
         return NUMPY.broadcast_shapes(shape, other)
     except ValueError:
-        raise RuntimeError(f"the weight of size {list(shape)} does not broadcast to the target's {list(other)}") from None
+        raise RuntimeError(f"a weight of size {list(shape)} does not broadcast to the target's {list(other)}") from None
 
 
 def binary_cross_entropy_with_logits(
@@ -199,8 +203,8 @@ def _check_classes(input, target, weight, name):
     if not shape:
         raise ValueError(f"{name}(): expected an input of 1 or more dimensions (got 0)")
     if target._a.dtype.name not in ("int64", "uint8"):
-        raise RuntimeError(f"{name}(): expected scalar type Long but found {_dtypes.type_word(target.dtype)}: the target "
-                           "must hold the numbers of classes")
+        raise RuntimeError(f"{name}(): expected scalar type Long but found {_dtypes.type_word(target.dtype)}: the "
+                           "target must hold the numbers of classes")
     if len(shape) == 1:
         fits = classes in ((), (1,))
     else:
@@ -211,8 +215,7 @@ def _check_classes(input, target, weight, name):
         raise RuntimeError(f"size mismatch (got input: {list(shape)}, target: {list(classes)})")
     axis = ops.class_axis(shape)
     if weight is not None and weight._a.shape != (shape[axis],):
-        raise RuntimeError(f"weight tensor should be defined either for all {shape[axis]} classes or no classes but got "
-                           f"weight tensor of shape: {list(weight._a.shape)}")
+        raise RuntimeError(CLASS_WEIGHTS.format(classes=shape[axis], got=list(weight._a.shape)))
 
 
 def cross_entropy(
@@ -275,8 +278,7 @@ def _of_probabilities(input, target, weight, reduction, label_smoothing, dim):
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype}")
     shape = input._a.shape
     if weight is not None and weight._a.shape != (shape[dim],):
-        raise RuntimeError(f"cross_entropy: weight tensor should be defined either for all {shape[dim]} classes or no "
-                           f"classes but got weight tensor of shape: {list(weight._a.shape)}")
+        raise RuntimeError(CLASS_WEIGHTS.format(classes=shape[dim], got=list(weight._a.shape)))
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / shape[dim]
     loss = log_softmax(input, dim) * target

@@ -113,8 +113,14 @@ def _normalized(input, normalized_shape, name):
         need_tensor(input, name)
     normalized = tuple(normalized_shape)
     if not normalized:
-        raise RuntimeError(f"Expected normalized_shape to be at least 1-dimensional, but got normalized_shape = {list(normalized)}")
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, but got normalized_shape = []")
     return normalized
+
+
+def _check_parameters(normalized, **parameters):
+    for name, t in parameters.items():
+        if t is not None and t._a.shape != normalized:
+            raise RuntimeError(PARAMETER_SHAPE.format(name=name, got=list(t._a.shape), normalized=list(normalized)))
 
 
 def _check_end(input, normalized):
@@ -127,9 +133,7 @@ def _check_end(input, normalized):
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     """Each sample less its mean over the last dimensions, divided by its standard deviation, times weight plus bias."""
     normalized = _normalized(input, normalized_shape, "layer_norm")
-    for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and t._a.shape != normalized:
-            raise RuntimeError(PARAMETER_SHAPE.format(name=name, got=list(t._a.shape), normalized=list(normalized)))
+    _check_parameters(normalized, weight=weight, bias=bias)
     _check_end(input, normalized)
     return ops.layer_norm(input, weight, bias, eps=eps, how=len(normalized))[0]
 
@@ -137,8 +141,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """Each sample divided by the root of its mean square over the last dimensions, times ``weight``."""
     normalized = _normalized(input, normalized_shape, "rms_norm")
-    if weight is not None and weight._a.shape != normalized:
-        raise RuntimeError(PARAMETER_SHAPE.format(name="weight", got=list(weight._a.shape), normalized=list(normalized)))
+    _check_parameters(normalized, weight=weight)
     _check_end(input, normalized)
     if eps is None:
         eps = _dtypes.finfo(input.dtype).eps

@@ -17,7 +17,9 @@ __all__ = [
 ]
 
 RANK = "{name}(): Expected {low}D or {high}D (batch mode) tensor with non-zero sizes for input, but got: {shape}"
-TOO_MUCH_PADDING = "{name}(): pad should be at most half of effective kernel size, but got pad={padding} and kernel_size={kernel}"
+TOO_MUCH_PADDING = (
+    "{name}(): pad should be at most half of effective kernel size, but got pad={padding} and kernel_size={kernel}"
+)
 TOO_SMALL = "{name}(): Given input size: {shape}. Calculated output size: {out}. Output size is too small"
 
 
@@ -74,7 +76,7 @@ def _count(n, k, s, p, d, ceil_mode):
 def _max_pool(n):
     name = f"max_pool{n}d"
 
-    def with_indices(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    def with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         input, batched = _batched(input, n, name)
         settings = _windows(input, kernel_size, stride, padding, dilation, ceil_mode, n, name)
         return _unbatched(ops.max_pool[n](input, **settings), batched)
@@ -84,7 +86,7 @@ def _max_pool(n):
         return found if return_indices else found[0]
 
     with_indices.__doc__ = f"The largest element of each window, and its place. See ``MaxPool{n}d``."
-    max_pool.__doc__ = f"The largest element of each window, and its place if ``return_indices``. See ``MaxPool{n}d``."
+    max_pool.__doc__ = f"The largest element of each window; with ``return_indices`` its place too. See ``MaxPool{n}d``."
     return _named(max_pool, name), _named(with_indices, name + "_with_indices")
 
 
@@ -100,7 +102,7 @@ def _adaptive_max_pool(n):
         return found if return_indices else found[0]
 
     with_indices.__doc__ = "The largest elements of ``output_size`` windows, and their places."
-    adaptive_max_pool.__doc__ = "The largest elements of ``output_size`` windows, and their places if ``return_indices``."
+    adaptive_max_pool.__doc__ = "The largest elements of ``output_size`` windows; with ``return_indices`` their places too."
     return _named(adaptive_max_pool, name), _named(with_indices, name + "_with_indices")
 
 
@@ -110,7 +112,7 @@ def _named(function, name):
 
 
 def _adaptive(input, output_size, n, name):
-    """(batched input, whether it was, sizes of the result) of an adaptive pooling; None keeps the size of a dimension."""
+    """(batched input, whether it was, sizes of the result) of an adaptive pooling; None keeps a size."""
     sizes = output_size if isinstance(output_size, tuple | list) else (output_size,) * n
     if n > 1 and isinstance(input, Tensor) and input._a.ndim <= len(sizes):
         raise ValueError(f"{name}(): Input dimension should be at least {len(sizes) + 1}, but got {list(input.shape)}")
@@ -141,8 +143,8 @@ def _max_unpool(input, indices, kernel_size, stride, padding, output_size, n):
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
     indices = indices if batched else indices.unsqueeze(0)
     if indices._a.shape != input._a.shape:
-        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but "
-                           f"got indices tensor with shape: {list(indices.shape)}")
+        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) "
+                           f"but got indices tensor with shape: {list(indices.shape)}")
     kernel = per_dim(kernel_size, n, name, "kernel_size")
     stride = kernel if stride is None else per_dim(stride, n, name, "stride")
     padding = per_dim(padding, n, name, "padding")

@@ -16,7 +16,7 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "
            "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d"]
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
-OUTPUT_RANGE = "requested an output size of {wanted}, but valid sizes range from {low} to {high} (for an input of {given})"
+OUTPUT_RANGE = "requested an output size of {wanted}, but valid sizes are from {low} to {high} (for an input of {given})"
 
 
 def each(value, n):
@@ -209,8 +209,8 @@ class _ConvTranspose(_ConvNd):
         if len(output_size) == lead + n:
             output_size = output_size[lead:]
         if len(output_size) != n:
-            raise ValueError(f"{type(self).__name__}: for {input.dim()}D input, output_size must have {n} or {lead + n} "
-                             f"elements (got {len(output_size)})")
+            raise ValueError(f"{type(self).__name__}: for {input.dim()}D input, output_size must have {n} or "
+                             f"{lead + n} elements (got {len(output_size)})")
         low = [(input.size(lead + d) - 1) * self.stride[d] - 2 * self.padding[d]
                + self.dilation[d] * (self.kernel_size[d] - 1) + 1 for d in range(n)]
         high = [size + s - 1 for size, s in zip(low, self.stride, strict=True)]
@@ -274,8 +274,8 @@ class _LazyConv(LazyModuleMixin):
             return
         n = self._dims
         if input.dim() not in (n + 1, n + 2):
-            raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, but "
-                               f"got input of size: {list(input.shape)}")
+            raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, "
+                               f"but got input of size: {list(input.shape)}")
         self.in_channels = input.shape[-n - 1]
         if self.in_channels % self.groups:
             raise ValueError(f"in_channels must be divisible by groups, got {self.in_channels} and {self.groups}")
@@ -296,8 +296,8 @@ class _LazyConvPlain(_LazyConv):
 
 
 class _LazyConvTranspose(_LazyConv):
-    def __init__(self, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1,
-                 padding_mode="zeros", device=None, dtype=None):
+    def __init__(self, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True,
+                 dilation=1, padding_mode="zeros", device=None, dtype=None):
         super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode,
                          device, dtype)
         self._make_lazy(out_channels, bias, device, dtype)

@@ -8,7 +8,6 @@ from ...functions.creation import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-
 from .module import Module
 
 __all__ = ["Embedding", "EmbeddingBag"]
