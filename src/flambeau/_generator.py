@@ -11,6 +11,8 @@ import threading
 
 import numpy as np
 
+from ._device import device as Device
+
 __all__ = ["DEFAULT_SEED", "Generator"]
 
 DEFAULT_SEED = 67280421310721
@@ -61,7 +63,7 @@ class Generator:
     """
 
     def __init__(self, device="cpu"):
-        self._device = device
+        self._device = Device(device)
         self._lock = threading.RLock()
         self._twister = np.random.MT19937(0)
         self._bulk = np.random.Generator(self._twister)

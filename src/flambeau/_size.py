@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from operator import index
 
+_of = tuple.__new__  # for what is known to be ints
 
 class Size(tuple):
     """A tensor's shape. A tuple of ints that knows its number of elements and keeps its type under ``+``, ``*`` and slicing."""
 
     __slots__ = ()
+
+    def __new__(cls, sizes=()):
+        try:
+            return tuple.__new__(cls, [n if type(n) is int else index(n) for n in sizes])
+        except TypeError:
+            raise TypeError(f"torch.Size() takes an iterable of 'int', not {sizes!r}") from None
 
     def numel(self):
         """The number of elements of a tensor of this shape."""
@@ -19,7 +27,7 @@ class Size(tuple):
 
     def __getitem__(self, index):
         item = tuple.__getitem__(self, index)
-        return Size(item) if type(index) is slice else item
+        return _of(Size, item) if type(index) is slice else item
 
     def __add__(self, other):
         return Size(tuple.__add__(self, tuple(other) if isinstance(other, list) else other))
@@ -28,7 +36,7 @@ class Size(tuple):
         return Size(tuple(other) + tuple(self))
 
     def __mul__(self, n):
-        return Size(tuple.__mul__(self, n))
+        return _of(Size, tuple.__mul__(self, n))
 
     __rmul__ = __mul__
 

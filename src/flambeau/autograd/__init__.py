@@ -14,6 +14,7 @@ UNUSED = (
     "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
     "the desired behavior."
 )
+NO_INPUT = "all inputs have to be Tensors, but got {kind}"
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
@@ -35,6 +36,13 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     wanted = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if not wanted:
         raise RuntimeError("'inputs' argument to backward cannot be empty.")
+    for t in wanted:
+        if not isinstance(t, Tensor):
+            raise RuntimeError(NO_INPUT.format(kind=type(t).__name__))
+        if not t.requires_grad:
+            raise RuntimeError(
+                f"can't accumulate a gradient in an input of shape {list(t.shape)} that has requires_grad=False"
+            )
     leaves = [t for t in wanted if t.is_leaf]
     captures = _captures([t for t in wanted if not t.is_leaf])
     caught = Pass(roots, keep, create_graph, captures, leaves).run()
@@ -53,7 +61,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     if allow_unused is None:
         allow_unused = materialize_grads
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     for t in inputs:
+        if not isinstance(t, Tensor):
+            raise RuntimeError(NO_INPUT.format(kind=type(t).__name__))
         if edge_of(t) is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
@@ -72,6 +84,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 def _pairs(tensors, grads):
     tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    for t in tensors:
+        if not isinstance(t, Tensor):
+            raise AssertionError(f"Expected output to be a torch.Tensor, but got {type(t).__name__}")
     if grads is None:
         grads = (None,) * len(tensors)
     elif isinstance(grads, Tensor):

@@ -181,7 +181,7 @@ def _dot(a, b):
 
 
 def _tuple(values):
-    return (values,) if isinstance(values, Tensor) else tuple(values)
+    return tuple(values) if isinstance(values, tuple | list) else (values,)
 
 
 def _floating(outputs):

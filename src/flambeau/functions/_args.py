@@ -12,6 +12,7 @@ from .._device import META, resolve
 from .._dtypes import type_word  # noqa: F401  (for the other families)
 from .._tensor import Tensor, storage_of, wrap
 from ..engines import engine_of
+from ..engines.numpy.memory import allocate
 
 DIM_RANGE = "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
 OUT_GRAD = (
@@ -19,6 +20,7 @@ OUT_GRAD = (
     "requires grad. Call it without out=, or under no_grad()."
 )
 OUT_CAST = "result type {result} can't be cast to the desired output type {out}"
+OUT_DTYPE = "{name}(): Expected out tensor to have dtype {result}, but got {out} instead"
 OUT_RESIZED = (
     "An output with one or more elements was resized since it had shape {old}, which does not match the required "
     "output shape {new}. This behavior is deprecated: pass an empty out tensor, or one of the right shape."
@@ -153,18 +155,37 @@ def write_out(out, result, name, *, exact_dtype=False):
     if isinstance(result, tuple):
         if not isinstance(out, tuple | list) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be tuple of {len(result)} Tensors")
-        written = [write_out(o, r, name, exact_dtype=exact_dtype) for o, r in zip(out, result, strict=True)]
+        for o, r in zip(out, result, strict=True):
+            check_out(o, r, name, exact_dtype)
+        written = [_written(o, r, name) for o, r in zip(out, result, strict=True)]
         return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
+    check_out(out, result, name, exact_dtype)
+    return _written(out, result, name)
+
+
+def check_out(out, result, name, exact_dtype):
+    """Raises unless `result` can be stored in `out`."""
     need_tensor(out, name, "out", 0)
-    if result._rg or out.requires_grad and out._node is None:
+    check_out_grad(out, name, result._rg)
+    if out.device != result.device:
+        raise RuntimeError(f"{name}(): expected out on device {result.device}, but got {out.device}")
+    if exact_dtype and result._a.dtype != out._a.dtype:
+        raise RuntimeError(OUT_DTYPE.format(name=name, result=result.dtype, out=out.dtype))
+    if not _dtypes.can_cast(result.dtype, out.dtype):
+        raise RuntimeError(OUT_CAST.format(result=type_word(result.dtype), out=type_word(out.dtype)))
+    check_writable(out)
+
+
+def check_out_grad(out, name, recorded=False):
+    """Nothing is written to a leaf that requires grad, nor a recorded result to anywhere."""
+    if recorded or out.requires_grad and out._node is None:
         from .._modes import modes
 
         if modes.grad:
             raise RuntimeError(OUT_GRAD.format(name=name))
-    if out.device != result.device:
-        raise RuntimeError(f"{name}(): expected out on device {result.device}, but got {out.device}")
-    if not _dtypes.can_cast(result.dtype, out.dtype) or (exact_dtype and result.dtype is not out.dtype):
-        raise RuntimeError(OUT_CAST.format(result=type_word(result.dtype), out=type_word(out.dtype)))
+
+
+def _written(out, result, name):
     if out._a.shape != result._a.shape:
         if out._a.size:
             warnings.warn(OUT_RESIZED.format(old=list(out.shape), new=list(result.shape)), UserWarning, stacklevel=3)
@@ -174,6 +195,20 @@ def write_out(out, result, name, *, exact_dtype=False):
     return out
 
 
+def check_writable(t):
+    """In-place work on memory in which elements overlap is refused, as the result would depend on the order."""
+    a = t._a
+    if type(a) is not np.ndarray:
+        return  # without memory there is no overlap
+    if a.size and 0 in a.strides and any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    if not a.flags.writeable:
+        raise RuntimeError("the tensor's memory is read-only (it came from a read-only NumPy array); clone() it first")
+
+
 def resize(t, shape):
     """Gives a tensor another shape in its storage, which grows if it must; new elements are not initialised."""
     storage = storage_of(t)
@@ -181,7 +216,7 @@ def resize(t, shape):
     offset = t.storage_offset()
     need = offset + int(np.prod(shape, dtype=np.int64))
     if need > flat.size:
-        bigger = np.zeros(need, t._a.dtype)
+        bigger = allocate(np.zeros, (need,), t._a.dtype)
         bigger[: flat.size] = flat
         storage.array = flat = bigger
     t._a = flat[offset:need].reshape(shape)

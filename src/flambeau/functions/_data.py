@@ -217,7 +217,7 @@ def _plain(values):
         elif _is_sequence(v):
             raise TypeError(f"'{type(v).__name__}' object cannot be interpreted as a number: the nesting is uneven")
         elif isinstance(v, str | bytes):
-            raise ValueError(f"too many dimensions '{type(v).__name__}'")
+            raise TypeError(f"new(): invalid data type '{type(v).__name__}'")
         else:
             raise RuntimeError(f"Could not infer dtype of {type(v).__name__}")
         out.append(v)

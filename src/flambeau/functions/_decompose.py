@@ -50,7 +50,7 @@ def cholesky(A, *, upper=False, out=None):
     """The triangle L with ``A = L @ L.mH`` (or U with ``A = U.mH @ U``); only that triangle of A is read."""
     found, info = ops.cholesky_ex(need_square(A, "linalg.cholesky"), upper=bool(upper))
     refuse_failed(info, "linalg.cholesky", NOT_POSITIVE)
-    return found if out is None else write_out(out, found, "linalg_cholesky")
+    return found if out is None else write_out(out, found, "linalg_cholesky", exact_dtype=True)
 
 
 def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
@@ -58,7 +58,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
     found = CholeskyEx(ops.cholesky_ex(need_square(A, "linalg.cholesky"), upper=bool(upper)))
     if check_errors:
         refuse_failed(found.info, "linalg.cholesky_ex", NOT_POSITIVE)
-    return found if out is None else write_out(out, found, "linalg_cholesky_ex")
+    return found if out is None else write_out(out, found, "linalg_cholesky_ex", exact_dtype=True)
 
 
 # ---- QR
@@ -71,7 +71,7 @@ def qr(A, mode="reduced", *, out=None):
             f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', or 'complete'"
         )
     found = Qr(spectral.qr(need_floating(need_matrices(A, "linalg.qr"), "linalg.qr"), mode=mode))
-    return found if out is None else write_out(out, found, "linalg_qr")
+    return found if out is None else write_out(out, found, "linalg_qr", exact_dtype=True)
 
 
 def householder_product(A, tau, *, out=None):
@@ -127,14 +127,14 @@ def svd(A, full_matrices=True, *, driver=None, out=None):
     check_driver(driver, "svd")
     need_floating(need_matrices(A, "linalg.svd"), "linalg.svd")
     found = Svd(spectral.svd(A, full_matrices=bool(full_matrices)))
-    return found if out is None else write_out(out, found, "linalg_svd")
+    return found if out is None else write_out(out, found, "linalg_svd", exact_dtype=True)
 
 
 def svdvals(A, *, driver=None, out=None):
     """The singular values of each matrix, descending."""
     check_driver(driver, "svdvals")
     found = spectral.svdvals(need_floating(need_matrices(A, "linalg.svd"), "linalg.svd"))
-    return found if out is None else write_out(out, found, "linalg_svdvals")
+    return found if out is None else write_out(out, found, "linalg_svdvals", exact_dtype=True)
 
 
 def check_driver(driver, name):
@@ -150,13 +150,13 @@ def check_driver(driver, name):
 def eigh(A, UPLO="L", *, out=None):
     """The eigenvalues (ascending) and eigenvectors of each symmetric or Hermitian matrix, read from one triangle."""
     found = Eigh(spectral.eigh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO)))
-    return found if out is None else write_out(out, found, "linalg_eigh")
+    return found if out is None else write_out(out, found, "linalg_eigh", exact_dtype=True)
 
 
 def eigvalsh(A, UPLO="L", *, out=None):
     """The eigenvalues of each symmetric or Hermitian matrix, ascending."""
     found = spectral.eigvalsh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO))
-    return found if out is None else write_out(out, found, "linalg_eigvalsh")
+    return found if out is None else write_out(out, found, "linalg_eigvalsh", exact_dtype=True)
 
 
 def triangle_of(uplo):
@@ -187,7 +187,7 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
     found = LuFactorEx(_factored(A, pivot, "linalg.lu_factor"))
     if check_errors:
         refuse_failed(found.info, "torch.linalg.lu_factor_ex", ZERO_PIVOT)
-    return found if out is None else write_out(out, found, "linalg_lu_factor_ex")
+    return found if out is None else write_out(out, found, "linalg_lu_factor_ex", exact_dtype=True)
 
 
 def lu_factor(A, *, pivot=True, out=None):
@@ -195,7 +195,7 @@ def lu_factor(A, *, pivot=True, out=None):
     LU, pivots, info = _factored(A, pivot, "torch.lu_factor")
     refuse_failed(info, "torch.linalg.lu_factor", ZERO_PIVOT, RuntimeError)
     found = LuFactor(LU, pivots)
-    return found if out is None else write_out(out, found, "linalg_lu_factor")
+    return found if out is None else write_out(out, found, "linalg_lu_factor", exact_dtype=True)
 
 
 def _factored(A, pivot, name):
@@ -213,7 +213,7 @@ def lu(A, *, pivot=True, out=None):
     LU, pivots, _ = _factored(A, pivot, "linalg.lu")
     P = ops.permutation_matrix(pivots, size=A._a.shape[-2], dtype=LU._a.dtype)
     found = Lu(P, *unpacked(LU))
-    return found if out is None else write_out(out, found, "linalg_lu")
+    return found if out is None else write_out(out, found, "linalg_lu", exact_dtype=True)
 
 
 def unpacked(LU):
@@ -231,7 +231,7 @@ def ldl_factor_ex(A, *, hermitian=False, check_errors=False, out=None):
     found = LdlFactorEx(ops.ldl_factor_ex(need_square(A, "linalg.ldl_factor_ex"), hermitian=bool(hermitian)))
     if check_errors:
         refuse_failed(found.info, "torch.linalg.ldl_factor_ex", ZERO_BLOCK)
-    return found if out is None else write_out(out, found, "linalg_ldl_factor_ex")
+    return found if out is None else write_out(out, found, "linalg_ldl_factor_ex", exact_dtype=True)
 
 
 def ldl_factor(A, *, hermitian=False, out=None):
@@ -239,7 +239,7 @@ def ldl_factor(A, *, hermitian=False, out=None):
     LD, pivots, info = ops.ldl_factor_ex(need_square(A, "torch.linalg.ldl_factor"), hermitian=bool(hermitian))
     refuse_failed(info, "torch.linalg.ldl_factor", ZERO_BLOCK, RuntimeError)
     found = LdlFactor(LD, pivots)
-    return found if out is None else write_out(out, found, "linalg_ldl_factor")
+    return found if out is None else write_out(out, found, "linalg_ldl_factor", exact_dtype=True)
 
 
 def ldl_solve(LD, pivots, B, *, hermitian=False, out=None):

@@ -5,15 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 
-import numpy as np
-
 from .. import _dtypes
 from .._modes import modes
 from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, Tensor, refresh, replay, wrap
 from ..engines import engine_of
 from ..ops.move import writing
 from ..ops.shape import as_strided, cast
-from ._args import OUT_CAST, bump, type_word
+from ._args import OUT_CAST, bump, check_writable, type_word
 
 WRONG_SHAPE = "output with shape {own} doesn't match the broadcast shape {new}"
 REFUSED = {
@@ -79,20 +77,6 @@ def assign(t, result, name):
     if modes.grad and (result._rg or t._rg):
         take_history(t, result)
     return t
-
-
-def check_writable(t):
-    """In-place work on memory in which elements overlap is refused, as the result would depend on the order."""
-    a = t._a
-    if type(a) is not np.ndarray:
-        return  # without memory there is no overlap
-    if a.size and 0 in a.strides and any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
-    if not a.flags.writeable:
-        raise RuntimeError("the tensor's memory is read-only (it came from a read-only NumPy array); clone() it first")
 
 
 def check_history(t):

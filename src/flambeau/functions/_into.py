@@ -27,7 +27,11 @@ def into(t, op, inputs, settings, name, overlap=False):
         before._node, before._nr, before._rg = t._node, t._nr, t._rg
     arrays = [t._a, *[x._a if isinstance(x, Tensor) else x for x in inputs]]
     bump(t, name)
-    t._a, arrays = op.compute((t, *inputs), arrays, {**settings, "into": True})
+    try:
+        t._a, arrays = op.compute((t, *inputs), arrays, {**settings, "into": True})
+    except Exception:
+        t._storage.version -= 1  # it was refused before anything was written
+        raise
     if recording:
         out = wrap(t._a)
         op.record((before, *inputs), arrays, t._a, out, settings)

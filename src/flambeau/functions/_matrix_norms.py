@@ -57,7 +57,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     axis = axis_of(dim, x._a.ndim)
     check_identity(x._a, ord, dim, axis)
     found = vector_norm_op(x, ord=float(ord), axis=axis, keepdims=keepdim)
-    return found if out is None else write_out(out, found, "linalg_vector_norm")
+    return found if out is None else write_out(out, found, "linalg_vector_norm", exact_dtype=True)
 
 
 def check_identity(a, ord, dim, axis):
@@ -82,7 +82,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
         raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
     A = checked_dtype(A, dtype, name)
     found = _matrix_norm(A, ord, rows, columns, keepdim, name)
-    return found if out is None else write_out(out, found, "linalg_matrix_norm")
+    return found if out is None else write_out(out, found, "linalg_matrix_norm", exact_dtype=True)
 
 
 def _matrix_norm(A, ord, rows, columns, keepdim, name):

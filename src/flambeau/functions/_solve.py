@@ -41,13 +41,13 @@ Lstsq = result("linalg_lstsq", "solution", "residuals", "rank", "singular_values
 def det(A, *, out=None):
     """The determinant of each square matrix."""
     found = ops.det(need_square(A, "linalg.det"))
-    return found if out is None else write_out(out, found, "linalg_det")
+    return found if out is None else write_out(out, found, "linalg_det", exact_dtype=True)
 
 
 def slogdet(A, *, out=None):
     """The sign and the logarithm of the absolute value of the determinant of each square matrix."""
     found = Slogdet(ops.slogdet(need_square(A, "linalg.slogdet")))
-    return found if out is None else write_out(out, found, "linalg_slogdet")
+    return found if out is None else write_out(out, found, "linalg_slogdet", exact_dtype=True)
 
 
 # ---- inverses
@@ -57,7 +57,7 @@ def inv(A, *, out=None):
     """The inverse of each square matrix; LinAlgError where there is none."""
     found, info = ops.inv_ex(need_square(A, "linalg.inv"))
     refuse_failed(info, "linalg.inv", SINGULAR)
-    return found if out is None else write_out(out, found, "linalg_inv")
+    return found if out is None else write_out(out, found, "linalg_inv", exact_dtype=True)
 
 
 def inv_ex(A, *, check_errors=False, out=None):
@@ -65,7 +65,7 @@ def inv_ex(A, *, check_errors=False, out=None):
     found = InvEx(ops.inv_ex(need_square(A, "linalg.inv")))
     if check_errors:
         refuse_failed(found.info, "linalg.inv_ex", SINGULAR)
-    return found if out is None else write_out(out, found, "linalg_inv_ex")
+    return found if out is None else write_out(out, found, "linalg_inv_ex", exact_dtype=True)
 
 
 def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
@@ -128,7 +128,7 @@ def solve(A, B, *, left=True, out=None):
     """X with ``A @ X = B`` (``X @ A = B`` if not ``left``), for square A; LinAlgError where A is singular."""
     found, info = _solved(A, B, left)
     refuse_failed(info, "torch.linalg.solve", SOLVE_SINGULAR)
-    return found if out is None else write_out(out, found, "linalg_solve")
+    return found if out is None else write_out(out, found, "linalg_solve", exact_dtype=True)
 
 
 def solve_ex(A, B, *, left=True, check_errors=False, out=None):
@@ -136,7 +136,7 @@ def solve_ex(A, B, *, left=True, check_errors=False, out=None):
     found = SolveEx(_solved(A, B, left))
     if check_errors:
         refuse_failed(found.info, "torch.linalg.solve_ex", SOLVE_SINGULAR)
-    return found if out is None else write_out(out, found, "linalg_solve_ex")
+    return found if out is None else write_out(out, found, "linalg_solve_ex", exact_dtype=True)
 
 
 def _solved(A, B, left):
@@ -170,7 +170,7 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
     need_square(A, name)
     need_fitting(A, B, left, name)
     found = ops.solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)
-    return found if out is None else write_out(out, found, "linalg_solve_triangular")
+    return found if out is None else write_out(out, found, "linalg_solve_triangular", exact_dtype=True)
 
 
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
@@ -191,7 +191,7 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
     need_fitting(LU, B, left, name)
     P = ops.permutation_matrix(pivots, size=LU._a.shape[-1], dtype=LU._a.dtype)
     found = from_lu(P, LU, B, left, adjoint)
-    return found if out is None else write_out(out, found, "linalg_lu_solve")
+    return found if out is None else write_out(out, found, "linalg_lu_solve", exact_dtype=True)
 
 
 def from_lu(P, LU, B, left, adjoint):
@@ -284,7 +284,7 @@ def matrix_power(A, n, *, out=None):
     if rows != columns:
         raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
     found = power(A, n)
-    return found if out is None else write_out(out, found, "linalg_matrix_power")
+    return found if out is None else write_out(out, found, "linalg_matrix_power", exact_dtype=True)
 
 
 def power(A, n):

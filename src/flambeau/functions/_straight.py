@@ -21,7 +21,7 @@ def straight_into(ufunc, name):
             b = other
             if isinstance(other, Tensor):
                 b = other._a
-                fits = b.dtype is a.dtype and (b.shape == a.shape or b.ndim == 0)
+                fits = b.dtype is a.dtype and type(b) is np.ndarray and (b.shape == a.shape or b.ndim == 0)
                 recorded = modes.grad and (in_graph(self) or other.requires_grad)
             else:
                 fits = type(other) is float or type(other) is int

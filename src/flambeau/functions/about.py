@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from .. import _dtypes
 from .._device import CPU, META, contiguous_format, memory_format
-from .._size import Size
 from .._tensor import Tensor, address, storage_of
 from ..engines.numpy.memory import element_strides, is_laid_out
 from ._args import dim_in_range, need_tensor
@@ -85,7 +84,7 @@ def size(self, dim=None):
     """The shape, or the size of one dimension."""
     shape = self._a.shape
     if dim is None:
-        return Size(shape)
+        return self.shape
     if not shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return shape[dim_in_range(dim, len(shape))]

@@ -131,7 +131,7 @@ def multi_dot(tensors, *, out=None):
     result = multiplied(matrices, cheapest_splits(sizes), 0, len(matrices) - 1)
     if first == 1 or last == 1:
         result = reshape(result, shape=result._a.shape[first == 1:2 - (last == 1)])
-    return result if out is None else write_out(out, result, "linalg_multi_dot")
+    return result if out is None else write_out(out, result, "linalg_multi_dot", exact_dtype=True)
 
 
 def check_chain(tensors):
@@ -187,7 +187,7 @@ def _cross(input, other, *, dim=-1, out=None):
     if differ(a, b):
         raise RuntimeError(f"expected scalar type {word(a)} but found {word(b)}")
     result = ops.linalg_cross(input, other, axis=axis)
-    return result if out is None else write_out(out, result, "linalg_cross")
+    return result if out is None else write_out(out, result, "linalg_cross", exact_dtype=True)
 
 
 def vecdot(x, y, *, dim=-1, out=None):
@@ -202,7 +202,7 @@ def vecdot(x, y, *, dim=-1, out=None):
     refuse_bool(x._a, "dot")
     pairs = ops.mul(ops.cj(x), y)
     result = sum_(pairs, axis=(dim_in_range(dim, pairs._a.ndim),), keepdims=False)
-    return result if out is None else write_out(out, result, "linalg_vecdot")
+    return result if out is None else write_out(out, result, "linalg_vecdot", exact_dtype=True)
 
 
 def vander(x, N=None):

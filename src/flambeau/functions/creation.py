@@ -11,7 +11,18 @@ from .._device import preserve_format
 from .._tensor import Tensor
 from ..engines.numpy.base import quiet
 from ..engines.numpy.memory import empty_in
-from ._args import as_int, bump, need_tensor, nonnegative, np_dtype_of, resize, shape_from, type_word
+from ._args import (
+    as_int,
+    bump,
+    check_out_grad,
+    check_writable,
+    need_tensor,
+    nonnegative,
+    np_dtype_of,
+    resize,
+    shape_from,
+    type_word,
+)
 from ._data import scalar_for
 from .like import (
     create,
@@ -33,6 +44,8 @@ __all__ = [
 def _into(out, result, dtype):
     """A factory's ``out=``: resized without a word, of its own dtype."""
     need_tensor(out, "factory", "out", 0)
+    check_out_grad(out, "factory")
+    check_writable(out)
     if dtype is not None and out.dtype is not dtype and out._a.dtype != np_dtype_of(dtype):
         raise RuntimeError(
             f"dtype {type_word(dtype)} does not match dtype of out parameter ({type_word(out.dtype)})"
@@ -83,7 +96,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, pi
     shape = nonnegative(shape_from((size,), "full"))
     value = number(fill_value, "full", "fill_value", 2)
     if dtype is None and out is not None:
-        dtype = out.dtype
+        dtype = need_tensor(out, "full", "out", 0).dtype
     target = np_dtype_of(dtype, _dtypes.scalar_dtype(value))
     t = create("full", np.full, shape, target, layout, device, requires_grad, scalar_for(value, target))
     return t if out is None else _into(out, t, dtype)
@@ -154,8 +167,9 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
                         enumerate(((start, "start"), (end, "end"), (step, "step")), 1))
     if any(isinstance(v, complex) for v in (start, end, step)):
         raise RuntimeError("value cannot be converted to type double without overflow: arange takes real bounds")
+    asked = dtype
     if dtype is None:
-        given = out.dtype if out is not None else None
+        given = need_tensor(out, "arange", "out", 0).dtype if out is not None else None
         floats = any(isinstance(v, float) for v in (start, end, step))
         dtype = given or (_dtypes.get_default_dtype() if floats else _dtypes.int64)
     target = np_dtype_of(dtype)
@@ -173,7 +187,7 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
             return (start + step * np.arange(length, dtype=np.float64)).astype(dtype, copy=False)
 
     t = create("arange", make, (length,), target, layout, device, requires_grad)
-    return t if out is None else _into(out, t, None)
+    return t if out is None else _into(out, t, asked)
 
 
 _INT64 = _dtypes.int64.np
@@ -234,7 +248,7 @@ def _spaced(name, start, end, steps, base, out, dtype, layout, device, requires_
             )
     start, end = number(start, name, "start", 1), number(end, name, "end", 2)
     if dtype is None:
-        dtype = out.dtype if out is not None else _dtypes.get_default_dtype()
+        dtype = need_tensor(out, name, "out", 0).dtype if out is not None else _dtypes.get_default_dtype()
         if isinstance(start, complex) or isinstance(end, complex):
             dtype = dtype.to_complex()
     target = np_dtype_of(dtype)

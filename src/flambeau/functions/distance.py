@@ -61,7 +61,7 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         found = _named_norm(input, p, dim, keepdim, dtype)
     else:
         found = vector_norm(input, 2 if p is None else p, axis_of(dim, input._a.ndim), keepdim, dtype)
-    return found if out is None else write_out(out, found, "norm")
+    return found if out is None else write_out(out, found, "norm", exact_dtype=True)
 
 
 def _named_norm(input, p, dim, keepdim, dtype):
@@ -104,7 +104,7 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     norms = vector_norm(input, p, tuple(i for i in range(ndim) if i != axis), True)
     factor = pw.where(norms > maxnorm, maxnorm / (norms + 1e-7), _one(norms))
     found = input * factor
-    return found if out is None else write_out(out, found, "renorm")
+    return found if out is None else write_out(out, found, "renorm", exact_dtype=True)
 
 
 def _one(like):

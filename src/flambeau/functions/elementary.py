@@ -120,7 +120,7 @@ def frexp(input, *, out=None):
     if need_tensor(input, "frexp").dtype.category != _dtypes.FLOAT:
         raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, got {input.dtype}")
     result = FREXP(*ops.frexp(input))
-    return result if out is None else write_out(out, result, "frexp")
+    return result if out is None else write_out(out, result, "frexp", exact_dtype=True)
 
 
 FREXP = result("frexp", "mantissa", "exponent")

@@ -180,6 +180,10 @@ def __setitem__(self, key, value):
     into(self, op, inputs[1:], settings, "index_put_", overlap=True)
 
 
+def __delitem__(self, key):
+    raise TypeError("Tensor does not support deleting items: its shape is fixed. Select what is to stay, or cat it.")
+
+
 def is_plain(key):
     """Whether NumPy reads the key as PyTorch does."""
     kind = type(key)
@@ -261,3 +265,4 @@ def without_leading_ones(value, ndim):
 
 Tensor.__getitem__ = __getitem__
 Tensor.__setitem__ = __setitem__
+Tensor.__delitem__ = __delitem__

@@ -60,7 +60,7 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
     if low > high:
         raise RuntimeError(f"torch.histc: max must be larger than min, got min={min}, max={max}")
     found = wrap(_even_counts(a, low, high, bins).astype(own))
-    return found if out is None else write_out(out, found, "histc")
+    return found if out is None else write_out(out, found, "histc", exact_dtype=True)
 
 
 def _even_counts(a, low, high, bins):
@@ -89,7 +89,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
     weights = None if weight is None else weight._a.reshape(-1)
     hist, edges = _histogram(a, _edges(a, [bins], range), weights, density)
     found = _HISTOGRAM(hist, edges[0])
-    return found if out is None else write_out(out, found, "histogram")
+    return found if out is None else write_out(out, found, "histogram", exact_dtype=True)
 
 
 def histogramdd(input, bins, range=None, weight=None, density=False):

@@ -48,6 +48,13 @@ def need_index(index, name, position, *, only_long=False, error=RuntimeError):
         raise error(f"{name}(): Expected dtype {wanted} for index, but got {index.dtype}")
 
 
+def need_vector(index, name):
+    """Raises unless `index` is a vector (or a scalar) of int64 or int32."""
+    if need_tensor(index, name, "index", 3)._a.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got {index.dtype} of shape {list(index.shape)}")
+    need_index(index, name, 3)
+
+
 def as_vector(index):
     """A 0-dimensional index as one of one element."""
     return index if index._a.ndim else index.reshape(1)
@@ -186,9 +193,7 @@ def index_select(input, dim, index, *, out=None):
     """The slices of `input` along ``dim`` that `index` names."""
     need_tensor(input, "index_select")
     axis = dim_in_range(as_int(dim, "index_select", "dim"), input._a.ndim)
-    need_index(index, "index_select", 3)
-    if index._a.ndim > 1:
-        raise IndexError(f"index_select(): Index is supposed to be a vector, but got shape {list(index.shape)}")
+    need_vector(index, "index_select")
     if input._a.ndim == 0 and index._a.size != 1:
         raise RuntimeError(
             f"index_select(): Index to scalar can have only 1 value, got {index._a.size} value(s)"
@@ -212,10 +217,8 @@ def source_checked(input, dim, index, source, name):
     """Checks the arguments of index_add and index_reduce; returns the dimension."""
     need_tensor(input, name)
     axis = dim_in_range(as_int(dim, name, "dim"), input._a.ndim)
-    need_index(index, name, 3)
+    need_vector(index, name)
     need_tensor(source, name, "source", 4)
-    if index._a.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, but got shape {list(index.shape)}")
     same_dtype(input, source, name)
     own, other, count = input._a.shape, source._a.shape, index._a.size
     along = 1 if not other else other[axis] if axis < len(other) else None
@@ -369,6 +372,9 @@ def fill_diagonal(input, fill_value, wrap=False):
         raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, but got shape {list(shape)}")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, but got {list(shape)}")
+    if not isinstance(fill_value, int | float | complex | np.number):
+        kind = type(fill_value).__name__
+        raise TypeError(f"fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not {kind}")
     return ops.fill_diagonal(input, value=fitting(fill_value, input), wrap=bool(wrap))
 
 

@@ -94,9 +94,13 @@ def careful_cat(tensors, dim, out):
     result = checked_cat(tensors, dim)
     if out is None:
         return result
+    return joined_out(out, result, "cat")
+
+
+def joined_out(out, result, name):
     if isinstance(out, Tensor) and not can_cast(result.dtype, out.dtype):
-        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {type_word(out.dtype)}")
-    return write_out(out, result, "cat")
+        raise TypeError(f"torch.{name}(): input types can't be cast to the desired output type {type_word(out.dtype)}")
+    return write_out(out, result, name)
 
 
 def checked_cat(tensors, dim):
@@ -140,7 +144,7 @@ def careful_stack(tensors, dim, out):
                 f"{list(x._a.shape)} at entry {i}"
             )
     result = ops.stack(*tensors, axis=dim)
-    return result if out is None else write_out(out, result, "stack")
+    return result if out is None else joined_out(out, result, "stack")
 
 
 def some_tensors(tensors, name):

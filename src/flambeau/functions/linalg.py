@@ -43,7 +43,7 @@ def det(input):
 def slogdet(input, *, out=None):
     """The sign and the logarithm of the absolute value of the determinant of each square matrix."""
     found = Slogdet(solving.slogdet(input))
-    return found if out is None else write_out(out, found, "slogdet")
+    return found if out is None else write_out(out, found, "slogdet", exact_dtype=True)
 
 
 def logdet(input):
@@ -87,13 +87,13 @@ def svd(input, some=True, compute_uv=True, *, out=None):
         *batch, m, n = input._a.shape
         zeros = (wrap(np.zeros((*batch, size, size), input._a.dtype)) for size in (m, n))
         found = Svd(next(zeros), S, next(zeros))
-    return found if out is None else write_out(out, found, "svd")
+    return found if out is None else write_out(out, found, "svd", exact_dtype=True)
 
 
 def qr(input, some=True, *, out=None):
     """Q and R with ``input = Q @ R``; a square Q unless ``some``."""
     found = Qr(decompose.qr(input, "reduced" if some else "complete"))
-    return found if out is None else write_out(out, found, "qr")
+    return found if out is None else write_out(out, found, "qr", exact_dtype=True)
 
 
 def geqrf(input, *, out=None):
@@ -116,7 +116,7 @@ def ormqr(input, input2, input3, left=True, transpose=False, *, out=None):
         found = reflected(input, input2, input3, adjoint=transpose)
     else:
         found = ops.mH(reflected(input, input2, ops.mH(input3), adjoint=not transpose))
-    return found if out is None else write_out(out, found, "ormqr")
+    return found if out is None else write_out(out, found, "ormqr", exact_dtype=True)
 
 
 def check_ormqr(a, tau, c, left):
@@ -149,7 +149,7 @@ def lu(A, pivot=True, get_infos=False, out=None):
     """The LU factorization in one matrix and its pivots; with ``get_infos`` also where it met a zero pivot."""
     LU, pivots, info = decompose.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     found = LuWithInfo(LU, pivots, info) if get_infos else (LU, pivots)
-    return found if out is None else write_out(out, found, "lu")
+    return found if out is None else write_out(out, found, "lu", exact_dtype=True)
 
 
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None):
@@ -167,7 +167,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=N
     P = ops.permutation_matrix(LU_pivots, size=LU_data._a.shape[-2], dtype=LU_data._a.dtype) if unpack_pivots else empty
     L, U = unpacked(LU_data) if unpack_data else (empty, empty)
     found = LuUnpack(P, L, U)
-    return found if out is None else write_out(out, found, "lu_unpack")
+    return found if out is None else write_out(out, found, "lu_unpack", exact_dtype=True)
 
 
 # ---- solving
@@ -223,7 +223,7 @@ def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False,
         coefficient, input, upper=upper != transpose, unitriangular=unitriangular,
     )
     found = TriangularSolve(solution, A.clone())
-    return found if out is None else write_out(out, found, "triangular_solve")
+    return found if out is None else write_out(out, found, "triangular_solve", exact_dtype=True)
 
 
 methods(

@@ -79,7 +79,7 @@ def matmul(input, other, *, out=None):
         result = ops.matmul_folded(input, other)
     else:
         result = _matmul_rare(input, other, n, m)
-    return result if out is None else write_out(out, result, "matmul")
+    return result if out is None else write_out(out, result, "matmul", exact_dtype=True)
 
 
 def _matmul_rare(x, y, n, m):
@@ -272,7 +272,7 @@ def inner(input, other, *, out=None):
         from .contract import tensordot
 
         result = tensordot(input, other, ([-1], [-1]))
-    return result if out is None else write_out(out, result, "inner")
+    return result if out is None else write_out(out, result, "inner", exact_dtype=True)
 
 
 # ---- sums with products

@@ -178,7 +178,7 @@ def triangle(call, name, side):
         if input._a.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         result = call(input, diagonal=as_int(diagonal, name, "diagonal"))
-        return result if out is None else write_out(out, result, name)
+        return result if out is None else write_out(out, result, name, exact_dtype=True)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {side} triangle of each matrix, zeros elsewhere; ``diagonal`` says where it ends."
@@ -196,7 +196,7 @@ def diag(input, diagonal=0, *, out=None):
     if ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
     result = diag_embed(input, diagonal) if ndim == 1 else diagonal_copy(input, diagonal)
-    return result if out is None else write_out(out, result, "diag")
+    return result if out is None else write_out(out, result, "diag", exact_dtype=True)
 
 
 def diagonal_copy(input, offset):
@@ -269,7 +269,7 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
     key = part(dim, start, max(start, end), step)
     check_fits("slice_scatter", src, input._a[key].shape)
     result = scattered(ops.slice_scatter, input, src, basic_index, {"key": key})
-    return result if out is None else write_out(out, result, "slice_scatter")
+    return result if out is None else write_out(out, result, "slice_scatter", exact_dtype=True)
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):

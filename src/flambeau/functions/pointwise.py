@@ -134,7 +134,7 @@ def heaviside(input, values, *, out=None):
         what = "complex tensors" if complex_ else "tensors with different dtypes"
         raise RuntimeError(f"heaviside is not yet implemented for {what}: {input.dtype} and {values.dtype}")
     result = ops.heaviside(input, values)
-    return result if out is None else write_out(out, result, "heaviside")
+    return result if out is None else write_out(out, result, "heaviside", exact_dtype=True)
 
 
 def addcmul(input, tensor1, tensor2, *, value=1, out=None):
@@ -194,7 +194,7 @@ def round(input, *, decimals=0, out=None):
     """Each element rounded to a whole number (or to ``decimals`` places), halves to the even one."""
     need_tensor(input, "round")
     result = ops.round_(input) if decimals == 0 else ops.round_decimals(input, decimals=decimals)
-    return result if out is None else write_out(out, result, "round")
+    return result if out is None else write_out(out, result, "round", exact_dtype=True)
 
 
 # ---- choice
@@ -209,7 +209,7 @@ def clamp(input, min=None, max=None, *, out=None):
         need_tensor(input, "clamp")
     if type(min) in _PLAIN and type(max) in _PLAIN and min is not max and 11 <= input._a.dtype.num <= 13:
         result = ops.clamp_numbers(input, low=min, high=max)
-        return result if out is None else write_out(out, result, "clamp")
+        return result if out is None else write_out(out, result, "clamp", exact_dtype=True)
     if min is None and max is None:
         raise RuntimeError(NO_BOUND)
     if min is not None and max is not None and isinstance(min, Tensor) is not isinstance(max, Tensor):
@@ -254,7 +254,7 @@ def where(condition, input=None, other=None, *, self=None, out=None):
         kind = result_dtype((input, other)).np
         input, other = in_dtype(input, kind), in_dtype(other, kind)
     result = ops.where(condition, input, other)
-    return result if out is None else write_out(out, result, "where")
+    return result if out is None else write_out(out, result, "where", exact_dtype=True)
 
 
 def in_dtype(value, kind):
@@ -267,6 +267,9 @@ def in_dtype(value, kind):
 def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
     """nan and the infinities replaced: by default by 0 and the largest and smallest finite numbers."""
     need_tensor(input, "nan_to_num")
+    for value, argument in ((nan, "nan"), (posinf, "posinf"), (neginf, "neginf")):
+        if value is not None and not isinstance(value, int | float | np.number):
+            raise TypeError(f"nan_to_num(): argument '{argument}' must be float, not {type(value).__name__}")
     if input.dtype.category < _dtypes.FLOAT:
         result = input.clone()
     else:
@@ -275,7 +278,7 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
             input, nan=0.0 if nan is None else nan, posinf=limits.max if posinf is None else posinf,
             neginf=limits.min if neginf is None else neginf,
         )
-    return result if out is None else write_out(out, result, "nan_to_num")
+    return result if out is None else write_out(out, result, "nan_to_num", exact_dtype=True)
 
 
 # ---- methods

@@ -57,7 +57,7 @@ Generator.set_state = _set_state
 
 def manual_seed(seed):
     """Seeds the default generator, and returns it."""
-    return default_generator.manual_seed(as_int(seed, "manual_seed", "seed") if not isinstance(seed, float) else int(seed))
+    return default_generator.manual_seed(int(seed))
 
 
 def seed():
@@ -112,9 +112,10 @@ def _drawn(name, fill, shape, dtype, out, generator, layout, device, requires_gr
     if out is not None:
         from .creation import _into
 
-        _into(out, create(name, np.empty, shape, out._a.dtype if dtype is None else np_dtype_of(dtype), None, None, False), dtype)
-        fill(source(generator), out._a)
-        return out
+        own = need_tensor(out, name, "out", 0)._a.dtype
+        t = create(name, np.empty, shape, own if dtype is None else np_dtype_of(dtype), None, None, False)
+        fill(source(generator), t._a)
+        return _into(out, t, dtype)
     t = create(name, np.empty, shape, np_dtype_of(dtype), layout, device, False)
     if t.device is not META:
         fill(source(generator), t._a)
@@ -220,7 +221,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
                       device, requires_grad)
     arrays = [v._a if isinstance(v, Tensor) else v for v in (mean, std)]
     result = wrap(np.asarray(kernels.normal(source(generator), *arrays)))
-    return result if out is None else write_out(out, result, "normal")
+    return result if out is None else write_out(out, result, "normal", exact_dtype=True)
 
 
 def bernoulli(input, p=None, *, generator=None, out=None):
@@ -239,7 +240,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     if input._a.dtype.num < 11:
         raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + str(input.dtype))
     result = wrap(np.asarray(kernels.multinomial(source(generator), input._a, as_int(num_samples, "multinomial", "num_samples"), replacement)))
-    return result if out is None else write_out(out, result, "multinomial")
+    return result if out is None else write_out(out, result, "multinomial", exact_dtype=True)
 
 
 def poisson(input, generator=None):

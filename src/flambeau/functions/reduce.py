@@ -49,6 +49,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keep
         need_tensor(input, "sum")
     if dim is None is dtype is out is axis and not keepdim and not keepdims:
         return _whole_sum(input)
+    exact = dtype is not None
     input, dtype = added_in(input, dtype, out)
     if axis is not None or keepdims is not None:  # NumPy's names for them
         dim, keepdim = axis if dim is None else dim, keepdims or keepdim
@@ -56,7 +57,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keep
         found = ops.sum_(input, axis=None, keepdims=keepdim, dtype=dtype)
     else:
         found = ops.sum_dims(input, axis=_axes(dim, input, "sum"), keepdims=keepdim, dtype=dtype)
-    return found if out is None else write_out(out, found, "sum")
+    return found if out is None else write_out(out, found, "sum", exact_dtype=exact)
 
 
 def _whole_sum(x):
@@ -78,9 +79,10 @@ def _whole_sum(x):
 def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """The sum, with NaN counted as zero."""
     need_tensor(input, "nansum")
+    exact = dtype is not None
     input, dtype = added_in(input, dtype, out)
     found = ops.nansum(input, axis=_axes(dim, input, "nansum"), keepdims=keepdim, dtype=dtype)
-    return found if out is None else write_out(out, found, "nansum")
+    return found if out is None else write_out(out, found, "nansum", exact_dtype=exact)
 
 
 @numpy_names
@@ -96,7 +98,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
         found = ops.mean(input, axis=None, keepdims=keepdim, dtype=dtype)
     else:
         found = ops.mean_dims(input, axis=_axes(dim, input, "mean"), keepdims=keepdim, dtype=dtype)
-    return found if out is None else write_out(out, found, "mean")
+    return found if out is None else write_out(out, found, "mean", exact_dtype=dtype is not None)
 
 
 @numpy_names
@@ -118,12 +120,13 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
 def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """The product of all elements, or along one ``dim``. Integers multiply in int64."""
     need_tensor(input, "prod")
+    exact = dtype is not None
     input, dtype = added_in(input, dtype, out)
     if dim is None:
         found = ops.prod(input, axis=None, keepdims=keepdim, dtype=dtype)
     else:
         found = ops.prod_dim(input, axis=_axes(dim, input, "prod", many=False), keepdims=keepdim, dtype=dtype)
-    return found if out is None else write_out(out, found, "prod")
+    return found if out is None else write_out(out, found, "prod", exact_dtype=exact)
 
 
 def _axes(dim, input, name, many=True):
@@ -255,7 +258,7 @@ def _max_or_min(input, dim, keepdim, other, out, name):
         found = _extreme(whole, input, None, False, name)
     else:
         found = _RESULTS[name](along(select, input, axis=one_dim(input, dim, name), keepdims=keepdim))
-    return found if out is None else write_out(out, found, name)
+    return found if out is None else write_out(out, found, name, exact_dtype=isinstance(found, tuple))
 
 
 _EXTREMA = {"max": (ops.max_all, ops.max_dim, pw.maximum), "min": (ops.min_all, ops.min_dim, pw.minimum)}
@@ -265,14 +268,14 @@ _EXTREMA = {"max": (ops.max_all, ops.max_dim, pw.maximum), "min": (ops.min_all, 
 def argmax(input, dim=None, keepdim=False, *, out=None):
     """The index of the largest element (the first of several) in the flattened input or along ``dim``."""
     found = _arg(ops.argmax, input, dim, keepdim, "argmax")
-    return found if out is None else write_out(out, found, "argmax")
+    return found if out is None else write_out(out, found, "argmax", exact_dtype=True)
 
 
 @numpy_names
 def argmin(input, dim=None, keepdim=False, *, out=None):
     """The index of the smallest element (the first of several) in the flattened input or along ``dim``."""
     found = _arg(ops.argmin, input, dim, keepdim, "argmin")
-    return found if out is None else write_out(out, found, "argmin")
+    return found if out is None else write_out(out, found, "argmin", exact_dtype=True)
 
 
 def _arg(op, input, dim, keepdim, name):
@@ -294,14 +297,14 @@ def _arg(op, input, dim, keepdim, name):
 def all(input, dim=None, keepdim=False, *, out=None):
     """Whether all elements are nonzero, altogether or along ``dim``."""
     found = _truth(ops.all_, input, dim, keepdim, "all")
-    return found if out is None else write_out(out, found, "all")
+    return found if out is None else _truth_out(out, found, "all")
 
 
 @numpy_names
 def any(input, dim=None, keepdim=False, *, out=None):
     """Whether any element is nonzero, altogether or along ``dim``."""
     found = _truth(ops.any_, input, dim, keepdim, "any")
-    return found if out is None else write_out(out, found, "any")
+    return found if out is None else _truth_out(out, found, "any")
 
 
 def _truth(op, input, dim, keepdim, name):
@@ -310,6 +313,12 @@ def _truth(op, input, dim, keepdim, name):
     found = op(input, axis=axis, keepdims=keepdim)
     # uint8 was PyTorch's first bool, and still answers with its own dtype.
     return cast(found, dtype=input._a.dtype) if input._a.dtype.char == "B" else found
+
+
+def _truth_out(out, found, name):
+    if need_tensor(out, name, "out", 0)._a.dtype.char not in "?B":
+        raise RuntimeError(f"{name} only supports bool tensor for result, got: {type_word(out.dtype)}")
+    return write_out(out, cast(found, dtype=out._a.dtype), name)
 
 
 @numpy_names
@@ -352,7 +361,7 @@ def _soft(op, input, dim, dtype, out, name):
     if dtype is not None:
         input = cast(input, dtype=np_dtype_of(dtype))
     found = op(input, axis=_axes(dim, input, name, many=False))
-    return found if out is None else write_out(out, found, name)
+    return found if out is None else write_out(out, found, name, exact_dtype=True)
 
 
 methods(

@@ -36,9 +36,10 @@ def cumprod(input, dim, *, dtype=None, out=None):
 
 def _running(op, input, dim, dtype, out, name):
     need_tensor(input, name)
+    exact = dtype is not None
     input, dtype = added_in(input, dtype, out)
     found = op(input, axis=dim_in_range(dim, input._a.ndim), reverse=False, dtype=dtype)
-    return found if out is None else write_out(out, found, name)
+    return found if out is None else write_out(out, found, name, exact_dtype=exact)
 
 
 @numpy_names
@@ -50,7 +51,7 @@ def logcumsumexp(input, dim, *, out=None):
             f"\"logcumsumexp_out_cpu\" not implemented for '{type_word(input.dtype)}'; use .float()"
         )
     found = ops.logcumsumexp(input, axis=dim_in_range(dim, input._a.ndim), reverse=False)
-    return found if out is None else write_out(out, found, "logcumsumexp")
+    return found if out is None else write_out(out, found, "logcumsumexp", exact_dtype=True)
 
 
 @numpy_names
@@ -68,7 +69,7 @@ def cummin(input, dim, *, out=None):
 def _extremes(op, input, dim, out, name):
     need_tensor(input, name)
     found = _RESULTS[name](along(op, input, axis=dim_in_range(dim, input._a.ndim)))
-    return found if out is None else write_out(out, found, name)
+    return found if out is None else write_out(out, found, name, exact_dtype=True)
 
 
 # ---- differences

@@ -26,6 +26,7 @@ REVERSED_T = (
     "error in a future release. Consider `x.mT` to transpose batches of matrices or "
     "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
 )
+SCALAR_T = "Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases."
 ONLY_MATRICES = "tensor.{name} is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
 _ALL_DIMS = [list(range(n)) for n in range(7)]
 _ndarray = np.ndarray
@@ -262,6 +263,9 @@ def reverse_dims(self):
 def matrix_transpose(self):
     """The last two dimensions exchanged."""
     n = self._a.ndim
+    if n == 0:
+        warnings.warn(SCALAR_T.format(name="mT"), UserWarning, stacklevel=2)
+        return self
     if n < 2:
         raise RuntimeError(ONLY_MATRICES.format(name="mT", ndim=n))
     return ops.transpose(self, axis0=n - 2, axis1=n - 1)
@@ -299,6 +303,9 @@ def hermitian(self):
 
 def batched_hermitian(self):
     """The conjugate transpose of the last two dimensions."""
+    if self._a.ndim == 0:
+        warnings.warn(SCALAR_T.format(name="mH"), UserWarning, stacklevel=2)
+        return conjugate(self)
     return conjugate_transpose(self, "mH")
 
 

@@ -30,7 +30,7 @@ def sort(input, dim=-1, descending=False, stable=False, *, out=None):
     axis = dim_in_range(dim, input._a.ndim)
     found = along(ops.sort, input, axis=axis, descending=bool(descending), stable=bool(stable))
     found = _RESULTS["sort"](found)
-    return found if out is None else write_out(out, found, "sort")
+    return found if out is None else write_out(out, found, "sort", exact_dtype=True)
 
 
 @numpy_names
@@ -51,7 +51,7 @@ def _sortable(input, what):
 def msort(input, *, out=None):
     """The elements in order along the first dimension."""
     found = sort(need_tensor(input, "msort"), 0)[0]
-    return found if out is None else write_out(out, found, "msort")
+    return found if out is None else write_out(out, found, "msort", exact_dtype=True)
 
 
 @numpy_names
@@ -70,7 +70,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
             f"topk does not support {'bool' if input._a.dtype.kind == 'b' else 'complex'} dtypes on CPU"
         )
     found = _RESULTS["topk"](along(ops.topk, input, axis=axis, count=k, largest=largest, sorted=sorted))
-    return found if out is None else write_out(out, found, "topk")
+    return found if out is None else write_out(out, found, "topk", exact_dtype=True)
 
 
 @numpy_names
@@ -84,7 +84,7 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
             f"kthvalue(): selected number k out of range for dimension {axis}: k={k} of {list(input.shape)}"
         )
     found = _RESULTS["kthvalue"](along(ops.kthvalue, input, axis=axis, keepdims=keepdim, kth=k))
-    return found if out is None else write_out(out, found, "kthvalue")
+    return found if out is None else write_out(out, found, "kthvalue", exact_dtype=True)
 
 
 # ---- search
@@ -165,7 +165,7 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     if any(a.dtype.kind == "c" for a in arrays):
         raise RuntimeError("Unsupported input type encountered for isin(): complex")
     found = wrap(np.asarray(np.isin(*arrays, assume_unique=assume_unique, invert=invert)))
-    return found if out is None else write_out(out, found, "isin")
+    return found if out is None else write_out(out, found, "isin", exact_dtype=True)
 
 
 # ---- distinct values

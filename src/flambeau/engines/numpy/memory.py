@@ -22,6 +22,8 @@ def allocate(make, shape, dtype, *value):
         return make(shape, *value, dtype)
     except (MemoryError, ValueError):
         count = math.prod(shape)
+        if max(shape) >= 2**63:
+            raise TypeError(f"argument 'size' is too big: {max(shape)} does not fit in 64 bits") from None
         if count * dtype.itemsize > np.iinfo(np.intp).max:
             raise RuntimeError(TOO_BIG.format(shape=list(shape))) from None
         raise RuntimeError(NO_MEMORY.format(bytes=count * dtype.itemsize, dtype=dtype, shape=list(shape))) from None
