@@ -45,7 +45,7 @@ def not_a(value, what, name, wanted):
 def type_name(value):
     """The type of a value as PyTorch's messages name it."""
     if isinstance(value, Tensor) and not is_lazy(value):
-        return f"torch.{from_np(value._a.dtype).name.capitalize()}Tensor"
+        return value.type()
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
@@ -180,14 +180,14 @@ def describe(value):
 def module_repr(module):
     extra = module.extra_repr()
     lines = extra.split("\n") if extra else []
-    children = [f"({name}): {_indented(repr(child))}" for name, child in module._modules.items()]
+    children = [f"({name}): {indented(repr(child))}" for name, child in module._modules.items()]
     if len(lines) == 1 and not children:
         return f"{module._get_name()}({lines[0]})"
     body = "".join(f"\n  {line}" for line in lines + children)
     return f"{module._get_name()}({body}\n)" if body else f"{module._get_name()}()"
 
 
-def _indented(text):
+def indented(text):
     return text.replace("\n", "\n  ")
 
 

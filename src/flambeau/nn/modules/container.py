@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 
 from ..._tensor import Tensor
 from ..parameter import Parameter
@@ -17,12 +17,12 @@ class _Numbered(Module):
     """What containers that number their entries from "0" share."""
 
     def _place(self, index):
-        """The key of an index, counted from the end if negative."""
+        """The number of an entry, which may be counted from the end."""
         index = operator.index(index)
         n = len(self)
         if not -n <= index < n:
-            raise IndexError(f"index {index} is out of range" if type(self) is not Sequential else f"index {index} is out of range")
-        return str(index + n if index < 0 else index)
+            raise IndexError(f"index {index} is out of range: the {type(self).__name__} has {n} entries")
+        return index % n
 
     def __len__(self):
         return len(self._modules)
@@ -36,6 +36,17 @@ class _Numbered(Module):
     def _renumber(self, modules):
         """Holds exactly `modules`, numbered from 0."""
         self.__dict__["_modules"] = {str(i): module for i, module in enumerate(modules)}
+
+    def append(self, module):
+        """Adds a module at the end; returns the container."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def pop(self, key):
+        """Removes and returns the module at `key` (or the modules of a slice)."""
+        found = self[key]
+        del self[key]
+        return found
 
 
 class Sequential(_Numbered):
@@ -66,23 +77,20 @@ class Sequential(_Numbered):
 
     def _name_at(self, index):
         """The name of the entry at an index; entries of a Sequential may have names of their own."""
-        return next(islice(self._modules, int(self._place(index)), None))
+        return next(islice(self._modules, self._place(index), None))
 
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            return type(self)(OrderedDict(list(self._modules.items())[index]))
-        return self._modules[self._name_at(index)]
+    def __getitem__(self, idx):
+        if isinstance(idx, slice):
+            return type(self)(OrderedDict(list(self._modules.items())[idx]))
+        return self._modules[self._name_at(idx)]
 
-    def __setitem__(self, index, module):
-        setattr(self, self._name_at(index), module)
+    def __setitem__(self, idx, module):
+        setattr(self, self._name_at(idx), module)
 
-    def __delitem__(self, index):
-        if isinstance(index, slice):
-            for name in list(self._modules)[index]:
-                delattr(self, name)
-        else:
-            delattr(self, self._name_at(index))
-        self._renumber(self._modules.values())
+    def __delitem__(self, idx):
+        for name in list(self._modules)[idx] if isinstance(idx, slice) else [self._name_at(idx)]:
+            delattr(self, name)
+        self._renumber(self)
 
     def __add__(self, other):
         if not isinstance(other, Sequential):
@@ -113,11 +121,6 @@ class Sequential(_Numbered):
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
         return other
 
-    def append(self, module):
-        """Adds a module at the end; returns the container."""
-        self.add_module(str(len(self)), module)
-        return self
-
     def insert(self, index, module):
         """Puts a module before `index`; returns the container."""
         if not isinstance(module, Module):
@@ -136,12 +139,6 @@ class Sequential(_Numbered):
             self.append(module)
         return self
 
-    def pop(self, key):
-        """Removes and returns the module at `key`."""
-        module = self[key]
-        del self[key]
-        return module
-
 
 class ModuleList(_Numbered):
     """A list of modules that are registered. It cannot be called: it does not say what to do with its modules."""
@@ -154,41 +151,27 @@ class ModuleList(_Numbered):
     def __getitem__(self, idx):
         if isinstance(idx, slice):
             return type(self)(list(self._modules.values())[idx])
-        return self._modules[self._place(idx)]
+        return self._modules[str(self._place(idx))]
 
     def __setitem__(self, idx, module):
-        setattr(self, self._place(idx), module)
+        setattr(self, str(self._place(idx)), module)
 
     def __delitem__(self, idx):
-        if isinstance(idx, slice):
-            for place in range(len(self))[idx]:
-                delattr(self, str(place))
-        else:
-            delattr(self, self._place(idx))
-        self._renumber(self._modules.values())
+        for place in range(len(self))[idx] if isinstance(idx, slice) else [self._place(idx)]:
+            delattr(self, str(place))
+        self._renumber(self)
 
     def __iadd__(self, modules):
         return self.extend(modules)
 
     def __add__(self, other):
-        return type(self)(chain(self, other)) if type(self) is ModuleList else ModuleList(chain(self, other))
+        return ModuleList(chain(self, other))
 
     def insert(self, index, module):
         """Puts a module before `index`."""
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
-
-    def append(self, module):
-        """Adds a module at the end; returns the list."""
-        self.add_module(str(len(self)), module)
-        return self
-
-    def pop(self, key):
-        """Removes and returns the module at `key` (or the modules of a slice)."""
-        found = self[key]
-        del self[key]
-        return found
 
     def extend(self, modules):
         """Adds the modules of an iterable at the end; returns the list."""
@@ -201,20 +184,13 @@ class ModuleList(_Numbered):
 
     def __repr__(self):
         """Equal neighbours are shown once: ``(0-3): 4 x Linear(...)``."""
-        texts = [repr(module) for module in self]
-        if not texts:
-            return f"{self._get_name()}()"
-        runs = [[0, 0]]
-        for i in range(1, len(texts)):
-            if texts[i] == texts[runs[-1][0]]:
-                runs[-1][1] = i
-            else:
-                runs.append([i, i])
-        lines = []
-        for first, last in runs:
-            label = f"({first}): " if first == last else f"({first}-{last}): {last - first + 1} x "
-            lines.append("\n  " + _report._indented(label + texts[first]))
-        return f"{self._get_name()}({''.join(lines)}\n)"
+        lines, first = [], 0
+        for text, run in groupby(repr(module) for module in self):
+            count = len(list(run))
+            label = f"({first}): " if count == 1 else f"({first}-{first + count - 1}): {count} x "
+            lines.append("\n  " + _report.indented(label + text))
+            first += count
+        return f"{self._get_name()}({''.join(lines)}\n)" if lines else f"{self._get_name()}()"
 
 
 class ModuleDict(Module):
@@ -274,18 +250,19 @@ class ModuleDict(Module):
 def pairs_of(entries, who):
     """The (key, value) pairs of a mapping or of an iterable of pairs; PyTorch's errors for anything else."""
     if not isinstance(entries, Iterable):
-        raise TypeError(f"{who}.update should be called with an iterable of key/value pairs, but got {type(entries).__name__}")
+        raise TypeError(
+            f"{who}.update should be called with an iterable of key/value pairs, but got {type(entries).__name__}"
+        )
     if isinstance(entries, Mapping | ModuleDict | ParameterDict):
-        return list(entries.items())
-    pairs = []
+        yield from entries.items()
+        return
     for i, pair in enumerate(entries):
         if not isinstance(pair, Iterable):
             raise TypeError(f"{who} update sequence element #{i} should be Iterable; is {type(pair).__name__}")
         pair = tuple(pair)
         if len(pair) != 2:
             raise ValueError(f"{who} update sequence element #{i} has length {len(pair)}; 2 is required")
-        pairs.append(pair)
-    return pairs
+        yield pair
 
 
 class ParameterList(Module):
@@ -297,21 +274,17 @@ class ParameterList(Module):
         if values is not None:
             self += values
 
-    def _place(self, idx):
-        idx = operator.index(idx)
-        if not -len(self) <= idx < len(self):
-            raise IndexError(f"index {idx} is out of range")
-        return str(idx + len(self) if idx < 0 else idx)
+    _place = _Numbered._place
 
     def __getitem__(self, idx):
         if isinstance(idx, slice):
             out = type(self)()
             out.extend(self[i] for i in range(len(self))[idx])
             return out
-        return getattr(self, self._place(idx))
+        return getattr(self, str(self._place(idx)))
 
     def __setitem__(self, idx, param):
-        setattr(self, self._place(idx), as_parameter(param))
+        setattr(self, str(self._place(idx)), as_parameter(param))
 
     def __len__(self):
         return self._size
@@ -340,7 +313,7 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self):
-        return "\n".join(f"({i}): {_entry(value, 'Parameter containing: ')}" for i, value in enumerate(self))
+        return "\n".join(f"  ({i}): {_entry(value, lambda t: t.dtype)}" for i, value in enumerate(self))
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("ParameterList should not be called.")
@@ -358,12 +331,10 @@ class ParameterDict(Module):
     @staticmethod
     def _attribute(key):
         if not isinstance(key, str):
-            raise TypeError(f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}'). Open an issue on github if you need non-string keys.".split(" Open")[0])
+            raise TypeError(f"a ParameterDict is indexed by strings, as its keys become names; got {key!r}")
         return key
 
     def __getitem__(self, key):
-        if key not in self._keys:
-            raise KeyError(key)
         return getattr(self, self._attribute(key))
 
     def __setitem__(self, key, value):
@@ -435,8 +406,10 @@ class ParameterDict(Module):
         return (self[key] for key in self._keys)
 
     def update(self, parameters):
-        """Takes the entries of a mapping, or of an iterable of pairs."""
-        for key, value in pairs_of(parameters, "ParameterDict"):
+        """Takes the entries of a mapping, or of an iterable of pairs. Those of a plain mapping are sorted by key."""
+        pairs = pairs_of(parameters, "ParameterDict")
+        ordered = isinstance(parameters, OrderedDict | ParameterDict) or not isinstance(parameters, Mapping)
+        for key, value in pairs if ordered else sorted(pairs):
             self[key] = value
 
     def __or__(self, other):
@@ -454,7 +427,7 @@ class ParameterDict(Module):
         return self
 
     def extra_repr(self):
-        return "\n".join(f"({key}): {_entry(value, 'Parameter containing: ')}" for key, value in self.items())
+        return "\n".join(f"  ({key}): {_entry(value, _report.type_name)}" for key, value in self.items())
 
     def __call__(self, input):
         raise RuntimeError("ParameterDict should not be called.")
@@ -465,9 +438,10 @@ def as_parameter(value):
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _entry(value, title):
-    if isinstance(value, Tensor):
-        where = "" if value.device.type == "cpu" else f" ({value.device})"
-        kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-        return f"{kind} containing: [{value.dtype} of size {'x'.join(map(str, value.shape))}{where}]"
-    return f"Object of type: {type(value).__name__}"
+def _entry(value, kind_of):
+    """A line about an entry of a container of parameters."""
+    if not isinstance(value, Tensor):
+        return f"Object of type: {type(value).__name__}"
+    title = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    where = "" if value.device.type == "cpu" else f" ({value.device})"
+    return f"{title} containing: [{kind_of(value)} of size {'x'.join(map(str, value.shape))}{where}]"
