@@ -17,12 +17,12 @@ CHANNELS = (
     "instead"
 )
 GROUPS = (
-    "Given groups={groups}, expected weight to be at least {groups} and divisible by it at dimension 0, but got weight of "
-    "size {weight} instead"
+    "Given groups={groups}, expected weight to be at least {groups} and divisible by it at dimension 0, but got weight "
+    "of size {weight} instead"
 )
 BIAS = (
-    "Given {what}weight of size {weight}, expected bias to be 1-dimensional with {wanted} elements, but got bias of size "
-    "{bias} instead"
+    "Given {what}weight of size {weight}, expected bias to be 1-dimensional with {wanted} elements, but got bias of "
+    "size {bias} instead"
 )
 TOO_SMALL = (
     "Calculated padded input size per channel: {padded}. Kernel size: {kernel}. Kernel size can't be greater than "

@@ -78,8 +78,8 @@ def embedding_bag(
     A bag is a row of ``input``; or, where ``input`` is a vector, the part from one of ``offsets`` to the next.
     """
     if per_sample_weights is not None and input._a.shape != per_sample_weights._a.shape:
-        raise ValueError(f"embedding_bag: per_sample_weights ({list(per_sample_weights.shape)}) must have the same shape "
-                         f"as the input ({list(input.shape)})")
+        raise ValueError(f"embedding_bag: per_sample_weights ({list(per_sample_weights.shape)}) must have the same "
+                         f"shape as the input ({list(input.shape)})")
     if weight._a.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     _check_tables(input, weight, "embedding_bag")
@@ -112,8 +112,8 @@ def _bags(input, offsets, include_last_offset):
     """The bag of each index, and how many bags there are."""
     if input._a.ndim == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as each row of the input is a bag; got offsets "
-                             f"of type {type(offsets).__name__}")
+            raise ValueError("if input is 2D, then offsets has to be None, as each row of the input is a bag; got "
+                             f"offsets of type {type(offsets).__name__}")
         rows, length = input._a.shape
         return wrap(np.repeat(np.arange(rows), length)), rows
     if input._a.ndim != 1:

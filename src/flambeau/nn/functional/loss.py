@@ -32,7 +32,8 @@ WEIGHT_SIZE = "Weights and input must have the same size, but got {weight} and {
 LEGACY = "size_average and reduce args will be deprecated, please use reduction='{reduction}' instead."
 BATCH_SIZE = "Expected input batch_size ({input}) to match target batch_size ({target})."
 CLASS_WEIGHTS = (
-    "weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: {got}"
+    "weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
+    "{got}"
 )
 KL_MEAN = (
     "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "

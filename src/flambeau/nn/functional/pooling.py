@@ -86,7 +86,7 @@ def _max_pool(n):
         return found if return_indices else found[0]
 
     with_indices.__doc__ = f"The largest element of each window, and its place. See ``MaxPool{n}d``."
-    max_pool.__doc__ = f"The largest element of each window; with ``return_indices`` its place too. See ``MaxPool{n}d``."
+    max_pool.__doc__ = f"The largest element of each window, with ``return_indices`` its place. See ``MaxPool{n}d``."
     return _named(max_pool, name), _named(with_indices, name + "_with_indices")
 
 
@@ -102,7 +102,7 @@ def _adaptive_max_pool(n):
         return found if return_indices else found[0]
 
     with_indices.__doc__ = "The largest elements of ``output_size`` windows, and their places."
-    adaptive_max_pool.__doc__ = "The largest elements of ``output_size`` windows; with ``return_indices`` their places too."
+    adaptive_max_pool.__doc__ = "The largest elements of ``output_size`` windows, with ``return_indices`` their places."
     return _named(adaptive_max_pool, name), _named(with_indices, name + "_with_indices")
 
 
@@ -124,7 +124,7 @@ def _adaptive(input, output_size, n, name):
     given = [m if size is None else size for size, m in zip(sizes, input._a.shape[2:], strict=True)]
     found = per_dim(given, n, name, "output_size")
     if min(found) < 0:
-        raise RuntimeError(f"{name}(): elements of output_size must be greater than or equal to 0, but got {list(found)}")
+        raise RuntimeError(f"{name}(): elements of output_size must not be negative, but got {list(found)}")
     return input, batched, found
 
 

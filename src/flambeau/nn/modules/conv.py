@@ -16,7 +16,7 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "
            "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d"]
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
-OUTPUT_RANGE = "requested an output size of {wanted}, but valid sizes are from {low} to {high} (for an input of {given})"
+OUTPUT_RANGE = "requested an output size of {wanted}, but valid sizes are from {low} to {high} for an input of {given}"
 
 
 def each(value, n):
