@@ -21,7 +21,7 @@ PACKAGE = SOURCE / "flambeau"
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = [example for path in sorted(SOURCE.rglob("*.py")) for example in in_source(path, SOURCE)]
 
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)")  # of a Markdown text, to another file
+LINK = re.compile(r"\]\((?!https?:)([\w./-]+\.\w+)[)#]")  # of a Markdown text, to another file
 FILE = re.compile(r"`([\w./]+(?:/|\.py))`")  # a path in backquotes: from the root, or inside the package
 
 INTERNAL = {  # modules that users do not import: what they define is public through another one, or not at all
@@ -41,12 +41,21 @@ UNDOCUMENTED = {  # public names without a docstring, and why
 # ---- examples
 
 
-def names_for_examples():
-    """What an example in a docstring may name without importing it. Python's own names keep their meaning."""
+def names_for(example):
+    """What an example may name without importing it: everything public of flambeau, nn and its own package.
+
+    Python's own names keep their meaning.
+    """
     names = {}
-    for module in (flambeau, nn):
+    for module in (flambeau, nn, package_of(example)):
         names |= {name: value for name, value in vars(module).items() if name[:1] != "_" and not hasattr(builtins, name)}
     return {**names, "flambeau": flambeau, "torch": flambeau, "nn": nn, "F": nn.functional}
+
+
+def package_of(example):
+    """flambeau.optim for what stands in flambeau/optim/sgd.py, say; flambeau itself for what is internal."""
+    name = example.path.with_suffix("").parts[1]
+    return flambeau if name[:1] == "_" or name in INTERNAL else importlib.import_module(f"flambeau.{name}")
 
 
 def mark_for(example):
@@ -57,7 +66,7 @@ def mark_for(example):
 @pytest.mark.parametrize("example", [mark_for(example) for example in EXAMPLES])
 def test_example_of_a_docstring(example):
     flambeau.manual_seed(0)
-    assert not (report := run_example(example, names_for_examples())), report
+    assert not (report := run_example(example, names_for(example))), report
 
 
 def run_guide(path, *having):
