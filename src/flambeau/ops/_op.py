@@ -224,7 +224,8 @@ class Op:
         finally:
             reset_errors(token)
         if type(result) is tuple:
-            return tuple(finished(k, r, back_to) for r in result), arrays
+            rest = None if self.opmath == "first" else back_to
+            return tuple(finished(k, r, rest if nr else back_to) for nr, r in enumerate(result)), arrays
         return finished(k, result, back_to), arrays
 
     # ---- recording
@@ -544,7 +545,8 @@ def op(forward=None, /, *, name=None, node=None, scalar_node=None, promote=None,
         node: the name of its graph nodes, when it is not ``<Name>Backward0``.
         scalar_node: their name where an operand is a Python number, when PyTorch has another one for it.
         promote: "common" casts all inputs to their common dtype, "float" at least to a floating one, None does not.
-        opmath: compute half-precision inputs in float32; follows ``promote`` when not given.
+        opmath: compute half-precision inputs in float32; follows ``promote`` when not given. With "first" only the
+            first of several results goes back to half precision.
         view: the result aliases the input, the only one.
         refuses: kinds of dtype (after promotion) that PyTorch does not implement: "b" bool, "i" integers, "f", "c".
     """
