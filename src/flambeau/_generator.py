@@ -38,7 +38,7 @@ _STATE = np.dtype(
 )
 
 WRONG_SEED_TYPE = "manual_seed expected a long, but got {type}"
-SEED_OVERFLOW = "Overflow when unpacking long long"
+SEED_OVERFLOW = "Overflow when unpacking long long: the seed {seed} does not fit in 64 bits"
 WRONG_STATE_SIZE = (
     "Expected a CPUGeneratorImplState of size {expected} but found the input RNG state size to be {found}"
 )
@@ -77,7 +77,7 @@ class Generator:
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise RuntimeError(WRONG_SEED_TYPE.format(type=type(seed).__name__))
         if not -(2**63) <= seed < 2**64:
-            raise ValueError(SEED_OVERFLOW)
+            raise ValueError(SEED_OVERFLOW.format(seed=seed))
         with self._lock:
             self._seed = int(seed) % 2**64
             self._twister._legacy_seeding(self._seed & 0xFFFFFFFF)

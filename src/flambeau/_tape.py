@@ -211,7 +211,7 @@ def pack(array):
 def changed(node, storage, version):
     array = storage.array
     return RuntimeError(CHANGED.format(
-        type=_dtypes.from_np(array.dtype).name.capitalize() + "Tensor", shape=list(array.shape), saver=node.name(),
+        type=_dtypes.type_word(_dtypes.from_np(array.dtype)) + "Tensor", shape=list(array.shape), saver=node.name(),
         now=storage.version, then=version, writer=storage.writer or "an in-place operation",
     ))
 

@@ -17,8 +17,11 @@ _new_size = tuple.__new__
 
 LEAF = -1  # the output number in an edge that ends at a leaf tensor
 
-LEAF_INPLACE = "a leaf Variable that requires grad is being used in an in-place operation."
-VIEW_OF_LEAF_INPLACE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+LEAF_INPLACE = (
+    "a leaf Variable that requires grad is being used in an in-place operation. Write to it under no_grad(), or to a "
+    "clone()."
+)
+VIEW_OF_LEAF_INPLACE = "a view of " + LEAF_INPLACE
 _STALE = "its base or another view of its base has been modified inplace"
 STALE_VIEW = {
     "multi": "{made} is a view and " + _STALE + ". This view is the output of a function that returns multiple views. "

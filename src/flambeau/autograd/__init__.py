@@ -89,10 +89,8 @@ def _pairs(tensors, grads):
             raise AssertionError(f"Expected output to be a torch.Tensor, but got {type(t).__name__}")
     if grads is None:
         grads = (None,) * len(tensors)
-    elif isinstance(grads, Tensor):
-        grads = (grads,)
     else:
-        grads = tuple(grads)
+        grads = tuple(grads) if isinstance(grads, tuple | list) else (grads,)
     if len(grads) != len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(grads)} gradients")
     return tensors, grads

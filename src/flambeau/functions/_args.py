@@ -19,7 +19,10 @@ OUT_GRAD = (
     "{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
     "requires grad. Call it without out=, or under no_grad()."
 )
-OUT_CAST = "result type {result} can't be cast to the desired output type {out}"
+OUT_CAST = (
+    "result type {result} can't be cast to the desired output type {out}. Compute out of place, or convert the output "
+    "first."
+)
 OUT_DTYPE = "{name}(): Expected out tensor to have dtype {result}, but got {out} instead"
 OUT_RESIZED = (
     "An output with one or more elements was resized since it had shape {old}, which does not match the required "
@@ -63,7 +66,9 @@ def dim_in_range(dim, ndim):
     """A dimension counted from the front; IndexError when there is none such. A scalar counts as one dimension."""
     n = ndim or 1
     if type(dim) is not int:
-        dim = as_int(dim, "dim", "dim")
+        if isinstance(dim, bool | float) or not hasattr(dim, "__index__"):
+            raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}")
+        dim = operator.index(dim)
     if not -n <= dim < n:
         raise IndexError(DIM_RANGE.format(low=-n, high=n - 1, dim=dim))
     return dim + n if dim < 0 else dim
@@ -114,7 +119,7 @@ def np_dtype_of(dtype, default=None):
         return (default or _dtypes.get_default_dtype()).np
     if isinstance(dtype, _dtypes.dtype):
         return dtype.np
-    if dtype in _PYTHON_TYPES:
+    if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
         return _PYTHON_TYPES[dtype]().np
     raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
 

@@ -31,7 +31,7 @@ GRAD_TO_SCALAR = (
     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
     "Consider using tensor.detach() first."
 )
-OVERFLOW = "value cannot be converted to type {dtype} without overflow"
+OVERFLOW = "value cannot be converted to type {dtype} without overflow: {value}"
 TOO_LONG = "Overflow when unpacking long long: an integer lies outside the range of int64; pass a floating dtype"
 
 _PLAIN = frozenset((bool, int, float, complex))
@@ -188,13 +188,14 @@ def _integers(values, kinds, dtype):
         raise ValueError(TOO_LONG) from None
     low = limits.min if limits.min else -limits.max
     if wide.size and (wide.max() > limits.max or wide.min() < low):
-        raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name))
+        value = wide.max() if wide.max() > limits.max else wide.min()
+        raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))
     return wide.astype(dtype)
 
 
 def _truncated(v, dtype):
     if not math.isfinite(v) or not -(2.0**63) <= v < 2.0**63:
-        raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name))
+        raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=v))
     return int(v)
 
 
@@ -240,16 +241,16 @@ def scalar_for(value, dtype):
     kind = dtype.kind
     if kind in "iu" and dtype.num < 11:
         if isinstance(value, complex):
-            raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name))
+            raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))
         if isinstance(value, float):
             value = _truncated(value, dtype)
         limits = np.iinfo(dtype)
         low = limits.min if limits.min else -limits.max
         if not low <= value <= limits.max:
-            raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name))
+            raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))
         return value % (limits.max + 1) if value < 0 and not limits.min else value
     if isinstance(value, complex) and kind != "c" and kind != "b":
         if value.imag:
-            raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name))
+            raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))
         return value.real
     return value

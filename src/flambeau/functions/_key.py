@@ -115,7 +115,7 @@ def as_item(part):
             return int(array)
         return wrap(as_indices(array))
     if isinstance(part, str | bytes):
-        raise TypeError(f"new(): invalid data type '{type(part).__name__}'")
+        raise TypeError(f"a tensor cannot be indexed by the {type(part).__name__} {part!r}")
     if not isinstance(part, np.bool_):
         try:
             index = operator.index(part)

@@ -29,7 +29,7 @@ def _operator(call, name, arrays=False):
             return call(self, wrap(other))
         return NotImplemented
 
-    method.__name__ = name
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     return method
 
 

@@ -41,7 +41,7 @@ def narrow(input, dim, start, length):
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     length = as_int(length, "narrow", "length")
     if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
+        raise RuntimeError(f"narrow(): length must be non-negative, got {length}.")
     if isinstance(start, Tensor) and (start._a.ndim or start._a.dtype.kind not in "iu"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     dim = dim_in_range(dim, len(shape))

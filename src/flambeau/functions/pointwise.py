@@ -50,6 +50,8 @@ def result_type(*operands, **named):
 
 def scaled(input, other, alpha, name):
     """``alpha * other``, for a sum of dtype result_type(input, other)."""
+    if not isinstance(alpha, Tensor | int | float | complex | np.number):
+        raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
     kind = result_dtype((input, other))
     if isinstance(alpha, bool) and kind is not _dtypes.bool_:
         raise RuntimeError(ALPHA_BOOL)

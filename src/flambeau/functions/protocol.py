@@ -27,6 +27,7 @@ DETACH_VIEW = (
     "called on these gradients."
 )
 ITEM_META = "Tensor.item() cannot be called on meta tensors: they have no data"
+AMBIGUOUS = "Boolean value of Tensor with {how} is ambiguous (shape {shape}). Use .any() or .all()."
 ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 INTEGER_INDEX = "only integer tensors of a single element can be converted to an index"
 
@@ -56,7 +57,7 @@ def item(self):
     """The Python number in a tensor of one element."""
     a = self._a
     if a.size != 1:
-        raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar")
+        raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar (shape {list(a.shape)})")
     if type(a) is not np.ndarray:
         if self.device is META:
             raise RuntimeError(ITEM_META)
@@ -79,7 +80,7 @@ def is_nonzero(input):
     n = input._a.size
     if n != 1:
         how = "more than one value" if n else "no values"
-        raise RuntimeError(f"Boolean value of Tensor with {how} is ambiguous")
+        raise RuntimeError(AMBIGUOUS.format(how=how, shape=list(input._a.shape)))
     return bool(item(input))
 
 

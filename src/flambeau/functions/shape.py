@@ -323,7 +323,7 @@ def permute(input, dims):
         )
     axes = tuple([dim_in_range(d, n) for d in dims])
     if len(set(axes)) < n:
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
+        raise RuntimeError(f"permute(): duplicate dims are not allowed, got {list(dims)}.")
     return ops.permute(input, axes=axes)
 
 

@@ -76,6 +76,8 @@ def conv(x, weight, stride, padding, dilation, groups, out=None):
     if max(*kernel, *stride) == 1 and not any(padding) and out == x.shape[2:]:
         np.matmul(rows, x.reshape(samples, groups, -1, places), out=y.reshape(samples, *rows.shape[:2], places))
         return y
+    if channels == groups == weight.shape[0]:
+        return by_place(x, weight, y, stride, padding, dilation)
     for part in parts(samples, channels * math.prod(kernel) * places):
         cols = columns(x[part], kernel, out, stride, padding, dilation, groups)
         if part.stop - part.start == 1:
@@ -93,6 +95,8 @@ def conv_input(g, weight, spatial, stride, padding, dilation, groups):
     rows = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
     wide = [n + 2 * p for n, p in zip(spatial, padding, strict=True)]
     x = np.empty((samples, channels, *spatial), np.result_type(g, weight))
+    if channels == groups == weight.shape[0]:
+        return by_place_input(g, weight, x, stride, padding, dilation)
     for part in parts(samples, channels * math.prod(kernel) * math.prod(out)):
         cols = np.matmul(rows, by_channel(g[part], groups)).reshape(channels, *kernel, -1, *out)
         into = np.zeros((channels, cols.shape[1 + len(kernel)], *wide), x.dtype)
@@ -112,6 +116,39 @@ def conv_weight(x, g, kernel, stride, padding, dilation, groups):
         cols = columns(x[part], kernel, out, stride, padding, dilation, groups)
         total += np.matmul(by_channel(g[part], groups), cols.swapaxes(1, 2))
     return total.reshape(g.shape[1], channels // groups, *kernel)
+
+
+# ---- a kernel for each channel: no products of matrices, but a sum over the places of the kernel
+
+
+def weights_by_place(weight):
+    """(place, the weights there, to be multiplied with (samples, channels, *spatial)) for each place of the kernel."""
+    kernel = weight.shape[2:]
+    for place in itertools.product(*map(range, kernel)):
+        yield place, weight[(slice(None), 0, *place)].reshape(-1, *[1] * len(kernel))
+
+
+def by_place(x, weight, y, stride, padding, dilation):
+    """``conv`` into y."""
+    for part in parts(x.shape[0], 4 * math.prod(x.shape[1:])):
+        wide, total = padded(x[part], padding), y[part]
+        piece = np.empty_like(total)
+        total[...] = 0
+        for place, weights in weights_by_place(weight):
+            total += np.multiply(wide[shifted(place, y.shape[2:], stride, dilation)], weights, out=piece)
+    return y
+
+
+def by_place_input(g, weight, x, stride, padding, dilation):
+    """``conv_input`` into x."""
+    sizes = [n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)]
+    for part in parts(g.shape[0], 4 * math.prod(x.shape[1:])):
+        own = g[part]
+        wide, piece = np.zeros((*own.shape[:2], *sizes), x.dtype), np.empty(own.shape, x.dtype)
+        for place, weights in weights_by_place(weight):
+            wide[shifted(place, g.shape[2:], stride, dilation)] += np.multiply(own, weights, out=piece)
+        x[part] = wide[inside(padding, x.shape[2:])]
+    return x
 
 
 def shifted(place, out, stride, dilation):

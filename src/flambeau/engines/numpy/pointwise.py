@@ -75,7 +75,7 @@ def divisible(x, y):
         if hasattr(a, "dtype") and a.dtype.kind == "f":
             return
     if not np.all(y):
-        raise RuntimeError("ZeroDivisionError")
+        raise RuntimeError("ZeroDivisionError: integers are divided by zero; mask the divisor, or divide floats")
 
 
 @engine.kernel

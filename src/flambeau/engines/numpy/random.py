@@ -209,7 +209,8 @@ def fill_bernoulli(generator, out, p=0.5):
 def _fill_bernoulli_each(generator, out, p):
     require(out, (*CLASSIC_INTS, *BOOL, *FLOATS), "bernoulli_tensor_cpu_self_")
     require(p, FLOATS, "bernoulli_tensor_cpu_p_")
-    check(((p >= 0) & (p <= 1)).all(), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    within = ((p >= 0) & (p <= 1)).all()
+    check(within, "Expected p_in >= 0 && p_in <= 1 to be true, but got false: a probability lies outside of [0, 1].")
     units = (doubles if p.dtype == np.float64 else floats)(generator, out.size)
     order = memory_order(out)
     ordered = out.transpose(order)
@@ -279,9 +280,9 @@ def multinomial(generator, weights, n, replacement=False):
     """Indices of the last dimension, ``n`` of them per row, drawn in proportion to ``weights``."""
     categories = weights.shape[-1] if weights.ndim else 0
     check(0 < weights.ndim <= 2, "prob_dist must be 1 or 2 dim")
-    check(n > 0, "cannot sample n_sample <= 0 samples")
+    check(n > 0, f"cannot sample n_sample <= 0 samples, got {n}")
     enough = replacement or n <= categories
-    check(enough, "cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    check(enough, f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {n} > {categories}")
     require(weights, FLOATS, "multinomial")
     if replacement and n > 1:
         return _choose_with_replacement(generator, weights, n)
