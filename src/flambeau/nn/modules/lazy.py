@@ -20,7 +20,7 @@ class LazyModuleMixin:
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(_adopt_shapes, with_module=True)
-        self._initialize_hook = self.register_forward_pre_hook(type(self)._infer_now, with_kwargs=True)
+        self._initialize_hook = self.register_forward_pre_hook(_infer, with_kwargs=True)
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         """What has no shape yet is saved as it is, so that loading can tell."""
@@ -38,20 +38,16 @@ class LazyModuleMixin:
         own = itertools.chain(self._parameters.values(), self._buffers.values())
         return any(value is not None and is_lazy(value) for value in own)
 
-    @staticmethod
-    def _infer_now(module, args, kwargs):
-        """The pre-hook of the first call."""
-        module._infer_parameters(module, args, kwargs)
-
     def _infer_parameters(self, module, args, kwargs=None):
-        kwargs = kwargs or {}
-        module.initialize_parameters(*args, **kwargs)
+        """The first call: gives the parameters their shapes, and ends the laziness."""
+        module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
             raise RuntimeError(
                 f"module {self._get_name()} has not been fully initialized: initialize_parameters() must give every "
                 "parameter and buffer a shape"
             )
-        module._take_down()
+        for name in ("_load_hook", "_initialize_hook"):
+            module.__dict__.pop(name).remove()
         if module.cls_to_become is not None:
             module.__class__ = module.cls_to_become
 
@@ -61,27 +57,10 @@ class LazyModuleMixin:
             "correctly initialize the modules"
         )
 
-    def __getstate__(self):
-        """The hooks of laziness belong to this object; a copy hangs up its own."""
-        self._take_down()
-        state = dict(self.__dict__)
-        self._hang_up()
-        return state
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        self._hang_up()
-
-    def _hang_up(self):
-        if self.has_uninitialized_params():
-            self._load_hook = self._register_load_state_dict_pre_hook(_adopt_shapes, with_module=True)
-            self._initialize_hook = self.register_forward_pre_hook(type(self)._infer_now, with_kwargs=True)
-
-    def _take_down(self):
-        for name in ("_load_hook", "_initialize_hook"):
-            handle = self.__dict__.pop(name, None)
-            if handle is not None:
-                handle.remove()
+def _infer(module, args, kwargs):
+    """The pre-hook of the first call."""
+    module._infer_parameters(module, args, kwargs)
 
 
 def _adopt_shapes(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
