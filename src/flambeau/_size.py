@@ -8,7 +8,7 @@ from operator import index
 _of = tuple.__new__  # for what is known to be ints
 
 class Size(tuple):
-    """A tensor's shape. A tuple of ints that knows its number of elements and keeps its type under ``+``, ``*`` and slicing."""
+    """A tensor's shape: a tuple of ints that knows its number of elements. ``+``, ``*`` and slices keep the type."""
 
     __slots__ = ()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import META, resolve
-from .._dtypes import type_word  # noqa: F401  (for the other families)
+from .._dtypes import type_word
 from .._tensor import Tensor, storage_of, wrap
 from ..engines import engine_of
 from ..engines.numpy.memory import allocate
@@ -183,7 +183,7 @@ def check_out(out, result, name, exact_dtype):
 
 def check_out_grad(out, name, recorded=False):
     """Nothing is written to a leaf that requires grad, nor a recorded result to anywhere."""
-    if recorded or out.requires_grad and out._node is None:
+    if recorded or (out.requires_grad and out._node is None):
         from .._modes import modes
 
         if modes.grad:

@@ -51,7 +51,8 @@ def need_index(index, name, position, *, only_long=False, error=RuntimeError):
 def need_vector(index, name):
     """Raises unless `index` is a vector (or a scalar) of int64 or int32."""
     if need_tensor(index, name, "index", 3)._a.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, but got {index.dtype} of shape {list(index.shape)}")
+        kind = f"{index.dtype} of shape {list(index.shape)}"
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got {kind}")
     need_index(index, name, 3)
 
 

@@ -176,7 +176,8 @@ def triangle(call, name, side):
     def function(input, diagonal=0, *, out=None):
         need_tensor(input, name)
         if input._a.ndim < 2:
-            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got shape {list(input._a.shape)}")
+            shape = list(input._a.shape)
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got shape {shape}")
         result = call(input, diagonal=as_int(diagonal, name, "diagonal"))
         return result if out is None else write_out(out, result, name, exact_dtype=True)
 
