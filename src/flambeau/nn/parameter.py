@@ -65,7 +65,7 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + format_tensor(self)
 
     def __reduce_ex__(self, protocol):
-        return _over, (type(self), self.data, self.requires_grad), state_of(self) or None
+        return _over, (type(self), self.detach(), self.requires_grad), state_of(self) or None
 
 
 class _IsBuffer(type):
