@@ -21,17 +21,27 @@ class _Modes(threading.local):
     def set_anomaly(self, on, check_nan):
         self.anomaly, self.anomaly_check_nan = bool(on), bool(check_nan)
         self.watched = self.anomaly or bool(self.saved_hooks)
+        ever.watched = ever.watched or self.watched
 
     def push_saved_hooks(self, pack, unpack):
         self.saved_hooks.append((pack, unpack))
-        self.watched = True
+        self.watched = ever.watched = True
 
     def pop_saved_hooks(self):
         self.saved_hooks.pop()
         self.watched = self.anomaly or bool(self.saved_hooks)
 
 
+class _Ever:
+    """What some thread has done at least once: before that, no op need ask its own thread about it."""
+
+    def __init__(self):
+        self.inference = False  # entered inference mode
+        self.watched = False  # watched recordings
+
+
 modes = _Modes()
+ever = _Ever()
 
 
 class _ModeContext:
@@ -163,6 +173,7 @@ class inference_mode(_ModeContext):
     def __enter__(self):
         self._before = modes.grad
         modes.grad = None if self.mode else True
+        ever.inference = ever.inference or self.mode
 
     def __exit__(self, *exc):
         modes.grad = self._before

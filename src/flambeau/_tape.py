@@ -62,6 +62,8 @@ class Node:
     ``next`` are the edges, ``shape`` and ``dtype`` those of the output (tuples of them where ``count`` is not 1).
     """
 
+    __slots__ = ("__dict__", "__weakref__", "dtype", "next", "seq", "shape")
+
     count = 1
     out_hooks = None  # {output number: TensorHooks}
     pre_hooks = None
@@ -146,16 +148,17 @@ def accumulate_node(leaf):
 
 
 class OpNode(Node):
-    """A node of a declared op: what its vjps need is what it holds."""
+    """A node of a declared op: what its vjps need is what it holds.
+
+    ``backward(gradient, node)`` are the op's vjps in one function. Saved are ``inputs``: arrays by position, None where
+    not needed; ``out``: the result; ``shapes`` of the inputs; ``settings`` of the call; ``guards``: (storage, version)
+    of what was saved, None once it was freed.
+    """
+
+    __slots__ = ("backward", "guards", "inputs", "out", "settings", "shapes")
 
     op = None
-    inputs = ()  # arrays by input position, None where not needed
-    out = None  # the result, where a vjp needs it
-    settings: dict = {}
-    shapes = None  # of the inputs, where a vjp needs them
-    guards = ()  # (storage, version) of what was saved; None once freed
     packed = False  # whether something saved went through saved-tensor hooks
-    backward = None  # compiled vjps: backward(gradient, node) -> gradients of the inputs
 
     def free(self):
         if self.guards or self.out is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _dtypes
 from ._device import CPU, META, XLA, strided
-from ._modes import modes
+from ._modes import ever, modes
 from ._size import Size
 
 _new = object.__new__
@@ -67,17 +67,20 @@ class View:
 
     __slots__ = ("base", "origin", "parent", "step", "version")
 
-    def __init__(self, parent, step, version, origin):
-        above = parent._view
+    @classmethod
+    def of(cls, tensor, step, version, origin):
+        """The view of `tensor` by `step`."""
+        self, above = cls(), tensor._view
         self.parent = above  # the View of the tensor that was viewed, if it was one itself
         self.step = step
         self.version = version  # of the storage, when the view's place in the graph was last right
         self.origin = origin  # why writing to it with grad is refused: "no_grad", "multi", "inference"; or None
         if above is None:
-            self.base = parent
+            self.base = tensor
         else:
             self.base = above.base
             self.origin = origin or above.origin
+        return self
 
     @property
     def chain(self):
@@ -283,7 +286,7 @@ def wrap(array):
     t._view = None
     t._grad = None
     t._hooks = None
-    if modes.grad is None:
+    if ever.inference and modes.grad is None:
         storage_of(t).inference = True
     return t
 

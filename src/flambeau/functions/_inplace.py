@@ -104,7 +104,7 @@ def take_history(t, result):
     base = view.base
     before = wrap(base._a)
     before._node, before._nr, before._rg = base._node, base._nr, base._rg
-    copy_slices.record((before, result), (base._a, result._a), base._a, base, {"chain": view.chain})
+    copy_slices.spec.record((before, result), (base._a, result._a), base._a, base, {"chain": view.chain})
     move_hooks(base)
     version = t._storage.version
     now = replay(base, view.chain)
@@ -136,6 +136,6 @@ def any_requires_grad(values):
 
 
 copy_slices = writing("copy_slices", node="CopySlices")  # what a write to a view means for its base
-copy_slices.Node.name = lambda self: "torch::autograd::CopySlices"
+copy_slices.spec.Node.name = lambda self: "torch::autograd::CopySlices"
 
 __all__ = ["any_requires_grad", "assign", "check_history", "check_writable", "inplace", "take_history"]

@@ -28,13 +28,13 @@ def into(t, op, inputs, settings, name, overlap=False):
     arrays = [t._a, *[x._a if isinstance(x, Tensor) else x for x in inputs]]
     bump(t, name)
     try:
-        t._a, arrays = op.compute((t, *inputs), arrays, {**settings, "into": True})
+        t._a, arrays = op.spec.compute((t, *inputs), arrays, {**settings, "into": True})
     except Exception:
         t._storage.version -= 1  # it was refused before anything was written
         raise
     if recording:
         out = wrap(t._a)
-        op.record((before, *inputs), arrays, t._a, out, settings)
+        op.spec.record((before, *inputs), arrays, t._a, out, settings)
         take_history(t, out)
     return t
 

@@ -28,8 +28,8 @@ EXPANDED = (
 _new = object.__new__
 _ndarray = np.ndarray
 _INDEX = ops.index
-_PLANS = {op: op.plan((True,)).backward for op in (SELECT, SLICE, ALIAS, *WITH_NONE.values())}
-_INDEX_BACKWARD = _INDEX.plan((True, False)).backward
+_PLANS = {op: op.spec.plan((True,)).backward for op in (SELECT, SLICE, ALIAS, *WITH_NONE.values())}
+_INDEX_BACKWARD = _INDEX.spec.plan((True, False)).backward
 _ROWS = {"dims": (0,)}
 _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
@@ -72,7 +72,7 @@ def __getitem__(self, key):
     if storage is None:
         storage = storage_of(self)
     settings = {"key": key}
-    view = _new(View)
+    view = View()
     view.parent = before = self._view
     view.step = (op, settings, None)
     if before is None:
@@ -91,7 +91,7 @@ def __getitem__(self, key):
     t._nr = 0
     t._rg = False
     if grad and self._rg:
-        node = _new(op.Node)
+        node = op.spec.Node()
         node.next = ((self, LEAF) if self._node is None else (self._node, self._nr),)
         node.seq = tape.next_sequence()
         node.shape = r.shape
@@ -99,6 +99,8 @@ def __getitem__(self, key):
         node.backward = _PLANS[op]
         node.settings = settings
         node.shapes = (a.shape,)
+        node.inputs = node.guards = ()
+        node.out = None
         if modes.watched and modes.anomaly:
             node.trace = tape.here()
         t._node = node
@@ -133,9 +135,9 @@ def record_rows(x, index, t):
     """Puts t = x[index] in the graph."""
     a, i = x._a, index._a
     if modes.watched:
-        _INDEX.record((x, index), (a, i), t._a, t, _ROWS)
+        _INDEX.spec.record((x, index), (a, i), t._a, t, _ROWS)
         return
-    node = _new(_INDEX.Node)
+    node = _INDEX.spec.Node()
     node.next = ((x, LEAF) if x._node is None else (x._node, x._nr), None)
     node.seq = tape.next_sequence()
     node.shape = t._a.shape
@@ -145,6 +147,7 @@ def record_rows(x, index, t):
     node.inputs = (None, i)
     node.guards = (tape.guard(index),)
     node.shapes = (a.shape, i.shape)
+    node.out = None
     t._node = node
     t._rg = True
 

@@ -35,7 +35,7 @@ next_sequence = tape.next_sequence
 
 def joining(name, op, kernel, careful, doc):
     """cat or stack. In line: NumPy tensors of one dtype that the kernel joins without complaint; else `careful`."""
-    Node, backward = op.Node, op.backward
+    Node, backward = op.spec.Node, op.spec.backward
 
     def function(tensors, dim=0, *, out=None):
         arrays, recording = [], False
@@ -61,7 +61,7 @@ def joining(name, op, kernel, careful, doc):
         t._nr = 0
         t._rg = False
         if recording and grad:
-            node, edges, shapes = _new(Node), [], []
+            node, edges, shapes = Node(), [], []
             for x in tensors:
                 shapes.append(x._a.shape)
                 if x._node is None:
@@ -75,6 +75,8 @@ def joining(name, op, kernel, careful, doc):
             node.backward = backward
             node.settings = {"axis": dim if dim >= 0 else dim + r.ndim}
             node.shapes = shapes
+            node.inputs = node.guards = ()
+            node.out = None
             if modes.anomaly:
                 node.trace = tape.here()
             t._node = node

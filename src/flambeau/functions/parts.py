@@ -293,12 +293,12 @@ def at_strides(input, size, stride, offset):
     own = dict(own_stride=input.stride(), own_offset=input.storage_offset())
     if input._view is not None:
         refresh(input)
-    out = ops.as_strided.wrap_many((input,), (input._a,), array, {**settings, **own}, input._rg)
+    out = ops.as_strided.spec.wrapped((input,), (input._a,), array, {**settings, **own}, input._rg)
     base = out._view.base
     if base is not input and base._a.dtype == input._a.dtype:
         own = dict(own_stride=base.stride(), own_offset=base.storage_offset())
         before = out._view
-        out._view = View(base, (ops.as_strided, {**settings, **own}, None), before.version, before.origin)
+        out._view = View.of(base, (ops.as_strided, {**settings, **own}, None), before.version, before.origin)
     return out
 
 

@@ -50,7 +50,7 @@ def stack_backward(g, node):
     return [None if edge is None else g[(*lead, i, ...)] for i, edge in enumerate(node.next)]
 
 
-cat.backward, stack.backward = cat_backward, stack_backward
+cat.spec.backward, stack.spec.backward = cat_backward, stack_backward
 
 
 @op(promote="common", opmath=False)

@@ -12,10 +12,8 @@ from numpy import ndarray
 
 from .. import _dtypes
 from .._modes import modes
-from .._tape import start
 from .._tensor import Tensor, edge_of, wrap
 from ..engines import NUMPY, engine_of
-from ..engines.numpy.base import SILENT, reset_errors, set_errors
 from ._op import op
 from .pointwise import cj, mul
 from .reduce import sum_
@@ -209,7 +207,7 @@ def _linear_op(name, node):
             sum_(flat, axis=(0,), keepdims=False) if bias_needs else None,
         )
 
-    spec.check = check_linear
+    spec.spec.check = check_linear
     return spec
 
 
@@ -241,21 +239,13 @@ def linear(x, weight, bias=None):
     # In line what an op's call does in general: nothing in a model is called more often.
     arrays = x._a, weight._a, None if bias is None else bias._a
     check_linear(*arrays)
-    token = set_errors(SILENT)
-    try:
-        result = NUMPY.linear(*arrays)
-    finally:
-        reset_errors(token)
+    result = NUMPY.linear(*arrays)
     out = wrap(result)
     if modes.grad:
         edges = edge_of(x), edge_of(weight), None if bias is None else edge_of(bias)
         wanted = edges[0] is not None, edges[1] is not None, edges[2] is not None
         if True in wanted:
-            plan = spec.plan(wanted)
-            node = out._node = start(object.__new__(spec.Node), edges, result)
-            node.backward = plan.backward
-            plan.save(node, (x, weight, bias), arrays, result, out)
-            out._rg = True
+            spec.spec.plan(wanted).record(edges, (x, weight, bias), arrays, result, out, None)
     return out
 
 

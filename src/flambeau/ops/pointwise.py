@@ -196,7 +196,7 @@ clamp_numbers.vjp(x=lambda g, x, low, high: keep(g, inside(x, low, high)))
 
 clamp_min = kernel_op("clamp_min", "maximum", inputs="x, y", promote="common", refuses="c",
                       node="ClampMinBackward1", scalar_node="ClampMinBackward0")
-clamp_min.spec.check = clamp.check = numbers_fit
+clamp_min.spec.check = clamp.spec.check = numbers_fit
 clamp_min.vjp(x=lambda g, x, y: keep(g, x >= y), y=lambda g, x, y: keep(g, x < y))
 
 clamp_max = kernel_op("clamp_max", "minimum", inputs="x, y", promote="common", refuses="c",

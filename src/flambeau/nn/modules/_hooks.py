@@ -278,7 +278,7 @@ def pass_through(tensors, node_class, see):
 def _behind(node, nr, t):
     out = wrap(t._a)
     out._storage = storage_of(t)
-    out._view = View(t, (alias, {}, None), out._storage.version, None)
+    out._view = View.of(t, (alias, {}, None), out._storage.version, None)
     out._node, out._nr, out._rg = node, nr, True
     return out
 

@@ -1,0 +1,74 @@
+"""How ops are called: floating-point errors are never reported, whoever else computes meanwhile."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau.engines.numpy.base import silently
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x / 0, lambda x: (x - 2).log(), lambda x: (x * 1e4).exp(), lambda x: x * 1e300, lambda x: x.cumsum(0) / 0,
+    lambda x: flambeau.where(x > 0, x, x) / (x - x), lambda x: (x * 1e30).var(0),
+], ids=["div", "log", "exp", "mul", "cumsum", "where", "var"])
+def test_ops_do_not_warn_and_numpy_still_does(call):
+    x = flambeau.ones(4, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        call(x)
+        with pytest.raises(RuntimeWarning):
+            np.ones(3) / 0
+
+
+def test_ops_inside_the_silent_context():
+    """As when another thread is in it: the call runs all the same, silently."""
+    x = flambeau.full((3,), -1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert silently(lambda: x.log().isnan().all().item())
+        assert silently(lambda: (x / 0).tolist()) == [-np.inf] * 3
+        assert silently(lambda: x.softmax(0).sum().item()) == pytest.approx(1)
+        with pytest.raises(RuntimeError, match="must match the size"):
+            silently(lambda: x + flambeau.ones(2))
+
+
+def test_threads_compute_at_once():
+    failures = []
+
+    def work(seed):
+        x = flambeau.full((64, 64), float(seed))
+        try:
+            for _ in range(200):
+                assert (x.exp().log() - x).abs().max().item() < 1e-4
+                assert (x @ x)[0, 0].item() == 64 * seed * seed
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(1, 5)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures
+
+
+def test_numbers_are_kept_apart_by_sign_type_and_dtype():
+    x, d, i = flambeau.ones(2), flambeau.ones(2, dtype=flambeau.float64), flambeau.ones(2, dtype=flambeau.int64)
+    assert (1 / (x * 0.0)).tolist() == [np.inf] * 2
+    assert (1 / (x * -0.0)).tolist() == [-np.inf] * 2
+    assert (d * 0.1).tolist() == [0.1, 0.1]
+    assert (x * 0.1).dtype is flambeau.float32
+    assert (i * 3).dtype is flambeau.int64
+    assert (i * 3.0).dtype is flambeau.float32
+    assert (x * 1e300).tolist() == [np.inf] * 2
+
+
+def test_tensors_of_inference_mode_are_marked_by_every_kind_of_call():
+    x = flambeau.ones(2, 2)
+    with flambeau.inference_mode():
+        made = [x.exp(), x + x, x * 2, x.sum(0), x.softmax(0), flambeau.cat([x, x]), x @ x, flambeau.where(x > 0, x, x)]
+        assert all(t.is_inference() for t in made)
+    assert not x.exp().is_inference()
