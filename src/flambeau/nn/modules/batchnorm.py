@@ -228,9 +228,10 @@ class _LazyNorm(LazyModuleMixin):
             super().reset_parameters()
 
     def initialize_parameters(self, input):
+        if self.num_features == 0:
+            self.num_features = input.shape[1]
         if not self.has_uninitialized_params():
             return
-        self.num_features = input.shape[1]
         for name in ("weight", "bias", "running_mean", "running_var"):
             value = getattr(self, name)
             if value is not None:

@@ -271,6 +271,8 @@ class _LazyConv(LazyModuleMixin):
 
     def initialize_parameters(self, input, *args, **kwargs):
         if not self.has_uninitialized_params():
+            if self.in_channels == 0:  # its parameters were loaded
+                self.in_channels = self.weight.shape[0] if self.transposed else self.weight.shape[1] * self.groups
             return
         n = self._dims
         if input.dim() not in (n + 1, n + 2):
