@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+from collections.abc import Sequence
 
 from ..._modes import no_grad
 from ..._tensor import Tensor
@@ -12,6 +13,27 @@ from ..parameter import Parameter
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
            "transfer_parametrizations_and_params", "type_before_parametrizations"]
+
+NOT_TENSORS = "`right_inverse` must return a Tensor or a Sequence of tensors (list, tuple...). Got {kind}."
+INVERSE_DTYPE = """\
+`right_inverse` may not change the dtype.
+original.dtype: {before}
+right_inverse(original).dtype: {after}"""
+INVERSE_COUNT = "`right_inverse` must return a sequence of {expected} tensors. Got a sequence of length {got}."
+NO_INVERSE = "parametrization {kind} does not implement right_inverse: the parametrized tensor cannot be assigned to."
+CHANGED = """\
+{what} may not change the {attribute} of the tensor, unless `unsafe` flag is enabled.
+unparametrized {attribute}: {before}
+parametrized {attribute}: {after}"""
+NO_TENSOR = "Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{name}'"
+NOT_PICKLED = (
+    "Serialization of parametrized modules is only supported through state_dict(). See: nn.Module.state_dict and "
+    "load_state_dict."
+)
+NO_WAY_BACK = (
+    "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of "
+    "tensors."
+)
 
 _cache: dict = {}
 _cache_depth = 0
@@ -43,36 +65,36 @@ class ParametrizationList(ModuleList):
         before = original.shape, original.dtype
         with no_grad():
             new = original
-            for module in reversed(list(self)):
+            for module in reversed(self):
                 if hasattr(module, "right_inverse"):
                     new = _right_inverse(module, new)
         self.is_tensor = isinstance(new, Tensor)
+        if not self.is_tensor and not isinstance(new, Sequence):
+            raise ValueError(NOT_TENSORS.format(kind=type(new).__name__))
         self.ntensors = 1 if self.is_tensor else len(new)
         if self.is_tensor:
-            if original.dtype != new.dtype:
-                raise ValueError(f"When `right_inverse` outputs one tensor, it may not change the dtype.\noriginal.dtype: {original.dtype}\nright_inverse(original).dtype: {new.dtype}")
-            with no_grad():
-                original.data = new.data if isinstance(new, Tensor) else new
-            _register(self, "original", original)
+            self._keep(original, new)
         else:
-            for i, value in enumerate(new):
-                if not isinstance(value, Tensor):
-                    raise ValueError(f"`right_inverse` must return a Tensor or a Sequence of tensors (list, tuple...). Got element {i} of the sequence with type {type(value).__name__}.")
-                if isinstance(original, Parameter):
-                    value = Parameter(value, original.requires_grad)
-                value.requires_grad_(original.requires_grad)
-                _register(self, f"original{i}", value)
+            self._keep_several(original, new)
         if not unsafe:
-            self._check(*before)
+            _check_same("Registering a parametrization", *before, self())
 
-    def _check(self, shape, dtype):
-        value = self()
-        if not isinstance(value, Tensor):
-            raise ValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
-        if value.dtype != dtype:
-            raise ValueError(f"Registering a parametrization may not change the dtype of the tensor, unless `unsafe` flag is enabled.\nunparametrized dtype: {dtype}\nparametrized dtype: {value.dtype}")
-        if value.shape != shape:
-            raise ValueError(f"Registering a parametrization may not change the shape of the tensor, unless `unsafe` flag is enabled.\nunparametrized shape: {shape}\nparametrized shape: {value.shape}")
+    def _keep(self, original, new):
+        """The tensor itself becomes ``original``, with its new value."""
+        if original.dtype != new.dtype:
+            raise ValueError(INVERSE_DTYPE.format(before=original.dtype, after=new.dtype))
+        with no_grad():
+            original.data = new.data
+        _register(self, "original", original)
+
+    def _keep_several(self, original, new):
+        for i, value in enumerate(new):
+            if not isinstance(value, Tensor):
+                raise ValueError(NOT_TENSORS.format(kind=f"element {i}, a {type(value).__name__}"))
+            if isinstance(original, Parameter):
+                value = Parameter(value, original.requires_grad)
+            value.requires_grad_(original.requires_grad)
+            _register(self, f"original{i}", value)
 
     def originals(self):
         """The tensors that the parametrized one is computed from."""
@@ -81,27 +103,38 @@ class ParametrizationList(ModuleList):
     def right_inverse(self, value):
         """Sets the originals so that the parametrized tensor becomes `value`."""
         with no_grad():
-            for module in reversed(list(self)):
+            for module in reversed(self):
                 if not hasattr(module, "right_inverse"):
-                    raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+                    raise RuntimeError(NO_INVERSE.format(kind=type(module).__name__))
                 value = _right_inverse(module, value)
-            if self.is_tensor:
-                if not isinstance(value, Tensor):
-                    raise ValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}")
-                if value.dtype != self.original.dtype:
-                    raise ValueError(f"The tensor returned by `right_inverse` has dtype {value.dtype} while `original` has dtype {self.original.dtype}")
-                self.original.data = value.data
-            else:
-                if len(value) != self.ntensors:
-                    raise ValueError(f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length {len(value)}.")
-                for original, new in zip(self.originals(), value, strict=True):
-                    original.data = new.data
+            values = [value] if self.is_tensor else value
+            if len(values) != self.ntensors:
+                raise ValueError(INVERSE_COUNT.format(expected=self.ntensors, got=len(values)))
+            for original, new in zip(self.originals(), values, strict=True):
+                if not isinstance(new, Tensor):
+                    raise ValueError(NOT_TENSORS.format(kind=type(new).__name__))
+                if new.dtype != original.dtype:
+                    raise ValueError(INVERSE_DTYPE.format(before=original.dtype, after=new.dtype))
+                original.data = new.data
+
+    def __reversed__(self):
+        return reversed(list(self))
 
     def forward(self):
-        value = self[0](*self.originals())
-        for module in list(self)[1:]:
+        first, *rest = self
+        value = first(*self.originals())
+        for module in rest:
             value = module(value)
         return value
+
+
+def _check_same(what, shape, dtype, value):
+    """A parametrization must give a tensor of the same dtype and shape."""
+    if not isinstance(value, Tensor):
+        raise ValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
+    for attribute, before, after in (("dtype", dtype, value.dtype), ("shape", shape, value.shape)):
+        if before != after:
+            raise ValueError(CHANGED.format(what=what, attribute=attribute, before=before, after=after))
 
 
 def _right_inverse(module, value):
@@ -142,23 +175,19 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
         _add_property(module, tensor_name)
         module.parametrizations[tensor_name] = chain
     else:
-        raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'")
+        raise ValueError(NO_TENSOR.format(module=module, name=tensor_name))
     return module
 
 
 def _check_joined(module, name, parametrization):
-    """A further parametrization must keep the dtype and shape."""
+    """A further parametrization must keep the dtype and shape, there and back."""
     with no_grad():
         now = getattr(module, name)
         new = parametrization(now)
-        if not isinstance(new, Tensor):
-            raise ValueError(f"A parametrization must return a tensor. Got {type(new).__name__}.")
-        if new.dtype != now.dtype or new.shape != now.shape:
-            raise ValueError(f"Registering a parametrization may not change the dtype or shape of the tensor, unless the `unsafe` flag is enabled: {now.dtype}{list(now.shape)} became {new.dtype}{list(new.shape)}")
+        _check_same("Registering a further parametrization", now.shape, now.dtype, new)
         if hasattr(parametrization, "right_inverse"):
-            back = _right_inverse(parametrization, new)
-            if isinstance(back, Tensor) and (back.dtype != now.dtype or back.shape != now.shape):
-                raise ValueError("The tensor returned by parametrization.right_inverse must have the dtype and shape of the tensor")
+            back = parametrization.right_inverse(new)
+            _check_same("The right_inverse of a further parametrization", now.shape, now.dtype, back)
 
 
 def _swap_class(module):
@@ -166,7 +195,7 @@ def _swap_class(module):
     cls = type(module)
 
     def getstate(self):
-        raise RuntimeError("Serialization of parametrized modules is only supported through state_dict(). See: nn.Module.state_dict and load_state_dict.")
+        raise RuntimeError(NOT_PICKLED)
 
     def deepcopy(self, memo):
         if id(self) in memo:
@@ -205,18 +234,13 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
         original = chain.original
         if leave_parametrized:
             with no_grad():
-                value = getattr(module, tensor_name)
-            if type(original) is not Tensor and not isinstance(original, Parameter):
-                original = value
-            else:
-                with no_grad():
-                    original.data = value.data.clone() if value.data is original.data else value.data
-    else:
-        if not leave_parametrized:
-            raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors.")
-        value = getattr(module, tensor_name)
+                original.data = getattr(module, tensor_name).data
+    elif leave_parametrized:
         trained = any(o.requires_grad for o in chain.originals())
-        original = Parameter(value.detach(), trained) if trained or isinstance(chain.original0, Parameter) else value.detach()
+        original = getattr(module, tensor_name).detach()
+        original = Parameter(original, trained) if isinstance(chain.original0, Parameter) else original
+    else:
+        raise ValueError(NO_WAY_BACK)
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]
     if not is_parametrized(module):
@@ -235,18 +259,13 @@ def transfer_parametrizations_and_params(from_module, to_module, tensor_name=Non
     """Copies parametrizations and the tensors behind them to another module of the same class."""
     if not is_parametrized(from_module):
         return to_module
-    if not isinstance(to_module, type_before_parametrizations(from_module)):
-        raise AssertionError(f"{type(to_module).__name__} is not a {type_before_parametrizations(from_module).__name__}")
-    names = from_module.parametrizations if tensor_name is None else [tensor_name]
-    for name in list(names):
+    for name in list(from_module.parametrizations) if tensor_name is None else [tensor_name]:
         chain = from_module.parametrizations[name]
         if not hasattr(to_module, name):
-            setattr(to_module, name, copy.deepcopy(getattr(from_module, name).detach()))
+            setattr(to_module, name, Parameter(getattr(from_module, name).detach().clone()))
         for module in chain:
             register_parametrization(to_module, name, module)
-        for target, source in zip(to_module.parametrizations[name].originals(), chain.originals(), strict=True):
-            with no_grad():
+        with no_grad():
+            for target, source in zip(to_module.parametrizations[name].originals(), chain.originals(), strict=True):
                 target.data = source.data
     return to_module
-
-

@@ -15,6 +15,7 @@ _ABSENT = object()
 DIFFERENT_TIES = (
     "functional_call got multiple values for keys {keys}, which are tied. Consider using tie_weights=False"
 )
+STRICT = "Error(s) in functional_call for {name}: missing keys: {missing}, unexpected keys: {unexpected}"
 
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
@@ -91,10 +92,7 @@ def _replaced(module, given, tie_weights, strict):
 def _check_complete(module, places, tensors):
     missing, unexpected = sorted(places - tensors.keys()), sorted(tensors.keys() - places)
     if missing or unexpected:
-        raise RuntimeError(
-            f"Error(s) in functional_call for {module._get_name()}: "
-            + " ".join(f"{what} key(s): {keys}." for what, keys in (("Missing", missing), ("Unexpected", unexpected)) if keys)
-        )
+        raise RuntimeError(STRICT.format(name=module._get_name(), missing=missing, unexpected=unexpected))
 
 
 def _swap(module, path, value):
