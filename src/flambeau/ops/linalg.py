@@ -119,7 +119,8 @@ def cofactor(k, A):
 @cofactor.joint_vjp
 def _(g, A, out):
     adjoint = mH(inverse(A))
-    along = sum_(g * cj(out), axis=(-1, -2), keepdims=True)
+    n = len(A.shape)
+    along = sum_(g * cj(out), axis=(n - 2, n - 1), keepdims=True)
     return (along * adjoint - product(product(adjoint, mT(g)), cj(out)),)
 
 

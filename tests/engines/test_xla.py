@@ -1,0 +1,48 @@
+"""Every op in programs compiled by jax, against the same op on NumPy arrays: results and gradients.
+
+The tables in ``xla_rows_*.py`` say what each op is called with.
+"""
+
+import numpy as np
+import pytest
+
+from engines.xla_cases import FIRST, ROWS, Case, check_traced, chunks
+from flambeau.ops._op import OPS
+
+pytestmark = pytest.mark.jax
+
+UNTRACED = {"nonzero": "how many rows it returns depends on the elements"}
+
+
+def test_every_op_has_a_row():
+    names = {row.name for row in ROWS}
+    assert not names - set(OPS), "these ops are no more"
+    assert not set(OPS) - names - set(UNTRACED), "add rows for these ops to tests/engines/xla_rows_*.py"
+
+
+def test_every_differentiable_op_has_a_row_with_gradient():
+    wanted = {name for name, op in OPS.items() if op.differentiable}
+    assert not wanted - {row.name for row in FIRST if row.has_gradient()}, "the first row of these is to have one"
+
+
+@pytest.mark.parametrize("rows", chunks(ROWS))
+def test_agrees_with_numpy(jax, rows):
+    check_traced(jax, [Case(row) for row in rows])
+
+
+@pytest.mark.parametrize("rows", chunks(FIRST, 50))
+def test_single_precision_stays_single(jax, rows):
+    """A float64 may slip in on either engine: the dtypes of results and gradients are to be the same."""
+    for case in [Case(row, dtype=np.float32) for row in rows]:
+        got = jax.tree.leaves(jax.eval_shape(case.call, *case.arguments()))
+        want = [a for part in case.want for a in part if a is not None]
+        assert [(a.dtype, a.shape) for a in got] == [(a.dtype, a.shape) for a in want], case.row
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.refuses], ids=lambda row: row.name)
+def test_missing_derivatives_are_refused(jax, row):
+    def program(*arrays):
+        return row.run(row.with_variable(row.draw(), arrays), row.cotangents(row.draw()))
+
+    with pytest.raises(RuntimeError, match="derivative for .* not implemented"):
+        jax.eval_shape(program, *row.variable(row.draw()))

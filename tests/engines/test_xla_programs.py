@@ -1,0 +1,164 @@
+"""Whole programs, run eagerly on NumPy and compiled by jax: the tape runs inside the trace."""
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau._tensor import wrap
+from flambeau.autograd import Function, grad
+
+pytestmark = pytest.mark.jax
+
+
+def inputs(*shapes):
+    rng = np.random.default_rng(3)
+    return [rng.normal(size=shape) for shape in shapes]
+
+
+def leaf(array):
+    t = wrap(array)
+    t._rg = True
+    return t
+
+
+def assert_both_ways(jax, program, *arrays):
+    """`program` takes leaves and returns tensors; their elements and the gradients are the same compiled."""
+
+    def run(*arrays):
+        leaves = list(map(leaf, arrays))
+        out = program(*leaves)
+        return [t._a for t in (out if isinstance(out, tuple) else (out,))], [
+            None if t._grad is None else t._grad._a for t in leaves
+        ]
+
+    want, got = run(*map(np.copy, arrays)), jax.jit(run)(*arrays)
+    assert jax.tree.structure(got) == jax.tree.structure(want)
+    for g, w in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(np.asarray(g), w, rtol=1e-10)
+
+
+def test_a_step_of_a_perceptron(jax):
+    """Forward, backward and the update of the weights, in one program."""
+
+    def step(x, w1, b1, w2):
+        hidden = (x.detach() @ w1 + b1).relu()
+        loss = ((hidden @ w2).log_softmax(1)[:, 0] * -1).mean()
+        loss.backward()
+        with flambeau.no_grad():
+            for w in (w1, b1, w2):
+                w -= 0.1 * w.grad
+        return loss, w1, b1, w2
+
+    assert_both_ways(jax, step, *inputs((5, 4), (4, 6), (6,), (6, 3)))
+
+
+def test_writes_through_views(jax):
+    def program(x, y):
+        z = x * 2
+        z[0].add_(y)
+        z.t()[1].mul_(3)
+        z[:, ::2] = y[0]
+        z.view(-1)[4:].sub_(1)
+        z.diagonal().zero_()
+        row = z[1]
+        z.mul_(2)
+        (row.sum() * z).sum().backward()
+        return z, row
+
+    assert_both_ways(jax, program, *inputs((3, 4), (4,)))
+
+
+def test_writes_without_history(jax):
+    def program(x):
+        z = x.detach().clone()
+        z[1] = 7
+        z[:, 0] += z[:, 1]
+        view = z[2]
+        z.neg_()
+        return z, view
+
+    assert_both_ways(jax, program, *inputs((3, 4)))
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * x * x
+
+
+def test_custom_function(jax):
+    def program(x):
+        y = Cube.apply(x).sum()
+        (first,) = grad(y, [x], create_graph=True)
+        (first * first).sum().backward()
+        return y, first
+
+    assert_both_ways(jax, program, *inputs((3,)))
+
+
+def test_hooks_and_retained_gradients(jax):
+    def program(x):
+        y = x.tanh()
+        y.retain_grad()
+        y.register_hook(lambda g: g * 2)
+        x.register_hook(lambda g: g + 1)
+        (y * y).sum().backward()
+        return y.grad
+
+    assert_both_ways(jax, program, *inputs((3,)))
+
+
+def test_gradients_accumulate(jax):
+    def program(x):
+        for _ in range(3):
+            (x * x).sum().backward()
+        return x.grad
+
+    assert_both_ways(jax, program, *inputs((3,)))
+
+
+def test_a_traced_gradient_of_an_unused_output(jax):
+    """Zeros stand for the gradient of an output that nothing came back to."""
+
+    def program(x):
+        values, _ = x.sort()
+        a, b = values.split(2)
+        a.sum().backward()
+        return b
+
+    assert_both_ways(jax, program, *inputs((4,)))
+
+
+@pytest.mark.parametrize("asks, named", [
+    (lambda x: x.sum().item(), r"item\(\)"),
+    (lambda x: 1 if x.sum() > 0 else 2, "if"),
+    (lambda x: float(x[0]), r"float\(\)"),
+    (lambda x: int(x[0]), r"int\(\)"),
+    (lambda x: x.tolist(), r"tolist\(\)"),
+    (lambda x: x.detach().numpy(), r"numpy\(\)"),
+    (repr, "printing"),
+    (lambda x: f"{x.sum():.2f}", "printing"),
+    (lambda x: x.nonzero(), "nonzero"),
+    (lambda x: x[x > 0], "index"),
+    (lambda x: x.masked_select(x > 0), "masked_select"),
+])
+def test_asking_for_elements_in_a_trace_is_refused(jax, asks, named):
+    def program(a):
+        asks(wrap(a))
+        return a
+
+    with pytest.raises(RuntimeError, match=f"{named}.*not known while a program is traced"):
+        jax.jit(program)(np.ones(3))
+
+
+def test_a_concrete_tensor_has_elements(jax):
+    x = wrap(jax.numpy.asarray([1.0, -2.0]))
+    assert x[0].item() == 1 and bool(x[0] > 0) and x.tolist() == [1, -2] and x[x > 0].tolist() == [1]
+    assert "1., -2." in repr(x) and f"{x[1]:.1f}" == "-2.0"
+    np.testing.assert_array_equal(x.numpy(), [1, -2])

@@ -1,0 +1,74 @@
+"""Layers of neural networks."""
+
+import numpy as np
+
+from engines.xla_row import P, R, V, fixed, row
+
+CLASSES = V([2, 0, -100, 3])
+HIT = V(np.eye(4)[[1, 0, 3]])
+LOOKED_UP = V([[0, 2, 2], [4, 1, 0]])
+BIG = {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 1)}
+SPREAD = {"stride": (2,), "padding": (1,), "dilation": (2,), "groups": 2}
+FLAT = {"stride": (1, 2), "padding": (1, 0), "dilation": (1, 1), "groups": 1}
+CUBE = {"stride": (1, 1, 1), "padding": (0, 1, 0), "dilation": (1, 1, 1), "groups": 2}
+
+
+def windows(n, size, stride, padding):
+    return {"kernel": (size,) * n, "stride": (stride,) * n, "padding": (padding,) * n}
+
+
+def sized(n, size):
+    return {"sizes": (size,) * n}
+
+
+LAYERS = [
+    row("convolution", R(2, 4, 7), R(6, 2, 3), R(6), **SPREAD),
+    row("convolution", R(2, 3, 5, 6), R(4, 3, 3, 2), None, **FLAT),
+    row("convolution", R(1, 2, 4, 3, 3), R(2, 1, 2, 2, 2), R(2), **CUBE),
+    row("convolution_transposed", R(2, 6, 4), R(6, 2, 3), R(4), spatial=(9,), **SPREAD),
+    row("convolution_transposed", R(1, 4, 3, 3), R(4, 3, 3, 2), None, spatial=(3, 6), **FLAT),
+    row("conv_weight", R(2, 3, 5, 6), R(2, 4, 5, 3), kernel=(3, 2), **FLAT),
+    # pools
+    *[row(f"max_pool{n}d", R(2, 2, *[5] * n), **windows(n, 2, 2, 0), dilation=(1,) * n, **sized(n, 2)) for n in (1, 2, 3)],
+    row("max_pool2d", R(2, 1, 5, 4), **BIG, dilation=(1, 2), sizes=(3, 4)),
+    *[row(f"avg_pool{n}d", R(2, 2, *[5] * n), **windows(n, 2, 2, 0), **sized(n, 2), include_pad=True, override=None)
+      for n in (1, 2, 3)],
+    row("avg_pool2d", R(2, 1, 5, 4), **BIG, sizes=(3, 5), include_pad=False, override=None),
+    row("avg_pool2d", R(2, 1, 5, 4), **BIG, sizes=(3, 5), include_pad=False, override=5),
+    *[row(f"avg_pool{n}d_pull", R(2, 1, *[3] * n), **windows(n, 3, 2, 1), spatial=(5,) * n, include_pad=False,
+          override=None) for n in (1, 2, 3)],
+    *[row(f"adaptive_{how}_pool{n}d", R(2, 2, *[5] * n), **sized(n, m))
+      for how in ("avg", "max") for n in (1, 2, 3) for m in (1, 3)],
+    *[row(f"adaptive_avg_pool{n}d_pull", R(2, 1, *[3] * n), spatial=(5,) * n) for n in (1, 2, 3)],
+    row("max_unpool1d", R(1, 1, 3), V([[[0, 3, 5]]]), spatial=(6,)),
+    row("max_unpool2d", R(1, 1, 1, 3), V([[[[0, 3, 5]]]]), spatial=(2, 3)),
+    row("max_unpool3d", R(1, 1, 1, 1, 3), V([[[[[0, 3, 5]]]]]), spatial=(1, 2, 3)),
+    # normalisation
+    row("native_batch_norm", R(3, 2, 4), R(2), R(2), eps=1e-5, how=None),
+    row("native_batch_norm", R(5, 2), None, None, eps=1e-5, how=None),
+    row("native_layer_norm", R(3, 2, 4), R(2, 4), R(2, 4), eps=1e-5, how=2),
+    row("native_layer_norm", R(3, 4), None, None, eps=1e-5, how=1),
+    row("native_group_norm", R(3, 4, 5), R(4), R(4), eps=1e-5, how=2),
+    row("batch_norm_given", R(3, 2, 4), R(2), R(2), fixed(R(2)), fixed(P(2)), eps=1e-5),
+    row("batch_norm_given", R(3, 2), None, None, fixed(R(2)), fixed(P(2)), eps=1e-5),
+    row("rms_norm", R(3, 4), R(4), how=1, eps=1e-5),
+    row("rms_norm", R(2, 3, 4), None, how=2, eps=1e-5),
+    # tables
+    row("embedding", R(5, 3), LOOKED_UP, padding=None, by_frequency=False),
+    row("embedding", R(5, 3), LOOKED_UP, padding=2, by_frequency=True),
+    row("row_factors", LOOKED_UP, rows=5, padding=None, by_frequency=True),
+    row("unembedding", R(2, 3, 4), LOOKED_UP, shape=(5, 4)),
+    row("rrelu_train", R(2, 3), fixed(P(2, 3))),
+    # losses
+    *[row("mse_loss", R(2, 3), R(2, 3), reduction=how) for how in ("none", "mean", "sum")],
+    row("smooth_l1_loss", R(2, 3), R(2, 3), reduction="mean", beta=0.5),
+    row("huber_loss", R(2, 3), R(2, 3), reduction="sum", delta=0.5),
+    row("binary_cross_entropy", V([[0.1, 0.5, 0.9]]), V([[0.0, 1.0, 0.3]]), None, reduction="mean"),
+    row("binary_cross_entropy", V([[0.1, 0.5, 0.9]]), V([[0.0, 1.0, 0.3]]), fixed(P(3)), reduction="none"),
+    row("binary_cross_entropy_with_logits", R(3, 4), HIT, None, None, reduction="mean"),
+    row("binary_cross_entropy_with_logits", R(3, 4), HIT, fixed(P(4)), fixed(P(4)), reduction="sum"),
+    *[row("nll_loss", R(4, 5), CLASSES, fixed(P(5)), ignore=-100, reduction=how) for how in ("none", "mean", "sum")],
+    row("nll_loss", R(4, 5), CLASSES, None, ignore=-100, reduction="mean"),
+    row("nll_loss2d", R(2, 3, 2, 2), V([[[0, 1], [2, -1]], [[1, 1], [0, 2]]]), None, ignore=-1, reduction="mean"),
+    row("nll_slopes", CLASSES, fixed(P(5)), ignore=-100, reduction="mean", classes=5),
+]

@@ -1,0 +1,21 @@
+"""What ``import flambeau`` does not do."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("module", ["jax", "scipy", "torch"])
+def test_import_leaves_heavy_modules_alone(module):
+    """jax belongs to the XLA engine, which a tensor on the CPU never needs; scipy and torch are not used at all."""
+    program = f"""
+import sys
+import flambeau
+x = flambeau.ones(3, requires_grad=True)
+(x * x).sum().backward()
+loaded = sorted(name for name in sys.modules if name.partition(".")[0] == {module!r})
+sys.exit(", ".join(loaded) or 0)
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
