@@ -48,7 +48,10 @@ def __getitem__(self, key):
         step = key.step
         op = SLICE if step is None or (type(step) is int and step > 0) else None
     elif kind is tuple:
-        op, new = basic_op(key), None in key
+        op = basic_op(key)
+        if op is None:  # before any comparison: an array in the key compares element by element
+            return read(self, key)
+        new = None in key
         key = (*key, ...) if ... not in key else key
     elif key is None:
         key, op, new = (None, ...), UNSQUEEZE, True
