@@ -170,7 +170,7 @@ def _promote_ints(a, b):
     signed, unsigned = (a, b) if a.is_signed else (b, a)
     if unsigned is not uint8:
         raise RuntimeError(
-            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a.name} and {b.name}"
+            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {type_word(a)} and {type_word(b)}"
         )
     return _SIGNED_ABOVE_UINT8.get(signed, signed)
 

@@ -12,6 +12,7 @@ from . import _dtypes
 from ._hooks import RemovableHandle
 from ._modes import modes
 from ._tensor import Tensor, edge_of, storage_of, wrap
+from .engines import engine_of
 
 next_sequence = itertools.count().__next__
 
@@ -173,15 +174,20 @@ class OpNode(Node):
             if storage.version != version:
                 raise changed(self, storage, version)
         if self.count != 1:
-            grads = [zeros_for(self, nr, graph) if g is None else g for nr, g in enumerate(grads)]
+            came = next(g for g in grads if g is not None)
+            grads = [zeros_for(self, nr, graph, came) if g is None else g for nr, g in enumerate(grads)]
         if graph or self.packed:
             return self.op.pull(self, grads, graph)
         return self.backward(grads, self)
 
 
-def zeros_for(node, nr, graph):
-    """Zeros that stand for a gradient that never came, of output `nr` of a node with several."""
-    zeros = np.zeros(node.shape[nr], node.dtype[nr])
+def zeros_for(node, nr, graph, came=None):
+    """Zeros that stand for a gradient that never came, of output `nr` of a node with several; `came` is one that did."""
+    like = came._a if isinstance(came, Tensor) else came
+    if like is None or type(like) is np.ndarray:
+        zeros = np.zeros(node.shape[nr], node.dtype[nr])
+    else:
+        zeros = engine_of(like).zeros_like(like, dtype=node.dtype[nr], shape=node.shape[nr])
     return wrap(zeros) if graph else zeros
 
 

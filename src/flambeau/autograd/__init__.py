@@ -54,7 +54,12 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,
          allow_unused=None, is_grads_batched=False, materialize_grads=False):
-    """The gradients of `outputs` with respect to `inputs`, returned instead of accumulated."""
+    """The gradients of `outputs` with respect to `inputs`, returned instead of accumulated.
+
+    With ``is_grads_batched`` the first dimension of `grad_outputs` counts gradients, and that of the results too.
+    """
+    if is_grads_batched:
+        return _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads)
     outputs, grads = _pairs(outputs, grad_outputs)
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if allow_unused is False and materialize_grads:
@@ -80,6 +85,22 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         else:
             results.append(got if create_graph else wrap(got))
     return tuple(results)
+
+
+def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads):
+    """``grad`` for each entry of the first dimension of `grad_outputs`, stacked."""
+    from .. import stack
+
+    outputs, grads = _pairs(outputs, grad_outputs)
+    sizes = {g.shape[0] for g in grads if g is not None}
+    if len(sizes) != 1:
+        raise RuntimeError(f"is_grads_batched needs grad_outputs with one size of the first dimension, got {sorted(sizes)}")
+    rows = [
+        grad(outputs, inputs, [None if g is None else g[i] for g in grads], True, create_graph,
+             allow_unused=allow_unused, materialize_grads=materialize_grads)
+        for i in range(sizes.pop())
+    ]
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
 
 
 def _pairs(tensors, grads):
