@@ -182,7 +182,7 @@ class OpNode(Node):
 
 
 def zeros_for(node, nr, graph, came=None):
-    """Zeros that stand for a gradient that never came, of output `nr` of a node with several; `came` is one that did."""
+    """Zeros for a gradient that never came, of output `nr` of a node with several; `came` is one that did."""
     like = came._a if isinstance(came, Tensor) else came
     if like is None or type(like) is np.ndarray:
         zeros = np.zeros(node.shape[nr], node.dtype[nr])

@@ -1,15 +1,16 @@
 """Every layer, a row each: as PyTorch's, as recorded from it, and the same after being copied."""
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
 import pytest
-from _oracle import assert_same, to_array
-from _programs import Programs, differences
-from _layers import LAYERS
 
 import flambeau
+from _layers import LAYERS
+from _oracle import assert_same, to_array
+from _programs import Programs, differences
 
 programs = Programs("nn_layers.json")
 each_layer = pytest.mark.parametrize("layer", LAYERS, ids=str)
@@ -86,7 +87,7 @@ def initialised(layer):
 
 def same_step(layer, one, other, rtol=0, dtype=None):
     first, second = run(layer, flambeau, one), run(layer, flambeau, other, dtype)
-    for a, b in zip(sum(map(list, first), []), sum(map(list, second), []), strict=True):
+    for a, b in zip(itertools.chain(*first), itertools.chain(*second), strict=True):
         np.testing.assert_allclose(to_array(b), to_array(a), rtol=rtol, atol=rtol)
 
 

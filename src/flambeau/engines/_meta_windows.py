@@ -1,21 +1,19 @@
-"""Rules of the meta engine for convolutions and pools, whose result sizes their settings say."""
+"""Rules of the meta engine for the kernels of layers, the sizes of whose results their settings say."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .meta import MetaArray, meta
+from .numpy.conv import out_sizes
 
 _INDEX = np.dtype(np.int64)
 
 
 @meta.kernel
-def conv(x, weight, stride, padding, dilation, groups):
-    spatial = [
-        (n + 2 * p - d * (k - 1) - 1) // s + 1
-        for n, k, s, p, d in zip(x.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
-    ]
-    return MetaArray((x.shape[0], weight.shape[0], *spatial), np.result_type(x.dtype, weight.dtype))
+def conv(x, weight, stride, padding, dilation, groups, out=None):
+    out = out or out_sizes(x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    return MetaArray((x.shape[0], weight.shape[0], *out), np.result_type(x.dtype, weight.dtype))
 
 
 @meta.kernel
@@ -58,3 +56,39 @@ def ranges_spread(g, ranges, spatial):
 def ranges_max(x, ranges):
     shape = (*x.shape[: x.ndim - len(ranges)], *map(len, ranges))
     return MetaArray(shape, x.dtype), MetaArray(shape, _INDEX)
+
+
+@meta.kernel
+def normalize(x, weight, bias, axes, eps):
+    shape = tuple([1 if axis in axes else n for axis, n in enumerate(x.shape)])
+    return x.copy(), MetaArray(shape, x.dtype), MetaArray(shape, x.dtype)
+
+
+@meta.kernel
+def scale_shift(x, scale, shift):
+    return x.copy()
+
+
+@meta.kernel
+def class_targets(target, ignore, classes):
+    return MetaArray(target.shape, np.dtype(bool)), target.copy()
+
+
+@meta.kernel
+def probabilities(x):
+    return x
+
+
+@meta.kernel
+def put_along(g, index, axis, shape):
+    return MetaArray(tuple(shape), g.dtype)
+
+
+@meta.kernel
+def relu(x):
+    return x.copy()
+
+
+@meta.kernel
+def keep(x, mask):
+    return MetaArray(np.broadcast_shapes(x.shape, mask.shape), x.dtype)

@@ -341,6 +341,11 @@ def copy(x):
 
 
 @meta.kernel
+def copy_like(x, like):
+    return x.copy()
+
+
+@meta.kernel
 def copy_as(x, dtype, format=None):
     return x.astype(dtype)
 

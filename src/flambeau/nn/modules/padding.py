@@ -87,13 +87,7 @@ class _EdgePad(Module):
         self.padding = each(padding, 2 * self._dims)
 
     def forward(self, input):
-        if input.dim() not in (self._dims + 1, self._dims + 2):
-            self._refuse(input)
         return F.pad(input, self.padding, self._mode)
-
-    def _refuse(self, input):
-        raise RuntimeError(f"Expected {self._dims + 1}D or {self._dims + 2}D (batch mode) tensor for input to "
-                           f"{type(self).__name__}, but got: {list(input.shape)}")
 
     def extra_repr(self):
         return f"{self.padding}"
@@ -144,8 +138,10 @@ class ReplicationPad3d(_EdgePad):
 class _CircularPad(_EdgePad):
     _mode = "circular"
 
-    def _refuse(self, input):
-        raise ValueError(f"expected {self._dims + 1}D or {self._dims + 2}D input (got {input.dim()}D input)")
+    def forward(self, input):
+        if input.dim() not in (self._dims + 1, self._dims + 2):
+            raise ValueError(f"expected {self._dims + 1}D or {self._dims + 2}D input (got {input.dim()}D input)")
+        return super().forward(input)
 
 
 class CircularPad1d(_CircularPad):

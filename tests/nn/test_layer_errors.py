@@ -1,0 +1,120 @@
+"""What layers and their functions refuse: PyTorch's types of error, in words that name the shapes."""
+
+import pytest
+
+import flambeau
+from _oracle import outcome
+
+ERRORS = [
+    # code, type, part of the message
+    ("F.conv2d(t.zeros(1, 3, 8, 8), t.zeros(20, 1, 5, 5))", RuntimeError,
+     "Given groups=1, weight of size [20, 1, 5, 5], expected input[1, 3, 8, 8] to have 1 channels, but got 3 channels "
+     "instead"),
+    ("F.conv_transpose2d(t.zeros(1, 3, 8, 8), t.zeros(2, 1, 5, 5))", RuntimeError,
+     "Given transposed=1, weight of size [2, 1, 5, 5], expected input[1, 3, 8, 8] to have 2 channels, but got 3 channels"),
+    ("F.conv2d(t.zeros(3, 8), t.zeros(2, 3, 1, 1))", RuntimeError,
+     "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: [3, 8]"),
+    ("F.conv1d(t.zeros(1, 3, 2), t.zeros(2, 3, 5))", RuntimeError,
+     "Calculated padded input size per channel: (2,). Kernel size: (5,). Kernel size can't be greater"),
+    ("F.conv1d(t.zeros(1, 3, 2), t.zeros(2, 3, 1), t.zeros(3))", RuntimeError, "expected bias to be 1-dimensional with 2"),
+    ("F.conv1d(t.zeros(1, 4, 2), t.zeros(3, 2, 1), groups=2)", RuntimeError, "[3, 2, 1]"),
+    ("F.conv1d(t.zeros(1, 3, 2), t.zeros(2, 3, 1), stride=0)", RuntimeError, "non-positive stride is not supported"),
+    ("F.conv1d(t.zeros(1, 3, 2), t.zeros(2, 3, 1), padding=-1)", RuntimeError, "negative padding is not supported"),
+    ("F.conv1d(t.zeros(1, 3, 2), t.zeros(2, 3, 1), padding='same', stride=2)", RuntimeError, "strided convolutions"),
+    ("F.conv1d(t.zeros(1, 3, 2), t.zeros(2, 3, 1), padding='other')", RuntimeError, "should be 'valid' or 'same'"),
+    ("F.conv2d(t.zeros(1, 3, 2, 2), t.zeros(2, 3, 1, 1), stride=(1, 1, 1))", RuntimeError, "stride=[1, 1, 1]"),
+    ("F.conv1d(t.zeros(1, 3, 2), t.zeros(2, 3, 1).double())", RuntimeError, "the same dtype"),
+    ("F.conv1d([1.0], t.zeros(2, 3, 1))", TypeError, "must be Tensor, not list"),
+    ("F.conv_transpose1d(t.zeros(1, 3, 2), t.zeros(3, 3, 1), output_padding=2)", RuntimeError, "smaller than either"),
+    ("nn.Conv2d(3, 4, 1, groups=2)", ValueError, "in_channels must be divisible by groups"),
+    ("nn.Conv2d(4, 4, 1, groups=0)", ValueError, "groups must be a positive integer"),
+    ("nn.Conv2d(4, 4, 1, padding='other')", ValueError, "'same', 'valid'"),
+    ("nn.Conv2d(4, 4, 1, padding='same', stride=2)", ValueError, "padding='same' is not supported"),
+    ("nn.Conv2d(4, 4, 1, padding_mode='other')", ValueError, "padding_mode must be one of"),
+    ("nn.ConvTranspose2d(4, 4, 1, padding_mode='reflect')", ValueError, "zeros"),
+    ("nn.LazyConv2d(4, 1, groups=2)(t.zeros(1, 3, 2, 2))", ValueError, "divisible by groups"),
+    ("F.max_pool2d(t.zeros(1, 2, 4, 4), 2, padding=2)", RuntimeError, "half of effective kernel size"),
+    ("F.max_pool2d(t.zeros(2, 4), 2)", RuntimeError, "Expected 3D or 4D"),
+    ("F.max_pool1d(t.zeros(1, 2, 2), 3)", RuntimeError, "Output size is too small"),
+    ("F.max_pool1d(t.zeros(1, 2, 2), 1, stride=0)", RuntimeError, "greater than zero"),
+    ("F.avg_pool2d(t.zeros(1, 2, 4, 4), 2, divisor_override=0)", RuntimeError, "divisor must be not zero"),
+    ("F.avg_pool2d(t.zeros(1, 2, 4, 4), (2, 2, 2))", RuntimeError, "kernel_size=[2, 2, 2]"),
+    ("F.adaptive_avg_pool2d(t.zeros(1, 2, 4, 4), (1, 2, 3, 4))", ValueError, "[1, 2, 4, 4]"),
+    ("F.adaptive_avg_pool2d(t.zeros(1, 2, 4, 4), -1)", RuntimeError, "[-1, -1]"),
+    ("F.max_unpool1d(t.zeros(1, 1, 2), t.zeros(1, 1, 3, dtype=t.int64), 2)", RuntimeError, "[1, 1, 3]"),
+    ("F.batch_norm(t.zeros(1, 3), None, None, training=True)", ValueError,
+     "Expected more than 1 value per channel when training, got input size torch.Size([1, 3])"),
+    ("F.batch_norm(t.zeros(2, 3), t.zeros(4), t.ones(4))", RuntimeError, "running_mean should contain 3 elements not"),
+    ("F.batch_norm(t.zeros(2, 3), None, None)", RuntimeError, "running_mean and running_var to be defined"),
+    ("F.batch_norm(t.zeros(2, 3), None, None, training=True, eps=0.0)", ValueError, "eps must be positive"),
+    ("F.instance_norm(t.zeros(2, 3, 1))", ValueError, "more than 1 spatial element"),
+    ("F.layer_norm(t.zeros(2, 3), (4,))", RuntimeError,
+     "Given normalized_shape=[4], expected input with shape [*, 4], but got input of size[2, 3]"),
+    ("F.layer_norm(t.zeros(2, 3), (3,), t.zeros(2))", RuntimeError, "weight of shape [2]"),
+    ("F.layer_norm(t.zeros(2, 3), ())", RuntimeError, "at least 1-dimensional"),
+    ("F.group_norm(t.zeros(2, 3), 2)", RuntimeError, "divisible by num_groups"),
+    ("F.local_response_norm(t.zeros(2, 3), 2)", ValueError, "3D or higher"),
+    ("nn.BatchNorm2d(3)(t.zeros(2, 3))", ValueError, "expected 4D input (got 2D input)"),
+    ("nn.BatchNorm1d(3)(t.zeros(3))", ValueError, "expected 2D or 3D input (got 1D input)"),
+    ("nn.InstanceNorm2d(3, affine=True)(t.zeros(1, 2, 2, 2))", ValueError, "match num_features (3), but got: 2"),
+    ("nn.GroupNorm(2, 3)", ValueError, "must be divisible"),
+    ("F.embedding(t.tensor([3]), t.zeros(3, 2))", IndexError, "3"),
+    ("F.embedding(t.tensor([-1]), t.zeros(3, 2))", IndexError, "-1"),
+    ("F.embedding(t.tensor([0.0]), t.zeros(3, 2))", RuntimeError, "Long, Int"),
+    ("F.embedding(t.tensor([0]), t.zeros(3))", RuntimeError, "2-D"),
+    ("nn.Embedding(3, 2, padding_idx=3)", AssertionError, "within num_embeddings"),
+    ("nn.Embedding.from_pretrained(t.zeros(3))", AssertionError, "2-dimensional"),
+    ("F.embedding_bag(t.tensor([0]), t.zeros(3, 2))", ValueError, "offsets has to be a 1D Tensor"),
+    ("F.embedding_bag(t.tensor([[0]]), t.zeros(3, 2), mode='other')", ValueError, "sum, mean or max"),
+    ("F.mse_loss(t.zeros(2, 3), t.zeros(4))", RuntimeError, "must match"),
+    ("F.mse_loss(t.zeros(2), t.zeros(2), reduction='other')", ValueError, "other is not a valid value"),
+    ("F.mse_loss(t.zeros(2, 3), t.zeros(2, 3), weight=t.ones(3))", ValueError, "the same size"),
+    ("F.huber_loss(t.zeros(2), t.zeros(2), delta=0.0)", RuntimeError, "non-positive values for delta"),
+    ("F.smooth_l1_loss(t.zeros(2), t.zeros(2), beta=-1.0)", RuntimeError, "negative values for beta"),
+    ("F.nll_loss(t.zeros(2, 3), t.zeros(4, dtype=t.int64))", ValueError,
+     "Expected input batch_size (2) to match target batch_size (4)."),
+    ("F.nll_loss(t.zeros(2, 3), t.zeros(2))", RuntimeError, "expected scalar type Long but found Float"),
+    ("F.nll_loss(t.zeros(2, 3), t.tensor([0, 3]))", IndexError, "Target 3 is out of bounds"),
+    ("F.nll_loss(t.zeros(2, 3), t.tensor([0, 1]), t.ones(2))", RuntimeError, "all 3 classes"),
+    ("F.cross_entropy(t.zeros(2, 3), t.tensor([0, 1]), label_smoothing=2.0)", RuntimeError, "between 0.0 and 1.0"),
+    ("F.binary_cross_entropy(t.tensor([2.0]), t.tensor([1.0]))", RuntimeError, "between 0 and 1"),
+    ("F.binary_cross_entropy(t.zeros(2), t.zeros(3))", ValueError, "different to the input size"),
+    ("F.binary_cross_entropy_with_logits(t.zeros(2), t.zeros(3))", ValueError, "must be the same as input size"),
+    ("nn.ReflectionPad1d(2)(t.zeros(2))", NotImplementedError, "not 1 of 1"),
+    ("nn.CircularPad2d(2)(t.zeros(2))", ValueError, "3D or 4D input (got 1D input)"),
+]
+each_error = pytest.mark.parametrize(("code", "kind", "words"), ERRORS, ids=[code for code, _, _ in ERRORS])
+
+
+def error_of(code, t):
+    return outcome(code, t, t=t, nn=t.nn, F=t.nn.functional)[1]
+
+
+@each_error
+def test_error(code, kind, words):
+    error = error_of(code, flambeau)
+    assert type(error) is kind, error
+    assert words in str(error)
+
+
+@pytest.mark.oracle
+@each_error
+def test_torch_raises_the_same_type(code, kind, words):
+    torch = pytest.importorskip("torch")
+    assert type(error_of(code, torch)) is kind
+
+
+def test_broadcast_targets_are_warned_of():
+    with pytest.warns(UserWarning, match="different to the input size"):
+        flambeau.nn.functional.mse_loss(flambeau.zeros(2, 3), flambeau.zeros(3))
+
+
+def test_old_flags_of_losses():
+    with pytest.warns(UserWarning, match="reduction='sum'"):
+        loss = flambeau.nn.L1Loss(size_average=False)
+    assert loss.reduction == "sum"
+
+
+def test_kl_div_warns_of_its_mean():
+    with pytest.warns(UserWarning, match="batchmean"):
+        flambeau.nn.KLDivLoss()(flambeau.zeros(2, 3), flambeau.ones(2, 3))

@@ -1,0 +1,133 @@
+"""Functions of layers: first and second derivatives by finite differences, graph nodes, and half precision."""
+
+import pytest
+
+import flambeau
+import flambeau.nn.functional as F
+from _layers import wave
+from flambeau.autograd import gradcheck, gradgradcheck
+
+
+def x(*shape, start=0.3):
+    return wave(flambeau, *shape, start=start).double().requires_grad_()
+
+
+def probabilities(*shape):
+    return (wave(flambeau, *shape).double().abs() * 0.8 + 0.1).requires_grad_()
+
+
+def constant(*shape):
+    return (wave(flambeau, *shape, start=1.1).double().abs() * 0.8 + 0.1).detach()
+
+
+CLASSES = flambeau.tensor([0, 2, 1])
+WEIGHTS = flambeau.tensor([0.2, 1.0, 0.5], dtype=flambeau.float64)
+
+CASES = {
+    "conv1d": lambda: (lambda x, w, b: F.conv1d(x, w, b, padding=1), x(2, 2, 4), x(2, 2, 3), x(2)),
+    "conv2d strided": lambda: (lambda x, w, b: F.conv2d(x, w, b, 2, (1, 0), (1, 2), 2),
+                               x(2, 2, 4, 5), x(4, 1, 2, 2), x(4)),
+    "conv2d by channel": lambda: (lambda x, w: F.conv2d(x, w, None, 1, 1, 1, 2), x(1, 2, 3, 3), x(2, 1, 2, 2)),
+    "conv3d": lambda: (F.conv3d, x(1, 1, 2, 3, 2), x(2, 1, 2, 2, 1), x(2)),
+    "conv_transpose1d": lambda: (lambda x, w, b: F.conv_transpose1d(x, w, b, 2, 1, 1), x(2, 2, 3), x(2, 2, 3), x(2)),
+    "conv_transpose2d longer by dilation": lambda: (
+        lambda x, w: F.conv_transpose2d(x, w, None, 1, 0, 1, 1, 2), x(1, 2, 2, 2), x(2, 1, 2, 2)),
+    "max_pool2d": lambda: (lambda x: F.max_pool2d(x, 3, 2, 1), x(1, 2, 5, 4)),
+    "max_pool1d apart": lambda: (lambda x: F.max_pool1d(x, 2), x(1, 2, 5)),
+    "avg_pool2d": lambda: (lambda x: F.avg_pool2d(x, 3, 2, 1, True, False), x(1, 2, 4, 5)),
+    "adaptive_avg_pool2d": lambda: (lambda x: F.adaptive_avg_pool2d(x, (2, 3)), x(1, 2, 4, 5)),
+    "adaptive_max_pool1d": lambda: (lambda x: F.adaptive_max_pool1d(x, 3), x(1, 2, 5)),
+    "lp_pool1d": lambda: (lambda x: F.lp_pool1d(x, 2, 2), x(1, 2, 4)),
+    "batch_norm": lambda: (lambda x, w, b: F.batch_norm(x, None, None, w, b, True), x(3, 2, 2), x(2), x(2)),
+    "batch_norm given": lambda: (lambda x, w, b: F.batch_norm(x, constant(2), constant(2), w, b), x(3, 2), x(2), x(2)),
+    "instance_norm": lambda: (lambda x, w, b: F.instance_norm(x, None, None, w, b), x(2, 2, 3), x(2), x(2)),
+    "layer_norm": lambda: (lambda x, w, b: F.layer_norm(x, (3,), w, b), x(2, 3), x(3), x(3)),
+    "layer_norm plain": lambda: (lambda x: F.layer_norm(x, (2, 3)), x(2, 2, 3)),
+    "group_norm": lambda: (lambda x, w, b: F.group_norm(x, 2, w, b), x(2, 4, 2), x(4), x(4)),
+    "rms_norm": lambda: (lambda x, w: F.rms_norm(x, (3,), w, 0.1), x(2, 3), x(3)),
+    "local_response_norm": lambda: (lambda x: F.local_response_norm(x, 2, 0.5), x(1, 3, 2)),
+    "embedding": lambda: (lambda w: F.embedding(flambeau.tensor([[0, 2], [2, 1]]), w), x(3, 2)),
+    "embedding_bag": lambda: (lambda w: F.embedding_bag(flambeau.tensor([0, 2, 2]), w, flambeau.tensor([0, 2])), x(3, 2)),
+    "mse_loss": lambda: (F.mse_loss, x(2, 3), x(2, 3, start=1)),
+    "smooth_l1_loss": lambda: (lambda x, y: F.smooth_l1_loss(x, y, reduction="none", beta=0.7), x(2, 3), x(2, 3, start=1)),
+    "huber_loss": lambda: (lambda x, y: F.huber_loss(x, y, "sum", 0.7), x(2, 3), x(2, 3, start=1)),
+    "binary_cross_entropy": lambda: (lambda x: F.binary_cross_entropy(x, constant(2, 3), WEIGHTS), probabilities(2, 3)),
+    "binary_cross_entropy_with_logits": lambda: (
+        lambda x, y: F.binary_cross_entropy_with_logits(x, y, pos_weight=WEIGHTS), x(2, 3), x(2, 3, start=1)),
+    "kl_div": lambda: (lambda x, y: F.kl_div(x, y, reduction="batchmean"), x(2, 3), probabilities(2, 3)),
+    "nll_loss": lambda: (lambda x: F.nll_loss(x, CLASSES, WEIGHTS, ignore_index=2), x(3, 3)),
+    "cross_entropy": lambda: (lambda x: F.cross_entropy(x, CLASSES, WEIGHTS, label_smoothing=0.1), x(3, 3)),
+    "cross_entropy of probabilities": lambda: (F.cross_entropy, x(3, 3), probabilities(3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradient(name):
+    function, *inputs = CASES[name]()
+    assert gradcheck(function, tuple(inputs))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_second_gradient(name):
+    function, *inputs = CASES[name]()
+    assert gradgradcheck(function, tuple(inputs), atol=1e-4)
+
+
+NODES = {
+    "ConvolutionBackward0": lambda x: F.conv1d(x, flambeau.ones(1, 2, 2)),
+    "SqueezeBackward1": lambda x: F.max_pool1d(x, 2),
+    "NativeBatchNormBackward0": lambda x: F.batch_norm(x, None, None, training=True),
+    "NativeLayerNormBackward0": lambda x: F.layer_norm(x, (4,)),
+    "NativeGroupNormBackward0": lambda x: F.group_norm(x, 1),
+    "MaxPool2DWithIndicesBackward0": lambda x: F.max_pool2d(x[None], 2),
+    "AvgPool2DBackward0": lambda x: F.avg_pool2d(x[None], 2),
+    "AdaptiveAvgPool2DBackward0": lambda x: F.adaptive_avg_pool2d(x[None], 3),
+    "MeanBackward1": lambda x: F.adaptive_avg_pool2d(x[None], 1),
+    "EmbeddingBackward0": lambda x: F.embedding(flambeau.tensor([1]), x[0]),
+    "MseLossBackward0": lambda x: F.mse_loss(x, x.detach()),
+    "NllLossBackward0": lambda x: F.cross_entropy(x[0], flambeau.tensor([1, 0])),
+    "NllLoss2DBackward0": lambda x: F.nll_loss(x, flambeau.zeros(2, 4, dtype=flambeau.int64)),
+}
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_graph_node(name):
+    assert NODES[name](flambeau.randn(2, 2, 4, requires_grad=True)).grad_fn.name() == name
+
+
+HALF = {
+    "conv2d": lambda x: F.conv2d(x, flambeau.ones(2, 2, 2, 2, dtype=x.dtype)),
+    "max_pool2d": lambda x: F.max_pool2d(x, 2),
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
+    "layer_norm": lambda x: F.layer_norm(x, (3,)),
+    "rms_norm": lambda x: F.rms_norm(x, (3,)),
+    "mse_loss": lambda x: F.mse_loss(x, x.detach() * 0.5),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", HALF)
+def test_half_precision_is_computed_in_single(name, dtype):
+    dtype = getattr(flambeau, dtype)
+    half = wave(flambeau, 2, 2, 3, 3).to(dtype).requires_grad_()
+    single = half.detach().float().requires_grad_()
+    got, want = HALF[name](half), HALF[name](single)
+    assert got.dtype is dtype
+    flambeau.autograd.backward([got.sum(), want.sum()])
+    step = flambeau.finfo(dtype).eps
+    assert ((got.float() - want).abs() <= 4 * step * want.abs().clamp(min=1)).all()
+    assert half.grad.dtype is dtype and (half.grad.float() - single.grad).abs().max() <= 8 * step
+
+
+def test_a_network_on_the_meta_device():
+    nn = flambeau.nn
+    net = nn.Sequential(
+        nn.Conv2d(3, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(64, 64, 3, groups=64),
+        nn.GroupNorm(4, 64), nn.AvgPool2d(2), nn.ConvTranspose2d(64, 8, 2, 2), nn.AdaptiveAvgPool2d(7), nn.Flatten(),
+        nn.LayerNorm(392),
+    ).to("meta")
+    x = flambeau.empty(64, 3, 128, 128, device="meta", requires_grad=True)
+    loss = nn.CrossEntropyLoss()(net(x), flambeau.zeros(64, dtype=flambeau.int64, device="meta"))
+    loss.backward()
+    assert loss.shape == () and x.grad.shape == x.shape
+    assert all(p.grad.device.type == "meta" and p.grad.shape == p.shape for p in net.parameters())
