@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import secrets
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ._device import device as Device
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
 
 __all__ = ["DEFAULT_SEED", "Generator"]
 
@@ -62,6 +66,13 @@ class Generator:
         7
     """
 
+    if TYPE_CHECKING:  # these are attached where tensors are known, in functions.random
+
+        @property
+        def device(self) -> Device: ...
+        def get_state(self) -> Tensor: ...
+        def set_state(self, new_state: Tensor) -> Generator: ...
+
     def __init__(self, device="cpu"):
         self._device = Device(device)
         self._lock = threading.RLock()
@@ -82,7 +93,7 @@ class Generator:
             self._seed = int(seed) % 2**64
             self._twister._legacy_seeding(self._seed & 0xFFFFFFFF)
             self._untouched = True
-            self._next_normal = None
+            self._next_normal: float | None = None
         return self
 
     def seed(self) -> int:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Modes(threading.local):
@@ -47,7 +51,7 @@ ever = _Ever()
 class _ModeContext:
     """A context manager that is also a decorator, of functions, generators and classes' methods."""
 
-    def __call__(self, func):
+    def __call__(self, func: _Function) -> _Function:
         if inspect.isclass(func):
             raise TypeError(
                 f"{type(self).__name__} cannot decorate the class {func.__name__}; decorate its methods instead"
@@ -60,7 +64,7 @@ class _ModeContext:
             with self.clone():
                 return func(*args, **kwargs)
 
-        return inside
+        return inside  # type: ignore[return-value]
 
     def clone(self):
         """A context of the same kind, for one more use."""

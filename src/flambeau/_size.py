@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from operator import index
+from typing import SupportsIndex, overload
 
 _of = tuple.__new__  # for what is known to be ints
 
-class Size(tuple):
+class Size(tuple[int, ...]):
     """A tensor's shape: a tuple of ints that knows its number of elements. ``+``, ``*`` and slices keep the type."""
 
     __slots__ = ()
@@ -18,13 +19,17 @@ class Size(tuple):
         except TypeError:
             raise TypeError(f"torch.Size() takes an iterable of 'int', not {sizes!r}") from None
 
-    def numel(self):
+    def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
         return math.prod(self)
 
     def __repr__(self):
         return f"torch.Size([{', '.join(map(str, self))}])"
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
     def __getitem__(self, index):
         item = tuple.__getitem__(self, index)
         return _of(Size, item) if type(index) is slice else item

@@ -15,6 +15,7 @@ import pickle
 import sys
 import tempfile
 import zipfile
+from typing import ClassVar
 
 import numpy as np
 
@@ -108,7 +109,7 @@ class _Pickler(pickle._Pickler):
     def save_dtype(self, obj):
         self.save(_NAMED[obj])
 
-    dispatch = {**pickle._Pickler.dispatch, _dtypes.dtype: save_dtype}
+    dispatch: ClassVar[dict] = {**pickle._Pickler.dispatch, _dtypes.dtype: save_dtype}
 
     def reduce_tensor(self, t):
         if t.device is META:
@@ -307,7 +308,7 @@ class _Restricted(_Reader, pickle._Unpickler):
         else:
             raise pickle.UnpicklingError(NOT_ALLOWED.format(name=f"attributes of a {type(target).__name__}"))
 
-    dispatch = {**pickle._Unpickler.dispatch, pickle.BUILD[0]: load_build}
+    dispatch: ClassVar[dict] = {**pickle._Unpickler.dispatch, pickle.BUILD[0]: load_build}
 
 
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):

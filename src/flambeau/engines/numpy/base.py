@@ -13,7 +13,7 @@ from .. import NUMPY as engine
 try:
     # NumPy keeps its floating-point error state in a context variable; setting it costs a tenth of np.errstate.
     set_errors, reset_errors = umath._extobj_contextvar.set, umath._extobj_contextvar.reset
-    SILENT = umath._make_extobj(all="ignore")
+    SILENT: object = umath._make_extobj(all="ignore")
 except AttributeError:
     SILENT = "ignore"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import warnings
 
 from ...functions.creation import empty
@@ -18,7 +19,7 @@ __all__ = ["CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish
 class _Plain(Module):
     """An activation without settings."""
 
-    _function = None
+    _function: Callable
 
     def forward(self, input):
         return type(self)._function(input)
@@ -29,7 +30,7 @@ class _InPlace(Module):
 
     __constants__ = ["inplace"]
     inplace: bool
-    _function = None
+    _function: Callable
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -185,7 +186,7 @@ class ReLU6(Hardtanh):
 
 class _Alpha(Module):
     __constants__ = ["alpha", "inplace"]
-    _function = None
+    _function: Callable
 
     def __init__(self, alpha=1.0, inplace=False):
         super().__init__()
@@ -262,7 +263,7 @@ class GLU(Module):
 
 class _Shrink(Module):
     __constants__ = ["lambd"]
-    _function = None
+    _function: Callable
 
     def __init__(self, lambd=0.5):
         super().__init__()
@@ -329,7 +330,7 @@ class PReLU(Module):
 
 class _AlongDim(Module):
     __constants__ = ["dim"]
-    _function = None
+    _function: Callable
 
     def __init__(self, dim=None):
         super().__init__()

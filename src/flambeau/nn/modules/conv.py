@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import math
 
 from ..._tensor import Tensor
@@ -115,7 +116,7 @@ class _ConvNd(Module):
 
 
 class _Conv(_ConvNd):
-    _function = None
+    _function: Callable
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
                  padding_mode="zeros", device=None, dtype=None):
@@ -186,7 +187,7 @@ class Conv3d(_Conv):
 
 
 class _ConvTranspose(_ConvNd):
-    _function = None
+    _function: Callable
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
                  bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .. import functional as F
 from .module import Module
 
@@ -12,7 +14,7 @@ class _DropoutNd(Module):
     __constants__ = ["inplace", "p"]
     p: float
     inplace: bool
-    _function = None
+    _function: Callable
 
     def __init__(self, p=0.5, inplace=False):
         super().__init__()

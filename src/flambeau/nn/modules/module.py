@@ -12,6 +12,8 @@ import contextlib
 import functools
 import sys
 import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 from ... import _dtypes
 from ..._hooks import RemovableHandle
@@ -68,7 +70,7 @@ class Module:
     _hooks: Hooks | None = None  # of the class: not None once there are hooks on all modules
     _compiled_call_impl = None
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
             given = f"an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else f"{len(args)} positional arguments"
             raise TypeError(f"{type(self).__name__}.__init__() passes {given} on to Module.__init__(), which takes none")
@@ -76,13 +78,17 @@ class Module:
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    def forward(self, *input):
-        """The computation of the module. To be defined by the subclass."""
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+    if TYPE_CHECKING:
+        forward: Callable[..., Any]  # subclasses choose the parameters
+    else:
+
+        def forward(self, *input):
+            """The computation of the module. To be defined by the subclass."""
+            raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     # ---- the call
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             if self._hooks is None:
                 return self.forward(*args, **kwargs)
@@ -99,7 +105,7 @@ class Module:
 
     # ---- attributes
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         d = self.__dict__
         if isinstance(value, Parameter):
             self._forget(name, "_buffers", "_modules")
@@ -134,7 +140,7 @@ class Module:
             d.get(table, {}).pop(name, None)
         d.get("_non_persistent_buffers_set", set()).discard(name)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         d = self.__dict__
         if "_parameters" in d:
             for entries in (d["_parameters"], d["_buffers"], d["_modules"]):
@@ -166,7 +172,7 @@ class Module:
 
     # ---- registration
 
-    def register_parameter(self, name, param):
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Adds a parameter (or None, a place for one) under `name`."""
         table = _report.table_for(self, "_parameters", name, "parameter")
         if param is None:
@@ -178,7 +184,7 @@ class Module:
             raise ValueError(_report.NOT_A_LEAF.format(name=name))
         table[name] = _registered("parameter", self, name, param)
 
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Adds a buffer: state that is not a parameter. It is saved in the state_dict if ``persistent``."""
         table = _report.table_for(self, "_buffers", name, "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -186,29 +192,30 @@ class Module:
         table[name] = _registered("buffer", self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
-    def add_module(self, name, module):
+    def add_module(self, name: str, module: Module | None) -> None:
         """Adds a child module (or None, a place for one) under `name`."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{_report.type_name(module)} is not a Module subclass")
         table = _report.table_for(self, "_modules", name, "module")
         table[name] = _registered("module", self, name, module)
 
-    def register_module(self, name, module):
+    def register_module(self, name: str, module: Module | None) -> None:
         """The same as ``add_module``."""
         self.add_module(name, module)
 
     # ---- going over the tree
 
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+    def named_modules(self, memo: set[Module] | None = None, prefix: str = "",
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
         """(path, module) of this module and all below it."""
         yield from walk(self, prefix, memo, remove_duplicate)
 
-    def modules(self, remove_duplicate=True):
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and all below it, each once."""
         for _, module in walk(self, remove_duplicate=remove_duplicate):
             yield module
 
-    def named_children(self):
+    def named_children(self) -> Iterator[tuple[str, Module]]:
         """(name, module) of the direct children, each once."""
         memo = set()
         for name, module in self._modules.items():
@@ -216,7 +223,7 @@ class Module:
                 memo.add(module)
                 yield name, module
 
-    def children(self):
+    def children(self) -> Iterator[Module]:
         """The direct children, each once."""
         for _, module in self.named_children():
             yield module
@@ -236,28 +243,30 @@ class Module:
                     memo.add(value)
                 yield dot + name, value
 
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_parameters(self, prefix: str = "", recurse: bool = True,
+                         remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
         """(path, parameter) of this module and, with ``recurse``, of all below it."""
         _report.warn_of_plain_collections(self)
         yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
-    def parameters(self, recurse=True):
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once: what an optimizer is given."""
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_buffers(self, prefix: str = "", recurse: bool = True,
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """(path, buffer) of this module and, with ``recurse``, of all below it."""
         yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     # ---- by path
 
-    def get_submodule(self, target):
+    def get_submodule(self, target: str) -> Module:
         """The module at a path such as ``"encoder.layers.3"``; ``""`` is this module."""
         module = self
         for name in target.split(".") if target else ():
@@ -268,7 +277,7 @@ class Module:
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
-    def set_submodule(self, target, module, strict=False):
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Puts `module` at a path; with ``strict`` there must be one already."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
@@ -282,14 +291,14 @@ class Module:
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
-    def get_parameter(self, target):
+    def get_parameter(self, target: str) -> Parameter:
         """The parameter at a path such as ``"encoder.layers.3.weight"``."""
         module, name, value = self._get_member(target)
         if not isinstance(value, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return value
 
-    def get_buffer(self, target):
+    def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path such as ``"norm.running_mean"``."""
         module, name, value = self._get_member(target)
         if name not in module._buffers:
@@ -305,14 +314,14 @@ class Module:
 
     # ---- changing everything
 
-    def apply(self, fn):
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Calls ``fn`` on every module of the tree, children before parents; returns this module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def _apply(self, fn, recurse=True):
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replaces every parameter, gradient and buffer by ``fn`` of it; parameters stay the same objects."""
         if recurse:
             for module in self.children():
@@ -329,31 +338,31 @@ class Module:
                 self._buffers[name] = fn(buffer)
         return self
 
-    def float(self):
+    def float(self) -> Self:
         """Casts floating parameters and buffers to float32."""
         return self._apply(lambda t: t.float() if t.is_floating_point() else t)
 
-    def double(self):
+    def double(self) -> Self:
         """Casts floating parameters and buffers to float64."""
         return self._apply(lambda t: t.double() if t.is_floating_point() else t)
 
-    def half(self):
+    def half(self) -> Self:
         """Casts floating parameters and buffers to float16."""
         return self._apply(lambda t: t.half() if t.is_floating_point() else t)
 
-    def bfloat16(self):
+    def bfloat16(self) -> Self:
         """Casts floating parameters and buffers to bfloat16."""
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
-    def type(self, dst_type):
+    def type(self, dst_type: Any) -> Self:
         """Casts all parameters and buffers to ``dst_type``."""
         return self._apply(lambda t: t.type(dst_type))
 
-    def cpu(self):
+    def cpu(self) -> Self:
         """Moves parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())
 
-    def cuda(self, device=None):
+    def cuda(self, device: Any = None) -> Self:
         """Moves parameters and buffers to a GPU."""
         return self._apply(lambda t: t.cuda(device))
 
@@ -369,7 +378,7 @@ class Module:
         """Moves parameters and buffers to an MTIA device."""
         return self._apply(lambda t: t.to(_on("mtia", device)))
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves and casts parameters and buffers: ``to(device)``, ``to(dtype)``, ``to(tensor)``, ``to(memory_format=...)``.
 
         Only floating and complex ones are cast. The module itself is changed, and returned.
@@ -385,7 +394,7 @@ class Module:
 
         return self._apply(convert)
 
-    def to_empty(self, *, device, recurse=True):
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Moves parameters and buffers to a device without their values."""
         return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 
@@ -393,7 +402,7 @@ class Module:
         """Moves parameters and buffers into shared memory."""
         return self._apply(lambda t: t.share_memory_())
 
-    def train(self, mode=True):
+    def train(self, mode: bool = True) -> Self:
         """Sets training mode (or, ``train(False)``, evaluation mode) for this module and all below it."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -403,7 +412,7 @@ class Module:
                 module.train(mode)
         return self
 
-    def eval(self):
+    def eval(self) -> Self:
         """Sets evaluation mode."""
         return self.train(False)
 
@@ -418,13 +427,13 @@ class Module:
             for module, mode in before:
                 module.training = mode
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Sets ``requires_grad`` of all parameters."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Clears the gradients of all parameters: to None, or to zeros."""
         for parameter in self.parameters():
             grad = parameter._grad
@@ -437,23 +446,25 @@ class Module:
 
     # ---- saving and loading
 
-    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
         """All parameters and persistent buffers by path. They share memory with the module; see ``snapshot``."""
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
-            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args):])
+            given = [destination, prefix, keep_vars]
+            given[:len(args)] = args
+            destination, prefix, keep_vars = given
         if destination is None:
             _report.warn_of_plain_collections(self)
         return _state.state_dict(self, destination, prefix, keep_vars)
 
-    def snapshot(self):
+    def snapshot(self) -> dict[str, Any]:
         """A ``state_dict`` with memory of its own: later training does not change it."""
         return _state.snapshot(self)
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         _state.save_own(self, destination, prefix, keep_vars)
 
-    def load_state_dict(self, state_dict, strict=True, assign=False):
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copies parameters and buffers from a state dict (or, ``assign=True``, takes its tensors).
 
         Returns the missing and unexpected keys; with ``strict`` there may be none.
@@ -530,11 +541,11 @@ class Module:
     def _get_name(self):
         return type(self).__name__
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """What the module wants to say of itself in its ``repr``."""
         return ""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return _report.module_repr(self)
 
     def summary(self, *args, **kwargs):

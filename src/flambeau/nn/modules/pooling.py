@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .. import functional as F
 from .conv import each
 from .module import Module
@@ -14,7 +16,7 @@ __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "Adapt
 class _Pool(Module):
     """A layer over one function; 1d, 2d and 3d siblings differ in it only."""
 
-    _function = None
+    _function: Callable
 
 
 class _MaxPool(_Pool):
