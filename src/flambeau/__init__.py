@@ -95,7 +95,7 @@ from .functions.scatter import *
 from .functions.random import *
 from .functions.lowrank import *
 from .functions.stft import *
-from . import distributions, fft, func, linalg, nn, optim, random, serialization, utils
+from . import distributions, fft, func, linalg, nn, optim, random, serialization, testing, utils
 from ._generator import Generator
 from ._layer_functions import *
 from .serialization import load, save

@@ -4,9 +4,9 @@ import copy
 import pickle
 
 import pytest
-from _programs import Programs, differences, raised
 
 import flambeau
+from _programs import Programs, differences, raised
 
 programs = Programs("optim_programs.json")
 SETTINGS = {

@@ -1,0 +1,68 @@
+"""assert_close says what PyTorch's says; make_tensor makes what it is asked for."""
+
+import pytest
+
+import flambeau
+from _programs import Programs, differences
+
+programs = Programs("testing_programs.json")
+NAN = float("nan")
+
+
+def outcome(t, actual, expected, **settings):
+    try:
+        t.testing.assert_close(actual, expected, **settings)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "close"
+
+
+@programs
+def close(t):
+    one, three = t.ones(1), t.tensor([1.0, 2.0, 3.0])
+    return [
+        outcome(t, three, three.clone()), outcome(t, three, t.tensor([1.0, 2.0, 4.0])), outcome(t, three, t.ones(4)),
+        outcome(t, three, three.double()), outcome(t, three, three.double(), check_dtype=False),
+        outcome(t, t.tensor([1, 2]), t.tensor([1, 3])), outcome(t, 1.0, 1.1), outcome(t, 1, 1.0), outcome(t, 1, 2),
+        outcome(t, [one, 2], [one, 3]), outcome(t, (one, {"a": one}), (one, {"a": one + 1})), outcome(t, [1, 2], [1]),
+        outcome(t, {"a": 1}, {"b": 1}), outcome(t, t.tensor(1.0), t.tensor(2.0)), outcome(t, None, None), outcome(t, None, 1),
+        outcome(t, t.tensor([NAN]), t.tensor([NAN])), outcome(t, t.tensor([NAN]), t.tensor([NAN]), equal_nan=True),
+        outcome(t, one, one * 2, rtol=1), outcome(t, one, one * 1.5, rtol=0.5, atol=0), outcome(t, one, one * 2, msg="told so"),
+        outcome(t, one, one * 2, msg=lambda text: "told " + text[:12]), outcome(t, t.tensor([True, False]), t.tensor([True, True])),
+        outcome(t, t.tensor([1 + 2j]), t.tensor([1 + 3j])), outcome(t, t.ones(2, 3), t.ones(3, 2).t(), check_stride=True),
+        outcome(t, t.ones(2, dtype=t.bfloat16), t.full((2,), 1.01, dtype=t.bfloat16)),
+        outcome(t, one + 1e-6, one), outcome(t, one.double() + 1e-6, one.double()), outcome(t, True, False),
+    ]
+
+
+@programs
+def made(t):
+    make = t.testing.make_tensor
+    t.manual_seed(0)
+    gaps = make(3, 4, dtype=t.float32, device="cpu", noncontiguous=True)
+    bytes_, bools = make(200, dtype=t.uint8, device="cpu"), make(50, dtype=t.bool, device="cpu")
+    whole = make((300,), dtype=t.int64, device="cpu", low=-1, high=2, exclude_zero=True)
+    floats = make(300, dtype=t.float64, device="cpu", low=2, high=3, requires_grad=True)
+    last = make(2, 3, 4, 5, dtype=t.float32, device="cpu", memory_format=t.channels_last)
+    return [list(gaps.shape), gaps.is_contiguous(), str(bytes_.dtype), int(bytes_.max()), int(bools.sum()) > 0,
+            sorted(set(whole.tolist())), bool((floats >= 2).all() and (floats < 3).all()), floats.requires_grad,
+            last.is_contiguous(memory_format=t.channels_last), list(make(dtype=t.float32, device="cpu").shape)]
+
+
+@pytest.mark.parametrize("name", programs.names())
+def test_as_recorded(name):
+    assert differences(programs.run(name, flambeau), programs.recorded(name)) == []
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", programs.names())
+def test_recording_is_what_torch_does(name):
+    torch = pytest.importorskip("torch")
+    assert differences(programs.run(name, torch), programs.recorded(name)) == []
+
+
+def test_what_cannot_be_compared():
+    with pytest.raises(TypeError, match="tensors, numbers or collections"):
+        flambeau.testing.assert_close("a", "a")
+    with pytest.raises(ValueError, match="`low` must be less than `high`"):
+        flambeau.testing.make_tensor(2, dtype=flambeau.float32, low=3, high=1)
