@@ -63,13 +63,11 @@ def table_for(module, table, name, what):
         raise AttributeError(FORGOT_INIT.format(cls=type(module).__name__, name=name, what=what))
     if not isinstance(name, str):
         raise TypeError(f"{what} name should be a string. Got {type_name(name)}")
-    if name in entries:
-        return entries
     if "." in name:
         raise KeyError(f'{what} name can\'t contain ".", got: {name}')
     if name == "":
         raise KeyError(f'{what} name can\'t be empty string ""')
-    if hasattr(module, name):
+    if name not in entries and hasattr(module, name):
         raise KeyError(f"attribute '{name}' already exists")
     return entries
 
