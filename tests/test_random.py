@@ -126,7 +126,11 @@ def recorded_tensors(t):
     t.manual_seed(9)
     y.uniform_()
     y.sum().backward()
-    return [y.requires_grad, x.grad, t.bernoulli(x * 0.5).requires_grad, raised(lambda: x.normal_())]
+    mean = t.zeros(3, requires_grad=True)
+    drawn = t.normal(mean, x)
+    drawn.sum().backward()
+    return [y.requires_grad, x.grad, t.bernoulli(x * 0.5).requires_grad, drawn, drawn.requires_grad, mean.grad,
+            raised(lambda: x.normal_())]
 
 
 @pytest.mark.parametrize("name", programs.names())

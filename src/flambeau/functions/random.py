@@ -221,6 +221,9 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
                       device, requires_grad)
     arrays = [v._a if isinstance(v, Tensor) else v for v in (mean, std)]
     result = wrap(np.asarray(kernels.normal(source(generator), *arrays)))
+    for given in (mean, std):
+        if modes.grad and isinstance(given, Tensor) and given.requires_grad:
+            result = redrawn(given, result)
     return result if out is None else write_out(out, result, "normal", exact_dtype=True)
 
 

@@ -7,7 +7,7 @@ from .elementary import exp
 from .pointwise import is_bool, keep, where
 
 relu = kernel_op("relu", inputs="x", promote="common", refuses="bc")
-relu.vjp(x=lambda g, out: keep(g, out > 0))
+relu.vjp(x=lambda g, out: keep(g, ~(out <= 0)))  # a NaN lets the gradient through
 
 
 def no_bool(x):
