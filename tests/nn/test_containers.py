@@ -1,14 +1,14 @@
 """Containers behave as PyTorch's: every method, every error, every repr."""
-# ruff: noqa: B023  (the functions made in loops are called at once)
+# ruff: noqa: B023, RUF005  (functions made in loops are called at once; containers are added on purpose)
 
 import copy
 import pickle
 from collections import OrderedDict, UserDict
 
 import pytest
-from _programs import Programs, raised, warned
 
 import flambeau
+from _programs import Programs, raised, warned
 from flambeau import nn
 
 programs = Programs("nn_containers.json")
@@ -484,7 +484,7 @@ def test_containers_pickle(container):
 
 
 def test_module_list_says_why_it_cannot_be_called():
-    with pytest.raises(NotImplementedError, match="ModuleList.*forward"):
+    with pytest.raises(NotImplementedError, match=r"ModuleList.*forward"):
         nn.ModuleList([nn.ReLU()])(1)
 
 

@@ -1,5 +1,5 @@
 """Hooks on modules fire as PyTorch's do: when, in which order, with what, and what their results do."""
-# ruff: noqa: B023  (the functions made in loops are called at once)
+
 
 import copy
 import gc
@@ -7,9 +7,9 @@ import pickle
 import weakref
 
 import pytest
-from _programs import Programs, raised, warned
 
 import flambeau
+from _programs import Programs, raised, warned
 from flambeau import nn
 
 programs = Programs("nn_hooks.json")

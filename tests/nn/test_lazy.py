@@ -5,9 +5,9 @@ import copy
 import pickle
 
 import pytest
-from _programs import Programs, raised, warned
 
 import flambeau
+from _programs import Programs, raised, warned
 from flambeau import nn
 from flambeau.nn.modules.lazy import LazyModuleMixin
 
@@ -248,11 +248,11 @@ def test_moving_to_meta_keeps_the_laziness():
 
 def test_messages_say_what_to_do():
     m = nn.LazyLinear(2)
-    with pytest.raises(ValueError, match="UninitializedParameter that has no shape yet.* call it once with a sample input"):
+    with pytest.raises(ValueError, match=r"UninitializedParameter that has no shape yet.* call it once with a sample input"):
         m.weight + 1
     with pytest.raises(RuntimeError, match="shape of an UninitializedParameter"):
         m.weight.shape  # noqa: B018
-    with pytest.raises(RuntimeError, match="LazyModule|lazy module that was never called"):
+    with pytest.raises(RuntimeError, match=r"LazyModule|lazy module that was never called"):
         nn.Linear(1, 1).load_state_dict(m.state_dict())
 
 

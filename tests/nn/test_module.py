@@ -1,4 +1,5 @@
 """Module behaves as PyTorch's: attributes, registration, traversal, moves and modes."""
+# ruff: noqa: B023  (the functions made in loops are called at once)
 
 import copy
 import gc
@@ -7,9 +8,9 @@ import weakref
 from collections import OrderedDict
 
 import pytest
-from _programs import Programs, raised, warned
 
 import flambeau
+from _programs import Programs, raised
 from flambeau import nn
 
 programs = Programs("nn_module.json")

@@ -1,14 +1,14 @@
 """Parameter and Buffer as PyTorch's."""
-# ruff: noqa: B023  (the functions made in loops are called at once)
+
 
 import copy
 import io
 import pickle
 
 import pytest
-from _programs import Programs, raised
 
 import flambeau
+from _programs import Programs, raised
 from flambeau import nn
 
 programs = Programs("nn_parameter.json")

@@ -1,13 +1,13 @@
 """Parametrizations as PyTorch's: computing, setting, removing, caching, saving."""
-# ruff: noqa: B023  (the functions made in loops are called at once)
+
 
 import copy
 import pickle
 
 import pytest
-from _programs import Programs, raised
 
 import flambeau
+from _programs import Programs, raised
 from flambeau import nn
 from flambeau.nn.utils import parametrize
 

@@ -5,9 +5,9 @@ import copy
 from collections import OrderedDict, UserDict
 
 import pytest
-from _programs import Programs, raised, warned
 
 import flambeau
+from _programs import Programs, raised, warned
 from flambeau import nn
 
 programs = Programs("nn_state_dict.json")

@@ -2,9 +2,9 @@
 # ruff: noqa: B023  (the functions made in loops are called at once)
 
 import pytest
-from _programs import Programs, raised
 
 import flambeau
+from _programs import Programs, raised
 from flambeau import nn
 
 programs = Programs("nn_stateless.json")

@@ -11,10 +11,16 @@ from ..parameter import is_lazy
 AT_MOST = 10  # keys of a kind that a message lists
 LOOKED_AT = 100  # keys that the search for renames compares
 
-STRIP = "The keys of the state_dict begin with {head!r}, those of the model do not. Strip it: {{k.removeprefix({head!r}): v for k, v in state_dict.items()}}."
-ADD = "The keys of the model begin with {head!r}, those of the state_dict do not. Add it: {{{head!r} + k: v for k, v in state_dict.items()}}."
+STRIP = (
+    "The keys of the state_dict begin with {head!r}, those of the model do not. "
+    "Strip it: {{k.removeprefix({head!r}): v for k, v in state_dict.items()}}."
+)
+ADD = (
+    "The keys of the model begin with {head!r}, those of the state_dict do not. "
+    "Add it: {{{head!r} + k: v for k, v in state_dict.items()}}."
+)
 RENAMED = "Renamed since, as the shapes are equal? {pairs}."
-TRANSPOSED = "Transposed: {keys} would fit as .T (other libraries keep weights as in × out)."
+TRANSPOSED = "Transposed: {keys} would fit as .T (other libraries keep weights as in x out)."
 
 
 def explain(module, state, missing, unexpected, problems):

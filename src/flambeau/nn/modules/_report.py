@@ -26,8 +26,8 @@ NOT_A_LEAF = (
     "as a computed value, compute it in forward()."
 )
 IN_PLAIN = (
-    "{path}.{name} is a plain {kind} that holds {what}. They are not registered: parameters(), state_dict() and to() do "
-    "not see them. Write self.{name} = nn.{cure} instead (or, to leave them out on purpose, self._{name})."
+    "{path}.{name} is a plain {kind} that holds {what}. They are not registered: parameters(), state_dict() and to() "
+    "do not see them. Write self.{name} = nn.{cure} instead (or, to leave them out on purpose, self._{name})."
 )
 PLAIN = (list, tuple, dict)
 
@@ -83,12 +83,12 @@ def warn_of_plain_collections(root):
     _looked_at.add(root)
     found = [(path, module, name, held) for path, module in root.named_modules()
              for name, value in module.__dict__.items() if type(value) in PLAIN and name[:1] != "_"
-             if (held := _held_by(value)) and (type(module), name) not in _told]
+             if (held := _held_by(value))]
     if not found:
         return
     registered = {id(entry) for module in root.modules() for entry in (module, *module._parameters.values())}
     for path, module, name, held in found:
-        if any(id(entry) not in registered for entry in held):
+        if (type(module), name) not in _told and any(id(entry) not in registered for entry in held):
             _told.add((type(module), name))
             warnings.warn(_in_plain(root, path, module, name, held[0]), UserWarning, stacklevel=_users_frame())
 
@@ -96,7 +96,8 @@ def warn_of_plain_collections(root):
 def _held_by(collection):
     from .module import Module
 
-    return [v for v in (collection.values() if type(collection) is dict else collection) if isinstance(v, Module | Parameter)]
+    values = collection.values() if type(collection) is dict else collection
+    return [v for v in values if isinstance(v, Module | Parameter)]
 
 
 def _in_plain(root, path, module, name, held):
@@ -151,7 +152,11 @@ def _step(module, inner):
 
 
 def _one_line(module):
-    text = "\n" if module._modules else repr(module)
+    """The repr of a module without children; a module may be too broken to have one."""
+    try:
+        text = "\n" if module._modules else repr(module)
+    except Exception:
+        text = "\n"
     return f"{type(module).__name__}(...)" if "\n" in text else text
 
 
