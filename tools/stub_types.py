@@ -77,7 +77,7 @@ POLYNOMIALS = " ".join(
 EXCEPTIONS = by_name({
     "Tensor": each(SECOND_IS_TENSOR, "other") + " lerp.end lerp_.end svd_lowrank.M",
     "Tensor | Number": " ".join([
-        each(FIRST_MAY_BE_NUMBER + POLYNOMIALS, "input"), each(POLYNOMIALS, "n"), each("lerp lerp_", "weight"),
+        each(f"{FIRST_MAY_BE_NUMBER} {POLYNOMIALS}", "input"), each(POLYNOMIALS, "n"), each("lerp lerp_", "weight"),
         each("linspace logspace", "start"), each("linspace logspace", "end"), each("quantile nanquantile", "q"),
         each("scatter scatter_", "src"), each("normal", "mean"), each("normal", "std"),
         "arange.start bernoulli_.p full.fill_value",
@@ -117,8 +117,8 @@ EXCEPTIONS = by_name({
     "Sequence[Tensor | None]": "index_put.indices index_put_.indices",
     "DType": "can_cast.from_ can_cast.to set_default_dtype.d",
     "Device | None": "set_default_device.device",
-    "Any": """general_cosine.a set_.source set_.size set_.stride histogramdd.bins histogramdd.range new.other
-        tensordot.dims typename.obj where.self set_default_tensor_type.t save.obj save.f load.f""",
+    "Any": """general_cosine.a histogram.bins histogramdd.bins histogramdd.range load.f new.other save.f save.obj
+        set_.size set_.source set_.stride set_default_tensor_type.t tensordot.dims typename.obj where.self""",
 })
 
 STARRED = {"at": "Dims", "matrices": "Tensor", "shapes": "Dims", "tensors": "Tensor | Sequence[Tensor]"}

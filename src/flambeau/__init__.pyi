@@ -20,6 +20,7 @@ from . import random as random
 from . import serialization as serialization
 from . import signal as signal
 from . import special as special
+from . import testing as testing
 from . import utils as utils
 from ._device import channels_last as channels_last
 from ._device import channels_last_3d as channels_last_3d
@@ -476,7 +477,7 @@ def hardshrink(input: Tensor, lambd: Number = 0.5, *, out: Tensor | None = None)
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def histc(input: Tensor, bins: Int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | None = None) -> Tensor: ...
 def histogram(
-    input: Tensor, bins: Int = 100, *, range: Any = None, weight: Tensor | None = None, density: Bool = False,
+    input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: Bool = False,
     out: Sequence[Tensor] | None = None,
 ) -> return_types.histogram: ...
 def histogramdd(

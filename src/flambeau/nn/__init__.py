@@ -1,5 +1,10 @@
 """Neural networks: parameters, modules, containers, layers and the functions behind them."""
 
-from . import functional, init, modules, parameter, utils
+from . import functional as functional, init as init, modules as modules, parameter as parameter, utils as utils
 from .modules import *
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from .parameter import (
+    Buffer as Buffer,
+    Parameter as Parameter,
+    UninitializedBuffer as UninitializedBuffer,
+    UninitializedParameter as UninitializedParameter,
+)

@@ -1,16 +1,16 @@
 """The modules, a file a family."""
 
-from . import container, lazy, module
+from . import container as container, lazy as lazy, module as module
 from .activation import *
 from .batchnorm import *
-from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from .container import *
 from .conv import *
 from .dropout import *
 from .embedding import *
 from .flatten import *
 from .linear import *
 from .loss import *
-from .module import Module
+from .module import Module as Module
 from .normalization import *
 from .padding import *
 from .pooling import *

@@ -12,6 +12,8 @@ from ..parameter import Parameter
 from . import _report
 from .module import Module
 
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
 
 class _Numbered(Module):
     """What containers that number their entries from "0" share."""
