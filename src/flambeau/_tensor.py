@@ -57,6 +57,7 @@ class Storage:
     version = 0
     writer = None  # name of the operation that wrote last
     inference = False  # made in inference mode
+    cell = None  # of the tensors that share the elements, where arrays cannot be written to (see _cells.py)
 
     def __init__(self, array):
         self.array = array
@@ -139,6 +140,8 @@ class Tensor:
     def stride(self, dim=None):
         """How many elements apart neighbours along each dimension (or along ``dim``) lie in memory."""
         a = self._a
+        if type(a) is not np.ndarray and self._storage is not None and self._storage.cell is not None:
+            a, _ = self._storage.cell.in_memory(self)
         if a.size == 0 or type(a) is not np.ndarray:
             strides = contiguous_strides(a.shape)
         else:
@@ -157,8 +160,13 @@ class Tensor:
 
     def storage_offset(self):
         """Where in its storage the tensor begins, in elements."""
-        root = storage_of(self).array
-        return (address(self._a) - address(root)) // self._a.itemsize
+        a, storage = self._a, storage_of(self)
+        root = storage.array
+        if not isinstance(a, np.ndarray):
+            if storage.cell is None:
+                return 0
+            a, root = storage.cell.in_memory(self)
+        return (address(a) - address(root)) // self._a.itemsize
 
     @property
     def _version(self):
@@ -261,6 +269,8 @@ class Tensor:
         """The same memory without history, and with a version counter of its own."""
         out = wrap(self._a)
         out._storage = Storage(storage_of(self).array)
+        if type(self._a) is not np.ndarray:
+            share(out, self)
         return out
 
     @data.setter
@@ -273,6 +283,8 @@ class Tensor:
         self._a = value._a
         self._storage = Storage(storage_of(value).array)
         self._storage.version = version
+        if type(self._a) is not np.ndarray:
+            share(self, value)
 
 
 def wrap(array):
@@ -297,6 +309,13 @@ def storage_of(t):
     if storage is None:
         storage = t._storage = Storage(t._a)
     return storage
+
+
+def share(t, source):
+    """``_cells.share``, which stands on this file."""
+    from ._cells import share
+
+    share(t, source)
 
 
 def refresh(t):

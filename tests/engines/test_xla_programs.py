@@ -80,6 +80,108 @@ def test_writes_without_history(jax):
     assert_both_ways(jax, program, *inputs((3, 4)))
 
 
+def through_data(x):
+    x.data[0].fill_(7)
+    x.data.mul_(2)
+
+
+def through_detached(x):
+    x[1].detach().fill_(1)
+
+
+def through_a_parameter(x):
+    p = flambeau.nn.Parameter(x[:2])
+    p.data.neg_()
+    p.detach()[0].zero_()
+
+
+def through_pieces(x):
+    a, b = x.split(2, 1)
+    a.add_(b)
+    b.t().copy_(a.t() * 2)
+
+
+def through_turned_memory(x):
+    y = x.view(-1)
+    y[3] = 9
+    z = x.detach()
+    z.t_()
+    z[0] = 5
+    z.unsqueeze_(0)[0, 1].add_(1)
+
+
+def by_index_and_mask(x):
+    x[1].index_fill_(0, flambeau.tensor([0, 2]), 3)
+    x.t()[0].masked_fill_(x.t()[0] > 0, 8)
+    x[:, 1:].scatter_add_(1, flambeau.tensor([[0, 0]]), x[:1, :2].clone())
+    x.diagonal().clamp_(-0.1, 0.1)
+
+
+def through_complex_parts(x):
+    z = flambeau.view_as_complex(x.view(3, 2, 2))
+    z.real.fill_(1)
+    z.imag[0].mul_(3)
+    flambeau.view_as_real(z)[2, 1, 0] = 4
+
+
+def by_out(x):
+    flambeau.add(x[0], 1, out=x[1])
+
+
+def through_strides(x):
+    x.as_strided((2, 2), (1, 4), 5).add_(10)
+    x.unfold(0, 2, 1)[0].zero_()
+    x[:, None, 1:3].squeeze(1).sub_(1)
+
+
+@pytest.mark.parametrize("write", [
+    through_data, through_detached, through_a_parameter, through_pieces, through_turned_memory, by_index_and_mask,
+    through_complex_parts, by_out, through_strides,
+])
+def test_what_shares_memory_sees_writes(jax, write):
+    """jax's arrays cannot be written to: the tensors that share elements are made anew together."""
+
+    def program(x):
+        x = x.detach().clone()
+        row, turned = x[1], x.t()
+        with flambeau.no_grad():
+            write(x)
+        return x, row, turned
+
+    assert_both_ways(jax, program, *inputs((3, 4)))
+
+
+def test_memory_looks_like_numpys(jax):
+    """Strides, and with them what is a view and what a copy, are those that NumPy's memory would have."""
+
+    def looks(x):
+        turned, part = x.t(), x[1:, ::2]
+        flat = turned.reshape(-1)
+        flat.add_(1)
+        whole = turned.contiguous()
+        whole.zero_()
+        return [turned.stride(), part.stride(), part.storage_offset(), flat.is_contiguous(), turned.is_contiguous(),
+                x.tolist(), flat.tolist(), part.as_strided((2,), (2,), 1).tolist()]
+
+    (a,) = inputs((3, 4))
+    assert looks(wrap(jax.numpy.asarray(a))) == looks(wrap(a.copy()))
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        wrap(jax.numpy.asarray(a)).t().view(-1)
+
+
+def test_writes_to_repeated_elements_are_refused(jax):
+    with pytest.raises(RuntimeError, match="refers to a single memory location"):
+        wrap(jax.numpy.ones((3, 1))).expand(3, 4).add_(1)
+
+
+def test_tensors_that_share_elements_can_go(jax):
+    x = wrap(jax.numpy.ones(3))
+    for _ in range(10):
+        x[0].add_(1)
+    assert len(x._storage.cell.shown) == 1
+    assert x.tolist() == [11, 1, 1]
+
+
 class Cube(Function):
     @staticmethod
     def forward(ctx, x):

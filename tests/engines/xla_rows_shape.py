@@ -10,7 +10,7 @@ F32, F64, C128, I64 = map(np.dtype, ("float32", "float64", "complex128", "int64"
 
 def step(name, **settings):
     """One step of the way from a tensor to a view of it."""
-    return OPS[name], settings, None
+    return OPS[name].function, settings, None
 
 
 SHAPES = [
@@ -72,6 +72,8 @@ SHAPES = [
     row("copy_slices", R(3, 4), R(2, 2), chain=(step("t"), step("basic_index", key=(slice(0, 4, 2), slice(2))))),
     row("copy_slices", R(3, 2), C(3), chain=(step("view_as_complex"),)),
     row("copy_slices", C(3), R(3, 2), chain=(step("view_as_real"),)),
+    row("copy_slices", C(3), R(3), chain=(step("real"),)),
+    row("copy_slices", C(3), R(), chain=(step("imag"), step("select_index", key=(1, ...)))),
     row("slice_scatter", R(3, 4), R(3, 2), chain=(step("basic_index", key=(slice(None), slice(0, 4, 2))),)),
     row("diagonal_scatter", R(3, 4), R(3), chain=(step("diagonal", offset=0, axis1=0, axis2=1),)),
     row("as_strided_scatter", R(2, 3), R(2, 2), chain=(

@@ -14,6 +14,7 @@ import sys
 import numpy as np
 
 from .. import _tape as tape
+from .._cells import store
 from .._modes import modes
 from .._tensor import LEAF, Tensor, edge_of, storage_of, wrap
 from ..engines import engine_of
@@ -243,8 +244,8 @@ class Pass:
         elif held._rg:
             leaf._grad = wrap(held._a + grad)
         else:
-            held._a = engine_of(held._a).accumulate(held._a, grad)
             storage_of(held).version += 1
+            store(held, engine_of(held._a).accumulate(held._a, grad))
 
     # ---- hooks
 

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from .. import _dtypes
+from .._cells import store
 from .._device import META, resolve
 from .._dtypes import type_word
 from .._tensor import Tensor, storage_of, wrap
@@ -196,7 +197,7 @@ def _written(out, result, name):
             warnings.warn(OUT_RESIZED.format(old=list(out.shape), new=list(result.shape)), UserWarning, stacklevel=3)
         resize(out, result._a.shape)
     bump(out, name)
-    out._a = engine_of(out._a).write(out._a, result._a)
+    store(out, engine_of(out._a).write(out._a, result._a))
     return out
 
 
@@ -204,7 +205,9 @@ def check_writable(t):
     """In-place work on memory in which elements overlap is refused, as the result would depend on the order."""
     a = t._a
     if type(a) is not np.ndarray:
-        return  # without memory there is no overlap
+        if t._storage is None or t._storage.cell is None:
+            return  # without memory there is no overlap
+        a, _ = t._storage.cell.in_memory(t)
     if a.size and 0 in a.strides and any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "

@@ -6,6 +6,7 @@ import functools
 import inspect
 
 from .. import _dtypes
+from .._cells import store
 from .._modes import modes
 from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, Tensor, refresh, replay, wrap
 from ..engines import engine_of
@@ -73,7 +74,7 @@ def assign(t, result, name):
     if modes.grad and (result._rg or t._rg):
         check_history(t)
     bump(t, name)
-    t._a = engine_of(own).write(own, result._a)
+    store(t, engine_of(own).write(own, result._a))
     if modes.grad and (result._rg or t._rg):
         take_history(t, result)
     return t

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 
+from .._cells import store
 from .._modes import modes
 from .._tensor import Tensor, refresh, wrap
 from ._args import bump, write_out
@@ -28,10 +29,11 @@ def into(t, op, inputs, settings, name, overlap=False):
     arrays = [t._a, *[x._a if isinstance(x, Tensor) else x for x in inputs]]
     bump(t, name)
     try:
-        t._a, arrays = op.spec.compute((t, *inputs), arrays, {**settings, "into": True})
+        written, arrays = op.spec.compute((t, *inputs), arrays, {**settings, "into": True})
     except Exception:
         t._storage.version -= 1  # it was refused before anything was written
         raise
+    store(t, written)
     if recording:
         out = wrap(t._a)
         op.spec.record((before, *inputs), arrays, t._a, out, settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 
+from .._cells import share
 from .._modes import modes
 from .._tensor import Tensor, storage_of, wrap
 from ._args import bump
@@ -36,10 +37,12 @@ def become(t, function, args, kwargs, name):
         check_history(t)
     before = wrap(t._a)
     before._storage, before._view = storage, view
+    share(before, t)
     before._node, before._nr, before._rg = t._node, t._nr, t._rg
     after = function(before, *args, **kwargs)
     bump(t, name)
     t._a = after._a
+    share(t, after)
     if modes.grad:
         t._node, t._nr, t._rg = after._node, after._nr, after._rg
     if view is not None:

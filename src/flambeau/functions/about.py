@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _dtypes
+from .._cells import in_memory
 from .._device import CPU, META, contiguous_format, memory_format
 from .._tensor import Tensor, address, storage_of
 from ..engines.numpy.memory import element_strides, is_laid_out
@@ -121,7 +122,7 @@ def dim_order(self, *, ambiguity_check=False):
     elif isinstance(ambiguity_check, list | tuple):
         if not all(isinstance(f, memory_format) for f in ambiguity_check):
             raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
-        fitting = [f for f in ambiguity_check if is_laid_out(self._a, f)]
+        fitting = [f for f in ambiguity_check if is_laid_out(in_memory(self), f)]
         if len(fitting) > 1:
             raise RuntimeError(f"The tensor fits more than one memory format: {fitting}.")
         if fitting and fitting[0] is contiguous_format:

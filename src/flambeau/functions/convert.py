@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
+from .._cells import in_memory, store
 from .._device import CPU, META, contiguous_format, preserve_format, resolve
 from .._device import device as Device
 from .._modes import modes
@@ -72,7 +73,7 @@ def converted(t, device=None, dtype=None, copy=False, memory_format=None):
     format = preserve_format if memory_format is None else memory_format
     if format is not preserve_format:
         check_format(format, a.ndim)
-        copy = copy or format_of(a) is not format
+        copy = copy or format_of(in_memory(t)) is not format
     if a.dtype is target or a.dtype == target:
         if not copy:
             return t
@@ -156,17 +157,17 @@ def clone(input, *, memory_format=None):
 
 def contiguous(self, memory_format=contiguous_format):
     """The tensor if its elements lie in `memory_format` without gaps, otherwise a copy that does."""
-    if memory_format is contiguous_format and is_laid_out(self._a, contiguous_format):
+    if memory_format is contiguous_format and is_laid_out(in_memory(self), contiguous_format):
         return self
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     check_format(memory_format, self._a.ndim)
-    return self if is_laid_out(self._a, memory_format) else ops.clone_as(self, format=memory_format)
+    return self if is_laid_out(in_memory(self), memory_format) else ops.clone_as(self, format=memory_format)
 
 
 def is_contiguous(self, memory_format=contiguous_format):
     """Whether the elements lie in `memory_format` without gaps."""
-    return is_laid_out(self._a, memory_format)
+    return is_laid_out(in_memory(self), memory_format)
 
 
 # ---- writes
@@ -216,7 +217,7 @@ def _write(t, array, name):
         clash = broadcast_clash([own.shape, array.shape])
         raise RuntimeError(clash or f"{name}: {list(array.shape)} does not fit into {list(own.shape)}") from None
     bump(t, name)
-    t._a = written
+    store(t, written)
 
 
 def fill_(input, value):
@@ -237,8 +238,15 @@ def fill_(input, value):
         check_history(input)
         return assign(input, ops.fill_in_place(input, value=value), "fill_")
     bump(input, "fill_")
-    input._a.fill(value)
+    _fill(input, value)
     return input
+
+
+def _fill(t, value):
+    if isinstance(t._a, np.ndarray):
+        t._a.fill(value)
+    else:
+        store(t, engine_of(t._a).write(t._a, value))
 
 
 def _number(value, name):
@@ -268,7 +276,7 @@ def zero_(input):
         check_history(input)
         return assign(input, ops.zero(input), "zero_")
     bump(input, "zero_")
-    input._a.fill(0)
+    _fill(input, 0)
     return input
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._cells import cell_of
 from .._dtypes import from_np, type_word
-from .._tensor import Tensor, View, contiguous_strides, refresh
+from .._tensor import Tensor, View, refresh
 from ..engines.numpy.shape import extent, restride
 from ..ops import shape as ops
 from ._args import as_int, dim_in_range, need_tensor, root_elements, shape_from
@@ -277,19 +278,20 @@ def as_strided(input, size, stride, storage_offset=None):
 
 def at_strides(input, size, stride, offset):
     """The view, recorded as what it means for the elements of `input`, and remembered as a view of the base."""
-    if not isinstance(input._a, np.ndarray):
-        own = dict(own_stride=contiguous_strides(input._a.shape), own_offset=0)  # no memory that could be shared
-        return ops.as_strided(input, size=size, stride=stride, offset=offset, **own)
-    flat = root_elements(input)
-    item = flat.itemsize
+    writable = isinstance(input._a, np.ndarray)
+    flat = root_elements(input) if writable else whole_elements(input)
+    item = flat.dtype.itemsize
     need = extent(size, stride, offset)
     if need > flat.size:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
             f"requiring a storage size of {need * item} are out of bounds for storage of size {flat.size * item}"
         )
-    array = restride(flat, size, tuple([s * item for s in stride]), offset * item if need else 0)
     settings = dict(size=size, stride=stride, offset=offset)
+    if writable:
+        array = restride(flat, size, tuple([s * item for s in stride]), offset * item if need else 0)
+    else:
+        array = ops.as_strided(flat, **settings, **FLAT)
     own = dict(own_stride=input.stride(), own_offset=input.storage_offset())
     if input._view is not None:
         refresh(input)
@@ -299,7 +301,23 @@ def at_strides(input, size, stride, offset):
         own = dict(own_stride=base.stride(), own_offset=base.storage_offset())
         before = out._view
         out._view = View.of(base, (ops.as_strided, {**settings, **own}, None), before.version, before.origin)
+    if not writable:
+        flatten = ops.view, {"shape": (-1,)}, None
+        cell_of(input).show(out, (flatten, (ops.as_strided, {**settings, **FLAT}, None)))
     return out
+
+
+FLAT = {"own_stride": (1,), "own_offset": 0}  # the places of the elements of a vector
+
+
+def whole_elements(t):
+    """All elements that `t` shares with other tensors, as a vector, on an engine without writable memory."""
+    whole = cell_of(t).whole
+    if whole.dtype != t._a.dtype:
+        raise RuntimeError(
+            f"as_strided: this tensor is a view as {t._a.dtype} of elements that are {whole.dtype}; clone() it first"
+        )
+    return whole.reshape(-1)
 
 
 # ---- complex numbers

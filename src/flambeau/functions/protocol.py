@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
+from .._cells import share
 from .._device import META
 from .._format import format_spec, format_tensor
 from .._modes import modes
@@ -39,6 +40,8 @@ def detach(input):
     """The same memory, out of the graph."""
     out = wrap(input._a)
     out._storage = storage_of(input)
+    if type(input._a) is not np.ndarray:
+        share(out, input)
     return out
 
 

@@ -7,10 +7,11 @@ from math import prod
 
 import numpy as np
 
+from .._cells import in_memory, share
 from .._dtypes import dtype as dtype_type
 from .._dtypes import type_word
 from .._tensor import Tensor, storage_of
-from ..engines import engine_of
+from ..engines import NUMPY, engine_of
 from ..ops import shape as ops
 from ._args import dim_in_range, need_tensor, shape_from
 from ._attach import methods
@@ -89,11 +90,19 @@ def view(self, *size, dtype=None, **named):
     return viewed(self, target_shape(size, self._a.size))
 
 
+def viewable(x, shape):
+    """Whether the memory of x can be seen in that shape."""
+    a = in_memory(x)
+    return engine_of(a).viewable(a, shape)
+
+
 def viewed(x, shape):
     """ops.view, with the common case in line: contiguous memory, whose strides NumPy gets right."""
     a = x._a
     if type(a) is _ndarray and a.flags.c_contiguous and 1 not in a.shape:
         return _view.made(x, a, a.reshape(shape), {"shape": shape})
+    if not isinstance(a, _ndarray):
+        NUMPY.reshape_view(in_memory(x), shape)  # refuses what memory with strides would not allow
     return _view(x, shape=shape)
 
 
@@ -115,19 +124,20 @@ def view_dtype(self, dtype):
                 raise RuntimeError(f"self.stride({i}) must be divisible by {ratio} to view {names}, but got {step}")
     out = ops.view_dtype(self, dtype=new)
     out._storage = storage_of(self)
+    share(out, self, (ops.view_dtype, {"dtype": new}, None))
     return out
 
 
 def view_as(self, other):
     """``view(other.size())``."""
     need_tensor(other, "view_as", "other")
-    return ops.view(self, shape=target_shape(other._a.shape, self._a.size))
+    return viewed(self, target_shape(other._a.shape, self._a.size))
 
 
 def reshaped(input, shape):
     """A view of `shape` if the memory allows it, otherwise a copy."""
     a = input._a
-    if (type(a) is _ndarray and a.flags.c_contiguous) or engine_of(a).viewable(a, shape):
+    if (type(a) is _ndarray and a.flags.c_contiguous) or viewable(input, shape):
         return viewed(input, shape)
     return ops.reshape(input, shape=shape)
 

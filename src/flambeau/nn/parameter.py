@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Self
+
+from .._cells import share
 from .._format import format_tensor
 from .._pickle import state_of
 from .._tensor import Tensor, storage_of
@@ -32,6 +35,7 @@ def _over(cls, data, requires_grad):
     t = _blank(cls, False)
     t._a = data._a
     t._storage = storage_of(data)
+    share(t, data)
     if requires_grad:
         t.requires_grad = requires_grad
     return t
@@ -49,7 +53,7 @@ class Parameter(Tensor):
         tensor([0., 0.], requires_grad=True)
     """
 
-    def __new__(cls, data=None, requires_grad=True):
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = empty(0)
         if not isinstance(data, Tensor):
@@ -81,7 +85,9 @@ class Buffer(Tensor, metaclass=_IsBuffer):
     ``persistent=False`` keeps it out of the module's ``state_dict``.
     """
 
-    def __new__(cls, data=None, *, persistent=True):
+    persistent: bool
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         data = empty(0) if data is None else data
         return _marked(data.detach().requires_grad_(data.requires_grad), persistent)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._cells import share
 from .._modes import ever, modes
 from .._tensor import Tensor, View, refresh, storage_of
 from ..engines import NUMPY, engine_of
@@ -16,6 +17,7 @@ from ._errors import translated
 
 _ndarray = np.ndarray
 _asarray = np.asarray
+_ascontiguousarray = np.ascontiguousarray
 _new = object.__new__
 _ONE = (True,)
 _float32 = np.dtype(np.float32)
@@ -82,7 +84,7 @@ def one_input(spec, kernel):
 
 
 def one_input_with_settings(spec):
-    forward, lowest, highest = spec.forward, spec.lowest, spec.highest
+    forward, lowest, highest, row_major = spec.forward, spec.lowest, spec.highest, spec.row_major
     plan = None
 
     def call(x, **settings):
@@ -102,6 +104,8 @@ def one_input_with_settings(spec):
             if type(r) is tuple:
                 return spec.wrapped((x,), (a,), r, settings, x._rg)
             r = _asarray(r)
+        elif row_major and not r.flags.c_contiguous:
+            r = _ascontiguousarray(r)
         t = _new(Tensor)
         t._a = r
         t._storage = t._view = t._grad = t._hooks = t._node = None
@@ -160,6 +164,8 @@ def two_inputs(spec, kernel, otherwise):
             is_ufunc = isinstance(run, np.ufunc)
         try:
             r = silently(run, a, b)
+        except OverflowError:  # an int beyond int64
+            return otherwise(x, y)
         except Exception as error:
             r = spec.failed(error, (a, b), {})
         if type(r) is not _ndarray:
@@ -234,6 +240,8 @@ def view_of(spec):
         t._grad = t._hooks = t._node = None
         t._nr = 0
         t._rg = False
+        if type(r) is not _ndarray:
+            share(t, x, view.step)
         if grad and x._rg:
             if plan is None:
                 plan = spec.plan(_ONE)

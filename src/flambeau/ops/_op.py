@@ -25,6 +25,7 @@ import inspect
 import numpy as np
 
 from .. import _tape as tape
+from .._cells import share
 from .._modes import modes
 from .._tensor import Tensor, View, edge_of, refresh, storage_of, wrap
 from ..engines import NUMPY, engine_of
@@ -45,7 +46,7 @@ class Op:
     ``function`` is the op as others use it; see ``_calls.py``.
     """
 
-    def __init__(self, forward, name, node, promote, opmath, refuses="", scalar_node=None):
+    def __init__(self, forward, name, node, promote, opmath, refuses="", scalar_node=None, row_major=False):
         self.forward = forward
         self.name = name
         self.promote = promote
@@ -56,6 +57,7 @@ class Op:
         self.plans = {}
         self.check = None  # called with the operands as given, to refuse what promotion would hide
         self.refuses = refuses
+        self.row_major = row_major
         self.Node = self.node_type(node)
         self.ScalarNode = self.Node if scalar_node is None else self.node_type(scalar_node)
         # The range of NumPy type numbers that need no promotion: floats from 11 on, half precision above 22.
@@ -141,6 +143,8 @@ class Op:
         """The result (an array, or a tuple of them) as tensors, recorded."""
         if type(result) is tuple:
             result = tuple([r if type(r) is _ndarray else engine_of(r).as_array(r) for r in result])
+            if self.row_major:
+                result = tuple([in_rows(r) for r in result])
             out = tuple([wrap(r) for r in result])
         else:
             out = wrap(result)
@@ -170,7 +174,10 @@ class Op:
         if type(result) is tuple:
             rest = None if self.opmath == "first" else back_to
             return tuple([finished(k, r, rest if nr else back_to) for nr, r in enumerate(result)]), arrays
-        return finished(k, result, back_to), arrays
+        result = finished(k, result, back_to)
+        if self.row_major and k is NUMPY and "into" not in settings:
+            result = in_rows(result)
+        return result, arrays
 
     def failed(self, error, arrays, settings):
         """What comes of a call that failed: its result where it only had to wait, PyTorch's error otherwise."""
@@ -222,7 +229,9 @@ class ViewOp(Op):
         for nr, array in enumerate(result if many else (result,)):
             t = wrap(array)
             t._storage = storage
-            t._view = View.of(x, (self.function, settings, nr if many else None), storage.version, origin)
+            step = (self.function, settings, nr if many else None)
+            t._view = View.of(x, step, storage.version, origin)
+            share(t, x, step)
             out.append(t)
         out = tuple(out) if many else out[0]
         if recording and grad:
@@ -247,10 +256,16 @@ def finished(k, r, back_to):
     return r
 
 
+def in_rows(a):
+    """An array whose elements lie in row-major order."""
+    return np.ascontiguousarray(a) if type(a) is _ndarray and not a.flags.c_contiguous else a
+
+
 # ---- the decorator
 
 
-def op(forward=None, /, *, name=None, node=None, scalar_node=None, promote=None, opmath=None, view=False, refuses=""):
+def op(forward=None, /, *, name=None, node=None, scalar_node=None, promote=None, opmath=None, view=False, refuses="",
+       row_major=False):
     """Declares an op. See the head of this file.
 
     Args:
@@ -262,14 +277,15 @@ def op(forward=None, /, *, name=None, node=None, scalar_node=None, promote=None,
             first of several results goes back to half precision.
         view: the result aliases the input, the only one.
         refuses: kinds of dtype (after promotion) that PyTorch does not implement: "b" bool, "i" integers, "f", "c".
+        row_major: the result is contiguous in PyTorch, whatever the layout of the inputs, so that ``view`` works on it.
     """
     if forward is None:
         return lambda f: op(f, name=name, node=node, scalar_node=scalar_node, promote=promote, opmath=opmath, view=view,
-                            refuses=refuses)
+                            refuses=refuses, row_major=row_major)
     name = name or forward.__name__.rstrip("_")
     node = node or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
     opmath = promote is not None if opmath is None else opmath
-    spec = (ViewOp if view else Op)(forward, name, node, promote, opmath, refuses, scalar_node)
+    spec = (ViewOp if view else Op)(forward, name, node, promote, opmath, refuses, scalar_node, row_major)
     return declared(spec, view_of(spec) if view else call_of(spec))
 
 

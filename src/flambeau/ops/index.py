@@ -71,7 +71,7 @@ index_put.vjp(
 def of_values(g, indices, dims, shape):
     """The gradient of what was put at the indices; where that was one element, no shape depends on a mask."""
     mask = indices[0]
-    if shape or dims != (0,) or getattr(mask.dtype, "np", mask.dtype) != bool:
+    if shape or dims != (0,) or getattr(mask.dtype, "np", mask.dtype).kind != "b":
         return index(g, *indices, dims=dims)
     return masked_keep(g, reshape(mask, shape=(*mask.shape, *[1] * (len(g.shape) - len(mask.shape)))))
 

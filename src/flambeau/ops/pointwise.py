@@ -6,7 +6,7 @@ import math
 
 from ._op import kernel_op, op
 from .compare import isclose, isfinite, isnan  # noqa: F401  (for the other families)
-from .shape import zeros_like
+from .shape import PUTTING_BACK, zeros_like
 
 NO_GRADIENT = "derivative for aten::{name} is not implemented. Detach its inputs, or use another function."
 SUBTRACT_BOOLS = (
@@ -79,6 +79,9 @@ def imag(k, x):
 
 
 imag.vjp(x=lambda g: g * 1j)
+
+PUTTING_BACK[real] = lambda k, x, value: k.to_complex(value, x.imag)
+PUTTING_BACK[imag] = lambda k, x, value: k.to_complex(x.real, value)
 
 
 @op(name="complex")

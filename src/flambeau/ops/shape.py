@@ -336,6 +336,7 @@ PUTTING_BACK = {
     as_strided: put_strided,
     view_as_real: lambda k, x, value: k.as_complex(value),
     view_as_complex: lambda k, x, value: k.view_as_real(value),
+    view_dtype: lambda k, x, value, *, dtype: k.view_dtype(value, x.dtype),
 }
 
 

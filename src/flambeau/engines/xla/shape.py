@@ -17,11 +17,6 @@ from . import engine
 
 
 @engine.kernel
-def viewable(x, shape):
-    return True
-
-
-@engine.kernel
 def windows(x, axis, size, step):
     if x.ndim == 0:
         return jnp.broadcast_to(x, (size,))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ... import _tape as tape
+from ..._cells import share
 from ..._hooks import RemovableHandle, _HookDict
 from ..._modes import modes
 from ..._tensor import Tensor, View, edge_of, storage_of, wrap
@@ -278,6 +279,7 @@ def pass_through(tensors, node_class, see):
 def _behind(node, nr, t):
     out = wrap(t._a)
     out._storage = storage_of(t)
+    share(out, t)
     out._view = View.of(t, (alias, {}, None), out._storage.version, None)
     out._node, out._nr, out._rg = node, nr, True
     return out
