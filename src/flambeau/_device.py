@@ -29,7 +29,7 @@ class device:
         kind, colon, number = type.partition(":")
         if colon:
             if index is not None:
-                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+                raise RuntimeError(f"type (string) must not include an index because index was passed too: {type}")
             if not number.isdigit() or (len(number) > 1 and number[0] == "0"):
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
@@ -89,13 +89,18 @@ def set_default_device(device):
 
 
 def resolve(dev):
-    """A device that this version can serve, from a device, a string, an index or None (the default device)."""
+    """A device that this version can serve, from a device, a string, an index or None (the default device).
+
+    XLA itself is the device of tensors over jax arrays: others can be made beside them.
+    """
     if dev is None:
         if not _defaults.stack and _default_device is CPU:
             return CPU
         dev = get_default_device()
-    elif dev is CPU or type(dev) is str and dev == "cpu":
+    elif dev is CPU or (type(dev) is str and dev == "cpu"):
         return CPU
+    elif dev is XLA:
+        return XLA
     if not isinstance(dev, device):
         dev = device(dev)
     if dev.type not in _READY:

@@ -170,7 +170,8 @@ def _promote_ints(a, b):
     signed, unsigned = (a, b) if a.is_signed else (b, a)
     if unsigned is not uint8:
         raise RuntimeError(
-            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {type_word(a)} and {type_word(b)}"
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{type_word(a)} and {type_word(b)}"
         )
     return _SIGNED_ABOVE_UINT8.get(signed, signed)
 
@@ -194,7 +195,7 @@ def combine(strong, weak):
     """
     if strong is None:
         return weak
-    if weak is None or weak.category <= strong.category and strong is not bool_:
+    if weak is None or (weak.category <= strong.category and strong is not bool_):
         return strong
     if strong.category == FLOAT:  # a weak complex keeps the precision
         return strong.to_complex()

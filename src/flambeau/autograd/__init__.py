@@ -63,7 +63,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     outputs, grads = _pairs(outputs, grad_outputs)
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if allow_unused is False and materialize_grads:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     if allow_unused is None:
         allow_unused = materialize_grads
     if not inputs:
@@ -94,7 +96,7 @@ def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, material
     outputs, grads = _pairs(outputs, grad_outputs)
     sizes = {g.shape[0] for g in grads if g is not None}
     if len(sizes) != 1:
-        raise RuntimeError(f"is_grads_batched needs grad_outputs with one size of the first dimension, got {sorted(sizes)}")
+        raise RuntimeError(f"is_grads_batched needs grad_outputs of one first dimension, got {sorted(sizes)}")
     rows = [
         grad(outputs, inputs, [None if g is None else g[i] for g in grads], True, create_graph,
              allow_unused=allow_unused, materialize_grads=materialize_grads)

@@ -74,10 +74,8 @@ class Pass:
                 grads = self.before_wanted(node, grads)
             results = None
             if grads is not None:
-                if node.hooked or not plain:
-                    results = self.pull_watched(node, grads)
-                else:
-                    results = self.pull(node, grads)
+                pull = self.pull_watched if node.hooked or not plain else self.pull
+                results = pull(node, grads)
             following = None
             for i, edge in enumerate(node.next):
                 if edge is None:
@@ -305,7 +303,8 @@ def run_hooks(hooks, grad):
         if got is None:
             continue
         if not isinstance(got, Tensor):
-            raise TypeError(f"hook {getattr(hook, '__name__', hook)!r} has returned {type(got).__name__}; expected a Tensor or None")
+            name = getattr(hook, "__name__", hook)
+            raise TypeError(f"hook {name!r} has returned {type(got).__name__}; expected a Tensor or None")
         if got._a.shape != grad._a.shape:
             raise RuntimeError(
                 f"hook {getattr(hook, '__name__', hook)!r} has changed the size of value: "

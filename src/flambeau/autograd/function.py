@@ -124,7 +124,7 @@ class BackwardCFunction(_Hooks, FunctionCtx, tape.Node):
     def _checked(self, results, graph):
         """One result a tensor argument; what belongs to other arguments must be None."""
         n = len(self._is_tensor)
-        if len(results) > n and any(r is not None for r in results[n:]) or len(results) < n:
+        if (len(results) > n and any(r is not None for r in results[n:])) or len(results) < n:
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(results)})"
             )
@@ -233,7 +233,9 @@ class Function(_Hooks, FunctionCtx, metaclass=FunctionMeta):
     @staticmethod
     def jvp(ctx, *grad_inputs):
         """Forward-mode derivative. To be defined by the subclass where it is wanted."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @staticmethod
     def vmap(info, in_dims, *args):

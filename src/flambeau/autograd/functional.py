@@ -23,7 +23,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(inputs), Jv): the product of the jacobian with a vector, by differentiating vᵀJ in v."""
     with enable_grad():
-        ins, one_in = _inputs(inputs, create_graph, "jvp")
+        ins, _ = _inputs(inputs, create_graph, "jvp")
         v = _vector(v, ins, "jvp", "inputs")
         outs, one_out = _outputs(func(*ins), "jvp")
         _check_graph(outs, "outputs", strict)
@@ -158,8 +158,8 @@ def _check_graph(outs, what, strict):
     for i, o in enumerate(outs):
         if strict and not o.requires_grad:
             raise RuntimeError(
-                f"Output {i} of the user-provided function does not require gradients. The {what} must be computed in a "
-                "differentiable manner from the input when running in strict mode."
+                f"Output {i} of the user-provided function does not require gradients. The {what} must be computed in "
+                "a differentiable manner from the input when running in strict mode."
             )
 
 

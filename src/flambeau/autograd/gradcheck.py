@@ -45,7 +45,7 @@ def gradcheck(func, inputs, *, eps=1e-06, atol=1e-05, rtol=0.001, raise_exceptio
                    "check_batched_forward_grad": check_batched_forward_grad}
     for name, on in unsupported.items():
         if on:
-            raise ValueError(f"gradcheck: {name}=True is not supported: there are no forward-mode or batched gradients here")
+            raise ValueError(f"gradcheck: {name}=True is not supported: such gradients do not exist here")
     try:
         _check(func, _tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     except GradcheckError:
@@ -85,7 +85,8 @@ def _check(func, inputs, eps, atol, rtol, nondet_tol, check_dtypes, fast):
     places = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     if not places:
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have "
+            "requires_grad=True."
         )
     for i in places:
         if inputs[i]._a.dtype not in (np.float64, np.complex128):

@@ -9,10 +9,10 @@ import numpy as np
 
 from .. import _dtypes
 from .._cells import store
-from .._device import META, resolve
+from .._device import CPU, META, resolve
 from .._dtypes import type_word
 from .._tensor import Tensor, storage_of, wrap
-from ..engines import engine_of
+from ..engines import engine_of, xla_engine
 from ..engines.numpy.memory import allocate
 
 DIM_RANGE = "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
@@ -55,7 +55,7 @@ def need_tensors(values, name):
 
 def as_int(value, name, argument):
     """An int from anything that is one (NumPy integers and one-element integer tensors too)."""
-    if isinstance(value, bool) or isinstance(value, float):
+    if isinstance(value, bool | float):
         raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}")
     try:
         return operator.index(value)
@@ -100,7 +100,7 @@ def shape_from(size, name="size"):
     if len(size) == 1 and not isinstance(size[0], int) and hasattr(size[0], "__iter__") and getattr(size[0], "ndim", 1):
         size = size[0]
     shape = []
-    for position, n in enumerate(size):
+    for n in size:
         if type(n) is not int:
             n = as_int(n, name, "size")
         shape.append(n)
@@ -145,15 +145,20 @@ def scalar_or_tensor(value, name, argument, position=2):
 def made(array, device=None, requires_grad=False):
     """A new tensor over `array`, on `device`."""
     if device is not None or resolve(None) is META:
-        device = resolve(device)
-        if device is META:
-            from ..engines.meta import to_meta
-
-            array = to_meta(array)
+        array = put_on(resolve(device), array)
     t = wrap(array)
     if requires_grad:
         t.requires_grad = True
     return t
+
+
+def put_on(device, array):
+    """A NumPy array as one of the engine of `device`."""
+    if device is META:
+        from ..engines.meta import to_meta
+
+        return to_meta(array)
+    return array if device is CPU else xla_engine().as_array(array)
 
 
 def write_out(out, result, name, *, exact_dtype=False):

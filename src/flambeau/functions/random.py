@@ -160,7 +160,8 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
                   device, requires_grad)
 
 
-def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+             requires_grad=False):
     """A random order of 0, …, n - 1."""
     n = as_int(n, "randperm", "n")
     if n < 0:
@@ -175,9 +176,9 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     return t
 
 
-def _like(input, name, fill, dtype, layout, device, requires_grad, memory_format, generator):
+def _like(input, name, fill, generator, requires_grad, **options):
     need_tensor(input, name)
-    t = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
+    t = empty_like(input, **options)
     if t.device is not META:
         fill(source(generator), t._a)
     t.requires_grad = requires_grad
@@ -187,18 +188,20 @@ def _like(input, name, fill, dtype, layout, device, requires_grad, memory_format
 def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None,
               generator=None):
     """``rand`` of the shape and dtype of another tensor."""
-    return _like(input, "rand_like", kernels.fill_uniform, dtype, layout, device, requires_grad, memory_format, generator)
+    return _like(input, "rand_like", kernels.fill_uniform, generator, requires_grad, dtype=dtype, layout=layout,
+                 device=device, memory_format=memory_format)
 
 
-def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None,
-               generator=None):
+def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
+               memory_format=None, generator=None):
     """``randn`` of the shape and dtype of another tensor."""
-    return _like(input, "randn_like", kernels.fill_normal, dtype, layout, device, requires_grad, memory_format, generator)
+    return _like(input, "randn_like", kernels.fill_normal, generator, requires_grad, dtype=dtype, layout=layout,
+                 device=device, memory_format=memory_format)
 
 
 def randint_like(input, *args, low=None, high=None, dtype=None, layout=None, device=None, pin_memory=False,
                  requires_grad=False, memory_format=None, generator=None):
-    """``randint`` of the shape and dtype of another tensor: ``randint_like(x, high)`` or ``randint_like(x, low, high)``."""
+    """``randint`` of the shape and dtype of x: ``randint_like(x, high)`` or ``randint_like(x, low, high)``."""
     if len(args) == 2:
         low, high = args
     elif args:
@@ -206,8 +209,8 @@ def randint_like(input, *args, low=None, high=None, dtype=None, layout=None, dev
     if isinstance(high, Tensor):
         high = high.item()
     low, high = as_int(0 if low is None else low, "randint_like", "low"), as_int(high, "randint_like", "high")
-    return _like(input, "randint_like", lambda g, a: kernels.fill_random(g, a, low, high), dtype, layout, device,
-                 requires_grad, memory_format, generator)
+    return _like(input, "randint_like", lambda g, a: kernels.fill_random(g, a, low, high), generator, requires_grad,
+                 dtype=dtype, layout=layout, device=device, memory_format=memory_format)
 
 
 def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None,
@@ -242,7 +245,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     need_tensor(input, "multinomial")
     if input._a.dtype.num < 11:
         raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + str(input.dtype))
-    result = wrap(np.asarray(kernels.multinomial(source(generator), input._a, as_int(num_samples, "multinomial", "num_samples"), replacement)))
+    n = as_int(num_samples, "multinomial", "num_samples")
+    result = wrap(np.asarray(kernels.multinomial(source(generator), input._a, n, replacement)))
     return result if out is None else write_out(out, result, "multinomial", exact_dtype=True)
 
 

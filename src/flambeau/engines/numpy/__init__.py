@@ -4,15 +4,15 @@ Each file of this folder holds the kernels of one family that NumPy itself does 
 """
 
 from .. import NUMPY as engine
-from . import base  # noqa: F401
-from . import memory  # noqa: F401
-from . import ldl, linalg  # noqa: F401
-from . import move, shape  # noqa: F401
-from . import reduce, scan, sort  # noqa: F401
-from . import bessel, pointwise, special  # noqa: F401
-from . import index, scatter  # noqa: F401
-from . import gates  # noqa: F401
-from . import conv, loss, norm, pool  # noqa: F401
-from . import random  # noqa: F401
+from . import base
+from . import memory
+from . import ldl, linalg
+from . import move, shape
+from . import reduce, scan, sort
+from . import bessel, pointwise, special
+from . import index, scatter
+from . import gates
+from . import conv, loss, norm, pool
+from . import random
 
 __all__ = ["base", "engine"]

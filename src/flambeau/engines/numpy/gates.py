@@ -10,4 +10,5 @@ from .. import NUMPY as engine
 @engine.kernel
 def softplus(x, beta, threshold):
     scaled = x * beta
-    return np.where(scaled > threshold, x, np.log1p(np.exp(np.minimum(scaled, threshold))) / beta).astype(x.dtype, copy=False)
+    bent = np.log1p(np.exp(np.minimum(scaled, threshold))) / beta
+    return np.where(scaled > threshold, x, bent).astype(x.dtype, copy=False)

@@ -36,7 +36,7 @@ def _channels(input, p, training, inplace, name, dims):
     if input.dim() not in (dims + 1, dims + 2):
         warnings.warn(
             f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated and will result in an error in a "
-            f"future release. To retain the behavior and silence this warning, please use dropout instead.", stacklevel=3,
+            "future release. To retain the behavior and silence this warning, use dropout instead.", stacklevel=3,
         )
     single = dims == 1 and input.dim() == 2
     if single:

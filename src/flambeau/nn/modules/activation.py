@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import warnings
+from collections.abc import Callable
 
 from ...functions.creation import empty
 from .. import functional as F
@@ -160,7 +160,7 @@ class Hardtanh(Module):
         super().__init__()
         for old, new in (("min_value", "min_val"), ("max_value", "max_val")):
             if locals()[old] is not None:
-                warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=2)
+                warnings.warn(f"keyword argument `{old}` is deprecated, use `{new}`", FutureWarning, stacklevel=2)
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace

@@ -33,7 +33,7 @@ class Unflatten(Module):
         if isinstance(dim, int):
             self._require_ints(unflattened_size)
         elif isinstance(dim, str):
-            raise TypeError("named dimensions are not supported; give dim as an int and unflattened_size as a tuple of ints")
+            raise TypeError("named dimensions are not supported: give dim as an int, unflattened_size as ints")
         else:
             raise TypeError("invalid argument type for dim parameter")
         self.dim = dim
@@ -45,7 +45,8 @@ class Unflatten(Module):
             raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(size).__name__}")
         for i, n in enumerate(size):
             if not isinstance(n, int):
-                raise TypeError(f"unflattened_size must be tuple of ints, but found element of type {type(n).__name__} at pos {i}")
+                kind = type(n).__name__
+                raise TypeError(f"unflattened_size must be tuple of ints, but found element of type {kind} at pos {i}")
 
     def forward(self, input):
         return input.unflatten(self.dim, self.unflattened_size)
