@@ -67,7 +67,7 @@ def deepcopy_tensor(self, memo):
         raise RuntimeError(NOT_A_LEAF)
     if id(self) in memo:
         return memo[id(self)]
-    if self.device is META:
+    if not isinstance(self._a, np.ndarray) or self.device is META:
         out = _filled(_new(type(self)), self._a, None, self._rg)
     else:
         storage = _copied(storage_of(self), memo)

@@ -98,6 +98,7 @@ class Tensor:
 
     __slots__ = ("__dict__", "__weakref__", "_a", "_grad", "_hooks", "_node", "_nr", "_rg", "_storage", "_view")
 
+    __module__ = "flambeau"  # where users find it
     __array_priority__ = 1000
     __hash__ = object.__hash__
 

@@ -1,5 +1,7 @@
 """Whole programs, run eagerly on NumPy and compiled by jax: the tape runs inside the trace."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -34,7 +36,7 @@ def assert_both_ways(jax, program, *arrays):
     want, got = run(*map(np.copy, arrays)), jax.jit(run)(*arrays)
     assert jax.tree.structure(got) == jax.tree.structure(want)
     for g, w in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
-        np.testing.assert_allclose(np.asarray(g), w, rtol=1e-10)
+        np.testing.assert_allclose(np.asarray(g), w, rtol=1e-10, atol=1e-12)
 
 
 def test_a_step_of_a_perceptron(jax):
@@ -235,6 +237,28 @@ def test_a_traced_gradient_of_an_unused_output(jax):
         return b
 
     assert_both_ways(jax, program, *inputs((4,)))
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: flambeau.linalg.inv(x), lambda x: flambeau.linalg.solve(x, x[0]), lambda x: flambeau.linalg.cholesky(x),
+    lambda x: flambeau.linalg.lu_solve(*flambeau.linalg.lu_factor(x), x), lambda x: flambeau.linalg.matrix_rank(x),
+    lambda x: flambeau.linalg.lstsq(x[:, :2], x)[1], lambda x: flambeau.ones(3, 3) * x, lambda x: flambeau.arange(3) - x,
+    lambda x: flambeau.zeros_like(x) + x, lambda x: x.new_full((3,), 2) * x, lambda x: flambeau.quantile(x, 0.3),
+    lambda x: flambeau.searchsorted(flambeau.tensor([0.0, 1.0], dtype=flambeau.float64), x),
+    lambda x: flambeau.nn.functional.cross_entropy(x, flambeau.tensor([0, 2, 1])),
+    lambda x: flambeau.nn.functional.embedding(flambeau.tensor([[0, 2], [2, 1]]), x),
+    lambda x: copy.deepcopy(x.detach()) + x, lambda x: flambeau.einsum("ij,kj->ik", x, x),
+])
+def test_public_functions(jax, function):
+    """What checks its arguments by their elements, or brings constants along, can be compiled too."""
+
+    def program(x):
+        y = function(x)
+        if y.requires_grad:
+            (y * y).sum().backward()
+        return y
+
+    assert_both_ways(jax, program, 3 * np.eye(3) + 0.1 * np.arange(9).reshape(3, 3) @ np.ones((3, 3)))
 
 
 @pytest.mark.parametrize("asks, named", [

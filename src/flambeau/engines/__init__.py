@@ -7,6 +7,7 @@ itself; an engine overrides a kernel by defining a function of that name in its 
 from __future__ import annotations
 
 import importlib
+import sys
 
 import numpy as np
 
@@ -37,6 +38,11 @@ TRACED = (
 )
 
 
+def is_traced(array):
+    """Whether the array belongs to a program that is being traced, so that its elements are not known."""
+    return type(array).__module__.startswith("jax") and isinstance(array, sys.modules["jax"].core.Tracer)
+
+
 def is_traced_error(error):
     """Whether jax raised `error` because something asked for the elements of a traced array."""
     return type(error).__module__ == "jax.errors"
@@ -55,14 +61,19 @@ def on_host(array, what):
         raise RuntimeError(TRACED.format(what=what, operands=operands)) from error
 
 
+def xla_engine():
+    """The XLA engine, which is imported when it is first asked for."""
+    return importlib.import_module("flambeau.engines.xla").engine
+
+
 def engine_of(*operands):
-    """The engine of the first operand that is an array."""
+    """NumPy, unless an operand is an array of another engine: NumPy's arrays are constants to the others."""
     for x in operands:
         kind = type(x)
-        if kind is np.ndarray or isinstance(x, np.generic):
-            return NUMPY
+        if kind is np.ndarray:
+            continue
         if kind.__module__.partition(".")[0] in ("jax", "jaxlib"):
-            return importlib.import_module("flambeau.engines.xla").engine
+            return xla_engine()
         if isinstance(x, np.ndarray):
             return importlib.import_module("flambeau.engines.meta").meta
     return NUMPY

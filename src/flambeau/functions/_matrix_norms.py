@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._tensor import wrap
+from ..engines import engine_of
 from ..ops.norms import vector_norm as vector_norm_op
 from ..ops.pointwise import div, mul, where
 from ..ops.reduce import amax, amin, sum_
@@ -182,10 +183,11 @@ def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None)
     need_floating(A, name)
     if tol is not None:  # the former spelling: absolute
         atol, rtol = tol, 0.0
-    size = np.abs(np.linalg.eigvalsh(A._a)) if hermitian else np.linalg.svd(A._a, compute_uv=False)
+    k = engine_of(A._a)
+    size = k.abs(k.linalg.eigvalsh(A._a)) if hermitian else k.linalg.svd(A._a, compute_uv=False)
     atol, rtol = tolerances(A, atol, rtol, name)
-    limit = np.maximum(atol._a[..., None], rtol._a[..., None] * size.max(axis=-1, keepdims=True, initial=0))
-    found = wrap(np.asarray((size > limit).sum(axis=-1), np.int64))
+    limit = k.maximum(atol._a[..., None], rtol._a[..., None] * size.max(axis=-1, keepdims=True, initial=0))
+    found = wrap(k.as_array(k.sum(size > limit, axis=-1, dtype=np.dtype(np.int64))))
     return found if out is None else write_out(out, found, "linalg_matrix_rank")
 
 

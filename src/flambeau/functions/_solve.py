@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._tensor import Tensor, wrap
+from ..engines import is_traced
 from ..ops import linalg as ops
 from ..ops import spectral
 from ..ops.matmul import column, product
@@ -245,7 +246,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
     real = A.dtype.to_real().np
     rtol = as_tolerance(max(m, n) * float(np.finfo(real).eps) if rcond is None else rcond, real, name)
     solution, residuals, ranks, values = ops.lstsq(A, right, rtol, residuals=m > n and driver != "gelsy")
-    if residuals._a.size and driver != "gels" and (ranks._a < n).any():
+    if residuals._a.size and driver != "gels" and not is_traced(ranks._a) and (ranks._a < n).any():
         residuals = no_values(real)
     return Lstsq(
         reshape(solution, shape=solution._a.shape[:-1]) if vector else solution,

@@ -7,7 +7,7 @@ import numpy as np
 from .._device import META, preserve_format, resolve, strided
 from .._tensor import Tensor, wrap
 from ..engines.numpy.memory import allocate, check_format, empty_as, empty_in
-from ._args import need_tensor, nonnegative, np_dtype_of, shape_from
+from ._args import need_tensor, nonnegative, np_dtype_of, put_on, shape_from
 from ._attach import methods
 from ._data import scalar_for
 
@@ -21,12 +21,13 @@ def create(name, make, shape, dtype, layout, device, requires_grad, *value):
     """A tensor over ``make(shape, *value, dtype)``; on the meta device nothing is made."""
     if layout is not None and layout is not strided:
         raise NotImplementedError(NO_SPARSE.format(name=name, layout=layout))
-    if resolve(device) is META:
+    device = resolve(device)
+    if device is META:
         from ..engines.meta import to_meta
 
         t = wrap(to_meta(shape, dtype))
     else:
-        t = wrap(allocate(make, shape, dtype, *value))
+        t = wrap(put_on(device, allocate(make, shape, dtype, *value)))
     if requires_grad:
         t.requires_grad = True
     return t

@@ -163,7 +163,7 @@ class Op:
             arrays, back_to = in_opmath(arrays)
         if self.refuses:
             refuse(self, arrays)
-        k = NUMPY if type(arrays[0]) is _ndarray else engine_of(*arrays)
+        k = engine_of(*arrays)
         try:
             if k is NUMPY:
                 result = silently(self.forward, k, *arrays, **settings)
