@@ -31,6 +31,7 @@ class Namespace:
 
 
 NUMPY = Namespace("numpy", np)
+PLAIN = frozenset((float, int, bool, complex, type(None)))  # operands that belong to no engine
 
 TRACED = (
     "{what} needs the elements of a tensor ({operands}), which are not known while a program is traced to be compiled. "
@@ -70,7 +71,7 @@ def engine_of(*operands):
     """NumPy, unless an operand is an array of another engine: NumPy's arrays are constants to the others."""
     for x in operands:
         kind = type(x)
-        if kind is np.ndarray:
+        if kind is np.ndarray or kind in PLAIN:
             continue
         if kind.__module__.partition(".")[0] in ("jax", "jaxlib"):
             return xla_engine()
