@@ -35,7 +35,7 @@ PLAIN = frozenset((float, int, bool, complex, type(None)))  # operands that belo
 
 TRACED = (
     "{what} needs the elements of a tensor ({operands}), which are not known while a program is traced to be compiled. "
-    "Say it with tensors (where() instead of if, a mask instead of a selection), or do it outside the compiled function."
+    "Say it with tensors (where() instead of if, a mask instead of a selection), or do it outside of what is compiled."
 )
 
 
