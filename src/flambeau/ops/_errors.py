@@ -67,6 +67,8 @@ def translated(spec, error, arrays, settings):
         return RuntimeError(NO_MEMORY.format(op=spec.name, operands=operands, cause=error))
     if isinstance(error, ValueError) and clash:
         return RuntimeError(clash)
+    if isinstance(error, OverflowError) and any(type(a) is int for a in arrays):
+        return OverflowError(f"{spec.name}: int too big to convert (input {operands})")
     if isinstance(error, IndexError):
         return IndexError(f"{spec.name}: {error} (input {operands})")
     if isinstance(error, TypeError | ValueError | OverflowError):

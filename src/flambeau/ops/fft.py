@@ -28,7 +28,7 @@ c2c = _full_transform("fft_c2c", "FftC2CBackward0")
 r2c_full = _full_transform("fft_r2c_full", "FftR2CBackward0")
 
 
-@op(name="fft_r2c", node="FftR2CBackward0")
+@op(name="fft_r2c", node="FftR2CBackward0", row_major=True)
 def r2c(k, x, *, axis, norm):
     """A real signal to its frequencies from zero up."""
     return k.fft.rfft(x, axis=axis, norm=norm)
@@ -40,7 +40,7 @@ r2c.vjp(
 )
 
 
-@op(name="fft_c2r", node="FftC2RBackward0")
+@op(name="fft_c2r", node="FftC2RBackward0", row_major=True)
 def c2r(k, x, *, n, axis, norm):
     """Frequencies from zero up to the real signal of length n that has them."""
     return k.fft.irfft(x, n=n, axis=axis, norm=norm)

@@ -103,7 +103,7 @@ def unselect(g, index, axis, shape):
     return unindex(g, index, dims=(axis,), shape=shape)
 
 
-@op
+@op(row_major=True)
 def index_add(k, x, source, index, *, axis, alpha, into=False):
     return back(k.index_add(rows(x), index, rows(source), axis, alpha, into), x)
 
@@ -114,7 +114,7 @@ index_add.vjp(
 )
 
 
-@op
+@op(row_major=True)
 def index_copy(k, x, source, index, *, axis, into=False):
     return back(k.index_copy(rows(x), index, rows(source), axis, into), x)
 
@@ -179,7 +179,7 @@ put.vjp(
 # ---- masks
 
 
-@op
+@op(row_major=True)
 def masked_fill(k, x, value, mask, *, into=False):
     return k.masked_fill(x, mask, value, into)
 
@@ -225,7 +225,7 @@ def masked_pack(k, g, mask, *, shape):
 masked_pack.vjp(g=lambda g, mask, g_shape: unmasked(g, mask, shape=g_shape))
 
 
-@op
+@op(row_major=True)
 def masked_scatter(k, x, source, mask, *, into=False):
     return k.masked_scatter(x, mask, source, into)
 

@@ -252,7 +252,7 @@ def linear(x, weight, bias=None):
 # ---- the cross product
 
 
-@op(promote="common", opmath=False)
+@op(promote="common", opmath=False, row_major=True)
 def linalg_cross(k, x, y, *, axis):
     return k.cross(x, y, axis=axis)
 

@@ -16,7 +16,7 @@ def flip(k, x, *, axes):
 flip.vjp(x=lambda g, axes: flip(g, axes=axes))
 
 
-@op
+@op(row_major=True)
 def roll(k, x, *, shifts, axes):
     return k.roll(x, shifts, axes)
 
@@ -65,7 +65,7 @@ repeat_interleave.vjp(
 )
 
 
-@op
+@op(row_major=True)
 def tril(k, x, *, diagonal):
     return k.tril(x, diagonal)
 
@@ -73,7 +73,7 @@ def tril(k, x, *, diagonal):
 tril.vjp(x=lambda g, diagonal: tril(g, diagonal=diagonal))
 
 
-@op
+@op(row_major=True)
 def triu(k, x, *, diagonal):
     return k.triu(x, diagonal)
 

@@ -41,7 +41,7 @@ def group_layout(shape, how):
 
 
 def _normalization(name, node, layout):
-    @op(name=name, node=node, opmath="first", refuses="bi")
+    @op(name=name, node=node, opmath="first", refuses="bi", row_major=layout is not batch_layout)
     def normalization(k, x, weight, bias, *, eps, how):
         shape, of_weight, axes = layout(x.shape, how)
         weight = None if weight is None else weight.reshape(of_weight)
@@ -134,7 +134,7 @@ def _(g, x, weight, mean, var, eps, needs):
 # ---- by the root of the mean square
 
 
-@op(opmath="first", node="MulBackward0", refuses="bi")
+@op(opmath="first", node="MulBackward0", refuses="bi", row_major=True)
 def rms_norm(k, x, weight, *, how, eps):
     """x / sqrt(mean(x²) + eps) * weight over the last `how` dimensions, and the mean of the squares."""
     axes = tuple(range(x.ndim - how, x.ndim))

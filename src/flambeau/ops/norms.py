@@ -10,7 +10,7 @@ from .pointwise import abs_, sgn
 from .reduce import kept, over, sum_, ties
 
 
-@op(opmath=True, node="LinalgVectorNormBackward0")
+@op(opmath=True, node="LinalgVectorNormBackward0", row_major=True)
 def vector_norm(k, x, *, ord, axis, keepdims):
     if ord == 2:
         return k.norm2(x, axis, keepdims)
@@ -51,7 +51,7 @@ def raised(x, exponent):
     return a ** (exponent) if exponent >= 0 else over(a * 0 + 1, a ** (-exponent))
 
 
-@op(opmath=True, node="CdistBackward0")
+@op(opmath=True, node="CdistBackward0", row_major=True)
 def euclidean_distances(k, x, y):
     """The distance of each row of x from each row of y, by one product of matrices."""
     xx = k.sum(x * x, axis=-1, keepdims=True)

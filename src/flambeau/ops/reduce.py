@@ -50,8 +50,8 @@ def total(k, x, *, axis, keepdims, dtype=None):
     return k.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
-sum_ = op(total, name="sum")
-sum_dims = op(total, name="sum_dims", node="SumBackward1")
+sum_ = op(total, name="sum", row_major=True)
+sum_dims = op(total, name="sum_dims", node="SumBackward1", row_major=True)
 for spec in (sum_, sum_dims):
     spec.vjp(x=lambda g, x_shape, axis: spread(g, x_shape, axis))
 
@@ -60,8 +60,8 @@ def average(k, x, *, axis, keepdims, dtype=None):
     return k.mean(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
-mean = op(average, name="mean")
-mean_dims = op(average, name="mean_dims", node="MeanBackward1")
+mean = op(average, name="mean", row_major=True)
+mean_dims = op(average, name="mean_dims", node="MeanBackward1", row_major=True)
 for spec in (mean, mean_dims):
     spec.vjp(x=lambda g, x_shape, axis: mean_pull(g, x_shape, axis))
 
@@ -70,7 +70,7 @@ def mean_pull(g, shape, axis):
     return spread(g / max(folded(shape, axis), 1), tuple(shape), axis)
 
 
-@op
+@op(row_major=True)
 def nansum(k, x, *, axis, keepdims, dtype=None):
     x = k.where(k.isnan(x), k.zeros((), x.dtype), x) if x.dtype.num >= 11 else x
     return k.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)
@@ -79,17 +79,17 @@ def nansum(k, x, *, axis, keepdims, dtype=None):
 nansum.vjp(x=lambda g, x, axis: spread(g, tuple(x.shape), axis) * (x == x))
 
 
-@op
+@op(row_major=True)
 def count_nonzero(k, x, *, axis):
     return k.sum(x != 0, axis=axis, dtype=INT64)
 
 
-@op(name="all")
+@op(name="all", row_major=True)
 def all_(k, x, *, axis, keepdims):
     return k.all(x, axis=axis, keepdims=keepdims)
 
 
-@op(name="any")
+@op(name="any", row_major=True)
 def any_(k, x, *, axis, keepdims):
     return k.any(x, axis=axis, keepdims=keepdims)
 
@@ -101,8 +101,8 @@ def product(k, x, *, axis, keepdims, dtype=None):
     return k.prod(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
-prod = op(product, name="prod")
-prod_dim = op(product, name="prod_dim", node="ProdBackward1")
+prod = op(product, name="prod", row_major=True)
+prod_dim = op(product, name="prod_dim", node="ProdBackward1", row_major=True)
 prod.vjp(x=lambda g, x: reshape(g, shape=(1,) * len(x.shape)) * pw.cj(others_of_all(x)))
 prod_dim.vjp(x=lambda g, x, axis: kept(g, x.shape, axis) * pw.cj(others(x, axis)))
 
@@ -143,7 +143,7 @@ shift.vjp(x=lambda g, axis, by: shift(g, axis=axis, by=-by, fill=0))
 # ---- moments
 
 
-@op(opmath=True)
+@op(opmath=True, row_major=True)
 def var(k, x, *, axis, keepdims, correction):
     return k.variance(x, axis, keepdims, correction)
 
@@ -158,7 +158,7 @@ def var_pull(g, x, axis, correction):
     return kept(g * (2 / freedom if freedom else math.inf), shape, axis) * away
 
 
-@op(opmath=True)
+@op(opmath=True, row_major=True)
 def std(k, x, *, axis, keepdims, correction):
     return k.sqrt(k.variance(x, axis, keepdims, correction))
 
@@ -166,7 +166,7 @@ def std(k, x, *, axis, keepdims, correction):
 std.vjp(x=lambda g, x, out, axis, correction: var_pull(over(g, out * 2), x, axis, correction))
 
 
-@op(opmath=True)
+@op(opmath=True, row_major=True)
 def var_mean(k, x, *, axis, keepdims, correction):
     return k.variance(x, axis, keepdims, correction), k.mean(x, axis=axis, keepdims=keepdims)
 
@@ -176,7 +176,7 @@ var_mean.vjp(x=lambda g, x, axis, correction: (
 ))
 
 
-@op(opmath=True)
+@op(opmath=True, row_major=True)
 def std_mean(k, x, *, axis, keepdims, correction):
     return k.sqrt(k.variance(x, axis, keepdims, correction)), k.mean(x, axis=axis, keepdims=keepdims)
 
@@ -206,8 +206,8 @@ def lowest(k, x, *, axis, keepdims):
     return k.min(x, axis=axis, keepdims=keepdims)
 
 
-amax = op(highest, name="amax", opmath=True, refuses="c")
-amin = op(lowest, name="amin", opmath=True, refuses="c")
+amax = op(highest, name="amax", opmath=True, refuses="c", row_major=True)
+amin = op(lowest, name="amin", opmath=True, refuses="c", row_major=True)
 max_all = op(highest, name="max", node="MaxBackward1", opmath=True, refuses="c")
 min_all = op(lowest, name="min", node="MinBackward1", opmath=True, refuses="c")
 for spec in (amax, amin, max_all, min_all):
@@ -227,7 +227,7 @@ def ties(k, x, extreme, *, axis):
     return hit.astype(x.dtype) / k.sum(hit, axis=axis, keepdims=True).astype(x.dtype)
 
 
-@op(opmath=True, refuses="c")
+@op(opmath=True, refuses="c", row_major=True)
 def aminmax(k, x, *, axis, keepdims):
     return k.min(x, axis=axis, keepdims=keepdims), k.max(x, axis=axis, keepdims=keepdims)
 
@@ -235,12 +235,12 @@ def aminmax(k, x, *, axis, keepdims):
 aminmax.vjp(x=lambda g, x, out, axis: to_ties(g[0], x, out[0], axis) + to_ties(g[1], x, out[1], axis))
 
 
-@op(opmath=True)
+@op(opmath=True, row_major=True)
 def argmax(k, x, *, axis, keepdims):
     return k.argmax(x, axis=axis, keepdims=keepdims)
 
 
-@op(opmath=True)
+@op(opmath=True, row_major=True)
 def argmin(k, x, *, axis, keepdims):
     return k.argmin(x, axis=axis, keepdims=keepdims)
 
@@ -252,7 +252,7 @@ def selection(forward=None, /, **options):
     """Declares an op that selects one element along ``axis``: it returns the values and where they lay."""
     if forward is None:
         return lambda f: selection(f, **options)
-    spec = op(forward, opmath=True, **options)
+    spec = op(forward, opmath=True, **options, row_major=True)
     spec.vjp(x=lambda g, out, axis, x_shape: place(
         kept(g[0], x_shape, axis), kept(out[1], x_shape, axis), axis=axis, shape=tuple(x_shape)
     ))

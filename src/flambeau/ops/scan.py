@@ -17,7 +17,7 @@ def scanned(k, scan, x, axis, reverse):
     return k.flip(scan(k.flip(x, (axis,)), axis), (axis,)) if reverse else scan(x, axis)
 
 
-@op
+@op(row_major=True)
 def cumsum(k, x, *, axis, reverse, dtype=None):
     return scanned(k, lambda a, i: k.cumsum(a, axis=i, dtype=dtype), x, axis, reverse)
 
@@ -25,7 +25,7 @@ def cumsum(k, x, *, axis, reverse, dtype=None):
 cumsum.vjp(x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
 
 
-@op
+@op(row_major=True)
 def cumprod(k, x, *, axis, reverse, dtype=None):
     return scanned(k, lambda a, i: k.cumprod(a, axis=i, dtype=dtype), x, axis, reverse)
 
@@ -67,7 +67,7 @@ def nth_zero(k, x, *, axis, reverse, nth):
 
 
 def declare_extreme(name, kernel):
-    @op(name=name, opmath=True)
+    @op(name=name, opmath=True, row_major=True)
     def forward(k, x, *, axis):
         return getattr(k, kernel)(x, axis)
 
@@ -82,7 +82,7 @@ cummin = declare_extreme("cummin", "running_min")
 # ---- log of a running sum of exponentials
 
 
-@op(opmath=True)
+@op(opmath=True, row_major=True)
 def logcumsumexp(k, x, *, axis, reverse):
     return scanned(k, k.log_running_sum, x, axis, reverse)
 

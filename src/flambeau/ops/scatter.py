@@ -12,7 +12,7 @@ from .pointwise import cj
 from .shape import basic_index, embed, zeros_like
 
 
-@op
+@op(row_major=True)
 def gather(k, x, index, *, axis):
     return back(k.gather(rows(x), rows(index), axis), index)
 
@@ -29,17 +29,17 @@ def ungather(k, g, index, *, axis, shape):
 ungather.vjp(g=lambda g, index, axis: gather(g, index, axis=axis))
 
 
-@op
+@op(row_major=True)
 def scatter(k, x, src, index, *, axis, into=False):
     return put_along(k, x, src, index, axis, None, into)
 
 
-@op
+@op(row_major=True)
 def scatter_add(k, x, src, index, *, axis, into=False):
     return put_along(k, x, src, index, axis, "add", into)
 
 
-@op(node="ScatterBackward2")
+@op(node="ScatterBackward2", row_major=True)
 def scatter_multiply(k, x, src, index, *, axis, into=False):
     return put_along(k, x, src, index, axis, "prod", into)
 
@@ -104,7 +104,7 @@ def _reduction(name):
         count = put_along(k, count, k.ones(index.shape, x.dtype), index, axis, "add", True)
         return k.floor_divide(out, count) if x.dtype.kind in "iu" else out / count
 
-    spec = op(forward, name=name, opmath=True)
+    spec = op(forward, name=name, opmath=True, row_major=True)
 
     @spec.joint_vjp
     def _(g, x, src, index, out, axis, reduce, include_self, needs):

@@ -16,7 +16,7 @@ def matmul(a, b):
     """np.matmul; half precision is multiplied in float32 and rounded once."""
     if a.dtype.num <= _STANDARD:
         # The same BLAS call, but np.dot takes half the time to get there.
-        return np.dot(a, b) if a.ndim <= 2 and b.ndim <= 2 else np.matmul(a, b)
+        return np.dot(a, b) if a.ndim <= 2 and b.ndim <= 2 else np.matmul(a, b, order="C")
     return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
 
 
