@@ -278,7 +278,7 @@ class Tensor:
     def data(self, value):
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        if value.dtype is not self.dtype and self._rg and not _dtypes.is_inexact(value._a.dtype):
+        if self._rg and value._a.dtype is not self._a.dtype and not _dtypes.is_inexact(value._a.dtype):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         version = self._storage.version if self._storage is not None else 0
         self._a = value._a

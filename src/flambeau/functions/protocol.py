@@ -32,14 +32,20 @@ AMBIGUOUS = "Boolean value of Tensor with {how} is ambiguous (shape {shape}). Us
 ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
 INTEGER_INDEX = "only integer tensors of a single element can be converted to an index"
 
+_new = object.__new__
+
 
 # ---- out of the graph
 
 
 def detach(input):
     """The same memory, out of the graph."""
-    out = wrap(input._a)
-    out._storage = storage_of(input)
+    out = _new(Tensor)  # as `wrap` does it, in line: a state dict detaches everything a model has
+    out._a = input._a
+    out._storage = input._storage or storage_of(input)
+    out._node = out._view = out._grad = out._hooks = None
+    out._nr = 0
+    out._rg = False
     if type(input._a) is not np.ndarray:
         share(out, input)
     return out

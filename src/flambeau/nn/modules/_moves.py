@@ -11,7 +11,7 @@ _FLAGS = ("non_blocking", "copy")
 
 
 def parse_to(args, kwargs):
-    """(device, dtype, non_blocking, memory_format), from any form of the arguments."""
+    """(device, dtype, memory_format), from any form of the arguments. Nothing here blocks or does not."""
     given = _by_name(args, kwargs)
     device, dtype, other = given.get("device"), given.get("dtype"), given.get("tensor")
     _check(dtype, DType, "dtype")
@@ -22,7 +22,7 @@ def parse_to(args, kwargs):
     if other is not None:
         _check(other, Tensor, "tensor")
         device, dtype = other.device, other.dtype
-    return None if device is None else Device(device), dtype, given.get("non_blocking", False), given.get("memory_format")
+    return None if device is None else Device(device), dtype, given.get("memory_format")
 
 
 def _by_name(args, kwargs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
+from typing import Any
 
 from ..._device import META
 from ..._modes import no_grad
@@ -50,55 +51,38 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 # ---- saving
 
 
-def state_dict(module, destination, prefix, keep_vars):
-    """Adds what a module and those below it have to save to `destination` (a new one if None)."""
-    if destination is None:
-        destination = OrderedDict()
-        destination._metadata = OrderedDict()
-    local_metadata = {"version": module._version}
-    if hasattr(destination, "_metadata"):
-        destination._metadata[prefix[:-1]] = local_metadata
-    hooks = module._hooks
-    if hooks is not None:
-        for hook in list(hooks.state_dict_pre.values()):
-            hook(module, prefix, keep_vars)
-    module._save_to_state_dict(destination, prefix, keep_vars)
-    for name, child in module._modules.items():
-        if child is not None:
-            child.state_dict(destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars)
-    if hooks is not None:
-        for hook in list(hooks.state_dict.values()):
-            destination = _after_saving(hook, module, destination, prefix, local_metadata)
+def empty_state_dict():
+    """A state dict to be filled, with a place for the versions of the modules."""
+    destination = OrderedDict()
+    destination._metadata = OrderedDict()
     return destination
 
 
-def _after_saving(hook, module, destination, prefix, local_metadata):
-    if type(hook) is Hook:
-        got = hook.function(module, destination, prefix, local_metadata)
-        return destination if got is None else got
-    if hook(module, destination, prefix, local_metadata) is not None:
-        raise RuntimeError("state_dict post-hook must return None")
+def before_saving(module, prefix, keep_vars):
+    """The hooks of ``state_dict`` that come first."""
+    for hook in list(module._hooks.state_dict_pre.values()):
+        hook(module, prefix, keep_vars)
+
+
+def after_saving(module, destination, prefix, local_metadata):
+    """The hooks of ``state_dict`` that come last; the state dict after them."""
+    for hook in list(module._hooks.state_dict.values()):
+        if type(hook) is Hook:
+            got = hook.function(module, destination, prefix, local_metadata)
+            destination = destination if got is None else got
+        elif hook(module, destination, prefix, local_metadata) is not None:
+            raise RuntimeError("state_dict post-hook must return None")
     return destination
 
 
-def save_own(module, destination, prefix, keep_vars):
-    """The parameters, persistent buffers and extra state of one module."""
-    for name, parameter in module._parameters.items():
-        if parameter is not None:
-            destination[prefix + name] = parameter if keep_vars else parameter.detach()
-    transient = module._non_persistent_buffers_set
-    for name, buffer in module._buffers.items():
-        if buffer is not None and name not in transient:
-            destination[prefix + name] = buffer if keep_vars else buffer.detach()
-    if overrides(module, "get_extra_state"):
-        destination[prefix + EXTRA] = module.get_extra_state()
+def get_extra_state(self) -> Any:
+    """More state for the ``state_dict``. To be defined by the subclass, with ``set_extra_state``."""
+    raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
 
 
-def overrides(module, method):
-    """Whether the class of a module has its own idea of a method."""
-    from .module import Module
-
-    return getattr(type(module), method) is not getattr(Module, method)
+def set_extra_state(self, state: Any) -> None:
+    """Takes what ``get_extra_state`` gave. To be defined by the subclass."""
+    raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
 
 
 def snapshot(module):
@@ -123,14 +107,15 @@ def load_state_dict(module, state_dict, strict, assign):
     keys, errors = _IncompatibleKeys([], []), []
 
     def load(module, state, prefix):
-        local_metadata = dict((metadata or {}).get(prefix[:-1], {}))
+        local_metadata = {} if metadata is None else dict(metadata.get(prefix[:-1], ()))
         if assign:
             local_metadata["assign_to_params_buffers"] = assign
         module._load_from_state_dict(state, prefix, local_metadata, True, *keys, errors)
-        parts = _by_child(state, prefix)
-        for name, child in module._modules.items():
-            if child is not None:
-                load(child, parts.get(name, {}), prefix + name + ".")
+        if module._modules:
+            parts = _by_child(state, len(prefix))
+            for name, child in module._modules.items():
+                if child is not None:
+                    load(child, parts.get(name, {}), prefix + name + ".")
         for hook in () if module._hooks is None else list(module._hooks.load.values()):
             if hook(module, keys) is not None:
                 raise AssertionError(POST_HOOK_RETURNED)
@@ -141,13 +126,16 @@ def load_state_dict(module, state_dict, strict, assign):
     return keys
 
 
-def _by_child(state, prefix):
-    """The entries for each child of the module at `prefix`, by the child's name."""
-    parts, start = {}, len(prefix)
+def _by_child(state, start):
+    """The entries for each child, by the child's name, which begins at `start` in the keys."""
+    parts = {}
     for key, value in state.items():
         name, dot, _ = key[start:].partition(".")
         if dot:
-            parts.setdefault(name, {})[key] = value
+            if name in parts:
+                parts[name][key] = value
+            else:
+                parts[name] = {key: value}
     return parts
 
 
@@ -157,17 +145,19 @@ def load_own(module, state, prefix, local_metadata, strict, missing, unexpected,
         given = (state, prefix, local_metadata, strict, missing, unexpected, errors)
         hook.function(module, *given) if type(hook) is Hook else hook(*given)
     own = {name: p for name, p in module._parameters.items() if p is not None}
-    transient = module._non_persistent_buffers_set
-    own |= {name: b for name, b in module._buffers.items() if b is not None and name not in transient}
+    if module._buffers:
+        transient = module._non_persistent_buffers_set
+        own.update((name, b) for name, b in module._buffers.items() if b is not None and name not in transient)
     assign = local_metadata.get("assign_to_params_buffers", False)
-    for name, target in own.items():
-        key = prefix + name
-        if key in state:
-            problem = load_tensor(module, name, target, key, state[key], assign)
-            if problem:
-                errors.append(problem)
-        elif strict:
-            missing.append(key)
+    with no_grad():
+        for name, target in own.items():
+            key = prefix + name
+            if key in state:
+                problem = load_tensor(module, name, target, key, state[key], assign)
+                if problem is not None:
+                    errors.append(problem)
+            elif strict:
+                missing.append(key)
     _load_extra(module, state, prefix + EXTRA, strict, missing, unexpected)
     if strict:
         start = len(prefix)
@@ -179,7 +169,7 @@ def load_own(module, state, prefix, local_metadata, strict, missing, unexpected,
 
 
 def _load_extra(module, state, key, strict, missing, unexpected):
-    if overrides(module, "set_extra_state"):
+    if type(module).set_extra_state is not set_extra_state:
         if key in state:
             module.set_extra_state(state[key])
         elif strict:
@@ -193,18 +183,18 @@ def load_tensor(module, name, target, key, value, assign):
     if not isinstance(value, Tensor):
         return NOT_A_TENSOR.format(key=key, kind=type(value))
     if not is_lazy(target):
-        if target.dim() == 0 and value.dim() == 1 and value.numel() == 1:
+        shape, own = value.shape, target._a.shape
+        if not own and shape == (1,):
             value = value[0]  # what was saved before there were zero-dimensional tensors
-        if value.shape != target.shape:
-            return MISMATCH.format(key=key, given=value.shape, own=target.shape)
-        if not assign and target.device is META and value.device is not META:
+        elif shape != own:
+            return MISMATCH.format(key=key, given=shape, own=target.shape)
+        if target.device is META and value.device is not META and not assign:
             warnings.warn(INTO_META.format(key=key), stacklevel=2)
     try:
-        with no_grad():
-            if assign:
-                setattr(module, name, in_place_of(target, value))
-            else:
-                target.copy_(value)
+        if assign:
+            setattr(module, name, in_place_of(target, value))
+        else:
+            target.copy_(value)
     except Exception as error:
         return NOT_COPIED.format(key=key, own=target.size(), given=value.size(), error=error.args)
     return None

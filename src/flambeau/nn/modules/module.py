@@ -19,8 +19,9 @@ from ... import _dtypes
 from ..._hooks import RemovableHandle
 from ..._modes import no_grad
 from ..._tensor import Tensor
+from ...functions.convert import converted
 from ...functions.creation import empty_like
-from ..parameter import Buffer, Parameter
+from ..parameter import Buffer, Parameter, is_lazy
 from . import _report, _state
 from ._hooks import Hooks, as_hook, call_with_hooks, everywhere, registration
 from ._moves import parse_to
@@ -31,18 +32,20 @@ def walk(root, prefix="", memo=None, remove_duplicate=True):
     memo = set() if memo is None else memo
     stack = [(prefix, root)]
     while stack:
-        path, module = stack.pop()
+        path, module = entry = stack.pop()
         if remove_duplicate:
             if module in memo:
                 continue
             memo.add(module)
         elif path.count(".") > sys.getrecursionlimit():
             raise RecursionError(f"the module tree contains itself: {path[:80]}...")
-        yield path, module
+        yield entry
         children = module._modules
         if children:
             dot = path + "." if path else ""
-            stack += [(dot + name, child) for name, child in reversed(children.items()) if child is not None]
+            for name in reversed(children):
+                if children[name] is not None:
+                    stack.append((dot + name, children[name]))
 
 
 class Module:
@@ -208,7 +211,7 @@ class Module:
     def named_modules(self, memo: set[Module] | None = None, prefix: str = "",
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
         """(path, module) of this module and all below it."""
-        yield from walk(self, prefix, memo, remove_duplicate)
+        return walk(self, prefix, memo, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and all below it, each once."""
@@ -225,8 +228,11 @@ class Module:
 
     def children(self) -> Iterator[Module]:
         """The direct children, each once."""
-        for _, module in self.named_children():
-            yield module
+        memo = set()
+        for module in self._modules.values():
+            if module is not None and module not in memo:
+                memo.add(module)
+                yield module
 
     def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
         """(path, tensor) of what `get_members_fn` lists of each module, each once, without None."""
@@ -247,7 +253,7 @@ class Module:
                          remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
         """(path, parameter) of this module and, with ``recurse``, of all below it."""
         _report.warn_of_plain_collections(self)
-        yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
+        return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once: what an optimizer is given."""
@@ -257,7 +263,7 @@ class Module:
     def named_buffers(self, prefix: str = "", recurse: bool = True,
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """(path, buffer) of this module and, with ``recurse``, of all below it."""
-        yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
+        return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once."""
@@ -321,18 +327,18 @@ class Module:
         fn(self)
         return self
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+    def _apply(self, fn, recurse=True):
         """Replaces every parameter, gradient and buffer by ``fn`` of it; parameters stay the same objects."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        with no_grad():
-            for parameter in self._parameters.values():
-                for tensor in () if parameter is None else (parameter, parameter._grad):
-                    if tensor is not None:
-                        changed = fn(tensor)
-                        if changed is not tensor:
-                            tensor.data = changed
+        if self._parameters:
+            with no_grad():
+                for parameter in self._parameters.values():
+                    if parameter is not None:
+                        _replace(parameter, fn)
+                        if parameter._grad is not None:
+                            _replace(parameter._grad, fn)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -383,14 +389,15 @@ class Module:
 
         Only floating and complex ones are cast. The module itself is changed, and returned.
         """
-        device, dtype, non_blocking, memory_format = parse_to(args, kwargs)
+        device, dtype, memory_format = parse_to(args, kwargs)
         if dtype is not None and dtype.category < _dtypes.FLOAT:
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
 
         def convert(t):
-            wanted = dtype if t.is_floating_point() or t.is_complex() else None
-            layout = {"memory_format": memory_format} if memory_format is not None and t.dim() in (4, 5) else {}
-            return t.to(device=device, dtype=wanted, non_blocking=non_blocking, **layout)
+            wanted = dtype if t.dtype.category >= _dtypes.FLOAT else None
+            if is_lazy(t):
+                return t.to(device, wanted)
+            return converted(t, device, wanted, memory_format=memory_format if t.dim() in (4, 5) else None)
 
         return self._apply(convert)
 
@@ -455,14 +462,46 @@ class Module:
             destination, prefix, keep_vars = given
         if destination is None:
             _report.warn_of_plain_collections(self)
-        return _state.state_dict(self, destination, prefix, keep_vars)
+            destination = _state.empty_state_dict()
+        return self._save(destination, getattr(destination, "_metadata", None), prefix, keep_vars)
+
+    def _save(self, destination, metadata, prefix, keep_vars):
+        """Adds what this module and those below it have to save."""
+        local_metadata = {"version": self._version}
+        if metadata is not None:
+            metadata[prefix[:-1]] = local_metadata
+        hooks = self._hooks
+        if hooks is not None:
+            _state.before_saving(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        children = self._modules
+        if children:
+            for name, child in children.items():
+                if child is None:
+                    continue
+                if type(child).state_dict is Module.state_dict and "state_dict" not in child.__dict__:
+                    child._save(destination, metadata, f"{prefix}{name}.", keep_vars)
+                else:
+                    child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        return destination if hooks is None else _state.after_saving(self, destination, prefix, local_metadata)
 
     def snapshot(self) -> dict[str, Any]:
         """A ``state_dict`` with memory of its own: later training does not change it."""
         return _state.snapshot(self)
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        _state.save_own(self, destination, prefix, keep_vars)
+        """Adds the parameters, persistent buffers and extra state of this module alone."""
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                destination[prefix + name] = parameter if keep_vars else parameter.detach()
+        buffers = self._buffers
+        if buffers:
+            transient = self._non_persistent_buffers_set
+            for name, buffer in buffers.items():
+                if buffer is not None and name not in transient:
+                    destination[prefix + name] = buffer if keep_vars else buffer.detach()
+        if type(self).get_extra_state is not Module.get_extra_state:
+            destination[prefix + _state.EXTRA] = self.get_extra_state()
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copies parameters and buffers from a state dict (or, ``assign=True``, takes its tensors).
@@ -474,13 +513,8 @@ class Module:
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
         _state.load_own(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
-    def get_extra_state(self):
-        """More state for the ``state_dict``. To be defined by the subclass, with ``set_extra_state``."""
-        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
-
-    def set_extra_state(self, state):
-        """Takes what ``get_extra_state`` gave. To be defined by the subclass."""
-        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
+    get_extra_state = _state.get_extra_state
+    set_extra_state = _state.set_extra_state
 
     # ---- hooks
 
@@ -585,6 +619,13 @@ def _registered(kind, module, name, value):
         if got is not None:
             value = got
     return value
+
+
+def _replace(tensor, fn):
+    """Gives a tensor the data of ``fn(tensor)``; it stays the same object."""
+    changed = fn(tensor)
+    if changed is not tensor:
+        tensor.data = changed
 
 
 def _on(kind, device):
