@@ -16,6 +16,8 @@ POINTWISE = [
     *rows("add sub rsub mul div maximum minimum clamp_min clamp_max remainder fmod copysign", R(2, 3), 0.5),
     *rows("add sub rsub mul div", C(2, 3), C(3)),
     *rows("add mul sub", R(2, 3), C(3)),
+    *rows("add_scaled sub_scaled", R(2, 3), R(3), alpha=0.5),
+    *rows("add_scaled sub_scaled", C(2, 3), R(3), alpha=0.5 - 1j),
     *rows("maximum minimum fmax fmin", V([1.0, 2.0, NAN, 3.0]), V([1.0, NAN, 0.0, 2.0])),
     *rows("div_floor div_trunc copysign nextafter", R(2, 3), P(3)),
     *rows("neg abs sign sgn square frac floor ceil trunc round reciprocal", R(2, 3)),

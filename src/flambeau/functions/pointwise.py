@@ -48,25 +48,30 @@ def result_type(*operands, **named):
 # ---- sums, products, quotients
 
 
-def scaled(input, other, alpha, name):
-    """``alpha * other``, for a sum of dtype result_type(input, other)."""
-    if not isinstance(alpha, Tensor | int | float | complex | np.number):
+def factor(input, other, alpha, name):
+    """``alpha`` as a Python number that fits a sum of dtype result_type(input, other)."""
+    if isinstance(alpha, Tensor | np.generic):
+        alpha = alpha.item()
+    if not isinstance(alpha, int | float | complex):
         raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
     kind = result_dtype((input, other))
     if isinstance(alpha, bool) and kind is not _dtypes.bool_:
         raise RuntimeError(ALPHA_BOOL)
     if not isinstance(alpha, int) and kind.category < _dtypes.FLOAT:
         raise RuntimeError(ALPHA_FLOAT)
-    return other * (bool(alpha) if kind is _dtypes.bool_ else alpha)
+    if kind.np in _dtypes.HALF:
+        return float(np.asarray(alpha).astype(kind.np))  # PyTorch rounds it first
+    return bool(alpha) if kind is _dtypes.bool_ else alpha
 
 
 def add(input, other, *, alpha=1, out=None):
     """``input + alpha * other``, with broadcasting and type promotion."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input, other = operands(input, other, "add", either=True)
-    if alpha != 1 or alpha is True:
-        other = scaled(input, other, alpha, "add")
-    result = ops.add(input, other)
+    if type(alpha) is int and alpha == 1:
+        result = ops.add(input, other)
+    else:
+        result = ops.add_scaled(input, other, alpha=factor(input, other, alpha, "add"))
     return result if out is None else write_out(out, result, "add")
 
 
@@ -74,10 +79,11 @@ def sub(input, other, *, alpha=1, out=None):
     """``input - alpha * other``, with broadcasting and type promotion."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input, other = operands(input, other, "sub", either=True)
-    if alpha != 1 or alpha is True:
+    if type(alpha) is int and alpha == 1:
+        result = ops.sub(input, other)
+    else:
         ops.no_bools(getattr(input, "_a", input), getattr(other, "_a", other))
-        other = scaled(input, other, alpha, "sub")
-    result = ops.sub(input, other)
+        result = ops.sub_scaled(input, other, alpha=factor(input, other, alpha, "sub"))
     return result if out is None else write_out(out, result, "sub")
 
 
@@ -85,7 +91,7 @@ def rsub(input, other, *, alpha=1):
     """``other - alpha * input``."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input, other = operands(input, other, "rsub")
-    return ops.rsub(input if alpha == 1 else scaled(other, input, alpha, "rsub"), other)
+    return ops.rsub(input if alpha == 1 else input * factor(other, input, alpha, "rsub"), other)
 
 
 mul = binary(ops.mul, "mul", "The product of each pair of elements.", either=True)

@@ -158,7 +158,7 @@ class Op:
         if self.check is not None:
             self.check(*arrays)
         if self.promote is not None:
-            arrays = promoted(inputs, arrays, self.promote)
+            arrays = promoted(inputs, arrays, self.promote, self.name)
         if self.opmath:
             arrays, back_to = in_opmath(arrays)
         if self.refuses:

@@ -6,9 +6,10 @@ import numpy as np
 
 from .. import _dtypes
 from .._tensor import Tensor
+from ..engines.numpy.base import quiet
 
 _SCALARS = (float, int)
-
+_WIDE = frozenset(("mul", "div", "floor_divide", "div_floor", "div_trunc"))  # they take a scalar as a float32 to halves
 
 
 def result_dtype(operands):
@@ -29,7 +30,7 @@ def result_dtype(operands):
     return _dtypes.combine(dims, _dtypes.combine(zeros, scalars))
 
 
-def promoted(inputs, arrays, how):
+def promoted(inputs, arrays, how, name):
     """The operands cast to their common dtype; with ``how="float"`` at least to the default floating dtype."""
     first = arrays[0]
     if hasattr(first, "dtype"):
@@ -40,16 +41,20 @@ def promoted(inputs, arrays, how):
     if how == "float" and target.category < _dtypes.FLOAT:
         target = _dtypes.get_default_dtype()
     np_dtype = target.np
+    half = np_dtype in _dtypes.HALF
+    wide = half and name in _WIDE
     out = []
     for a in arrays:
         if a is None:
             out.append(None)
         elif hasattr(a, "dtype"):
-            out.append(a if a.dtype == np_dtype else a.astype(np_dtype))
-        elif type(a) in _SCALARS and target.category == _dtypes.FLOAT:
+            to = np.float32 if wide and not a.ndim and a.dtype not in _dtypes.HALF else np_dtype
+            out.append(a if a.dtype == to else a.astype(to))
+        elif type(a) in _SCALARS and target.category == _dtypes.FLOAT and (wide or not half):
             out.append(a)
         else:
-            out.append(np.asarray(a).astype(np_dtype))
+            with quiet():  # a number too large for half precision becomes infinite
+                out.append(np.asarray(a).astype(np_dtype))
     return out
 
 

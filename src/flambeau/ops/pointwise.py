@@ -234,6 +234,22 @@ sub = kernel_op("sub", "subtract", inputs="x, y", promote="common", refuses="b")
 sub.vjp(x=lambda g: g, y=lambda g: -g)
 
 
+@op(promote="common", node="AddBackward0")
+def add_scaled(k, x, y, *, alpha):
+    return x + y * alpha
+
+
+add_scaled.vjp(x=lambda g: g, y=lambda g, alpha: g * alpha.conjugate())
+
+
+@op(promote="common", node="SubBackward0")
+def sub_scaled(k, x, y, *, alpha):
+    return x - y * alpha
+
+
+sub_scaled.vjp(x=lambda g: g, y=lambda g, alpha: -g * alpha.conjugate())
+
+
 @op(promote="common", node="RsubBackward0", scalar_node="RsubBackward1", refuses="b")
 def rsub(k, x, y):
     return k.subtract(y, x)
@@ -247,7 +263,7 @@ def no_bools(x, y):
         raise RuntimeError(SUBTRACT_BOOLS if is_bool(x) and is_bool(y) else SUBTRACT_BOOL)
 
 
-sub.spec.check = rsub.spec.check = no_bools
+sub.spec.check = sub_scaled.spec.check = rsub.spec.check = no_bools
 
 mul = kernel_op("mul", "multiply", inputs="x, y", promote="common")
 mul.vjp(x=lambda g, y: g * cj(y), y=lambda g, x: g * cj(x))
