@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _dtypes
 from ._hooks import RemovableHandle
-from ._modes import modes
+from ._modes import ever, modes
 from ._tensor import Tensor, edge_of, storage_of, wrap
 from .engines import engine_of
 
@@ -36,12 +36,13 @@ INFERENCE_SAVED = (
 class TensorHooks:
     """The hooks on one tensor; for a non-leaf they also hang on its node."""
 
-    __slots__ = ("grad", "post_accumulate", "retain")
+    __slots__ = ("end", "grad", "post_accumulate", "retain")
 
     def __init__(self):
         self.grad = {}
         self.post_accumulate = {}
         self.retain = None  # weak reference to the tensor whose .grad is to be kept
+        self.end = None  # weak reference to the AccumulateGrad of a leaf
 
 
 def hooks_of(t):
@@ -60,16 +61,15 @@ def hooks_of(t):
 class Node:
     """A recorded operation. Its edges point towards the leaves: ``next_functions``.
 
-    ``next`` are the edges, ``shape`` and ``dtype`` those of the output (tuples of them where ``count`` is not 1).
+    ``next`` are the edges, ``shape`` and ``dtype`` those of the output (tuples of them where ``count`` is not 1);
+    ``hooked`` tells whether there are hooks.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "dtype", "next", "seq", "shape")
+    __slots__ = ("__dict__", "__weakref__", "count", "dtype", "hooked", "next", "seq", "shape")
 
-    count = 1
     out_hooks = None  # {output number: TensorHooks}
     pre_hooks = None
     post_hooks = None
-    hooked = False  # whether any of the three is there
     trace = None  # where it was recorded, in anomaly mode
 
     def name(self):
@@ -121,6 +121,8 @@ class AccumulateGrad(Node):
 
     next = ()
     seq = 2**63
+    count = 1
+    hooked = False
 
     def __init__(self, variable):
         self.variable = variable
@@ -138,14 +140,16 @@ def as_node(target):
     node = accumulate_node(target)
     if node is None:
         node = AccumulateGrad(target)
-        target.__dict__["_accumulate_node"] = weakref.ref(node)
+        if target._hooks is None:
+            target._hooks = TensorHooks()
+        target._hooks.end = weakref.ref(node)
     return node
 
 
 def accumulate_node(leaf):
     """The AccumulateGrad that somebody holds for this leaf, or None."""
-    reference = leaf.__dict__.get("_accumulate_node")
-    return None if reference is None else reference()
+    hooks = leaf._hooks
+    return None if hooks is None or hooks.end is None else hooks.end()
 
 
 class OpNode(Node):
@@ -168,11 +172,12 @@ class OpNode(Node):
     def pull(self, grads, graph):
         """The gradients of the inputs, given those of the outputs; on Tensors when `graph`."""
         guards = self.guards
-        if guards is None:
+        if guards:
+            for storage, version in guards:
+                if storage.version != version:
+                    raise changed(self, storage, version)
+        elif guards is None:
             raise RuntimeError(FREED)
-        for storage, version in guards:
-            if storage.version != version:
-                raise changed(self, storage, version)
         if self.count != 1:
             came = next(g for g in grads if g is not None)
             grads = [zeros_for(self, nr, graph, came) if g is None else g for nr, g in enumerate(grads)]
@@ -229,6 +234,8 @@ def start(node, edges, result):
     """Fills in what every node has."""
     node.next = edges
     node.seq = next_sequence()
+    node.count = 1
+    node.hooked = not (node.out_hooks is node.pre_hooks is node.post_hooks is None)
     if type(result) is tuple and len(result) == 1:
         result = result[0]
     if type(result) is tuple:
@@ -238,7 +245,7 @@ def start(node, edges, result):
     else:
         node.shape = result.shape
         node.dtype = result.dtype
-    if modes.anomaly:
+    if ever.watched and modes.anomaly:
         node.trace = here()
     return node
 

@@ -54,13 +54,14 @@ class Storage:
     written to, or saved for backward.
     """
 
-    version = 0
-    writer = None  # name of the operation that wrote last
-    inference = False  # made in inference mode
-    cell = None  # of the tensors that share the elements, where arrays cannot be written to (see _cells.py)
+    __slots__ = ("__dict__", "__weakref__", "array", "cell", "inference", "version", "writer")
 
     def __init__(self, array):
         self.array = array
+        self.version = 0
+        self.writer = None  # name of the operation that wrote last
+        self.inference = False  # made in inference mode
+        self.cell = None  # of the tensors that share the elements, where arrays cannot be written to (see _cells.py)
 
 
 class View:

@@ -8,8 +8,8 @@ Gradients are raw arrays, or Tensors when the pass itself is recorded (``create_
 
 from __future__ import annotations
 
-import heapq
 import sys
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from .._cells import store
 from .._modes import modes
 from .._tensor import LEAF, Tensor, edge_of, storage_of, wrap
 from ..engines import engine_of
-from ..engines.numpy.base import quiet
+from ..engines.numpy.base import SILENT, reset_errors, set_errors
 from ..ops.shape import cast, sum_to
 
 _ndarray = np.ndarray
@@ -49,64 +49,71 @@ class Pass:
 
     def run(self):
         """Runs the pass; returns the captured gradients by slot."""
-        before = modes.grad
+        before, errors = modes.grad, set_errors(SILENT)
         modes.grad = self.graph
         try:
-            with quiet():
-                self.count_edges()
-                self.seed()
-                self.loop()
+            self.count_edges()
+            self.seed()
+            self.loop()
         finally:
             modes.grad = before
+            reset_errors(errors)
         return self.caught
 
     def loop(self):
         """Runs the ready nodes, youngest first, and sends their gradients along the edges."""
-        state, ready, useful, plain = self.state, self.ready, self.useful, not self.graph and not modes.anomaly
+        state, ready, useful, keep = self.state, self.ready, self.useful, self.keep
+        plain = not self.graph and not modes.anomaly
         node = None
         while True:
             if node is None:
                 if not ready:
                     return
-                node = heapq.heappop(ready)[1]
+                node = heappop(ready)[1]
             grads = state.pop(node)[1]
             if useful is not None:
                 grads = self.before_wanted(node, grads)
-            results = None
-            if grads is not None:
-                pull = self.pull_watched if node.hooked or not plain else self.pull
-                results = pull(node, grads)
-            following = None
+            if grads is None:
+                results = [None] * len(node.next)
+            elif node.hooked or not plain:
+                results = self.pull_watched(node, grads)
+            else:
+                try:
+                    results = node.pull(grads, False)
+                except Exception as error:
+                    tell_origin(node, error)
+                    raise
+                if not keep:
+                    node.free()
+            if type(results) is not list:
+                results = list(results)
+            following = grads = None
             for i, edge in enumerate(node.next):
                 if edge is None:
                     continue
                 target, nr = edge
                 mine = state[target]
-                if results is not None:
-                    grad = results[i]
-                    if grad is not None and (useful is None or target in useful):
-                        if (nr != 0 or type(grad) is not _ndarray or target.count != 1
-                                or grad.shape != target.shape or grad.dtype is not target.dtype):
-                            grad = fitted(grad, target, nr)
-                            self.store(mine, target, nr, grad)
-                        else:
-                            mine[1] = grad if mine[1] is None else plus(mine[1], grad)
+                grad = results[i]
+                if grad is not None and (useful is None or target in useful):
+                    like = target._a if nr == LEAF else target
+                    if type(grad) is not _ndarray or grad.shape != like.shape or grad.dtype is not like.dtype:
+                        self.store(mine, target, nr, fitted(grad, target, nr))
+                    else:
+                        mine[1] = grad if mine[1] is None else plus(mine[1], grad)
                 mine[0] -= 1
                 if mine[0]:
                     continue
                 if nr == LEAF:
-                    # No name here may hold the gradient: the leaf takes it as it is if it is the only holder.
-                    grad, results = None, None if results is None else list(results)
-                    if results is not None:
-                        results[i] = None
-                    self.finish_leaf(target)
+                    grad = results[i] = None  # `mine` alone may hold it: then the leaf can take it as it is
+                    del state[target]
+                    self.finish_leaf(target, mine)
                 elif following is None:
                     following = target
                 else:
-                    heapq.heappush(ready, (-target.seq, target))
+                    heappush(ready, (-target.seq, target))
             node = following
             if following is not None and ready and -ready[0][0] > following.seq:
-                heapq.heappush(ready, (-following.seq, following))
+                heappush(ready, (-following.seq, following))
                 node = None
 
     def count_edges(self):
@@ -161,9 +168,9 @@ class Pass:
     def release(self, target, nr):
         """All gradients of the target have arrived."""
         if nr == LEAF:
-            self.finish_leaf(target)
+            self.finish_leaf(target, self.state.pop(target))
         else:
-            heapq.heappush(self.ready, (-target.seq, target))
+            heappush(self.ready, (-target.seq, target))
 
     # ---- one node
 
@@ -183,8 +190,12 @@ class Pass:
             if grad is not None:
                 self.caught.update(dict.fromkeys(slots, grad))
 
-    def pull(self, node, grads):
-        """The gradients of the node's inputs."""
+    def pull_watched(self, node, grads):
+        """``pull`` between the node's hooks, with the checks of anomaly mode."""
+        if node.out_hooks is not None and self.useful is None:
+            grads = self.run_tensor_hooks(node, grads)
+        if node.pre_hooks:
+            grads = self.run_pre_hooks(node, grads)
         try:
             results = node.pull(grads, self.graph)
         except Exception as error:
@@ -192,15 +203,6 @@ class Pass:
             raise
         if not self.keep:
             node.free()
-        return results
-
-    def pull_watched(self, node, grads):
-        """``pull`` between the node's hooks, with the checks of anomaly mode."""
-        if node.out_hooks is not None and self.useful is None:
-            grads = self.run_tensor_hooks(node, grads)
-        if node.pre_hooks:
-            grads = self.run_pre_hooks(node, grads)
-        results = self.pull(node, grads)
         if node.post_hooks:
             results = self.run_post_hooks(node, grads, results)
         if modes.anomaly and modes.anomaly_check_nan:
@@ -209,24 +211,26 @@ class Pass:
 
     # ---- leaves
 
-    def finish_leaf(self, leaf):
-        grad = self.state.pop(leaf)[1]
+    def finish_leaf(self, leaf, state):
+        """Takes the gradient of a leaf, which is complete, out of its `state`: through the hooks, into ``.grad``."""
+        grad = state.pop()
         if grad is None:
             return
         hooks = leaf._hooks
-        if hooks is not None and hooks.grad:
-            grad = self.unwrapped(run_hooks(hooks.grad, self.wrapped(grad)))
-        end = tape.accumulate_node(leaf)
-        if end is not None:
-            grad = self.run_pre_hooks(end, grad)
+        if hooks is not None:
+            if hooks.grad:
+                grad = self.unwrapped(run_hooks(hooks.grad, self.wrapped(grad)))
+            end = tape.accumulate_node(leaf)
+            if end is not None:
+                grad = self.run_pre_hooks(end, grad)
         if self.captures is not None:
             self.catch(leaf, grad)
             if leaf not in self.accumulate_into:
                 return
         self.accumulate(leaf, grad)
-        if end is not None:
-            self.run_post_hooks(end, grad, ())
         if hooks is not None:
+            if end is not None:
+                self.run_post_hooks(end, grad, ())
             for hook in list(hooks.post_accumulate.values()):
                 hook(leaf)
 
@@ -235,8 +239,7 @@ class Pass:
         if self.graph:
             leaf._grad = grad if held is None else held + grad
         elif held is None:
-            # Taken as it is when nobody else can hold it: references are ours, the caller's and the call's.
-            if sys.getrefcount(grad) > 3 or not lies_like(grad, leaf._a):
+            if sys.getrefcount(grad) > ALONE or not lies_like(grad, leaf._a):
                 grad = engine_of(grad).copy_like(grad, leaf._a)
             leaf._grad = wrap(grad)
         elif held._rg:
@@ -288,6 +291,21 @@ class Pass:
             if got is not None:
                 results = [self.unwrapped(g) for g in (got if isinstance(got, tuple) else (got,))]
         return results
+
+
+class _Count(Pass):
+    def accumulate(self, leaf, grad):
+        self.caught = sys.getrefcount(grad)
+
+
+def references_of_our_own():
+    """How many references there are in ``accumulate`` to a gradient that nobody else holds."""
+    trial = _Count((), False, False)
+    trial.finish_leaf(wrap(np.zeros(1)), [0, np.zeros(1)])
+    return trial.caught
+
+
+ALONE = references_of_our_own()
 
 
 def plus(a, b):
@@ -350,8 +368,10 @@ def lies_like(grad, value):
     """Whether a gradient has memory of its own, in the order of the value it belongs to."""
     if type(grad) is not _ndarray:
         return True
+    if grad.base is not None:
+        return False
     flags = grad.flags
-    if grad.base is not None or not flags.writeable:
+    if not flags.writeable:
         return False
     return flags.c_contiguous if value.flags.c_contiguous else grad.strides == value.strides
 
@@ -389,7 +409,8 @@ def root_gradient(t, g):
             raise RuntimeError(f"grad can be implicitly created only for scalar outputs (got shape {list(t._a.shape)})")
         if t._a.dtype.kind == "c":
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}")
-        return wrap(engine_of(t._a).ones_like(t._a))
+        a = t._a
+        return wrap(np.array(1, a.dtype) if type(a) is _ndarray and a.ndim == 0 else engine_of(a).ones_like(a))
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._a.shape != t._a.shape:

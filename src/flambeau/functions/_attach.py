@@ -7,9 +7,12 @@ from ._inplace import inplace
 
 
 def methods(*functions, **renamed):
-    """Makes each function a method of its own name (or of the keyword's)."""
+    """Makes each function a method of its own name (or of the keyword's).
+
+    A function may have a ``method`` of its own, which is quicker as it takes no ``out=``.
+    """
     for function in functions:
-        setattr(Tensor, function.__name__, function)
+        setattr(Tensor, function.__name__, getattr(function, "method", function))
     for name, function in renamed.items():
         setattr(Tensor, name, function)
 

@@ -15,6 +15,8 @@ def unary(call, name, doc):
         result = call(input)
         return result if out is None else write_out(out, result, name)
 
+    function.method = call
+    call.__doc__ = call.__doc__ or doc
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     function.__module__ = "flambeau"

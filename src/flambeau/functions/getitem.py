@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import _tape as tape
 from .._modes import modes
-from .._tensor import LEAF, Tensor, View, refresh, storage_of, wrap
+from .._tensor import Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
 from ..ops import index as ops
 from ..ops.shape import cast, reshape
 from ._args import bump, type_word
 from ._inplace import assign, check_writable
 from ._into import into
-from ._key import ALIAS, SELECT, SLICE, UNSQUEEZE, WITH_NONE, basic_op, parsed
+from ._key import SELECT, SLICE, UNSQUEEZE, basic_op, parsed
 from .index import expanded, fitting, put_call
 
 EXPANDED = (
@@ -28,8 +27,6 @@ EXPANDED = (
 _new = object.__new__
 _ndarray = np.ndarray
 _INDEX = ops.index
-_PLANS = {op: op.spec.plan((True,)).backward for op in (SELECT, SLICE, ALIAS, *WITH_NONE.values())}
-_INDEX_BACKWARD = _INDEX.spec.plan((True, False)).backward
 _ROWS = {"dims": (0,)}
 _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
@@ -64,95 +61,31 @@ def __getitem__(self, key):
         return read(self, key)
     else:
         return read(self, key)
-    grad = modes.grad
-    if op is None or type(a) is not _ndarray or grad is None:
+    if op is None or type(a) is not _ndarray:
         return read(self, given)
     try:
         r = NUMPY.new_dims(a, key) if new else a[key]
     except (IndexError, TypeError):
         return read(self, given)
-    storage = self._storage
-    if storage is None:
-        storage = storage_of(self)
-    settings = {"key": key}
-    view = View()
-    view.parent = before = self._view
-    view.step = (op, settings, None)
-    if before is None:
-        view.base = self
-        view.origin = None if grad else "no_grad"
-    else:
-        refresh(self)
-        view.base = before.base
-        view.origin = before.origin if grad else "no_grad"
-    view.version = storage.version
-    t = _new(Tensor)
-    t._a = r
-    t._storage = storage
-    t._view = view
-    t._grad = t._hooks = t._node = None
-    t._nr = 0
-    t._rg = False
-    if grad and self._rg:
-        node = op.spec.Node()
-        node.next = ((self, LEAF) if self._node is None else (self._node, self._nr),)
-        node.seq = tape.next_sequence()
-        node.shape = r.shape
-        node.dtype = r.dtype
-        node.backward = _PLANS[op]
-        node.settings = settings
-        node.shapes = (a.shape,)
-        node.inputs = node.guards = ()
-        node.out = None
-        if modes.watched and modes.anomaly:
-            node.trace = tape.here()
-        t._node = node
-        t._rg = True
-    return t
+    return op.made(self, a, r, {"key": key})
 
 
 def take_rows(x, index):
     """x[index] for one integer tensor. In line: the case of contiguous NumPy memory."""
     a, i = x._a, index._a
-    grad = modes.grad
-    if type(a) is not _ndarray or not a.flags.c_contiguous or grad is None:
+    if type(a) is not _ndarray or not a.flags.c_contiguous:
         return ops.index(x, index, dims=(0,))
     try:
         r = a.take(i, 0)
     except IndexError:
         return ops.index(x, index, dims=(0,))
-    t = _new(Tensor)
-    t._a = r
-    t._storage = t._view = t._grad = t._hooks = t._node = None
-    t._nr = 0
-    t._rg = False
-    if grad:
+    t = wrap(r)
+    if modes.grad:
         if x._view is not None:
             refresh(x)
         if x._rg:
-            record_rows(x, index, t)
+            _INDEX.spec.record((x, index), (a, i), r, t, _ROWS)
     return t
-
-
-def record_rows(x, index, t):
-    """Puts t = x[index] in the graph."""
-    a, i = x._a, index._a
-    if modes.watched:
-        _INDEX.spec.record((x, index), (a, i), t._a, t, _ROWS)
-        return
-    node = _INDEX.spec.Node()
-    node.next = ((x, LEAF) if x._node is None else (x._node, x._nr), None)
-    node.seq = tape.next_sequence()
-    node.shape = t._a.shape
-    node.dtype = t._a.dtype
-    node.backward = _INDEX_BACKWARD
-    node.settings = _ROWS
-    node.inputs = (None, i)
-    node.guards = (tape.guard(index),)
-    node.shapes = (a.shape, i.shape)
-    node.out = None
-    t._node = node
-    t._rg = True
 
 
 def read(x, key):

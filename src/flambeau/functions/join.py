@@ -9,8 +9,9 @@ import numpy as np
 
 from .. import _tape as tape
 from .._dtypes import can_cast, type_word
-from .._modes import modes
-from .._tensor import LEAF, Tensor, refresh, wrap
+from .._modes import ever, modes
+from .._tensor import Tensor, refresh, storage_of, wrap
+from ..engines.numpy.move import concatenated
 from ..engines.numpy.move import stack as stack_arrays
 from ..ops import join as ops
 from ..ops.shape import cast, expand, reshape, unsqueeze, view
@@ -35,52 +36,46 @@ next_sequence = tape.next_sequence
 
 def joining(name, op, kernel, careful, doc):
     """cat or stack. In line: NumPy tensors of one dtype that the kernel joins without complaint; else `careful`."""
-    Node, backward = op.spec.Node, op.spec.backward
+    spec, recorders = op.spec, op.spec.recorders
 
     def function(tensors, dim=0, *, out=None):
-        arrays, recording = [], False
+        if out is not None or type(tensors) not in _SEQUENCES:
+            return careful(tensors, dim, out)
+        arrays, recording, key = [], False, 1
         try:
+            dtype = tensors[0]._a.dtype
             for x in tensors:
                 if x._view is not None:
                     refresh(x)
+                key *= 3
                 if x._rg:
                     recording = True
-                arrays.append(x._a)
+                    key += 1
+                a = x._a
+                if a.dtype is not dtype or type(a) is not _ndarray:
+                    return careful(tensors, dim, out)
+                arrays.append(a)
             r = kernel(arrays, dim)
         except (AttributeError, IndexError, TypeError, ValueError):
             return careful(tensors, dim, out)
-        dtype, grad = r.dtype, modes.grad
-        for a in arrays:
-            if a.dtype is not dtype or type(a) is not _ndarray:
-                return careful(tensors, dim, out)
-        if out is not None or type(tensors) not in _SEQUENCES or not r.flags.c_contiguous or grad is None:
+        if not r.flags.c_contiguous:
             return careful(tensors, dim, out)
         t = _new(Tensor)
         t._a = r
         t._storage = t._view = t._grad = t._hooks = t._node = None
         t._nr = 0
         t._rg = False
-        if recording and grad:
-            node, edges, shapes = Node(), [], []
-            for x in tensors:
-                shapes.append(x._a.shape)
-                if x._node is None:
-                    edges.append((x, LEAF) if x._rg else None)
-                else:
-                    edges.append((x._node, x._nr))
-            node.next = tuple(edges)
-            node.seq = next_sequence()
-            node.shape = r.shape
-            node.dtype = dtype
-            node.backward = backward
-            node.settings = {"axis": dim if dim >= 0 else dim + r.ndim}
-            node.shapes = shapes
-            node.inputs = node.guards = ()
-            node.out = None
-            if modes.anomaly:
-                node.trace = tape.here()
-            t._node = node
-            t._rg = True
+        if ever.inference and modes.grad is None:
+            storage_of(t).inference = True
+        if recording and modes.grad:
+            settings = {"axis": dim if dim >= 0 else dim + r.ndim}
+            if ever.watched and modes.watched:
+                spec.record(tensors, arrays, r, t, settings)
+            else:
+                record = recorders.get(key)
+                if record is None:
+                    record = spec.recorder(tensors, key)
+                record(tensors, arrays, r, t, settings)
         return t
 
     function.__name__ = function.__qualname__ = name
@@ -157,7 +152,7 @@ def some_tensors(tensors, name):
 
 
 cat = joining(
-    "cat", ops.cat, np.concatenate, careful_cat,
+    "cat", ops.cat, concatenated, careful_cat,
     "The tensors one after the other along a dimension. Empty vectors are left out, whatever the others' shape.",
 )
 stack = joining("stack", ops.stack, stack_arrays, careful_stack, "Tensors of one shape along a new dimension.")

@@ -29,6 +29,8 @@ def _operator(call, name, arrays=False):
             return call(self, wrap(other))
         return NotImplemented
 
+    if hasattr(call, "falling_back_to"):  # the op itself, with this method for what it does not take
+        method = call.falling_back_to(method)
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     return method
 

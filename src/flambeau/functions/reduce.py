@@ -71,7 +71,7 @@ def _whole_sum(x):
     total = asarray(a.ravel().dot(units[: a.size]))  # twice as fast as NumPy's reduction, and never warns
     found = wrap(total)
     if x._rg and modes.grad:
-        ops.sum_.spec.plan((True,)).record_one(x, a, total, found, _WHOLE)
+        ops.sum_.spec.record((x,), (a,), total, found, _WHOLE)
     return found
 
 

@@ -32,6 +32,7 @@ ONLY_MATRICES = "tensor.{name} is only supported on matrices or batches of matri
 _ALL_DIMS = [list(range(n)) for n in range(7)]
 _ndarray = np.ndarray
 _view = ops.view
+_SEQUENCES = (tuple, list)
 
 
 def target_shape(size, count):
@@ -81,6 +82,10 @@ def view(self, *size, dtype=None, **named):
 
     A shape that the strides of this tensor do not allow is an error; ``reshape`` copies then.
     """
+    if size and dtype is None:
+        found = at_once(self, size)
+        if found is not None:
+            return found
     if dtype is not None or (len(size) == 1 and isinstance(size[0], dtype_type)):
         return view_dtype(self, size[0] if dtype is None else dtype)
     if not size:
@@ -94,6 +99,23 @@ def viewable(x, shape):
     """Whether the memory of x can be seen in that shape."""
     a = in_memory(x)
     return engine_of(a).viewable(a, shape)
+
+
+def at_once(x, size):
+    """The view of a shape that NumPy gets right, also in its strides: of contiguous memory; None for any other."""
+    a = x._a
+    if type(a) is not _ndarray or not a.flags.c_contiguous or 1 in a.shape:
+        return None
+    if len(size) == 1 and type(size[0]) is not int:
+        size = size[0]
+    try:
+        r = a.reshape(size)
+        shape = r.shape
+        if shape == size or min(size) >= -1:
+            return _view.made(x, a, r, {"shape": shape})
+    except (TypeError, ValueError):
+        pass
+    return None
 
 
 def viewed(x, shape):
@@ -144,12 +166,18 @@ def reshaped(input, shape):
 
 def reshape(input, shape):
     """The elements in another shape (one entry may be -1): a view if possible, otherwise a copy."""
-    need_tensor(input, "reshape")
-    return reshaped(input, target_shape((shape,), input._a.size))
+    if not isinstance(input, Tensor):
+        need_tensor(input, "reshape")
+    found = at_once(input, (shape,))
+    return reshaped(input, target_shape((shape,), input._a.size)) if found is None else found
 
 
 def reshape_method(self, *shape, **named):
     """The elements in another shape (one entry may be -1): a view if possible, otherwise a copy."""
+    if shape:
+        found = at_once(self, shape)
+        if found is not None:
+            return found
     return reshaped(self, target_shape(shape if not named else (named["shape"],), self._a.size))
 
 
@@ -161,7 +189,8 @@ def reshape_as(self, other):
 
 def flatten(input, start_dim=0, end_dim=-1):
     """Joins the dimensions from ``start_dim`` to ``end_dim`` into one."""
-    need_tensor(input, "flatten")
+    if not isinstance(input, Tensor):
+        need_tensor(input, "flatten")
     shape = input._a.shape
     start, end = dim_in_range(start_dim, len(shape)), dim_in_range(end_dim, len(shape))
     if start > end:
@@ -202,11 +231,13 @@ def ravel(input):
 
 def squeeze(input, dim=None):
     """Without its dimensions of size one; only those in ``dim``, an int or several, if it is given."""
-    need_tensor(input, "squeeze")
+    if not isinstance(input, Tensor):
+        need_tensor(input, "squeeze")
     shape = input._a.shape
     if dim is None:
-        return ops.squeeze_all(input, axis=tuple([i for i, n in enumerate(shape) if n == 1]))
-    if isinstance(dim, tuple | list):
+        axis = tuple([i for i, n in enumerate(shape) if n == 1]) if 1 in shape else ()
+        return ops.squeeze_all(input, axis=axis)
+    if isinstance(dim, _SEQUENCES):
         dims = tuple([dim_in_range(d, len(shape)) for d in dim])
         if len(set(dims)) < len(dims):
             raise RuntimeError(f"dim {max(dims, key=dims.count)} appears multiple times in the list of dims")
@@ -217,7 +248,9 @@ def squeeze(input, dim=None):
 
 def squeeze_method(self, *dim, **keywords):
     """Without its dimensions of size one; only those in ``dim`` if it is given."""
-    return squeeze(self, *dim if len(dim) <= 1 else (dim,), **keywords)
+    if len(dim) > 1:
+        dim = (dim,)
+    return squeeze(self, *dim, **keywords)
 
 
 def unsqueeze(input, dim):
@@ -321,9 +354,11 @@ def batched_hermitian(self):
 
 def permute(input, dims):
     """With the dimensions in the order ``dims``."""
-    need_tensor(input, "permute")
+    if not isinstance(input, Tensor):
+        need_tensor(input, "permute")
     n = input._a.ndim
-    dims = tuple(dims) if isinstance(dims, tuple | list) else shape_from((dims,), "dims")
+    if type(dims) is not tuple:
+        dims = tuple(dims) if isinstance(dims, _SEQUENCES) else shape_from((dims,), "dims")
     if n < 7 and sorted(dims) == _ALL_DIMS[n]:
         return ops.permute(input, axes=dims)
     if len(dims) != n:

@@ -19,21 +19,17 @@ _ndarray = np.ndarray
 _asarray = np.asarray
 _ascontiguousarray = np.ascontiguousarray
 _new = object.__new__
-_ONE = (True,)
 _float32 = np.dtype(np.float32)
 _int64 = np.dtype(np.int64)
 
 
 def call_of(spec, kernel=None):
     """The function of an op; `kernel` names the kernel that is its whole forward."""
-    inputs = len(spec.inputs) if spec.variadic is None else 0
-    if inputs == 1 and not spec.settings:
-        return one_input(spec, kernel)
-    if inputs == 1:
-        return one_input_with_settings(spec)
-    if inputs == 2 and not spec.settings and spec.promote is not None:
+    if spec.several:
+        return several_inputs(spec)
+    if len(spec.inputs) == 2:
         return two_inputs(spec, kernel, spec.__call__)
-    return lambda *inputs, **settings: spec.call(inputs, settings)
+    return one_input_with_settings(spec) if spec.settings else one_input(spec, kernel)
 
 
 def bound(spec, kernel):
@@ -46,10 +42,10 @@ def bound(spec, kernel):
 
 def one_input(spec, kernel):
     forward, lowest, highest = spec.forward, spec.lowest, spec.highest
-    run = plan = None
+    run = record = None
 
     def call(x):
-        nonlocal run, plan
+        nonlocal run, record
         if not isinstance(x, Tensor):
             return forward(NUMPY if type(x) is _ndarray else engine_of(x), x)
         a = x._a
@@ -73,9 +69,12 @@ def one_input(spec, kernel):
         t._nr = 0
         t._rg = False
         if x._rg and modes.grad:
-            if plan is None:
-                plan = spec.plan(_ONE)
-            plan.record_one(x, a, r, t, None)
+            if ever.watched and modes.watched:
+                spec.record((x,), (a,), r, t, None)
+            else:
+                if record is None:
+                    record = spec.recorder((x,), 1)
+                record(x, a, r, t, None)
         if ever.inference and modes.grad is None:
             storage_of(t).inference = True
         return t
@@ -85,10 +84,10 @@ def one_input(spec, kernel):
 
 def one_input_with_settings(spec):
     forward, lowest, highest, row_major = spec.forward, spec.lowest, spec.highest, spec.row_major
-    plan = None
+    record = None
 
     def call(x, **settings):
-        nonlocal plan
+        nonlocal record
         if not isinstance(x, Tensor):
             return forward(NUMPY if type(x) is _ndarray else engine_of(x), x, **settings)
         a = x._a
@@ -112,9 +111,12 @@ def one_input_with_settings(spec):
         t._nr = 0
         t._rg = False
         if x._rg and modes.grad:
-            if plan is None:
-                plan = spec.plan(_ONE)
-            plan.record_one(x, a, r, t, settings)
+            if ever.watched and modes.watched:
+                spec.record((x,), (a,), r, t, settings)
+            else:
+                if record is None:
+                    record = spec.recorder((x,), 1)
+                record(x, a, r, t, settings)
         if ever.inference and modes.grad is None:
             storage_of(t).inference = True
         return t
@@ -127,18 +129,19 @@ def two_inputs(spec, kernel, otherwise):
     lowest, highest = spec.lowest, spec.highest
     integers = lowest < 11
     run, is_ufunc = None, False
-    plans = [None] * 4
+    recorders = spec.recorders
     constant = (None, None, None)  # the last number, a dtype, and the number as an array of it
 
-    def call(x, y):
+    def call(input, other):  # by these names the users of the operators know them
         nonlocal run, is_ufunc, constant
+        x, y = input, other
         try:
             a = x._a
             dtype = a.dtype
             if type(y) is float or type(y) is int:
                 if not 11 <= dtype.num <= 13 and not (integers and type(y) is int and dtype is _int64):
                     return otherwise(x, y)
-                b, y_rg = y, False
+                b, y_rg, is_number = y, False, True
                 if is_ufunc:  # which takes its time to convert a number
                     number, its_dtype, b = constant
                     if number is not y or its_dtype is not dtype:
@@ -152,7 +155,7 @@ def two_inputs(spec, kernel, otherwise):
                     return otherwise(x, y)
                 if y._view is not None:
                     refresh(y)
-                y_rg = y._rg
+                y_rg, is_number = y._rg, False
             if type(a) is not _ndarray:
                 return otherwise(x, y)
         except AttributeError:
@@ -177,10 +180,74 @@ def two_inputs(spec, kernel, otherwise):
         t._rg = False
         x_rg = x._rg
         if (x_rg or y_rg) and modes.grad:
-            plan = plans[x_rg + 2 * y_rg]
-            if plan is None:
-                plan = plans[x_rg + 2 * y_rg] = spec.plan((x_rg, y_rg))
-            plan.record_two(x, y, a, b, r, t)
+            if ever.watched and modes.watched:
+                spec.record((x, y), (a, y if is_number else b), r, t, None)
+            else:
+                key = 4 if is_number else x_rg + 2 * y_rg
+                record = recorders.get(key)
+                if record is None:
+                    record = spec.recorder((x, y), key)
+                record(x, y, a, b, r, t, None)
+        if ever.inference and modes.grad is None:
+            storage_of(t).inference = True
+        return t
+
+    call.falling_back_to = lambda other: two_inputs(spec, kernel, other)
+    return call
+
+
+def several_inputs(spec):
+    """In line are ops that leave dtypes alone, and others on float32."""
+    forward, recorders, row_major = spec.forward, spec.recorders, spec.row_major
+    choosy = spec.promote is not None or spec.opmath or spec.refuses
+
+    def call(*inputs, **settings):
+        arrays, recording, tensors, key = [], False, False, 1
+        for x in inputs:
+            if isinstance(x, Tensor):
+                a = x._a
+                if type(a) is not _ndarray or (choosy and a.dtype is not _float32):
+                    return spec.call(inputs, settings)
+                if x._view is not None:
+                    refresh(x)
+                key *= 3
+                if x._rg:
+                    recording = True
+                    key += 1
+                tensors = True
+                arrays.append(a)
+            elif choosy and not (x is None or type(x) is float or type(x) is int):
+                return spec.call(inputs, settings)
+            else:
+                key = 3 * key + 2
+                arrays.append(x)
+        if not tensors:
+            return forward(engine_of(*inputs), *inputs, **settings)
+        if spec.check is not None:
+            spec.check(*arrays)
+        try:
+            r = silently(forward, NUMPY, *arrays, **settings)
+        except Exception as error:
+            r = spec.failed(error, arrays, settings)
+        if type(r) is not _ndarray:
+            if type(r) is tuple:
+                return spec.wrapped(inputs, arrays, r, settings, recording)
+            r = _asarray(r)
+        elif row_major and not r.flags.c_contiguous:
+            r = _ascontiguousarray(r)
+        t = _new(Tensor)
+        t._a = r
+        t._storage = t._view = t._grad = t._hooks = t._node = None
+        t._nr = 0
+        t._rg = False
+        if recording and modes.grad:
+            if ever.watched and modes.watched:
+                spec.record(inputs, arrays, r, t, settings)
+            else:
+                record = recorders.get(key)
+                if record is None:
+                    record = spec.recorder(inputs, key)
+                record(inputs, arrays, r, t, settings)
         if ever.inference and modes.grad is None:
             storage_of(t).inference = True
         return t
@@ -194,6 +261,33 @@ def as_constant(number, dtype):
         return silently(np.array, number, dtype)
     except (OverflowError, RuntimeError):
         return number
+
+
+def aliased(x, array, step, origin):
+    """A tensor over `array`, as the view of x by `step`; why it may not be written to is its `origin`."""
+    storage = x._storage
+    if storage is None:
+        storage = storage_of(x)
+    view = View()
+    view.step = step
+    view.version = storage.version
+    view.parent = above = x._view
+    if above is None:
+        view.base = x
+        view.origin = origin
+    else:
+        view.base = above.base
+        view.origin = origin or above.origin
+    t = _new(Tensor)
+    t._a = array
+    t._storage = storage
+    t._view = view
+    t._grad = t._hooks = t._node = None
+    t._nr = 0
+    t._rg = False
+    if type(array) is not _ndarray:
+        share(t, x, step)
+    return t
 
 
 def view_of(spec):
@@ -210,42 +304,24 @@ def view_of(spec):
             raise translated(spec, error, (a,), settings) from error
         return made(x, a, r, settings)
 
-    plan = None
+    record = None
 
     def made(x, a, r, settings):
         """The tensors over `r`, what the forward made of `a`, the array of x."""
-        nonlocal plan
-        above, grad = x._view, modes.grad
-        if above is not None:
+        nonlocal record
+        grad = modes.grad
+        if x._view is not None:
             refresh(x)
         if type(r) is tuple:
             return spec.wrapped((x,), (a,), r, settings, x._rg)
-        storage = x._storage
-        if storage is None:
-            storage = storage_of(x)
-        view = View()
-        view.step = (call, settings, None)
-        view.version = storage.version
-        view.parent = above
-        if above is None:
-            view.base = x
-            view.origin = None if grad else "no_grad" if grad is False else "inference"
-        else:
-            view.base = above.base
-            view.origin = above.origin if grad else "no_grad" if grad is False else "inference"
-        t = _new(Tensor)
-        t._a = r
-        t._storage = storage
-        t._view = view
-        t._grad = t._hooks = t._node = None
-        t._nr = 0
-        t._rg = False
-        if type(r) is not _ndarray:
-            share(t, x, view.step)
+        t = aliased(x, r, (call, settings, None), None if grad else "no_grad" if grad is False else "inference")
         if grad and x._rg:
-            if plan is None:
-                plan = spec.plan(_ONE)
-            plan.record_one(x, a, r, t, settings)
+            if ever.watched and modes.watched:
+                spec.record((x,), (a,), r, t, settings)
+            else:
+                if record is None:
+                    record = spec.recorder((x,), 1)
+                record(x, a, r, t, settings)
         return t
 
     call.made = made

@@ -25,12 +25,11 @@ import inspect
 import numpy as np
 
 from .. import _tape as tape
-from .._cells import share
 from .._modes import modes
-from .._tensor import Tensor, View, edge_of, refresh, storage_of, wrap
+from .._tensor import LEAF, Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
 from ..engines.numpy.base import quiet, silently, taken
-from ._calls import call_of, view_of
+from ._calls import aliased, call_of, view_of
 from ._errors import refuse, translated
 from ._plan import Plan, fetch
 from ._promotion import in_opmath, promoted, result_dtype
@@ -52,9 +51,12 @@ class Op:
         self.promote = promote
         self.opmath = opmath
         (_, *self.inputs), self.variadic, self.settings = parameters_of(forward)
+        n = len(self.inputs)
+        self.several = self.variadic is not None or n > 2 or (n == 2 and (self.settings or promote is None))
         self.vjps = {}  # input position -> (function, getters)
         self.joint = None  # (function, getters) of a vjp for all inputs at once
         self.plans = {}
+        self.recorders = {}
         self.check = None  # called with the operands as given, to refuse what promotion would hide
         self.refuses = refuses
         self.row_major = row_major
@@ -115,6 +117,15 @@ class Op:
         found = self.plans.get(wanted)
         if found is None:
             found = self.plans[wanted] = Plan(self, wanted)
+        return found
+
+    def recorder(self, inputs, key):
+        """The function that records a call on inputs of this kind, of which all with one `key` are."""
+        found = self.recorders.get(key)
+        if found is None:
+            tensors = [isinstance(x, Tensor) for x in inputs]
+            wanted = tuple([t and x._rg for t, x in zip(tensors, inputs)])
+            found = self.recorders[key] = self.plan(wanted).recorder(wanted, tensors)
         return found
 
     # ---- the general call
@@ -193,10 +204,14 @@ class Op:
         """Makes the node of a call and puts the outputs in the graph."""
         edges, wanted = [], []
         for x in inputs:
-            edge = edge_of(x) if isinstance(x, Tensor) else None
-            edges.append(edge)
-            wanted.append(edge is not None)
-        plan = self.plan(tuple(wanted))
+            if isinstance(x, Tensor) and x._rg:
+                edges.append((x, LEAF) if x._node is None else (x._node, x._nr))
+                wanted.append(True)
+            else:
+                edges.append(None)
+                wanted.append(False)
+        wanted = tuple(wanted)
+        plan = self.plans.get(wanted) or self.plan(wanted)
         return None if plan.backward is None else plan.record(tuple(edges), inputs, arrays, result, out, settings)
 
     # ---- backward on Tensors, or with saved-tensor hooks; the plain case is the plan's compiled function
@@ -222,25 +237,20 @@ class ViewOp(Op):
         return self.function(*inputs, **settings)
 
     def wrapped(self, inputs, arrays, result, settings, recording):
-        x, storage, grad = inputs[0], storage_of(inputs[0]), modes.grad
-        many = type(result) is tuple
-        origin = "no_grad" if grad is False else "inference" if grad is None else "multi" if many else None
-        out = []
-        for nr, array in enumerate(result if many else (result,)):
-            t = wrap(array)
-            t._storage = storage
-            step = (self.function, settings, nr if many else None)
-            t._view = View.of(x, step, storage.version, origin)
-            share(t, x, step)
-            out.append(t)
-        out = tuple(out) if many else out[0]
+        x, grad = inputs[0], modes.grad
+        if type(result) is not tuple:
+            origin = None if grad else "no_grad" if grad is False else "inference"
+            out = aliased(x, result, (self.function, settings, None), origin)
+        else:
+            origin = "multi" if grad else "no_grad" if grad is False else "inference"
+            out = tuple([aliased(x, r, (self.function, settings, nr), origin) for nr, r in enumerate(result)])
         if recording and grad:
             self.record(inputs, arrays, result, out, settings)
         return out
 
 
 def parameters_of(function):
-    """(positional names, name behind ``*`` or None, keyword-only names). inspect would take most of the import's time."""
+    """(positional names, name behind ``*`` or None, keyword-only names); inspect would take most of the import."""
     code = function.__code__
     names, n, m = code.co_varnames, code.co_argcount, code.co_kwonlyargcount
     return list(names[:n]), names[n + m] if code.co_flags & inspect.CO_VARARGS else None, list(names[n:n + m])

@@ -11,6 +11,29 @@ from .._tensor import LEAF, Tensor, wrap
 
 _ndarray = np.ndarray
 
+NAMES = {"LEAF": LEAF, "guard": guard, "next_sequence": next_sequence}
+RECORD = """
+def record({parameters}, r, t, settings):{unpack}
+    dtype = r.dtype
+    if dtype.num < 11:
+        return
+    node = Node()
+    node.next = ({edges})
+    node.seq = next_sequence()
+    node.count = 1
+    node.hooked = False
+    node.shape = r.shape
+    node.dtype = dtype
+    node.backward = backward
+    node.settings = settings
+    node.inputs = ({kept})
+    node.guards = ({guards})
+    node.out = {out}
+    node.shapes = {shapes}
+    t._node = node
+    t._rg = True
+"""
+
 
 class Plan:
     """What to save for a call of an op, given which inputs need gradients, and its vjps compiled into one function."""
@@ -22,6 +45,7 @@ class Plan:
         positions = {i for kind, i in getters if kind == "input"}
         positions.update(j for kind, i in getters if kind == "inputs" for j in range(i, len(wanted)))
         self.Node, self.ScalarNode = op.Node, op.ScalarNode
+        self.several = op.several
         self.keep = tuple(i in positions for i in range(len(wanted)))
         self.keeps = any(self.keep)
         self.keep_parts = frozenset(i for kind, i in getters if kind == "part")
@@ -40,113 +64,90 @@ class Plan:
         for i, call in enumerate(calls):
             arguments = "".join(", " + sources[kind].format(where) for kind, where in call[1]) if call else ""
             terms.append(f"f{i}(g{arguments})" if call else "None")
-        body = terms[0] if joint else f"({', '.join(terms)},)"
+        body = terms[0] if joint else f"[{', '.join(terms)}]"
         return eval(f"lambda g, n: {body}", {f"f{i}": call[0] for i, call in enumerate(calls) if call})
 
-    # ---- recording. The first two are `record` in line, for the calls of which there are most.
+    # ---- recording
 
-    def record_one(self, x, a, r, t, settings):
-        """Puts t, which has the array r, in the graph as the result of a call on x, which has the array a."""
-        dtype = r.dtype
-        if self.backward is None or dtype.num < 11:
-            return
-        node = self.Node()
-        node.next = ((x, LEAF) if x._node is None else (x._node, x._nr),)
-        node.seq = next_sequence()
-        node.shape = r.shape
-        node.dtype = dtype
-        node.backward = self.backward
-        node.settings = settings
-        t._node = node
-        t._rg = True
-        if ever.watched and modes.watched:
-            self.save(node, (x,), (a,), r, t)
-            return
-        if self.keeps:
-            node.inputs = (a,)
-            node.guards = (guard(x),)
-        else:
-            node.inputs = node.guards = ()
-        if self.keep_out:
-            node.out = r
-            node.guards += (guard(t),)
-        else:
-            node.out = None
-        node.shapes = (a.shape,) if self.shapes else None
+    def recorder(self, wanted, tensors):
+        """``record`` for inputs of which those in `tensors` are tensors, and one result: compiled, as it is so common.
 
-    def record_two(self, x, y, a, b, r, t):
-        """The same for two inputs and no settings; y may be a number, and b that number as an array."""
-        dtype = r.dtype
-        if self.backward is None or dtype.num < 11:
-            return
-        number = not isinstance(y, Tensor)
-        node = (self.ScalarNode if number else self.Node)()
-        node.next = (
-            None if not x._rg else (x, LEAF) if x._node is None else (x._node, x._nr),
-            None if number or not y._rg else (y, LEAF) if y._node is None else (y._node, y._nr),
+        A function of the inputs, their arrays, the result's array, the result and the settings: of ``(x, a, ...)`` or
+        ``(x, y, a, b, ...)`` for one or two inputs, of ``(inputs, arrays, ...)`` for more and for variadic ops.
+        """
+        if self.backward is None:
+            return lambda *_: None
+        n = range(len(wanted))
+        edge = "(x{0}, LEAF) if x{0}._node is None else (x{0}._node, x{0}._nr)"
+        guards = [f"guard(x{i})" for i in n if self.keep[i] and tensors[i]] + ["guard(t)"] * self.keep_out
+        shapes = [f"a{i}.shape" if tensors[i] else f"getattr(a{i}, 'shape', ())" for i in n]
+        xs, arrays = "".join([f"x{i}, " for i in n]), "".join([f"a{i}, " for i in n])
+        parameters, unpack = (xs + arrays)[:-2], ""
+        if self.several:
+            parameters, unpack = "inputs, arrays", f"\n    {xs[:-1]} = inputs\n    {arrays[:-1]} = arrays"
+        source = RECORD.format(
+            parameters=parameters, unpack=unpack,
+            edges="".join([edge.format(i) + ", " if wanted[i] else "None, " for i in n]),
+            guards="".join([g + ", " for g in guards]), out="r" if self.keep_out else None,
+            kept="".join([f"a{i}, " if keep else "None, " for i, keep in enumerate(self.keep)]) if self.keeps else "",
+            shapes=f"({', '.join(shapes)},)" if self.shapes else None,
         )
-        node.seq = next_sequence()
-        node.shape = r.shape
-        node.dtype = dtype
-        node.backward = self.backward
-        node.settings = None
-        t._node = node
-        t._rg = True
-        if ever.watched and modes.watched:
-            self.save(node, (x, y), (a, y if number else b), r, t)
-            return
-        if self.keeps:
-            keep_x, keep_y = self.keep
-            node.inputs = (a if keep_x else None, b if keep_y else None)
-            if not keep_x:
-                node.guards = () if number else (guard(y),)
-            elif number or not keep_y:
-                node.guards = (guard(x),)
-            else:
-                node.guards = (guard(x), guard(y))
-        else:
-            node.inputs = node.guards = ()
-        if self.keep_out:
-            node.out = r
-            node.guards += (guard(t),)
-        else:
-            node.out = None
-        node.shapes = (a.shape, getattr(b, "shape", ())) if self.shapes else None
+        names = {"Node": self.Node if all(tensors) else self.ScalarNode, "backward": self.backward}
+        exec(source, NAMES | names, names)
+        return names["record"]
 
     def record(self, edges, inputs, arrays, result, out, settings):
         """Puts `out`, a tensor or a tuple of them with the arrays `result`, in the graph; returns the node."""
         number = self.ScalarNode is not self.Node and any(not isinstance(x, Tensor) and x is not None for x in inputs)
         node = (self.ScalarNode if number else self.Node)()
-        tape.start(node, edges, result)
+        node.next = edges
+        node.seq = next_sequence()
+        node.hooked = False
         node.backward = self.backward
         node.settings = settings
-        self.save(node, inputs, arrays, result, out)
         if type(out) is not tuple:
-            if result.dtype.num >= 11:
-                out._node, out._rg = node, True
-            return node
-        for nr, t in enumerate(out):
-            if t._a.dtype.num >= 11:
-                t._node, t._nr, t._rg = node, nr, True
+            node.count = 1
+            node.shape = result.shape
+            node.dtype = result.dtype
+            if node.dtype.num >= 11:
+                out._node = node
+                out._nr = 0
+                out._rg = True
+        else:
+            node.count = len(out)
+            node.shape, node.dtype = tuple([r.shape for r in result]), tuple([r.dtype for r in result])
+            if node.count == 1:
+                node.shape, node.dtype = node.shape[0], node.dtype[0]
+            for nr, t in enumerate(out):
+                if t._a.dtype.num >= 11:
+                    t._node, t._nr, t._rg = node, nr, True
+        self.save(node, inputs, arrays, result, out)
         return node
 
     def save(self, node, inputs, arrays, result, out):
         """Keeps on the node what its vjps will ask for."""
-        kept, guards = [], []
         if self.keeps:
-            for x, a, keep in zip(inputs, arrays, self.keep, strict=True):
+            kept, guards = [], []
+            for x, a, keep in zip(inputs, arrays, self.keep):
                 kept.append(a if keep else None)
                 if keep and isinstance(x, Tensor) and a is x._a:
                     guards.append(guard(x))
+            node.inputs, node.guards = tuple(kept), tuple(guards)
+        else:
+            node.inputs = node.guards = ()
         node.out = None
         if self.keep_parts:
             node.out = tuple([r if nr in self.keep_parts else None for nr, r in enumerate(result)])
-            guards.extend([guard(out[nr]) for nr in self.keep_parts])
+            node.guards += tuple([guard(out[nr]) for nr in self.keep_parts])
         elif self.keep_out:
             node.out = result
-            guards.extend(map(guard, out if type(out) is tuple else (out,)))
-        node.inputs, node.guards = tuple(kept), tuple(guards)
-        node.shapes = tuple([getattr(a, "shape", ()) for a in arrays]) if self.shapes else None
+            node.guards += tuple([guard(t) for t in out]) if type(out) is tuple else (guard(out),)
+        node.shapes = None
+        if self.shapes:
+            shapes = []
+            for a in arrays:
+                shapes.append(a.shape if type(a) is _ndarray else getattr(a, "shape", ()))
+            node.shapes = tuple(shapes)
         if ever.watched and modes.watched:
             self.watch(node)
 

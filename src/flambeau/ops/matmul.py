@@ -11,8 +11,7 @@ import math
 from numpy import ndarray
 
 from .. import _dtypes
-from .._modes import modes
-from .._tensor import Tensor, edge_of, wrap
+from .._tensor import Tensor
 from ..engines import NUMPY, engine_of
 from ._op import op
 from .pointwise import cj, mul
@@ -22,7 +21,7 @@ from .shape import permute, reshape
 
 def mT(x):
     """The matrices transposed, as a view."""
-    if isinstance(x, Tensor):
+    if type(x) is not ndarray and isinstance(x, Tensor):
         n = x._a.ndim
         return permute(x, axes=(*range(n - 2), n - 1, n - 2))
     return x.swapaxes(-1, -2)
@@ -35,6 +34,8 @@ def mH(x):
 
 def product(x, y):
     """``x @ y`` for matrices and batches of them, on whatever a vjp was given."""
+    if type(x) is ndarray:
+        return NUMPY.matmul(x, y)
     return matmul_batched(x, y) if isinstance(x, Tensor) else engine_of(x).matmul(x, y)
 
 
@@ -233,20 +234,7 @@ _LINEAR = {  # by (x is a matrix, there is a bias)
 
 def linear(x, weight, bias=None):
     """``x @ weight.T + bias`` over the last dimension of x, which has at least two; bias may be None."""
-    spec = _LINEAR[len(x.shape) == 2, bias is not None]
-    if modes.grad is None or modes.watched or not isinstance(x, Tensor) or type(x._a) is not ndarray:
-        return spec(x, weight, bias)
-    # In line what an op's call does in general: nothing in a model is called more often.
-    arrays = x._a, weight._a, None if bias is None else bias._a
-    check_linear(*arrays)
-    result = NUMPY.linear(*arrays)
-    out = wrap(result)
-    if modes.grad:
-        edges = edge_of(x), edge_of(weight), None if bias is None else edge_of(bias)
-        wanted = edges[0] is not None, edges[1] is not None, edges[2] is not None
-        if True in wanted:
-            spec.spec.plan(wanted).record(edges, (x, weight, bias), arrays, result, out, None)
-    return out
+    return _LINEAR[len(x.shape) == 2, bias is not None](x, weight, bias)
 
 
 # ---- the cross product

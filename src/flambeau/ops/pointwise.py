@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from numpy import ndarray
+
 from ._op import kernel_op, op
 from .compare import isclose, isfinite, isnan  # noqa: F401  (for the other families)
 from .shape import PUTTING_BACK, zeros_like
@@ -62,6 +64,8 @@ conj.vjp(x=lambda g: conj(g))
 
 def cj(x):
     """The conjugate of a factor in a gradient: real arrays and Python numbers are their own."""
+    if type(x) is ndarray:
+        return x.conj() if x.dtype.kind == "c" else x
     return conj(x) if is_complex(x) else x
 
 

@@ -35,7 +35,7 @@ def folded(shape, axis):
 def spread(g, shape, axis):
     """A gradient of a reduced tensor, repeated along the axes that were reduced away."""
     kept = keepdims_shape(shape, axis)
-    return expand(g if g.shape == kept else reshape(g, shape=kept), shape=shape)
+    return expand(g if not g.shape or g.shape == kept else reshape(g, shape=kept), shape=shape)
 
 
 def kept(y, shape, axis):

@@ -72,7 +72,7 @@ expand.vjp(x=lambda g: g)  # the engine sums what was broadcast
 
 @op(view=True)
 def permute(k, x, *, axes):
-    return k.transpose(x, axes)
+    return x.transpose(axes)
 
 
 permute.vjp(x=lambda g, axes: permute(g, axes=inverse_permutation(axes)))
@@ -165,9 +165,9 @@ def _splitting(name):
 
     @op(name=name, view=True)
     def splitting(k, x, *, sizes, axis):
-        pieces, start = [], 0
+        pieces, lead, start = [], (slice(None),) * axis, 0
         for n in sizes:
-            pieces.append(x[part(axis, start, start + n)])
+            pieces.append(x[(*lead, slice(start, start + n))])
             start += n
         return tuple(pieces)
 

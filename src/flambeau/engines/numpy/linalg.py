@@ -15,8 +15,8 @@ _STANDARD = 22  # the highest type number of NumPy's own types but float16: BLAS
 def matmul(a, b):
     """np.matmul; half precision is multiplied in float32 and rounded once."""
     if a.dtype.num <= _STANDARD:
-        # The same BLAS call, but np.dot takes half the time to get there.
-        return np.dot(a, b) if a.ndim <= 2 and b.ndim <= 2 else np.matmul(a, b, order="C")
+        # The same BLAS call, but dot takes a third of the time to get there.
+        return a.dot(b) if a.ndim <= 2 and b.ndim <= 2 else np.matmul(a, b, order="C")
     return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
 
 
@@ -45,7 +45,7 @@ def linear(x, weight, bias):
         return linear(*wide).astype(x.dtype)
     if x.ndim != 2:
         x = x.reshape(math.prod(shape[:-1]), shape[-1])
-    out = np.dot(x, weight.T)
+    out = x.dot(weight.T)
     if bias is not None:
         np.add(out, bias, out=out)
     return out if len(shape) == 2 else out.reshape(*shape[:-1], weight.shape[0])

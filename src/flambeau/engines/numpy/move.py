@@ -8,11 +8,14 @@ import numpy as np
 
 from .. import NUMPY as engine
 
+# Without the search for arrays of other libraries among the pieces, which takes a third of the time for small ones.
+concatenated = getattr(np.concatenate, "_implementation", np.concatenate)
+
 
 @engine.kernel
 def concatenate(xs, axis=0):
     """Joined in row-major memory, or channels-last where the pieces lie so; NumPy would keep any order they share."""
-    out = np.concatenate(xs, axis)
+    out = concatenated(xs, axis)
     if out.flags.c_contiguous or (out.ndim in (4, 5) and np.moveaxis(out, 1, -1).flags.c_contiguous):
         return out
     return np.ascontiguousarray(out)
@@ -23,7 +26,7 @@ def stack(xs, axis=0):
     if not 0 <= axis <= xs[0].ndim:
         raise ValueError(f"no axis {axis}")
     key = (slice(None),) * axis + (None,)
-    out = np.concatenate([x[key] for x in xs], axis)
+    out = concatenated([x[key] for x in xs], axis)
     return out if out.flags.c_contiguous else np.ascontiguousarray(out)
 
 
