@@ -807,6 +807,30 @@ def test_modules_are_freed_without_the_cycle_collector(no_cycle_collector):
     assert gone() is None
 
 
+def test_what_a_subclass_may_call_its_own():
+    """Names that PyTorch leaves free are free here too."""
+
+    class Own(nn.Linear):
+        def __init__(self):
+            super().__init__(2, 2)
+            for name in ("_hooks", "hooks", "_state", "_member", "_registered", "_where", "_walk", "_members"):
+                setattr(self, name, None)
+
+        def _save(self, *args):
+            raise AssertionError("called by accident")
+
+        walk = forget = _forget = _load = _register = _call = _replace = _cast = _convert = _own_hooks = _save
+
+    m = Own()
+    m.register_forward_hook(lambda *args: None)
+    m(flambeau.ones(2)).sum().backward()
+    m.load_state_dict(m.state_dict())
+    m.to(flambeau.float64).train().zero_grad()
+    m.weight = nn.Parameter(flambeau.ones(2, 2))
+    assert "Own" in repr(m)
+    assert list(dict(m.named_parameters())) == ["weight", "bias"]
+
+
 def test_a_deep_tree():
     m = nn.Linear(1, 1)
     for _ in range(5000):

@@ -223,4 +223,5 @@ def is_lazy(param):
     return isinstance(param, UninitializedTensorMixin)
 
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin",
+           "is_lazy"]

@@ -93,7 +93,7 @@ registration = {"module": _HookDict(), "parameter": _HookDict(), "buffer": _Hook
 
 def call_with_hooks(module, args, kwargs):
     """``forward`` between the hooks: of each kind first those on all modules, then the module's own."""
-    own = module._hooks
+    own = module._hook_registry
     result, called = None, set()
     try:
         for hook in (*everywhere.forward_pre.values(), *own.forward_pre.values()):
@@ -141,7 +141,7 @@ def _after_forward(hook, module, args, kwargs, result):
 
 def _call_always(module, args, kwargs, result, called):
     """After an error: the forward hooks that asked to be called always and have not been yet."""
-    for key, hook in (*everywhere.forward.items(), *module._hooks.forward.items()):
+    for key, hook in (*everywhere.forward.items(), *module._hook_registry.forward.items()):
         if type(hook) is Hook and hook.always and key not in called:
             try:
                 got = _after_forward(hook, module, args, kwargs, result)
@@ -171,7 +171,7 @@ class BackwardWatch:
     @classmethod
     def of(cls, module):
         """The watch for a call of `module` as its hooks are now; None without full backward hooks."""
-        registries = (everywhere, module._hooks)
+        registries = (everywhere, module._hook_registry)
         hooks = [h for r in registries if r.full for h in r.backward.values()]
         pre_hooks = [h for r in registries for h in r.backward_pre.values()]
         return cls(module, hooks, pre_hooks) if hooks or pre_hooks else None
@@ -194,7 +194,8 @@ class BackwardWatch:
         """The gradients of the outputs have arrived."""
         full = _spread(grads, self.outputs, self.n_outputs)
         for hook in self.pre_hooks:
-            full = _replaced(full, hook(self.module, full), "Backward pre hook returned an invalid number of grad_output")
+            got = hook(self.module, full)
+            full = _replaced(full, got, "Backward pre hook returned an invalid number of grad_output")
         if self.inputs:
             self.grad_outputs = full
         else:  # nothing will arrive at the inputs: the time is now

@@ -20,6 +20,8 @@ Call super().__init__() first:
             super().__init__()
             self.{name} = ...
 """
+INIT_ARGUMENTS = "{cls}.__init__() passes {given} on to Module.__init__(), which takes none"
+NO_COMPILER = "Module.compile() needs the compiler of the XLA engine, which this version does not have yet"
 NOT_INITIALISED = ". Module.__init__() has not run: call super().__init__() first in {cls}.__init__()"
 NOT_A_LEAF = (
     "Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express this "

@@ -17,8 +17,8 @@ from ._loading import explain
 EXTRA = "_extra_state"
 
 NOT_A_TENSOR = (
-    'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received '
-    "{kind}"
+    'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
+    "received {kind}"
 )
 NOT_COPIED = (
     'While copying the parameter named "{key}", whose dimensions in the model are {own} and whose dimensions in the '
@@ -28,8 +28,8 @@ MISMATCH = (
     "size mismatch for {key}: copying a param with shape {given} from checkpoint, the shape in current model is {own}."
 )
 INTO_META = (
-    "for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which does "
-    "nothing. Pass assign=True to put the tensors of the checkpoint into the model instead."
+    "for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which "
+    "does nothing. Pass assign=True to put the tensors of the checkpoint into the model instead."
 )
 POST_HOOK_RETURNED = (
     "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
@@ -60,13 +60,13 @@ def empty_state_dict():
 
 def before_saving(module, prefix, keep_vars):
     """The hooks of ``state_dict`` that come first."""
-    for hook in list(module._hooks.state_dict_pre.values()):
+    for hook in list(module._hook_registry.state_dict_pre.values()):
         hook(module, prefix, keep_vars)
 
 
 def after_saving(module, destination, prefix, local_metadata):
     """The hooks of ``state_dict`` that come last; the state dict after them."""
-    for hook in list(module._hooks.state_dict.values()):
+    for hook in list(module._hook_registry.state_dict.values()):
         if type(hook) is Hook:
             got = hook.function(module, destination, prefix, local_metadata)
             destination = destination if got is None else got
@@ -116,7 +116,7 @@ def load_state_dict(module, state_dict, strict, assign):
             for name, child in module._modules.items():
                 if child is not None:
                     load(child, parts.get(name, {}), prefix + name + ".")
-        for hook in () if module._hooks is None else list(module._hooks.load.values()):
+        for hook in () if module._hook_registry is None else list(module._hook_registry.load.values()):
             if hook(module, keys) is not None:
                 raise AssertionError(POST_HOOK_RETURNED)
 
@@ -141,7 +141,7 @@ def _by_child(state, start):
 
 def load_own(module, state, prefix, local_metadata, strict, missing, unexpected, errors):
     """Loads the parameters, buffers and extra state of one module; notes what is missing or does not fit."""
-    for hook in () if module._hooks is None else list(module._hooks.load_pre.values()):
+    for hook in () if module._hook_registry is None else list(module._hook_registry.load_pre.values()):
         given = (state, prefix, local_metadata, strict, missing, unexpected, errors)
         hook.function(module, *given) if type(hook) is Hook else hook(*given)
     own = {name: p for name, p in module._parameters.items() if p is not None}

@@ -389,7 +389,7 @@ class ParameterDict(Module):
 
     def get(self, key, default=None):
         """The value under `key`, or `default`."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401  (it is this method)
 
     def fromkeys(self, keys, default=None):
         """A new ParameterDict with the given keys, all with the same value."""

@@ -70,13 +70,12 @@ class Module:
     call_super_init = False
     _version = 1
     training: bool
-    _hooks: Hooks | None = None  # of the class: not None once there are hooks on all modules
-    _compiled_call_impl = None
+    _hook_registry: Hooks | None = None  # of the class: not None once there are hooks on all modules
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
-            given = f"an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else f"{len(args)} positional arguments"
-            raise TypeError(f"{type(self).__name__}.__init__() passes {given} on to Module.__init__(), which takes none")
+            given = f"the keyword argument '{next(iter(kwargs))}'" if kwargs else f"{len(args)} positional arguments"
+            raise TypeError(_report.INIT_ARGUMENTS.format(cls=type(self).__name__, given=given))
         self.__dict__.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={})
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -93,7 +92,7 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            if self._hooks is None:
+            if self._hook_registry is None:
                 return self.forward(*args, **kwargs)
             return call_with_hooks(self, args, kwargs)
         except Exception as error:
@@ -104,14 +103,14 @@ class Module:
 
     def compile(self, *args, **kwargs):
         """Compiles the module in place. Needs the compiler of the XLA engine, which this version does not have."""
-        raise RuntimeError("Module.compile() needs the compiler of the XLA engine, which this version does not have yet; call the module as it is")
+        raise RuntimeError(_report.NO_COMPILER)
 
     # ---- attributes
 
     def __setattr__(self, name: str, value: Any) -> None:
         d = self.__dict__
         if isinstance(value, Parameter):
-            self._forget(name, "_buffers", "_modules")
+            _forget(self, name, "_buffers", "_modules")
             self.register_parameter(name, value)
         elif name in d.get("_parameters", ()):
             if value is not None:
@@ -120,7 +119,7 @@ class Module:
         elif isinstance(value, Module):
             if "_modules" not in d:
                 raise AttributeError(_report.FORGOT_INIT.format(cls=type(self).__name__, name=name, what="module"))
-            self._forget(name, "_parameters", "_buffers")
+            _forget(self, name, "_parameters", "_buffers")
             d["_modules"][name] = _registered("module", self, name, value)
         elif name in d.get("_modules", ()):
             if value is not None:
@@ -134,14 +133,6 @@ class Module:
             d["_buffers"][name] = _registered("buffer", self, name, value)
         else:
             object.__setattr__(self, name, value)
-
-    def _forget(self, name, *tables):
-        """Removes a name from where it is, before it is registered elsewhere."""
-        d = self.__dict__
-        d.pop(name, None)
-        for table in tables:
-            d.get(table, {}).pop(name, None)
-        d.get("_non_persistent_buffers_set", set()).discard(name)
 
     def __getattr__(self, name: str) -> Any:
         d = self.__dict__
@@ -299,24 +290,17 @@ class Module:
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a path such as ``"encoder.layers.3.weight"``."""
-        module, name, value = self._get_member(target)
+        _, name, value = _member(self, target)
         if not isinstance(value, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return value
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path such as ``"norm.running_mean"``."""
-        module, name, value = self._get_member(target)
+        module, name, value = _member(self, target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         return value
-
-    def _get_member(self, target):
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        return module, name, getattr(module, name)
 
     # ---- changing everything
 
@@ -385,13 +369,14 @@ class Module:
         return self._apply(lambda t: t.to(_on("mtia", device)))
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Moves and casts parameters and buffers: ``to(device)``, ``to(dtype)``, ``to(tensor)``, ``to(memory_format=...)``.
+        """Moves and casts parameters and buffers; of a dtype, only floating and complex ones.
 
-        Only floating and complex ones are cast. The module itself is changed, and returned.
+        Call it as ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)`` or ``to(memory_format=...)``.
+        The module itself is changed, and returned.
         """
         device, dtype, memory_format = parse_to(args, kwargs)
         if dtype is not None and dtype.category < _dtypes.FLOAT:
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got dtype={dtype}")
 
         def convert(t):
             wanted = dtype if t.dtype.category >= _dtypes.FLOAT else None
@@ -453,7 +438,8 @@ class Module:
 
     # ---- saving and loading
 
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "",
+                   keep_vars: bool = False) -> dict[str, Any]:
         """All parameters and persistent buffers by path. They share memory with the module; see ``snapshot``."""
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
@@ -463,27 +449,7 @@ class Module:
         if destination is None:
             _report.warn_of_plain_collections(self)
             destination = _state.empty_state_dict()
-        return self._save(destination, getattr(destination, "_metadata", None), prefix, keep_vars)
-
-    def _save(self, destination, metadata, prefix, keep_vars):
-        """Adds what this module and those below it have to save."""
-        local_metadata = {"version": self._version}
-        if metadata is not None:
-            metadata[prefix[:-1]] = local_metadata
-        hooks = self._hooks
-        if hooks is not None:
-            _state.before_saving(self, prefix, keep_vars)
-        self._save_to_state_dict(destination, prefix, keep_vars)
-        children = self._modules
-        if children:
-            for name, child in children.items():
-                if child is None:
-                    continue
-                if type(child).state_dict is Module.state_dict and "state_dict" not in child.__dict__:
-                    child._save(destination, metadata, f"{prefix}{name}.", keep_vars)
-                else:
-                    child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return destination if hooks is None else _state.after_saving(self, destination, prefix, local_metadata)
+        return _save(self, destination, getattr(destination, "_metadata", None), prefix, keep_vars)
 
     def snapshot(self) -> dict[str, Any]:
         """A ``state_dict`` with memory of its own: later training does not change it."""
@@ -510,7 +476,9 @@ class Module:
         """
         return _state.load_state_dict(self, state_dict, strict, assign)
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+                              error_msgs):
+        """Loads the parameters, persistent buffers and extra state of this module alone."""
         _state.load_own(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
     get_extra_state = _state.get_extra_state
@@ -518,57 +486,51 @@ class Module:
 
     # ---- hooks
 
-    def _own_hooks(self):
-        """The registry of this module, made now if it has none."""
-        if "_hooks" not in self.__dict__:
-            self.__dict__["_hooks"] = Hooks()
-        return self.__dict__["_hooks"]
-
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Calls ``hook(module, args)`` before ``forward``; what it returns replaces the arguments."""
-        return self._own_hooks().add("forward_pre", as_hook(hook, with_kwargs=with_kwargs), prepend)
+        return own_hooks(self).add("forward_pre", as_hook(hook, with_kwargs=with_kwargs), prepend)
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Calls ``hook(module, args, output)`` after ``forward``; what it returns replaces the output."""
-        return self._own_hooks().add("forward", as_hook(hook, with_kwargs=with_kwargs, always=always_call), prepend)
+        return own_hooks(self).add("forward", as_hook(hook, with_kwargs=with_kwargs, always=always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
         """Calls ``hook(module, grad_output)`` when the gradients of the outputs are there."""
-        return self._own_hooks().add("backward_pre", hook, prepend)
+        return own_hooks(self).add("backward_pre", hook, prepend)
 
     def register_full_backward_hook(self, hook, prepend=False):
         """Calls ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are there."""
-        return self._own_hooks().add_backward(hook, full=True, prepend=prepend)
+        return own_hooks(self).add_backward(hook, full=True, prepend=prepend)
 
     def register_backward_hook(self, hook):
-        """The old backward hook, which sees only the last operation of the module. Use ``register_full_backward_hook``."""
-        return self._own_hooks().add_backward(hook, full=False)
+        """The old backward hook, which sees the last operation only. Use ``register_full_backward_hook``."""
+        return own_hooks(self).add_backward(hook, full=False)
 
     def register_state_dict_pre_hook(self, hook):
         """Calls ``hook(module, prefix, keep_vars)`` before ``state_dict`` reads this module."""
-        return self._own_hooks().add("state_dict_pre", hook)
+        return own_hooks(self).add("state_dict_pre", hook)
 
     def register_state_dict_post_hook(self, hook):
         """Calls ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict`` read this module."""
-        return self._own_hooks().add("state_dict", hook)
+        return own_hooks(self).add("state_dict", hook)
 
     def _register_state_dict_hook(self, hook):
-        return self._own_hooks().add("state_dict", as_hook(hook, may_replace=True))
+        return own_hooks(self).add("state_dict", as_hook(hook, may_replace=True))
 
     def register_load_state_dict_pre_hook(self, hook):
         """Calls ``hook(module, state_dict, prefix, ...)`` before this module is loaded."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        return self._own_hooks().add("load_pre", as_hook(hook, with_module=with_module))
+        return own_hooks(self).add("load_pre", as_hook(hook, with_module=with_module))
 
     def register_load_state_dict_post_hook(self, hook):
         """Calls ``hook(module, incompatible_keys)`` after this module was loaded."""
-        return self._own_hooks().add("load", hook)
+        return own_hooks(self).add("load", hook)
 
     @property
     def _is_full_backward_hook(self):
-        return None if self._hooks is None else self._hooks.full
+        return None if self._hook_registry is None else self._hook_registry.full
 
     # ---- showing
 
@@ -594,7 +556,7 @@ def _hook_table(kind):
     """PyTorch's name for the hooks of one kind: a dict by handle id, that may be changed."""
 
     def table(self):
-        return getattr(self._own_hooks(), kind)
+        return getattr(own_hooks(self), kind)
 
     def replace(self, hooks):
         held = table(self)
@@ -612,6 +574,25 @@ for _name, _kind in {
     setattr(Module, _name, _hook_table(_kind))
 
 
+def own_hooks(module):
+    """The registry of a module, made now if it has none."""
+    if "_hook_registry" not in module.__dict__:
+        module.__dict__["_hook_registry"] = Hooks()
+    return module.__dict__["_hook_registry"]
+
+
+# ---- what the methods share: functions, so that a subclass cannot have a method of the same name by accident
+
+
+def _forget(module, name, *tables):
+    """Removes a name from where it is, before it is registered elsewhere."""
+    d = module.__dict__
+    d.pop(name, None)
+    for table in tables:
+        d.get(table, {}).pop(name, None)
+    d.get("_non_persistent_buffers_set", set()).discard(name)
+
+
 def _registered(kind, module, name, value):
     """`value` after the global registration hooks, each of which may replace it."""
     for hook in list(registration[kind].values()):
@@ -619,6 +600,36 @@ def _registered(kind, module, name, value):
         if got is not None:
             value = got
     return value
+
+
+def _member(root, target):
+    """(module, name, value) of the attribute at a path."""
+    path, _, name = target.rpartition(".")
+    module = root.get_submodule(path)
+    if not hasattr(module, name):
+        raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+    return module, name, getattr(module, name)
+
+
+def _save(module, destination, metadata, prefix, keep_vars):
+    """Adds what a module and those below it have to save to a state dict."""
+    local_metadata = {"version": module._version}
+    if metadata is not None:
+        metadata[prefix[:-1]] = local_metadata
+    hooks = module._hook_registry
+    if hooks is not None:
+        _state.before_saving(module, prefix, keep_vars)
+    module._save_to_state_dict(destination, prefix, keep_vars)
+    children = module._modules
+    if children:
+        for name, child in children.items():
+            if child is None:
+                continue
+            if type(child).state_dict is Module.state_dict and "state_dict" not in child.__dict__:
+                _save(child, destination, metadata, f"{prefix}{name}.", keep_vars)
+            else:
+                child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+    return destination if hooks is None else _state.after_saving(module, destination, prefix, local_metadata)
 
 
 def _replace(tensor, fn):
@@ -637,8 +648,8 @@ def _on(kind, device):
 
 def _everywhere():
     """The registry of the hooks on all modules; from now on, no call of a module may pass it by."""
-    if Module._hooks is None:
-        Module._hooks = Hooks()
+    if Module._hook_registry is None:
+        Module._hook_registry = Hooks()
     return everywhere
 
 
