@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 
 from ..._tensor import Tensor
 from ..modules.module import Module
@@ -19,7 +18,7 @@ STRICT = "Error(s) in functional_call for {name}: missing keys: {missing}, unexp
 
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """``module(*args, **kwargs)`` with the tensors of a dict (or of several) instead of its own, by path.
+    """``module(*args, **kwargs)`` with the tensors of a dict instead of its own, by path.
 
     Tensors that the module shares under several paths are replaced under all of them if ``tie_weights``. With
     ``strict`` exactly the module's parameters and buffers must be given. Afterwards the module is as it was; what it
@@ -27,27 +26,9 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
     """
     if not isinstance(module, Module):
         raise TypeError(f"functional_call expects an nn.Module, got {type(module).__name__}")
-    given = _merged(parameters_and_buffers)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, given, tie_weights, strict):
+    with _replaced(module, parameters_and_buffers, tie_weights, strict):
         return module(*args, **(kwargs or {}))
-
-
-def _merged(dicts):
-    if isinstance(dicts, dict):
-        return dicts
-    if not isinstance(dicts, Sequence) or not all(isinstance(d, dict) for d in dicts):
-        raise ValueError(
-            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
-            f"{dicts if isinstance(dicts, list | tuple) else type(dicts)}"
-        )
-    merged = {}
-    for d in dicts:
-        twice = sorted(merged.keys() & d.keys())
-        if twice:
-            raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
-        merged.update(d)
-    return merged
 
 
 def _paths(module):
