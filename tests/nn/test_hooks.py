@@ -246,6 +246,39 @@ def registration_during_a_call(t):
 
 
 @programs
+def own_hooks_registered_by_global_ones(t):
+    g = t.nn.modules.module
+    m, seen = t.nn.Identity(), []
+
+    def add(mod, args):
+        mod.register_forward_hook(lambda *a: seen.append("own"))
+        mod.register_forward_pre_hook(lambda *a: seen.append("own pre"))
+
+    with g.register_module_forward_pre_hook(add):
+        m(1)
+    seen.append("|")
+    m(1)
+    return seen
+
+
+@programs
+def hooks_registered_in_forward(t):
+    g = t.nn.modules.module
+    seen = []
+
+    class Adds(t.nn.Module):
+        def forward(self, x):
+            self.register_forward_hook(lambda *a: seen.append("added"))
+            return x
+
+    Adds()(1)
+    seen.append("|")
+    with g.register_module_forward_hook(lambda *a: seen.append("global")):
+        Adds()(1)
+    return seen
+
+
+@programs
 def hooks_that_raise(t):
     def run(**which):
         m, seen = t.nn.Sequential(t.nn.Identity(), t.nn.Identity()), []

@@ -79,6 +79,14 @@ class Hooks:
         self.full = full
         return self.add("backward", hook, prepend)
 
+    def in_forward(self):
+        """Whether there are hooks around ``forward``."""
+        return self.forward_pre or self.forward
+
+    def in_backward(self):
+        """Whether there are hooks that see gradients."""
+        return self.backward_pre or self.backward
+
     def __getstate__(self):
         return {name: getattr(self, name) for name in self.__slots__}
 
@@ -94,14 +102,18 @@ registration = {"module": _HookDict(), "parameter": _HookDict(), "buffer": _Hook
 def call_with_hooks(module, args, kwargs):
     """``forward`` between the hooks: of each kind first those on all modules, then the module's own."""
     own = module._hook_registry
+    if not (own.in_forward() or own.in_backward() or everywhere.in_forward() or everywhere.in_backward()):
+        return module.forward(*args, **kwargs)
     result, called = None, set()
     try:
         for hook in (*everywhere.forward_pre.values(), *own.forward_pre.values()):
             args, kwargs = _before_forward(hook, module, args, kwargs)
-        watch = BackwardWatch.of(module)
+        own = module._hook_registry  # hooks, and forward, may have added the first of the module's own
+        watch = BackwardWatch.of(module) if own.in_backward() or everywhere.in_backward() else None
         if watch is not None:
             args = watch.over_inputs(args)
         result = module.forward(*args, **kwargs)
+        own = module._hook_registry
         for key, hook in (*everywhere.forward.items(), *own.forward.items()):
             called.add(key)
             got = _after_forward(hook, module, args, kwargs, result)
@@ -170,7 +182,7 @@ class BackwardWatch:
 
     @classmethod
     def of(cls, module):
-        """The watch for a call of `module` as its hooks are now; None without full backward hooks."""
+        """The watch for a call of `module` as its hooks are now; None if they are all of the old kind."""
         registries = (everywhere, module._hook_registry)
         hooks = [h for r in registries if r.full for h in r.backward.values()]
         pre_hooks = [h for r in registries for h in r.backward_pre.values()]
