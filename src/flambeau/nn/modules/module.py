@@ -76,7 +76,7 @@ class Module:
         if not self.call_super_init and (args or kwargs):
             given = f"the keyword argument '{next(iter(kwargs))}'" if kwargs else f"{len(args)} positional arguments"
             raise TypeError(_report.INIT_ARGUMENTS.format(cls=type(self).__name__, given=given))
-        self.__dict__.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={})
+        _begin(self)
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -161,7 +161,7 @@ class Module:
         return sorted(name for name in names if not name[:1].isdigit())
 
     def __setstate__(self, state):
-        Module.__init__(self)
+        _begin(self)
         self.__dict__.update(state)
 
     # ---- registration
@@ -582,6 +582,13 @@ def own_hooks(module):
 
 
 # ---- what the methods share: functions, so that a subclass cannot have a method of the same name by accident
+
+
+def _begin(module):
+    """Gives a module its tables, empty."""
+    module.__dict__.update(
+        training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={}
+    )
 
 
 def _forget(module, name, *tables):
