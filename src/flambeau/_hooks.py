@@ -47,6 +47,17 @@ class RemovableHandle:
         self.remove()
 
 
+def add_hook(table, hook, prepend=False):
+    """Puts a hook at the end of a table (or at its beginning); returns the handle that takes it away."""
+    handle = RemovableHandle(table)
+    later = dict(table) if prepend else {}
+    if prepend:
+        table.clear()
+    table[handle.id] = hook
+    table.update(later)
+    return handle
+
+
 def _reference(d):
     """A weak reference where the dict allows one; a plain dict is held."""
     try:

@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 
 from . import _dtypes
-from ._hooks import RemovableHandle
+from ._hooks import add_hook
 from ._modes import ever, modes
 from ._tensor import Tensor, edge_of, storage_of, wrap
 from .engines import engine_of
@@ -108,12 +108,6 @@ class Node:
 
     def free(self):
         """Lets go of what was saved."""
-
-
-def add_hook(hooks, fn):
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = fn
-    return handle
 
 
 class AccumulateGrad(Node):
@@ -265,5 +259,5 @@ def guard(t):
     return storage, storage.version
 
 
-__all__ = ["AccumulateGrad", "Node", "OpNode", "Packed", "TensorHooks", "accumulate_node", "add_hook", "as_node",
+__all__ = ["AccumulateGrad", "Node", "OpNode", "Packed", "TensorHooks", "accumulate_node", "as_node",
            "edge_of", "guard", "hooks_of", "next_sequence", "pack", "start"]

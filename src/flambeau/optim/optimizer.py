@@ -7,7 +7,7 @@ from collections import defaultdict
 from copy import deepcopy
 from itertools import chain
 
-from .._hooks import RemovableHandle, _HookDict
+from .._hooks import _HookDict, add_hook
 from .._modes import enable_grad, set_grad_enabled
 from .._tensor import Tensor
 
@@ -163,14 +163,7 @@ class Optimizer:
     # ---- hooks
 
     def _add_hook(self, kind, hook, prepend=False):
-        table = self._hooks[kind]
-        handle = RemovableHandle(table)
-        rest = dict(table) if prepend else {}
-        if prepend:
-            table.clear()
-        table[handle.id] = hook
-        table.update(rest)
-        return handle
+        return add_hook(self._hooks[kind], hook, prepend)
 
     def register_step_pre_hook(self, hook):
         """Calls ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""
@@ -251,17 +244,11 @@ def _as_state(p, key, value):
 
 def register_optimizer_step_pre_hook(hook):
     """A step pre-hook on every optimizer."""
-    return _register(hook, "pre")
+    return add_hook(_everywhere["pre"], hook)
 
 
 def register_optimizer_step_post_hook(hook):
     """A step post-hook on every optimizer."""
-    return _register(hook, "post")
-
-
-def _register(hook, kind):
-    handle = RemovableHandle(_everywhere[kind])
-    _everywhere[kind][handle.id] = hook
-    return handle
+    return add_hook(_everywhere["post"], hook)
 
 

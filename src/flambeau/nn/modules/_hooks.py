@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ... import _tape as tape
 from ..._cells import share
-from ..._hooks import RemovableHandle, _HookDict
+from ..._hooks import _HookDict, add_hook
 from ..._modes import modes
 from ..._tensor import Tensor, View, edge_of, storage_of, wrap
 from ...ops.shape import alias
@@ -63,14 +63,7 @@ class Hooks:
 
     def add(self, kind, hook, prepend=False):
         """Registers a hook; returns its handle."""
-        table = getattr(self, kind)
-        handle = RemovableHandle(table)
-        rest = dict(table) if prepend else {}
-        if prepend:
-            table.clear()
-        table[handle.id] = hook
-        table.update(rest)
-        return handle
+        return add_hook(getattr(self, kind), hook, prepend)
 
     def add_backward(self, hook, full, prepend=False):
         """Registers a backward hook. Those of one registry are all full, or all of the old kind."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from ... import _dtypes
-from ..._hooks import RemovableHandle
+from ..._hooks import add_hook
 from ..._modes import no_grad
 from ..._tensor import Tensor
 from ...functions.convert import converted
@@ -687,23 +687,17 @@ def register_module_backward_hook(hook):
 
 def register_module_module_registration_hook(hook):
     """Calls ``hook(module, name, submodule)`` whenever a module is added to another."""
-    return _register(hook, "module")
+    return add_hook(registration["module"], hook)
 
 
 def register_module_parameter_registration_hook(hook):
     """Calls ``hook(module, name, parameter)`` whenever a parameter is added to a module."""
-    return _register(hook, "parameter")
+    return add_hook(registration["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook):
     """Calls ``hook(module, name, buffer)`` whenever a buffer is added to a module."""
-    return _register(hook, "buffer")
-
-
-def _register(hook, kind):
-    handle = RemovableHandle(registration[kind])
-    registration[kind][handle.id] = hook
-    return handle
+    return add_hook(registration["buffer"], hook)
 
 
 __all__ = ["Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
