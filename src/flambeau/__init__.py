@@ -95,6 +95,7 @@ from .functions.scatter import *
 from .functions.random import *
 from .functions.lowrank import *
 from .functions.stft import *
+from . import _C, overrides
 from . import distributions, fft, func, linalg, nn, optim, random, serialization, testing, utils
 from ._generator import Generator
 from ._layer_functions import *

@@ -16,6 +16,7 @@ from . import func as func
 from . import linalg as linalg
 from . import nn as nn
 from . import optim as optim
+from . import overrides as overrides
 from . import random as random
 from . import serialization as serialization
 from . import signal as signal

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
+from .._cells import share
 from .._device import CPU, META, resolve
 from .._size import Size
 from .._tensor import Tensor, storage_of, wrap
 from ..engines.numpy.memory import allocate
+from ..ops.shape import alias
 from ._args import need_tensor, nonnegative, shape_from, type_word
 from ._attach import methods
 from ._data import array_from
@@ -57,7 +59,7 @@ def _new_tensor(cls, *args, device=None, data=None):
         t = given.detach()
     else:
         t = legacy_array(args, _dtypes.get_default_dtype().np, device, data)
-    return t if cls is Tensor else as_subclass(t, cls)
+    return t if cls is Tensor else _of_class(cls, t)
 
 
 Tensor.__new__ = staticmethod(_new_tensor)
@@ -70,19 +72,25 @@ def new(self, *args, device=None, size=None, other=None, storage=None):
 
 
 def as_subclass(self, cls):
-    """The same memory and the same place in the graph, as an object of a subclass of Tensor."""
+    """A view of the whole tensor, as an object of a subclass of Tensor."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, not {cls!r}")
+    return _of_class(cls, alias(self))
+
+
+def _of_class(cls, t):
+    """A tensor that nobody else holds, as an object of another class."""
     out = object.__new__(cls)
-    out._a, out._storage, out._view = self._a, storage_of(self), self._view
-    out._node, out._nr, out._rg = self.grad_fn, self._nr, self._rg
+    out._a, out._storage, out._view = t._a, storage_of(t), t._view
+    out._node, out._nr, out._rg = t._node, t._nr, t._rg
     out._grad = out._hooks = None
+    share(out, t)
     return out
 
 
 def _make_subclass(cls, data, require_grad=False):
     """A leaf of a subclass of Tensor over the memory of `data`."""
-    out = as_subclass(need_tensor(data, "_make_subclass", "data").detach(), cls)
+    out = _of_class(cls, need_tensor(data, "_make_subclass", "data").detach())
     out.requires_grad = require_grad
     return out
 

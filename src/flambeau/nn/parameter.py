@@ -9,6 +9,7 @@ from .._format import format_tensor
 from .._pickle import state_of
 from .._tensor import Tensor, storage_of
 from ..functions.creation import empty
+from ..overrides import disabled as plain_results
 
 UNINITIALIZED = (
     "Attempted to use an {cls} that has no shape yet. A lazy module gives its parameters their shapes when it is first "
@@ -53,6 +54,8 @@ class Parameter(Tensor):
         tensor([0., 0.], requires_grad=True)
     """
 
+    __torch_function__ = plain_results
+
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = empty(0)
@@ -86,6 +89,7 @@ class Buffer(Tensor, metaclass=_IsBuffer):
     """
 
     persistent: bool
+    __torch_function__ = plain_results
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         data = empty(0) if data is None else data
@@ -207,6 +211,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer without a shape: lazy modules fill it in at the first call."""
 
     cls_to_become = Tensor
+    __torch_function__ = plain_results
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
         return _marked(cls._unborn(requires_grad, device, dtype), persistent)
