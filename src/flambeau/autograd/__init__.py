@@ -110,10 +110,8 @@ def _pairs(tensors, grads):
     for t in tensors:
         if not isinstance(t, Tensor):
             raise AssertionError(f"Expected output to be a torch.Tensor, but got {type(t).__name__}")
-    if grads is None:
-        grads = (None,) * len(tensors)
-    else:
-        grads = tuple(grads) if isinstance(grads, tuple | list) else (grads,)
+    grads = (None,) * len(tensors) if grads is None else grads
+    grads = tuple(grads) if isinstance(grads, tuple | list) else (grads,)
     if len(grads) != len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(grads)} gradients")
     return tensors, grads
