@@ -35,12 +35,14 @@ def test_reflected_operator_agrees_with_torch(symbol, other):
         check_code(f"{OPERANDS}{other} {symbol} {own}")
 
 
+# Bitwise operators have no floats beside them: there PyTorch complains of the result's dtype before the operands'.
+IN_PLACE_PAIRS = [(symbol, other) for symbol in BINARY[:12] for other in ("x", "2", "2.5", "i", "None")
+                  if symbol not in BINARY[7:12] or other not in ("x", "2.5")]
+
+
 @pytest.mark.oracle
-@pytest.mark.parametrize("other", ["x", "2", "2.5", "i", "None"])
-@pytest.mark.parametrize("symbol", BINARY[:12])
+@pytest.mark.parametrize(("symbol", "other"), IN_PLACE_PAIRS)
 def test_in_place_operator_agrees_with_torch(symbol, other):
-    if symbol in BINARY[7:] and other in ("x", "2.5"):
-        pytest.skip("PyTorch complains of the result's dtype before that of the operands")
     for own in ("x", "i"):
         check_code(f"{OPERANDS}z = {own}.clone()\nsame = z\nz {symbol}= {other}\n(z, z is same)")
 
