@@ -15,6 +15,7 @@ DIM = {"axis": 1, "keepdims": False}
 KEPT = {"axis": (0, 2), "keepdims": True}
 
 REDUCTIONS = [
+    row("whole_sum", R(2, 3)), row("whole_sum", C(2, 3)), row("whole_sum", COUNTS),
     *rows("sum mean prod amax amin max min nansum", R(2, 3), **WHOLE),
     *rows("sum_dims mean_dims nansum amax amin", R(2, 3, 4), **KEPT),
     *rows("sum sum_dims mean_dims prod", C(2, 3), **WHOLE),

@@ -32,6 +32,11 @@ def numpy_names(function):
     return call
 
 
+def by_numpy_names(dim, keepdim, axis, keepdims):
+    """(dim, keepdim) of a call that gives ``axis`` or ``keepdims``; for functions too hot for ``numpy_names``."""
+    return (axis if dim is None else dim), (keepdims or keepdim)
+
+
 def added_in(input, dtype, out):
     """The input, and the NumPy dtype in which it adds up: as asked for, else that of `out`, else int64 for integers.
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 
-from numpy import asarray, ndarray, ones
-
-from .._dtypes import float32, float64, type_word
-from .._modes import modes
-from .._tensor import Tensor, refresh, wrap
+from .._dtypes import type_word
+from .._tensor import Tensor
 from ..ops import pointwise as pw
 from ..ops import reduce as ops
 from ..ops import softmax as soft
 from ..ops.shape import cast
 from ._args import axis_of, need_tensor, np_dtype_of, write_out
 from ._attach import methods
-from ._folds import EMPTY_DIM, INT64, NO_DIM_GIVEN, added_in, along, numpy_names, one_dim
+from ._folds import EMPTY_DIM, INT64, NO_DIM_GIVEN, added_in, along, by_numpy_names, numpy_names, one_dim
 from ._results import result, selections
 
 __all__ = [
@@ -33,9 +31,7 @@ FREEDOM = (
     "(input numel divided by output numel)."
 )
 
-_SMALL = 1024
-_ONES = {d.np.num: ones(_SMALL, d.np) for d in (float32, float64)}
-_WHOLE = {"axis": None, "keepdims": False, "dtype": None}
+_SEQUENCES = (tuple, list)
 _RESULTS = selections("max", "min")
 _AMINMAX = result("aminmax", "min", "max")
 
@@ -48,31 +44,19 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keep
     if not isinstance(input, Tensor):
         need_tensor(input, "sum")
     if dim is None is dtype is out is axis and not keepdim and not keepdims:
-        return _whole_sum(input)
+        return ops.whole_sum(input)
+    if axis is not None or keepdims is not None:
+        dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
     exact = dtype is not None
-    input, dtype = added_in(input, dtype, out)
-    if axis is not None or keepdims is not None:  # NumPy's names for them
-        dim, keepdim = axis if dim is None else dim, keepdims or keepdim
+    if dtype is None is out:
+        dtype = INT64 if input._a.dtype.num < 11 else None
+    else:
+        input, dtype = added_in(input, dtype, out)
     if dim is None:
         found = ops.sum_(input, axis=None, keepdims=keepdim, dtype=dtype)
     else:
         found = ops.sum_dims(input, axis=_axes(dim, input, "sum"), keepdims=keepdim, dtype=dtype)
     return found if out is None else write_out(out, found, "sum", exact_dtype=exact)
-
-
-def _whole_sum(x):
-    """The sum of all elements. In line: a small tensor, for which the op's call costs more than the sum."""
-    a = x._a
-    units = _ONES.get(a.dtype.num)
-    if units is None or a.size > _SMALL or type(a) is not ndarray or modes.grad is None:
-        return ops.sum_(x, axis=None, keepdims=False, dtype=INT64 if a.dtype.num < 11 else None)
-    if x._view is not None:
-        refresh(x)
-    total = asarray(a.ravel().dot(units[: a.size]))  # twice as fast as NumPy's reduction, and never warns
-    found = wrap(total)
-    if x._rg and modes.grad:
-        ops.sum_.spec.record((x,), (a,), total, found, _WHOLE)
-    return found
 
 
 @numpy_names
@@ -85,11 +69,12 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     return found if out is None else write_out(out, found, "nansum", exact_dtype=exact)
 
 
-@numpy_names
-def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
+def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keepdims=None):
     """The mean of all elements, or along ``dim``."""
     if not isinstance(input, Tensor):
         need_tensor(input, "mean")
+    if axis is not None or keepdims is not None:
+        dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
     if dtype is not None:
         dtype = np_dtype_of(dtype)
     if (dtype or input._a.dtype).num < 11:
@@ -134,7 +119,9 @@ def _axes(dim, input, name, many=True):
     n, kind = input._a.ndim, type(dim)
     if kind is int and -n <= dim < n:
         return dim if dim >= 0 else dim + n
-    if dim is None or (many and isinstance(dim, tuple | list)):
+    if dim is None:
+        return None
+    if many and isinstance(dim, _SEQUENCES):
         return axis_of(dim, n)
     if isinstance(dim, bool | str) or not hasattr(dim, "__index__"):
         expected = "int or tuple of ints" if many else "int"
@@ -218,7 +205,8 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
 
 
 def _extreme(op, input, dim, keepdim, name):
-    need_tensor(input, name)
+    if not isinstance(input, Tensor):
+        need_tensor(input, name)
     a, axis = input._a, _axes(dim, input, name)
     if not a.size:
         if axis is None:
@@ -229,20 +217,23 @@ def _extreme(op, input, dim, keepdim, name):
     return op(input, axis=axis, keepdims=keepdim)
 
 
-@numpy_names
-def max(input, dim=None, keepdim=False, *, other=None, out=None):
+def max(input, dim=None, keepdim=False, *, other=None, out=None, axis=None, keepdims=None):
     """The largest element; with ``dim`` those along it and their indices; with a tensor, of each pair."""
+    if axis is not None or keepdims is not None:
+        dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
     return _max_or_min(input, dim, keepdim, other, out, "max")
 
 
-@numpy_names
-def min(input, dim=None, keepdim=False, *, other=None, out=None):
+def min(input, dim=None, keepdim=False, *, other=None, out=None, axis=None, keepdims=None):
     """The smallest element; with ``dim`` those along it and their indices; with a tensor, of each pair."""
+    if axis is not None or keepdims is not None:
+        dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
     return _max_or_min(input, dim, keepdim, other, out, "min")
 
 
 def _max_or_min(input, dim, keepdim, other, out, name):
-    need_tensor(input, name)
+    if not isinstance(input, Tensor):
+        need_tensor(input, name)
     whole, select, pair = _EXTREMA[name]
     if isinstance(keepdim, Tensor):
         raise TypeError(f"{name}(): argument 'keepdim' (position 2) must be bool, not Tensor")
@@ -257,29 +248,34 @@ def _max_or_min(input, dim, keepdim, other, out, name):
             )
         found = _extreme(whole, input, None, False, name)
     else:
-        found = _RESULTS[name](along(select, input, axis=one_dim(input, dim, name), keepdims=keepdim))
+        axis = one_dim(input, dim, name)
+        call = select if input._a.ndim else functools.partial(along, select)
+        found = _RESULTS[name](call(input, axis=axis, keepdims=keepdim))
     return found if out is None else write_out(out, found, name, exact_dtype=isinstance(found, tuple))
 
 
 _EXTREMA = {"max": (ops.max_all, ops.max_dim, pw.maximum), "min": (ops.min_all, ops.min_dim, pw.minimum)}
 
 
-@numpy_names
-def argmax(input, dim=None, keepdim=False, *, out=None):
+def argmax(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=None):
     """The index of the largest element (the first of several) in the flattened input or along ``dim``."""
+    if axis is not None or keepdims is not None:
+        dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
     found = _arg(ops.argmax, input, dim, keepdim, "argmax")
     return found if out is None else write_out(out, found, "argmax", exact_dtype=True)
 
 
-@numpy_names
-def argmin(input, dim=None, keepdim=False, *, out=None):
+def argmin(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=None):
     """The index of the smallest element (the first of several) in the flattened input or along ``dim``."""
+    if axis is not None or keepdims is not None:
+        dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
     found = _arg(ops.argmin, input, dim, keepdim, "argmin")
     return found if out is None else write_out(out, found, "argmin", exact_dtype=True)
 
 
 def _arg(op, input, dim, keepdim, name):
-    need_tensor(input, name)
+    if not isinstance(input, Tensor):
+        need_tensor(input, name)
     kind = input._a.dtype.kind
     if kind in "bc":
         raise RuntimeError(f"{name}(): does not support {'bool' if kind == 'b' else 'complex'} input")
@@ -287,29 +283,33 @@ def _arg(op, input, dim, keepdim, name):
         if not input._a.size:
             raise IndexError(NO_DIM_GIVEN.format(name=name))
         return op(input, axis=None, keepdims=keepdim)
-    return along(op, input, axis=one_dim(input, dim, name), keepdims=keepdim)
+    axis = one_dim(input, dim, name)
+    return op(input, axis=axis, keepdims=keepdim) if input._a.ndim else along(op, input, axis=axis, keepdims=keepdim)
 
 
 # ---- truth
 
 
-@numpy_names
-def all(input, dim=None, keepdim=False, *, out=None):
+def all(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=None):
     """Whether all elements are nonzero, altogether or along ``dim``."""
+    if axis is not None or keepdims is not None:
+        dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
     found = _truth(ops.all_, input, dim, keepdim, "all")
     return found if out is None else _truth_out(out, found, "all")
 
 
-@numpy_names
-def any(input, dim=None, keepdim=False, *, out=None):
+def any(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=None):
     """Whether any element is nonzero, altogether or along ``dim``."""
+    if axis is not None or keepdims is not None:
+        dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
     found = _truth(ops.any_, input, dim, keepdim, "any")
     return found if out is None else _truth_out(out, found, "any")
 
 
 def _truth(op, input, dim, keepdim, name):
-    need_tensor(input, name)
-    axis = () if isinstance(dim, tuple | list) and not dim else _axes(dim, input, name)
+    if not isinstance(input, Tensor):
+        need_tensor(input, name)
+    axis = () if isinstance(dim, _SEQUENCES) and not dim else _axes(dim, input, name)
     found = op(input, axis=axis, keepdims=keepdim)
     # uint8 was PyTorch's first bool, and still answers with its own dtype.
     return cast(found, dtype=input._a.dtype) if input._a.dtype.char == "B" else found
@@ -357,7 +357,8 @@ def log_softmax(input, dim, dtype=None, *, out=None):
 
 
 def _soft(op, input, dim, dtype, out, name):
-    need_tensor(input, name)
+    if not isinstance(input, Tensor):
+        need_tensor(input, name)
     if dtype is not None:
         input = cast(input, dtype=np_dtype_of(dtype))
     found = op(input, axis=_axes(dim, input, name, many=False))

@@ -37,7 +37,7 @@ def bound(spec, kernel):
     if kernel is not None:
         return getattr(NUMPY, kernel)
     forward = spec.forward
-    return lambda *arrays: forward(NUMPY, *arrays)
+    return (lambda a: forward(NUMPY, a)) if len(spec.inputs) == 1 else (lambda a, b: forward(NUMPY, a, b))
 
 
 def one_input(spec, kernel):

@@ -161,7 +161,7 @@ def between(k, x, low, high):
         return k.maximum(x, low)
     if low is None:
         return k.minimum(x, high)
-    return k.minimum(k.maximum(x, low), high)
+    return k.clip(x, low, high)
 
 
 def numbers_fit(x, *numbers):

@@ -10,7 +10,7 @@ import math
 
 from .._dtypes import int64
 from . import pointwise as pw
-from ._op import op
+from ._op import kernel_op, op
 from .scatter import gather
 from .shape import expand, reshape
 
@@ -54,6 +54,11 @@ sum_ = op(total, name="sum", row_major=True)
 sum_dims = op(total, name="sum_dims", node="SumBackward1", row_major=True)
 for spec in (sum_, sum_dims):
     spec.vjp(x=lambda g, x_shape, axis: spread(g, x_shape, axis))
+
+
+# The sum of all elements, in which most losses end: without settings its call is quicker.
+whole_sum = kernel_op("whole_sum", "total", inputs="x", promote="common", node="SumBackward0")
+whole_sum.vjp(x=lambda g, x_shape: spread(g, x_shape, None))
 
 
 def average(k, x, *, axis, keepdims, dtype=None):

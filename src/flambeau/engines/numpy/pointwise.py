@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy._core import umath
 
 from .. import NUMPY as engine
 
 _SAME_SIZE_INT = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
+_FEW = 256  # elements up to which a mask is best looked at one by one: the CPU guesses its bits wrong half of the time
+
+
 @engine.kernel
 def keep(x, mask):
-    """x where the mask holds, zero elsewhere. On the bits as integers: much faster than np.where."""
+    """x where the mask holds, zero elsewhere; of many elements by arithmetic on the bits, as integers."""
+    if x.size <= _FEW and type(mask) is np.ndarray and mask.shape == x.shape:
+        out = np.zeros(x.shape, x.dtype)
+        np.putmask(out, mask, x)
+        return out
     integer = _SAME_SIZE_INT.get(x.dtype.itemsize)
     if integer is None:
         return np.where(mask, x, x.dtype.type(0))
-    return np.asarray(x.view(integer) * mask).view(x.dtype)
+    if mask.shape != x.shape:
+        return np.asarray(x.view(integer) * mask.view(np.int8)).view(x.dtype)
+    out = np.empty_like(x)
+    np.multiply(x.view(integer), mask.view(np.int8), out=out.view(integer))
+    return out
 
 
 @engine.kernel
@@ -25,6 +37,14 @@ def where(condition, x, y):
         x = np.asarray(x, y.dtype)
     elif not hasattr(y, "dtype") and hasattr(x, "dtype"):
         y = np.asarray(y, x.dtype)
+    if condition.size > _FEW and condition.shape == x.shape == y.shape and x.dtype is y.dtype:
+        integer = _SAME_SIZE_INT.get(x.dtype.itemsize)
+        if integer is not None:
+            out, y = np.empty_like(x), y.view(integer)
+            bits = np.bitwise_xor(x.view(integer), y, out=out.view(integer))
+            bits *= condition.view(np.int8)
+            np.bitwise_xor(bits, y, out=bits)
+            return out
     return np.where(condition, x, y)
 
 
@@ -54,9 +74,15 @@ def round(x):
     return np.rint(x) if x.dtype.kind == "f" else x.copy()
 
 
+# The ufunc behind np.clip is three times as fast as np.maximum with a number. As arrays: numbers are converted anew.
+clip = engine.kernel(umath.clip)
+_ABOVE_ZERO = {np.dtype(t).num: (np.array(0, t), np.array(np.inf, t)) for t in (np.float32, np.float64)}
+
+
 @engine.kernel
 def relu(x):
-    return np.maximum(x, 0)
+    bounds = _ABOVE_ZERO.get(x.dtype.num)
+    return np.maximum(x, 0) if bounds is None else clip(x, *bounds)
 
 
 @engine.kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -9,28 +10,55 @@ import numpy as np
 from .. import NUMPY as engine
 
 _add, _times, _larger, _smaller = np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce
-_BIG = 8192  # elements from which BLAS adds faster than NumPy
-_FLOAT32 = np.dtype(np.float32)
-_CHUNK = 1024  # how many elements BLAS adds in a row: the sums of chunks are added apart, for a small error
+_FLOAT32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
+_FEW = 512
+_BIG = 2048  # elements from which NumPy's own way to add is slower than ours
+_CHUNK = 500  # how many elements are added in a row: the sums of chunks are added apart, for a small error
+_ONES = {np.dtype(t).num: np.ones(_CHUNK, t) for t in (np.float32, np.float64)}
 
 
 @engine.kernel
 def sum(x, axis=None, keepdims=False, dtype=None):
-    """The sum: halves add up in float32, large float arrays through BLAS."""
+    """The sum: halves add up in float32, contiguous floats in SIMD registers, by einsum or BLAS."""
     own = x.dtype
+    if dtype is None or dtype is own:
+        ones, n = _ONES.get(own.num), x.size
+        if ones is not None:
+            if axis is None and not keepdims:
+                return total(x)
+            if n >= _BIG and axis != () and x.flags.c_contiguous:
+                return _sum_along(x, range(x.ndim) if axis is None else axis, keepdims, ones)
     to = own if dtype is None else dtype
     if to.num > 22:
-        return _add(x.astype(np.float32, copy=False), axis, None, None, keepdims).astype(to)
-    if x.size >= _BIG and to is own and own.char in "fd" and axis != () and x.flags.c_contiguous:
-        return _sum_by_blas(x, axis, keepdims)
+        return sum(x.astype(np.float32, copy=False), axis, keepdims).astype(to)
     return _add(x, axis, dtype, None, keepdims)
 
 
-def _sum_by_blas(x, axis, keepdims):
+@engine.kernel
+def total(x):
+    """The sum of all elements; integers add up in int64."""
+    ones, n = _ONES.get(x.dtype.num), x.size
+    if ones is None:
+        return _add(x, None, None if x.dtype.num >= 11 else _INT64)
+    if n <= _CHUNK:
+        return x.ravel().dot(ones[:n])
+    return _sum_of_vector(x.reshape(-1), ones) if x.flags.c_contiguous else _add(x, None)
+
+
+def _sum_of_vector(x, ones):
+    n = x.size
+    if n <= _CHUNK:
+        return x.dot(ones[:n])
+    whole = n // _CHUNK * _CHUNK
+    total = _sum_of_vector(x[:whole].reshape(-1, _CHUNK).dot(ones), ones)
+    return total if whole == n else total + x[whole:].dot(ones[: n - whole])
+
+
+def _sum_along(x, axes, keepdims, ones):
     shape, ndim = x.shape, x.ndim
-    axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = (axes,) if isinstance(axes, int) else axes
     folded = [i in axes or i - ndim in axes for i in range(ndim)]
-    left = [1 if f else n for n, f in zip(shape, folded, strict=True)]
+    left = [1 if f else n for n, f in zip(shape, folded)]
     stop = ndim
     while stop:  # runs of neighbouring axes, the last one first: each is the middle of three dimensions
         start = stop
@@ -38,26 +66,31 @@ def _sum_by_blas(x, axis, keepdims):
             start -= 1
         if start < stop:
             view = (math.prod(shape[:start]), math.prod(shape[start:stop]), math.prod(left[stop:]))
-            x = _sum_of_middle(x.reshape(view))
+            x = _sum_of_middle(x.reshape(view), ones)
         stop = start - 1 if start else 0
-    return x.reshape(left if keepdims else [n for n, f in zip(shape, folded, strict=True) if not f])
+    return x.reshape(left if keepdims else [n for n, f in zip(shape, folded) if not f])
 
 
-def _sum_of_middle(x):
+def _sum_of_middle(x, ones):
     lead, n, trail = x.shape
-    if x.size < _BIG or (trail > 1 and n * trail < _CHUNK):
+    if lead == trail == 1:
+        return _sum_of_vector(x.reshape(n), ones)
+    part = _part_of(n)
+    if part < 16 and part < n:
         return _add(x, 1)
-    if n <= _CHUNK:
-        return _times_ones(x)
-    whole = n // _CHUNK * _CHUNK
-    total = _sum_of_middle(_times_ones(x[:, :whole].reshape(lead, -1, _CHUNK, trail)))
-    return total if whole == n else total + _add(x[:, whole:], 1)
+    if trail > 1:
+        x = ones[:part] @ x.reshape(-1, part, trail)
+    elif part < 128:
+        x = x.reshape(-1, part).dot(ones[:part])
+    else:
+        x = np.einsum("ij->i", x.reshape(-1, part))
+    return x if part == n else _sum_of_middle(x.reshape(lead, n // part, trail), ones)
 
 
-def _times_ones(x):
-    """The sum over the last but one dimension as a matrix-vector product."""
-    ones = np.ones(x.shape[-2], x.dtype)
-    return (x[..., 0] @ ones)[..., None] if x.shape[-1] == 1 else ones @ x
+@functools.lru_cache(1024)
+def _part_of(n):
+    """The largest part into which n elements can be divided evenly, of no more than a chunk."""
+    return next(part for part in range(n if n < _CHUNK else _CHUNK, 0, -1) if n % part == 0)
 
 
 @engine.kernel
@@ -83,23 +116,48 @@ def prod(x, axis=None, keepdims=False, dtype=None):
     return _times(x, axis, to, None, keepdims)
 
 
+# To look for a place in a few elements takes half the time of a reduction.
+
+
 @engine.kernel
 def max(x, axis=None, keepdims=False):
+    if axis is None and not keepdims and x.size < _FEW:
+        x = x.ravel()
+        return x[x.argmax()]
     return _larger(x, axis, None, None, keepdims)
 
 
 @engine.kernel
 def min(x, axis=None, keepdims=False):
+    if axis is None and not keepdims and x.size < _FEW:
+        x = x.ravel()
+        return x[x.argmin()]
     return _smaller(x, axis, None, None, keepdims)
 
 
 @engine.kernel
+def argmax(x, axis=None, keepdims=False):
+    return x.argmax(axis, keepdims=keepdims)
+
+
+@engine.kernel
+def argmin(x, axis=None, keepdims=False):
+    return x.argmin(axis, keepdims=keepdims)
+
+
+@engine.kernel
 def all(x, axis=None, keepdims=False):
+    if axis is None and not keepdims and 0 < x.size < _FEW and x.dtype.num == 0:
+        x = x.ravel()
+        return x[x.argmin()]
     return np.logical_and.reduce(x, axis, None, None, keepdims)
 
 
 @engine.kernel
 def any(x, axis=None, keepdims=False):
+    if axis is None and not keepdims and 0 < x.size < _FEW and x.dtype.num == 0:
+        x = x.ravel()
+        return x[x.argmax()]
     return np.logical_or.reduce(x, axis, None, None, keepdims)
 
 

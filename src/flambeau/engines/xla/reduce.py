@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from . import engine
+
+
+@engine.kernel
+def total(x):
+    return jnp.sum(x, dtype=np.int64 if x.dtype.kind in "biu" else None)
 
 
 @engine.kernel
