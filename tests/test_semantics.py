@@ -118,6 +118,10 @@ x = t.ones(4, 6)[::2, ::3] ;; x, x + 1, x.clone(), x.t() * 2, x.is_contiguous(),
 z = t.tensor([1 + 2j, 3 - 4j]) ;; z.real, z.imag, z.abs(), z.angle(), z.conj(), z * z, z / (1 + 1j), z.mean(), z**2, z @ z, z == z
 z = t.tensor([1 + 2j]) ;; z.real[0] = 9 ;; z.imag += 1 ;; z
 z = t.tensor([3 + 4j], requires_grad=True) ;; (z.abs() + (z * z.conj()).real).sum().backward() ;; z.grad
+-- names of NumPy
+x = t.ones(2, 3) ;; t.cat([x, x], axis=1), t.stack([x, x], axis=2), t.concatenate([x, x], axis=1), x.unsqueeze(axis=0), x[None].squeeze(axis=0)
+x = t.ones(2, 3) ;; x.sum(axis=0), x.mean(axis=1, keepdims=True), x.max(axis=0), x.softmax(axis=1), x.chunk(3, axis=1), x.sort(axis=0), x.unbind(axis=1)
+x = t.ones(2, 3) ;; t.linalg.norm(x, axis=1, keepdims=True), x.cumsum(axis=0), x.index_select(axis=1, index=t.tensor([0])), t.where(x > 0), x.argmax(axis=0)
 -- modes
 with t.inference_mode(): x = t.ones(2) ;; x.is_inference(), (x + 1).is_inference(), raised(lambda: x.add_(1)), raised(lambda: x.requires_grad_())
 with t.inference_mode(): x = t.ones(2) ;; w = t.ones(2, requires_grad=True) ;; (w + x).requires_grad, raised(lambda: w * x), w * x.clone()

@@ -6,6 +6,7 @@ from .functions import elementary, pointwise
 from .functions import special as base
 from .functions._args import write_out
 from .functions._binary import binary, operands
+from .functions._folds import numpy_names
 from .functions._unary import unary
 from .ops import special as ops
 
@@ -85,16 +86,19 @@ for _name, _call in ops.polynomials.items():
     globals()[_name] = _polynomial(_call, _name)
 
 
+@numpy_names
 def softmax(input, dim, *, dtype=None):
     """The exponentials along ``dim``, divided by their sum."""
     return input.softmax(dim, dtype=dtype)
 
 
+@numpy_names
 def log_softmax(input, dim, *, dtype=None):
     """The logarithm of ``softmax``."""
     return input.log_softmax(dim, dtype=dtype)
 
 
+@numpy_names
 def logsumexp(input, dim, keepdim=False, *, out=None):
     """The logarithm of the sum of the exponentials along ``dim``."""
     result = input.logsumexp(dim, keepdim)

@@ -15,6 +15,7 @@ from ..ops.reduce import amax, amin, sum_
 from ..ops.shape import basic_index, cast, permute, reshape
 from ..ops.spectral import svdvals
 from ._args import axis_of, dim_in_range, need_tensor, np_dtype_of, write_out
+from ._folds import numpy_names
 from ._matrices import need_floating, need_matrices, word_of
 from ._solve import inv_ex, tolerances
 
@@ -47,6 +48,7 @@ def checked_dtype(x, dtype, name):
 # ---- vectors
 
 
+@numpy_names
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     """The norm of order ``ord`` of all elements, or along ``dim``."""
     need_tensor(x, "linalg_vector_norm", "x")
@@ -72,6 +74,7 @@ def check_identity(a, ord, dim, axis):
 # ---- matrices
 
 
+@numpy_names
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
     """The norm of each matrix: "fro", "nuc", inf, -inf, 1, -1, 2 or -2."""
     name = "linalg.matrix_norm"
@@ -120,6 +123,7 @@ def ones_at(shape, axes):
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
+@numpy_names
 def norm(input, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
     """A vector norm or, with a pair of dims or a matrix and an order, a matrix norm. By default of all elements."""
     need_tensor(input, "linalg_norm", "A")

@@ -13,6 +13,7 @@ from ..ops.reduce import sum_
 from ..ops.shape import permute, reshape
 from ._args import dim_in_range, dims_in_range, need_tensor, need_tensors, write_out
 from ._attach import methods
+from ._folds import numpy_names
 from .like import ones_like
 from .matmul import c_name, differ, refuse_bool, word
 
@@ -93,6 +94,7 @@ def contracted(a, b, left, right):
     return reshape(ops.mm(x, y), shape=lead + trail)
 
 
+@numpy_names
 def cross(input, other, dim=None, *, out=None):
     """The cross product of three-element vectors along ``dim`` (by default the first dimension of size 3)."""
     need_tensor(input, "cross")
@@ -190,6 +192,7 @@ def _cross(input, other, *, dim=-1, out=None):
     return result if out is None else write_out(out, result, "linalg_cross", exact_dtype=True)
 
 
+@numpy_names
 def vecdot(x, y, *, dim=-1, out=None):
     """The inner products of the vectors along ``dim``, those of x conjugated."""
     need_tensor(x, "linalg_vecdot", "x")

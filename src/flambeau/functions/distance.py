@@ -14,6 +14,7 @@ from ..ops.reduce import sum_dims
 from ..ops.shape import cast, expand, reshape
 from ._args import axis_of, dim_in_range, need_tensor, np_dtype_of, write_out
 from ._attach import inplace_methods, methods
+from ._folds import numpy_names
 
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
 
@@ -90,6 +91,7 @@ def dist(input, other, p=2):
     return vector_norm(difference, p, None, False)
 
 
+@numpy_names
 def renorm(input, p, dim, maxnorm, *, out=None):
     """The input with each slice along ``dim`` scaled down to a ``p``-norm of at most ``maxnorm``."""
     need_tensor(input, "renorm")
@@ -114,6 +116,7 @@ def _one(like):
 # ---- pairs of tensors
 
 
+@numpy_names
 def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     """The cosine of the angle between the vectors along ``dim``."""
     need_tensor(x1, "cosine_similarity", "x1")

@@ -13,6 +13,7 @@ from ..ops import index as ops
 from ..ops.shape import cast
 from ._args import as_int, dim_in_range, need_tensor, type_word, write_out
 from ._attach import methods
+from ._folds import numpy_names
 from ._inplace import inplace
 from ._into import forms
 
@@ -190,6 +191,7 @@ index_put_ = Tensor.index_put_
 # ---- one index vector along a dimension
 
 
+@numpy_names
 def index_select(input, dim, index, *, out=None):
     """The slices of `input` along ``dim`` that `index` names."""
     need_tensor(input, "index_select")
@@ -204,6 +206,7 @@ def index_select(input, dim, index, *, out=None):
 
 
 @forms
+@numpy_names
 def index_add(input, dim, index, source, *, alpha=1):
     """`input` with ``alpha * source`` added to the slices along ``dim`` that `index` names."""
     axis = source_checked(input, dim, index, source, "index_add")
@@ -237,6 +240,7 @@ def source_checked(input, dim, index, source, name):
 
 
 @forms
+@numpy_names
 def index_copy(input, dim, index, source):
     """`input` with the slices along ``dim`` that `index` names replaced by those of `source`."""
     need_tensor(input, "index_copy")
@@ -267,6 +271,7 @@ def index_copy(input, dim, index, source):
 
 
 @forms(out=False)
+@numpy_names
 def index_fill(input, dim, index, value):
     """`input` with the slices along ``dim`` that `index` names filled with `value`."""
     need_tensor(input, "index_fill")
@@ -344,7 +349,7 @@ def nonzero(input, *, out=None, as_tuple=False):
     need_tensor(input, "nonzero")
     if as_tuple:
         source = input if input._a.ndim else input.reshape(1)
-        return tuple(wrap(column) for column in source._a.nonzero())
+        return tuple([wrap(np.ascontiguousarray(column)) for column in source._a.nonzero()])
     result = ops.nonzero(input)
     return result if out is None else write_out(out, result, "nonzero", exact_dtype=True)
 

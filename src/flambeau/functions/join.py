@@ -17,6 +17,7 @@ from ..ops import join as ops
 from ..ops.shape import cast, expand, reshape, unsqueeze, view
 from ._args import dim_in_range, made, need_tensor, need_tensors, write_out
 from ._attach import methods
+from ._folds import numpy_names
 from .shape import reshaped
 
 __all__ = [
@@ -38,9 +39,9 @@ def joining(name, op, kernel, careful, doc):
     """cat or stack. In line: NumPy tensors of one dtype that the kernel joins without complaint; else `careful`."""
     spec, recorders = op.spec, op.spec.recorders
 
-    def function(tensors, dim=0, *, out=None):
-        if out is not None or type(tensors) not in _SEQUENCES:
-            return careful(tensors, dim, out)
+    def function(tensors, dim=0, *, out=None, axis=None):  # NumPy's name for dim
+        if out is not None or axis is not None or type(tensors) not in _SEQUENCES:
+            return careful(tensors, dim if axis is None else axis, out)
         arrays, recording, key = [], False, 1
         try:
             dtype = tensors[0]._a.dtype
@@ -158,11 +159,13 @@ cat = joining(
 stack = joining("stack", ops.stack, stack_arrays, careful_stack, "Tensors of one shape along a new dimension.")
 
 
+@numpy_names
 def concat(tensors, dim=0, *, out=None):
     """``cat`` by another name."""
     return cat(tensors, dim, out=out)
 
 
+@numpy_names
 def concatenate(tensors, dim=0, *, out=None):
     """``cat`` by NumPy's name."""
     return cat(tensors, dim, out=out)

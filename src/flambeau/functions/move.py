@@ -14,6 +14,7 @@ from ..ops.shape import basic_index, embed_diagonal, part, select_index, sum_to
 from ..ops.shape import diagonal as diagonal_op
 from ._args import as_int, dim_in_range, need_tensor, shape_from, write_out
 from ._attach import inplace_methods, methods, spread
+from ._folds import numpy_names
 from .parts import clipped, diagonal, two_dims
 from .shape import reshaped
 
@@ -53,6 +54,7 @@ def tile_method(self, dims):
     return repeat(self, *(1,) * (self._a.ndim - len(counts)) + counts)
 
 
+@numpy_names
 def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
     """Each element (or slice along ``dim``) so many times in a row.
 
@@ -251,6 +253,7 @@ def scattered(call, input, src, step, settings):
     return call(input, src, chain=((step, settings, None),))
 
 
+@numpy_names
 def select_scatter(input, src, dim, index):
     """A copy with ``src`` in the place of ``input.select(dim, index)``."""
     need_tensor(input, "select_scatter")
@@ -259,6 +262,7 @@ def select_scatter(input, src, dim, index):
     return scattered(ops.select_scatter, input, src, select_index, {"key": key})
 
 
+@numpy_names
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
     """A copy with ``src`` in the place of the slice ``start:end:step`` along a dimension."""
     need_tensor(input, "slice_scatter")

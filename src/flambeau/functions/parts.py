@@ -11,6 +11,7 @@ from ..engines.numpy.shape import extent, restride
 from ..ops import shape as ops
 from ._args import as_int, dim_in_range, need_tensor, root_elements, shape_from
 from ._attach import methods
+from ._folds import numpy_names
 from ._metadata import metadata_methods
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
 ]
 
 
+@numpy_names
 def select(input, dim, index):
     """The slice number ``index`` along a dimension, which goes away."""
     need_tensor(input, "select")
@@ -34,6 +36,7 @@ def select(input, dim, index):
     return ops.select_index(input, key=(slice(None),) * dim + (index, ...))
 
 
+@numpy_names
 def narrow(input, dim, start, length):
     """The ``length`` slices along a dimension from ``start`` on."""
     need_tensor(input, "narrow")
@@ -56,6 +59,7 @@ def narrow(input, dim, start, length):
     return ops.basic_index(input, key=ops.part(dim, start, start + length))
 
 
+@numpy_names
 def unbind(input, dim=0):
     """All slices along a dimension, which goes away."""
     need_tensor(input, "unbind")
@@ -104,6 +108,7 @@ def even_sizes(n, size):
     return (size,) * whole + ((rest,) if rest else ())
 
 
+@numpy_names
 def split_with_sizes(input, split_sizes, dim=0):
     """Pieces of the given sizes along a dimension."""
     need_tensor(input, "split_with_sizes")
@@ -124,6 +129,7 @@ def split_with_sizes(input, split_sizes, dim=0):
     return ops.split_with_sizes(input, sizes=sizes, axis=dim)
 
 
+@numpy_names
 def chunk(input, chunks, dim=0):
     """At most ``chunks`` pieces of equal size along a dimension; the last may be smaller."""
     need_tensor(input, "chunk")
@@ -140,6 +146,7 @@ def chunk(input, chunks, dim=0):
     return ops.split(input, sizes=even_sizes(n, -(-n // chunks)), axis=dim)
 
 
+@numpy_names
 def tensor_split(input, sections=None, dim=0, *, indices=None, tensor_indices_or_sections=None):
     """Pieces along a dimension: so many, of sizes that differ by at most one, or cut at the given indices."""
     need_tensor(input, "tensor_split")

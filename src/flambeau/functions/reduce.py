@@ -328,6 +328,7 @@ def count_nonzero(input, dim=None):
     return ops.count_nonzero(input, axis=_axes(dim, input, "count_nonzero"))
 
 
+@numpy_names
 def _count_nonzero(self, *dims, dim=None):
     """How many elements are nonzero, altogether or along the given dimensions."""
     return count_nonzero(self, dims[0] if len(dims) == 1 else dims or dim)

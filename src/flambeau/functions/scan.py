@@ -119,17 +119,20 @@ def _check_end(end, input, axis):
 # ---- integrals
 
 
+@numpy_names
 def trapezoid(y, x=None, *, dx=None, dim=-1):
     """The integral along ``dim`` by the trapezoid rule, over points ``x`` or with spacing ``dx``."""
     areas = _areas(y, x, dx, dim, "trapezoid")
     return areas.sum(dim)
 
 
+@numpy_names
 def trapz(y, x=None, *, dx=None, dim=-1):
     """Alias of ``trapezoid``."""
     return trapezoid(y, x, dx=dx, dim=dim)
 
 
+@numpy_names
 def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
     """The integrals up to each point along ``dim``; see ``trapezoid``."""
     return cumsum(_areas(y, x, dx, dim, "cumulative_trapezoid"), dim)

@@ -9,6 +9,7 @@ from ..ops import scatter as ops
 from ..ops.shape import expand
 from ._args import as_int, dim_in_range, need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
+from ._folds import numpy_names
 from ._into import forms
 from .index import fitting, need_index, source_checked
 
@@ -63,6 +64,7 @@ def checked(input, dim, index, name, src=None):
 # ---- functions
 
 
+@numpy_names
 def gather(input, dim, index, *, sparse_grad=False, out=None):
     """The elements ``input[..., index[...], ...]``, `index` standing at ``dim``."""
     axis = checked(input, dim, index, "gather")
@@ -70,6 +72,7 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     return result if out is None else write_out(out, result, "gather", exact_dtype=True)
 
 
+@numpy_names
 def take_along_dim(input, indices, dim=None, *, out=None):
     """``gather`` with `input` and `indices` broadcast against each other, in all dimensions but ``dim``."""
     need_tensor(input, "take_along_dim")
@@ -111,6 +114,7 @@ def broadcast_others(input, indices, axis):
 
 
 @forms
+@numpy_names
 def scatter(input, dim, index, src=None, value=None, *, reduce=None):
     """`input` with the elements of `src` (or the number ``value``) at ``[..., index[...], ...]``.
 
@@ -134,6 +138,7 @@ def scatter(input, dim, index, src=None, value=None, *, reduce=None):
 
 
 @forms
+@numpy_names
 def scatter_add(input, dim, index, src):
     """`input` with the elements of `src` added at ``[..., index[...], ...]``."""
     need_tensor(src, "scatter_add", "src", 4)
@@ -141,6 +146,7 @@ def scatter_add(input, dim, index, src):
     return ops.scatter_add, (input, src, index), {"axis": axis}
 
 
+@numpy_names
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
     """`input` reduced with the elements of `src` at ``[..., index[...], ...]`` by sum, prod, mean, amax or amin."""
     need_tensor(src, "scatter_reduce", "src", 4)
@@ -151,6 +157,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     return result if out is None else write_out(out, result, "scatter_reduce", exact_dtype=True)
 
 
+@numpy_names
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """`input` with the slices along ``dim`` that `index` names reduced with those of `source`."""
     if reduce not in REDUCTIONS[1:]:

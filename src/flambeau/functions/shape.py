@@ -229,11 +229,13 @@ def ravel(input):
 # ---- dimensions of size one
 
 
-def squeeze(input, dim=None):
-    """Without its dimensions of size one; only those in ``dim``, an int or several, if it is given."""
+def squeeze(input, dim=None, *, axis=None):
+    """Without its dimensions of size one; only those in ``dim`` (or ``axis``), an int or several, if it is given."""
     if not isinstance(input, Tensor):
         need_tensor(input, "squeeze")
     shape = input._a.shape
+    if axis is not None:
+        dim = axis
     if dim is None:
         axis = tuple([i for i, n in enumerate(shape) if n == 1]) if 1 in shape else ()
         return ops.squeeze_all(input, axis=axis)
@@ -253,10 +255,14 @@ def squeeze_method(self, *dim, **keywords):
     return squeeze(self, *dim, **keywords)
 
 
-def unsqueeze(input, dim):
-    """With a dimension of size one inserted at ``dim``."""
+def unsqueeze(input, dim=None, *, axis=None):
+    """With a dimension of size one inserted at ``dim`` (or ``axis``)."""
     if not isinstance(input, Tensor):
         need_tensor(input, "unsqueeze")
+    if dim is None:
+        if axis is None:
+            raise TypeError('unsqueeze() missing 1 required positional argument: "dim"')
+        dim = axis
     n = input._a.ndim
     return ops.unsqueeze(input, axis=dim if type(dim) is int and 0 <= dim <= n else dim_in_range(dim, n + 1))
 
