@@ -6,31 +6,50 @@ import numpy as np
 
 from .._modes import modes
 from .._tensor import Tensor
-from ..engines.numpy.base import quiet
+from ..engines.numpy.base import quiet, silently
 from ._args import bump
 from ._inplace import check_writable, in_graph
+
+
+def run(ufunc, *arrays):
+    """The ufunc without floating-point warnings."""
+    try:
+        return silently(ufunc, *arrays)
+    except RuntimeError:  # another thread is just being silent
+        with quiet():
+            return ufunc(*arrays)
 
 
 def straight_into(ufunc, name):
     """The in-place method `name`, which lets the ufunc write straight to memory where nothing is recorded."""
     general = getattr(Tensor, name)
+    scales = name in ("add_", "sub_")
 
     def method(self, other, **settings):
-        a = self._a
-        if not settings and type(a) is np.ndarray and 11 <= a.dtype.num <= 12 and modes.grad is not None:
+        a, alpha = self._a, None
+        if settings:
+            alpha = settings.get("alpha")
+            plain = scales and len(settings) == 1 and type(alpha) is float and isinstance(other, Tensor)
+        else:
+            plain = True
+        grad = modes.grad
+        if plain and type(a) is np.ndarray and 11 <= a.dtype.num <= 12 and grad is not None:
             b = other
             if isinstance(other, Tensor):
                 b = other._a
                 fits = b.dtype is a.dtype and type(b) is np.ndarray and (b.shape == a.shape or b.ndim == 0)
-                recorded = modes.grad and (in_graph(self) or other.requires_grad)
+                recorded = grad and (in_graph(self) or other._rg or (other._view is not None and other.requires_grad))
             else:
                 fits = type(other) is float or type(other) is int
-                recorded = modes.grad and in_graph(self)
+                recorded = grad and in_graph(self)
             if fits and not recorded:
                 check_writable(self)
                 bump(self, name)
-                with quiet():
-                    ufunc(a, b, out=a)
+                try:
+                    run(ufunc, a, b if alpha is None else run(np.multiply, b, alpha), a)
+                except OverflowError:
+                    self._storage.version -= 1  # the number does not fit: nothing was written
+                    raise
                 return self
         return general(self, other, **settings)
 

@@ -40,7 +40,7 @@ def joining(name, op, kernel, careful, doc):
     spec, recorders = op.spec, op.spec.recorders
 
     def function(tensors, dim=0, *, out=None, axis=None):  # NumPy's name for dim
-        if out is not None or axis is not None or type(tensors) not in _SEQUENCES:
+        if out is not axis or type(tensors) not in _SEQUENCES:  # one of the two was given
             return careful(tensors, dim if axis is None else axis, out)
         arrays, recording, key = [], False, 1
         try:
