@@ -73,6 +73,8 @@ ALIASES = {"half": float16, "float": float32, "double": float64, "short": int16,
 
 _BY_NAME = {d.name: d for d in ALL}
 _BY_NP = {d.np: d for d in ALL}
+# By the number that NumPy gave the type; some types of C are the same thing under two numbers.
+BY_NUM = {t.num: _BY_NP[t] for t in map(np.dtype, "?bBhHiIlLqQefdFD")} | {d.np.num: d for d in ALL}
 
 # Half-precision element types: arithmetic on them runs in float32 and is rounded once at the end.
 HALF = frozenset((float16.np, bfloat16.np, float8_e4m3fn.np, float8_e5m2.np))

@@ -113,7 +113,7 @@ class Tensor:
     @property
     def dtype(self):
         """The element type."""
-        return _dtypes.from_np(self._a.dtype)
+        return _dtypes.BY_NUM[self._a.dtype.num]
 
     @property
     def device(self):

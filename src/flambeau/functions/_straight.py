@@ -6,18 +6,9 @@ import numpy as np
 
 from .._modes import modes
 from .._tensor import Tensor
-from ..engines.numpy.base import quiet, silently
+from ..engines.numpy.base import hushed
 from ._args import bump
 from ._inplace import check_writable, in_graph
-
-
-def run(ufunc, *arrays):
-    """The ufunc without floating-point warnings."""
-    try:
-        return silently(ufunc, *arrays)
-    except RuntimeError:  # another thread is just being silent
-        with quiet():
-            return ufunc(*arrays)
 
 
 def straight_into(ufunc, name):
@@ -46,7 +37,7 @@ def straight_into(ufunc, name):
                 check_writable(self)
                 bump(self, name)
                 try:
-                    run(ufunc, a, b if alpha is None else run(np.multiply, b, alpha), a)
+                    hushed(ufunc, a, b if alpha is None else hushed(np.multiply, b, alpha), a)
                 except OverflowError:
                     self._storage.version -= 1  # the number does not fit: nothing was written
                     raise

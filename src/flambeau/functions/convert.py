@@ -11,7 +11,7 @@ from .._device import device as Device
 from .._modes import modes
 from .._tensor import Tensor, wrap
 from ..engines import engine_of
-from ..engines.numpy.base import SILENT, reset_errors, set_errors
+from ..engines.numpy.base import hushed
 from ..engines.numpy.memory import check_format, copy_as, format_of, is_laid_out
 from ..ops import convert as ops
 from ._args import bump, need_tensor, np_dtype_of
@@ -80,11 +80,7 @@ def converted(t, device=None, dtype=None, copy=False, memory_format=None):
     elif a.dtype.kind == "c" and target.kind not in "cb":
         warn_once(DISCARDS, stacklevel=3)
     if format is preserve_format and _is_plain(t):
-        token = set_errors(SILENT)
-        try:
-            return wrap(copy_as(a, target))
-        finally:
-            reset_errors(token)
+        return wrap(hushed(copy_as, a, target))
     return ops.to_copy(t, dtype=target, format=format)
 
 
@@ -157,7 +153,9 @@ def clone(input, *, memory_format=None):
 
 def contiguous(self, memory_format=contiguous_format):
     """The tensor if its elements lie in `memory_format` without gaps, otherwise a copy that does."""
-    if memory_format is contiguous_format and is_laid_out(in_memory(self), contiguous_format):
+    a = self._a
+    if memory_format is contiguous_format and (
+            a.flags.c_contiguous if type(a) is np.ndarray else is_laid_out(in_memory(self), contiguous_format)):
         return self
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -167,6 +165,8 @@ def contiguous(self, memory_format=contiguous_format):
 
 def is_contiguous(self, memory_format=contiguous_format):
     """Whether the elements lie in `memory_format` without gaps."""
+    if memory_format is contiguous_format and type(self._a) is np.ndarray:
+        return self._a.flags.c_contiguous
     return is_laid_out(in_memory(self), memory_format)
 
 
@@ -180,6 +180,12 @@ def copy_(self, other, non_blocking=False):
             need_tensor(other, "copy_", "other")
         return fill_(self, other)
     check_writable(self)
+    a, b = self._a, other._a
+    if type(a) is np.ndarray is type(b) and a.shape == b.shape and a.dtype is b.dtype and not (
+            modes.grad and (self.requires_grad or other.requires_grad)):
+        bump(self, "copy_")
+        a[...] = b
+        return self
     if type(self._a) is not type(other._a) and self.device is not other.device:
         return _copy_across(self, other)
     if other._a.dtype.kind == "c" and self._a.dtype.kind not in "cb":
@@ -187,11 +193,7 @@ def copy_(self, other, non_blocking=False):
     if modes.grad and (self.requires_grad or other.requires_grad):
         check_history(self)
         return assign(self, ops.copy_over(self, other), "copy_")
-    token = set_errors(SILENT)
-    try:
-        _write(self, other._a, "copy_")
-    finally:
-        reset_errors(token)
+    hushed(_write, self, other._a, "copy_")
     return self
 
 

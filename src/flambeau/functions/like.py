@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from .._device import META, preserve_format, resolve, strided
@@ -40,6 +42,8 @@ def shape_of_arguments(name, args, size):
     elif not args:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     first = args[0]
+    if type(first) is int and type(prod(args)) is int and min(args) >= 0:  # the product of other numbers is no int
+        return args
     if type(first) is not int:
         if isinstance(first, Tensor) and first._a.ndim:
             raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not Tensor")

@@ -13,7 +13,7 @@ from numpy import ndarray
 from .. import _dtypes
 from .._tensor import Tensor
 from ..engines import NUMPY, engine_of
-from ._op import op
+from ._op import kernel_op, op
 from .pointwise import cj, mul
 from .reduce import sum_
 from .shape import permute, reshape
@@ -72,11 +72,7 @@ def inner_sum(x, y):
 
 def _matmul_op(name, node):
     """A product of matrices, or of batches of them; only the name of its graph node differs."""
-
-    @op(name=name, node=node, promote="common", opmath=False)
-    def call(k, x, y):
-        return k.matmul(x, y)
-
+    call = kernel_op(name, "matmul", inputs="x, y", promote="common", node=node, refuses="b")
     call.vjp(x=lambda g, y: product(g, mH(y)), y=lambda g, x: product(mH(x), g))
     return call
 
@@ -97,11 +93,7 @@ matmul_folded.vjp(x=lambda g, y: matmul_folded(g, mH(y)), y=lambda g, x: product
 
 def _matvec_op(name, node):
     """Matrices of any leading dimensions times one vector."""
-
-    @op(name=name, node=node, promote="common", opmath=False)
-    def call(k, x, y):
-        return k.matmul(x, y)
-
+    call = kernel_op(name, "matmul", inputs="x, y", promote="common", node=node, refuses="b")
     call.vjp(
         x=lambda g, y: column(g) * cj(y),
         y=lambda g, x: reshape(product(mH(rows(x)), reshape(g, shape=(-1, 1))), shape=(x.shape[-1],)),
@@ -194,7 +186,7 @@ addr = _add_product(
 
 
 def _linear_op(name, node):
-    @op(name=name, node=node)
+    @op(name=name, node=node, opmath=True)
     def spec(k, x, weight, bias):
         return k.linear(x, weight, bias)
 
@@ -203,7 +195,7 @@ def _linear_op(name, node):
         x_needs, weight_needs, bias_needs = needs
         flat = rows(g) if weight_needs or bias_needs else g
         return (
-            matmul_folded(g, cj(weight)) if x_needs else None,
+            (product if len(g.shape) == 2 else matmul_folded)(g, cj(weight)) if x_needs else None,
             product(mT(flat), cj(rows(x))) if weight_needs else None,
             sum_(flat, axis=(0,), keepdims=False) if bias_needs else None,
         )
@@ -234,7 +226,8 @@ _LINEAR = {  # by (x is a matrix, there is a bias)
 
 def linear(x, weight, bias=None):
     """``x @ weight.T + bias`` over the last dimension of x, which has at least two; bias may be None."""
-    return _LINEAR[len(x.shape) == 2, bias is not None](x, weight, bias)
+    ndim = x._a.ndim if isinstance(x, Tensor) else x.ndim
+    return _LINEAR[ndim == 2, bias is not None](x, weight, bias)
 
 
 # ---- the cross product

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import NUMPY as engine
 
+_FEW = 1024  # elements up to which NumPy takes longer to prepare a broadcast than to copy and add
 _STANDARD = 22  # the highest type number of NumPy's own types but float16: BLAS has no half precision
 
 
@@ -40,14 +41,15 @@ def add_product(multiply, x, a, b, beta, alpha):
 @engine.kernel
 def linear(x, weight, bias):
     shape = x.shape
-    if x.dtype.num > _STANDARD:
-        wide = (None if n is None else n.astype(np.float32) for n in (x, weight, bias))
-        return linear(*wide).astype(x.dtype)
-    if x.ndim != 2:
+    if len(shape) != 2:
         x = x.reshape(math.prod(shape[:-1]), shape[-1])
     out = x.dot(weight.T)
     if bias is not None:
-        np.add(out, bias, out=out)
+        if out.size <= _FEW:
+            wide = np.empty_like(out)
+            wide[...] = bias
+            bias = wide
+        np.add(out, bias, out)
     return out if len(shape) == 2 else out.reshape(*shape[:-1], weight.shape[0])
 
 

@@ -7,6 +7,7 @@ import functools
 import numpy as np
 
 from .. import NUMPY as engine
+from .pointwise import keep
 
 # Without the search for arrays of other libraries among the pieces, which takes a third of the time for small ones.
 concatenated = getattr(np.concatenate, "_implementation", np.concatenate)
@@ -50,12 +51,12 @@ def flip(x, axes):
 
 @engine.kernel
 def tril(x, diagonal):
-    return np.where(triangle(*x.shape[-2:], diagonal), x, x.dtype.type(0))
+    return keep(x, triangle(*x.shape[-2:], diagonal))
 
 
 @engine.kernel
 def triu(x, diagonal):
-    return np.where(triangle(*x.shape[-2:], diagonal - 1), x.dtype.type(0), x)
+    return keep(x, ~triangle(*x.shape[-2:], diagonal - 1))
 
 
 def triangle(height, width, diagonal):

@@ -14,6 +14,7 @@ _FLOAT32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
 _FEW = 512
 _BIG = 2048  # elements from which NumPy's own way to add is slower than ours
 _CHUNK = 500  # how many elements are added in a row: the sums of chunks are added apart, for a small error
+_OF_MATRIX = {0: 0, (0,): 0, -2: 0, 1: 1, (1,): 1, -1: 1}  # which axis of a matrix is meant
 _ONES = {np.dtype(t).num: np.ones(_CHUNK, t) for t in (np.float32, np.float64)}
 
 
@@ -26,6 +27,11 @@ def sum(x, axis=None, keepdims=False, dtype=None):
         if ones is not None:
             if axis is None and not keepdims:
                 return total(x)
+            if n < _BIG and x.ndim == 2 and axis in _OF_MATRIX and x.shape[_OF_MATRIX[axis]] <= _CHUNK:
+                last = _OF_MATRIX[axis]
+                ones = ones[: x.shape[last]]
+                out = x.dot(ones) if last else ones.dot(x)
+                return out if not keepdims else out.reshape((-1, 1) if last else (1, -1))
             if n >= _BIG and axis != () and x.flags.c_contiguous:
                 return _sum_along(x, range(x.ndim) if axis is None else axis, keepdims, ones)
     to = own if dtype is None else dtype

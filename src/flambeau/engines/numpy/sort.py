@@ -16,12 +16,16 @@ def sorting_order(x, axis, descending, stable):
     if x.ndim == 0:
         return np.zeros((), np.int64)
     if not stable and x.shape[axis] >= _MANY and x.dtype.itemsize >= 4:
-        order = np.argsort(x, axis)
-        return np.flip(order, axis) if descending else order
+        order = x.argsort(axis)
+        return _reversed(order, axis) if descending else order
     if not descending:
-        return np.argsort(x, axis, kind="stable")
-    order = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+        return x.argsort(axis, "stable")
+    order = _reversed(_reversed(x, axis).argsort(axis, "stable"), axis)
     return np.subtract(x.shape[axis] - 1, order)
+
+
+def _reversed(x, axis):
+    return x[(slice(None),) * axis + (slice(None, None, -1),)]
 
 
 @engine.kernel
