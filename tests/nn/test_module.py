@@ -841,8 +841,18 @@ def test_a_deep_tree():
 
 
 def test_compile_says_what_is_missing():
-    with pytest.raises(RuntimeError, match="XLA"):
+    with pytest.raises(RuntimeError, match=r"backend='inductor' needs the compiler of the XLA engine.*as it is"):
         nn.Linear(1, 1).compile()
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        nn.Linear(1, 1).compile(speed="high")
+
+
+@pytest.mark.parametrize("given", [{"backend": "eager"}, {"disable": True}, {"backend": "eager", "fullgraph": True}])
+def test_compile_that_compiles_nothing(given):
+    net, x = nn.Linear(2, 1), flambeau.ones(1, 2)
+    before = net(x).tolist()
+    net.compile(**given)
+    assert net(x).tolist() == before
 
 
 def test_cuda_says_what_is_missing():

@@ -102,8 +102,11 @@ class Module:
     _call_impl = __call__
 
     def compile(self, *args, **kwargs):
-        """Compiles the module in place. Needs the compiler of the XLA engine, which this version does not have."""
-        raise RuntimeError(_report.NO_COMPILER)
+        """Compiles calls of the module. ``backend="eager"`` runs them as they are.
+
+        The other backends need the compiler of the XLA engine, which this version does not have: they raise.
+        """
+        _report.check_compile(*args, **kwargs)
 
     # ---- attributes
 
