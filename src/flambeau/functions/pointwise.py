@@ -258,12 +258,15 @@ clip = alias(clamp, "clip")
 
 def where(condition, input=None, other=None, *, self=None, out=None):
     """``input`` where the condition holds, ``other`` elsewhere; with the condition alone, where it holds."""
-    need_tensor(condition, "where", "condition")
+    if not isinstance(condition, Tensor):
+        need_tensor(condition, "where", "condition")
     input = self if input is None else input  # PyTorch knows it by both names
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
-    input = need_operand(input, "where", "input", 2, numbers=True)
-    other = need_operand(other, "where", "other", 3, numbers=True)
+    if not isinstance(input, Tensor):
+        input = need_operand(input, "where", "input", 2, numbers=True)
+    if not isinstance(other, Tensor):
+        other = need_operand(other, "where", "other", 3, numbers=True)
     if condition._a.dtype.num != 0:
         if condition.dtype is not _dtypes.uint8:
             raise RuntimeError(NOT_A_MASK.format(word=type_word(condition.dtype)))

@@ -33,11 +33,12 @@ def keep(x, mask):
 @engine.kernel
 def where(condition, x, y):
     """np.where in which a Python number takes the dtype of the other side."""
-    if not hasattr(x, "dtype") and hasattr(y, "dtype"):
-        x = np.asarray(x, y.dtype)
-    elif not hasattr(y, "dtype") and hasattr(x, "dtype"):
-        y = np.asarray(y, x.dtype)
-    if condition.size > _FEW and condition.shape == x.shape == y.shape and x.dtype is y.dtype:
+    if type(x) is not np.ndarray or type(y) is not np.ndarray:
+        if not hasattr(x, "dtype") and hasattr(y, "dtype"):
+            x = np.asarray(x, y.dtype)
+        elif not hasattr(y, "dtype") and hasattr(x, "dtype"):
+            y = np.asarray(y, x.dtype)
+    elif condition.size > _FEW and condition.shape == x.shape == y.shape and x.dtype is y.dtype:
         integer = _SAME_SIZE_INT.get(x.dtype.itemsize)
         if integer is not None:
             out, y = np.empty_like(x), y.view(integer)
