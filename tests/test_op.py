@@ -8,6 +8,7 @@ import pytest
 
 import flambeau
 from flambeau.engines.numpy.base import silently
+from flambeau.ops._op import OPS
 
 
 @pytest.mark.parametrize("call", [
@@ -72,3 +73,12 @@ def test_tensors_of_inference_mode_are_marked_by_every_kind_of_call():
         made = [x.exp(), x + x, x * 2, x.sum(0), x.softmax(0), flambeau.cat([x, x]), x @ x, flambeau.where(x > 0, x, x)]
         assert all(t.is_inference() for t in made)
     assert not x.exp().is_inference()
+
+
+@pytest.mark.parametrize("count", [1, 2, 8, 9, 40])
+def test_any_number_of_inputs_is_recorded(count):
+    xs = [flambeau.full((2,), float(i), requires_grad=i % 3 != 1) for i in range(count)]
+    (flambeau.cat(xs) * flambeau.arange(2.0 * count)).sum().backward()
+    for i, x in enumerate(xs):
+        assert x.grad is None if i % 3 == 1 else x.grad.tolist() == [2.0 * i, 2.0 * i + 1]
+    assert len(OPS["cat"].recorders) < 100

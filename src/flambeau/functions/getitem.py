@@ -12,6 +12,7 @@ from .._modes import modes
 from .._tensor import Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
 from ..ops import index as ops
+from ..ops._op import key_of
 from ..ops.shape import cast, reshape
 from ._args import bump, type_word
 from ._inplace import assign, check_writable
@@ -28,6 +29,7 @@ _new = object.__new__
 _ndarray = np.ndarray
 _INDEX = ops.index
 _ROWS = {"dims": (0,)}
+_ROWS_KEY = key_of((True, False))
 _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
 
@@ -84,7 +86,7 @@ def take_rows(x, index):
         if x._view is not None:
             refresh(x)
         if x._rg:
-            _INDEX.spec.record((x, index), (a, i), r, t, _ROWS)
+            _INDEX.spec.note(_ROWS_KEY, (x, index), (a, i), r, t, _ROWS)
     return t
 
 

@@ -37,7 +37,6 @@ next_sequence = tape.next_sequence
 
 def joining(name, op, kernel, careful, doc):
     """cat or stack. In line: NumPy tensors of one dtype that the kernel joins without complaint; else `careful`."""
-    spec, recorders = op.spec, op.spec.recorders
 
     def function(tensors, dim=0, *, out=None, axis=None):  # NumPy's name for dim
         if out is not axis or type(tensors) not in _SEQUENCES:  # one of the two was given
@@ -70,13 +69,7 @@ def joining(name, op, kernel, careful, doc):
             storage_of(t).inference = True
         if recording and modes.grad:
             settings = {"axis": dim if dim >= 0 else dim + r.ndim}
-            if ever.watched and modes.watched:
-                spec.record(tensors, arrays, r, t, settings)
-            else:
-                record = recorders.get(key)
-                if record is None:
-                    record = spec.recorder(tensors, key)
-                record(tensors, arrays, r, t, settings)
+            op.spec.note(key, tensors, arrays, r, t, settings)
         return t
 
     function.__name__ = function.__qualname__ = name

@@ -200,7 +200,7 @@ def two_inputs(spec, kernel, otherwise):
 
 def several_inputs(spec):
     """In line are ops that leave dtypes alone, and others on float32."""
-    forward, recorders, row_major = spec.forward, spec.recorders, spec.row_major
+    forward, row_major = spec.forward, spec.row_major
     choosy = spec.promote is not None or spec.opmath or spec.refuses
 
     def call(*inputs, **settings):
@@ -243,13 +243,7 @@ def several_inputs(spec):
         t._nr = 0
         t._rg = False
         if recording and modes.grad:
-            if ever.watched and modes.watched:
-                spec.record(inputs, arrays, r, t, settings)
-            else:
-                record = recorders.get(key)
-                if record is None:
-                    record = spec.recorder(inputs, key)
-                record(inputs, arrays, r, t, settings)
+            spec.note(key, inputs, arrays, r, t, settings)
         if ever.inference and modes.grad is None:
             storage_of(t).inference = True
         return t

@@ -25,7 +25,7 @@ import inspect
 import numpy as np
 
 from .. import _tape as tape
-from .._modes import modes
+from .._modes import ever, modes
 from .._tensor import LEAF, Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
 from ..engines.numpy.base import quiet, silently, taken
@@ -35,6 +35,7 @@ from ._plan import Plan, fetch
 from ._promotion import in_opmath, promoted, result_dtype
 
 _ndarray = np.ndarray
+_MANY = 8  # inputs up to which it pays to compile how a call is recorded
 
 OPS: dict[str, Op] = {}  # every declared op by name: the tests walk it
 
@@ -127,6 +128,16 @@ class Op:
             wanted = tuple([t and x._rg for t, x in zip(tensors, inputs)])
             found = self.recorders[key] = self.plan(wanted).recorder(wanted, tensors)
         return found
+
+    def note(self, key, inputs, arrays, r, t, settings):
+        """Puts t, which has the array r, in the graph; the arrays must be those of the inputs, unconverted."""
+        if len(inputs) > _MANY or (ever.watched and modes.watched):
+            self.record(inputs, arrays, r, t, settings)
+            return
+        record = self.recorders.get(key)
+        if record is None:
+            record = self.recorder(inputs, key)
+        record(inputs, arrays, r, t, settings)
 
     # ---- the general call
 
@@ -247,6 +258,14 @@ class ViewOp(Op):
         if recording and grad:
             self.record(inputs, arrays, result, out, settings)
         return out
+
+
+def key_of(wanted):
+    """The key of recorders for tensors of which those flagged need gradients; see ``several_inputs``."""
+    key = 1
+    for w in wanted:
+        key = 3 * key + w
+    return key
 
 
 def parameters_of(function):

@@ -43,11 +43,14 @@ def sum(x, axis=None, keepdims=False, dtype=None):
 @engine.kernel
 def total(x):
     """The sum of all elements; integers add up in int64."""
-    ones, n = _ONES.get(x.dtype.num), x.size
+    dtype, n = x.dtype, x.size
+    ones = _ONES.get(dtype.num)
     if ones is None:
-        return _add(x, None, None if x.dtype.num >= 11 else _INT64)
+        return _add(x, None, None if dtype.num >= 11 else _INT64)
     if n <= _CHUNK:
-        return x.ravel().dot(ones[:n])
+        out = np.empty((), dtype)
+        x.ravel().dot(ones[:n], out)
+        return out
     return _sum_of_vector(x.reshape(-1), ones) if x.flags.c_contiguous else _add(x, None)
 
 
