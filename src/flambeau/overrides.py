@@ -186,8 +186,8 @@ def replace_functions():
                 setattr(module, key, made[function])
 
 
-Tensor.__torch_function__ = classmethod(torch_function)
-Tensor.__init_subclass__ = classmethod(between)
+Tensor.__torch_function__ = classmethod(torch_function)  # type: ignore[attr-defined]
+Tensor.__init_subclass__ = classmethod(between)  # type: ignore[assignment, method-assign]
 
 
 # ---- for those who write functions of their own

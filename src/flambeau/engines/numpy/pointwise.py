@@ -76,7 +76,7 @@ def round(x):
 
 
 # The ufunc behind np.clip is three times as fast as np.maximum with a number. As arrays: numbers are converted anew.
-clip = engine.kernel(umath.clip)
+clip = engine.kernel(getattr(umath, "clip", np.clip))
 _ABOVE_ZERO = {np.dtype(t).num: (np.array(0, t), np.array(np.inf, t)) for t in (np.float32, np.float64)}
 
 
