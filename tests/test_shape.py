@@ -313,3 +313,15 @@ def test_a_node_of_cat_does_not_keep_the_memory_of_its_inputs():
     node = flambeau.cat([x * 1, x * 1]).grad_fn
     assert node.inputs == ()
     assert node.shapes == ((2, 3), (2, 3))
+
+
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("first", DTYPES)
+def test_cat_promotes_as_torch_does(first):
+    torch = pytest.importorskip("torch")
+    for second in DTYPES:
+        got, want = (lib.cat([lib.ones(1, dtype=getattr(lib, d)) for d in (first, second)]) for lib in (flambeau, torch))
+        assert str(got.dtype) == str(want.dtype), (first, second)

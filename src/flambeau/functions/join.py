@@ -41,24 +41,22 @@ def joining(name, op, kernel, careful, doc):
     def function(tensors, dim=0, *, out=None, axis=None):  # NumPy's name for dim
         if out is not axis or type(tensors) not in _SEQUENCES:  # one of the two was given
             return careful(tensors, dim if axis is None else axis, out)
-        arrays, recording, key = [], False, 1
+        arrays, recording = [], False
         try:
-            dtype = tensors[0]._a.dtype
             for x in tensors:
                 if x._view is not None:
                     refresh(x)
-                key *= 3
                 if x._rg:
                     recording = True
-                    key += 1
                 a = x._a
-                if a.dtype is not dtype or type(a) is not _ndarray:
+                if type(a) is not _ndarray:
                     return careful(tensors, dim, out)
                 arrays.append(a)
             r = kernel(arrays, dim)
         except (AttributeError, IndexError, TypeError, ValueError):
             return careful(tensors, dim, out)
-        if not r.flags.c_contiguous:
+        # Where NumPy's promotion ends at the first dtype, so does PyTorch's.
+        if r.dtype is not arrays[0].dtype or not r.flags.c_contiguous:
             return careful(tensors, dim, out)
         t = _new(Tensor)
         t._a = r
@@ -68,8 +66,10 @@ def joining(name, op, kernel, careful, doc):
         if ever.inference and modes.grad is None:
             storage_of(t).inference = True
         if recording and modes.grad:
-            settings = {"axis": dim if dim >= 0 else dim + r.ndim}
-            op.spec.note(key, tensors, arrays, r, t, settings)
+            key = 1  # the pattern of gradients: a digit to the base of three for each input
+            for x in tensors:
+                key = 3 * key + x._rg
+            op.spec.note(key, tensors, arrays, r, t, {"axis": dim if dim >= 0 else dim + r.ndim})
         return t
 
     function.__name__ = function.__qualname__ = name
