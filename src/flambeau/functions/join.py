@@ -31,7 +31,6 @@ INDEXING = (
 )
 _ndarray = np.ndarray
 _new = object.__new__
-_SEQUENCES = (list, tuple)
 next_sequence = tape.next_sequence
 
 
@@ -39,16 +38,15 @@ def joining(name, op, kernel, careful, doc):
     """cat or stack. In line: NumPy tensors of one dtype that the kernel joins without complaint; else `careful`."""
 
     def function(tensors, dim=0, *, out=None, axis=None):  # NumPy's name for dim
-        if out is not axis or type(tensors) not in _SEQUENCES:  # one of the two was given
+        kind = type(tensors)
+        if out is not axis or (kind is not tuple and kind is not list):  # the first: one of the two was given
             return careful(tensors, dim if axis is None else axis, out)
-        arrays, recording = [], False
+        arrays, plain = [], True
         try:
             for x in tensors:
-                if x._view is not None:
-                    refresh(x)
-                if x._rg:
-                    recording = True
                 a = x._a
+                if x._rg or x._view is not None:
+                    plain = False
                 if type(a) is not _ndarray:
                     return careful(tensors, dim, out)
                 arrays.append(a)
@@ -65,11 +63,14 @@ def joining(name, op, kernel, careful, doc):
         t._rg = False
         if ever.inference and modes.grad is None:
             storage_of(t).inference = True
-        if recording and modes.grad:
+        if not plain and modes.grad:
             key = 1  # the pattern of gradients: a digit to the base of three for each input
             for x in tensors:
+                if x._view is not None:
+                    refresh(x)
                 key = 3 * key + x._rg
-            op.spec.note(key, tensors, arrays, r, t, {"axis": dim if dim >= 0 else dim + r.ndim})
+            if key != 3 ** len(arrays):
+                op.spec.note(key, tensors, arrays, r, t, {"axis": dim if dim >= 0 else dim + r.ndim})
         return t
 
     function.__name__ = function.__qualname__ = name
