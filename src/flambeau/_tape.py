@@ -11,7 +11,7 @@ import numpy as np
 from . import _dtypes
 from ._hooks import add_hook
 from ._modes import ever, modes
-from ._tensor import Tensor, edge_of, storage_of, wrap
+from ._tensor import Storage, Tensor, edge_of, storage_of, wrap
 from .engines import engine_of
 
 next_sequence = itertools.count().__next__
@@ -160,7 +160,7 @@ class OpNode(Node):
     packed = False  # whether something saved went through saved-tensor hooks
 
     def free(self):
-        if self.guards or self.out is not None:
+        if self.inputs or self.out is not None:
             self.guards = self.inputs = self.out = None
 
     def pull(self, grads, graph):
@@ -208,12 +208,15 @@ class Packed:
         return tensor._a
 
 
-def pack(array):
-    """The saved value to keep for `array` under the current saved-tensor hooks."""
+IN_OTHER_HANDS = ((Storage(None), 0),)  # the guards of what hooks keep: writes to it cannot be noticed
+
+
+def pack(t):
+    """The saved value to keep for a tensor under the current saved-tensor hooks."""
     if modes.saved_hooks_disabled is not None:
         raise RuntimeError(modes.saved_hooks_disabled)
     do_pack, unpack = modes.saved_hooks[-1]
-    return Packed(do_pack(wrap(array)), unpack)
+    return Packed(do_pack(t), unpack)
 
 
 def changed(node, storage, version):

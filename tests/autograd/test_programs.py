@@ -744,6 +744,104 @@ def jacobians(t):
             raised(lambda: f.jacobian(lambda a: t.ones(2), x, strict=True))]
 
 
+# ---- corners that real programs turn
+
+
+@programs
+def second_derivatives_of_kinked_functions(t):
+    """They are zero, not missing; and at the kink of a smooth function they are those of the flat side."""
+    x = leaf(t, -2.0, -1.0, 0.0, 0.5, 1.0, 3.0)
+    f = t.nn.functional
+    results = []
+    for function in (t.relu, f.leaky_relu, f.hardtanh, f.relu6, f.softshrink, f.hardshrink, f.elu, f.selu, f.celu,
+                     lambda x: f.threshold(x, 0.1, 20.0), lambda x: f.prelu(x, t.tensor([0.25])),
+                     lambda x: f.max_pool1d(x[None], 2), lambda x: f.smooth_l1_loss(x, t.zeros(6)),
+                     lambda x: f.huber_loss(x, t.zeros(6))):
+        g, = t.autograd.grad(function(x).sum(), x, create_graph=True)
+        results.append([g.requires_grad, t.autograd.grad(g.sum(), x)[0]])
+    return results
+
+
+@programs
+def a_number_is_saved_too(t):
+    x = leaf(t, 1.0, 2.0)
+    outcomes = []
+    for y in (x * 3, x / 3, 3 / x, x + 3, x - 3):
+        y.sum().backward()
+        outcomes.append(raised(y.sum().backward))
+    return [outcomes, x.grad]
+
+
+@programs
+def gradients_lie_forwards(t):
+    x = leaf(t, 1.0, 2.0, 3.0)
+    seen = []
+    y = x * 1
+    y.register_hook(lambda g: seen.append(g.stride()))
+    g, = t.autograd.grad((y.cumsum(0) ** 2).sum(), x)
+    return [g, g.stride(), seen]
+
+
+@programs
+def saved_tensor_hooks_see_the_tensors(t):
+    weight = t.nn.Parameter(t.ones(2, 2))
+    x = t.ones(2, 2, requires_grad=True)
+    seen = []
+
+    def pack(saved):
+        seen.append([saved is weight, saved is x, isinstance(saved, t.nn.Parameter), saved.requires_grad])
+        return saved.detach().clone()
+
+    with t.autograd.graph.saved_tensors_hooks(pack, lambda saved: saved):
+        y = (x @ weight).sum()
+    with t.no_grad():
+        weight.add_(1)  # nobody can notice it: what was saved is in the hands of the hooks
+    y.backward()
+    return [sorted(seen), x.grad, weight.grad]
+
+
+@programs
+def mutation_of_saved_tensors(t):
+    x = leaf(t, 1.0, 2.0)
+    with t.autograd.graph.allow_mutation_on_saved_tensors():
+        y = x * 1
+        z = y * y
+        y.mul_(3)
+        z.sum().backward()
+    return x.grad
+
+
+@programs
+def function_without_staticmethod(t):
+    class Twice(t.autograd.Function):
+        def forward(ctx, x):
+            return x * 2
+
+        def backward(ctx, g):
+            return g * 2
+
+    x = leaf(t, 1.0)
+    Twice.apply(x).backward()
+    return x.grad
+
+
+@programs
+def mark_dirty_counts(t):
+    class Double(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x.mul_(2))
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2.0
+
+    y = leaf(t, 1.0) * 1
+    Double.apply(y)
+    return [y._version, raised(y.backward)]
+
+
 @pytest.mark.parametrize("name", programs.names())
 def test_as_recorded(name):
     assert differences(programs.run(name, flambeau), programs.recorded(name)) == []

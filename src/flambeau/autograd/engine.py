@@ -187,8 +187,8 @@ class Pass:
             return
         for nr, grad in enumerate(grads if type(grads) is list else (grads,)):
             slots = self.captures.get((target, nr), ())
-            if grad is not None:
-                self.caught.update(dict.fromkeys(slots, grad))
+            if grad is not None and slots:
+                self.caught.update(dict.fromkeys(slots, forwards(grad)))
 
     def pull_watched(self, node, grads):
         """``pull`` between the node's hooks, with the checks of anomaly mode."""
@@ -251,7 +251,7 @@ class Pass:
     # ---- hooks
 
     def wrapped(self, grad):
-        return grad if grad is None or self.graph else wrap(grad)
+        return grad if grad is None or self.graph else wrap(forwards(grad))
 
     def unwrapped(self, grad):
         return grad if grad is None or self.graph else grad._a
@@ -374,6 +374,11 @@ def lies_like(grad, value):
     if not flags.writeable:
         return False
     return flags.c_contiguous if value.flags.c_contiguous else grad.strides == value.strides
+
+
+def forwards(grad):
+    """A gradient for people to see: tensors do not lie backwards in memory, as arrays may."""
+    return grad if type(grad) is not _ndarray or min(grad.strides, default=0) >= 0 else grad.copy()
 
 
 def tell_origin(node, error):

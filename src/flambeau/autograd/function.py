@@ -138,7 +138,7 @@ class BackwardCFunction(_Hooks, FunctionCtx, tape.Node):
                     )
                 continue
             if r is not None and not isinstance(r, Tensor):
-                raise TypeError(
+                raise RuntimeError(
                     f"function {self.name()} returned a gradient of type {type(r).__name__} at position {i + 1}; "
                     "expected a Tensor or None"
                 )
@@ -152,7 +152,10 @@ class _Saved:
     def __init__(self, t, outputs):
         self.nr = next((nr for nr, out in enumerate(outputs) if out is t), None)
         self.guard = tape.guard(t)
-        self.held = tape.pack(t._a) if modes.saved_hooks else t if self.nr is None else t._a
+        self.held = t if self.nr is None else t._a
+        if modes.saved_hooks:
+            self.guard, = tape.IN_OTHER_HANDS
+            self.held = tape.pack(t if self.nr is None else wrap(t._a))
 
     def tensor(self, node):
         storage, version = self.guard
@@ -245,15 +248,12 @@ class Function(_Hooks, FunctionCtx, metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args, **kwargs):
         """Runs the operation on `args` and records it."""
-        if type(cls.__dict__.get("forward")) not in (staticmethod, type(None), classmethod):
-            raise RuntimeError(LEGACY.format(name=cls.__name__))
         ctx = cls._backward_cls()
         edges = [edge_of(a) if isinstance(a, Tensor) else None for a in args]
         ctx.needs_input_grad = tuple(e is not None for e in edges)
         recording = bool(modes.grad) and any(ctx.needs_input_grad)
         ctx._is_tensor = tuple(isinstance(a, Tensor) for a in args)
         ctx.next = tuple(e for e, is_tensor in zip(edges, ctx._is_tensor, strict=True) if is_tensor)
-        versions = [storage_of(a).version if isinstance(a, Tensor) else None for a in args]
         with no_grad():
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
@@ -263,7 +263,7 @@ class Function(_Hooks, FunctionCtx, metaclass=FunctionMeta):
         many = isinstance(output, tuple)
         outputs = list(output) if many else [output]
         for i, out in enumerate(outputs):
-            outputs[i] = _placed(ctx, out, args, recording, versions)
+            outputs[i] = _placed(ctx, out, args, recording)
         if recording:
             _connect(ctx, outputs)
             ctx._saved = tuple(None if t is None else _Saved(t, outputs) for t in ctx._to_save)
@@ -271,7 +271,7 @@ class Function(_Hooks, FunctionCtx, metaclass=FunctionMeta):
         return tuple(outputs) if many else outputs[0]
 
 
-def _placed(ctx, out, args, recording, versions):
+def _placed(ctx, out, args, recording):
     """An output as it leaves apply: an input that was returned unchanged becomes an alias of it."""
     if not isinstance(out, Tensor):
         return out
@@ -279,10 +279,8 @@ def _placed(ctx, out, args, recording, versions):
     if dirty:
         if recording and out._rg and out._node is None and out._view is None:
             raise RuntimeError(LEAF_INPLACE)
-        position = next((i for i, a in enumerate(args) if a is out), None)
-        if position is not None and storage_of(out).version == versions[position]:
-            storage_of(out).version += 1
-            storage_of(out).writer = ctx.name()
+        storage_of(out).version += 1
+        storage_of(out).writer = ctx.name()
         return out
     if any(out is a for a in args):
         with no_grad():

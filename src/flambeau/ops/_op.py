@@ -31,7 +31,7 @@ from ..engines import NUMPY, engine_of
 from ..engines.numpy.base import quiet, silently, taken
 from ._calls import aliased, call_of, view_of
 from ._errors import refuse, translated
-from ._plan import Plan, fetch
+from ._plan import Plan, at_edge, fetch
 from ._promotion import in_opmath, promoted, result_dtype
 
 _ndarray = np.ndarray
@@ -59,6 +59,7 @@ class Op:
         self.plans = {}
         self.recorders = {}
         self.check = None  # called with the operands as given, to refuse what promotion would hide
+        self.kinked = False  # whether the gradient depends on the inputs by steps alone
         self.refuses = refuses
         self.row_major = row_major
         self.Node = self.node_type(node)
@@ -237,7 +238,8 @@ class Op:
                 results.append(None)
             else:
                 function, getters = self.vjps[i]
-                results.append(function(grads, *[fetch(node, kind, where, graph) for kind, where in getters]))
+                result = function(grads, *[fetch(node, kind, where, graph) for kind, where in getters])
+                results.append(in_steps(result, edge) if graph and self.kinked else result)
         return results
 
 
@@ -258,6 +260,19 @@ class ViewOp(Op):
         if recording and grad:
             self.record(inputs, arrays, result, out, settings)
         return out
+
+
+def kinked(*ops):
+    """Says of ops that they are linear but for kinks: their second derivative is there, and zero."""
+    for each in ops:
+        each.spec.kinked = True
+
+
+def in_steps(g, edge):
+    """A gradient that changes in steps with the input at `edge`."""
+    from .shape import steps
+
+    return steps(g, at_edge(g._a, edge))
 
 
 def key_of(wanted):
@@ -339,4 +354,4 @@ def declared(spec, function):
     return function
 
 
-__all__ = ["OPS", "Op", "kernel_op", "op", "promoted", "result_dtype"]
+__all__ = ["OPS", "Op", "kernel_op", "kinked", "op", "promoted", "result_dtype"]

@@ -149,18 +149,23 @@ class Plan:
                 shapes.append(a.shape if type(a) is _ndarray else getattr(a, "shape", ()))
             node.shapes = tuple(shapes)
         if ever.watched and modes.watched:
-            self.watch(node)
+            self.watch(node, inputs)
 
     @staticmethod
-    def watch(node):
+    def watch(node, inputs):
         """Anomaly mode and saved-tensor hooks."""
         if modes.anomaly:
             node.trace = tape.here()
         if modes.saved_hooks:
             node.packed = True
-            node.inputs = tuple([tape.pack(a) if isinstance(a, _ndarray) else a for a in node.inputs])
+            node.inputs = tuple([
+                tape.pack(x if isinstance(x, Tensor) and x._a is a else wrap(a)) if isinstance(a, _ndarray) else a
+                for x, a in zip(inputs, node.inputs)
+            ])
             if isinstance(node.out, _ndarray):
-                node.out = tape.pack(node.out)
+                node.out = tape.pack(wrap(node.out))
+            if node.guards:
+                node.guards = tape.IN_OTHER_HANDS
 
 
 def fetch(node, kind, where, graph):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._op import kernel_op, op
+from ._op import kernel_op, kinked, op
 from .elementary import exp
 from .pointwise import is_bool, keep, where
 
@@ -69,6 +69,9 @@ def prelu(k, x, weight):
 prelu.vjp(x=lambda g, x, weight: where(x > 0, g, weight * g), weight=lambda g, x: keep(g * x, x <= 0))
 
 
+kinked(relu, threshold, hardshrink, leaky_relu, rrelu_eval, prelu)
+
+
 @op(opmath=True, refuses="bic")
 def elu(k, x, *, alpha, scale, input_scale):
     """scale * (x if x > 0 else alpha * (exp(input_scale * x) - 1))."""
@@ -76,7 +79,7 @@ def elu(k, x, *, alpha, scale, input_scale):
 
 
 def elu_slope(g, x, alpha, scale, input_scale):
-    below = keep(x, x <= 0)
+    below = keep(x, x < 0)
     return where(x > 0, g * scale, g * (alpha * scale * input_scale) * exp(input_scale * below))
 
 

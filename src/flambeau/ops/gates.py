@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ._op import op
+from ._op import kinked, op
 from .elementary import exp, sigmoid, tanh
 from .pointwise import keep, where
 from .special import erf
@@ -110,3 +110,5 @@ def softshrink(k, x, *, lambd):
 
 
 softshrink.vjp(x=lambda g, x, lambd: keep(g, (x > lambd) | (x < -lambd)))
+
+kinked(hardtanh, hardsigmoid, softshrink)

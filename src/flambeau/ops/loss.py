@@ -6,7 +6,7 @@ import math
 
 from ._op import op
 from .elementary import log, sigmoid
-from .gates import softplus
+from .gates import hardtanh, softplus
 from .pointwise import clamp_numbers
 from .reduce import place
 from .shape import reshape
@@ -44,7 +44,7 @@ def smooth_l1_loss(k, x, y, *, reduction, beta):
 
 
 def smooth_l1_slope(g, x, y, reduction, beta):
-    return clamp_numbers((x - y) / beta, low=-1, high=1) * share(g, x.shape, reduction)
+    return hardtanh((x - y) / beta, low=-1, high=1) * share(g, x.shape, reduction)
 
 
 smooth_l1_loss.vjp(
@@ -61,7 +61,7 @@ def huber_loss(k, x, y, *, reduction, delta):
 
 
 def huber_slope(g, x, y, reduction, delta):
-    return clamp_numbers(x - y, low=-delta, high=delta) * share(g, x.shape, reduction)
+    return hardtanh(x - y, low=-delta, high=delta) * share(g, x.shape, reduction)
 
 
 huber_loss.vjp(

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ._op import op
+from ._op import kinked, op
 from .reduce import place
 from .scatter import gather, ungather
 from .shape import reshape
@@ -64,6 +64,7 @@ def _adaptive_max_pool(dims, node):
 
 
 adaptive_max_pool = by_dims(_adaptive_max_pool, (SEQUENCE, "AdaptiveMaxPool2DBackward0", "AdaptiveMaxPool3DBackward0"))
+kinked(*max_pool.values(), *adaptive_max_pool.values())
 
 
 @functools.lru_cache(64)

@@ -42,6 +42,15 @@ def zeros_like(k, x):
     return k.zeros_like(x)
 
 
+@op
+def steps(k, g, x):
+    """g, which depends on x by steps alone."""
+    return k.copy(g)
+
+
+steps.vjp(g=lambda g: g, x=lambda g: zeros_like(g))
+
+
 @op(view=True)
 def view(k, x, *, shape):
     return k.reshape_view(x, shape)
