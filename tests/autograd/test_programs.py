@@ -381,6 +381,18 @@ def node_hooks(t):
 
 
 @programs
+def node_hooks_that_return_odd_things(t):
+    def outcome(kind, returned):
+        x = leaf(t, 1.0)
+        y = x.exp()
+        getattr(y.grad_fn, kind)(lambda *_: returned)
+        return [raised(lambda: y.sum().backward()), x.grad]
+
+    odd = (0, [], "a", (), (1,), (None,), t.ones(1), [t.ones(1)], (t.ones(1), t.ones(1)), (t.ones(1),))
+    return [[outcome(kind, returned) for returned in odd] for kind in ("register_hook", "register_prehook")]
+
+
+@programs
 def multi_grad_hook(t):
     x, y = leaf(t, 1.0), leaf(t, 2.0)
     seen = []

@@ -196,6 +196,8 @@ class Pass:
             grads = self.run_tensor_hooks(node, grads)
         if node.pre_hooks:
             grads = self.run_pre_hooks(node, grads)
+            if grads is None:
+                return [None] * len(node.next)
         try:
             results = node.pull(grads, self.graph)
         except Exception as error:
@@ -280,7 +282,7 @@ class Pass:
             many = type(grads) is list
             got = hook(tuple(map(self.wrapped, grads if many else (grads,))))
             if got is not None:
-                got = [self.unwrapped(g) for g in (got if isinstance(got, tuple) else (got,))]
+                got = [self.unwrapped(g) for g in returned(hook, got, len(grads) if many else 1)]
                 grads = got if many else got[0]
         return grads
 
@@ -289,7 +291,7 @@ class Pass:
             given = tuple(map(self.wrapped, grads if type(grads) is list else (grads,)))
             got = hook(tuple(map(self.wrapped, results)), given)
             if got is not None:
-                results = [self.unwrapped(g) for g in (got if isinstance(got, tuple) else (got,))]
+                results = [self.unwrapped(g) for g in returned(hook, got, len(results))]
         return results
 
 
@@ -312,6 +314,19 @@ def plus(a, b):
     """The sum of two gradients. Where both are scalars NumPy answers with a number: an array again."""
     total = a + b
     return np.asarray(total) if isinstance(total, np.generic) else total
+
+
+def returned(hook, got, count):
+    """The gradients that a hook on a node returned: as many as it was given."""
+    name = getattr(hook, "__name__", hook)
+    if not isinstance(got, tuple):
+        raise TypeError(f"expected tuple, but hook {name!r} returned {type(got).__name__!r}")
+    if len(got) != count:
+        raise RuntimeError(f"hook {name!r} has returned an incorrect number of values (got {len(got)}, expected {count})")
+    for grad in got:
+        if grad is not None and not isinstance(grad, Tensor):
+            raise TypeError(f"expected Tensor, but hook {name!r} returned {type(grad).__name__!r}")
+    return got
 
 
 def run_hooks(hooks, grad):
