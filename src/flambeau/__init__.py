@@ -96,8 +96,9 @@ from .functions.random import *
 from .functions.lowrank import *
 from .functions.stft import *
 from . import _C, overrides
-from . import distributions, fft, func, linalg, nn, optim, random, serialization, testing, utils
+from . import compiler, distributions, fft, func, linalg, nn, optim, random, serialization, testing, utils
 from ._generator import Generator
+from .compiler import compile
 from ._layer_functions import *
 from .serialization import load, save
 

@@ -16,10 +16,11 @@ from .engines import engine_of
 
 
 class Cell:
-    """The elements that several tensors show, as ``whole``."""
+    """The elements that several tensors show, as ``whole``; they lie in memory, as it were, as in the array `like`."""
 
-    def __init__(self, t):
+    def __init__(self, t, like=None):
         self.whole = t._a
+        self.like = like
         self.shown = {}  # id of a tensor -> (weak reference to it, the steps from the whole to it)
         self.show(t, ())
 
@@ -33,7 +34,7 @@ class Cell:
 
     def in_memory(self, t):
         """(a NumPy array that lies as `t` would lie in NumPy's memory, one that lies like the whole)."""
-        whole = np.empty(self.whole.shape, self.whole.dtype)
+        whole = np.empty(self.whole.shape, self.whole.dtype) if self.like is None else self.like
         return replay(whole, self.chain(t)), whole
 
     def write(self, t, array):

@@ -21,6 +21,7 @@ class _Modes(threading.local):
         self.saved_hooks_disabled = None  # the message of the error, when disabled
         self.anomaly = False
         self.anomaly_check_nan = True
+        self.trace = None  # the trace by which a function is being compiled
 
     def set_anomaly(self, on, check_nan):
         self.anomaly, self.anomaly_check_nan = bool(on), bool(check_nan)
@@ -42,6 +43,7 @@ class _Ever:
     def __init__(self):
         self.inference = False  # entered inference mode
         self.watched = False  # watched recordings
+        self.traced = False  # traced a function
 
 
 modes = _Modes()

@@ -119,7 +119,11 @@ class Tensor:
     def device(self):
         """Where the tensor lies."""
         kind = type(self._a)
-        return CPU if kind is np.ndarray else META if issubclass(kind, np.ndarray) else XLA
+        if kind is np.ndarray:
+            return CPU
+        if issubclass(kind, np.ndarray):
+            return META
+        return XLA if modes.trace is None else CPU  # what is traced stands for what lies on the CPU
 
     @property
     def layout(self):

@@ -11,6 +11,7 @@ from .. import _dtypes
 from .._cells import store
 from .._device import CPU, META, resolve
 from .._dtypes import type_word
+from .._modes import ever, modes
 from .._tensor import Tensor, storage_of, wrap
 from ..engines import engine_of, xla_engine
 from ..engines.numpy.memory import allocate
@@ -190,8 +191,6 @@ def check_out(out, result, name, exact_dtype):
 def check_out_grad(out, name, recorded=False):
     """Nothing is written to a leaf that requires grad, nor a recorded result to anywhere."""
     if recorded or (out.requires_grad and out._node is None):
-        from .._modes import modes
-
         if modes.grad:
             raise RuntimeError(OUT_GRAD.format(name=name))
 
@@ -209,6 +208,9 @@ def _written(out, result, name):
 def check_writable(t):
     """In-place work on memory in which elements overlap is refused, as the result would depend on the order."""
     a = t._a
+    if ever.traced and modes.trace is not None:
+        modes.trace.adopt(t)
+        a = t._a
     if type(a) is not np.ndarray:
         if t._storage is None or t._storage.cell is None:
             return  # without memory there is no overlap
@@ -254,16 +256,10 @@ def root_elements(t):
 def bump(t, writer):
     """Counts a write to the tensor's memory."""
     storage = storage_of(t)
-    if storage.inference and not _inference_mode():
+    if storage.inference and modes.grad is not None:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
             "normal tensor before doing inplace update."
         )
     storage.version += 1
     storage.writer = writer
-
-
-def _inference_mode():
-    from .._modes import modes
-
-    return modes.grad is None

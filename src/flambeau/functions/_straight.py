@@ -35,6 +35,8 @@ def straight_into(ufunc, name):
                 recorded = grad and in_graph(self)
             if fits and not recorded:
                 check_writable(self)
+                if self._a is not a:  # a constant of a trace, which is not written to
+                    return general(self, other, **settings)
                 bump(self, name)
                 try:
                     hushed(ufunc, a, b if alpha is None else hushed(np.multiply, b, alpha), a)

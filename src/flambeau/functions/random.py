@@ -112,8 +112,10 @@ def _drawn(name, fill, shape, dtype, out, generator, layout, device, requires_gr
     if out is not None:
         from .creation import _into
 
-        own = need_tensor(out, name, "out", 0)._a.dtype
-        t = create(name, np.empty, shape, own if dtype is None else np_dtype_of(dtype), None, None, False)
+        own = need_tensor(out, name, "out", 0)._a
+        t = create(name, np.empty, shape, own.dtype if dtype is None else np_dtype_of(dtype), None, None, False)
+        if own.shape == t._a.shape:
+            t._a = np.empty_like(own, t._a.dtype)  # numbers are drawn in the order in which they lie
         fill(source(generator), t._a)
         return _into(out, t, dtype)
     t = create(name, np.empty, shape, np_dtype_of(dtype), layout, device, False)
@@ -271,13 +273,15 @@ def binomial(count, prob, generator=None):
 def _fill(t, name, kernel, generator, *values):
     """Draws into a tensor's own memory; a recorded tensor forgets where it came from."""
     check_writable(t)
-    if modes.grad and in_graph(t):
+    recorded = modes.grad and in_graph(t)
+    if recorded:
         check_history(t)
+    if t.device is META:
+        return t
+    if recorded or type(t._a) is not np.ndarray:
         drawn = np.empty(t._a.shape, t._a.dtype)
         kernel(source(generator), drawn, *values)
         return assign(t, redrawn(t, wrap(drawn)), name)
-    if t.device is META:
-        return t
     kernel(source(generator), t._a, *values)
     bump(t, name)
     return t
@@ -341,10 +345,14 @@ methods(bernoulli, bernoulli_, cauchy_, exponential_, geometric_, log_normal_, m
 # ---- dropout
 
 
-def _kept(input, p, shape):
-    """A mask of ones with probability 1 - p, in the memory order of `input` where it has its shape."""
-    like = input._a if shape is None else np.empty(shape, input._a.dtype)
-    return kernels.fill_bernoulli(default_generator, np.empty_like(like, subok=False), 1 - p)
+def _blank_mask(input, feature):
+    """Memory for a mask: one element for each of `input`, in its order in memory, or one for each of its channels."""
+    a = input._a
+    if not feature:
+        return np.empty_like(a, subok=False) if isinstance(a, np.ndarray) else np.empty(a.shape, a.dtype)
+    if a.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return np.empty((*a.shape[:2], *(1,) * (a.ndim - 2)), a.dtype)
 
 
 def _check_p(p, name):
@@ -360,19 +368,14 @@ def _dropout(input, p, train, name, feature, alpha):
         return input
     if p == 1:
         return mul(input, 0.0)
-    shape = None
-    if feature:
-        if input._a.ndim < 2:
-            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-        shape = (*input._a.shape[:2], *(1,) * (input._a.ndim - 2))
-    mask = _kept(input, p, shape)
+    mask = _blank_mask(input, feature)
     if not alpha:
-        np.divide(mask, 1 - p, out=mask, casting="unsafe")
-        return mul(input, wrap(mask))
+        return mul(input, wrap(kernels.fill_kept(default_generator, mask, p)))
+    kept = wrap(kernels.fill_bernoulli(default_generator, mask, 1 - p))
     saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
     scale = (saturated**2 * p + 1) ** -0.5 * (1 - p) ** -0.5
-    shift = (mask.astype(np.float64) - 1) * (saturated * scale) + saturated * scale * p
-    return mul(input, wrap((mask * scale).astype(mask.dtype))) + wrap(shift.astype(mask.dtype))
+    shift = (kept.double() - 1) * (saturated * scale) + saturated * scale * p
+    return mul(input, kept * scale) + shift.to(kept.dtype)
 
 
 def dropout(input, p, train):

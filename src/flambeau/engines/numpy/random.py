@@ -44,6 +44,7 @@ __all__ = [
     "fill_random",
     "permutation",
     "fill_bernoulli",
+    "fill_kept",
     "fill_exponential",
     "fill_geometric",
     "fill_cauchy",
@@ -204,6 +205,13 @@ def fill_bernoulli(generator, out, p=0.5):
     require(out, (*CLASSIC_INTS, *BOOL, *FLOATS), "bernoulli_scalar_cpu_")
     limit = np.uint64(math.ceil(p * 2.0**53))
     return fill(out, lambda flat: np.copyto(flat, bits53(generator, flat.size) < limit, casting="unsafe"))
+
+
+@draw
+def fill_kept(generator, out, p):
+    """What dropout multiplies with: zeros with probability ``p``, otherwise what makes up for them."""
+    fill_bernoulli(generator, out, 1 - p)
+    return np.divide(out, 1 - p, out=out, casting="unsafe")
 
 
 def _fill_bernoulli_each(generator, out, p):

@@ -11,6 +11,7 @@ import types
 import ml_dtypes
 import numpy as np
 
+from ..._modes import ever, modes
 from .. import NUMPY as engine
 from .base import SILENT, reset_errors, set_errors
 
@@ -63,6 +64,8 @@ def draw(kernel):
 
     @functools.wraps(kernel)
     def alone(generator, *args, **kwargs):
+        if ever.traced and modes.trace is not None:
+            return modes.trace.draw(alone, generator, args, kwargs)
         with generator._lock:
             token = set_errors(SILENT)
             try:

@@ -30,6 +30,9 @@ SILENCED = (
 NO_INPUT_GRAD = (
     "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
 )
+NO_TENSORS = (
+    "For backward hooks to be called, module output should be a Tensor or a tuple or list of Tensors but received {kind}"
+)
 OLD_KIND = (
     "A backward hook of the old kind sees one autograd node only, and this module {reason}: some of {lost} will be "
     "missing. It is deprecated; use register_full_backward_hook instead."
@@ -54,9 +57,10 @@ def as_hook(function, **flags):
 class Hooks:
     """The hooks of one module, or those on all modules."""
 
-    __slots__ = ("full", *KINDS)
+    __slots__ = ("compiled", "full", *KINDS)
 
     def __init__(self):
+        self.compiled = None  # what calls of the module run instead, once it is compiled; it is not copied or pickled
         self.full = None  # whether the backward hooks are full ones; None before the first
         for kind in KINDS:
             setattr(self, kind, _HookDict())
@@ -81,9 +85,10 @@ class Hooks:
         return self.backward_pre or self.backward
 
     def __getstate__(self):
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in ("full", *KINDS)}
 
     def __setstate__(self, state):
+        self.compiled = None
         for name, value in state.items():
             setattr(self, name, value)
 
@@ -93,20 +98,25 @@ registration = {"module": _HookDict(), "parameter": _HookDict(), "buffer": _Hook
 
 
 def call_with_hooks(module, args, kwargs):
+    """A call of a module that has hooks, or is compiled."""
+    compiled = module._hook_registry.compiled
+    return run_with_hooks(module, *args, **kwargs) if compiled is None else compiled(*args, **kwargs)
+
+
+def run_with_hooks(module, /, *args, **kwargs):
     """``forward`` between the hooks: of each kind first those on all modules, then the module's own."""
     own = module._hook_registry
     if not (own.in_forward() or own.in_backward() or everywhere.in_forward() or everywhere.in_backward()):
         return module.forward(*args, **kwargs)
+    watch, old = BackwardWatch.of(module), _old_hooks(module)
     result, called = None, set()
     try:
         for hook in (*everywhere.forward_pre.values(), *own.forward_pre.values()):
             args, kwargs = _before_forward(hook, module, args, kwargs)
-        own = module._hook_registry  # hooks, and forward, may have added the first of the module's own
-        watch = BackwardWatch.of(module) if own.in_backward() or everywhere.in_backward() else None
         if watch is not None:
             args = watch.over_inputs(args)
         result = module.forward(*args, **kwargs)
-        own = module._hook_registry
+        own = module._hook_registry  # hooks, and forward, may have added the first of the module's own
         for key, hook in (*everywhere.forward.items(), *own.forward.items()):
             called.add(key)
             got = _after_forward(hook, module, args, kwargs, result)
@@ -117,9 +127,8 @@ def call_with_hooks(module, args, kwargs):
         raise
     if watch is not None:
         result = watch.over_outputs(result)
-    for registry in (everywhere, own):
-        if registry.full is False and registry.backward:
-            hang_old_hooks(registry.backward.values(), module, args, result)
+    if old:
+        hang_old_hooks(old, module, args, result)
     return result
 
 
@@ -191,6 +200,8 @@ class BackwardWatch:
             self.n_outputs = len(result)
             result, self.outputs = _passed(result, BackwardHookFunctionBackward, self.at_outputs)
             return result
+        if not isinstance(result, Tensor):
+            warnings.warn(NO_TENSORS.format(kind=type(result).__name__), stacklevel=5)
         self.n_outputs = 1
         (result,), self.outputs = _passed((result,), BackwardHookFunctionBackward, self.at_outputs)
         return result
@@ -237,6 +248,9 @@ def _replaced(grads, got, complaint):
     got = (got,) if isinstance(got, Tensor) else got
     if len(got) != len(grads):
         raise RuntimeError(f"{complaint}, got {len(got)}, but expected {len(grads)}")
+    for grad in got:
+        if grad is not None and not isinstance(grad, Tensor):
+            raise TypeError(f"a backward hook returned a {type(grad).__name__} where a gradient was expected")
     return got
 
 
@@ -292,6 +306,10 @@ def _behind(node, nr, t):
 
 
 # ---- backward hooks of the old kind
+
+
+def _old_hooks(module):
+    return [hook for r in (everywhere, module._hook_registry) if r.full is False for hook in r.backward.values()]
 
 
 def hang_old_hooks(functions, module, args, result):

@@ -21,10 +21,6 @@ Call super().__init__() first:
             self.{name} = ...
 """
 INIT_ARGUMENTS = "{cls}.__init__() passes {given} on to Module.__init__(), which takes none"
-NO_COMPILER = (
-    "Module.compile() with backend={backend!r} needs the compiler of the XLA engine, which this version does not have "
-    'yet. Call the module as it is, or compile(backend="eager"), which does just that.'
-)
 NOT_INITIALISED = ". Module.__init__() has not run: call super().__init__() first in {cls}.__init__()"
 NOT_A_LEAF = (
     "Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express this "
@@ -180,16 +176,6 @@ def describe(value):
     if value is None or isinstance(value, bool | int | float):
         return repr(value)
     return type(value).__name__
-
-
-# ---- compiling
-
-
-def check_compile(*, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False,
-                  recompile_limit=None):
-    """Raises unless nothing is to be compiled; takes the arguments of ``compile``."""
-    if backend != "eager" and not disable:
-        raise RuntimeError(NO_COMPILER.format(backend=backend))
 
 
 # ---- repr

@@ -23,7 +23,7 @@ from ...functions.convert import converted
 from ...functions.creation import empty_like
 from ..parameter import Buffer, Parameter, is_lazy
 from . import _report, _state
-from ._hooks import Hooks, as_hook, call_with_hooks, everywhere, registration
+from ._hooks import Hooks, as_hook, call_with_hooks, everywhere, registration, run_with_hooks
 from ._moves import parse_to
 
 
@@ -101,12 +101,13 @@ class Module:
 
     _call_impl = __call__
 
-    def compile(self, *args, **kwargs):
-        """Compiles calls of the module. ``backend="eager"`` runs them as they are.
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compiles calls of this module, in place; takes the arguments of ``flambeau.compile``."""
+        from ...compiler import compile
 
-        The other backends need the compiler of the XLA engine, which this version does not have: they raise.
-        """
-        _report.check_compile(*args, **kwargs)
+        run = functools.partial(run_with_hooks, self)
+        run.__qualname__ = type(self).__name__
+        own_hooks(self).compiled = compile(run, *args, **kwargs)
 
     # ---- attributes
 

@@ -1,0 +1,97 @@
+"""The compiler: imperative functions as XLA programs, through JAX.
+
+``compile(function)`` runs a function as a program in which everything it does with tensors is fused and compiled:
+the forward of a module, or a whole training step with ``backward()`` and ``optimizer.step()``. See docs/compile.md.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+from .._modes import modes
+from ._compiled import Compiled
+from ._module import OptimizedModule
+
+__all__ = ["compile", "is_compiling", "list_backends"]
+
+BACKENDS = {"inductor": True, "xla": True, "openxla": True, "eager": False, "aot_eager": False}
+MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+
+NO_JAX = (
+    "compile() needs JAX, which is not installed: pip install 'flambeau[xla]'. Without it, leave compile() out, or pass "
+    'backend="eager", which runs the function as it is.'
+)
+UNKNOWN_BACKEND = "Invalid backend: {backend!r}. There are {known}; functions as backends are not supported."
+UNKNOWN_MODE = "Unrecognized mode={mode!r}, should be one of: {known}"
+BOTH = "Either mode or options can be specified, but both can't be specified at the same time."
+NOT_CALLABLE = "compile() expects a function or a module, but got {kind}"
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False,
+            recompile_limit=None):
+    """Compiles a function or a module; without one, returns a decorator.
+
+    The first call runs as it is. From the second on, calls run as XLA programs on the CPU: one for each kind of
+    arguments (shapes, dtypes, other values) and of what the function reads besides (attributes of modules, global
+    names). ``backward()`` may come inside of the function or after it.
+
+    Args:
+        model: the function or module.
+        fullgraph: makes no difference: a program always is the whole function. What cannot be part of one (``item()``,
+            an ``if`` on a tensor) is an error.
+        dynamic: makes no difference: shapes are part of the program.
+        backend: "inductor" (the default, as scripts say it), "xla" or "openxla" compile with XLA; "eager" and
+            "aot_eager" do not compile.
+        mode: one of PyTorch's modes; they make no difference.
+        options: settings of the backend; none are known.
+        disable: returns the model as it is.
+        recompile_limit: how many programs there may be (8 if not given) before the function runs as it is.
+
+    Example::
+
+        >>> double = flambeau.compile(lambda x: x * 2, backend="eager")
+        >>> double(flambeau.ones(2))
+        tensor([2., 2.])
+    """
+    settings = dict(fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable,
+                    recompile_limit=recompile_limit)
+    if model is None:
+        return lambda function: compile(function, **settings)
+    if not callable(model):
+        raise RuntimeError(NOT_CALLABLE.format(kind=type(model).__name__))
+    if not wants_program(backend, mode, options, disable):
+        return model
+    if hasattr(model, "_call_impl"):
+        return OptimizedModule(model, compiled(model._call_impl, type(model).__name__, recompile_limit))
+    return compiled(model, getattr(model, "__qualname__", type(model).__name__), recompile_limit)
+
+
+def wants_program(backend, mode, options, disable):
+    """Whether anything is to be compiled; raises where the settings make no sense or JAX is missing."""
+    if mode is not None and options is not None:
+        raise RuntimeError(BOTH)
+    if mode not in MODES:
+        raise RuntimeError(UNKNOWN_MODE.format(mode=mode, known=", ".join(map(str, MODES[1:]))))
+    if options:
+        raise RuntimeError(f"Unexpected optimization option {next(iter(options))}: the XLA backend has none")
+    if disable:
+        return False
+    if not isinstance(backend, str) or backend not in BACKENDS:
+        raise RuntimeError(UNKNOWN_BACKEND.format(backend=backend, known=", ".join(map(repr, BACKENDS))))
+    if BACKENDS[backend] and importlib.util.find_spec("jax") is None:
+        raise ModuleNotFoundError(NO_JAX, name="jax")
+    return BACKENDS[backend]
+
+
+def compiled(function, name, limit):
+    return Compiled(function, name, 8 if limit is None else limit)
+
+
+def is_compiling():
+    """Whether the code that asks is being traced to be compiled."""
+    return modes.trace is not None
+
+
+def list_backends(exclude_tags=("debug", "experimental")):
+    """The names that ``compile`` takes as its backend."""
+    return sorted(BACKENDS)

@@ -1,0 +1,95 @@
+"""Functions that compile themselves: which program serves a call, and when there must be a new one."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import time
+import warnings
+
+from .. import _dtypes
+from .._modes import modes
+from ._nest import flatten
+
+log = logging.getLogger("flambeau.compiler")
+
+TOO_MANY = (
+    "{name} was compiled {limit} times, the last time because {why}. From now on it runs as it is, without being "
+    "compiled. Pass what changes as a tensor, or raise recompile_limit."
+)
+WHILE_TRACED = "while {name} was traced to be compiled"
+
+
+class Compiled:
+    """A function that runs as compiled programs: one for each kind of arguments, and of what it reads outside of them.
+
+    The first call runs the function as it is, so that what is made on first use is there before anything is traced.
+
+    Args:
+        function: what to compile.
+        name: how messages call it.
+        limit: how many programs there may be.
+    """
+
+    def __init__(self, function, name, limit):
+        self.function = function
+        self.name = name
+        self.limit = limit
+        self.programs = {}  # by kind of call
+        self.count = 0
+        self.called = False
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args, **kwargs):
+        if modes.trace is not None or modes.watched or self.count > self.limit:
+            return self.function(*args, **kwargs)  # part of another program, or to be watched op by op
+        if not self.called:
+            self.called = True
+            return self.function(*args, **kwargs)
+        tensors = []
+        nest = flatten((args, kwargs), tensors)
+        key = (nest, *[like(t) for t in tensors], sharing(tensors), modes.grad, _dtypes.get_default_dtype())
+        why = "it is called in this way for the first time" if self.programs else "it is called for the second time"
+        for program in self.programs.get(key, ()):
+            why = program.changed(tensors)
+            if why is None:
+                return program.run(tensors)
+        return self.compile(key, why, args, kwargs, tensors)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def compile(self, key, why, args, kwargs, tensors):
+        """Makes the program for a call, and runs it."""
+        from ._program import Program
+
+        self.count += 1
+        if self.count > self.limit:
+            warnings.warn(TOO_MANY.format(name=self.name, limit=self.limit, why=why), RuntimeWarning, stacklevel=3)
+            return self.function(*args, **kwargs)
+        start = time.perf_counter()
+        try:
+            program = Program(self.function, self.name, args, kwargs, tensors)
+        except Exception as error:
+            error.add_note(WHILE_TRACED.format(name=self.name))
+            raise
+        result = program.run(tensors)
+        self.programs.setdefault(key, []).insert(0, program)
+        log.info("compiled %s in %.2f s because %s", self.name, time.perf_counter() - start, why)
+        return result
+
+    def reset(self):
+        """Forgets all programs."""
+        self.programs.clear()
+        self.count = 0
+
+
+def like(t):
+    a = t._a
+    return type(t), type(a), a.dtype, a.shape, t.requires_grad
+
+
+def sharing(tensors):
+    """Which of the tensors are the same."""
+    first = {}
+    return tuple([first.setdefault(id(t), nr) for nr, t in enumerate(tensors)])

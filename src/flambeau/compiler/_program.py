@@ -1,0 +1,254 @@
+"""Programs: a function as it was traced once, compiled, and run in its place."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+
+from .. import _tape as tape
+from .._modes import modes
+from .._tensor import Tensor, edge_of, replay, storage_of, wrap
+from ..autograd.engine import Pass
+from ._nest import flatten, unflatten
+from ._places import MISSING, Fixed, Gradient
+from ._segment import Halves, on_cpu
+from ._trace import Lifted, Trace
+
+NO_DOUBLE_BACKWARD = (
+    "the backward of a compiled function cannot itself be differentiated (create_graph=True). Compile the function that "
+    "calls grad() or backward(create_graph=True), or call the function as it was before compile()."
+)
+
+
+class Recording:
+    """One trace of a function: what comes out of it, and what becomes of that.
+
+    Args:
+        function: to be traced.
+        name: of the function, for messages.
+        args, kwargs: what it is called with.
+        tensors: the tensors among these.
+    """
+
+    def __init__(self, function, name, args, kwargs, tensors):
+        self.trace = trace = Trace(name, tensors)
+        trace.watch.closure(getattr(function, "__func__", function))
+        self.outcome = []  # the tensors that come out, in order: results, then what is set, then gradients
+        self.spent = False  # whether the function itself has used up its graph
+
+        def body():
+            self.note(function(*args, **kwargs))
+            return [t._a for t in self.made] + [x.tensor._a for x in self.written] + self.gradients()
+
+        with on_cpu(), trace.running():
+            closed = jax.make_jaxpr(body)()
+        self.halves = Halves(closed, len(self.made) + len(self.written))
+
+    def note(self, result):
+        """Notes the result, and what the function has set, accumulated and written outside."""
+        trace = self.trace
+        self.nest = flatten(result, self.outcome)
+        self.sets = [(module, name, self.value_set(module, name)) for module, name in trace.watch.set.values()]
+        self.grads = []
+        for t in trace.grads_written.values():
+            self.grads.append((t, t._grad is not None))
+            if t._grad is not None:
+                self.outcome.append(t._grad)
+        trace.check()
+        self.written = [x for x in trace.lifted.values() if x.written]
+        self.made = list({id(t): t for t in self.outcome if self.is_made(t)}.values())
+        self.found = {id(t): self.viewed(t) or (t, ()) for t in self.outcome if not self.is_made(t)}
+
+    def value_set(self, module, name):
+        value = module.__dict__.get(name, MISSING)
+        for table in (module._parameters, module._buffers, module._modules):
+            value = table.get(name, value)
+        return MISSING if value is MISSING else flatten(value, self.outcome)
+
+    def is_made(self, t):
+        """Whether a tensor comes out of the program, or is one from outside, or a view of one."""
+        return id(t) in self.trace.inside and self.viewed(t) is None
+
+    def viewed(self, t):
+        """(the tensor from outside whose elements `t` shows, by which steps); None if there is none."""
+        cell = None if t._storage is None else t._storage.cell
+        for reference, chain in () if cell is None else cell.shown.values():
+            if not chain and id(reference()) in self.trace.lifted:
+                return reference(), cell.chain(t)
+        return None
+
+    def gradients(self):
+        """Traces the gradients of all that was lifted, given those of what was made."""
+        trace, self.wanted = self.trace, []
+        self.differentiable = [t for t in self.made if t._node is not None]
+        roots = [(t._node, t._nr, trace.placeholder(None, t._a.shape, t._a.dtype)) for t in self.differentiable]
+        lifted = [x for x in trace.lifted.values() if x.tensor._rg]
+        if not roots or not lifted:
+            return []
+        for x in lifted:
+            x.tensor._hooks = None  # they run outside, when the gradient arrives there
+        try:
+            caught = Pass(roots, False, False, {(x.tensor, 0): [x.index] for x in lifted}).run()
+        except RuntimeError as error:
+            if str(error) != tape.FREED:
+                raise
+            self.spent = True
+            return []
+        self.wanted = [x for x in lifted if x.index in caught]
+        return [caught[x.index] for x in self.wanted]
+
+
+class Program:
+    """What a recording says, done again and again.
+
+    ``inputs`` are, by index, places of tensors, draws, and None for the gradients of ``differentiable`` results.
+    """
+
+    def __init__(self, function, name, args, kwargs, tensors):
+        recording = Recording(function, name, args, kwargs, tensors)
+        trace = recording.trace
+        self.name, self.watch, self.paths = name, trace.watch, trace.watch.paths
+        self.halves = recording.halves
+        self.inputs = [self.place(x.tensor) if isinstance(x, Lifted) else x for x in trace.inputs]
+        self.kinds = [kind(x.tensor) if isinstance(x, Lifted) else None for x in trace.inputs]
+        self.written = [x.index for x in recording.written]
+        self.wanted = [x.index for x in recording.wanted]
+        self.had_grad = [(self.place(t), grad is not None) for t, grad in trace.grads_read.values()]
+        number = {id(t): nr for nr, t in enumerate(recording.made)}
+        self.n_made = len(number)
+        self.flags = [t._rg for t in recording.made]
+        self.differentiable = [number[id(t)] for t in recording.differentiable]
+        self.spent = recording.spent
+        self.nest, self.sets = recording.nest, recording.sets
+        self.grads = [(self.place(t), there) for t, there in recording.grads]
+        self.outcome = [number[id(t)] if id(t) in number else self.found(*recording.found[id(t)])
+                        for t in recording.outcome]
+        gradients = [i for i, x in enumerate(self.inputs) if x is None]
+        self.gradient_of = dict(zip(gradients, range(len(gradients)), strict=True))  # index -> which of those that came
+
+    def place(self, t):
+        """Where a tensor from outside is found."""
+        place = self.paths.get(id(t))
+        if place is None:
+            return Fixed(t)
+        return Gradient(self.place(place)) if isinstance(place, Tensor) else place
+
+    def found(self, base, chain):
+        """(place, steps) of a result that is not made by the program."""
+        return self.place(base), chain
+
+    # ---- whether it can be run
+
+    def changed(self, arguments):
+        """What keeps the program from being run with these arguments, in words; None if nothing does."""
+        reason = self.watch.changed()
+        if reason is not None:
+            return reason
+        storages = set()
+        for place, was in zip(self.inputs, self.kinds, strict=True):
+            if was is not None:
+                t = place.find(arguments)
+                now = kind(t) if isinstance(t, Tensor) else None
+                if now != was:
+                    return f"a tensor that was {described(was)} is {described(now)}"
+                storages.add(id(storage_of(t)))
+        if self.written and len(storages) < sum(was is not None for was in self.kinds):
+            return "two tensors share memory that did not"
+        for place, there in self.had_grad:
+            if (place.find(arguments)._grad is not None) is not there:
+                return f"a tensor had {'a' if there else 'no'} gradient"
+        return None
+
+    # ---- running
+
+    def run(self, arguments):
+        """The result of the function for these arguments, with everything it changes changed."""
+        halves = self.halves
+        tensors = [None if was is None else place.find(arguments) for place, was in zip(self.inputs, self.kinds)]
+        arrays = [x.draw() if t is None and x is not None else None if t is None else t._a
+                  for t, x in zip(tensors, self.inputs)]
+        results = halves.forward([arrays[i] for i in halves.takes])
+        kept = results[halves.count:]
+        owned = halves.forward.owned(results[:halves.count])
+        if halves.backward is not None:
+            also = [arrays[i].copy() if i in self.written else arrays[i] for i in halves.backward_takes]
+        for index, array in zip(self.written, owned[self.n_made:], strict=True):
+            write_back(tensors[index], array, self.name)
+        made = [wrap(array) for array in owned[:self.n_made]]
+        if modes.grad:
+            self.record(made, tensors, kept, also if halves.backward is not None else ())
+        return self.finish([made[x] if type(x) is int else replay(x[0].find(arguments), x[1]) for x in self.outcome],
+                           arguments)
+
+    def record(self, made, tensors, kept, also):
+        """Puts what was made in the graph."""
+        for t, flag in zip(made, self.flags, strict=True):
+            t._rg = flag
+        if not self.differentiable:
+            return
+        outputs = [made[nr] for nr in self.differentiable]
+        node = CompiledFunctionBackward()
+        edges = tuple(edge_of(tensors[i]) for i in self.wanted)
+        tape.start(node, edges, tuple(t._a for t in outputs))
+        node.program = self
+        node.saved = None if self.spent else (kept, also)
+        node.guards = [tape.guard(tensors[i]) for i in self.halves.backward_takes
+                       if tensors[i] is not None and i not in self.written]
+        for nr, t in enumerate(outputs):
+            t._node, t._nr, t._rg = node, nr, True
+
+    def finish(self, outcome, arguments):
+        outcome = iter(outcome)
+        result = unflatten(self.nest, outcome)
+        for module, name, nest in self.sets:
+            if nest is MISSING:
+                delattr(module, name)
+            else:
+                setattr(module, name, unflatten(nest, outcome))
+        for place, there in self.grads:
+            place.find(arguments)._grad = next(outcome) if there else None
+        return result
+
+
+class CompiledFunctionBackward(tape.Node):
+    """The one node of a compiled function in the graph."""
+
+    def pull(self, grads, graph):
+        if self.saved is None:
+            raise RuntimeError(tape.FREED)
+        if graph:
+            raise RuntimeError(NO_DOUBLE_BACKWARD)
+        for storage, version in self.guards:
+            if storage.version != version:
+                raise tape.changed(self, storage, version)
+        program, (kept, also) = self.program, self.saved
+        halves = program.halves
+        if halves.backward is None:
+            return []
+        if self.count == 1:
+            grads = [grads]
+        came = [tape.zeros_for(self, nr, False) if g is None else g for nr, g in enumerate(grads)]
+        arrays = [came[program.gradient_of[i]] if i in program.gradient_of else a
+                  for i, a in zip(halves.backward_takes, also, strict=True)]
+        return halves.backward.owned(halves.backward([*kept, *arrays]))
+
+    def free(self):
+        self.saved = self.guards = None
+
+
+def write_back(t, array, name):
+    """Puts new elements into the memory of a tensor."""
+    np.copyto(t._a, array)
+    storage = storage_of(t)
+    storage.version += 1
+    storage.writer = name
+
+
+def kind(t):
+    """By which two tensors are alike to a program."""
+    a = t._a
+    return type(t), type(a), a.dtype, a.shape, t._rg
+
+
+def described(was):
+    return "none" if was is None else f"a {was[0].__name__} {was[2].name}{list(was[3])}, requires_grad={was[4]}"

@@ -1,0 +1,111 @@
+"""A trace's equations, cut in two: the forward and the backward of a program, each compiled by XLA."""
+
+from __future__ import annotations
+
+import ctypes
+
+import jax
+import numpy as np
+from jax.extend.core import Literal
+
+from ._trace import given
+
+
+class on_cpu:
+    """jax as programs need it here: on the CPU, with 64 bits."""
+
+    def __enter__(self):
+        self.contexts = jax.enable_x64(True), jax.default_device(jax.local_devices(backend="cpu")[0])
+        for context in self.contexts:
+            context.__enter__()
+
+    def __exit__(self, *exc):
+        for context in reversed(self.contexts):
+            context.__exit__(*exc)
+
+
+class Segment:
+    """Equations of a trace that run as one XLA program, from arrays for `variables` to arrays for `results`."""
+
+    def __init__(self, closed, equations, variables, results):
+        jaxpr = closed.jaxpr.replace(eqns=equations, invars=variables, outvars=results)
+
+        def run(arrays):
+            return jax.core.eval_jaxpr(jaxpr, closed.consts, *arrays)
+
+        self.run = jax.jit(run)
+        self.shared = shared(results, {*variables, *jaxpr.constvars})
+
+    def __call__(self, arrays):
+        with on_cpu():
+            results = self.run(arrays)
+        return jax.block_until_ready(results)  # what it reads must not change before it is done
+
+    def owned(self, results):
+        """The results, from the first on, as NumPy arrays with memory of their own."""
+        return [np.array(r) if i in self.shared else over(r) for i, r in enumerate(results)]
+
+
+def over(array):
+    """A NumPy array over the memory of a jax array that nobody else holds, so that it may be written to."""
+    if not array.size:
+        return np.empty(array.shape, array.dtype)
+    memory = (ctypes.c_char * array.nbytes).from_address(array.unsafe_buffer_pointer())
+    memory.owner = array
+    return np.ndarray(array.shape, array.dtype, memory)
+
+
+def shared(results, variables):
+    """The places of results whose memory may be that of an input, of a constant or of a result before them."""
+    places, seen = set(), set(variables)
+    for i, v in enumerate(results):
+        if isinstance(v, Literal) or v in seen:
+            places.add(i)
+        else:
+            seen.add(v)
+    return places
+
+
+def used_by(equations, results):
+    """The variables that equations and results refer to, in order."""
+    found = dict.fromkeys(v for e in equations for v in e.invars if not isinstance(v, Literal))
+    found.update(dict.fromkeys(v for v in results if not isinstance(v, Literal)))
+    return found
+
+
+def needed(equations, results):
+    """The equations on which the results depend."""
+    wanted, kept = {v for v in results if not isinstance(v, Literal)}, []
+    for equation in reversed(equations):
+        if not wanted.isdisjoint(equation.outvars):
+            kept.append(equation)
+            wanted.update(v for v in equation.invars if not isinstance(v, Literal))
+    return kept[::-1]
+
+
+class Halves:
+    """The two segments of a trace.
+
+    To the forward one belongs what its `count` results need, to the backward one all the rest: what is cheap to have
+    and only gradients need is not carried over. ``takes`` and ``backward_takes`` are the inputs of the program that
+    each of them is given, by index; the backward one is given them after what the forward one has ``kept`` for it.
+    """
+
+    def __init__(self, closed, count):
+        jaxpr = closed.jaxpr
+        inputs = {e.outvars[0]: e.params["index"] for e in jaxpr.eqns if e.primitive is given}
+        equations = [e for e in jaxpr.eqns if e.primitive is not given]
+        results, gradients = list(jaxpr.outvars[:count]), list(jaxpr.outvars[count:])
+        forward = needed(equations, results)
+        ours = {id(e) for e in forward}
+        backward = [e for e in needed(equations, gradients) if id(e) not in ours]
+        known = {v for e in backward for v in e.outvars} | set(jaxpr.constvars)
+        carried = [v for v in used_by(backward, gradients) if v not in known]
+        kept = [v for v in carried if v not in inputs]
+        taken = [v for v in inputs if v in used_by(forward, results + kept)]
+        also = [v for v in carried if v in inputs]
+        self.count = count
+        self.takes = [inputs[v] for v in taken]
+        self.forward = Segment(closed, forward, taken, results + kept)
+        self.backward_takes = [inputs[v] for v in also]
+        self.backward = Segment(closed, backward, kept + also, gradients) if gradients else None

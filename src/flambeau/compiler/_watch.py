@@ -1,0 +1,244 @@
+"""What a traced function read besides tensors, so that a later call can tell whether its program still holds.
+
+Watched are the attributes of modules, and the global names and closures of the functions that ran. A program holds as
+long as they are what they were. What a function sets on modules is noted too: every run of the program sets it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import functools
+import os
+import sys
+import sysconfig
+import types
+
+import jax
+import numpy as np
+
+from .._tensor import Tensor
+from ..nn.modules._hooks import Hooks
+from ..nn.modules.module import Module
+from ._nest import PLAIN
+from ._places import MISSING, Argument, Item
+
+_OURS = tuple(
+    os.path.join(path, "") for path in
+    (os.path.dirname(os.path.dirname(__file__)), os.path.dirname(jax.__file__), os.path.dirname(np.__file__))
+)
+_STANDARD = os.path.join(sysconfig.get_path("stdlib"), "")
+_PACKAGES = os.path.join(sysconfig.get_path("purelib"), "")
+_TABLES = ("_parameters", "_buffers", "_modules")
+_methods = {name: getattr(Module, name) for name in ("__getattr__", "__setattr__", "__delattr__")}
+
+
+class Contents:
+    """What a container holds, for comparison: plain values by value, other objects by identity."""
+
+    __slots__ = ("container", "held")
+
+    def __init__(self, container):
+        self.container = container
+        self.held = contents(container)
+
+    def still(self):
+        return contents(self.container) == self.held
+
+
+class Identity:
+    """An object that equals only itself; it is kept alive, so that no other can take its place."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return type(other) is Identity and other.value is self.value
+
+    __hash__ = None
+
+
+def contents(value, depth=4):
+    if type(value) in PLAIN:
+        return type(value), value
+    if depth:
+        if isinstance(value, dict):
+            return type(value), [(Identity(k) if isinstance(k, Tensor) else k, contents(v, depth - 1))
+                                 for k, v in value.items()]
+        if isinstance(value, list | tuple | set):
+            return type(value), [contents(v, depth - 1) for v in value]
+        if isinstance(value, Hooks):
+            return contents(value.__getstate__(), depth)
+    return Identity(value)
+
+
+class Watch:
+    """Notes what is read and set while it runs.
+
+    Args:
+        arguments: the tensors among the arguments of the function.
+    """
+
+    def __init__(self, arguments):
+        self.paths = {id(t): Argument(nr) for nr, t in enumerate(arguments)}  # id of a tensor -> where it is found
+        self.items = []  # [table, key, value, name for people]
+        self.containers = []  # (Contents, name for people)
+        self.kinds = []  # (table, key, class of a tensor, name)
+        self.known = set()
+        self.set = {}  # (id of a module, name) -> (module, name)
+        self.before = {}  # id of a module -> (module, its __dict__, its tables)
+        self.codes = set()
+
+    @contextlib.contextmanager
+    def running(self):
+        Module.__getattribute__ = self.getattribute()
+        Module.__getattr__ = self.getattr()
+        Module.__setattr__ = self.changing("__setattr__")
+        Module.__delattr__ = self.changing("__delattr__")
+        profile = sys.getprofile()
+        sys.setprofile(self.profile)
+        try:
+            yield
+        finally:
+            sys.setprofile(profile)
+            del Module.__getattribute__
+            for name, method in _methods.items():
+                setattr(Module, name, method)
+            for module, attributes, tables in self.before.values():
+                module.__dict__.clear()
+                module.__dict__.update(attributes)
+                for name, table in tables.items():
+                    attributes[name].clear()
+                    attributes[name].update(table)
+
+    # ---- modules
+
+    def getattribute(self):
+        def __getattribute__(module, name):
+            value = object.__getattribute__(module, name)
+            if name[:2] != "__":
+                self.saw(module, name, value)
+            return value
+
+        return __getattribute__
+
+    def getattr(self):
+        original = _methods["__getattr__"]
+
+        def __getattr__(module, name):
+            value = original(module, name)
+            self.saw(module, name, value)
+            return value
+
+        return __getattr__
+
+    def changing(self, method):
+        original = _methods[method]
+
+        @functools.wraps(original)
+        def change(module, name, *value):
+            if "_modules" in module.__dict__ and id(module) not in self.before:
+                attributes = dict(module.__dict__)
+                self.before[id(module)] = (module, attributes, {t: dict(attributes[t]) for t in _TABLES})
+            original(module, name, *value)
+            self.set[id(module), name] = (module, name)
+
+        return change
+
+    def saw(self, module, name, value):
+        """Notes the attribute of a module, unless the function itself has set it."""
+        if (id(module), name) in self.set or (id(module), name) in self.known:
+            return
+        self.known.add((id(module), name))
+        attributes = object.__getattribute__(module, "__dict__")
+        label = f"{type(module).__name__}.{name}"
+        for table in (attributes, *(attributes.get(t, {}) for t in _TABLES)):
+            if name in table:
+                self.depends(table, name, value, label)
+                return
+        for cls in type(module).__mro__:
+            if name in cls.__dict__:
+                found = cls.__dict__[name]
+                if not callable(found) and not hasattr(found, "__get__"):
+                    self.items.append([attributes, name, MISSING, label])
+                    self.depends(cls.__dict__, name, value, label)
+                return
+
+    def depends(self, table, key, value, label):
+        """The program holds only as long as `key` of `table` is `value`, or, of a tensor, another one like it."""
+        if isinstance(value, Tensor):
+            self.paths.setdefault(id(value), Item(table, key))
+            self.kinds.append((table, key, type(value), label))
+        else:
+            self.items.append([table, key, value, label])
+            if isinstance(value, dict | list | set | Hooks):
+                self.containers.append((Contents(value), label))
+            elif isinstance(value, types.FunctionType):
+                self.closure(value)
+
+    # ---- functions
+
+    def profile(self, frame, event, arg):
+        code = frame.f_code
+        if event != "call" or code in self.codes:
+            return
+        self.codes.add(code)
+        path = code.co_filename
+        if path.startswith(_OURS) or (path.startswith(_STANDARD) and not path.startswith(_PACKAGES)):
+            return
+        names = frame.f_globals
+        for instruction in dis.get_instructions(code):
+            name = instruction.argval
+            if instruction.opname != "LOAD_GLOBAL" or name not in names or (id(names), name) in self.known:
+                continue
+            self.known.add((id(names), name))
+            value = names[name]
+            if not isinstance(value, type | types.ModuleType | types.BuiltinFunctionType):
+                self.depends(names, name, value, f"the global name {name}")
+
+    def closure(self, function):
+        """Notes what a function has closed over."""
+        if not isinstance(function, types.FunctionType):
+            return
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if id(cell) not in self.known:
+                self.known.add(id(cell))
+                with contextlib.suppress(ValueError):  # of a cell that is empty
+                    self.depends(CellItem(cell), "cell_contents", cell.cell_contents, f"the closed-over name {name}")
+
+    # ---- a later call
+
+    def changed(self):
+        """What has changed since, in words; None if nothing has."""
+        for item in self.items:
+            table, key, value, label = item
+            got = table.get(key, MISSING)
+            if got is not value:
+                if type(got) is not type(value) or type(got) not in PLAIN or got != value:
+                    return f"{label} was {shown(value)} and is {shown(got)}"
+                item[2] = got
+        for table, key, kind, label in self.kinds:
+            if type(table.get(key)) is not kind:
+                return f"{label} was a {kind.__name__} and is {shown(table.get(key))}"
+        for held, label in self.containers:
+            if not held.still():
+                return f"{label} holds something else"
+        return None
+
+
+class CellItem:
+    """A closure's cell, read like a dict."""
+
+    __slots__ = ("cell",)
+
+    def __init__(self, cell):
+        self.cell = cell
+
+    def get(self, key, default=None):
+        return getattr(self.cell, key, default)
+
+
+def shown(value):
+    return "absent" if value is MISSING else repr(value) if type(value) in PLAIN else f"a {type(value).__name__}"
