@@ -204,7 +204,7 @@ def tables_of_hooks(t):
     is_function = next(iter(m._forward_hooks.values())) is note
     m._forward_hooks.clear()
     del m._forward_pre_hooks[next(iter(m._forward_pre_hooks))]
-    m(1)
+    m(t.ones(1))
     return [found, is_function, m._is_full_backward_hook, len(m._forward_hooks), len(m._forward_pre_hooks)]
 
 
@@ -464,6 +464,47 @@ def several_full_backward_hooks(t):
 
 
 @programs
+def backward_hooks_added_by_a_pre_hook(t):
+    """They are for the next call."""
+    calls = []
+
+    def add(m, args):
+        handle.remove()
+        m.register_full_backward_hook(lambda *_: calls.append("backward"))
+        m.register_forward_hook(lambda *_: calls.append("forward"))
+
+    linear = t.nn.Linear(2, 2)
+    handle = linear.register_forward_pre_hook(add)
+    for _ in range(2):
+        linear(t.ones(1, 2, requires_grad=True)).sum().backward()
+        calls.append("next")
+    return calls
+
+
+@programs
+def backward_hooks_that_return_odd_things(t):
+    def outcome(register, returned):
+        linear = t.nn.Linear(2, 2)
+        getattr(linear, register)(lambda *_: returned)
+        return raised(lambda: linear(t.ones(1, 2, requires_grad=True)).sum().backward())
+
+    odd = (0, False, "a", (), (1,), "ab", (t.ones(1, 2), t.ones(1, 2)), {}, [t.ones(1, 2)])
+    return [[outcome(register, returned) for returned in odd]
+            for register in ("register_full_backward_hook", "register_full_backward_pre_hook")]
+
+
+@programs
+def outputs_that_backward_hooks_do_not_see(t):
+    def outcome(result):
+        identity = t.nn.Identity()
+        identity.register_full_backward_hook(lambda *_: None)
+        return warned(lambda: identity(result))
+
+    x = t.ones(1, requires_grad=True)
+    return [outcome(x), outcome((x,)), outcome({"x": x}), outcome(3), outcome(None)]
+
+
+@programs
 def backward_hooks_without_input_gradient(t):
     m, seen = ones_linear(t), []
     m.register_full_backward_hook(lambda mod, gi, go: seen.append([gi, go]))
@@ -563,9 +604,10 @@ def backward_hooks_with_dicts(t):
     m, seen = Both(), []
     m.register_full_backward_hook(lambda mod, gi, go: seen.append([gi, go]))
     x = t.ones(1, requires_grad=True)
-    out = m(x)
+    out = {}
+    told = warned(lambda: out.update(m(x)))
     (out["a"] + out["b"][0]).sum().backward()
-    return [seen, x.grad]
+    return [seen, x.grad, told]
 
 
 @programs

@@ -321,7 +321,7 @@ def hang_old_hooks(functions, module, args, result):
         node.register_hook(lambda grad_in, grad_out, f=function: f(module, grad_in, grad_out))
     lost = _lost_by_old_hooks(node, args, result)
     if lost is not None:
-        warnings.warn(OLD_KIND.format(reason=lost[0], lost=lost[1]), FutureWarning, stacklevel=4)
+        warnings.warn(OLD_KIND.format(reason=lost[0], lost=lost[1]), FutureWarning, stacklevel=5)
 
 
 def _first_tensor(result):
