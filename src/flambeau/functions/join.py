@@ -7,11 +7,10 @@ import warnings
 
 import numpy as np
 
-from .. import _tape as tape
 from .._dtypes import can_cast, type_word
 from .._modes import ever, modes
 from .._tensor import Tensor, refresh, storage_of, wrap
-from ..engines.numpy.move import concatenated
+from ..engines import NUMPY
 from ..engines.numpy.move import stack as stack_arrays
 from ..ops import join as ops
 from ..ops.shape import cast, expand, reshape, unsqueeze, view
@@ -31,24 +30,31 @@ INDEXING = (
 )
 _ndarray = np.ndarray
 _new = object.__new__
-next_sequence = tape.next_sequence
+_ALONG = [{"axis": axis} for axis in range(65)]  # the settings of ops, by axis: arrays have up to 64 dimensions
 
 
 def joining(name, op, kernel, careful, doc):
     """cat or stack. In line: NumPy tensors of one dtype that the kernel joins without complaint; else `careful`."""
 
+    note = op.spec.note
+
     def function(tensors, dim=0, *, out=None, axis=None):  # NumPy's name for dim
         kind = type(tensors)
         if out is not axis or (kind is not tuple and kind is not list):  # the first: one of the two was given
             return careful(tensors, dim if axis is None else axis, out)
-        arrays, plain = [], True
+        # The pattern of gradients has a digit to the base of three for each input; of many it is not asked for.
+        arrays, key, recording = [], 1, False
         try:
             for x in tensors:
                 a = x._a
-                if x._rg or x._view is not None:
-                    plain = False
                 if type(a) is not _ndarray:
                     return careful(tensors, dim, out)
+                if x._view is not None:
+                    refresh(x)
+                key = key * 3 & 0xFFFF
+                if x._rg:
+                    key += 1
+                    recording = True
                 arrays.append(a)
             r = kernel(arrays, dim)
         except (AttributeError, IndexError, TypeError, ValueError):
@@ -63,14 +69,8 @@ def joining(name, op, kernel, careful, doc):
         t._rg = False
         if ever.inference and modes.grad is None:
             storage_of(t).inference = True
-        if not plain and modes.grad:
-            key = 1  # the pattern of gradients: a digit to the base of three for each input
-            for x in tensors:
-                if x._view is not None:
-                    refresh(x)
-                key = 3 * key + x._rg
-            if key != 3 ** len(arrays):
-                op.spec.note(key, tensors, arrays, r, t, {"axis": dim if dim >= 0 else dim + r.ndim})
+        if recording and modes.grad:
+            note(key, tensors, arrays, r, t, _ALONG[dim if dim >= 0 else dim + r.ndim])
         return t
 
     function.__name__ = function.__qualname__ = name
@@ -147,7 +147,7 @@ def some_tensors(tensors, name):
 
 
 cat = joining(
-    "cat", ops.cat, concatenated, careful_cat,
+    "cat", ops.cat, NUMPY.concatenate, careful_cat,
     "The tensors one after the other along a dimension. Empty vectors are left out, whatever the others' shape.",
 )
 stack = joining("stack", ops.stack, stack_arrays, careful_stack, "Tensors of one shape along a new dimension.")

@@ -1,0 +1,94 @@
+/* Joining arrays along an axis. */
+
+#include "kernels.h"
+
+#include <string.h>
+
+/* Whether `x` can be joined with `first` along `axis`: same dtype object, same shape elsewhere. */
+static bool fits(PyArrayObject *x, PyArrayObject *first, int axis)
+{
+    int ndim = PyArray_NDIM(first);
+    if (PyArray_DESCR(x) != PyArray_DESCR(first) || PyArray_NDIM(x) != ndim) {
+        return false;
+    }
+    for (int d = 0; d < ndim; d++) {
+        if (d != axis && PyArray_DIM(x, d) != PyArray_DIM(first, d)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Copies each piece to its place in each of the `outer` parts of `to`. */
+static void copy_pieces(PyObject *const *pieces, Py_ssize_t n, char *to, npy_intp outer)
+{
+    npy_intp stride = 0, offset = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        stride += PyArray_NBYTES((PyArrayObject *)pieces[i]) / outer;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyArrayObject *piece = (PyArrayObject *)pieces[i];
+        npy_intp size = PyArray_NBYTES(piece) / outer;
+        const char *from = PyArray_BYTES(piece);
+        for (npy_intp j = 0; size > 0 && j < outer; j++) {
+            memcpy(to + j * stride + offset, from + j * size, (size_t)size);
+        }
+        offset += size;
+    }
+}
+
+static PyObject *joined(PyObject *const *pieces, Py_ssize_t n, PyObject *along)
+{
+    PyArrayObject *first = n > 0 ? plain_array(pieces[0]) : NULL;
+    int axis = 0;
+    if (first == NULL || PyArray_NDIM(first) == 0 || PyDataType_REFCHK(PyArray_DESCR(first))) {
+        DECLINE;
+    }
+    int ndim = PyArray_NDIM(first);
+    if (along != NULL && !as_axis(along, ndim, &axis)) {
+        DECLINE;
+    }
+    npy_intp shape[NPY_MAXDIMS], outer = 1;
+    memcpy(shape, PyArray_DIMS(first), (size_t)ndim * sizeof(npy_intp));
+    for (Py_ssize_t i = 1; i < n; i++) {
+        PyArrayObject *x = plain_array(pieces[i]);
+        if (x == NULL || !fits(x, first, axis) || PyArray_DIM(x, axis) > NPY_MAX_INTP - shape[axis]) {
+            DECLINE;
+        }
+        shape[axis] += PyArray_DIM(x, axis);
+    }
+    for (int d = 0; d < axis; d++) {
+        outer *= shape[d];
+    }
+    PyArrayObject *out = new_array(first, ndim, shape);
+    if (out != NULL && outer > 0) {
+        BEGIN_WORK(PyArray_SIZE(out));
+        copy_pieces(pieces, n, PyArray_BYTES(out), outer);
+        END_WORK;
+    }
+    return (PyObject *)out;
+}
+
+static PyObject *concatenate(PyObject *const *arguments)
+{
+    PyObject *pieces = arguments[0];
+    if (pieces != NULL && PyTuple_CheckExact(pieces)) {
+        return joined(PySequence_Fast_ITEMS(pieces), PyTuple_GET_SIZE(pieces), arguments[1]);
+    }
+    if (pieces == NULL || !PyList_CheckExact(pieces)) {
+        DECLINE;
+    }
+    /* Another thread may change the list during the work. */
+    PyObject *held = PyList_AsTuple(pieces);
+    if (held == NULL) {
+        return NULL;
+    }
+    PyObject *out = joined(PySequence_Fast_ITEMS(held), PyTuple_GET_SIZE(held), arguments[1]);
+    Py_DECREF(held);
+    return out;
+}
+
+const Row JOIN_ROWS[] = {
+    {"concatenate", concatenate, {"xs", "axis"}},
+    {NULL, NULL, {NULL}},
+};

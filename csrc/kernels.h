@@ -1,0 +1,81 @@
+/* What every family of native kernels shares.
+ *
+ * A kernel does the common case of the NumPy kernel of its name: it looks at its arguments, and returns NotImplemented
+ * where they are of another kind than it was written for. Its twin in NumPy, which knows all cases, then takes over:
+ * a kernel here has to be right and fast, not general, and it never reports a wrong argument itself.
+ */
+
+#ifndef FLAMBEAU_KERNELS_H
+#define FLAMBEAU_KERNELS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL flambeau_kernels_array_api
+#ifndef FLAMBEAU_KERNELS_MODULE
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "loops.h"
+
+#define MOST_PARAMETERS 6
+
+typedef PyObject *(*Native)(PyObject *const *arguments); /* NULL where an argument was not given */
+
+typedef struct {
+    const char *name; /* also of the twin */
+    Native native;
+    const char *parameters[MOST_PARAMETERS]; /* the twin's, in its order */
+} Row;
+
+extern const Row JOIN_ROWS[], REDUCE_ROWS[]; /* each ends with a row without a name */
+
+#define DECLINE Py_RETURN_NOTIMPLEMENTED
+
+/* Elements from which other threads may run meanwhile; letting go of the interpreter costs as much as some hundreds. */
+#define MANY 16384
+
+#define BEGIN_WORK(elements) PyThreadState *others = (elements) >= MANY ? PyEval_SaveThread() : NULL
+#define END_WORK do { if (others != NULL) PyEval_RestoreThread(others); } while (0)
+
+/* The argument as an array whose elements lie in row-major order as C would have them; NULL if it is anything else. */
+static inline PyArrayObject *plain_array(PyObject *x)
+{
+    if (x == NULL || !PyArray_CheckExact(x) || !PyArray_ISCARRAY_RO((PyArrayObject *)x)) {
+        return NULL;
+    }
+    return (PyArrayObject *)x;
+}
+
+static inline bool not_given(PyObject *x)
+{
+    return x == NULL || x == Py_None;
+}
+
+/* A new array of the given shape with the dtype of `like`. */
+static inline PyArrayObject *new_array(PyArrayObject *like, int ndim, const npy_intp *shape)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(like);
+    Py_INCREF(dtype);
+    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, NULL, 0, NULL);
+}
+
+/* The loops for the elements of `x`; NULL if there are none for its dtype. */
+static inline const Loops *loops_for(const PyArrayObject *x)
+{
+    int type = PyArray_TYPE(x);
+    return type == NPY_FLOAT ? loops_of[0] : type == NPY_DOUBLE ? loops_of[1] : NULL;
+}
+
+/* The integer in `x` into `*value`; false, without an error, if there is none or if it is too large. */
+bool as_integer(PyObject *x, npy_intp *value);
+
+/* An axis counted from the front into `*axis`, as given by an integer that may count from the end. */
+bool as_axis(PyObject *x, int ndim, int *axis);
+
+#endif

@@ -1,0 +1,24 @@
+/* The loops that kernels are made of: compiled for several kinds of processor, chosen when the module is loaded. */
+
+#ifndef FLAMBEAU_LOOPS_H
+#define FLAMBEAU_LOOPS_H
+
+#include <stddef.h>
+
+#if !defined(__GNUC__) && !defined(__clang__)
+#error "the loops are written with vector types, which this compiler lacks; the kernels in NumPy do their work"
+#endif
+
+/* The loops for one type of elements, float or double. All arrays are contiguous. */
+typedef struct {
+    /* x of shape (lead, n, trail) summed over the middle dimension */
+    void (*sum_middle)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
+    void (*divide)(void *x, ptrdiff_t n, double by);
+} Loops;
+
+extern const Loops *loops_of[2]; /* for float and for double */
+
+/* Chooses the loops with the widest vectors that this processor has, of no more bytes than `widest`; returns how wide. */
+int choose_loops(int widest);
+
+#endif

@@ -1,0 +1,43 @@
+/* All loops, for both types, with vectors of WIDTH bytes; the including file also names the table of them. */
+
+#include "../loops.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#define LANES ((ptrdiff_t)(WIDTH / sizeof(REAL)))
+#define FEW ((ptrdiff_t)(16 / sizeof(REAL)))
+#define LOAD(p) ((TYPE(vector))*(const TYPE(loose) *)(p))
+#define LOAD_SMALL(p) ((TYPE(small))*(const TYPE(loose_small) *)(p))
+#define STORE(p, v) (*(TYPE(loose) *)(p) = (TYPE(loose))(v))
+
+/* Vectors in registers, and the same anywhere in memory; small ones for what is left of a row. */
+typedef float float_vector __attribute__((vector_size(WIDTH)));
+typedef float float_loose __attribute__((vector_size(WIDTH), aligned(4), may_alias));
+typedef float float_small __attribute__((vector_size(16)));
+typedef float float_loose_small __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double double_vector __attribute__((vector_size(WIDTH)));
+typedef double double_loose __attribute__((vector_size(WIDTH), aligned(8), may_alias));
+typedef double double_small __attribute__((vector_size(16)));
+typedef double double_loose_small __attribute__((vector_size(16), aligned(8), may_alias));
+
+#define REAL float
+#define VECTOR float_vector
+#define TYPE(kind) float_##kind
+#define NAME(f) f##_float
+#include "families.h"
+static const Loops float_loops = TABLE_ROW;
+#undef REAL
+#undef VECTOR
+#undef TYPE
+#undef NAME
+
+#define REAL double
+#define VECTOR double_vector
+#define TYPE(kind) double_##kind
+#define NAME(f) f##_double
+#include "families.h"
+static const Loops double_loops = TABLE_ROW;
+
+const Loops *const TABLE[2] = {&float_loops, &double_loops};

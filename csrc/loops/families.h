@@ -1,0 +1,24 @@
+/* The loops of every family for the type REAL. */
+
+/* The halves of a vector added, until it is a small one. */
+INLINE TYPE(small) NAME(shrunk)(VECTOR v)
+{
+    TYPE(small) parts[WIDTH / 16];
+    memcpy(parts, &v, WIDTH);
+    for (int count = WIDTH / 32; count > 0; count /= 2) {
+        for (int i = 0; i < count; i++) {
+            parts[i] += parts[i + count];
+        }
+    }
+    return parts[0];
+}
+
+INLINE REAL NAME(sum_small)(TYPE(small) v)
+{
+    return sizeof(REAL) == 8 ? v[0] + v[1] : (v[0] + v[2 % FEW]) + (v[1] + v[3 % FEW]);
+}
+
+#include "sum.h"
+
+#undef TABLE_ROW
+#define TABLE_ROW {NAME(sum_middle), NAME(divide)}

@@ -1,0 +1,243 @@
+/* The module flambeau._kernels: native kernels by name, each with a NumPy kernel to fall back to. */
+
+#define FLAMBEAU_KERNELS_MODULE
+#include "kernels.h"
+
+#include <structmember.h>
+
+static const Row *const FAMILIES[] = {JOIN_ROWS, REDUCE_ROWS};
+#define FAMILY_COUNT (sizeof FAMILIES / sizeof FAMILIES[0])
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    Native native;
+    int count;
+    PyObject *parameters[MOST_PARAMETERS]; /* interned strings */
+    PyObject *name;
+    PyObject *twin;
+} Kernel;
+
+/* ---- calls */
+
+/* Where the parameter of that name stands, or -1. */
+static int position_of(const Kernel *self, PyObject *name)
+{
+    for (int i = 0; i < self->count; i++) {
+        if (self->parameters[i] == name) {
+            return i;
+        }
+    }
+    for (int i = 0; i < self->count; i++) { /* a name made at run time need not be interned */
+        if (PyUnicode_Compare(self->parameters[i], name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Puts each argument in the place of its parameter; false where the call does not fit the parameters. */
+static bool arranged(const Kernel *self, PyObject *const *given, Py_ssize_t n, PyObject *keywords, PyObject **arguments)
+{
+    if (n > self->count) {
+        return false;
+    }
+    for (int i = 0; i < self->count; i++) {
+        arguments[i] = i < n ? given[i] : NULL;
+    }
+    Py_ssize_t named = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords);
+    for (Py_ssize_t i = 0; i < named; i++) {
+        int place = position_of(self, PyTuple_GET_ITEM(keywords, i));
+        if (place < 0 || arguments[place] != NULL) {
+            return false;
+        }
+        arguments[place] = given[n + i];
+    }
+    return true;
+}
+
+static PyObject *kernel_call(PyObject *callable, PyObject *const *given, size_t flagged, PyObject *keywords)
+{
+    Kernel *self = (Kernel *)callable;
+    PyObject *arguments[MOST_PARAMETERS];
+    if (arranged(self, given, PyVectorcall_NARGS(flagged), keywords, arguments)) {
+        PyObject *result = self->native(arguments);
+        if (result != Py_NotImplemented) {
+            return result;
+        }
+        Py_DECREF(result);
+    }
+    return PyObject_Vectorcall(self->twin, given, flagged, keywords);
+}
+
+bool as_integer(PyObject *x, npy_intp *value)
+{
+    if (x == NULL || !PyLong_CheckExact(x)) {
+        return false;
+    }
+    *value = PyLong_AsSsize_t(x);
+    if (*value == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    return true;
+}
+
+bool as_axis(PyObject *x, int ndim, int *axis)
+{
+    npy_intp value;
+    if (!as_integer(x, &value) || value < -ndim || value >= ndim) {
+        return false;
+    }
+    *axis = (int)(value < 0 ? value + ndim : value);
+    return true;
+}
+
+/* ---- the type. It has no tp_clear: a cycle through a kernel also goes through the globals of its twin. */
+
+static int kernel_traverse(Kernel *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->twin);
+    return 0;
+}
+
+static void kernel_dealloc(Kernel *self)
+{
+    PyObject_GC_UnTrack(self);
+    for (int i = 0; i < self->count; i++) {
+        Py_XDECREF(self->parameters[i]);
+    }
+    Py_XDECREF(self->name);
+    Py_XDECREF(self->twin);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyObject *kernel_repr(Kernel *self)
+{
+    return PyUnicode_FromFormat("<native kernel %U>", self->name);
+}
+
+static PyMemberDef kernel_members[] = {
+    {"__name__", T_OBJECT, offsetof(Kernel, name), READONLY, NULL},
+    {"__wrapped__", T_OBJECT, offsetof(Kernel, twin), READONLY, "The NumPy kernel that takes over."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyTypeObject KernelType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "flambeau._kernels.Kernel",
+    .tp_doc = "A native kernel, which leaves what it cannot do to a NumPy kernel.",
+    .tp_basicsize = sizeof(Kernel),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_dealloc = (destructor)kernel_dealloc,
+    .tp_traverse = (traverseproc)kernel_traverse,
+    .tp_repr = (reprfunc)kernel_repr,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Kernel, vectorcall),
+    .tp_members = kernel_members,
+};
+
+/* ---- the module */
+
+static const Row *row_of(PyObject *name)
+{
+    for (size_t f = 0; f < FAMILY_COUNT; f++) {
+        for (const Row *row = FAMILIES[f]; row->name != NULL; row++) {
+            if (PyUnicode_CompareWithASCIIString(name, row->name) == 0) {
+                return row;
+            }
+        }
+    }
+    return NULL;
+}
+
+static PyObject *kernel_of(PyObject *module, PyObject *const *given, Py_ssize_t n)
+{
+    if (n != 2 || !PyUnicode_Check(given[0]) || !PyCallable_Check(given[1])) {
+        PyErr_SetString(PyExc_TypeError, "kernel(name, twin) takes the name of a native kernel and a callable");
+        return NULL;
+    }
+    const Row *row = row_of(given[0]);
+    if (row == NULL) {
+        PyErr_Format(PyExc_KeyError, "there is no native kernel %R", given[0]);
+        return NULL;
+    }
+    Kernel *self = (Kernel *)KernelType.tp_alloc(&KernelType, 0); /* zeroed */
+    if (self == NULL) {
+        return NULL;
+    }
+    self->vectorcall = kernel_call;
+    self->native = row->native;
+    self->name = Py_NewRef(given[0]);
+    self->twin = Py_NewRef(given[1]);
+    for (int i = 0; i < MOST_PARAMETERS && row->parameters[i] != NULL; i++) {
+        self->parameters[i] = PyUnicode_InternFromString(row->parameters[i]);
+        if (self->parameters[i] == NULL) {
+            Py_DECREF(self);
+            return NULL;
+        }
+        self->count = i + 1;
+    }
+    return (PyObject *)self;
+}
+
+static PyObject *all_names(void)
+{
+    PyObject *names = PyList_New(0);
+    for (size_t f = 0; names != NULL && f < FAMILY_COUNT; f++) {
+        for (const Row *row = FAMILIES[f]; row->name != NULL; row++) {
+            PyObject *name = PyUnicode_FromString(row->name);
+            if (name == NULL || PyList_Append(names, name) < 0) {
+                Py_XDECREF(name);
+                Py_CLEAR(names);
+                break;
+            }
+            Py_DECREF(name);
+        }
+    }
+    PyObject *result = names == NULL ? NULL : PyList_AsTuple(names);
+    Py_XDECREF(names);
+    return result;
+}
+
+static PyObject *use_width(PyObject *module, PyObject *widest)
+{
+    npy_intp width;
+    if (!as_integer(widest, &width)) {
+        PyErr_SetString(PyExc_TypeError, "use_width(widest) takes a number of bytes");
+        return NULL;
+    }
+    return PyLong_FromLong(choose_loops(width > 64 ? 64 : (int)width));
+}
+
+static PyMethodDef methods[] = {
+    {"kernel", (PyCFunction)(void (*)(void))kernel_of, METH_FASTCALL,
+     "kernel(name, twin)\n--\n\nThe native kernel of that name, which calls `twin` for what it does not do itself."},
+    {"use_width", use_width, METH_O,
+     "use_width(widest)\n--\n\nUses vectors of so many bytes, or of what the processor has below; returns how many."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "flambeau._kernels",
+    .m_doc = "Native kernels for contiguous arrays. The NumPy engine puts them in the place of its own ones.",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__kernels(void)
+{
+    import_array();
+    choose_loops(64);
+    if (PyType_Ready(&KernelType) < 0) {
+        return NULL;
+    }
+    PyObject *module = PyModule_Create(&definition);
+    PyObject *names = all_names();
+    if (module == NULL || names == NULL || PyModule_AddObjectRef(module, "NAMES", names) < 0) {
+        Py_CLEAR(module);
+    }
+    Py_XDECREF(names);
+    return module;
+}

@@ -1,0 +1,302 @@
+"""The native kernels against their twins in NumPy, on whatever they may be given."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import flambeau
+from flambeau.engines import NUMPY
+from flambeau.engines.numpy import native
+
+needs_native = pytest.mark.skipif(
+    not native.NAMES, reason="flambeau._kernels was not built, or FLAMBEAU_NATIVE=0 turns it off"
+)
+FLOATS = (np.float32, np.float64)
+ODD = (np.float16, np.int64, np.int32, np.bool_, np.complex64, np.dtype(">f4"), np.object_)
+SPECIAL = st.sampled_from([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e30, 1e-40, 100.0, -100.0])
+
+
+@pytest.fixture(params=[16, 32, 64], autouse=True)
+def width(request):
+    """Each test with all vectors that this processor has."""
+    if not native.NAMES:
+        yield
+        return
+    from flambeau import _kernels
+
+    if _kernels.use_width(request.param) != request.param:
+        pytest.skip(f"this processor has no vectors of {request.param} bytes")
+    yield
+    _kernels.use_width(64)
+
+
+def both(name, *arguments, **named):
+    """What the native kernel and its twin return."""
+    kernel = getattr(NUMPY, name)
+    with np.errstate(all="ignore"):
+        return kernel(*arguments, **named), kernel.__wrapped__(*arguments, **named)
+
+
+def same(ours, twin, rtol=0.0, atol=0.0):
+    if isinstance(twin, tuple):
+        assert len(ours) == len(twin)
+        for a, b in zip(ours, twin):
+            same(a, b, rtol, atol)
+        return
+    ours, twin = np.asarray(ours), np.asarray(twin)
+    assert (ours.dtype, ours.shape) == (twin.dtype, twin.shape)
+    np.testing.assert_allclose(ours, twin, rtol=rtol, atol=atol)
+
+
+def strided(draw, array):
+    """The same elements, lying in memory in another way."""
+    how = draw(st.sampled_from(["rows", "columns", "gaps", "backwards", "offset", "frozen"]))
+    if how == "columns":
+        return np.asfortranarray(array)
+    if how == "gaps":
+        wide = np.repeat(array[..., None], 2, axis=-1)
+        return wide[..., 0]
+    if how == "backwards":
+        return np.ascontiguousarray(array[::-1])[::-1] if array.ndim else array
+    if how == "offset":  # so that elements do not begin where a vector would
+        flat = np.empty(array.size + 1, array.dtype)[1:]
+        flat[...] = array.reshape(-1)
+        return flat.reshape(array.shape)
+    if how == "frozen":
+        array = array.copy()
+        array.flags.writeable = False
+    return array
+
+
+@st.composite
+def arrays(draw, dtypes=FLOATS, shape=None, elements=None):
+    """Arrays of few dimensions, with elements of any size, infinite ones and none."""
+    dtype = np.dtype(draw(st.sampled_from(dtypes)))
+    if shape is None:
+        shape = draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=40))
+        if np.prod(shape) > 20000:
+            shape = shape[:2]
+    seed = draw(st.integers(0, 2**32 - 1))
+    array = np.array(np.random.default_rng(seed).standard_normal(shape) * (1 if dtype.kind in "fc" else 10))
+    if dtype.kind in "fc" and array.size:
+        for value in draw(st.lists(SPECIAL if elements is None else elements, max_size=3)):
+            array.reshape(-1)[draw(st.integers(0, array.size - 1))] = value
+    with np.errstate(all="ignore"):
+        return strided(draw, array.astype(dtype))
+
+
+def axes_of(ndim):
+    if not ndim:
+        return st.none()
+    some = st.lists(st.integers(-ndim, ndim - 1), unique_by=lambda a: a % ndim, max_size=ndim).map(tuple)
+    return st.one_of(st.none(), st.integers(-ndim, ndim - 1), some)
+
+
+# ---- the extension as a whole
+
+
+def test_everything_works_without_the_extension():
+    program = (
+        "import flambeau as t; from flambeau.engines.numpy import native; assert native.NAMES == ();"
+        "x = t.arange(6.).reshape(2, 3).requires_grad_();"
+        "y = t.nn.functional.gelu(t.nn.functional.layer_norm(t.cat([x, x]).softmax(1), (3,))).sum(); y.backward();"
+        "assert x.grad.shape == (2, 3)"
+    )
+    env = os.environ | {"FLAMBEAU_NATIVE": "0"}
+    subprocess.run([sys.executable, "-c", program], check=True, env=env, timeout=120)
+
+
+def test_it_was_built_where_it_must_be():
+    if os.environ.get("FLAMBEAU_REQUIRE_NATIVE"):
+        assert native.NAMES
+
+
+@needs_native
+def test_a_kernel_knows_its_name_and_its_twin():
+    for name in native.NAMES:
+        kernel = getattr(NUMPY, name)
+        assert kernel.__name__ == name == kernel.__wrapped__.__name__
+        assert repr(kernel) == f"<native kernel {name}>"
+
+
+@needs_native
+@pytest.mark.parametrize("arguments", [(), ("nothing", len), (1, len), ("sum", 1), ("sum",)])
+def test_kernels_are_made_of_a_name_and_a_twin(arguments):
+    from flambeau import _kernels
+
+    with pytest.raises((TypeError, KeyError)):
+        _kernels.kernel(*arguments)
+
+
+@needs_native
+def test_wrong_calls_are_for_the_twin_to_refuse():
+    x = np.ones(3, np.float32)
+    for arguments, named in [((), {}), ((x, 0, False, None, 5), {}), ((x,), {"x": x}), ((x,), {"nonsense": 1})]:
+        with pytest.raises(TypeError):
+            NUMPY.sum(*arguments, **named)
+    keys = {"".join(["ax", "is"]): 0, "".join(["keep", "dims"]): True}  # not the strings that the kernel holds
+    assert NUMPY.sum(x, **keys).shape == (1,)
+
+
+@needs_native
+@pytest.mark.parametrize("name", native.NAMES)
+@pytest.mark.parametrize("wrong", [None, 3, "text", [1.0], np.float32(2), np.ones(3, object), np.ones((2, 2), ">f4"),
+                                   np.ma.ones(4), np.zeros(2, "f4,i8"), np.array(["a"])], ids=repr)
+def test_strange_arguments_meet_what_the_twin_makes_of_them(name, wrong):
+    kernel = getattr(NUMPY, name)
+    for count in range(1, 6):
+        outcomes = []
+        for function in (kernel, kernel.__wrapped__):
+            try:
+                with np.errstate(all="ignore"):
+                    outcomes.append(repr(function(*[wrong] * count)))
+            except Exception as error:
+                outcomes.append(type(error))
+        assert outcomes[0] == outcomes[1]
+
+
+@needs_native
+def test_references_balance():
+    x, pieces, axis = np.ones((50, 8), np.float32), [np.ones((2, 2), np.float32)] * 2, (0, 1)
+    wrong = [np.ones(2, object)] * 2
+
+    def calls():
+        NUMPY.sum(x, axis=axis, keepdims=True)
+        NUMPY.total(x)
+        NUMPY.mean(x, axis)
+        NUMPY.concatenate(pieces)
+        NUMPY.concatenate(tuple(pieces), 1)
+        NUMPY.concatenate(wrong)
+
+    held = [x, x.dtype, pieces, pieces[0], axis, NotImplemented, None, wrong[0]]
+    calls()
+    before = [sys.getrefcount(o) for o in held]
+    for _ in range(1000):
+        calls()
+    after = [sys.getrefcount(o) for o in held]
+    assert max(abs(a - b) for a, b in zip(before, after)) < 100
+
+
+@needs_native
+def test_threads_work_side_by_side():
+    x = np.random.default_rng(0).standard_normal((400, 1000)).astype(np.float32)
+    right, wrong = x.sum(dtype=np.float64), []
+
+    def work():
+        for _ in range(50):
+            if abs(NUMPY.total(x) - right) > 0.1 or NUMPY.concatenate([x, x]).shape != (800, 1000):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+# ---- joining
+
+
+@needs_native
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_concatenate(data):
+    shape = list(data.draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)))
+    axis = data.draw(st.integers(-len(shape) - 1, len(shape)))
+    dtypes = data.draw(st.sampled_from([(t,) for t in (*FLOATS, *ODD)] + [FLOATS, (np.float32, np.int64)]))
+    pieces = []
+    for _ in range(data.draw(st.integers(0, 4))):
+        if -len(shape) <= axis < len(shape):
+            shape[axis] = data.draw(st.integers(0, 4))
+        pieces.append(data.draw(arrays(dtypes, tuple(shape))))
+    pieces = data.draw(st.sampled_from([list, tuple]))(pieces)
+    try:
+        twin = NUMPY.concatenate.__wrapped__(pieces, axis)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            NUMPY.concatenate(pieces, axis)
+        return
+    ours = NUMPY.concatenate(pieces, axis=axis)
+    assert ours.strides == twin.strides or not ours.size or 1 in ours.shape
+    assert not any(np.shares_memory(ours, piece) for piece in pieces)
+    if ours.dtype == object:
+        assert ours.tolist() == twin.tolist()
+    else:
+        same(ours, twin)
+
+
+@needs_native
+def test_concatenate_of_impossibly_many():
+    empty = np.empty((2**60, 0), np.float32)
+    for function in (NUMPY.concatenate, NUMPY.concatenate.__wrapped__):
+        with pytest.raises(ValueError):
+            function([empty] * 8)
+
+
+# ---- sums
+
+
+@needs_native
+@given(st.data(), st.sampled_from(["sum", "mean"]), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_sums(data, name, keep):
+    x = data.draw(arrays((*FLOATS, *FLOATS, np.int64, np.float16) if name == "sum" else FLOATS))
+    axis = data.draw(axes_of(x.ndim))
+    if name == "mean" and isinstance(axis, int | tuple):  # the twin counts elements by axes from the front
+        axis = axis % x.ndim if isinstance(axis, int) else tuple(a % x.ndim for a in axis)
+    ours, twin = both(name, x, axis=axis, keepdims=keep)
+    eps = np.finfo(ours.dtype).eps if ours.dtype.kind == "f" else 0
+    with np.errstate(all="ignore"):
+        scale = np.abs(np.nan_to_num(x.astype(np.float64), posinf=0, neginf=0)).max(initial=0)
+    same(ours, twin, rtol=40 * eps, atol=float(40 * eps * scale))
+
+
+@needs_native
+@given(arrays())
+@settings(max_examples=100, deadline=None)
+def test_total(x):
+    ours, twin = both("total", x)
+    with np.errstate(all="ignore"):
+        scale = np.abs(np.nan_to_num(x.astype(np.float64), posinf=0, neginf=0)).max(initial=0)
+    same(ours, twin, rtol=40 * np.finfo(x.dtype).eps, atol=float(40 * np.finfo(x.dtype).eps * scale))
+
+
+@needs_native
+@pytest.mark.parametrize("shape", [(3, 1, 5, 1, 4, 1, 2), (1, 2, 1, 3, 1, 2, 1), (2, 300, 3, 5)])
+def test_sums_of_many_runs(shape):
+    x = np.random.default_rng(0).standard_normal(shape)
+    for mask in range(1, 2 ** len(shape)):
+        axis = tuple(i for i in range(len(shape)) if mask >> i & 1)
+        np.testing.assert_allclose(NUMPY.sum(x, axis), x.sum(axis), rtol=1e-10, atol=1e-11)
+
+
+@needs_native
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+@pytest.mark.parametrize("shape, axis", [
+    ((300_003,), None), ((100, 1000), None), ((30_000, 10), 0), ((10, 30_000), 1), ((5000, 30), 0), ((500, 500), 0),
+])
+def test_sums_round_no_worse_than_pairwise_ones(shape, axis, offset):
+    ours, pairwise = [], []
+    for seed in range(20):
+        x = (np.random.default_rng(seed).standard_normal(shape) + offset).astype(np.float32)
+        exact = x.sum(axis, dtype=np.float64)
+        ours.append(NUMPY.sum(x, axis) - exact)
+        rows = x if axis == 1 or axis is None else np.ascontiguousarray(x.T)
+        pairwise.append(rows.sum(None if axis is None else 1) - exact)
+    assert np.std(ours) <= 1.5 * np.std(pairwise)
+
+
+@needs_native
+def test_small_tensors_reach_the_kernels():
+    x = flambeau.ones(2, 2, requires_grad=True)
+    y = flambeau.cat([x, x]).sum()
+    y.backward()
+    assert y.item() == 8 and x.grad.tolist() == [[2, 2], [2, 2]]
