@@ -9,6 +9,7 @@ from .. import _tape as tape
 from .._modes import modes
 from .._tensor import Tensor, edge_of, replay, storage_of, wrap
 from ..autograd.engine import Pass
+from ..nn.modules.module import Module
 from ._nest import flatten, unflatten
 from ._places import MISSING, Fixed, Gradient
 from ._segment import Halves, on_cpu
@@ -38,7 +39,9 @@ class Recording:
 
         def body():
             self.note(function(*args, **kwargs))
-            return [t._a for t in self.made] + [x.tensor._a for x in self.written] + self.gradients()
+            arrays = [t._a for t in self.made] + [x.tensor._a for x in self.written]
+            trace.check_draws()
+            return arrays + self.gradients()
 
         with on_cpu(), trace.running():
             closed = jax.make_jaxpr(body)()
@@ -48,7 +51,8 @@ class Recording:
         """Notes the result, and what the function has set, accumulated and written outside."""
         trace = self.trace
         self.nest = flatten(result, self.outcome)
-        self.sets = [(module, name, self.value_set(module, name)) for module, name in trace.watch.set.values()]
+        self.sets = [(thing, name, MISSING if value is MISSING else flatten(value, self.outcome))
+                     for thing, name, value in trace.watch.all_set()]
         self.grads = []
         for t in trace.grads_written.values():
             self.grads.append((t, t._grad is not None))
@@ -58,12 +62,6 @@ class Recording:
         self.written = [x for x in trace.lifted.values() if x.written]
         self.made = list({id(t): t for t in self.outcome if self.is_made(t)}.values())
         self.found = {id(t): self.viewed(t) or (t, ()) for t in self.outcome if not self.is_made(t)}
-
-    def value_set(self, module, name):
-        value = module.__dict__.get(name, MISSING)
-        for table in (module._parameters, module._buffers, module._modules):
-            value = table.get(name, value)
-        return MISSING if value is MISSING else flatten(value, self.outcome)
 
     def is_made(self, t):
         """Whether a tensor comes out of the program, or is one from outside, or a view of one."""
@@ -200,11 +198,15 @@ class Program:
     def finish(self, outcome, arguments):
         outcome = iter(outcome)
         result = unflatten(self.nest, outcome)
-        for module, name, nest in self.sets:
-            if nest is MISSING:
-                delattr(module, name)
+        for thing, name, nest in self.sets:
+            if not isinstance(thing, Module):
+                thing.__dict__.pop(name, None)
+                if nest is not MISSING:
+                    thing.__dict__[name] = unflatten(nest, outcome)
+            elif nest is MISSING:
+                delattr(thing, name)
             else:
-                setattr(module, name, unflatten(nest, outcome))
+                setattr(thing, name, unflatten(nest, outcome))
         for place, there in self.grads:
             place.find(arguments)._grad = next(outcome) if there else None
         return result

@@ -247,6 +247,9 @@ class Trace:
                 for other in roots:
                     if other is not lifted and np.may_share_memory(lifted.array, other.array):
                         raise RuntimeError(SHARED_WRITE.format(name=self.name, written=lifted, other=other))
+
+    def check_draws(self):
+        """Raises if numbers were drawn and used in a way that cannot be traced."""
         for drawn, _ in self.drawn.values():
             if not drawn.used:
                 raise RuntimeError(UNUSED_DRAW.format(name=self.name, kernel=drawn.kernel.__name__))

@@ -9,13 +9,8 @@ from __future__ import annotations
 import contextlib
 import dis
 import functools
-import os
 import sys
-import sysconfig
 import types
-
-import jax
-import numpy as np
 
 from .._tensor import Tensor
 from ..nn.modules._hooks import Hooks
@@ -23,12 +18,7 @@ from ..nn.modules.module import Module
 from ._nest import PLAIN
 from ._places import MISSING, Argument, Item
 
-_OURS = tuple(
-    os.path.join(path, "") for path in
-    (os.path.dirname(os.path.dirname(__file__)), os.path.dirname(jax.__file__), os.path.dirname(np.__file__))
-)
-_STANDARD = os.path.join(sysconfig.get_path("stdlib"), "")
-_PACKAGES = os.path.join(sysconfig.get_path("purelib"), "")
+_FOREIGN = {"flambeau", "jax", "jaxlib", "ml_dtypes", "numpy", *sys.stdlib_module_names} - {"__main__"}
 _TABLES = ("_parameters", "_buffers", "_modules")
 _methods = {name: getattr(Module, name) for name in ("__getattr__", "__setattr__", "__delattr__")}
 
@@ -88,8 +78,8 @@ class Watch:
         self.kinds = []  # (table, key, class of a tensor, name)
         self.known = set()
         self.set = {}  # (id of a module, name) -> (module, name)
-        self.before = {}  # id of a module -> (module, its __dict__, its tables)
-        self.codes = set()
+        self.before = {}  # id of an object -> (it, its attributes, its tables if it is a module)
+        self.codes = {}  # of functions that ran -> the names in them
 
     @contextlib.contextmanager
     def running(self):
@@ -106,9 +96,9 @@ class Watch:
             del Module.__getattribute__
             for name, method in _methods.items():
                 setattr(Module, name, method)
-            for module, attributes, tables in self.before.values():
-                module.__dict__.clear()
-                module.__dict__.update(attributes)
+            for thing, attributes, tables in self.before.values():
+                thing.__dict__.clear()
+                thing.__dict__.update(attributes)
                 for name, table in tables.items():
                     attributes[name].clear()
                     attributes[name].update(table)
@@ -147,6 +137,21 @@ class Watch:
 
         return change
 
+    def all_set(self):
+        """(object, name, value) of the attributes that were set; MISSING where they were deleted."""
+        found = []
+        for module, name in self.set.values():
+            value = module.__dict__.get(name, MISSING)
+            for table in (module._parameters, module._buffers, module._modules):
+                value = table.get(name, value)
+            found.append((module, name, value))
+        for thing, before, _ in self.before.values():
+            if not isinstance(thing, Module):
+                now = thing.__dict__
+                found.extend((thing, name, now.get(name, MISSING)) for name in {**before, **now}
+                             if now.get(name, MISSING) is not before.get(name, MISSING))
+        return found
+
     def saw(self, module, name, value):
         """Notes the attribute of a module, unless the function itself has set it."""
         if (id(module), name) in self.set or (id(module), name) in self.known:
@@ -178,25 +183,44 @@ class Watch:
             elif isinstance(value, types.FunctionType):
                 self.closure(value)
 
-    # ---- functions
+    def object(self, thing, *names):
+        """Notes attributes of an object that is not a module."""
+        for name in names:
+            if (id(thing), name) not in self.known:
+                self.known.add((id(thing), name))
+                self.depends(thing.__dict__, name, thing.__dict__[name], f"{type(thing).__name__}.{name}")
+
+    # ---- functions, and plain objects that they are given
 
     def profile(self, frame, event, arg):
+        if event != "call" or is_foreign(frame.f_globals.get("__name__")):
+            return
         code = frame.f_code
-        if event != "call" or code in self.codes:
+        names = self.codes.get(code)
+        if names is None:
+            names = self.codes[code] = NamesOf(code)
+        for name in names.globals:
+            if name in frame.f_globals and (id(frame.f_globals), name) not in self.known:
+                self.known.add((id(frame.f_globals), name))
+                value = frame.f_globals[name]
+                if not isinstance(value, type | types.ModuleType | types.BuiltinFunctionType):
+                    self.depends(frame.f_globals, name, value, f"the global name {name}")
+                    self.explore(value, names)
+        for value in list(frame.f_locals.values()):
+            self.explore(value, names)
+
+    def explore(self, thing, names, depth=3):
+        """Notes the attributes that code with these names may read from a plain object."""
+        if not is_object(thing) or not depth:
             return
-        self.codes.add(code)
-        path = code.co_filename
-        if path.startswith(_OURS) or (path.startswith(_STANDARD) and not path.startswith(_PACKAGES)):
-            return
-        names = frame.f_globals
-        for instruction in dis.get_instructions(code):
-            name = instruction.argval
-            if instruction.opname != "LOAD_GLOBAL" or name not in names or (id(names), name) in self.known:
-                continue
-            self.known.add((id(names), name))
-            value = names[name]
-            if not isinstance(value, type | types.ModuleType | types.BuiltinFunctionType):
-                self.depends(names, name, value, f"the global name {name}")
+        attributes = thing.__dict__
+        if not isinstance(thing, Module) and id(thing) not in self.before:
+            self.before[id(thing)] = (thing, dict(attributes), {})
+        for name in names.read & attributes.keys():
+            if not isinstance(thing, Module) and (id(thing), name) not in self.known:
+                self.known.add((id(thing), name))
+                self.depends(attributes, name, attributes[name], f"{type(thing).__name__}.{name}")
+            self.explore(attributes[name], names, depth - 1)
 
     def closure(self, function):
         """Notes what a function has closed over."""
@@ -206,7 +230,9 @@ class Watch:
             if id(cell) not in self.known:
                 self.known.add(id(cell))
                 with contextlib.suppress(ValueError):  # of a cell that is empty
-                    self.depends(CellItem(cell), "cell_contents", cell.cell_contents, f"the closed-over name {name}")
+                    value = cell.cell_contents
+                    self.depends(CellItem(cell), "cell_contents", value, f"the closed-over name {name}")
+                    self.explore(value, NamesOf(function.__code__))
 
     # ---- a later call
 
@@ -226,6 +252,29 @@ class Watch:
             if not held.still():
                 return f"{label} holds something else"
         return None
+
+
+class NamesOf:
+    """The names in a function's code: those it takes from its globals, and those it reads from objects."""
+
+    def __init__(self, code):
+        self.globals, self.read = set(), set()
+        for instruction in dis.get_instructions(code):
+            if instruction.opname == "LOAD_GLOBAL":
+                self.globals.add(instruction.argval)
+            elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                self.read.add(instruction.argval)
+
+
+def is_foreign(module):
+    """Whether a module, given by its name, is no place of users' code."""
+    return module is None or module.partition(".")[0] in _FOREIGN
+
+
+def is_object(value):
+    """Whether a value is a module, or an object of a class of the user's."""
+    return isinstance(value, Module) or (hasattr(value, "__dict__") and not isinstance(value, type | Tensor)
+                                         and not is_foreign(type(value).__module__))
 
 
 class CellItem:

@@ -319,7 +319,11 @@ FLAT = {"own_stride": (1,), "own_offset": 0}  # the places of the elements of a 
 
 def whole_elements(t):
     """All elements that `t` shares with other tensors, as a vector, on an engine without writable memory."""
-    whole = cell_of(t).whole
+    cell = cell_of(t)
+    whole = cell.whole
+    if cell.like is not None:
+        raise RuntimeError("as_strided: in a function that is compiled, a tensor from outside must lie in rows for "
+                           "this; make it contiguous() first")
     if whole.dtype != t._a.dtype:
         raise RuntimeError(
             f"as_strided: this tensor is a view as {t._a.dtype} of elements that are {whole.dtype}; clone() it first"

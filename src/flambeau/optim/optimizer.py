@@ -8,7 +8,7 @@ from copy import deepcopy
 from itertools import chain
 
 from .._hooks import _HookDict, add_hook
-from .._modes import enable_grad, set_grad_enabled
+from .._modes import enable_grad, modes, set_grad_enabled
 from .._tensor import Tensor
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -198,6 +198,8 @@ class Optimizer:
 def _hooked(step):
     @functools.wraps(step)
     def wrapper(self, *args, **kwargs):
+        if modes.trace is not None:
+            modes.trace.watch.object(self, "param_groups", "state")
         for hook in chain(list(_everywhere["pre"].values()), list(self._hooks["pre"].values())):
             got = hook(self, args, kwargs)
             if got is not None:
