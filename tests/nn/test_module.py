@@ -2,6 +2,7 @@
 # ruff: noqa: B023  (the functions made in loops are called at once)
 
 import copy
+import dataclasses
 import gc
 import pickle
 import weakref
@@ -83,6 +84,15 @@ def forward_is_missing(t):
 
 
 @programs
+def init_called_again(t):
+    """It begins anew: tables, mode and hooks."""
+    m = t.nn.Linear(2, 2).eval()
+    m.register_forward_hook(lambda *_: None)
+    t.nn.Module.__init__(m)
+    return [tables(m), m.training, len(m._forward_hooks)]
+
+
+@programs
 def forgotten_init(t):
     class Forgot(t.nn.Module):
         def __init__(self):
@@ -99,7 +109,7 @@ def forgotten_init(t):
     return [assign(t.nn.Parameter(t.ones(1))), assign(t.nn.Linear(1, 1)), assign(t.nn.Buffer(t.ones(1))), assign(t.ones(1)),
             plain.number, raised(lambda: Forgot().missing), raised(lambda: Forgot().register_buffer("x", t.ones(1))),
             raised(lambda: Forgot().register_parameter("x", t.nn.Parameter(t.ones(1)))),
-            raised(lambda: Forgot().add_module("x", t.nn.Linear(1, 1)))]
+            raised(lambda: Forgot().add_module("x", t.nn.Linear(1, 1))), raised(lambda: Forgot().register_forward_hook(print))]
 
 
 @programs
@@ -569,6 +579,7 @@ def every_form_of_to(t):
         lambda m: m.to(t.bfloat16), lambda m: m.to("meta"), lambda m: m.to(memory_format=t.channels_last), lambda m: m.to(None),
         lambda m: m.to(device=None), lambda m: m.to("cpu", t.float64, memory_format=t.contiguous_format), lambda m: m.to(),
         lambda m: m.to("cpu", None), lambda m: m.to(dtype=None), lambda m: m.to(t.float64, copy=True), lambda m: m.to("cpu", None, False, True),
+        lambda m: m.to(float), lambda m: m.to("cpu", float), lambda m: m.to(dtype=complex), lambda m: m.to(t.float64, copy=False),
     ]
     results = []
     for form in forms:
@@ -586,7 +597,8 @@ def to_refuses(t):
              lambda m: m.to(memory_format="channels_last"), lambda m: m.to(t.channels_last), lambda m: m.to(memory_format=3),
              lambda m: m.to("cpu", t.float64, False, False, False), lambda m: m.to(t.float64, device="cpu"), lambda m: m.to(True),
              lambda m: m.to("cpu", device="cpu"), lambda m: m.to(t.float64, dtype=t.float64), lambda m: m.to(other=t.ones(1)),
-             lambda m: m.to(device=3.5), lambda m: m.to(non_blocking=True)]
+             lambda m: m.to(device=3.5), lambda m: m.to(non_blocking=True), lambda m: m.to(int), lambda m: m.to(dtype=bool),
+             lambda m: m.to(list), lambda m: m.to(t.nn.Linear)]
     return [raised(lambda: form(net(t))) for form in forms]
 
 
@@ -731,6 +743,64 @@ def getstate_and_setstate(t):
         state.pop(name, None)
     old.__setstate__(state)
     return [tables(old), old(t.ones(1)).shape == (1,), len(old._forward_pre_hooks), old.weight is m.weight]
+
+
+@programs
+def a_getstate_that_leaves_out_what_it_cannot_pickle(t):
+    class Busy(t.nn.Linear):
+        def __init__(self):
+            super().__init__(1, 1)
+            self.connection = 3
+
+        def __getstate__(self):
+            state = super().__getstate__()
+            del state["connection"]
+            return state
+
+    busy = Busy()
+    return [hasattr(copy.deepcopy(busy), "connection"), busy.connection]
+
+
+@programs
+def slots(t):
+    class Slotted(t.nn.Module):
+        __slots__ = ("number",)
+
+        def __init__(self):
+            super().__init__()
+            self.number = 1
+            self.weight = t.nn.Parameter(t.ones(1))
+
+    slotted = Slotted()
+    return [slotted.number, list(slotted._parameters), list(copy.deepcopy(slotted).state_dict())]
+
+
+@programs
+def modules_that_cannot_be_hashed(t):
+    @dataclasses.dataclass
+    class Sized(t.nn.Module):
+        size: int
+
+        def __post_init__(self):
+            super().__init__()
+            self.linear = t.nn.Linear(self.size, 1)
+
+    sized = Sized(2)
+    return [raised(lambda: list(sized.parameters())), list(sized.state_dict()), list(t.nn.Sequential(sized).state_dict())]
+
+
+@programs
+def modules_that_are_equal(t):
+    """What is equal counts once, even if it is not the same."""
+    class Alike(t.nn.Module):
+        def __eq__(self, other):
+            return isinstance(other, Alike)
+
+        def __hash__(self):
+            return 1
+
+    pair = t.nn.Sequential(Alike(), Alike())
+    return [[n for n, _ in pair.named_modules()], len(list(pair.children())), len(pair)]
 
 
 # ---- repr

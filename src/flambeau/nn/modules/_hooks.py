@@ -31,7 +31,8 @@ NO_INPUT_GRAD = (
     "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
 )
 NO_TENSORS = (
-    "For backward hooks to be called, module output should be a Tensor or a tuple or list of Tensors but received {kind}"
+    "For backward hooks to be called, module output should be a Tensor or a tuple or list of Tensors but received "
+    "{kind}"
 )
 OLD_KIND = (
     "A backward hook of the old kind sees one autograd node only, and this module {reason}: some of {lost} will be "

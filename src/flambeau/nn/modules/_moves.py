@@ -5,7 +5,9 @@ from __future__ import annotations
 from ..._device import device as Device
 from ..._device import memory_format as MemoryFormat
 from ..._dtypes import dtype as DType
+from ..._dtypes import from_np
 from ..._tensor import Tensor
+from ...functions._args import np_dtype_of
 
 _FLAGS = ("non_blocking", "copy")
 
@@ -14,10 +16,12 @@ def parse_to(args, kwargs):
     """(device, dtype, memory_format), from any form of the arguments. Nothing here blocks or does not."""
     given = _by_name(args, kwargs)
     device, dtype, other = given.get("device"), given.get("dtype"), given.get("tensor")
+    if isinstance(dtype, type):
+        dtype = from_np(np_dtype_of(dtype))  # Python's float and complex
     _check(dtype, DType, "dtype")
     _check(device, str | int | Device, "device")
     _check(given.get("memory_format"), MemoryFormat, "memory_format")
-    if given.get("copy"):
+    if given.get("copy") is not None:
         raise RuntimeError(".to() does not accept copy argument: a module is changed in place; deepcopy it first")
     if other is not None:
         _check(other, Tensor, "tensor")
@@ -28,7 +32,7 @@ def parse_to(args, kwargs):
 def _by_name(args, kwargs):
     """The arguments by name: ``to(device, dtype)``, ``to(dtype)`` or ``to(tensor)``, each followed by flags."""
     first = args[0] if args else None
-    if isinstance(first, DType):
+    if isinstance(first, DType | type):
         names = ("dtype", *_FLAGS)
     elif isinstance(first, Tensor) or "tensor" in kwargs:
         names = ("tensor", *_FLAGS)

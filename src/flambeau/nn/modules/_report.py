@@ -33,7 +33,7 @@ IN_PLAIN = (
 PLAIN = (list, tuple, dict)
 
 _told: set[tuple[type, str]] = set()
-_looked_at: weakref.WeakSet = weakref.WeakSet()
+_looked_at: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # by id: a module may have an __eq__ of its own
 
 
 # ---- attributes
@@ -79,15 +79,19 @@ def warn_of_plain_collections(root):
     A tree is looked at once, when it is first asked for its parameters: by then lists are filled, and what was put
     into a list *and* registered is known.
     """
-    if root in _looked_at:
+    if id(root) in _looked_at:
         return
-    _looked_at.add(root)
-    found = [(path, module, name, held) for path, module in root.named_modules()
+    _looked_at[id(root)] = root
+    try:
+        modules = list(root.named_modules())
+    except TypeError:  # there is one that cannot be hashed, as dataclasses are by default
+        return
+    found = [(path, module, name, held) for path, module in modules
              for name, value in module.__dict__.items() if type(value) in PLAIN and name[:1] != "_"
              if (held := _held_by(value))]
     if not found:
         return
-    registered = {id(entry) for module in root.modules() for entry in (module, *module._parameters.values())}
+    registered = {id(entry) for _, module in modules for entry in (module, *module._parameters.values())}
     for path, module, name, held in found:
         if (type(module), name) not in _told and any(id(entry) not in registered for entry in held):
             _told.add((type(module), name))

@@ -164,6 +164,9 @@ class Module:
         names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers}
         return sorted(name for name in names if not name[:1].isdigit())
 
+    def __getstate__(self):
+        return self.__dict__.copy()  # a subclass may take away from it what it does not want to have pickled
+
     def __setstate__(self, state):
         _begin(self)
         self.__dict__.update(state)
@@ -581,6 +584,8 @@ for _name, _kind in {
 def own_hooks(module):
     """The registry of a module, made now if it has none."""
     if "_hook_registry" not in module.__dict__:
+        if "_modules" not in module.__dict__:
+            raise AttributeError(_report.no_attribute(module, "_hook_registry"))
         module.__dict__["_hook_registry"] = Hooks()
     return module.__dict__["_hook_registry"]
 
@@ -590,6 +595,7 @@ def own_hooks(module):
 
 def _begin(module):
     """Gives a module its tables, empty."""
+    module.__dict__.pop("_hook_registry", None)
     module.__dict__.update(
         training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={}
     )
