@@ -23,6 +23,7 @@ repr(t.tensor(3)), repr(t.tensor(3.0)), repr(t.tensor(True)), repr([t.tensor(1),
 repr({"a": t.tensor([1, 2])}), str((t.tensor(1.5, requires_grad=True),)), f"{t.tensor([1.0])!r:>20}"
 f"{t.tensor(3):5d}|{t.tensor(2.5):.3f}|{t.tensor(True)}|{t.tensor([1])}", "{:.2f}".format(t.tensor(1.0))
 repr(t.max(t.tensor([[1, 2]]), 1)), repr(t.Size([])), str(t.device("cpu")), repr(t.float32), repr(t.strided)
+[repr(t.finfo(d)) for d in (t.float16, t.bfloat16, t.float64, t.float8_e5m2)], raised(lambda: t.Generator("cuda"))
 repr(t.finfo(t.float32)), repr(t.iinfo(t.int8)), repr(t.zeros(0, 3)), repr(t.ones(2, device="meta"))
 repr(t.tensor([1e10, 1e-10])), repr(t.tensor([math.nan, -math.inf])), repr(t.tensor([1 + 2j])), repr(t.arange(1200.0))
 -- Python numbers
@@ -140,6 +141,11 @@ x = t.ones(2, requires_grad=True) ;; w = t.ones(2) ;; y = x * w ;; w.data.add_(1
 x = t.zeros(2, 2) ;; y = t.ones(2, requires_grad=True) ;; x[:, 0] += y ;; x[0, 1] = y[0] * 3 ;; x.sum().backward() ;; y.grad, x
 x = t.ones(2, requires_grad=True) ;; (np.float32(2) * x + sum([x.sum(), 3])).sum().backward() ;; x.grad
 x = t.ones(2, dtype=t.float16, requires_grad=True) ;; (x * t.ones(2)).sum().backward() ;; x.grad
+-- corners
+r = t.max(t.eye(2), 0) ;; repr(pickle.loads(pickle.dumps(r))), repr(copy.deepcopy(r)), repr(copy.copy(t.linalg.slogdet(t.eye(2))))
+x = t.rand(2, 3, 4).permute(2, 0, 1) ;; f = t.nn.functional ;; [f(x).stride() for f in (t.erf, t.lgamma, f.gelu, f.softshrink, f.hardshrink)], x.repeat(1, 1, 1).view(-1).shape
+n = t.tensor([[math.nan, 1], [1, 1]]) ;; x = t.stack([t.eye(2), n]) ;; t.linalg.det(x), t.linalg.slogdet(n).logabsdet, t.linalg.inv(x).tolist(), t.linalg.solve(n, t.ones(2))
+x = t.empty(3, 2).t() ;; t.manual_seed(0) ;; t.rand(2, 3, out=x).tolist(), t.randint(9, (2, 3), out=x).tolist(), t.rand(2, 3, out=x[:, ::1])
 """
 
 NAMES = {"np": np, "raised": raised, **{m.__name__: m for m in (copy, functools, itertools, math, operator, pickle)}}

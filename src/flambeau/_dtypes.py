@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import ml_dtypes
 import numpy as np
 
@@ -235,7 +237,7 @@ class finfo:
         self.max = float(info.max)
         self.min = float(info.min)
         self.tiny = self.smallest_normal = float(info.smallest_normal)
-        self.resolution = float(info.resolution)
+        self.resolution = float(f"1e-{int(-math.log10(self.eps))}")  # of the decimal digits that are always right
 
     def __repr__(self):
         r, lo, hi, e, t = (f"{v:.6g}" for v in (self.resolution, self.min, self.max, self.eps, self.tiny))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ._device import device as Device
+from ._device import resolve
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -74,7 +75,7 @@ class Generator:
         def set_state(self, new_state: Tensor) -> Generator: ...
 
     def __init__(self, device="cpu"):
-        self._device = Device(device)
+        self._device = resolve(device)
         self._lock = threading.RLock()
         self._twister = np.random.MT19937(0)
         self._bulk = np.random.Generator(self._twister)

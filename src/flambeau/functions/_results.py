@@ -19,13 +19,22 @@ class Result(tuple):
         return f"torch.return_types.{type(self).__name__}(\n{values})"
 
     def __reduce__(self):
-        return self.__class__, tuple(self)
+        return remade, (type(self).__name__, tuple(self))
+
+
+_TYPES: dict[str, type[Result]] = {}
+
+
+def remade(name, values):
+    """The result of the function called `name`, from a pickle."""
+    return _TYPES[name](*values)
 
 
 def result(name, *fields):
     """The type of results that a function called `name` returns."""
     names = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
-    return type(name, (Result,), {"__slots__": (), "_fields": fields, **names})
+    _TYPES[name] = made = type(name, (Result,), {"__slots__": (), "_fields": fields, **names})
+    return made
 
 
 def selections(*names):

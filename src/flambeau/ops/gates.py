@@ -72,7 +72,7 @@ def softplus(k, x, *, beta, threshold):
 softplus.vjp(x=lambda g, x, beta, threshold: where(x * beta > threshold, g, g * sigmoid(x * beta)))
 
 
-@op(opmath=True)
+@op(opmath=True, row_major=True)
 def log_sigmoid(k, x):
     return k.minimum(x, 0) - k.log1p(k.exp(-k.abs(x)))
 

@@ -35,7 +35,7 @@ def rot90(k, x, *, times, axes):
 rot90.vjp(x=lambda g, times, axes: rot90(g, times=-times, axes=axes))
 
 
-@op
+@op(row_major=True)
 def repeat(k, x, *, counts):
     """x laid side by side `counts` times along each dimension; counts may be longer than x's shape."""
     return k.tile(x, counts)

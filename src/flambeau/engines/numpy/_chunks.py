@@ -21,6 +21,9 @@ def special(function=None, /, *, narrow=False):
 
     @functools.wraps(function)
     def kernel(*operands):
+        x = operands[0]
+        if len(operands) == 1 and type(x) is np.ndarray and x.ndim > 1 and not x.flags.c_contiguous:
+            return in_its_order(kernel, x)
         arrays = np.broadcast_arrays(*operands) if len(operands) > 1 else operands
         given = [x.dtype for x in operands if hasattr(x, "dtype")]
         dtype = np.result_type(*given)
@@ -33,6 +36,12 @@ def special(function=None, /, *, narrow=False):
         return out.reshape(arrays[0].shape)
 
     return engine.kernel(kernel)
+
+
+def in_its_order(kernel, x):
+    """kernel(x), which makes rows, in the order in which the dimensions of x lie in memory."""
+    order = np.argsort([-abs(s) for s in x.strides], kind="stable")
+    return kernel(np.ascontiguousarray(x.transpose(order))).transpose(np.argsort(order))
 
 
 def series(coefficients, t):

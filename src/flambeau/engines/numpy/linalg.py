@@ -103,8 +103,27 @@ def each_matrix(function, diagnose, a):
 
 
 def zero_pivot(matrix):
-    """The number of the first pivot of the LU factorization that is zero, or of the last where rounding hid it."""
-    return int(lu_factor(matrix)[2]) or matrix.shape[-1]
+    """The number of the first pivot of the LU factorization that is zero, or of the last where rounding hid it.
+
+    None where there is a nan, which LAPACK may take for a zero.
+    """
+    return 0 if np.isnan(matrix).any() else int(lu_factor(matrix)[2]) or matrix.shape[-1]
+
+
+@engine.kernel
+def det(a):
+    """The determinants; that of a matrix with a nan is nan, though LAPACK may say zero."""
+    found = np.asarray(np.linalg.det(a))
+    return found if np.all(found) else np.where(np.isnan(a).any(axis=(-2, -1)), found.dtype.type(np.nan), found)
+
+
+@engine.kernel
+def slogdet(a):
+    """The signs, and the logarithms of the absolute values, of the determinants; nan as in ``det``."""
+    sign, size = map(np.asarray, np.linalg.slogdet(a))
+    if np.all(sign):
+        return sign, size
+    return sign, np.where(np.isnan(a).any(axis=(-2, -1)), size.dtype.type(np.nan), size)
 
 
 def bad_minor(matrix):

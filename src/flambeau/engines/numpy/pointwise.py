@@ -17,7 +17,7 @@ _FEW = 256  # elements up to which a mask is best looked at one by one: the CPU 
 def keep(x, mask):
     """x where the mask holds, zero elsewhere; of many elements by arithmetic on the bits, as integers."""
     if x.size <= _FEW and type(mask) is np.ndarray and mask.shape == x.shape:
-        out = np.zeros(x.shape, x.dtype)
+        out = np.zeros(x.shape, x.dtype) if x.flags.c_contiguous else np.zeros_like(x)
         np.putmask(out, mask, x)
         return out
     integer = _SAME_SIZE_INT.get(x.dtype.itemsize)

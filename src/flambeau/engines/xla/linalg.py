@@ -25,6 +25,16 @@ def linear(x, weight, bias):
 
 
 @engine.kernel
+def det(a):
+    return jnp.linalg.det(a)
+
+
+@engine.kernel
+def slogdet(a):
+    return tuple(jnp.linalg.slogdet(a))
+
+
+@engine.kernel
 def inv_ex(a):
     return jnp.linalg.inv(a), jnp.zeros(a.shape[:-2], jnp.int32)
 
