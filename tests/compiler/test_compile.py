@@ -1,10 +1,8 @@
 """Compiled functions do what the functions do: results, gradients, and everything they change."""
 
-import copy
 import dataclasses
 from typing import NamedTuple
 
-import numpy as np
 import pytest
 
 import flambeau as torch

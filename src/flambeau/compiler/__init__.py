@@ -18,8 +18,8 @@ BACKENDS = {"inductor": True, "xla": True, "openxla": True, "eager": False, "aot
 MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 NO_JAX = (
-    "compile() needs JAX, which is not installed: pip install 'flambeau[xla]'. Without it, leave compile() out, or pass "
-    'backend="eager", which runs the function as it is.'
+    "compile() needs JAX, which is not installed: pip install 'flambeau[xla]'. Without it, leave compile() out, or "
+    'pass backend="eager", which runs the function as it is.'
 )
 UNKNOWN_BACKEND = "Invalid backend: {backend!r}. There are {known}; functions as backends are not supported."
 UNKNOWN_MODE = "Unrecognized mode={mode!r}, should be one of: {known}"

@@ -17,6 +17,8 @@ TOO_MANY = (
     "{name} was compiled {limit} times, the last time because {why}. From now on it runs as it is, without being "
     "compiled. Pass what changes as a tensor, or raise recompile_limit."
 )
+SECOND_CALL = "it is called for the second time"
+FIRST_OF_ITS_KIND = "it is called in this way for the first time"
 WHILE_TRACED = "while {name} was traced to be compiled"
 
 
@@ -49,12 +51,14 @@ class Compiled:
         tensors = []
         nest = flatten((args, kwargs), tensors)
         key = (nest, *[like(t) for t in tensors], sharing(tensors), modes.grad, _dtypes.get_default_dtype())
-        why = "it is called in this way for the first time" if self.programs else "it is called for the second time"
+        reasons = []
         for program in self.programs.get(key, ()):
             why = program.changed(tensors)
             if why is None:
                 return program.run(tensors)
-        return self.compile(key, why, args, kwargs, tensors)
+            reasons.append(why)
+        reasons.append(FIRST_OF_ITS_KIND if self.programs else SECOND_CALL)
+        return self.compile(key, reasons[0], args, kwargs, tensors)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)

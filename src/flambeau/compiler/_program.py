@@ -10,15 +10,19 @@ from .._modes import modes
 from .._tensor import Tensor, edge_of, replay, storage_of, wrap
 from ..autograd.engine import Pass
 from ..nn.modules.module import Module
+from ..ops.shape import alias
 from ._nest import flatten, unflatten
 from ._places import MISSING, Fixed, Gradient
 from ._segment import Halves, on_cpu
 from ._trace import Lifted, Trace
 
 NO_DOUBLE_BACKWARD = (
-    "the backward of a compiled function cannot itself be differentiated (create_graph=True). Compile the function that "
-    "calls grad() or backward(create_graph=True), or call the function as it was before compile()."
+    "the backward of a compiled function cannot itself be differentiated (create_graph=True). Compile the function "
+    "that calls grad() or backward(create_graph=True), or call the function as it was before compile()."
 )
+
+
+ALIAS = ((alias, {}, None),)  # the step of a view that shows all
 
 
 class Recording:
@@ -54,14 +58,14 @@ class Recording:
         self.sets = [(thing, name, MISSING if value is MISSING else flatten(value, self.outcome))
                      for thing, name, value in trace.watch.all_set()]
         self.grads = []
-        for t in trace.grads_written.values():
-            self.grads.append((t, t._grad is not None))
-            if t._grad is not None:
-                self.outcome.append(t._grad)
+        for t, before, now in trace.grads.values():
+            if now is not before:
+                self.grads.append((t, now is not None))
+                self.outcome.extend([] if now is None else [now])
         trace.check()
         self.written = [x for x in trace.lifted.values() if x.written]
         self.made = list({id(t): t for t in self.outcome if self.is_made(t)}.values())
-        self.found = {id(t): self.viewed(t) or (t, ()) for t in self.outcome if not self.is_made(t)}
+        self.found = {id(t): (t, *(self.viewed(t) or (t, ()))) for t in self.outcome if not self.is_made(t)}
 
     def is_made(self, t):
         """Whether a tensor comes out of the program, or is one from outside, or a view of one."""
@@ -111,7 +115,7 @@ class Program:
         self.kinds = [kind(x.tensor) if isinstance(x, Lifted) else None for x in trace.inputs]
         self.written = [x.index for x in recording.written]
         self.wanted = [x.index for x in recording.wanted]
-        self.had_grad = [(self.place(t), grad is not None) for t, grad in trace.grads_read.values()]
+        self.had_grad = [(self.place(t), grad is not None) for t, grad, _ in trace.grads.values()]
         number = {id(t): nr for nr, t in enumerate(recording.made)}
         self.n_made = len(number)
         self.flags = [t._rg for t in recording.made]
@@ -131,9 +135,14 @@ class Program:
             return Fixed(t)
         return Gradient(self.place(place)) if isinstance(place, Tensor) else place
 
-    def found(self, base, chain):
-        """(place, steps) of a result that is not made by the program."""
-        return self.place(base), chain
+    def found(self, t, base, chain):
+        """How to take a result that the program does not make from the tensor that it is, or of which it is a view."""
+        place = self.place(base)
+        if t is base:
+            return place.find
+        if not t._rg:
+            return lambda arguments: replay(place.find(arguments).detach(), chain)
+        return lambda arguments: replay(place.find(arguments), chain or ALIAS)
 
     # ---- whether it can be run
 
@@ -175,8 +184,7 @@ class Program:
         made = [wrap(array) for array in owned[:self.n_made]]
         if modes.grad:
             self.record(made, tensors, kept, also if halves.backward is not None else ())
-        return self.finish([made[x] if type(x) is int else replay(x[0].find(arguments), x[1]) for x in self.outcome],
-                           arguments)
+        return self.finish([made[x] if type(x) is int else x(arguments) for x in self.outcome], arguments)
 
     def record(self, made, tensors, kept, also):
         """Puts what was made in the graph."""

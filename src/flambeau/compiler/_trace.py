@@ -4,8 +4,9 @@ While a trace runs, the slots of Tensor that hold its elements and its gradient 
 from outside lifts it: from there on it holds a placeholder of the program, until the trace ends and everything is put
 back. Nobody lists the state of a model, and nothing of it is taken for a constant.
 
-Tensors that are made inside of a trace hold traced arrays, or NumPy arrays where nothing they come from was traced:
-those are constants of the program, and may decide what it does. They are read-only; a write makes traced arrays of them.
+Tensors that are made inside of a trace hold traced arrays, or NumPy arrays where nothing they come from was traced.
+Those are constants of the program, and may decide what it does. They are read-only: a write makes traced arrays of
+them.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ from .._tensor import Storage, Tensor, refresh, replay
 from ._watch import Watch
 
 ESCAPED = (
-    "this tensor was made while {name} was traced to be compiled, and was kept outside of it without being returned: it "
-    "has no elements. Return it from the compiled function, or keep it as an attribute of a module."
+    "this tensor was made while {name} was traced to be compiled, and was kept outside of it without being returned: "
+    "it has no elements. Return it from the compiled function, or keep it as an attribute of a module."
 )
 SHARED_WRITE = (
-    "{name} cannot be compiled: it writes to a tensor {written} whose memory it also reaches as another tensor {other}. "
-    "Take both from one tensor inside of the function (as views of it), or clone() one of them."
+    "{name} cannot be compiled: it writes to a tensor {written} whose memory it also reaches as another tensor "
+    "{other}. Take both from one tensor inside of the function (as views of it), or clone() one of them."
 )
 GIVEN_HISTORY = (
-    "{name} cannot be compiled: an in-place operation in it puts a tensor from outside, {tensor}, into the graph. Write "
-    "to a clone() of it, or under no_grad()."
+    "{name} cannot be compiled: an in-place operation in it puts a tensor from outside, {tensor}, into the graph. "
+    "Write to a clone() of it, or under no_grad()."
 )
 CHANGED_FLAG = "{name} cannot be compiled: it changes requires_grad of a tensor from outside, {tensor}."
 DRAWN_BY_VALUE = (
-    "{name} cannot be compiled: {kernel} draws numbers that depend on the elements of a tensor, which are not known while "
-    "it is traced. Draw rand() or randn() and say it with tensors, or draw outside of what is compiled."
+    "{name} cannot be compiled: {kernel} draws numbers that depend on the elements of a tensor, which are not known "
+    "while it is traced. Draw rand() or randn() and say it with tensors, or draw outside of what is compiled."
 )
 UNUSED_DRAW = "{name} cannot be compiled: numbers that {kernel} drew were not used as a tensor."
 
@@ -50,24 +51,23 @@ _slot_a, _slot_grad = Tensor.__dict__["_a"], Tensor.__dict__["_grad"]
 
 
 class Lifted:
-    """A tensor from outside, as it was before the trace."""
+    """A tensor from outside: what it holds inside of the trace, and how it was before."""
 
     def __init__(self, t, array, index, traced):
         self.tensor = t
         self.array = array
         self.index = index  # of its place among the inputs
-        self.traced = traced  # what it holds as long as nothing writes to it
+        self.traced = self.now = traced
         self.storage = t._storage
         self.place = (t._node, t._nr, t._rg, t._view, t._hooks)
         self.memory = (self.storage.cell, self.storage.array, self.storage.version)
 
     @property
     def written(self):
-        return _slot_a.__get__(self.tensor) is not self.traced
+        return self.now is not self.traced
 
     def restore(self):
         t = self.tensor
-        _slot_a.__set__(t, self.array)
         t._node, t._nr, t._rg, t._view, t._hooks = self.place
         t._storage = self.storage
         self.storage.cell, self.storage.array, self.storage.version = self.memory
@@ -108,8 +108,7 @@ class Trace:
         self.lifted = {}  # id -> Lifted
         self.inside = {}  # id -> weak reference to a tensor that was made inside
         self.drawn = {}  # id of an array -> (Drawn, its placeholder)
-        self.grads_read = {}  # id -> (tensor from outside, its gradient before)
-        self.grads_written = {}  # id -> tensor from outside
+        self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
         self.watch = Watch(arguments)
         self.paused = False
 
@@ -130,8 +129,6 @@ class Trace:
     def restore(self):
         for lifted in reversed(self.lifted.values()):
             lifted.restore()
-        for t, grad in self.grads_read.values():
-            t._grad = grad
         escaped = Escaped(self.name)
         for reference in list(self.inside.values()):
             t = reference()
@@ -169,7 +166,6 @@ class Trace:
         if t._node is not None:
             t._hooks = None  # they stay on the node, outside
         t._node, t._nr, t._view = None, 0, None
-        _slot_a.__set__(t, traced)
         if not array.flags.c_contiguous:
             t._storage.cell = Cell(t, like=array)
         elif t._storage.cell is not None:
@@ -268,14 +264,16 @@ class WatchedArray:
         if not isinstance(array, np.ndarray) or not trace.on():
             return array
         key = id(t)
+        lifted = trace.lifted.get(key)
+        if lifted is not None:
+            return lifted.now
         if key in trace.inside:
             return trace.constant(t, array)
         return trace.lift(t, array) if type(array) is np.ndarray else array
 
     def __set__(self, t, array):
-        trace = self.trace
+        trace, key = self.trace, id(t)
         if trace.on():
-            key = id(t)
             if key not in trace.inside and key not in trace.lifted:
                 if holds(_slot_a, t):
                     self.__get__(t)  # from outside: lifted before it changes
@@ -284,6 +282,9 @@ class WatchedArray:
             if type(array) is np.ndarray and array.flags.writeable and id(array) not in trace.drawn:
                 array = array.view()
                 array.flags.writeable = False
+            if key in trace.lifted:
+                trace.lifted[key].now = array
+                return
         _slot_a.__set__(t, array)
 
 
@@ -296,23 +297,25 @@ class WatchedGrad:
     def __get__(self, t, owner=None):
         if t is None:
             return self
-        grad = _slot_grad.__get__(t)
-        if self.trace.on() and id(t) not in self.trace.inside:
-            self.note(t, grad)
-        return grad
+        return self.note(t)[2] if self.is_outside(t) else _slot_grad.__get__(t)
 
     def __set__(self, t, grad):
-        trace = self.trace
-        if trace.on() and id(t) not in trace.inside and holds(_slot_a, t):
-            self.note(t, _slot_grad.__get__(t))
-            trace.grads_written[id(t)] = t
-        _slot_grad.__set__(t, grad)
+        if self.is_outside(t):
+            self.note(t)[2] = grad
+        else:
+            _slot_grad.__set__(t, grad)
 
-    def note(self, t, grad):
-        if id(t) not in self.trace.grads_read:
-            self.trace.grads_read[id(t)] = (t, grad)
+    def is_outside(self, t):
+        return self.trace.on() and id(t) not in self.trace.inside and holds(_slot_a, t)
+
+    def note(self, t):
+        noted = self.trace.grads.get(id(t))
+        if noted is None:
+            grad = _slot_grad.__get__(t)
+            noted = self.trace.grads[id(t)] = [t, grad, grad]
             if grad is not None:
                 self.trace.watch.paths.setdefault(id(grad), t)  # found at t
+        return noted
 
 
 class Escaped:

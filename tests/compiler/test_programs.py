@@ -1,0 +1,599 @@
+"""When a program holds, when there is a new one, and what cannot be compiled."""
+
+import collections
+import copy
+import gc
+import logging
+import pickle
+import subprocess
+import sys
+import threading
+import weakref
+
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+
+pytestmark = pytest.mark.jax
+
+SCALE = 2.0
+FACTORS = [2.0, 3.0]
+
+
+@pytest.fixture(autouse=True)
+def _needs_jax():
+    pytest.importorskip("jax", reason="the compiler needs jax")
+
+
+def reasons(caplog):
+    return [r.getMessage().partition(" because ")[2] for r in caplog.records if r.name == "flambeau.compiler"]
+
+
+@pytest.fixture
+def log(caplog):
+    caplog.set_level(logging.INFO, logger="flambeau.compiler")
+    return lambda: reasons(caplog)
+
+
+def test_the_first_call_is_eager_and_the_second_compiled(log):
+    seen = collections.deque()
+
+    def f(x):
+        seen.append(torch.compiler.is_compiling())
+        return x * 2
+
+    g = torch.compile(f)
+    for _ in range(5):
+        assert g(torch.ones(2)).tolist() == [2, 2]
+    assert list(seen) == [False, True] and len(log()) == 1
+
+
+def test_every_kind_of_arguments_has_its_program(log):
+    g = torch.compile(lambda x, n=1, *, flag=False: x * n + flag)
+    for _ in range(3):
+        assert g(torch.ones(2)).tolist() == [1, 1]
+        assert g(torch.ones(3)).tolist() == [1, 1, 1]
+        assert g(torch.ones(2), 2).tolist() == [2, 2]
+        assert g(torch.ones(2), 1.0).dtype is torch.float32
+        assert g(torch.ones(2, dtype=torch.int64), 1.5).tolist() == [1.5, 1.5]
+        assert g(torch.ones(2), flag=True).tolist() == [2, 2]
+    assert len(log()) == 6
+
+
+class Scaled(nn.Module):
+    kind = "plain"
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2))
+        self.scale = 3
+        self.steps = [1, 2]
+        self.inner = nn.Identity()
+        self.bias = None
+
+    def forward(self, x):
+        y = self.inner(x * self.weight * self.scale * sum(self.steps))
+        return y if self.bias is None else y + self.bias
+
+
+def change_attribute(m):
+    m.scale = 4
+
+
+def change_dict(m):
+    m.__dict__["scale"] = 5
+
+
+def change_list(m):
+    m.steps.append(3)
+
+
+def change_child(m):
+    m.inner = nn.Tanh()
+
+
+def change_child_in_table(m):
+    m._modules["inner"] = nn.Tanh()
+
+
+def add_hook(m):
+    m.inner.register_forward_hook(lambda m, i, o: o * 7)
+
+
+def add_and_remove_global_hook(m):
+    nn.modules.module.register_module_forward_hook(lambda m, i, o: None).remove()
+
+
+def replace_parameter(m):
+    m.weight = nn.Parameter(torch.full((2,), 9.0))
+
+
+def replace_data(m):
+    m.weight.data = torch.full((2,), 5.0)
+
+
+def other_shape(m):
+    m.weight = nn.Parameter(torch.full((1,), 9.0))
+
+
+def to_double(m):
+    m.double()
+
+
+def freeze(m):
+    m.requires_grad_(False)
+
+
+def give_bias(m):
+    m.bias = torch.ones(2)
+
+
+def write_in_place(m):
+    with torch.no_grad():
+        m.weight.mul_(3)
+
+
+def write_to_numpy(m):
+    m.weight.detach().numpy()[:] = 8
+
+
+def load(m):
+    m.load_state_dict({"weight": torch.tensor([4.0, 5.0])})
+
+
+def assign(m):
+    m.load_state_dict({"weight": torch.tensor([4.0, 5.0])}, assign=True)
+
+
+@pytest.mark.parametrize("change", [
+    change_attribute, change_dict, change_list, change_child, change_child_in_table, add_hook,
+    add_and_remove_global_hook, replace_parameter, replace_data, other_shape, to_double, freeze, give_bias,
+    write_in_place, write_to_numpy, load, assign,
+], ids=lambda f: f.__name__)
+def test_a_change_of_the_module_is_noticed(change):
+    module = Scaled()
+    module.compile()
+    x = torch.tensor([1.0, 2.0])
+    for _ in range(3):
+        module(x)
+    change(module)
+    plain = copy.deepcopy(module)
+    for _ in range(3):
+        got, want = module(x), plain(x)
+        assert got.tolist() == pytest.approx(want.tolist()) and got.requires_grad == want.requires_grad and got.dtype == want.dtype
+
+
+def test_global_names_and_closures_are_noticed(log):
+    global SCALE
+    factor, weight = 2, torch.ones(2)
+
+    def f(x):
+        return x * SCALE * factor * weight * FACTORS[0]
+
+    g = torch.compile(f)
+    before = SCALE
+    try:
+        for value in (2.0, 2.0, 2.0, 5.0, 5.0):
+            SCALE = value
+            assert g(torch.ones(2)).tolist() == f(torch.ones(2)).tolist()
+        factor = 3
+        assert g(torch.ones(2)).tolist() == f(torch.ones(2)).tolist()
+        FACTORS[0] = 4.0
+        assert g(torch.ones(2)).tolist() == f(torch.ones(2)).tolist()
+        weight = torch.full((2,), 6.0)
+        assert g(torch.ones(2)).tolist() == f(torch.ones(2)).tolist()
+    finally:
+        SCALE, FACTORS[0] = before, 2.0
+    assert log() == [
+        "it is called for the second time", "the global name SCALE was 2.0 and is 5.0",
+        "the closed-over name factor was 2 and is 3", "the global name FACTORS holds something else",
+    ]
+
+
+class Config:
+    def __init__(self):
+        self.rate = 2.0
+
+
+class Trainer:
+    def __init__(self):
+        self.config = Config()
+        self.count = 0
+        self.last = None
+
+    def step(self, x):
+        self.last = x * self.config.rate
+        return self.last + 1
+
+
+def test_plain_objects_are_noticed_and_changed():
+    trainer = Trainer()
+    step = torch.compile(trainer.step)
+    for rate in (2.0, 2.0, 2.0, 4.0, 4.0):
+        trainer.config.rate = rate
+        assert step(torch.ones(1)).item() == rate + 1
+        assert trainer.last.item() == rate
+
+
+def test_a_counter_makes_it_run_as_it_is():
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.count = 0
+
+        def forward(self, x):
+            self.count += 1
+            return x * self.count
+
+    module = Counting()
+    module.compile(recompile_limit=2)
+    for nr in range(1, 4):
+        assert module(torch.ones(1)).item() == nr
+    with pytest.warns(RuntimeWarning, match="Counting was compiled 2 times, the last time because Counting.count was 2 and is 3"):
+        assert module(torch.ones(1)).item() == 4
+    assert [module(torch.ones(1)).item() for _ in range(3)] == [5, 6, 7]
+
+
+# ---- what cannot be compiled
+
+
+def data_dependent(x):
+    return x * 2 if x.sum() > 0 else x
+
+
+def asks_for_a_number(x):
+    return x * x.max().item()
+
+
+def prints(x):
+    return str(x)
+
+
+def selects(x):
+    return x[x > 0]
+
+
+def draws_by_value(x):
+    return torch.bernoulli(x.sigmoid())
+
+
+@pytest.mark.parametrize("function", [data_dependent, asks_for_a_number, prints, selects, draws_by_value],
+                         ids=lambda f: f.__name__)
+def test_what_needs_elements_is_an_error_that_leaves_everything_as_it_was(function):
+    class Inner(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(()))
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            self.count += 1
+            self.made = x * 2
+            return function(x * self.weight)
+
+    model = nn.Sequential(nn.Identity(), Inner())
+    model.compile()
+    x = torch.tensor([1.0, -2.0, 3.0])
+    model(x)
+    made, state = model[1].made, torch.get_rng_state()
+    with pytest.raises(RuntimeError, match="not known while") as caught:
+        model(x)
+    assert any(note.startswith("in Sequential.1 = Inner") for note in caught.value.__notes__)
+    assert "while Sequential was traced to be compiled" in caught.value.__notes__
+    assert model[1].made is made and model[1].count.item() == 1 and model[1].weight.tolist() == [1, 1, 1]
+    assert torch.get_rng_state().equal(state) and not torch.compiler.is_compiling()
+    assert (x * 2).tolist() == [2, -4, 6]
+
+
+def test_an_error_of_the_function_leaves_everything_as_it_was():
+    table, fail = torch.zeros(3), False
+
+    def f(x):
+        table[0] = x.sum()
+        if fail:
+            raise ValueError("no")
+        return table * 2
+
+    g = torch.compile(f)
+    g(torch.ones(2))
+    fail = True
+    with pytest.raises(ValueError, match="no"):
+        g(torch.full((2,), 5.0))
+    assert table.tolist() == [2, 0, 0]
+    fail = False
+    assert g(torch.ones(2)).tolist() == [4, 0, 0]
+
+
+def test_tensors_that_are_kept_elsewhere_say_so():
+    kept = []
+
+    def f(x):
+        kept.append(x * 2)
+        return x
+
+    g = torch.compile(f)
+    g(torch.ones(2))
+    g(torch.ones(2))
+    assert kept[0].tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="kept outside of it without being returned"):
+        kept[1] + 1
+    with pytest.raises(RuntimeError, match="kept outside of it without being returned"):
+        repr(kept[1])
+
+
+def test_memory_that_is_reached_twice_cannot_be_written():
+    x = torch.zeros(4)
+    y = x[1:]
+
+    def f():
+        x.add_(1)
+        return y * 2
+
+    g = torch.compile(f)
+    g()
+    with pytest.raises(RuntimeError, match="whose memory it also reaches as another tensor"):
+        g()
+    assert x.tolist() == [1, 1, 1, 1]
+
+
+def test_history_for_outside_tensors_is_refused():
+    x, w = torch.zeros(2), torch.ones(2, requires_grad=True)
+
+    def f():
+        x.mul_(w)
+        return x.sum()
+
+    g = torch.compile(f)
+    g()
+    x.detach_()
+    with pytest.raises(RuntimeError, match=r"puts a tensor from outside, float32\[2\], into the graph"):
+        g()
+    assert x.grad_fn is None
+
+
+# ---- backward
+
+
+def test_backward_runs_once_unless_it_is_retained():
+    w = torch.ones(3, requires_grad=True)
+    g = torch.compile(lambda x: (x * w).sin())
+    g(torch.ones(3))
+    y = g(torch.ones(3))
+    assert type(y.grad_fn).__name__ == "CompiledFunctionBackward"
+    y.sum().backward(retain_graph=True)
+    once = w.grad.clone()
+    y.sum().backward()
+    assert w.grad.tolist() == (2 * once).tolist()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.sum().backward()
+
+
+def test_a_weight_that_changes_before_backward_is_noticed():
+    w = torch.ones(3, requires_grad=True)
+    g = torch.compile(lambda x: x * w)
+    x = torch.ones(3, requires_grad=True)
+    g(x)
+    y = g(x)
+    with torch.no_grad():
+        w.add_(1)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*CompiledFunctionBackward"):
+        y.sum().backward()
+
+
+def test_what_the_program_itself_writes_is_no_such_change():
+    class Running(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("scale", torch.ones(2))
+
+        def forward(self, x):
+            y = x * self.scale.clone()
+            self.scale.add_(1)
+            return y
+
+    model = Running()
+    model.compile()
+    for nr in range(1, 5):
+        x = torch.ones(2, requires_grad=True)
+        model(x).sum().backward()
+        assert x.grad.tolist() == [nr, nr]
+
+
+def test_second_derivatives_of_a_program_are_refused_with_the_cure():
+    w = torch.ones(2, requires_grad=True)
+    g = torch.compile(lambda: (w**3).sum())
+    g()
+    with pytest.raises(RuntimeError, match="Compile the function that calls grad"):
+        torch.autograd.grad(g(), w, create_graph=True)
+
+
+def test_only_the_gradients_that_are_needed_are_asked_for():
+    g = torch.compile(lambda x, y: (x * 2, y * 3))
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    for _ in range(3):
+        x.grad = y.grad = None
+        g(x, y)[1].sum().backward()
+        assert y.grad.tolist() == [3, 3] and (x.grad is None or x.grad.tolist() == [0, 0])
+
+
+def test_a_spent_graph_stays_spent():
+    w = torch.ones(2, requires_grad=True)
+
+    def f():
+        w.grad = None
+        loss = (w * w).sum()
+        loss.backward()
+        return loss
+
+    g = torch.compile(f)
+    for _ in range(3):
+        loss = g()
+        assert loss.requires_grad and w.grad.tolist() == [2, 2]
+        with pytest.raises(RuntimeError, match="a second time"):
+            loss.backward()
+
+
+def test_graphs_and_programs_are_freed():
+    model = nn.Linear(2, 2)
+    model.compile()
+    x = torch.ones(1, 2, requires_grad=True)
+    model(x)
+    y = model(x)
+    node = weakref.ref(y.grad_fn)
+    del y
+    assert node() is None
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+
+
+# ---- results
+
+
+def test_results_have_memory_of_their_own():
+    x, w = torch.ones(3), torch.ones(3)
+
+    def f(x):
+        return x.clone(), x.clone(), w + 0, torch.zeros(3), x
+
+    g = torch.compile(f)
+    for _ in range(3):
+        results = g(x)
+        for nr, r in enumerate(results[:-1]):
+            r.fill_(nr + 5)
+        assert results[-1] is x
+        assert [r[0].item() for r in results] == [5, 6, 7, 8, 1] and w.tolist() == [1, 1, 1]
+
+
+def test_views_of_arguments_are_views():
+    g = torch.compile(lambda x: (x.t(), x[0], x.detach()))
+    for _ in range(3):
+        x = torch.ones(2, 3, requires_grad=True)
+        turned, row, detached = g(x)
+        assert turned._base is x and row.data_ptr() == x.data_ptr() and not detached.requires_grad
+        detached.zero_()
+        assert row.tolist() == [0, 0, 0] and turned.stride() == (1, 3)
+        (turned.sum() + row.sum()).backward()
+        assert x.grad.tolist() == [[2, 2, 2], [1, 1, 1]]
+
+
+def test_threads_see_tensors_as_they_are_while_another_traces():
+    seen, stop, w = [], threading.Event(), torch.ones(50)
+
+    def look():
+        while not stop.is_set():
+            seen.append((w * 2).sum().item())
+
+    def f(x):
+        for _ in range(200):
+            x = x * w
+        return x
+
+    g = torch.compile(f)
+    g(torch.ones(50))
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        g(torch.ones(50))
+    finally:
+        stop.set()
+        thread.join()
+    assert set(seen) == {100.0}
+
+
+# ---- modules
+
+
+def test_compile_in_place_keeps_the_module():
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+    before = repr(model), list(model.state_dict())
+    model.compile()
+    assert (repr(model), list(model.state_dict())) == before
+    for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert torch.allclose(copied(torch.ones(1, 2)), model(torch.ones(1, 2)))
+
+
+def test_a_compiled_module_is_a_wrapper():
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+    wrapped = torch.compile(model)
+    assert list(wrapped.state_dict()) == ["_orig_mod.0.weight", "_orig_mod.0.bias"]
+    assert wrapped._orig_mod is model
+    x = torch.ones(1, 2)
+    for _ in range(3):
+        assert wrapped(x).tolist() == model(x).tolist()
+    wrapped.eval()
+    assert not model.training
+    wrapped.extra = 5
+    assert model.extra == 5 and wrapped.extra == 5
+
+
+def test_a_compiled_module_inside_of_a_compiled_function(log):
+    inner = nn.Linear(2, 2)
+    inner.compile()
+    g = torch.compile(lambda x: inner(x) * 2)
+    for _ in range(3):
+        assert torch.allclose(g(torch.ones(2)), inner(torch.ones(2)) * 2)
+    assert len(log()) == 2
+
+
+def test_lazy_modules_settle_in_the_first_call():
+    model = nn.Sequential(nn.LazyLinear(3), nn.ReLU())
+    model.compile()
+    shapes = [tuple(model(torch.ones(2, 5)).shape) for _ in range(3)]
+    assert shapes == [(2, 3)] * 3 and model[0].in_features == 5
+
+
+# ---- arguments of compile
+
+
+def test_as_a_decorator_and_a_method():
+    @torch.compile(backend="xla")
+    def f(x):
+        """Doubles."""
+        return x * 2
+
+    class Holder:
+        @torch.compile
+        def double(self, x):
+            return x * 2
+
+    assert f.__name__ == "f" and f.__doc__ == "Doubles."
+    for _ in range(3):
+        assert f(torch.ones(1)).item() == Holder().double(torch.ones(1)).item() == 2
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    (dict(backend="nonsense"), "Invalid backend: 'nonsense'"),
+    (dict(backend=print), "functions as backends are not supported"),
+    (dict(mode="fastest"), "Unrecognized mode='fastest'"),
+    (dict(mode="default", options={}), "both can't be specified"),
+    (dict(options={"triton.cudagraphs": True}), "Unexpected optimization option triton.cudagraphs"),
+])
+def test_wrong_settings(settings, message):
+    with pytest.raises(RuntimeError, match=message):
+        torch.compile(lambda x: x, **settings)
+    with pytest.raises(RuntimeError, match=message):
+        nn.Identity().compile(**settings)
+
+
+def test_what_is_not_compiled_comes_back_as_it_is():
+    f = lambda x: x  # noqa: E731
+    assert torch.compile(f, disable=True) is f and torch.compile(f, backend="eager") is f
+    with pytest.raises(RuntimeError, match="expects a function or a module, but got int"):
+        torch.compile(3)
+
+
+def test_without_jax_it_says_what_to_install():
+    code = """
+import sys
+sys.modules["jax"] = None
+import flambeau
+try:
+    flambeau.nn.Linear(2, 2).compile()
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'flambeau[xla]'" in done.stdout
