@@ -1,8 +1,10 @@
 """What modules say when something is wrong, and the tools that show a model: better than PyTorch's."""
 
 import functools
+import pickle
 import traceback
 import warnings
+import weakref
 
 import pytest
 
@@ -94,7 +96,7 @@ def test_arguments_of_all_sorts():
     assert notes(lambda: m(x, mask=x, flag=True)) == [
         "in Anything = Anything(): got input float64[2, 3], mask=float64[2, 3], flag=True"
     ]
-    assert notes(lambda: m([x] * 9, {"a": 1})) == ["in Anything = Anything(): got input list, dict"]
+    assert notes(lambda: m([x] * 9, {"a": 1})) == ["in Anything = Anything(): got input list, {'a': 1}"]
 
 
 def test_keyword_arguments_are_named():
@@ -154,6 +156,63 @@ def test_an_error_that_is_caught_and_raised_again():
     assert caught.value.__cause__.__notes__ == [
         "in Linear = Linear(in_features=2, out_features=2, bias=True): got input float32[3]"
     ]
+
+
+class Refuses(nn.Module):
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+
+    def forward(self, x):
+        raise self.error
+
+
+def test_one_error_that_is_raised_in_two_places():
+    refuses = Refuses(ValueError("no"))
+    for path, model in (("Sequential.0", nn.Sequential(refuses)), ("Sequential.1", nn.Sequential(nn.Identity(), refuses)),
+                        ("Refuses", refuses)):
+        assert notes(lambda model=model: model(1)) == [f"in {path} = Refuses(): got input 1"]
+
+
+class Frozen(Exception):
+    def __setattr__(self, name, value):
+        raise AttributeError("cannot assign")
+
+
+class Silent(Exception):
+    def add_note(self, note):
+        raise TypeError("no notes")
+
+
+@pytest.mark.parametrize("kind", [Frozen, Silent])
+def test_an_error_that_takes_no_notes_is_not_lost(kind):
+    with pytest.raises(kind, match="no"):
+        nn.Sequential(Refuses(kind("no")))(1)
+
+
+def test_an_error_does_not_hold_the_module(no_cycle_collector):
+    model = nn.Sequential(Refuses(ValueError("no")))
+    model.register_forward_hook(lambda *_: None)  # cannot be pickled
+    with pytest.raises(ValueError) as caught:
+        model(1)
+    error = caught.value
+    assert pickle.loads(pickle.dumps(error)).__notes__ == error.__notes__
+    gone = weakref.ref(model)
+    error.__traceback__ = None
+    del model, caught
+    assert gone() is None
+
+
+def test_notes_are_not_endless():
+    class Wordy(nn.Linear):
+        def extra_repr(self):
+            return "word " * 1000
+
+    (note,) = notes(lambda: Wordy(2, 2)(flambeau.ones(3)))
+    assert note == "in Wordy = Wordy(...): got input float32[3]"
+    (note,) = notes(lambda: nn.Identity()(**{f"argument{i}": flambeau.ones(3) for i in range(100)}))
+    assert note.endswith("... (100 arguments)")
+    assert len(note) < 700
 
 
 def test_other_notes_are_kept():
@@ -521,7 +580,7 @@ def test_a_summary_of_several_inputs_and_nested_outputs():
             return (a + b, {"x": c}), [b]
 
     text = Pair().summary(flambeau.ones(2), flambeau.ones(1, dtype=flambeau.float64), c=flambeau.ones(3))
-    assert "((float64[2], dict), [float64[1]])" in text
+    assert "((float64[2], {'x': float32[3]}), [float64[1]])" in text
     assert "not called" in text
 
 

@@ -53,7 +53,10 @@ def translated(spec, error, arrays, settings):
     if type(error) in (RuntimeError, IndexError, NotImplementedError) or isinstance(error, LinAlgError):
         return error
     if spec.check is not None:
-        spec.check(*arrays)
+        try:
+            spec.check(*arrays)
+        except Exception as complaint:
+            raise complaint from None  # it says what is wrong better than NumPy does
     clash = broadcast_clash([a.shape for a in arrays if hasattr(a, "shape")])
     if isinstance(error, TypeError) and NO_LOOP.search(str(error)):
         dtype = next(a.dtype for a in arrays if hasattr(a, "dtype"))

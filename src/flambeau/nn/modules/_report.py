@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 import weakref
+from collections.abc import Callable
+from typing import NamedTuple
 
 from ..._dtypes import from_np
 from ..._modes import no_grad
@@ -31,6 +34,7 @@ IN_PLAIN = (
     "do not see them. Write self.{name} = nn.{cure} instead (or, to leave them out on purpose, self._{name})."
 )
 PLAIN = (list, tuple, dict)
+LONG = 500  # characters of a repr, or of a list of arguments, that are worth a note
 
 _told: set[tuple[type, str]] = set()
 _looked_at: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # by id: a module may have an __eq__ of its own
@@ -129,21 +133,37 @@ def _joined(*parts):
 # ---- errors
 
 
+class _Told(NamedTuple):
+    """What an error says of where it was, and how far it has come. It keeps no module alive and is not pickled."""
+
+    first: Callable = lambda: None  # weak references: the module that failed, and the last one that was left
+    last: Callable = lambda: None
+    path: str = ""
+    said: str = ""
+    note: str | None = None
+
+    def __reduce__(self):
+        return _Told, ()
+
+
 def tell_module(module, error, args, kwargs):
     """Notes on an error that leaves a module: the path to it, its repr, and what it was given.
 
     The innermost module writes the note; each module around it puts its own part of the path in front.
     """
-    inner, path, said, note = error.__dict__.get("_flambeau_module", (None, "", "", None))
-    if inner is None:
-        said = f"{_one_line(module)}: got {_described(args, kwargs)}"
-    else:
-        path = _joined(_step(module, inner), path)
-        if note in error.__notes__:
-            error.__notes__.remove(note)
-    note = f"in {_joined(type(module).__name__, path)} = {said}"
-    error.add_note(note)
-    error._flambeau_module = (module, path, said, note)
+    with contextlib.suppress(Exception):  # there are errors that take no notes; they must not be lost
+        told = error.__dict__.get("_flambeau_module", _Told())
+        inner = told.last()
+        if inner is None or (told.first() is module is not inner):  # new, or raised once more
+            first, path = weakref.ref(module), ""
+            said = f"{_one_line(module)}: got {_described(args, kwargs)}"
+        else:
+            first, path, said = told.first, _joined(_step(module, inner), told.path), told.said
+        if told.note is not None and told.note in error.__notes__:
+            error.__notes__.remove(told.note)
+        note = f"in {_joined(type(module).__name__, path)} = {said}"
+        error.add_note(note)
+        error._flambeau_module = _Told(first, weakref.ref(module), path, said, note)
 
 
 def _step(module, inner):
@@ -162,12 +182,15 @@ def _one_line(module):
         text = "\n" if module._modules else repr(module)
     except Exception:
         text = "\n"
-    return f"{type(module).__name__}(...)" if "\n" in text else text
+    return f"{type(module).__name__}(...)" if "\n" in text or len(text) > LONG else text
 
 
 def _described(args, kwargs):
     given = [describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
-    return "input " + ", ".join(given) if given else "no input"
+    text = ", ".join(given)
+    if len(text) > LONG:
+        text = f"{text[:LONG]}... ({len(given)} arguments)"
+    return f"input {text}" if given else "no input"
 
 
 def describe(value):
@@ -177,6 +200,8 @@ def describe(value):
     if isinstance(value, tuple | list) and len(value) <= 4:
         open_, close = "()" if isinstance(value, tuple) else "[]"
         return open_ + ", ".join(describe(v) for v in value) + close
+    if isinstance(value, dict) and len(value) <= 4:
+        return "{" + ", ".join(f"{k!r}: {describe(v)}" for k, v in value.items()) + "}"
     if value is None or isinstance(value, bool | int | float):
         return repr(value)
     return type(value).__name__
