@@ -890,6 +890,30 @@ def test_unused_graph_is_freed_without_the_cycle_collector(no_cycle_collector):
     assert node() is None
 
 
+def test_what_a_function_marked_and_hooks_on_many_are_freed_without_the_cycle_collector(no_cycle_collector):
+    class Double(flambeau.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            flag = x > 0
+            ctx.mark_dirty(x)
+            ctx.mark_non_differentiable(flag)
+            return x, flag
+
+        @staticmethod
+        def backward(ctx, g, _):
+            return g * 2
+
+    x = flambeau.ones(3, requires_grad=True)
+    y = x * 1
+    flambeau.autograd.graph.register_multi_grad_hook((x, y), lambda grads: None)
+    Double.apply(y)
+    y.sum().backward()
+    value = weakref.ref(y)
+    del y
+    assert value() is None
+
+
 def test_a_hundred_thousand_nodes():
     x = flambeau.ones(2, requires_grad=True)
     y = x

@@ -267,7 +267,7 @@ class Function(_Hooks, FunctionCtx, metaclass=FunctionMeta):
         if recording:
             _connect(ctx, outputs)
             ctx._saved = tuple(None if t is None else _Saved(t, outputs) for t in ctx._to_save)
-        ctx._to_save = ()
+        ctx._to_save = ctx._dirty = ctx._non_differentiable = ()  # outputs that it held would keep themselves alive
         return tuple(outputs) if many else outputs[0]
 
 

@@ -85,8 +85,9 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = tuple(tensors)
+    count = len(tensors)  # the hooks must not hold the tensors that hold them
     lock = threading.Lock()
-    state = {"seen": 0, "grads": [None] * len(tensors), "expected": len([t for t in tensors if t.requires_grad])}
+    state = {"seen": 0, "grads": [None] * count, "expected": len([t for t in tensors if t.requires_grad])}
 
     def collect(i):
         def hook(grad):
@@ -96,7 +97,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
                 first, last = state["seen"] == 1, state["seen"] == state["expected"]
                 grads = state["grads"]
                 if last:
-                    state["seen"], state["grads"] = 0, [None] * len(tensors)
+                    state["seen"], state["grads"] = 0, [None] * count
             if mode == "any" and first:
                 fn(grad)
             elif mode == "all" and last:
