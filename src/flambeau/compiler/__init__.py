@@ -6,13 +6,16 @@ the forward of a module, or a whole training step with ``backward()`` and ``opti
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 
 from .._modes import modes
+from ..nn.modules._hooks import run_with_hooks
+from ..nn.modules.module import Module
 from ._compiled import Compiled
 from ._module import OptimizedModule
 
-__all__ = ["compile", "is_compiling", "list_backends"]
+__all__ = ["compile", "disable", "is_compiling", "list_backends"]
 
 BACKENDS = {"inductor": True, "xla": True, "openxla": True, "eager": False, "aot_eager": False}
 MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -24,6 +27,10 @@ NO_JAX = (
 UNKNOWN_BACKEND = "Invalid backend: {backend!r}. There are {known}; functions as backends are not supported."
 UNKNOWN_MODE = "Unrecognized mode={mode!r}, should be one of: {known}"
 BOTH = "Either mode or options can be specified, but both can't be specified at the same time."
+DISABLED = (
+    "{name} is marked with compiler.disable{because}, and is called by a function that is compiled. Call it before or "
+    "after that function."
+)
 NOT_CALLABLE = "compile() expects a function or a module, but got {kind}"
 
 
@@ -53,17 +60,29 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
         >>> double(flambeau.ones(2))
         tensor([2., 2.])
     """
-    settings = dict(fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable,
-                    recompile_limit=recompile_limit)
+    settings = dict(backend=backend, mode=mode, options=options, disable=disable, recompile_limit=recompile_limit)
     if model is None:
         return lambda function: compile(function, **settings)
     if not callable(model):
         raise RuntimeError(NOT_CALLABLE.format(kind=type(model).__name__))
-    if not wants_program(backend, mode, options, disable):
+    if isinstance(model, Module):
+        call = compiled_call(model, **settings)
+        return model if call is None else OptimizedModule(model, call)
+    if not wants_program(backend, mode, options, disable) or getattr(model, "disabled", False):
         return model
-    if hasattr(model, "_call_impl"):
-        return OptimizedModule(model, compiled(model._call_impl, type(model).__name__, recompile_limit))
-    return compiled(model, getattr(model, "__qualname__", type(model).__name__), recompile_limit)
+    return Compiled(model, getattr(model, "__qualname__", type(model).__name__), limit(recompile_limit))
+
+
+def compiled_call(module, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False,
+                  recompile_limit=None):
+    """What calls of a module are to run, given the settings of ``compile``; None if nothing is compiled."""
+    if not wants_program(backend, mode, options, disable):
+        return None
+    return Compiled(functools.partial(run_with_hooks, module), type(module).__name__, limit(recompile_limit))
+
+
+def limit(given):
+    return 8 if given is None else given
 
 
 def wants_program(backend, mode, options, disable):
@@ -83,13 +102,28 @@ def wants_program(backend, mode, options, disable):
     return BACKENDS[backend]
 
 
-def compiled(function, name, limit):
-    return Compiled(function, name, 8 if limit is None else limit)
-
-
 def is_compiling():
     """Whether the code that asks is being traced to be compiled."""
     return modes.trace is not None
+
+
+def disable(fn=None, recursive=True, *, reason=None):
+    """Marks a function that is not to be compiled: an error where a compiled function calls it.
+
+    A program always is the whole function, so nothing in the middle of it can be left out.
+    """
+    if fn is None:
+        return lambda fn: disable(fn, recursive, reason=reason)
+
+    @functools.wraps(fn)
+    def outside(*args, **kwargs):
+        if is_compiling():
+            because = f" ({reason})" if reason else ""
+            raise RuntimeError(DISABLED.format(name=getattr(fn, "__qualname__", fn), because=because))
+        return fn(*args, **kwargs)
+
+    outside.disabled = True
+    return outside
 
 
 def list_backends(exclude_tags=("debug", "experimental")):

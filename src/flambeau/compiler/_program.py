@@ -22,7 +22,7 @@ NO_DOUBLE_BACKWARD = (
 )
 
 
-ALIAS = ((alias, {}, None),)  # the step of a view that shows all
+ALIAS: tuple = ((alias, {}, None),)  # the step of a view that shows all
 
 
 class Recording:

@@ -13,7 +13,7 @@ import sys
 import types
 
 from .._tensor import Tensor
-from ..nn.modules._hooks import Hooks
+from ..nn.modules._hooks import KINDS, Hooks
 from ..nn.modules.module import Module
 from ._nest import PLAIN
 from ._places import MISSING, Argument, Item
@@ -47,7 +47,8 @@ class Identity:
     def __eq__(self, other):
         return type(other) is Identity and other.value is self.value
 
-    __hash__ = None
+    def __hash__(self):
+        return id(self.value)
 
 
 def contents(value, depth=4):
@@ -60,7 +61,7 @@ def contents(value, depth=4):
         if isinstance(value, list | tuple | set):
             return type(value), [contents(v, depth - 1) for v in value]
         if isinstance(value, Hooks):
-            return contents(value.__getstate__(), depth)
+            return Hooks, [(kind, contents(hooks)) for kind in KINDS if (hooks := getattr(value, kind))]
     return Identity(value)
 
 

@@ -23,7 +23,7 @@ from ...functions.convert import converted
 from ...functions.creation import empty_like
 from ..parameter import Buffer, Parameter, is_lazy
 from . import _report, _state
-from ._hooks import Hooks, as_hook, call_with_hooks, everywhere, registration, run_with_hooks
+from ._hooks import Hooks, as_hook, call_with_hooks, everywhere, registration
 from ._moves import parse_to
 
 
@@ -103,11 +103,9 @@ class Module:
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compiles calls of this module, in place; takes the arguments of ``flambeau.compile``."""
-        from ...compiler import compile
+        from ...compiler import compiled_call
 
-        run = functools.partial(run_with_hooks, self)
-        run.__qualname__ = type(self).__name__
-        own_hooks(self).compiled = compile(run, *args, **kwargs)
+        own_hooks(self).compiled = compiled_call(self, *args, **kwargs)
 
     # ---- attributes
 
