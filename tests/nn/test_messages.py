@@ -369,6 +369,20 @@ def test_no_warning_for_other_lists_and_hidden_names():
     assert only_warning(lambda: list(m.parameters())) == []
 
 
+def test_no_warning_for_modules_without_state():
+    class Choice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.activations = {"relu": nn.ReLU(), "tanh": nn.Sequential(nn.Tanh())}
+            self.losses = [nn.MSELoss(), nn.CrossEntropyLoss()]
+
+    assert not list(Choice().parameters())
+    holder = Choice()
+    holder.drops = [nn.Dropout()]
+    with pytest.warns(UserWarning, match=r"Choice\.drops is a plain list"):
+        holder.state_dict()
+
+
 def test_one_warning_a_class():
     class Model(nn.Module):
         def __init__(self):

@@ -106,7 +106,13 @@ def _held_by(collection):
     from .module import Module
 
     values = collection.values() if type(collection) is dict else collection
-    return [v for v in values if isinstance(v, Module | Parameter)]
+    return [v for v in values if isinstance(v, Parameter) or (isinstance(v, Module) and _has_state(v))]
+
+
+def _has_state(module):
+    """Whether something is lost if nobody sees a module: not so with a ReLU, but a Dropout has a mode."""
+    return any(_depends_on_mode(m) or any(t is not None for t in (*m._parameters.values(), *m._buffers.values()))
+               for m in module.modules())
 
 
 def _in_plain(root, path, module, name, held):
