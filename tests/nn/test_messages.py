@@ -322,8 +322,8 @@ def holder(**attributes):
 
 
 @pytest.mark.parametrize(("value", "said"), [
-    ([nn.ReLU()], "plain list that holds modules"), ((nn.ReLU(),), "plain tuple that holds modules"),
-    ({"a": nn.ReLU()}, "plain dict that holds modules"), ([nn.Parameter(flambeau.ones(1))], "plain list that holds parameters"),
+    ([nn.Linear(1, 1)], "plain list that holds modules"), ((nn.Linear(1, 1),), "plain tuple that holds modules"),
+    ({"a": nn.Linear(1, 1)}, "plain dict that holds modules"), ([nn.Parameter(flambeau.ones(1))], "plain list that holds parameters"),
     ({"a": nn.Parameter(flambeau.ones(1))}, "plain dict that holds parameters"),
 ], ids=["list", "tuple", "dict", "list of parameters", "dict of parameters"])
 def test_plain_collections_warn_with_the_path_and_the_cure(value, said):
@@ -346,7 +346,7 @@ def test_lists_that_are_filled_later_warn_too():
 
 
 def test_the_warning_points_at_the_users_line():
-    m = holder(layers=[nn.ReLU()])
+    m = holder(layers=[nn.Dropout()])
     with pytest.warns(UserWarning, match="plain list") as caught:
         list(m.named_parameters())
     assert caught[0].filename == __file__
@@ -387,7 +387,7 @@ def test_one_warning_a_class():
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.layers = [nn.ReLU()]
+            self.layers = [nn.Dropout()]
 
     models = nn.Sequential(Model(), Model())
     assert len(only_warning(lambda: list(models.parameters()))) == 1
