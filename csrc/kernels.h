@@ -33,7 +33,7 @@ typedef struct {
     const char *parameters[MOST_PARAMETERS]; /* the twin's, in its order */
 } Row;
 
-extern const Row JOIN_ROWS[], REDUCE_ROWS[]; /* each ends with a row without a name */
+extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[]; /* each ends with a row without a name */
 
 #define DECLINE Py_RETURN_NOTIMPLEMENTED
 

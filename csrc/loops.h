@@ -14,6 +14,11 @@ typedef struct {
     /* x of shape (lead, n, trail) summed over the middle dimension */
     void (*sum_middle)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
     void (*divide)(void *x, ptrdiff_t n, double by);
+    /* of rows of n >= 1 elements */
+    void (*softmax)(const void *x, void *out, ptrdiff_t rows, ptrdiff_t n);
+    void (*log_softmax)(const void *x, void *out, ptrdiff_t rows, ptrdiff_t n);
+    void (*softmax_pull)(const void *g, const void *y, void *out, ptrdiff_t rows, ptrdiff_t n);
+    void (*log_softmax_pull)(const void *g, const void *y, void *out, ptrdiff_t rows, ptrdiff_t n);
 } Loops;
 
 extern const Loops *loops_of[2]; /* for float and for double */

@@ -5,7 +5,7 @@
 
 #include <structmember.h>
 
-static const Row *const FAMILIES[] = {JOIN_ROWS, REDUCE_ROWS};
+static const Row *const FAMILIES[] = {JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS};
 #define FAMILY_COUNT (sizeof FAMILIES / sizeof FAMILIES[0])
 
 typedef struct {

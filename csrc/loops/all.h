@@ -2,6 +2,7 @@
 
 #include "../loops.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -17,10 +18,14 @@ typedef float float_vector __attribute__((vector_size(WIDTH)));
 typedef float float_loose __attribute__((vector_size(WIDTH), aligned(4), may_alias));
 typedef float float_small __attribute__((vector_size(16)));
 typedef float float_loose_small __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t float_ints __attribute__((vector_size(WIDTH)));
 typedef double double_vector __attribute__((vector_size(WIDTH)));
 typedef double double_loose __attribute__((vector_size(WIDTH), aligned(8), may_alias));
 typedef double double_small __attribute__((vector_size(16)));
 typedef double double_loose_small __attribute__((vector_size(16), aligned(8), may_alias));
+typedef int64_t double_ints __attribute__((vector_size(WIDTH)));
+
+#include "functions.h"
 
 #define REAL float
 #define VECTOR float_vector

@@ -174,6 +174,9 @@ def test_references_balance():
         NUMPY.concatenate(pieces)
         NUMPY.concatenate(tuple(pieces), 1)
         NUMPY.concatenate(wrong)
+        NUMPY.softmax(x, 1)
+        NUMPY.softmax(x, 0)
+        NUMPY.log_softmax_pull(x, x, axis=1)
 
     held = [x, x.dtype, pieces, pieces[0], axis, NotImplemented, None, wrong[0]]
     calls()
@@ -292,6 +295,62 @@ def test_sums_round_no_worse_than_pairwise_ones(shape, axis, offset):
         rows = x if axis == 1 or axis is None else np.ascontiguousarray(x.T)
         pairwise.append(rows.sum(None if axis is None else 1) - exact)
     assert np.std(ours) <= 1.5 * np.std(pairwise)
+
+
+# ---- softmax
+
+
+def few_ulps(dtype, n=8):
+    return {"rtol": n * float(np.finfo(dtype).eps), "atol": float(2 * np.finfo(dtype).tiny)}
+
+
+@needs_native
+@given(arrays((*FLOATS, *FLOATS, np.float16)), st.sampled_from(["softmax", "log_softmax"]), st.data())
+@settings(max_examples=300, deadline=None)
+def test_softmax(x, name, data):
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1)) if x.ndim else 0
+    ours, twin = both(name, x, axis)
+    bounds = few_ulps(x.dtype)
+    if name == "log_softmax":  # a logarithm close to zero has lost the digits of what it is the logarithm of
+        bounds["atol"] = 20 * float(np.finfo(x.dtype).eps)
+    same(ours, twin, **bounds)
+
+
+@needs_native
+@given(arrays(), st.sampled_from(["softmax_pull", "log_softmax_pull"]), st.data())
+@settings(max_examples=300, deadline=None)
+def test_gradients_of_softmax(x, name, data):
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1)) if x.ndim else 0
+    with np.errstate(all="ignore"):
+        out = getattr(NUMPY, name.removesuffix("_pull"))(x, axis)
+    g = data.draw(arrays((x.dtype.type,), x.shape))
+    ours, twin = both(name, g, out, axis)
+    with np.errstate(all="ignore"):
+        scale = np.abs(np.nan_to_num(g.astype(np.float64), posinf=0, neginf=0)).max(initial=0)
+    same(ours, twin, rtol=1e-5 if x.dtype == np.float32 else 1e-13, atol=float(40 * np.finfo(x.dtype).eps * scale))
+
+
+@needs_native
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("n", [1, 7, 16, 63, 64, 100, 2047, 2048, 2049, 10_000])
+def test_softmax_of_long_and_short_rows(n, dtype):
+    x = (np.random.default_rng(n).standard_normal((3, n)) * 20).astype(dtype)
+    x[1, n // 2] = np.nan
+    away = (x - x.max(1, keepdims=True)).astype(np.longdouble)
+    e = np.exp(away)
+    np.testing.assert_allclose(NUMPY.softmax(x, 1), e / e.sum(1, keepdims=True), **few_ulps(dtype))
+    right = away - np.log(e.sum(1, keepdims=True))
+    np.testing.assert_allclose(NUMPY.log_softmax(x, 1), right, rtol=4 * np.finfo(dtype).eps, atol=4 * np.finfo(dtype).eps)
+
+
+@needs_native
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_softmax_gives_nothing_to_what_is_infinitely_far(dtype):
+    inf = np.inf
+    x = np.array([[0, -inf, 1], [-inf, -inf, -inf], [inf, 0, 0], [0, -1e30, -2000]], dtype)
+    y = NUMPY.softmax(x, 1)
+    assert y[0, 1] == 0 and np.isnan(y[1:3]).all() and y[3].tolist() == [1, 0, 0]
+    assert NUMPY.log_softmax(x, 1)[0, 1] == -inf
 
 
 @needs_native

@@ -1,0 +1,57 @@
+"""Kernels on tensors large enough for the work to count: forward alone, and forward with backward."""
+
+from _harness import Suite
+
+suite = Suite("kernels")
+
+
+def forward(name, make_input, function):
+    """Registers ``function(library, x)`` on an input that needs no gradient."""
+
+    @suite.case(name)
+    def _(t):
+        x = make_input(t)
+        return lambda: function(t, x)
+
+
+def backward(name, make_input, function):
+    """Registers the forward and the backward of ``function(library, x)``."""
+
+    @suite.case(f"{name}, forward and backward")
+    def _(t):
+        x = make_input(t).requires_grad_()
+        g = t.randn(*function(t, x).shape)
+
+        def step():
+            x.grad = None
+            function(t, x).backward(g)
+            return x.grad
+
+        return step
+
+
+def both(name, make_input, function):
+    forward(name, make_input, function)
+    backward(name, make_input, function)
+
+
+def randn(*shape):
+    return lambda t: t.randn(*shape)
+
+
+forward("sum of 1000x1000", randn(1000, 1000), lambda t, x: x.sum())
+forward("sum of 1000x1000 over the first dim", randn(1000, 1000), lambda t, x: x.sum(0))
+forward("sum of 1000x1000 over the last dim", randn(1000, 1000), lambda t, x: x.sum(1))
+forward("sum of 10000x10 over the first dim", randn(10000, 10), lambda t, x: x.sum(0))
+forward("sum of 10000x10 over the last dim", randn(10000, 10), lambda t, x: x.sum(1))
+forward("mean of 16x32x28x28 over all but the channels", randn(16, 32, 28, 28), lambda t, x: x.mean((0, 2, 3)))
+forward("cat of two 500x500 along dim 0", randn(500, 500), lambda t, x: t.cat([x, x]))
+forward("cat of two 500x500 along dim 1", randn(500, 500), lambda t, x: t.cat([x, x], 1))
+
+for shape in ((64, 10), (256, 256), (64, 8192)):
+    size = "x".join(map(str, shape))
+    both(f"softmax of {size}", randn(*shape), lambda t, x: x.softmax(-1))
+    both(f"log_softmax of {size}", randn(*shape), lambda t, x: x.log_softmax(-1))
+
+if __name__ == "__main__":
+    suite.main()

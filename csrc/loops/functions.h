@@ -1,0 +1,88 @@
+/* Functions of one number, without branches, so that loops over them become vector code.
+ *
+ * The polynomials are those of tools/kernel_polynomials.py.
+ */
+
+INLINE float float_of_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+INLINE double double_of_bits(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+INLINE uint32_t bits_of_float(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE uint64_t bits_of_double(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* exp(x) = 2**k exp(r) with |r| < log(2) / 2. Adding 1.5 * 2**23 (or 2**52) rounds to an integer k, which then stands in
+ * the last bits. */
+
+INLINE float exp_reduced_float(float x, float *shifted)
+{
+    *shifted = x * 1.44269504f + 12582912.0f;
+    float k = *shifted - 12582912.0f;
+    float r = x - k * 0.693359375f; /* exact: log(2) to a few bits; the others follow */
+    r = r - k * -2.12194440e-4f;
+    float p = 0.0001989108046f;
+    p = p * r + 0.001393373072f;
+    p = p * r + 0.008333310845f;
+    p = p * r + 0.0416664642f;
+    p = p * r + 0.1666666668f;
+    p = p * r + 0.5000000014f;
+    p = p * r + 1.0f;
+    return p * r + 1.0f;
+}
+
+INLINE double exp_reduced_double(double x, double *shifted)
+{
+    *shifted = x * 1.4426950408889634 + 6755399441055744.0;
+    double k = *shifted - 6755399441055744.0;
+    double r = x - k * 6.93147180369123816490e-01;
+    r = r - k * 1.90821492927058770002e-10;
+    double p = 2.09147553258932022e-9;
+    p = p * r + 2.51053127296221018e-8;
+    p = p * r + 2.75572734787185805e-7;
+    p = p * r + 2.75572551700008874e-6;
+    p = p * r + 0.0000248015873256774619;
+    p = p * r + 0.000198412698750022788;
+    p = p * r + 0.00138888888888837112;
+    p = p * r + 0.00833333333332608312;
+    p = p * r + 0.0416666666666666698;
+    p = p * r + 0.16666666666666671;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    return p * r + 1.0;
+}
+
+/* exp(x) of x <= 0, or of what is not a number; zero where it is less than the least normal number. */
+INLINE float exp_below_float(float x)
+{
+    float shifted, y = exp_reduced_float(x, &shifted);
+    y *= float_of_bits((bits_of_float(shifted) + 127u) << 23); /* the upper bits of `shifted` fall out */
+    return x < -87.3f ? 0.0f : y;
+}
+
+INLINE double exp_below_double(double x)
+{
+    double shifted, y = exp_reduced_double(x, &shifted);
+    y *= double_of_bits((bits_of_double(shifted) + 1023u) << 52);
+    return x < -708.3 ? 0.0 : y;
+}
+
