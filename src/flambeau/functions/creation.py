@@ -278,10 +278,17 @@ def _spaced(name, start, end, steps, base, out, dtype, layout, device, requires_
 def _evenly(start, end, steps, dtype):
     """Evenly spaced numbers, counted from both ends towards the middle, so that they lie symmetrically."""
     wide = np.complex128 if dtype.kind == "c" else np.float64
+    if steps == 1:
+        return np.array([start], wide)
     step = (end - start) / (steps - 1) if steps > 1 else 0
-    there = np.arange(steps, dtype=np.float64)
-    values = np.where(there < steps // 2, start + step * there, end - step * there[::-1]).astype(wide, copy=False)
-    return values if steps != 1 else np.array([start], wide)
+    values = np.arange(steps, dtype=wide)
+    front, back = values[: steps // 2], values[steps // 2 :]
+    front *= step
+    front += start
+    back -= steps - 1
+    back *= step
+    back += end
+    return values
 
 
 # ---- triangles
