@@ -224,6 +224,11 @@ m.sum("a") => 'dim' & str
 m.sum(1.5) => float
 m.sum((0, -2)) => dim 0
 m.sum(axes=0) => 'axes'
+m.sum(0, 1) => 'keepdim' & not int & tuple
+m.max(0, 1) => 'keepdim'
+m.mean((0, 1), 2) => 'keepdim'
+m.var(0, 1) => 'unbiased' & not int
+m.norm(2, 0, 1) => 'keepdim'
 t.sum([m, m]) => not list
 i.mean() => Long & dtype=
 i.std() => Long & .float()

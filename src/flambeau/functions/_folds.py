@@ -50,9 +50,18 @@ def added_in(input, dtype, out):
     return (cast(input, dtype=dtype) if lower else input), dtype
 
 
-def one_dim(input, dim, name):
-    """A dimension counted from the front that has elements to choose from."""
+def need_flag(keepdim, name):
+    """Refuses what is likely a second dimension: ``x.sum(0, 1)``."""
+    if not isinstance(keepdim, bool | np.bool_):
+        kind = type(keepdim).__name__
+        raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {kind}. Several dims go in a tuple.")
+
+
+def one_dim(input, dim, name, keepdim=False):
+    """A dimension counted from the front that has elements to choose from; `keepdim` is looked at too."""
     shape = input._a.shape
+    if keepdim is not False and keepdim is not True:
+        need_flag(keepdim, name)
     if type(dim) is not int and (isinstance(dim, bool | tuple | list | str) or not hasattr(dim, "__index__")):
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
     axis = dim_in_range(dim, len(shape))

@@ -14,7 +14,7 @@ from ..ops.reduce import sum_dims
 from ..ops.shape import cast, expand, reshape
 from ._args import axis_of, dim_in_range, need_tensor, np_dtype_of, write_out
 from ._attach import inplace_methods, methods
-from ._folds import numpy_names
+from ._folds import need_flag, numpy_names
 
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
 
@@ -58,6 +58,7 @@ def _in_dtype(x, dtype, name):
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     """The ``p``-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values."""
     need_tensor(input, "norm")
+    need_flag(keepdim, "norm")
     if isinstance(p, str):
         found = _named_norm(input, p, dim, keepdim, dtype)
     else:

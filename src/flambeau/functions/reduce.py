@@ -13,7 +13,9 @@ from ..ops import softmax as soft
 from ..ops.shape import cast
 from ._args import axis_of, need_tensor, np_dtype_of, write_out
 from ._attach import methods
-from ._folds import EMPTY_DIM, INT64, NO_DIM_GIVEN, added_in, along, by_numpy_names, numpy_names, one_dim
+from ._folds import (
+    EMPTY_DIM, INT64, NO_DIM_GIVEN, added_in, along, by_numpy_names, need_flag, numpy_names, one_dim,
+)
 from ._results import result, selections
 
 __all__ = [
@@ -55,7 +57,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keep
     if dim is None:
         found = ops.sum_(input, axis=None, keepdims=keepdim, dtype=dtype)
     else:
-        found = ops.sum_dims(input, axis=_axes(dim, input, "sum"), keepdims=keepdim, dtype=dtype)
+        found = ops.sum_dims(input, axis=_axes(dim, input, "sum", keepdim), keepdims=keepdim, dtype=dtype)
     return found if out is None else write_out(out, found, "sum", exact_dtype=exact)
 
 
@@ -65,7 +67,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     need_tensor(input, "nansum")
     exact = dtype is not None
     input, dtype = added_in(input, dtype, out)
-    found = ops.nansum(input, axis=_axes(dim, input, "nansum"), keepdims=keepdim, dtype=dtype)
+    found = ops.nansum(input, axis=_axes(dim, input, "nansum", keepdim), keepdims=keepdim, dtype=dtype)
     return found if out is None else write_out(out, found, "nansum", exact_dtype=exact)
 
 
@@ -82,7 +84,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, kee
     if dim is None:
         found = ops.mean(input, axis=None, keepdims=keepdim, dtype=dtype)
     else:
-        found = ops.mean_dims(input, axis=_axes(dim, input, "mean"), keepdims=keepdim, dtype=dtype)
+        found = ops.mean_dims(input, axis=_axes(dim, input, "mean", keepdim), keepdims=keepdim, dtype=dtype)
     return found if out is None else write_out(out, found, "mean", exact_dtype=dtype is not None)
 
 
@@ -95,7 +97,7 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
             "nanmean(): expected input to have floating point or complex dtype but got "
             f"{type_word(input.dtype)}"
         )
-    axis = _axes(dim, input, "nanmean")
+    axis = _axes(dim, input, "nanmean", keepdim)
     numbers = ops.sum_(~pw.isnan(input), axis=axis, keepdims=keepdim, dtype=INT64)
     found = nansum(input, dim, keepdim, dtype=dtype) / numbers
     return found if out is None else write_out(out, found, "nanmean")
@@ -110,13 +112,15 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
     if dim is None:
         found = ops.prod(input, axis=None, keepdims=keepdim, dtype=dtype)
     else:
-        found = ops.prod_dim(input, axis=_axes(dim, input, "prod", many=False), keepdims=keepdim, dtype=dtype)
+        found = ops.prod_dim(input, axis=_axes(dim, input, "prod", keepdim, False), keepdims=keepdim, dtype=dtype)
     return found if out is None else write_out(out, found, "prod", exact_dtype=exact)
 
 
-def _axes(dim, input, name, many=True):
-    """The axis or axes to fold: None for all, () for a scalar's one."""
+def _axes(dim, input, name, keepdim=False, many=True):
+    """The axis or axes to fold: None for all, () for a scalar's one; `keepdim` is looked at too."""
     n, kind = input._a.ndim, type(dim)
+    if keepdim is not False and keepdim is not True:
+        need_flag(keepdim, name)
     if kind is int and -n <= dim < n:
         return dim if dim >= 0 else dim + n
     if dim is None:
@@ -137,12 +141,14 @@ def _moment(op, input, dim, unbiased, keepdim, correction, name):
     need_tensor(input, name)
     if isinstance(dim, bool):
         dim, unbiased = None, dim
+    if unbiased is not None and not isinstance(unbiased, bool):
+        raise TypeError(f"{name}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}")
     if unbiased is not None and correction is not None:
         raise TypeError(f"{name}() takes unbiased={unbiased} or correction={correction}, not both")
     if input._a.dtype.num < 11:
         raise RuntimeError(NO_VAR.format(word=type_word(input.dtype)))
     correction = correction if correction is not None else 1 if unbiased is None else int(unbiased)
-    axis = _axes(dim, input, name)
+    axis = _axes(dim, input, name, keepdim)
     if correction >= ops.folded(input._a.shape, axis):
         warnings.warn(FREEDOM.format(name=name), UserWarning, stacklevel=4)
     return op(input, axis=axis, keepdims=keepdim, correction=correction)
@@ -199,7 +205,7 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
-    axis = None if dim is None else one_dim(input, dim, "aminmax")
+    axis = None if dim is None else one_dim(input, dim, "aminmax", keepdim)
     found = _AMINMAX(along(ops.aminmax, input, axis=axis, keepdims=keepdim))
     return found if out is None else write_out(out, found, "aminmax", exact_dtype=True)
 
@@ -207,7 +213,7 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
 def _extreme(op, input, dim, keepdim, name):
     if not isinstance(input, Tensor):
         need_tensor(input, name)
-    a, axis = input._a, _axes(dim, input, name)
+    a, axis = input._a, _axes(dim, input, name, keepdim)
     if not a.size:
         if axis is None:
             raise RuntimeError(NO_DIM_GIVEN.format(name=name))
@@ -248,7 +254,7 @@ def _max_or_min(input, dim, keepdim, other, out, name):
             )
         found = _extreme(whole, input, None, False, name)
     else:
-        axis = one_dim(input, dim, name)
+        axis = one_dim(input, dim, name, keepdim)
         call = select if input._a.ndim else functools.partial(along, select)
         found = _RESULTS[name](call(input, axis=axis, keepdims=keepdim))
     return found if out is None else write_out(out, found, name, exact_dtype=isinstance(found, tuple))
@@ -283,7 +289,7 @@ def _arg(op, input, dim, keepdim, name):
         if not input._a.size:
             raise IndexError(NO_DIM_GIVEN.format(name=name))
         return op(input, axis=None, keepdims=keepdim)
-    axis = one_dim(input, dim, name)
+    axis = one_dim(input, dim, name, keepdim)
     return op(input, axis=axis, keepdims=keepdim) if input._a.ndim else along(op, input, axis=axis, keepdims=keepdim)
 
 
@@ -309,7 +315,7 @@ def any(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=None):
 def _truth(op, input, dim, keepdim, name):
     if not isinstance(input, Tensor):
         need_tensor(input, name)
-    axis = () if isinstance(dim, _SEQUENCES) and not dim else _axes(dim, input, name)
+    axis = () if isinstance(dim, _SEQUENCES) and not dim else _axes(dim, input, name, keepdim)
     found = op(input, axis=axis, keepdims=keepdim)
     # uint8 was PyTorch's first bool, and still answers with its own dtype.
     return cast(found, dtype=input._a.dtype) if input._a.dtype.char == "B" else found
@@ -341,7 +347,7 @@ def _count_nonzero(self, *dims, dim=None):
 def logsumexp(input, dim, keepdim=False, *, out=None):
     """The logarithm of the sum of the exponentials along ``dim``, without overflow."""
     need_tensor(input, "logsumexp")
-    found = soft.logsumexp(input, axis=_axes(dim, input, "logsumexp"), keepdims=keepdim)
+    found = soft.logsumexp(input, axis=_axes(dim, input, "logsumexp", keepdim), keepdims=keepdim)
     return found if out is None else write_out(out, found, "logsumexp")
 
 

@@ -78,7 +78,7 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
     """The ``k``-th smallest element along ``dim``, and where it lies."""
     need_tensor(input, "kthvalue")
     k = as_int(k, "kthvalue", "k")
-    axis = one_dim(input, dim, "kthvalue")
+    axis = one_dim(input, dim, "kthvalue", keepdim)
     if not 1 <= k <= (input._a.shape[axis] if input._a.ndim else 1):
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {axis}: k={k} of {list(input.shape)}"

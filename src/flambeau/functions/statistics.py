@@ -49,7 +49,7 @@ def _median(whole, select, input, dim, keepdim, out, name):
     need_tensor(input, name)
     if dim is None:
         return whole(input)
-    found = _RESULTS[name](along(select, input, axis=one_dim(input, dim, name), keepdims=keepdim))
+    found = _RESULTS[name](along(select, input, axis=one_dim(input, dim, name, keepdim), keepdims=keepdim))
     return found if out is None else write_out(out, found, name, exact_dtype=True)
 
 
@@ -57,7 +57,7 @@ def _median(whole, select, input, dim, keepdim, out, name):
 def mode(input, dim=-1, keepdim=False, *, out=None):
     """The most frequent element along ``dim``, the smallest of several, and where it comes last."""
     need_tensor(input, "mode")
-    found = _RESULTS["mode"](along(ops.mode, input, axis=one_dim(input, dim, "mode"), keepdims=keepdim))
+    found = _RESULTS["mode"](along(ops.mode, input, axis=one_dim(input, dim, "mode", keepdim), keepdims=keepdim))
     return found if out is None else write_out(out, found, "mode", exact_dtype=True)
 
 
