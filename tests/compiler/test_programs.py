@@ -286,6 +286,34 @@ def test_what_needs_elements_is_an_error_that_leaves_everything_as_it_was(functi
     assert (x * 2).tolist() == [2, -4, 6]
 
 
+@pytest.mark.parametrize(("function", "error", "message"), [
+    (lambda i: torch.arange(3.0)[i], IndexError, "index 7 is out of bounds for dimension 0 with size 3"),
+    (lambda i: torch.eye(3).index_select(1, i), IndexError, "index 7 is out of bounds for dimension 1 with size 3"),
+    (lambda i: torch.eye(3).gather(0, i[None]), (IndexError, RuntimeError), "index 7 is out of bounds for dimension 0"),
+    (lambda i: torch.zeros(3).scatter(0, i, 1.0), (IndexError, RuntimeError), "index 7 is out of bounds for dimension 0"),
+    (lambda i: torch.zeros(3).index_add(0, i, torch.ones(2)), RuntimeError, "index 7 is out of bounds"),
+    (lambda i: torch.take(torch.eye(2), i), IndexError, "tried to access index 7 on a tensor of 4"),
+    (lambda i: nn.functional.embedding(i, torch.eye(3)), IndexError, "index 7|out of range"),
+    (lambda i: nn.functional.cross_entropy(torch.eye(3)[:2], i), IndexError, "Target 7 is out of bounds"),
+    (lambda i: nn.functional.binary_cross_entropy(i / 2, torch.ones(2)), RuntimeError, "between 0 and 1"),
+    (lambda i: torch.linalg.inv(torch.eye(2) * (i < 5)), torch.linalg.LinAlgError, "singular"),
+])
+def test_wrong_values_are_noticed_when_the_program_runs(function, error, message):
+    count = torch.zeros(())
+
+    def f(i):
+        count.add_(1)
+        return function(i)
+
+    g = torch.compile(f)
+    for _ in range(3):
+        g(torch.tensor([0, 1]))
+    for run in (f, g):
+        with pytest.raises(error, match=message):
+            run(torch.tensor([1, 7]))
+    assert count.item() == 4  # the program did not write anything
+
+
 def test_an_error_of_the_function_leaves_everything_as_it_was():
     table, fail = torch.zeros(3), False
 

@@ -45,11 +45,13 @@ class Recording:
             self.note(function(*args, **kwargs))
             arrays = [t._a for t in self.made] + [x.tensor._a for x in self.written]
             trace.check_draws()
-            return arrays + self.gradients()
+            self.required = list(trace.required)
+            checks = [v for holds, wrong, _ in self.required for v in (holds, wrong)]
+            return arrays + checks + self.gradients()
 
         with on_cpu(), trace.running():
             closed = jax.make_jaxpr(body)()
-        self.halves = Halves(closed, len(self.made) + len(self.written))
+        self.halves = Halves(closed, len(self.made) + len(self.written) + 2 * len(self.required))
 
     def note(self, result):
         """Notes the result, and what the function has set, accumulated and written outside."""
@@ -117,7 +119,8 @@ class Program:
         self.wanted = [x.index for x in recording.wanted]
         self.had_grad = [(self.place(t), grad is not None) for t, grad, _ in trace.grads.values()]
         number = {id(t): nr for nr, t in enumerate(recording.made)}
-        self.n_made = len(number)
+        self.n_made, self.n_owned = len(number), len(number) + len(self.written)
+        self.errors = [error for _, _, error in recording.required]
         self.flags = [t._rg for t in recording.made]
         self.differentiable = [number[id(t)] for t in recording.differentiable]
         self.spent = recording.spent
@@ -175,8 +178,11 @@ class Program:
         arrays = [x.draw() if t is None and x is not None else None if t is None else t._a
                   for t, x in zip(tensors, self.inputs)]
         results = halves.forward([arrays[i] for i in halves.takes])
-        kept = results[halves.count:]
-        owned = halves.forward.owned(results[:halves.count])
+        kept, checks = results[halves.count:], results[self.n_owned:halves.count]
+        for holds, wrong, error in zip(checks[::2], checks[1::2], self.errors, strict=True):
+            if not holds:
+                raise error(wrong.item())
+        owned = halves.forward.owned(results[:self.n_owned])
         if halves.backward is not None:
             also = [arrays[i].copy() if i in self.written else arrays[i] for i in halves.backward_takes]
         for index, array in zip(self.written, owned[self.n_made:], strict=True):

@@ -109,6 +109,7 @@ class Trace:
         self.inside = {}  # id -> weak reference to a tensor that was made inside
         self.drawn = {}  # id of an array -> (Drawn, its placeholder)
         self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
+        self.required = []  # (what must hold, the value that is wrong if it does not, the error made of it)
         self.watch = Watch(arguments)
         self.paused = False
 
@@ -190,6 +191,10 @@ class Trace:
         drawn = Drawn(kernel, generator, args, kwargs, result)
         self.drawn[id(result)] = (drawn, self.placeholder(drawn, result.shape, result.dtype))
         return result
+
+    def require(self, holds, wrong, error):
+        """The program raises ``error(wrong)`` unless it finds `holds` to be true."""
+        self.required.append((holds, wrong, error))
 
     # ---- tensors made inside
 

@@ -24,6 +24,10 @@ class Namespace:
         setattr(self, kernel, found)
         return found
 
+    def operand(self, x):
+        """x as the engine's kernels take it."""
+        return x
+
     def kernel(self, function):
         """Decorator: makes `function` this engine's kernel of that name."""
         setattr(self, function.__name__, function)

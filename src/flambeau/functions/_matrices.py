@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import _dtypes
 from .._tensor import Tensor
+from .._modes import modes
 from ..engines import is_traced
 from ..ops._errors import LinAlgError
 from ._args import need_tensor, type_word
@@ -71,12 +72,14 @@ def need_broadcast(a, b):
 
 
 def refuse_failed(info, name, reason, kind=LinAlgError):
-    """Raises an error for the first matrix whose info is not zero. `reason` may show the info.
-
-    A compiled program cannot raise: it goes on with the nan that failed matrices leave.
-    """
+    """Raises an error for the first matrix whose info is not zero. `reason` may show the info."""
     codes = info._a
-    if is_traced(codes) or not codes.any():
+    if is_traced(codes):
+        wrong = codes.reshape(-1)[(codes.reshape(-1) != 0).argmax()] if codes.size else 0
+        if modes.trace is not None:
+            modes.trace.require((codes == 0).all(), wrong, lambda code: kind(f"{name}: " + reason.format(info=code)))
+        return
+    if not codes.any():
         return
     if codes.ndim == 0:
         raise kind(f"{name}: " + reason.format(info=int(codes)))

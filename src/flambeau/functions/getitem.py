@@ -79,7 +79,7 @@ def take_rows(x, index):
         return ops.index(x, index, dims=(0,))
     try:
         r = a.take(i, 0)
-    except IndexError:
+    except (IndexError, TypeError):  # a wrong index, or one that is being traced
         return ops.index(x, index, dims=(0,))
     t = wrap(r)
     if modes.grad:

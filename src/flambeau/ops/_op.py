@@ -191,7 +191,7 @@ class Op:
             if k is NUMPY:
                 result = silently(self.forward, k, *arrays, **settings)
             else:
-                result = self.forward(k, *arrays, **settings)
+                result = self.forward(k, *[k.operand(a) for a in arrays], **settings)
         except Exception as error:
             result = self.failed(error, arrays, settings)
         if type(result) is tuple:

@@ -6,6 +6,9 @@ import numpy as np
 
 from .. import NUMPY as engine
 
+NO_SUCH_CLASS = "Target {index} is out of bounds: there are {size} classes."
+NO_PROBABILITY = "all elements of input should be between 0 and 1"
+
 
 @engine.kernel
 def class_targets(target, ignore, classes):
@@ -14,7 +17,7 @@ def class_targets(target, ignore, classes):
     safe = np.where(kept, target, 0)
     if target.size and not 0 <= safe.min() <= safe.max() < classes:
         wrong = safe[(safe < 0) | (safe >= classes)].flat[0]
-        raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes.")
+        raise IndexError(NO_SUCH_CLASS.format(index=wrong, size=classes))
     return kept, safe
 
 
@@ -22,5 +25,5 @@ def class_targets(target, ignore, classes):
 def probabilities(x):
     """x, whose elements must be probabilities."""
     if not ((x >= 0) & (x <= 1)).all():
-        raise RuntimeError("all elements of input should be between 0 and 1")
+        raise RuntimeError(NO_PROBABILITY)
     return x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
 from . import engine
 
@@ -15,6 +16,12 @@ def cast(x, dtype):
 @engine.kernel
 def as_array(x):
     return jnp.asarray(x)
+
+
+@engine.kernel
+def operand(x):
+    """x as kernels here take it. NumPy's arrays are constants; masks stay as they are, for they may decide shapes."""
+    return jnp.asarray(x) if type(x) is np.ndarray and x.dtype != bool else x
 
 
 @engine.kernel

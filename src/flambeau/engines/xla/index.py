@@ -1,6 +1,6 @@
 """The XLA twins of the kernels in ``engines/numpy/index.py``.
 
-Out-of-range indices cannot be noticed inside a compiled program; a mask there must not decide the shape of a result.
+In a compiled program a mask must not decide the shape of a result.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..numpy.index import TAKE_RANGE
 from . import engine
+from ._require import within
 
 
-def index_key(indices, dims):
+def index_key(x, indices, dims):
+    """The key that has `indices` at the dimensions `dims` of x and takes all of the others."""
     key = [slice(None)] * (dims[-1] + 1)
     for d, i in zip(dims, indices, strict=True):
+        within(i, x.shape[d], d, wraps=True)
         key[d] = i
     return tuple(key)
 
@@ -28,14 +32,14 @@ def new_dims(x, key):
 
 @engine.kernel
 def index(x, indices, dims):
-    return x[index_key(indices, dims)]
+    return x[index_key(x, indices, dims)]
 
 
 @engine.kernel
 def index_put(x, indices, dims, values, accumulate, into=False):
     if len(indices) == 1 and indices[0].dtype == bool and jnp.ndim(values) == 0:
         return put_masked(x, indices[0], dims[0], values, accumulate)
-    at = x.at[index_key(indices, dims)]
+    at = x.at[index_key(x, indices, dims)]
     values = jnp.asarray(values, x.dtype)
     return at.add(values) if accumulate else at.set(values)
 
@@ -48,31 +52,37 @@ def put_masked(x, mask, dim, value, accumulate):
 
 @engine.kernel
 def unindex(g, indices, dims, shape):
-    return jnp.zeros(shape, g.dtype).at[index_key(indices, dims)].add(g)
+    zeros = jnp.zeros(shape, g.dtype)
+    return zeros.at[index_key(zeros, indices, dims)].add(g)
 
 
 @engine.kernel
 def index_select(x, index, axis):
+    within(index, x.shape[axis], axis)
     return jnp.take(x, index, axis=axis)
 
 
 @engine.kernel
 def index_add(x, index, source, axis, alpha, into=False):
-    return x.at[index_key((index,), (axis,))].add((source * alpha).astype(x.dtype))
+    within(index, x.shape[axis], axis, error=RuntimeError)
+    return x.at[index_key(x, (index,), (axis,))].add((source * alpha).astype(x.dtype))
 
 
 @engine.kernel
 def index_copy(x, index, source, axis, into=False):
-    return x.at[index_key((index,), (axis,))].set(source)
+    within(index, x.shape[axis], axis)
+    return x.at[index_key(x, (index,), (axis,))].set(source)
 
 
 @engine.kernel
 def take_flat(x, index):
+    within(index, x.size, 0, wraps=True, message=TAKE_RANGE)
     return x.reshape(-1)[index]
 
 
 @engine.kernel
 def put_flat(x, index, source, accumulate, into=False):
+    within(index, x.size, 0, wraps=True, message=TAKE_RANGE)
     at = x.reshape(-1).at[index.reshape(-1)]
     source = jnp.asarray(source, x.dtype).reshape(-1)
     return (at.add(source) if accumulate else at.set(source)).reshape(x.shape)

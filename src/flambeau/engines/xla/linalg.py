@@ -36,7 +36,7 @@ def slogdet(a):
 
 @engine.kernel
 def inv_ex(a):
-    return jnp.linalg.inv(a), jnp.zeros(a.shape[:-2], jnp.int32)
+    return jnp.linalg.inv(a), zero_pivot(jax.lax.linalg.lu(a)[0])
 
 
 @engine.kernel
@@ -46,7 +46,7 @@ def solve_ex(a, b, left):
         return x.swapaxes(-1, -2), info
     batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     wide = jnp.broadcast_to(a, (*batch, *a.shape[-2:])), jnp.broadcast_to(b, (*batch, *b.shape[-2:]))
-    return jnp.linalg.solve(*wide), jnp.zeros(a.shape[:-2], jnp.int32)
+    return jnp.linalg.solve(*wide), zero_pivot(jax.lax.linalg.lu(a)[0])
 
 
 @engine.kernel
@@ -69,9 +69,14 @@ def solve_triangular(a, b, upper, left, unitriangular):
 @engine.kernel
 def lu_factor(a):
     lu, pivots, _ = jax.lax.linalg.lu(a)
+    return lu, pivots + 1, zero_pivot(lu)
+
+
+def zero_pivot(lu):
+    """For each matrix the number of the first pivot that is zero, or 0."""
     zero = jnp.diagonal(lu, axis1=-2, axis2=-1) == 0
-    info = jnp.where(zero.any(-1), zero.argmax(-1) + 1, 0) if zero.shape[-1] else jnp.zeros(a.shape[:-2])
-    return lu, pivots + 1, info.astype(jnp.int32)
+    info = jnp.where(zero.any(-1), zero.argmax(-1) + 1, 0) if zero.shape[-1] else jnp.zeros(lu.shape[:-2])
+    return info.astype(jnp.int32)
 
 
 @engine.kernel

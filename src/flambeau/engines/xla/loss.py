@@ -1,18 +1,23 @@
-"""The XLA twins of the kernels in ``engines/numpy/loss.py``: values cannot be checked inside a compiled program."""
+"""The XLA twins of the kernels in ``engines/numpy/loss.py``."""
 
 from __future__ import annotations
 
 import jax.numpy as jnp
 
+from ..numpy.loss import NO_PROBABILITY, NO_SUCH_CLASS
 from . import engine
+from ._require import require, within
 
 
 @engine.kernel
 def class_targets(target, ignore, classes):
     kept = target != ignore
-    return kept, jnp.where(kept, target, 0)
+    safe = jnp.where(kept, target, 0)
+    within(safe, classes, 0, message=NO_SUCH_CLASS)
+    return kept, safe
 
 
 @engine.kernel
 def probabilities(x):
+    require((x >= 0) & (x <= 1), x, RuntimeError, NO_PROBABILITY)
     return x

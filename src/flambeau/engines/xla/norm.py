@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 
@@ -17,6 +19,17 @@ def normalize(x, weight, bias, axes, eps):
     if weight is not None:
         y = y * weight
     return (y if bias is None else y + bias), mean, var
+
+
+@engine.kernel
+def layer_norm_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
+    lead = tuple(range(x.ndim - len(axes)))
+    n = max(math.prod([x.shape[a] for a in axes]), 1)
+    away, inv = x - mean, jax.lax.rsqrt(var + eps)
+    direct = g if weight is None else g * weight
+    level = (g_mean - direct.sum(axes, keepdims=True) * inv) / n
+    slope = (2 * g_var - (direct * away).sum(axes, keepdims=True) * (inv * inv * inv)) / n
+    return direct * inv + (away * slope + level), (g * (away * inv)).sum(lead), g.sum(lead)
 
 
 @engine.kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from . import engine
+from ._require import within
 
 COMBINE = {None: "set", "add": "add", "prod": "multiply", "amax": "max", "amin": "min"}
 
@@ -22,6 +23,7 @@ def key_along(index, axis):
 def gather(x, index, axis):
     if not index.size:
         return jnp.empty(index.shape, x.dtype)
+    within(index, x.shape[axis], axis, error=RuntimeError)
     return x[key_along(index, axis)]
 
 
@@ -31,5 +33,6 @@ def scatter(x, index, src, axis, how=None, into=False):
         return x
     if jnp.ndim(src):
         src = src[tuple([slice(n) for n in index.shape])]
+    within(index, x.shape[axis], axis, error=RuntimeError)
     at = x.at[key_along(index, axis)]
     return getattr(at, COMBINE[how])(jnp.asarray(src, x.dtype))
