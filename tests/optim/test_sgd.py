@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 import flambeau
-from _programs import Programs, differences, raised
+from _programs import Programs, differences, raised, warned
 
 programs = Programs("optim_programs.json")
 SETTINGS = {
@@ -85,10 +85,41 @@ def clearing(t):
     w = t.ones(1, requires_grad=True)
     optimizer = t.optim.SGD([w], lr=0.1)
     (w * 2).backward()
+    held = w.grad
     optimizer.zero_grad(set_to_none=False)
-    zeros = w.grad.clone()
+    zeros, same = w.grad.clone(), w.grad is held
     optimizer.zero_grad()
-    return [zeros, w.grad]
+    cleared = w.grad
+    w.grad = t.autograd.grad((w * w).sum(), w, create_graph=True)[0]
+    optimizer.zero_grad(set_to_none=False)
+    return [zeros, same, cleared, w.grad, w.grad.requires_grad]
+
+
+@programs
+def what_step_hooks_are_given(t):
+    w = t.ones(1, requires_grad=True)
+    optimizer = t.optim.SGD([w], lr=0.1)
+    seen = []
+    first = optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append([args[0] is o, len(args), sorted(kwargs)]))
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append([args[0] is o, len(args), sorted(kwargs)]))
+    optimizer.step()
+    optimizer.step(lambda: 1)
+    optimizer.step(closure=lambda: 1)
+    first.remove()
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: ((o, lambda: 5), {}))
+    seen.append(optimizer.step())
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: 3)
+    return [seen, raised(optimizer.step)]
+
+
+@programs
+def parameters_given_twice(t):
+    w = t.ones(1, requires_grad=True)
+    made = []
+    told = warned(lambda: made.append(t.optim.SGD([w, w], lr=0.25)))
+    (w * 2).sum().backward()
+    made[0].step()
+    return [told, w, len(made[0].param_groups[0]["params"]), raised(lambda: t.optim.SGD([{"params": [w]}, {"params": [w]}]))]
 
 
 @programs
@@ -98,7 +129,9 @@ def mistakes(t):
     return [raised(lambda: sgd([], lr=1.0)), raised(lambda: sgd([w], lr=-1.0)), raised(lambda: sgd([w], momentum=-1.0)),
             raised(lambda: sgd([w], weight_decay=-1.0)), raised(lambda: sgd([w], nesterov=True)), raised(lambda: sgd(w)),
             raised(lambda: sgd([w * 2])), raised(lambda: sgd([1])), raised(lambda: sgd({w})),
-            raised(lambda: t.optim.Optimizer([w], {}).step())]
+            raised(lambda: t.optim.Optimizer([w], {}).step()), raised(lambda: sgd([("w", w), t.ones(1, requires_grad=True)])),
+            raised(lambda: sgd([w, ("w", t.ones(1, requires_grad=True))])), raised(lambda: sgd([w], fused=True, foreach=True)),
+            raised(lambda: sgd([w], fused=True, differentiable=True))]
 
 
 @programs

@@ -75,6 +75,17 @@ class Parameter(Tensor):
         return _over, (type(self), self.detach(), self.requires_grad), state_of(self) or None
 
 
+def clear_grad(parameter, set_to_none):
+    """Clears the gradient of a parameter: to None, or the same tensor to zeros."""
+    grad = parameter._grad
+    if set_to_none:
+        parameter._grad = None
+    elif grad is not None:
+        if grad.requires_grad:
+            grad.requires_grad_(False) if grad.is_leaf else grad.detach_()
+        grad.zero_()
+
+
 class _IsBuffer(type):
     """Buffers are ordinary tensors with a mark: ``isinstance(t, Buffer)`` asks for the mark."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections import defaultdict
 from copy import deepcopy
 from itertools import chain
@@ -10,12 +11,17 @@ from itertools import chain
 from .._hooks import _HookDict, add_hook
 from .._modes import enable_grad, modes, set_grad_enabled
 from .._tensor import Tensor
+from ..nn.parameter import clear_grad
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 NO_PARAMETERS = "optimizer got an empty parameter list"
 ORDERED = "optimizer parameters need to be organized in ordered collections, but the order of tensors in sets changes"
 NOT_ITERABLE = "params argument given to the optimizer should be an iterable of Tensors or dicts, but got {type}"
+TWICE = (
+    "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error. Until then "
+    "these parameters are updated several times in each step."
+)
 WRONG_SIZE = "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
 WRONG_RETURN = "{name}.step: a pre-hook must return None or a tuple of (new_args, new_kwargs), but got {got}."
 _HOOKS = ("pre", "post", "save_pre", "save", "load_pre", "load")
@@ -79,7 +85,10 @@ class Optimizer:
         elif isinstance(params, set):
             raise TypeError(ORDERED)
         params = list(params)
-        if params and isinstance(params[0], tuple):
+        named = [isinstance(p, tuple) for p in params]
+        if any(named) and not all(named):
+            raise ValueError("all optimizer params should be with names, or all without")
+        if any(named):
             param_group["param_names"] = [name for name, _ in params]
             params = [p for _, p in params]
         for p in params:
@@ -96,14 +105,13 @@ class Optimizer:
         if not seen.isdisjoint(params):
             raise ValueError("some parameters appear in more than one parameter group")
         if len(set(params)) != len(params):
-            raise ValueError("some parameters appear more than once in one parameter group: each must be given once")
+            warnings.warn(TWICE, stacklevel=3)
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none=True):
         """Clears the gradients of all parameters: to None, or to zeros."""
         for p in chain.from_iterable(group["params"] for group in self.param_groups):
-            if p._grad is not None:
-                p._grad = None if set_to_none else p._grad.detach().zero_()
+            clear_grad(p, set_to_none)
 
     def step(self, closure=None):
         """Updates the parameters. To be defined by the subclass."""
@@ -166,7 +174,10 @@ class Optimizer:
         return add_hook(self._hooks[kind], hook, prepend)
 
     def register_step_pre_hook(self, hook):
-        """Calls ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""
+        """Calls ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``.
+
+        The optimizer itself is the first of the ``args``.
+        """
         return self._add_hook("pre", hook)
 
     def register_step_post_hook(self, hook):
@@ -197,7 +208,8 @@ class Optimizer:
 
 def _hooked(step):
     @functools.wraps(step)
-    def wrapper(self, *args, **kwargs):
+    def wrapper(*args, **kwargs):
+        self = args[0]
         if modes.trace is not None:
             modes.trace.watch.object(self, "param_groups", "state")
         for hook in chain(list(_everywhere["pre"].values()), list(self._hooks["pre"].values())):
@@ -206,7 +218,7 @@ def _hooked(step):
                 if not (isinstance(got, tuple) and len(got) == 2):
                     raise RuntimeError(WRONG_RETURN.format(name=type(self).__name__, got=got))
                 args, kwargs = got
-        out = step(self, *args, **kwargs)
+        out = step(*args, **kwargs)
         for hook in chain(list(self._hooks["post"].values()), list(_everywhere["post"].values())):
             hook(self, args, kwargs)
         return out

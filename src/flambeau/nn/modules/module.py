@@ -21,7 +21,7 @@ from ..._modes import no_grad
 from ..._tensor import Tensor
 from ...functions.convert import converted
 from ...functions.creation import empty_like
-from ..parameter import Buffer, Parameter, is_lazy
+from ..parameter import Buffer, Parameter, clear_grad, is_lazy
 from . import _report, _state
 from ._hooks import Hooks, as_hook, call_with_hooks, everywhere, registration
 from ._moves import parse_to
@@ -433,13 +433,7 @@ class Module:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clears the gradients of all parameters: to None, or to zeros."""
         for parameter in self.parameters():
-            grad = parameter._grad
-            if grad is None:
-                continue
-            if set_to_none:
-                parameter._grad = None
-            else:
-                parameter._grad = grad.detach().zero_()
+            clear_grad(parameter, set_to_none)
 
     # ---- saving and loading
 
