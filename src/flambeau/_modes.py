@@ -21,6 +21,7 @@ class _Modes(threading.local):
         self.saved_hooks_disabled = None  # the message of the error, when disabled
         self.anomaly = False
         self.anomaly_check_nan = True
+        self.running = None  # the pass of backward that is under way
         self.trace = None  # the trace by which a function is being compiled
 
     def set_anomaly(self, on, check_nan):

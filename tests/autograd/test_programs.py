@@ -854,6 +854,37 @@ def mark_dirty_counts(t):
     return [y._version, raised(y.backward)]
 
 
+@programs
+def multi_grad_hooks_know_what_a_pass_reaches(t):
+    x, y, z = leaf(t, 1.0), leaf(t, 2.0), leaf(t, 3.0)
+    w = x * y
+    log = []
+    t.autograd.graph.register_multi_grad_hook((x, y, z, w), lambda grads: log.append([g is None for g in grads]))
+    t.autograd.graph.register_multi_grad_hook((x, z), lambda grad: log.append("any"), mode="any")
+    (w * 1).backward(retain_graph=True)
+    (w * z).backward(retain_graph=True)
+    (z * 2).backward()
+    return log
+
+
+@programs
+def gradient_edges(t):
+    x = leaf(t, 1.0, 2.0)
+    y = x * 2
+    edge, end = t.autograd.graph.get_gradient_edge(y), t.autograd.graph.get_gradient_edge(x)
+    z = (y * y).sum()
+    found = [t.autograd.grad(z, edge, retain_graph=True), t.autograd.grad(z, [end, edge], retain_graph=True)]
+    found.append(t.autograd.grad(edge, x, t.ones(2), retain_graph=True))
+    t.autograd.backward(edge, t.ones(2))
+    return [found, x.grad]
+
+
+@programs
+def gradients_made_of_nothing(t):
+    x, y = leaf(t, 1.0), leaf(t, float("inf"), float("nan"))
+    return t.autograd.grad(x * 2, [x, y], materialize_grads=True)
+
+
 @pytest.mark.parametrize("name", programs.names())
 def test_as_recorded(name):
     assert differences(programs.run(name, flambeau), programs.recorded(name)) == []

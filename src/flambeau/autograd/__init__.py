@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .._tensor import Tensor, edge_of, wrap
+from .._tensor import Tensor, wrap
+from ..engines import engine_of
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
-from .engine import Pass, backward_edges
+from .engine import Pass, arrival, backward_edges
 from .function import Function, NestedIOFunction
 from .grad_mode import set_multithreading_enabled
+from .graph import GradientEdge
 from .variable import Variable
 
 UNUSED = (
@@ -61,7 +65,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     if is_grads_batched:
         return _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads)
     outputs, grads = _pairs(outputs, grad_outputs)
-    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    inputs = (inputs,) if isinstance(inputs, Tensor | GradientEdge) else tuple(inputs)
     if allow_unused is False and materialize_grads:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -71,9 +75,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     for t in inputs:
-        if not isinstance(t, Tensor):
+        if not isinstance(t, Tensor | GradientEdge):
             raise RuntimeError(NO_INPUT.format(kind=type(t).__name__))
-        if edge_of(t) is None:
+        if arrival(t) is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
     caught = Pass(_roots(outputs, grads, create_graph), keep, create_graph, _captures(inputs)).run()
@@ -83,10 +87,19 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         if got is None:
             if not allow_unused:
                 raise RuntimeError(UNUSED)
-            results.append(wrap(t._a * 0) if materialize_grads else None)
+            results.append(_zeros(t) if materialize_grads else None)
         else:
             results.append(got if create_graph else wrap(got))
     return tuple(results)
+
+
+def _zeros(t):
+    """The gradient of what nothing depends on."""
+    if isinstance(t, Tensor):
+        return wrap(engine_of(t._a).zeros_like(t._a))
+    node, nr = t.node, t.output_nr
+    many = node.count != 1
+    return wrap(np.zeros(node.shape[nr] if many else node.shape, node.dtype[nr] if many else node.dtype))
 
 
 def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads):
@@ -106,9 +119,9 @@ def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, material
 
 
 def _pairs(tensors, grads):
-    tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    tensors = (tensors,) if isinstance(tensors, Tensor | GradientEdge) else tuple(tensors)
     for t in tensors:
-        if not isinstance(t, Tensor):
+        if not isinstance(t, Tensor | GradientEdge):
             raise AssertionError(f"Expected output to be a torch.Tensor, but got {type(t).__name__}")
     grads = (None,) * len(tensors) if grads is None else grads
     grads = tuple(grads) if isinstance(grads, tuple | list) else (grads,)
@@ -126,7 +139,7 @@ def _captures(tensors):
     """{(target, output number): slots} of the tensors; a leaf's only output is number 0."""
     captures = {}
     for slot, t in enumerate(tensors):
-        target, nr = edge_of(t)
+        target, nr = arrival(t)
         captures.setdefault((target, max(nr, 0)), []).append(slot)
     return captures
 

@@ -20,6 +20,7 @@ from .._tensor import LEAF, Tensor, edge_of, storage_of, wrap
 from ..engines import engine_of
 from ..engines.numpy.base import SILENT, reset_errors, set_errors
 from ..ops.shape import cast, sum_to
+from .graph import GradientEdge
 
 _ndarray = np.ndarray
 
@@ -49,16 +50,20 @@ class Pass:
 
     def run(self):
         """Runs the pass; returns the captured gradients by slot."""
-        before, errors = modes.grad, set_errors(SILENT)
-        modes.grad = self.graph
+        before, outer, errors = modes.grad, modes.running, set_errors(SILENT)
+        modes.grad, modes.running = self.graph, self
         try:
             self.count_edges()
             self.seed()
             self.loop()
         finally:
-            modes.grad = before
+            modes.grad, modes.running = before, outer
             reset_errors(errors)
         return self.caught
+
+    def awaits(self, target):
+        """Whether a target's turn will come."""
+        return target in self.state and (self.useful is None or target in self.useful)
 
     def loop(self):
         """Runs the ready nodes, youngest first, and sends their gradients along the edges."""
@@ -416,11 +421,21 @@ def backward_edges(tensors, grads):
     """(target, nr, gradient) triples for `tensors`; checks the gradients and fills in ones for scalars."""
     roots = []
     for t, g in zip(tensors, grads, strict=True):
-        edge = edge_of(t)
+        edge = arrival(t)
         if edge is None:
             raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
-        roots.append((*edge, root_gradient(t, g)))
+        if isinstance(t, GradientEdge) and g is None:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs: give the gradient of an edge")
+        roots.append((*edge, g if isinstance(t, GradientEdge) else root_gradient(t, g)))
     return roots
+
+
+def arrival(t):
+    """Where the gradient of a tensor, or the one at a GradientEdge, arrives: an edge, or None."""
+    if isinstance(t, Tensor):
+        return edge_of(t)
+    node = t.node
+    return (node.variable, LEAF) if isinstance(node, tape.AccumulateGrad) else (node, t.output_nr)
 
 
 def root_gradient(t, g):

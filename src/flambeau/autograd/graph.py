@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from typing import NamedTuple
 
 from .._hooks import RemovableHandle
@@ -85,23 +86,28 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = tuple(tensors)
-    count = len(tensors)  # the hooks must not hold the tensors that hold them
+    targets = [weakref.ref(edge_of(t)[0]) if t.requires_grad else None for t in tensors]
     lock = threading.Lock()
-    state = {"seen": 0, "grads": [None] * count, "expected": len([t for t in tensors if t.requires_grad])}
+    seen = weakref.WeakKeyDictionary()  # pass of backward -> [how many gradients are still to come, those that came]
 
     def collect(i):
         def hook(grad):
+            running = modes.running
             with lock:
-                state["seen"] += 1
-                state["grads"][i] = grad
-                first, last = state["seen"] == 1, state["seen"] == state["expected"]
-                grads = state["grads"]
+                first = running not in seen
+                if first:
+                    others = [target() for nr, target in enumerate(targets) if target is not None and nr != i]
+                    seen[running] = [1 + sum(running.awaits(other) for other in others), [None] * len(targets)]
+                state = seen[running]
+                state[0] -= 1
+                state[1][i] = grad
+                last = state[0] == 0
                 if last:
-                    state["seen"], state["grads"] = 0, [None] * count
+                    del seen[running]
             if mode == "any" and first:
                 fn(grad)
             elif mode == "all" and last:
-                fn(grads)
+                fn(state[1])
 
         return hook
 
