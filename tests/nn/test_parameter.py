@@ -47,7 +47,7 @@ def parameters_in_no_grad(t):
 def reprs(t):
     p = t.nn.Parameter
     return [repr(p(t.ones(2))), repr(p(t.ones(2), requires_grad=False)), repr(p(t.zeros(2, 2, dtype=t.float64))), repr(p()), str(p(t.tensor(1.0))),
-            repr(t.nn.Buffer(t.ones(2))), repr([p(t.ones(1))])]
+            repr(t.nn.Buffer(t.ones(2))), repr([p(t.ones(1))]), repr(type("Special", (p,), {})(t.ones(1)))]
 
 
 @programs

@@ -63,7 +63,8 @@ def several_dicts(t):
 def wrong_names_and_values(t):
     m, x = net(t), t.ones(1, 2)
     results = [raised(lambda: call(t, m, d, x)) for d in ({"nope": t.ones(1)}, {"linear.nope": t.ones(1)}, {"nope.weight": t.ones(1)},
-                                                          {"linear": t.ones(1)}, {"linear.weight": 3}, {"count": t.ones(1)})]
+                                                          {"linear": t.ones(1)}, {"linear.weight": 3}, {"count": t.ones(1)},
+                                                          {"": t.ones(1)}, {"linear.": t.ones(1)})]
     return [results, m(x), m.linear.weight, raised(lambda: call(t, m, {"linear.weight": t.ones(3, 3)}, x)), m(x)]
 
 

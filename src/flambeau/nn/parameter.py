@@ -69,7 +69,8 @@ class Parameter(Tensor):
         return memo[id(self)]
 
     def __repr__(self):
-        return "Parameter containing:\n" + format_tensor(self)
+        text = format_tensor(self)
+        return "Parameter containing:\n" + (text if type(self) is Parameter else f"Parameter({text})")
 
     def __reduce_ex__(self, protocol):
         return _over, (type(self), self.detach(), self.requires_grad), state_of(self) or None

@@ -79,6 +79,8 @@ def _check_complete(module, places, tensors):
 def _swap(module, path, value):
     """Puts a tensor at a path; returns what was there. A path where nothing was is cleared again by _ABSENT."""
     prefix, _, name = path.rpartition(".")
+    if not name:
+        raise KeyError(f"tensor name can't be empty string: {path!r}")
     owner = module.get_submodule(prefix)
     for table in (owner._parameters, owner._buffers):
         if name in table:
