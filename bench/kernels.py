@@ -53,5 +53,25 @@ for shape in ((64, 10), (256, 256), (64, 8192)):
     both(f"softmax of {size}", randn(*shape), lambda t, x: x.softmax(-1))
     both(f"log_softmax of {size}", randn(*shape), lambda t, x: x.log_softmax(-1))
 
+for shape in ((64, 64), (512, 768)):
+    size = "x".join(map(str, shape))
+
+    @suite.case(f"layer_norm of {size}")
+    def _(t, shape=shape):
+        x, layer = t.randn(*shape), t.nn.LayerNorm(shape[-1])
+        return lambda: layer(x)
+
+    @suite.case(f"layer_norm of {size}, forward and backward")
+    def _(t, shape=shape):
+        x, g, layer = t.randn(*shape, requires_grad=True), t.randn(*shape), t.nn.LayerNorm(shape[-1])
+
+        def step():
+            x.grad = layer.weight.grad = layer.bias.grad = None
+            layer(x).backward(g)
+            return x.grad
+
+        return step
+
+
 if __name__ == "__main__":
     suite.main()

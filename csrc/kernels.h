@@ -23,7 +23,7 @@
 
 #include "loops.h"
 
-#define MOST_PARAMETERS 6
+#define MOST_PARAMETERS 9
 
 typedef PyObject *(*Native)(PyObject *const *arguments); /* NULL where an argument was not given */
 
@@ -33,7 +33,7 @@ typedef struct {
     const char *parameters[MOST_PARAMETERS]; /* the twin's, in its order */
 } Row;
 
-extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[]; /* each ends with a row without a name */
+extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[]; /* each ends with a row without a name */
 
 #define DECLINE Py_RETURN_NOTIMPLEMENTED
 
@@ -70,6 +70,18 @@ static inline const Loops *loops_for(const PyArrayObject *x)
 {
     int type = PyArray_TYPE(x);
     return type == NPY_FLOAT ? loops_of[0] : type == NPY_DOUBLE ? loops_of[1] : NULL;
+}
+
+/* `x` in row-major order, itself or a copy (a new reference), if it has the shape and the dtype of `like`, as a gradient
+ * has that may be broadcast. NULL, perhaps without an error, if it is anything else: see declined_or_failed. */
+PyArrayObject *row_major(PyObject *x, PyArrayObject *like);
+
+static inline PyObject *declined_or_failed(void)
+{
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    DECLINE;
 }
 
 /* The integer in `x` into `*value`; false, without an error, if there is none or if it is too large. */

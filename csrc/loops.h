@@ -9,6 +9,15 @@
 #error "the loops are written with vector types, which this compiler lacks; the kernels in NumPy do their work"
 #endif
 
+/* The gradient of rows less their mean, divided by their deviation, times a weight (or NULL) plus a bias. */
+typedef struct {
+    const void *g, *x, *weight, *mean, *var, *g_mean, *g_var;
+    void *out, *g_weight, *g_bias;
+    void *scratch; /* room for two rows */
+    ptrdiff_t rows, n;
+    double eps;
+} NormPull;
+
 /* The loops for one type of elements, float or double. All arrays are contiguous. */
 typedef struct {
     /* x of shape (lead, n, trail) summed over the middle dimension */
@@ -19,6 +28,10 @@ typedef struct {
     void (*log_softmax)(const void *x, void *out, ptrdiff_t rows, ptrdiff_t n);
     void (*softmax_pull)(const void *g, const void *y, void *out, ptrdiff_t rows, ptrdiff_t n);
     void (*log_softmax_pull)(const void *g, const void *y, void *out, ptrdiff_t rows, ptrdiff_t n);
+    /* (x - mean) / sqrt(var + eps) * weight + bias; weight and bias may be NULL */
+    void (*normalize)(const void *x, const void *weight, const void *bias, void *out, void *mean, void *var,
+                      ptrdiff_t rows, ptrdiff_t n, double eps);
+    void (*normalize_pull)(const NormPull *pull);
 } Loops;
 
 extern const Loops *loops_of[2]; /* for float and for double */

@@ -5,7 +5,7 @@
 
 #include <structmember.h>
 
-static const Row *const FAMILIES[] = {JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS};
+static const Row *const FAMILIES[] = {JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS, NORM_ROWS};
 #define FAMILY_COUNT (sizeof FAMILIES / sizeof FAMILIES[0])
 
 typedef struct {
@@ -68,6 +68,19 @@ static PyObject *kernel_call(PyObject *callable, PyObject *const *given, size_t 
         Py_DECREF(result);
     }
     return PyObject_Vectorcall(self->twin, given, flagged, keywords);
+}
+
+PyArrayObject *row_major(PyObject *x, PyArrayObject *like)
+{
+    PyArrayObject *a = (PyArrayObject *)x;
+    if (x == NULL || !PyArray_CheckExact(x) || PyArray_TYPE(a) != PyArray_TYPE(like) || !PyArray_SAMESHAPE(a, like)) {
+        return NULL;
+    }
+    if (PyArray_ISCARRAY_RO(a)) {
+        Py_INCREF(x);
+        return a;
+    }
+    return PyArray_ISBEHAVED_RO(a) ? (PyArrayObject *)PyArray_NewCopy(a, NPY_CORDER) : NULL;
 }
 
 bool as_integer(PyObject *x, npy_intp *value)

@@ -38,9 +38,10 @@ static PyObject *forward(PyObject *const *arguments, bool logarithm)
 static PyObject *backward(PyObject *const *arguments, bool logarithm)
 {
     const Loops *loops = NULL;
-    PyArrayObject *y = rows_of(arguments[1], arguments[2], &loops), *g = plain_array(arguments[0]);
-    if (y == NULL || g == NULL || PyArray_TYPE(g) != PyArray_TYPE(y) || !PyArray_SAMESHAPE(g, y)) {
-        DECLINE;
+    PyArrayObject *y = rows_of(arguments[1], arguments[2], &loops);
+    PyArrayObject *g = y == NULL ? NULL : row_major(arguments[0], y);
+    if (g == NULL) {
+        return declined_or_failed();
     }
     PyArrayObject *out = new_array(y, PyArray_NDIM(y), PyArray_DIMS(y));
     if (out != NULL) {
@@ -51,6 +52,7 @@ static PyObject *backward(PyObject *const *arguments, bool logarithm)
         pull(PyArray_DATA(g), PyArray_DATA(y), PyArray_DATA(out), rows, n);
         END_WORK;
     }
+    Py_DECREF(g);
     return (PyObject *)out;
 }
 

@@ -111,7 +111,7 @@ def differences(got, want, where="result"):
             return [f"{where}: {len(got)} entries, not {len(want)}: {got} not {want}"]
         return [d for i, (g, w) in enumerate(zip(got, want, strict=True)) for d in differences(g, w, f"{where}[{i}]")][:5]
     if isinstance(want, float) and isinstance(got, float):
-        return [] if math.isclose(got, want, rel_tol=2e-5, abs_tol=1e-6) else [f"{where}: {got}, not {want}"]
+        return [] if math.isclose(got, want, rel_tol=2e-5, abs_tol=3e-6) else [f"{where}: {got}, not {want}"]
     return [] if type(got) is type(want) and got == want else [f"{where}: {got!r}, not {want!r}"]
 
 

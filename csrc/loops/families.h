@@ -20,9 +20,11 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 
 #include "sum.h"
 #include "softmax.h"
+#include "norm.h"
 
 #undef TABLE_ROW
 #define TABLE_ROW { \
     NAME(sum_middle), NAME(divide), \
     NAME(softmax), NAME(log_softmax), NAME(softmax_pull), NAME(log_softmax_pull), \
+    NAME(normalize), NAME(normalize_pull), \
 }

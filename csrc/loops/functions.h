@@ -31,6 +31,16 @@ INLINE uint64_t bits_of_double(double x)
     return bits;
 }
 
+INLINE float root_float(float x)
+{
+    return sqrtf(x);
+}
+
+INLINE double root_double(double x)
+{
+    return sqrt(x);
+}
+
 /* exp(x) = 2**k exp(r) with |r| < log(2) / 2. Adding 1.5 * 2**23 (or 2**52) rounds to an integer k, which then stands in
  * the last bits. */
 

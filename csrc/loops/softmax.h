@@ -31,13 +31,6 @@ INLINE REAL NAME(largest)(const REAL *x, ptrdiff_t n)
     return top;
 }
 
-INLINE REAL NAME(sum_row)(const REAL *x, ptrdiff_t n)
-{
-    REAL sum;
-    NAME(sum_rows)(x, &sum, 1, n);
-    return sum;
-}
-
 INLINE void NAME(exp_all)(REAL *x, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++) {

@@ -9,8 +9,9 @@
 #define TILE 960 /* not a power of two: rows so far apart would share the same lines of the cache */
 
 /* The sum of a block, or of less. */
-INLINE REAL NAME(sum_block)(const REAL *x, ptrdiff_t n)
+INLINE REAL NAME(sum_block)(const REAL *x, ptrdiff_t n, REAL unused)
 {
+    (void)unused;
     TYPE(small) few = {0};
     ptrdiff_t i = 0;
     REAL rest = 0;
@@ -36,26 +37,40 @@ INLINE REAL NAME(sum_block)(const REAL *x, ptrdiff_t n)
     return NAME(sum_small)(few) + rest;
 }
 
+/* The sum over a row of what `block` sums over a part of it, to which it also gets the number `along`. */
+INLINE REAL NAME(pairwise)(const REAL *x, ptrdiff_t n, REAL along, REAL (*block)(const REAL *, ptrdiff_t, REAL))
+{
+    if (n < BLOCK) {
+        return block(x, n, along);
+    }
+    REAL halves[64]; /* sums of 1, 2, 4, ... blocks that wait for one of their size, the last the smallest */
+    int waiting = 0;
+    ptrdiff_t head = (ptrdiff_t)(-(uintptr_t)x % 64 / sizeof(REAL)); /* up to a line of the cache */
+    ptrdiff_t blocks = (n - head) / BLOCK, tail = head + blocks * BLOCK;
+    for (ptrdiff_t i = 0; i < blocks; i++) {
+        REAL sum = block(x + head + i * BLOCK, BLOCK, along);
+        for (ptrdiff_t pairs = i; pairs & 1; pairs >>= 1) {
+            sum = halves[--waiting] + sum;
+        }
+        halves[waiting++] = sum;
+    }
+    REAL sum = block(x, head, along) + block(x + tail, n - tail, along);
+    while (waiting > 0) {
+        sum = halves[--waiting] + sum;
+    }
+    return sum;
+}
+
+INLINE REAL NAME(sum_row)(const REAL *x, ptrdiff_t n)
+{
+    return NAME(pairwise)(x, n, 0, NAME(sum_block));
+}
+
 /* Each of `lead` rows of n numbers into one. */
 static void NAME(sum_rows)(const REAL *x, REAL *out, ptrdiff_t lead, ptrdiff_t n)
 {
-    for (ptrdiff_t row = 0; row < lead; row++, x += n) {
-        REAL halves[64]; /* sums of 1, 2, 4, ... blocks that wait for one of their size, the last the smallest */
-        int waiting = 0;
-        ptrdiff_t head = n < BLOCK ? 0 : (ptrdiff_t)(-(uintptr_t)x % 64 / sizeof(REAL)); /* up to a line of the cache */
-        ptrdiff_t blocks = (n - head) / BLOCK, tail = head + blocks * BLOCK;
-        for (ptrdiff_t i = 0; i < blocks; i++) {
-            REAL sum = NAME(sum_block)(x + head + i * BLOCK, BLOCK);
-            for (ptrdiff_t pairs = i; pairs & 1; pairs >>= 1) {
-                sum = halves[--waiting] + sum;
-            }
-            halves[waiting++] = sum;
-        }
-        REAL sum = NAME(sum_block)(x, head) + NAME(sum_block)(x + tail, n - tail);
-        while (waiting > 0) {
-            sum = halves[--waiting] + sum;
-        }
-        out[row] = sum;
+    for (ptrdiff_t row = 0; row < lead; row++) {
+        out[row] = NAME(sum_row)(x + row * n, n);
     }
 }
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+from .._tensor import Tensor
+from ..engines import engine_of
 from ._op import op
 from .reduce import sum_
 from .shape import reshape, sum_to
@@ -53,6 +55,9 @@ def _normalization(name, node, layout):
     def _(g, x, weight, out_1, out_2, eps, how, needs):
         own = tuple(x.shape)
         shape, of_weight, axes = layout(own, how)
+        if layout is layer_layout and not isinstance(x, Tensor):
+            grads = engine_of(x).layer_norm_pull(g[0], x, weight, axes, out_1, out_2, g[1], g[2], eps)
+            return [grad if needed else None for grad, needed in zip(grads, needs)]
         x, weight, g_y = shaped(x, shape), shaped(weight, of_weight), shaped(g[0], shape)
         away, inv = x - out_1, (out_2 + eps) ** -0.5
         # What the weight does not see is summed first: the sums serve weight, bias and input.

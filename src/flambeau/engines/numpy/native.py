@@ -10,13 +10,16 @@ import os
 
 from .. import NUMPY as engine
 
-NAMES: tuple[str, ...] = ()  # the kernels that are native
+NAMES: list[str] = []  # the kernels that are native
 
 if os.environ.get("FLAMBEAU_NATIVE") != "0":
     try:
-        from ..._kernels import NAMES, kernel
+        from ... import _kernels
     except ImportError:
         pass  # it was not built, or not for this version of NumPy
     else:
-        for name in NAMES:
-            setattr(engine, name, kernel(name, getattr(engine, name)))
+        for name in _kernels.NAMES:
+            twin = getattr(engine, name, None)
+            if twin is not None:  # an extension built from other sources may have a kernel more
+                setattr(engine, name, _kernels.kernel(name, twin))
+                NAMES.append(name)

@@ -46,3 +46,15 @@ def scale_shift(x, scale, shift):
     y = x * scale
     y += shift
     return y
+
+
+@engine.kernel
+def layer_norm_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
+    """The gradients of x, weight and bias under `normalize` over the last axes, from those of its three results."""
+    lead = tuple(range(x.ndim - len(axes)))
+    n = max(math.prod([x.shape[a] for a in axes]), 1)
+    away, inv = x - mean, 1 / np.sqrt(var + x.dtype.type(eps))
+    direct = g if weight is None else g * weight
+    level = (g_mean - direct.sum(axes, keepdims=True) * inv) / n
+    slope = (2 * g_var - (direct * away).sum(axes, keepdims=True) * (inv * inv * inv)) / n
+    return direct * inv + (away * slope + level), (g * (away * inv)).sum(lead), g.sum(lead)
