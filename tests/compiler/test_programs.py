@@ -10,6 +10,7 @@ import sys
 import threading
 import weakref
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -280,7 +281,8 @@ def test_what_needs_elements_is_an_error_that_leaves_everything_as_it_was(functi
     with pytest.raises(RuntimeError, match="not known while") as caught:
         model(x)
     assert any(note.startswith("in Sequential.1 = Inner") for note in caught.value.__notes__)
-    assert "while Sequential was traced to be compiled" in caught.value.__notes__
+    where = next(note for note in caught.value.__notes__ if note.startswith("while Sequential was traced"))
+    assert f"{__file__}:{function.__code__.co_firstlineno + 1}: return" in where
     assert model[1].made is made and model[1].count.item() == 1 and model[1].weight.tolist() == [1, 1, 1]
     assert torch.get_rng_state().equal(state) and not torch.compiler.is_compiling()
     assert (x * 2).tolist() == [2, -4, 6]
@@ -625,3 +627,48 @@ except ModuleNotFoundError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'flambeau[xla]'" in done.stdout
+
+
+def test_numpy_arrays_are_told_apart_by_their_elements():
+    table = np.ones(2)
+    g = torch.compile(lambda x, a: x * torch.from_numpy(a) + torch.from_numpy(table))
+    a = np.array([1.0, 2.0])
+    for _ in range(3):
+        assert g(torch.ones(2), a).tolist() == [2, 3]
+    a[0] = 5
+    assert g(torch.ones(2), a).tolist() == [6, 3]
+    table[:] = 2
+    assert g(torch.ones(2), a).tolist() == [7, 4]
+
+
+def test_subclasses_come_out_as_they_do_otherwise():
+    class Marked(torch.Tensor):
+        pass
+
+    g = torch.compile(lambda x: x * 2)
+    for _ in range(3):
+        y = g(torch.ones(2).as_subclass(Marked).requires_grad_())
+        assert type(y) is Marked and y.requires_grad and y.tolist() == [2, 2]
+
+
+def test_inference_mode_and_anomaly_mode():
+    w = torch.ones(2, requires_grad=True)
+    g = torch.compile(lambda x: x * w)
+    for _ in range(3):
+        with torch.inference_mode():
+            y = g(torch.ones(2))
+            assert y.is_inference() and not y.requires_grad
+        with torch.autograd.detect_anomaly(check_nan=False):
+            assert g(torch.ones(2)).grad_fn.name() == "MulBackward0"
+
+
+def test_what_is_marked_is_not_compiled():
+    @torch.compiler.disable(reason="it writes a file")
+    def logs(x):
+        return x + 1
+
+    assert torch.compile(logs) is logs
+    g = torch.compile(lambda x: logs(x) * 2)
+    assert g(torch.ones(1)).item() == 4
+    with pytest.raises(RuntimeError, match=r"logs is marked with compiler.disable \(it writes a file\)"):
+        g(torch.ones(1))

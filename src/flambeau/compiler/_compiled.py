@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import linecache
 import logging
 import time
 import warnings
 
 from .. import _dtypes
 from .._modes import modes
+from ..engines import TRACED, is_traced_error
 from ._nest import flatten
 
 log = logging.getLogger("flambeau.compiler")
@@ -19,7 +21,7 @@ TOO_MANY = (
 )
 SECOND_CALL = "it is called for the second time"
 FIRST_OF_ITS_KIND = "it is called in this way for the first time"
-WHILE_TRACED = "while {name} was traced to be compiled"
+WHILE_TRACED = "while {name} was traced to be compiled{line}"
 
 
 class Compiled:
@@ -75,8 +77,12 @@ class Compiled:
         try:
             program = Program(self.function, self.name, args, kwargs, tensors)
         except Exception as error:
-            error.add_note(WHILE_TRACED.format(name=self.name))
-            raise
+            note = WHILE_TRACED.format(name=self.name, line=user_line(error.__traceback__))
+            if is_traced_error(error):
+                what = f"something that {self.name} does"
+                error = RuntimeError(TRACED.format(what=what, operands="see the error above"))
+            error.add_note(note)
+            raise error
         result = program.run(tensors)
         self.programs.setdefault(key, []).insert(0, program)
         log.info("compiled %s in %.2f s because %s", self.name, time.perf_counter() - start, why)
@@ -86,6 +92,19 @@ class Compiled:
         """Forgets all programs."""
         self.programs.clear()
         self.count = 0
+
+
+def user_line(traceback):
+    """Where, in the user's code, an error came up."""
+    from ._watch import is_foreign
+
+    found = ""
+    while traceback is not None:
+        if not is_foreign(traceback.tb_frame.f_globals.get("__name__")):
+            file, line = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
+            found = f", at {file}:{line}: {linecache.getline(file, line).strip()}"
+        traceback = traceback.tb_next
+    return found
 
 
 def like(t):

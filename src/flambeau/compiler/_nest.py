@@ -6,6 +6,8 @@ import copy
 import dataclasses
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .._tensor import Tensor
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))  # values by which two calls can be told apart
@@ -42,6 +44,22 @@ class Same:
         return id(self.value)
 
 
+class Elements:
+    """A NumPy array, by its elements."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, array):
+        self.value = array.copy()
+        self.key = array.dtype.str, array.shape, array.tobytes()
+
+    def __eq__(self, other):
+        return type(other) is Elements and other.key == self.key
+
+    def __hash__(self):
+        return hash(self.key)
+
+
 class Like:
     """A container that is made anew by copying this one: the same as others of its class."""
 
@@ -65,6 +83,8 @@ def flatten(value, tensors):
         return TENSOR
     if kind in PLAIN:
         return Plain(kind, value)
+    if kind is np.ndarray:
+        return Elements(value)
     if isinstance(value, tuple | list):
         return Nest(kind, (), tuple([flatten(v, tensors) for v in value]))
     if isinstance(value, dict):

@@ -129,7 +129,10 @@ class Program:
         self.outcome = [number[id(t)] if id(t) in number else self.found(*recording.found[id(t)])
                         for t in recording.outcome]
         gradients = [i for i, x in enumerate(self.inputs) if x is None]
+        self.classes = [type(t) for t in recording.made]
         self.gradient_of = dict(zip(gradients, range(len(gradients)), strict=True))  # index -> which of those that came
+        self.watch.forget()
+        del self.paths
 
     def place(self, t):
         """Where a tensor from outside is found."""
@@ -187,7 +190,8 @@ class Program:
             also = [arrays[i].copy() if i in self.written else arrays[i] for i in halves.backward_takes]
         for index, array in zip(self.written, owned[self.n_made:], strict=True):
             write_back(tensors[index], array, self.name)
-        made = [wrap(array) for array in owned[:self.n_made]]
+        made = [wrap(array) if cls is Tensor else wrap(array).as_subclass(cls)
+                for array, cls in zip(owned, self.classes, strict=False)]
         if modes.grad:
             self.record(made, tensors, kept, also if halves.backward is not None else ())
         return self.finish([made[x] if type(x) is int else x(arguments) for x in self.outcome], arguments)

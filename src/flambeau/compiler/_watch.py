@@ -12,10 +12,12 @@ import functools
 import sys
 import types
 
+import numpy as np
+
 from .._tensor import Tensor
 from ..nn.modules._hooks import KINDS, Hooks
 from ..nn.modules.module import Module
-from ._nest import PLAIN
+from ._nest import PLAIN, Elements
 from ._places import MISSING, Argument, Item
 
 _FOREIGN = {"flambeau", "jax", "jaxlib", "ml_dtypes", "numpy", *sys.stdlib_module_names} - {"__main__"}
@@ -54,6 +56,8 @@ class Identity:
 def contents(value, depth=4):
     if type(value) in PLAIN:
         return type(value), value
+    if type(value) is np.ndarray:
+        return Elements(value)
     if depth:
         if isinstance(value, dict):
             return type(value), [(Identity(k) if isinstance(k, Tensor) else k, contents(v, depth - 1))
@@ -80,6 +84,7 @@ class Watch:
         self.known = set()
         self.set = {}  # (id of a module, name) -> (module, name)
         self.before = {}  # id of an object -> (it, its attributes, its tables if it is a module)
+        self.importing = 0  # how deep in the import system: what runs there is not the function's
         self.codes = {}  # of functions that ran -> the names in them
 
     @contextlib.contextmanager
@@ -179,7 +184,7 @@ class Watch:
             self.kinds.append((table, key, type(value), label))
         else:
             self.items.append([table, key, value, label])
-            if isinstance(value, dict | list | set | Hooks):
+            if isinstance(value, dict | list | set | Hooks | np.ndarray):
                 self.containers.append((Contents(value), label))
             elif isinstance(value, types.FunctionType):
                 self.closure(value)
@@ -194,7 +199,10 @@ class Watch:
     # ---- functions, and plain objects that they are given
 
     def profile(self, frame, event, arg):
-        if event != "call" or is_foreign(frame.f_globals.get("__name__")):
+        module = frame.f_globals.get("__name__")
+        if module == "importlib._bootstrap":
+            self.importing += (event == "call") - (event == "return")
+        if event != "call" or self.importing or is_foreign(module):
             return
         code = frame.f_code
         names = self.codes.get(code)
@@ -236,6 +244,10 @@ class Watch:
                     self.explore(value, NamesOf(function.__code__))
 
     # ---- a later call
+
+    def forget(self):
+        """Lets go of what only the trace needed."""
+        self.paths = self.known = self.set = self.before = self.codes = None
 
     def changed(self):
         """What has changed since, in words; None if nothing has."""

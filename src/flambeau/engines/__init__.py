@@ -11,6 +11,8 @@ import sys
 
 import numpy as np
 
+from .._modes import modes
+
 
 class Namespace:
     """Kernels by name: the engine's own ones first, the array library's for the rest."""
@@ -64,6 +66,15 @@ def on_host(array, what):
             raise
         operands = f"{array.dtype}{list(array.shape)}"
         raise RuntimeError(TRACED.format(what=what, operands=operands)) from error
+
+
+def demand(holds, wrong, error):
+    """Raises ``error(wrong)`` unless `holds` is true: now, or, of traced values, when the compiled program runs."""
+    if not is_traced(holds):
+        if not holds:
+            raise error(wrong.item())
+    elif modes.trace is not None:
+        modes.trace.require(holds, wrong, error)
 
 
 def xla_engine():

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .. import _dtypes
 from .._tensor import Tensor
-from .._modes import modes
-from ..engines import is_traced
+from ..engines import demand, is_traced
 from ..ops._errors import LinAlgError
 from ._args import need_tensor, type_word
 
@@ -75,9 +74,8 @@ def refuse_failed(info, name, reason, kind=LinAlgError):
     """Raises an error for the first matrix whose info is not zero. `reason` may show the info."""
     codes = info._a
     if is_traced(codes):
-        wrong = codes.reshape(-1)[(codes.reshape(-1) != 0).argmax()] if codes.size else 0
-        if modes.trace is not None:
-            modes.trace.require((codes == 0).all(), wrong, lambda code: kind(f"{name}: " + reason.format(info=code)))
+        wrong = codes.reshape(-1)[(codes.reshape(-1) != 0).argmax()] if codes.size else codes
+        demand((codes == 0).all(), wrong, lambda code: kind(f"{name}: " + reason.format(info=code)))
         return
     if not codes.any():
         return

@@ -5,11 +5,12 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from ..._modes import modes
+from .. import demand
 from ..numpy.index import OUT_OF_BOUNDS
 
 
 def require(holds, values, error, message, **details):
-    """The compiled program raises `error` unless all of `holds` is true; ``{index}`` is the first wrong one of `values`.
+    """A compiled program raises `error` unless all of `holds` is true; ``{index}`` is the first wrong one of `values`.
 
     Outside of the compiler there is nobody to tell.
     """
@@ -17,7 +18,7 @@ def require(holds, values, error, message, **details):
         return
     holds = jnp.ravel(holds)
     wrong = jnp.broadcast_to(jnp.ravel(values), holds.shape)[jnp.argmin(holds)]
-    modes.trace.require(holds.all(), wrong, lambda index: error(message.format(index=index, **details)))
+    demand(holds.all(), wrong, lambda index: error(message.format(index=index, **details)))
 
 
 def within(index, size, dim, *, wraps=False, error=IndexError, message=OUT_OF_BOUNDS):

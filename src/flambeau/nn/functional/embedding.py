@@ -6,7 +6,10 @@ import numpy as np
 
 from ..._modes import no_grad
 from ..._tensor import Tensor, wrap
+from ...engines import demand
 from ...functions._args import need_tensor
+from ...functions.creation import arange
+from ...functions.sort import searchsorted
 from ...ops import embedding as ops
 
 __all__ = ["embedding", "embedding_bag"]
@@ -15,6 +18,8 @@ INDEX_TYPE = (
     "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {dtype} "
     "instead (while checking arguments for {name})"
 )
+FIRST_BAG = "offsets[0] has to be 0: the first bag begins where the input does. Got {got}"
+LAST_BAG = "offsets[-1] can not be greater than input's length ({total}), but got {got}"
 
 
 def embedding(
@@ -62,7 +67,7 @@ def _row(index, rows):
 @no_grad()
 def _renormalize(weight, index, max_norm, norm_type):
     """Scales down, in place, the rows that are used and too long."""
-    used = index.unique()
+    used = index.reshape(-1)  # a row that is used twice is written twice, with the same numbers
     rows = weight.detach()[used]
     norms = rows.norm(norm_type, 1, keepdim=True)
     long = norms > max_norm
@@ -87,25 +92,24 @@ def embedding_bag(
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum' (got {mode=}).")
-    bags, count = _bags(input, offsets, include_last_offset)
+    bags, count = _bags(input, offsets, include_last_offset)  # bag number `count` is one that nobody gets
     padding_idx = _row(padding_idx, weight._a.shape[0])
     flat = input.reshape(-1)
     scale = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     if padding_idx is not None:
-        kept = flat != padding_idx
-        flat, bags = flat[kept], bags[kept]
-        scale = None if scale is None else scale[kept]
+        bags = bags.masked_fill(flat == padding_idx, count)
     rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
     if scale is not None:
         rows = rows * scale.unsqueeze(1)
-    out = rows.new_zeros((count, weight.size(1)))
+    out = rows.new_zeros((count + 1, weight.size(1)))
     if mode == "max":
-        return out.scatter_reduce(0, bags.unsqueeze(1).expand_as(rows), rows, "amax", include_self=False)
-    out = out.index_add(0, bags, rows)
-    if mode == "sum":
-        return out
-    sizes = bags.bincount(minlength=count).clamp(min=1)
-    return out / sizes.unsqueeze(1).to(out.dtype)
+        out = out.scatter_reduce(0, bags.unsqueeze(1).expand_as(rows), rows, "amax", include_self=False)
+    else:
+        out = out.index_add(0, bags, rows)
+    if mode == "mean":
+        sizes = rows.new_zeros(count + 1).index_add(0, bags, rows.new_ones(bags.shape))
+        out = out / sizes.clamp(min=1).unsqueeze(1)
+    return out[:count]
 
 
 def _bags(input, offsets, include_last_offset):
@@ -123,11 +127,9 @@ def _bags(input, offsets, include_last_offset):
                          f"offsets has to be a Tensor, but got {type(offsets).__name__}")
     if offsets._a.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
-    starts, total = offsets._a, input._a.shape[0]
-    if starts.size and starts[0] != 0:
-        raise RuntimeError(f"offsets[0] has to be 0: the first bag begins where the input does. Got {starts[0]}")
-    if starts.size and starts[-1] > total:
-        raise RuntimeError(f"offsets[-1] can not be greater than input's length ({total}), but got {starts[-1]}")
-    ends = starts[1:] if include_last_offset else np.append(starts[1:], total)
-    starts = starts[: ends.size]
-    return wrap(np.repeat(np.arange(ends.size), ends - starts)), ends.size
+    total, count = input._a.shape[0], offsets._a.shape[0] - bool(include_last_offset)
+    if offsets._a.size:
+        first, last = offsets._a[0], offsets._a[-1]
+        demand(first == 0, first, lambda got: RuntimeError(FIRST_BAG.format(got=got)))
+        demand(last <= total, last, lambda got: RuntimeError(LAST_BAG.format(total=total, got=got)))
+    return searchsorted(offsets, arange(total, dtype=offsets.dtype), right=True) - 1, count

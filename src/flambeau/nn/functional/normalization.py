@@ -74,8 +74,13 @@ def _batch_norm(input, running_mean, running_var, weight, bias, training, moment
 @no_grad()
 def _move(running, value, momentum, factor=1.0):
     """Takes a running statistic a step towards a new value of it."""
-    if running is not None and momentum:
-        running.mul_(1 - momentum).add_(value.reshape(running.shape).to(running.dtype), alpha=momentum * factor)
+    if running is None:
+        return
+    value = value.reshape(running.shape).to(running.dtype)
+    if isinstance(momentum, Tensor):
+        running.mul_(1 - momentum).add_(value * (momentum * factor))
+    elif momentum:
+        running.mul_(1 - momentum).add_(value, alpha=momentum * factor)
 
 
 def instance_norm(

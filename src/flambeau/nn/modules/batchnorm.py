@@ -100,7 +100,7 @@ class _BatchNorm(_NormBase):
         if self.training and track and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             if self.momentum is None:  # the mean over all batches so far
-                momentum = 1.0 / float(self.num_batches_tracked)
+                momentum = self.num_batches_tracked.double().reciprocal()
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
         running = not self.training or track
         return F.batch_norm(
