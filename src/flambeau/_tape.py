@@ -58,6 +58,15 @@ def hooks_of(t):
     return t._hooks
 
 
+def move_hooks(t):
+    """Of a tensor that has come to stand elsewhere in the graph: its hooks stay behind, on the node they were put on;
+    what keeps its gradient comes along."""
+    hooks, t._hooks = t._hooks, None
+    if hooks is not None and hooks.retain is not None:
+        retain, hooks.retain = hooks.retain, None
+        hooks_of(t).retain = retain
+
+
 class Node:
     """A recorded operation. Its edges point towards the leaves: ``next_functions``.
 
@@ -263,4 +272,4 @@ def guard(t):
 
 
 __all__ = ["AccumulateGrad", "Node", "OpNode", "Packed", "TensorHooks", "accumulate_node", "as_node",
-           "edge_of", "guard", "hooks_of", "next_sequence", "pack", "start"]
+           "edge_of", "guard", "hooks_of", "move_hooks", "next_sequence", "pack", "start"]

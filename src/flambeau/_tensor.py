@@ -345,6 +345,10 @@ def refresh(t):
     finally:
         modes.grad = grad
     t._node, t._nr, t._rg = now._node, now._nr, now._rg
+    if t._hooks is not None:
+        from ._tape import move_hooks
+
+        move_hooks(t)
 
 
 def replay(base, chain):

@@ -885,6 +885,23 @@ def gradients_made_of_nothing(t):
     return t.autograd.grad(x * 2, [x, y], materialize_grads=True)
 
 
+@programs
+def retained_gradients_are_those_of_the_latest_value(t):
+    x = leaf(t, 1.0, 2.0, 3.0)
+    y = x * 1
+    y.retain_grad()
+    y.register_hook(lambda g: g * 10)  # stays with the value it was put on
+    y.neg_()
+    v = y[1:]
+    v.retain_grad()
+    y.exp_()
+    w = x * 2
+    w.retain_grad()
+    w[:2].mul_(3)
+    (y.sum() + v.sum() + w.sum()).backward()
+    return [y.grad, v.grad, w.grad, x.grad]
+
+
 @pytest.mark.parametrize("name", programs.names())
 def test_as_recorded(name):
     assert differences(programs.run(name, flambeau), programs.recorded(name)) == []

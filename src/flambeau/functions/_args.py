@@ -205,8 +205,11 @@ def _written(out, result, name):
     return out
 
 
-def check_writable(t):
-    """In-place work on memory in which elements overlap is refused, as the result would depend on the order."""
+def check_writable(t, alike=False):
+    """In-place work on memory in which elements overlap is refused, as the result would depend on the order.
+
+    It does not where all elements are set `alike`.
+    """
     a = t._a
     if ever.traced and modes.trace is not None:
         modes.trace.adopt(t)
@@ -215,7 +218,8 @@ def check_writable(t):
         if t._storage is None or t._storage.cell is None:
             return  # without memory there is no overlap
         a, _ = t._storage.cell.in_memory(t)
-    if a.size and 0 in a.strides and any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):
+    if a.size and 0 in a.strides and not alike and any(
+            s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."

@@ -8,6 +8,7 @@ import inspect
 from .. import _dtypes
 from .._cells import store
 from .._modes import modes
+from .._tape import move_hooks
 from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, Tensor, refresh, replay, wrap
 from ..engines import engine_of
 from ..ops.move import writing
@@ -110,13 +111,8 @@ def take_history(t, result):
     version = t._storage.version
     now = replay(base, view.chain)
     t._node, t._nr, t._rg = now._node, now._nr, now._rg
-    move_hooks(t)
     view.version = version
-
-
-def move_hooks(t):
-    """Hooks stay with the node they were put on: the tensor begins anew."""
-    t._hooks = None
+    move_hooks(t)
 
 
 def snapshot(t):

@@ -7,9 +7,10 @@ import inspect
 
 from .._cells import share
 from .._modes import modes
+from .._tape import move_hooks
 from .._tensor import Tensor, storage_of, wrap
 from ._args import bump
-from ._inplace import check_history, move_hooks
+from ._inplace import check_history
 
 
 def metadata_methods(*functions, **renamed):

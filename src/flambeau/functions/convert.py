@@ -17,7 +17,7 @@ from ..ops import convert as ops
 from ._args import bump, need_tensor, np_dtype_of
 from ._attach import methods
 from ._data import scalar_for
-from ._inplace import assign, check_history, check_writable
+from ._inplace import WRONG_SHAPE, assign, check_history, check_writable
 from ._warn import warn_once
 
 __all__ = ["clone", "fill", "fill_", "zero_"]
@@ -190,6 +190,8 @@ def copy_(self, other, non_blocking=False):
         return _copy_across(self, other)
     if other._a.dtype.kind == "c" and self._a.dtype.kind not in "cb":
         warn_once(DISCARDS, stacklevel=2)
+    if b.ndim > a.ndim:
+        raise RuntimeError(WRONG_SHAPE.format(own=list(a.shape), new=list(b.shape)))
     if modes.grad and (self.requires_grad or other.requires_grad):
         check_history(self)
         return assign(self, ops.copy_over(self, other), "copy_")
@@ -224,7 +226,7 @@ def _write(t, array, name):
 
 def fill_(input, value):
     """Sets every element to `value`, a number or a zero-dimensional tensor."""
-    check_writable(input)
+    check_writable(input, alike=True)
     if isinstance(value, Tensor):
         if value._a.ndim:
             raise RuntimeError(
@@ -273,7 +275,7 @@ def fill(input, value):
 
 def zero_(input):
     """Sets every element to zero."""
-    check_writable(input)
+    check_writable(input, alike=True)
     if modes.grad and input.requires_grad:
         check_history(input)
         return assign(input, ops.zero(input), "zero_")

@@ -229,7 +229,8 @@ def to_ties(g, x, out, axis):
 def ties(k, x, extreme, *, axis):
     """What part of the gradient of `extreme` each element of x gets."""
     hit = (x == extreme) | ((x != x) & (extreme != extreme))
-    return hit.astype(x.dtype) / k.sum(hit, axis=axis, keepdims=True).astype(x.dtype)
+    count = k.maximum(k.sum(hit, axis=axis, keepdims=True), 1)  # none where x was changed behind our back
+    return hit.astype(x.dtype) / count.astype(x.dtype)
 
 
 @op(opmath=True, refuses="c", row_major=True)
