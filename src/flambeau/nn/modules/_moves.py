@@ -1,13 +1,121 @@
-"""The arguments of ``Module.to``."""
+"""Moving and casting all tensors of a module at once."""
 
 from __future__ import annotations
 
+from typing import Any, Self
+
+from ... import _dtypes
 from ..._device import device as Device
 from ..._device import memory_format as MemoryFormat
 from ..._dtypes import dtype as DType
 from ..._dtypes import from_np
+from ..._modes import no_grad
 from ..._tensor import Tensor
 from ...functions._args import np_dtype_of
+from ...functions.convert import converted
+from ...functions.creation import empty_like
+from ..parameter import is_lazy
+
+
+class Movable:
+    """The part of Module that casts its parameters and buffers and moves them to devices."""
+
+    def _apply(self, fn, recurse=True):
+        """Replaces every parameter, gradient and buffer by ``fn`` of it; parameters stay the same objects."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        if self._parameters:
+            with no_grad():
+                for parameter in self._parameters.values():
+                    if parameter is not None:
+                        _replace(parameter, fn)
+                        if parameter._grad is not None:
+                            _replace(parameter._grad, fn)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def float(self) -> Self:
+        """Casts floating parameters and buffers to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self) -> Self:
+        """Casts floating parameters and buffers to float64."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self) -> Self:
+        """Casts floating parameters and buffers to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self) -> Self:
+        """Casts floating parameters and buffers to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def type(self, dst_type: Any) -> Self:
+        """Casts all parameters and buffers to ``dst_type``."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def cpu(self) -> Self:
+        """Moves parameters and buffers to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Moves parameters and buffers to a GPU."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def xpu(self, device=None):
+        """Moves parameters and buffers to an XPU."""
+        return self._apply(lambda t: t.to(_on("xpu", device)))
+
+    def ipu(self, device=None):
+        """Moves parameters and buffers to an IPU."""
+        return self._apply(lambda t: t.to(_on("ipu", device)))
+
+    def mtia(self, device=None):
+        """Moves parameters and buffers to an MTIA device."""
+        return self._apply(lambda t: t.to(_on("mtia", device)))
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Moves and casts parameters and buffers; of a dtype, only floating and complex ones.
+
+        Call it as ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)`` or ``to(memory_format=...)``.
+        The module itself is changed, and returned.
+        """
+        device, dtype, memory_format = parse_to(args, kwargs)
+        if dtype is not None and dtype.category < _dtypes.FLOAT:
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got dtype={dtype}")
+
+        def convert(t):
+            wanted = dtype if t.dtype.category >= _dtypes.FLOAT else None
+            if is_lazy(t):
+                return t.to(device, wanted)
+            return converted(t, device, wanted, memory_format=memory_format if t.dim() in (4, 5) else None)
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Moves parameters and buffers to a device without their values."""
+        return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
+
+    def share_memory(self):
+        """Moves parameters and buffers into shared memory."""
+        return self._apply(lambda t: t.share_memory_())
+
+
+def _replace(tensor, fn):
+    """Gives a tensor the data of ``fn(tensor)``; it stays the same object."""
+    changed = fn(tensor)
+    if changed is not tensor:
+        tensor.data = changed
+
+
+def _on(kind, device):
+    return kind if device is None else f"{kind}:{device}"
+
+
+# ---- the arguments of ``to``
 
 _FLAGS = ("non_blocking", "copy")
 

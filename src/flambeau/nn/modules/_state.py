@@ -11,6 +11,7 @@ from ..._device import META
 from ..._modes import no_grad
 from ..._tensor import Tensor
 from ..parameter import Parameter, is_lazy
+from . import _report
 from ._hooks import Hook
 from ._loading import explain
 
@@ -48,23 +49,98 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
     __str__ = __repr__
 
 
+class Savable:
+    """The part of Module that makes state dicts and loads them."""
+
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "",
+                   keep_vars: bool = False) -> dict[str, Any]:
+        """All parameters and persistent buffers by path. They share memory with the module; see ``snapshot``."""
+        if args:
+            warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
+            given = [destination, prefix, keep_vars]
+            given[:len(args)] = args
+            destination, prefix, keep_vars = given
+        if destination is None:
+            _report.warn_of_plain_collections(self)
+            destination = _empty()
+        return _save(self, destination, getattr(destination, "_metadata", None), prefix, keep_vars)
+
+    def snapshot(self) -> dict[str, Any]:
+        """A ``state_dict`` with memory of its own: later training does not change it."""
+        saved = self.state_dict()
+        for key, value in saved.items():
+            if isinstance(value, Tensor) and not is_lazy(value):
+                saved[key] = value.clone()
+        return saved
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        """Adds the parameters, persistent buffers and extra state of this module alone."""
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                destination[prefix + name] = parameter if keep_vars else parameter.detach()
+        buffers = self._buffers
+        if buffers:
+            transient = self._non_persistent_buffers_set
+            for name, buffer in buffers.items():
+                if buffer is not None and name not in transient:
+                    destination[prefix + name] = buffer if keep_vars else buffer.detach()
+        if type(self).get_extra_state is not Savable.get_extra_state:
+            destination[prefix + EXTRA] = self.get_extra_state()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Copies parameters and buffers from a state dict (or, ``assign=True``, takes its tensors).
+
+        Returns the missing and unexpected keys; with ``strict`` there may be none.
+        """
+        return _load(self, state_dict, strict, assign)
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+                              error_msgs):
+        """Loads the parameters, persistent buffers and extra state of this module alone."""
+        _load_own(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+
+    def get_extra_state(self) -> Any:
+        """More state for the ``state_dict``. To be defined by the subclass, with ``set_extra_state``."""
+        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Takes what ``get_extra_state`` gave. To be defined by the subclass."""
+        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
+
+
 # ---- saving
 
 
-def empty_state_dict():
+def _empty():
     """A state dict to be filled, with a place for the versions of the modules."""
     destination = OrderedDict()
     destination._metadata = OrderedDict()
     return destination
 
 
-def before_saving(module, prefix, keep_vars):
-    """The hooks of ``state_dict`` that come first."""
-    for hook in list(module._hook_registry.state_dict_pre.values()):
-        hook(module, prefix, keep_vars)
+def _save(module, destination, metadata, prefix, keep_vars):
+    """Adds what a module and those below it have to save to a state dict."""
+    local_metadata = {"version": module._version}
+    if metadata is not None:
+        metadata[prefix[:-1]] = local_metadata
+    hooks = module._hook_registry
+    if hooks is not None:
+        for hook in list(hooks.state_dict_pre.values()):
+            hook(module, prefix, keep_vars)
+    module._save_to_state_dict(destination, prefix, keep_vars)
+    children = module._modules
+    if children:
+        for name, child in children.items():
+            if child is None:
+                continue
+            if type(child).state_dict is Savable.state_dict and "state_dict" not in child.__dict__:
+                _save(child, destination, metadata, f"{prefix}{name}.", keep_vars)
+            else:
+                child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+    return destination if hooks is None else _after_saving(module, destination, prefix, local_metadata)
 
 
-def after_saving(module, destination, prefix, local_metadata):
+def _after_saving(module, destination, prefix, local_metadata):
     """The hooks of ``state_dict`` that come last; the state dict after them."""
     for hook in list(module._hook_registry.state_dict.values()):
         if type(hook) is Hook:
@@ -75,28 +151,10 @@ def after_saving(module, destination, prefix, local_metadata):
     return destination
 
 
-def get_extra_state(self) -> Any:
-    """More state for the ``state_dict``. To be defined by the subclass, with ``set_extra_state``."""
-    raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
-
-
-def set_extra_state(self, state: Any) -> None:
-    """Takes what ``get_extra_state`` gave. To be defined by the subclass."""
-    raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
-
-
-def snapshot(module):
-    saved = module.state_dict()
-    for key, value in saved.items():
-        if isinstance(value, Tensor) and not is_lazy(value):
-            saved[key] = value.clone()
-    return saved
-
-
 # ---- loading
 
 
-def load_state_dict(module, state_dict, strict, assign):
+def _load(module, state_dict, strict, assign):
     """Loads a module and those below it; collects what is wrong and raises it at the end, all at once."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -139,7 +197,7 @@ def _by_child(state, start):
     return parts
 
 
-def load_own(module, state, prefix, local_metadata, strict, missing, unexpected, errors):
+def _load_own(module, state, prefix, local_metadata, strict, missing, unexpected, errors):
     """Loads the parameters, buffers and extra state of one module; notes what is missing or does not fit."""
     for hook in () if module._hook_registry is None else list(module._hook_registry.load_pre.values()):
         given = (state, prefix, local_metadata, strict, missing, unexpected, errors)
@@ -169,7 +227,7 @@ def load_own(module, state, prefix, local_metadata, strict, missing, unexpected,
 
 
 def _load_extra(module, state, key, strict, missing, unexpected):
-    if type(module).set_extra_state is not set_extra_state:
+    if type(module).set_extra_state is not Savable.set_extra_state:
         if key in state:
             module.set_extra_state(state[key])
         elif strict:

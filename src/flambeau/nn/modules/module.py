@@ -1,9 +1,9 @@
 """Module: the base of everything that has parameters.
 
 A Module is a plain object with three tables, ``_parameters``, ``_buffers`` and ``_modules``, that assignment fills.
-Everything that goes over a tree of modules does so by one traversal, ``walk``. Hooks live in one registry that a
-module without hooks does not have. Saving and loading is in ``_state``, calling with hooks in ``_hooks``, messages
-and summaries in ``_report``.
+This file has the tables, the call, and ``walk``, the one traversal by which everything goes over a tree of modules.
+What else a Module can do is in its bases: casts and moves in ``_moves``, state dicts in ``_state``, hooks in
+``_hookable`` (registering) and ``_hooks`` (calling). Its messages and summaries are in ``_report``.
 """
 
 from __future__ import annotations
@@ -11,20 +11,32 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
-from ... import _dtypes
-from ..._hooks import add_hook
-from ..._modes import no_grad
 from ..._tensor import Tensor
-from ...functions.convert import converted
-from ...functions.creation import empty_like
-from ..parameter import Buffer, Parameter, clear_grad, is_lazy
-from . import _report, _state
-from ._hooks import Hooks, as_hook, call_with_hooks, everywhere, registration
-from ._moves import parse_to
+from ..parameter import Buffer, Parameter, clear_grad
+from . import _report
+from ._hookable import (
+    Hookable,
+    own_hooks,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from ._hooks import call_with_hooks, registration
+from ._moves import Movable
+from ._state import Savable
+
+__all__ = ["Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
+           "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+           "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+           "register_module_parameter_registration_hook"]
 
 
 def walk(root, prefix="", memo=None, remove_duplicate=True):
@@ -48,7 +60,7 @@ def walk(root, prefix="", memo=None, remove_duplicate=True):
                     stack.append((dot + name, children[name]))
 
 
-class Module:
+class Module(Hookable, Savable, Movable):
     """Base of all layers and models.
 
     Assign parameters, buffers and other modules as attributes in ``__init__``, after ``super().__init__()``; define
@@ -70,7 +82,6 @@ class Module:
     call_super_init = False
     _version = 1
     training: bool
-    _hook_registry: Hooks | None = None  # of the class: not None once there are hooks on all modules
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
@@ -316,89 +327,6 @@ class Module:
         fn(self)
         return self
 
-    def _apply(self, fn, recurse=True):
-        """Replaces every parameter, gradient and buffer by ``fn`` of it; parameters stay the same objects."""
-        if recurse:
-            for module in self.children():
-                module._apply(fn)
-        if self._parameters:
-            with no_grad():
-                for parameter in self._parameters.values():
-                    if parameter is not None:
-                        _replace(parameter, fn)
-                        if parameter._grad is not None:
-                            _replace(parameter._grad, fn)
-        for name, buffer in self._buffers.items():
-            if buffer is not None:
-                self._buffers[name] = fn(buffer)
-        return self
-
-    def float(self) -> Self:
-        """Casts floating parameters and buffers to float32."""
-        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
-
-    def double(self) -> Self:
-        """Casts floating parameters and buffers to float64."""
-        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
-
-    def half(self) -> Self:
-        """Casts floating parameters and buffers to float16."""
-        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
-
-    def bfloat16(self) -> Self:
-        """Casts floating parameters and buffers to bfloat16."""
-        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
-
-    def type(self, dst_type: Any) -> Self:
-        """Casts all parameters and buffers to ``dst_type``."""
-        return self._apply(lambda t: t.type(dst_type))
-
-    def cpu(self) -> Self:
-        """Moves parameters and buffers to the CPU."""
-        return self._apply(lambda t: t.cpu())
-
-    def cuda(self, device: Any = None) -> Self:
-        """Moves parameters and buffers to a GPU."""
-        return self._apply(lambda t: t.cuda(device))
-
-    def xpu(self, device=None):
-        """Moves parameters and buffers to an XPU."""
-        return self._apply(lambda t: t.to(_on("xpu", device)))
-
-    def ipu(self, device=None):
-        """Moves parameters and buffers to an IPU."""
-        return self._apply(lambda t: t.to(_on("ipu", device)))
-
-    def mtia(self, device=None):
-        """Moves parameters and buffers to an MTIA device."""
-        return self._apply(lambda t: t.to(_on("mtia", device)))
-
-    def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Moves and casts parameters and buffers; of a dtype, only floating and complex ones.
-
-        Call it as ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)`` or ``to(memory_format=...)``.
-        The module itself is changed, and returned.
-        """
-        device, dtype, memory_format = parse_to(args, kwargs)
-        if dtype is not None and dtype.category < _dtypes.FLOAT:
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got dtype={dtype}")
-
-        def convert(t):
-            wanted = dtype if t.dtype.category >= _dtypes.FLOAT else None
-            if is_lazy(t):
-                return t.to(device, wanted)
-            return converted(t, device, wanted, memory_format=memory_format if t.dim() in (4, 5) else None)
-
-        return self._apply(convert)
-
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Moves parameters and buffers to a device without their values."""
-        return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
-
-    def share_memory(self):
-        """Moves parameters and buffers into shared memory."""
-        return self._apply(lambda t: t.share_memory_())
-
     def train(self, mode: bool = True) -> Self:
         """Sets training mode (or, ``train(False)``, evaluation mode) for this module and all below it."""
         if not isinstance(mode, bool):
@@ -435,102 +363,6 @@ class Module:
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)
 
-    # ---- saving and loading
-
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "",
-                   keep_vars: bool = False) -> dict[str, Any]:
-        """All parameters and persistent buffers by path. They share memory with the module; see ``snapshot``."""
-        if args:
-            warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
-            given = [destination, prefix, keep_vars]
-            given[:len(args)] = args
-            destination, prefix, keep_vars = given
-        if destination is None:
-            _report.warn_of_plain_collections(self)
-            destination = _state.empty_state_dict()
-        return _save(self, destination, getattr(destination, "_metadata", None), prefix, keep_vars)
-
-    def snapshot(self) -> dict[str, Any]:
-        """A ``state_dict`` with memory of its own: later training does not change it."""
-        return _state.snapshot(self)
-
-    def _save_to_state_dict(self, destination, prefix, keep_vars):
-        """Adds the parameters, persistent buffers and extra state of this module alone."""
-        for name, parameter in self._parameters.items():
-            if parameter is not None:
-                destination[prefix + name] = parameter if keep_vars else parameter.detach()
-        buffers = self._buffers
-        if buffers:
-            transient = self._non_persistent_buffers_set
-            for name, buffer in buffers.items():
-                if buffer is not None and name not in transient:
-                    destination[prefix + name] = buffer if keep_vars else buffer.detach()
-        if type(self).get_extra_state is not Module.get_extra_state:
-            destination[prefix + _state.EXTRA] = self.get_extra_state()
-
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copies parameters and buffers from a state dict (or, ``assign=True``, takes its tensors).
-
-        Returns the missing and unexpected keys; with ``strict`` there may be none.
-        """
-        return _state.load_state_dict(self, state_dict, strict, assign)
-
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-                              error_msgs):
-        """Loads the parameters, persistent buffers and extra state of this module alone."""
-        _state.load_own(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-
-    get_extra_state = _state.get_extra_state
-    set_extra_state = _state.set_extra_state
-
-    # ---- hooks
-
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Calls ``hook(module, args)`` before ``forward``; what it returns replaces the arguments."""
-        return own_hooks(self).add("forward_pre", as_hook(hook, with_kwargs=with_kwargs), prepend)
-
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
-        """Calls ``hook(module, args, output)`` after ``forward``; what it returns replaces the output."""
-        return own_hooks(self).add("forward", as_hook(hook, with_kwargs=with_kwargs, always=always_call), prepend)
-
-    def register_full_backward_pre_hook(self, hook, prepend=False):
-        """Calls ``hook(module, grad_output)`` when the gradients of the outputs are there."""
-        return own_hooks(self).add("backward_pre", hook, prepend)
-
-    def register_full_backward_hook(self, hook, prepend=False):
-        """Calls ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are there."""
-        return own_hooks(self).add_backward(hook, full=True, prepend=prepend)
-
-    def register_backward_hook(self, hook):
-        """The old backward hook, which sees the last operation only. Use ``register_full_backward_hook``."""
-        return own_hooks(self).add_backward(hook, full=False)
-
-    def register_state_dict_pre_hook(self, hook):
-        """Calls ``hook(module, prefix, keep_vars)`` before ``state_dict`` reads this module."""
-        return own_hooks(self).add("state_dict_pre", hook)
-
-    def register_state_dict_post_hook(self, hook):
-        """Calls ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict`` read this module."""
-        return own_hooks(self).add("state_dict", hook)
-
-    def _register_state_dict_hook(self, hook):
-        return own_hooks(self).add("state_dict", as_hook(hook, may_replace=True))
-
-    def register_load_state_dict_pre_hook(self, hook):
-        """Calls ``hook(module, state_dict, prefix, ...)`` before this module is loaded."""
-        return self._register_load_state_dict_pre_hook(hook, with_module=True)
-
-    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        return own_hooks(self).add("load_pre", as_hook(hook, with_module=with_module))
-
-    def register_load_state_dict_post_hook(self, hook):
-        """Calls ``hook(module, incompatible_keys)`` after this module was loaded."""
-        return own_hooks(self).add("load", hook)
-
-    @property
-    def _is_full_backward_hook(self):
-        return None if self._hook_registry is None else self._hook_registry.full
-
     # ---- showing
 
     def _get_name(self):
@@ -549,37 +381,6 @@ class Module:
         Returns the table as text too: path, type, output shape, parameters, and what depends on the mode.
         """
         return _report.summary(self, args, kwargs)
-
-
-def _hook_table(kind):
-    """PyTorch's name for the hooks of one kind: a dict by handle id, that may be changed."""
-
-    def table(self):
-        return getattr(own_hooks(self), kind)
-
-    def replace(self, hooks):
-        held = table(self)
-        held.clear()
-        held.update(hooks)
-
-    return property(table, replace, doc=f"The {kind} hooks, by handle id.")
-
-
-for _name, _kind in {
-    "_forward_pre_hooks": "forward_pre", "_forward_hooks": "forward", "_backward_pre_hooks": "backward_pre",
-    "_backward_hooks": "backward", "_state_dict_pre_hooks": "state_dict_pre", "_state_dict_hooks": "state_dict",
-    "_load_state_dict_pre_hooks": "load_pre", "_load_state_dict_post_hooks": "load",
-}.items():
-    setattr(Module, _name, _hook_table(_kind))
-
-
-def own_hooks(module):
-    """The registry of a module, made now if it has none."""
-    if "_hook_registry" not in module.__dict__:
-        if "_modules" not in module.__dict__:
-            raise AttributeError(_report.no_attribute(module, "_hook_registry"))
-        module.__dict__["_hook_registry"] = Hooks()
-    return module.__dict__["_hook_registry"]
 
 
 # ---- what the methods share: functions, so that a subclass cannot have a method of the same name by accident
@@ -618,91 +419,3 @@ def _member(root, target):
     if not hasattr(module, name):
         raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
     return module, name, getattr(module, name)
-
-
-def _save(module, destination, metadata, prefix, keep_vars):
-    """Adds what a module and those below it have to save to a state dict."""
-    local_metadata = {"version": module._version}
-    if metadata is not None:
-        metadata[prefix[:-1]] = local_metadata
-    hooks = module._hook_registry
-    if hooks is not None:
-        _state.before_saving(module, prefix, keep_vars)
-    module._save_to_state_dict(destination, prefix, keep_vars)
-    children = module._modules
-    if children:
-        for name, child in children.items():
-            if child is None:
-                continue
-            if type(child).state_dict is Module.state_dict and "state_dict" not in child.__dict__:
-                _save(child, destination, metadata, f"{prefix}{name}.", keep_vars)
-            else:
-                child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-    return destination if hooks is None else _state.after_saving(module, destination, prefix, local_metadata)
-
-
-def _replace(tensor, fn):
-    """Gives a tensor the data of ``fn(tensor)``; it stays the same object."""
-    changed = fn(tensor)
-    if changed is not tensor:
-        tensor.data = changed
-
-
-def _on(kind, device):
-    return kind if device is None else f"{kind}:{device}"
-
-
-# ---- hooks on all modules
-
-
-def _everywhere():
-    """The registry of the hooks on all modules; from now on, no call of a module may pass it by."""
-    if Module._hook_registry is None:
-        Module._hook_registry = Hooks()
-    return everywhere
-
-
-def register_module_forward_pre_hook(hook):
-    """A forward pre-hook on every module."""
-    return _everywhere().add("forward_pre", hook)
-
-
-def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
-    """A forward hook on every module."""
-    return _everywhere().add("forward", as_hook(hook, with_kwargs=with_kwargs, always=always_call))
-
-
-def register_module_full_backward_pre_hook(hook):
-    """A full backward pre-hook on every module."""
-    return _everywhere().add("backward_pre", hook)
-
-
-def register_module_full_backward_hook(hook):
-    """A full backward hook on every module."""
-    return _everywhere().add_backward(hook, full=True)
-
-
-def register_module_backward_hook(hook):
-    """An old backward hook on every module."""
-    return _everywhere().add_backward(hook, full=False)
-
-
-def register_module_module_registration_hook(hook):
-    """Calls ``hook(module, name, submodule)`` whenever a module is added to another."""
-    return add_hook(registration["module"], hook)
-
-
-def register_module_parameter_registration_hook(hook):
-    """Calls ``hook(module, name, parameter)`` whenever a parameter is added to a module."""
-    return add_hook(registration["parameter"], hook)
-
-
-def register_module_buffer_registration_hook(hook):
-    """Calls ``hook(module, name, buffer)`` whenever a buffer is added to a module."""
-    return add_hook(registration["buffer"], hook)
-
-
-__all__ = ["Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
-           "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
-           "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
-           "register_module_parameter_registration_hook"]
