@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 
 import jax
 import numpy as np
@@ -34,7 +35,8 @@ class Segment:
             return jax.core.eval_jaxpr(jaxpr, closed.consts, *arrays)
 
         self.run = jax.jit(run)
-        self.shared = shared(results, {*variables, *jaxpr.constvars})
+        alone = unshared(results, {*variables, *jaxpr.constvars})
+        self.memory = [memory_of(v.aval) if i in alone else None for i, v in enumerate(results)]
 
     def __call__(self, arrays):
         with on_cpu():
@@ -43,25 +45,29 @@ class Segment:
 
     def owned(self, results):
         """The results, from the first on, as NumPy arrays with memory of their own."""
-        return [np.array(r) if i in self.shared else over(r) for i, r in enumerate(results)]
+        return [np.array(r) if memory is None else over(r, *memory)
+                for r, memory in zip(results, self.memory, strict=False)]
 
 
-def over(array):
+def memory_of(aval):
+    """(shape, dtype, C type) of the memory of an array; None if it has none."""
+    size = math.prod(aval.shape) * aval.dtype.itemsize
+    return (aval.shape, np.dtype(aval.dtype), ctypes.c_char * size) if size else None
+
+
+def over(array, shape, dtype, kind):
     """A NumPy array over the memory of a jax array that nobody else holds, so that it may be written to."""
-    if not array.size:
-        return np.empty(array.shape, array.dtype)
-    memory = (ctypes.c_char * array.nbytes).from_address(array.unsafe_buffer_pointer())
+    memory = kind.from_address(array.unsafe_buffer_pointer())
     memory.owner = array
-    return np.ndarray(array.shape, array.dtype, memory)
+    return np.ndarray(shape, dtype, memory)
 
 
-def shared(results, variables):
-    """The places of results whose memory may be that of an input, of a constant or of a result before them."""
+def unshared(results, variables):
+    """The places of results whose memory is not that of an input, of a constant or of a result before them."""
     places, seen = set(), set(variables)
     for i, v in enumerate(results):
-        if isinstance(v, Literal) or v in seen:
+        if not isinstance(v, Literal) and v not in seen:
             places.add(i)
-        else:
             seen.add(v)
     return places
 
