@@ -13,6 +13,7 @@ from ..ops.shape import cast
 from ._args import need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, need_operand, operands
+from ._data import scalar_for
 from ._straight import straight_into
 from ._unary import unary
 
@@ -282,7 +283,7 @@ def in_dtype(value, kind):
     """An operand in a NumPy dtype."""
     if isinstance(value, Tensor):
         return value if value._a.dtype == kind else cast(value, dtype=kind)
-    return np.asarray(value, kind)
+    return np.asarray(scalar_for(value, kind), kind)
 
 
 def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
