@@ -392,6 +392,41 @@ def one_module_in_two_places(t):
 
 
 @programs
+def what_goes_over_the_tree_may_be_overridden(t):
+    nn = t.nn
+
+    class Pair(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.seen = nn.Linear(1, 1)
+            self.hidden = nn.Linear(1, 1)
+
+    class Modules(Pair):
+        def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+            return ((n, m) for n, m in super().named_modules(memo, prefix, remove_duplicate) if "hidden" not in n)
+
+    class Children(Pair):
+        def named_children(self):
+            return (pair for pair in super().named_children() if pair[0] != "hidden")
+
+    class Parameters(Pair):
+        def named_parameters(self, *args, **kwargs):
+            yield "only", self.seen.weight
+
+    def account(m):
+        kinds = []
+        m.apply(lambda m: kinds.append(type(m)))
+        m.eval()
+        m.to(t.float64)
+        m.requires_grad_(False)
+        return [[n for n, _ in m.named_modules()], len(list(m.modules())), len(list(m.children())),
+                [n for n, _ in m.named_parameters()], len(list(m.parameters())), kinds,
+                [[p.dtype == t.float64, p.requires_grad] for p in m.state_dict(keep_vars=True).values()]]
+
+    return [[account(kind()), account(nn.Sequential(kind()))] for kind in (Pair, Modules, Children, Parameters)]
+
+
+@programs
 def iterators_are_generators(t):
     m = net(t)
     return [type(f()) for f in (m.modules, m.named_modules, m.children, m.named_children, m.parameters, m.named_parameters,

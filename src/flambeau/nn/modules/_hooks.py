@@ -77,13 +77,9 @@ class Hooks:
         self.full = full
         return self.add("backward", hook, prepend)
 
-    def in_forward(self):
-        """Whether there are hooks around ``forward``."""
-        return self.forward_pre or self.forward
-
-    def in_backward(self):
-        """Whether there are hooks that see gradients."""
-        return self.backward_pre or self.backward
+    def around_calls(self):
+        """Whether there are hooks that a call has to do with."""
+        return self.forward_pre or self.forward or self.backward_pre or self.backward
 
     def __getstate__(self):
         return {name: getattr(self, name) for name in ("full", *KINDS)}
@@ -107,7 +103,7 @@ def call_with_hooks(module, args, kwargs):
 def run_with_hooks(module, /, *args, **kwargs):
     """``forward`` between the hooks: of each kind first those on all modules, then the module's own."""
     own = module._hook_registry
-    if not (own.in_forward() or own.in_backward() or everywhere.in_forward() or everywhere.in_backward()):
+    if own is None or not (own.around_calls() or everywhere.around_calls()):
         return module.forward(*args, **kwargs)
     watch, old = BackwardWatch.of(module), _old_hooks(module)
     result, called = None, set()

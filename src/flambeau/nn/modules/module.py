@@ -40,11 +40,18 @@ __all__ = ["Module", "register_module_backward_hook", "register_module_buffer_re
 
 
 def walk(root, prefix="", memo=None, remove_duplicate=True):
-    """(path, module) of `root` and all modules below it, parents first, each module once unless told otherwise."""
+    """(path, module) of `root` and all modules below it, parents first, each module once unless told otherwise.
+
+    A class that has a ``named_modules`` of its own decides on what is below it.
+    """
     memo = set() if memo is None else memo
+    usual = Module.named_modules
     stack = [(prefix, root)]
     while stack:
         path, module = entry = stack.pop()
+        if type(module).named_modules is not usual and module is not root:
+            yield from module.named_modules(memo, path, remove_duplicate)
+            continue
         if remove_duplicate:
             if module in memo:
                 continue
@@ -222,7 +229,7 @@ class Module(Hookable, Savable, Movable):
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and all below it, each once."""
-        for _, module in walk(self, remove_duplicate=remove_duplicate):
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -235,16 +242,14 @@ class Module(Hookable, Savable, Movable):
 
     def children(self) -> Iterator[Module]:
         """The direct children, each once."""
-        memo = set()
-        for module in self._modules.values():
-            if module is not None and module not in memo:
-                memo.add(module)
-                yield module
+        for _, module in self.named_children():
+            yield module
 
     def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
         """(path, tensor) of what `get_members_fn` lists of each module, each once, without None."""
         memo = set()
-        for path, module in walk(self, prefix, None, remove_duplicate) if recurse else [(prefix, self)]:
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in modules:
             members = get_members_fn(module)
             if not members:
                 continue
@@ -332,9 +337,8 @@ class Module(Hookable, Savable, Movable):
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.__dict__["training"] = mode
-        for module in self._modules.values():
-            if module is not None:
-                module.train(mode)
+        for module in self.children():
+            module.train(mode)
         return self
 
     def eval(self) -> Self:
