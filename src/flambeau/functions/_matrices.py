@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _dtypes
+from .._device import META
 from .._tensor import Tensor
 from ..engines import demand, is_traced
 from ..ops._errors import LinAlgError
@@ -77,7 +78,7 @@ def refuse_failed(info, name, reason, kind=LinAlgError):
         wrong = codes.reshape(-1)[(codes.reshape(-1) != 0).argmax()] if codes.size else codes
         demand((codes == 0).all(), wrong, lambda code: kind(f"{name}: " + reason.format(info=code)))
         return
-    if not codes.any():
+    if info.device is META or not codes.any():
         return
     if codes.ndim == 0:
         raise kind(f"{name}: " + reason.format(info=int(codes)))

@@ -235,6 +235,8 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
 def bernoulli(input, p=None, *, generator=None, out=None):
     """Ones with the probabilities in `input` (or with probability `p`, in the shape of `input`)."""
     need_tensor(input, "bernoulli")
+    if input.device is META:
+        return input.detach().clone()
     array = np.empty(input._a.shape, input._a.dtype)
     result = wrap(kernels.fill_bernoulli(source(generator), array, input._a if p is None else p))
     if modes.grad and input.requires_grad:
