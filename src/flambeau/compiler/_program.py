@@ -181,11 +181,11 @@ class Program:
         arrays = [x.draw() if t is None and x is not None else None if t is None else t._a
                   for t, x in zip(tensors, self.inputs)]
         results = halves.forward([arrays[i] for i in halves.takes])
-        kept, checks = results[halves.count:], results[self.n_owned:halves.count]
+        kept, owned = results[halves.count:], halves.forward.owned(results[:halves.count])
+        checks, owned = owned[self.n_owned:], owned[:self.n_owned]
         for holds, wrong, error in zip(checks[::2], checks[1::2], self.errors, strict=True):
             if not holds:
                 raise error(wrong.item())
-        owned = halves.forward.owned(results[:self.n_owned])
         if halves.backward is not None:
             also = [arrays[i].copy() if i in self.written else arrays[i] for i in halves.backward_takes]
         for index, array in zip(self.written, owned[self.n_made:], strict=True):

@@ -21,52 +21,52 @@ from ._nest import PLAIN, Elements
 from ._places import MISSING, Argument, Item
 
 _FOREIGN = {"flambeau", "jax", "jaxlib", "ml_dtypes", "numpy", *sys.stdlib_module_names} - {"__main__"}
+CONTAINERS = (dict, list, tuple, set, Hooks, np.ndarray)
 _TABLES = ("_parameters", "_buffers", "_modules")
 _methods = {name: getattr(Module, name) for name in ("__getattr__", "__setattr__", "__delattr__")}
 
 
 class Contents:
-    """What a container holds, for comparison: plain values by value, other objects by identity."""
+    """What a container holds, for comparison: plain values by value, arrays by their elements, others by identity."""
 
-    __slots__ = ("container", "held")
-
-    def __init__(self, container):
+    def __init__(self, container, depth=4):
         self.container = container
-        self.held = contents(container)
+        self.kind = type(container)
+        self.elements = Elements(container) if self.kind is np.ndarray else None
+        self.keys = list(container) if isinstance(container, dict) else ()
+        self.held = [(v, Contents(v, depth - 1) if depth and isinstance(v, CONTAINERS) else None)
+                     for v in parts_of(container)]
 
     def still(self):
-        return contents(self.container) == self.held
+        """Whether the container holds what it held."""
+        return self.same(self.container)
+
+    def same(self, container):
+        if type(container) is not self.kind:
+            return False
+        if self.elements is not None:
+            return Elements(container) == self.elements
+        if self.keys and not all([a is b or (type(a) is str and a == b) for a, b in zip(container, self.keys)]):
+            return False
+        parts = parts_of(container)
+        if len(parts) != len(self.held):
+            return False
+        for now, (was, inner) in zip(parts, self.held):
+            if inner is not None:
+                if not inner.same(now):
+                    return False
+            elif now is not was and (type(now) is not type(was) or type(now) not in PLAIN or now != was):
+                return False
+        return True
 
 
-class Identity:
-    """An object that equals only itself; it is kept alive, so that no other can take its place."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value):
-        self.value = value
-
-    def __eq__(self, other):
-        return type(other) is Identity and other.value is self.value
-
-    def __hash__(self):
-        return id(self.value)
-
-
-def contents(value, depth=4):
-    if type(value) in PLAIN:
-        return type(value), value
-    if type(value) is np.ndarray:
-        return Elements(value)
-    if depth:
-        if isinstance(value, dict):
-            return type(value), [(Identity(k) if isinstance(k, Tensor) else k, contents(v, depth - 1))
-                                 for k, v in value.items()]
-        if isinstance(value, list | tuple | set):
-            return type(value), [contents(v, depth - 1) for v in value]
-        if isinstance(value, Hooks):
-            return Hooks, [(kind, contents(hooks)) for kind in KINDS if (hooks := getattr(value, kind))]
-    return Identity(value)
+def parts_of(container):
+    """What a container holds, in order."""
+    if isinstance(container, dict):
+        return container.values()
+    if isinstance(container, Hooks):
+        return [getattr(container, kind) for kind in KINDS]
+    return () if isinstance(container, np.ndarray) else container
 
 
 class Watch:
@@ -184,7 +184,7 @@ class Watch:
             self.kinds.append((table, key, type(value), label))
         else:
             self.items.append([table, key, value, label])
-            if isinstance(value, dict | list | set | Hooks | np.ndarray):
+            if isinstance(value, CONTAINERS):
                 self.containers.append((Contents(value), label))
             elif isinstance(value, types.FunctionType):
                 self.closure(value)
