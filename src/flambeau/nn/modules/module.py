@@ -16,27 +16,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter, clear_grad
-from . import _report
-from ._hookable import (
-    Hookable,
-    own_hooks,
-    register_module_backward_hook,
-    register_module_buffer_registration_hook,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-    register_module_full_backward_hook,
-    register_module_full_backward_pre_hook,
-    register_module_module_registration_hook,
-    register_module_parameter_registration_hook,
-)
+from . import _hookable, _report
+from ._hookable import *  # noqa: F403  (the hooks on all modules are registered from here)
+from ._hookable import Hookable, own_hooks
 from ._hooks import call_with_hooks, registration
 from ._moves import Movable
 from ._state import Savable
 
-__all__ = ["Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
-           "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
-           "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
-           "register_module_parameter_registration_hook"]
+__all__ = ["Module"]
+__all__ += _hookable.__all__
 
 
 def walk(root, prefix="", memo=None, remove_duplicate=True):
