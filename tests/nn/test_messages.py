@@ -445,6 +445,16 @@ def test_the_cure_for_a_prefix_cures():
     assert m.load_state_dict(eval(cure)) == ([], [])
 
 
+def test_a_checkpoint_that_holds_the_state_dict_is_diagnosed():
+    model = nn.Linear(2, 2)
+    checkpoint = {"epoch": 3, "model": model.state_dict(), "optimizer": {"state": {}}}
+    with pytest.raises(RuntimeError) as caught:
+        model.load_state_dict(checkpoint)
+    assert str(caught.value).splitlines()[1].strip() == (
+        "The state_dict is inside what was given, under 'model': pass that."
+    )
+
+
 def test_renames_are_suggested():
     m = nn.Module()
     m.classifier = nn.Linear(3, 2)

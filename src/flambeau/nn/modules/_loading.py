@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
+from collections.abc import Mapping
 
 from ..._tensor import Tensor
 from ..parameter import is_lazy
@@ -19,6 +20,7 @@ ADD = (
     "The keys of the model begin with {head!r}, those of the state_dict do not. "
     "Add it: {{{head!r} + k: v for k, v in state_dict.items()}}."
 )
+INSIDE = "The state_dict is inside what was given, under {key!r}: pass that."
 RENAMED = "Renamed since, as the shapes are equal? {pairs}."
 TRANSPOSED = "Transposed: {keys} would fit as .T (other libraries keep weights as in x out)."
 
@@ -26,7 +28,7 @@ TRANSPOSED = "Transposed: {keys} would fit as .T (other libraries keep weights a
 def explain(module, state, missing, unexpected, problems):
     """The message of a failed load."""
     own = module.state_dict()
-    lines = _prefix(missing, unexpected) or _renames(own, state, missing, unexpected)
+    lines = _inside(state, missing, unexpected) or _prefix(missing, unexpected) or _renames(own, state, missing, unexpected)
     lines += _transposed(own, state)
     if missing:
         lines.append(f"Missing key(s) in state_dict: {_listed(missing)}. ")
@@ -41,6 +43,15 @@ def explain(module, state, missing, unexpected, problems):
 def _listed(keys):
     more = f" and {len(keys) - AT_MOST} more" if len(keys) > AT_MOST else ""
     return ", ".join(f'"{k}"' for k in keys[:AT_MOST]) + more
+
+
+def _inside(state, missing, unexpected):
+    """An entry that is the state dict itself, as in a checkpoint that has other things too."""
+    for key in unexpected:
+        value = state.get(key)
+        if isinstance(value, Mapping) and missing and sum(k in value for k in missing) * 2 >= len(missing):
+            return [INSIDE.format(key=key)]
+    return []
 
 
 def _prefix(missing, unexpected):
