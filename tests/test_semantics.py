@@ -142,6 +142,7 @@ x = t.zeros(2, 2) ;; y = t.ones(2, requires_grad=True) ;; x[:, 0] += y ;; x[0, 1
 x = t.ones(2, requires_grad=True) ;; (np.float32(2) * x + sum([x.sum(), 3])).sum().backward() ;; x.grad
 x = t.ones(2, dtype=t.float16, requires_grad=True) ;; (x * t.ones(2)).sum().backward() ;; x.grad
 -- corners
+x = t.full((100000,), 1e-3) ;; x.cumsum(0)[-1], (x + 0.999).cumprod(0)[-1], x.log().logcumsumexp(0)[-1], x.cumsum(0, dtype=t.float64)[-1], x.cumsum_(0)[-1]
 c, b = t.tensor([True, False]), t.tensor([1, 2], dtype=t.uint8) ;; t.where(c, -3, b), t.where(c, b, 255), raised(lambda: t.where(c, 300, b)), t.where(c, b, 2.5), t.where(c, True, b)
 x = t.ones(3).expand(2, 3) ;; x.zero_() ;; y = x.fill_(2) ;; y is x, x, x.stride(), raised(lambda: x.add_(1)), raised(lambda: t.ones(2).copy_(t.ones(1, 2)))
 r = t.max(t.eye(2), 0) ;; repr(pickle.loads(pickle.dumps(r))), repr(copy.deepcopy(r)), repr(copy.copy(t.linalg.slogdet(t.eye(2))))

@@ -7,6 +7,8 @@ import numpy as np
 from ..._dtypes import HALF
 from .. import NUMPY as engine
 
+_WIDER = {np.dtype(np.float32): np.float64, np.dtype(np.complex64): np.complex128}
+
 
 @engine.kernel
 def cumsum(x, axis, dtype=None):
@@ -19,9 +21,11 @@ def cumprod(x, axis, dtype=None):
 
 
 def _accumulated(ufunc, x, axis, dtype):
-    """Running results in `dtype`; booleans count as integers, halves run in float32."""
-    if dtype in HALF:
-        return ufunc.accumulate(x.astype(np.float32), axis).astype(dtype)
+    """Running results in `dtype`; booleans count as integers, halves run in float32, and float32 in float64: nothing
+    else keeps the errors of a long run small."""
+    wide = np.float32 if dtype in HALF else _WIDER.get(dtype)
+    if wide is not None:
+        return ufunc.accumulate(x.astype(wide), axis).astype(dtype)
     return ufunc.accumulate(x, axis, np.int64 if dtype == np.bool_ else dtype)
 
 
@@ -45,7 +49,7 @@ def _running(values, x, axis):
 @engine.kernel
 def log_running_sum(x, axis):
     if x.dtype.kind != "c":
-        return np.logaddexp.accumulate(x, axis)
+        return np.logaddexp.accumulate(x.astype(np.float64, copy=False), axis).astype(x.dtype, copy=False)
     out = np.array(x)
     lane = np.moveaxis(out, axis, 0)
     for i in range(1, len(lane)):
