@@ -28,7 +28,8 @@ TRANSPOSED = "Transposed: {keys} would fit as .T (other libraries keep weights a
 def explain(module, state, missing, unexpected, problems):
     """The message of a failed load."""
     own = module.state_dict()
-    lines = _inside(state, missing, unexpected) or _prefix(missing, unexpected) or _renames(own, state, missing, unexpected)
+    lines = (_inside(state, missing, unexpected) or _prefix(missing, unexpected)
+             or _renames(own, state, missing, unexpected))
     lines += _transposed(own, state)
     if missing:
         lines.append(f"Missing key(s) in state_dict: {_listed(missing)}. ")
