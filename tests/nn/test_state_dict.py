@@ -207,6 +207,15 @@ def unusual_keys(t):
 
 
 @programs
+def a_child_with_a_dot_in_its_name(t):
+    """Assignment does not look at names, and the keys of such a child are both found and unexpected."""
+    m = t.nn.Module()
+    setattr(m, "a.b", t.nn.Linear(1, 1))
+    state = {"a.b.weight": t.ones(1, 1), "a.b.bias": t.ones(1)}
+    return [list(m.state_dict()), list(m.load_state_dict(state, strict=False)), m.state_dict()]
+
+
+@programs
 def sizes_that_differ(t):
     m = net(t)
     held = m.first.scale.detach().clone()

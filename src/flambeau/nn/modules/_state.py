@@ -173,7 +173,9 @@ def _load(module, state_dict, strict, assign):
             parts = _by_child(state, len(prefix))
             for name, child in module._modules.items():
                 if child is not None:
-                    load(child, parts.get(name, {}), prefix + name + ".")
+                    below = prefix + name + "."
+                    part = parts.get(name, {}) if "." not in name else {k: state[k] for k in state if k.startswith(below)}
+                    load(child, part, below)
         for hook in () if module._hook_registry is None else list(module._hook_registry.load.values()):
             if hook(module, keys) is not None:
                 raise AssertionError(POST_HOOK_RETURNED)
