@@ -174,7 +174,9 @@ def _load(module, state_dict, strict, assign):
             for name, child in module._modules.items():
                 if child is not None:
                     below = prefix + name + "."
-                    part = parts.get(name, {}) if "." not in name else {k: state[k] for k in state if k.startswith(below)}
+                    part = parts.get(name, {})
+                    if "." in name:
+                        part = {key: value for key, value in state.items() if key.startswith(below)}
                     load(child, part, below)
         for hook in () if module._hook_registry is None else list(module._hook_registry.load.values()):
             if hook(module, keys) is not None:
