@@ -73,5 +73,11 @@ for shape in ((64, 64), (512, 768)):
         return step
 
 
+both("relu of 1000x1000", randn(1000, 1000), lambda t, x: x.relu())
+both("sigmoid of 1000x1000", randn(1000, 1000), lambda t, x: x.sigmoid())
+both("gelu of 1000x1000", randn(1000, 1000), lambda t, x: t.nn.functional.gelu(x))
+both("gelu of 64x256", randn(64, 256), lambda t, x: t.nn.functional.gelu(x))
+forward("erf of 1000x1000", randn(1000, 1000), lambda t, x: x.erf())
+
 if __name__ == "__main__":
     suite.main()

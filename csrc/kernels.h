@@ -33,7 +33,7 @@ typedef struct {
     const char *parameters[MOST_PARAMETERS]; /* the twin's, in its order */
 } Row;
 
-extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[]; /* each ends with a row without a name */
+extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], POINTWISE_ROWS[]; /* each ends with a row without a name */
 
 #define DECLINE Py_RETURN_NOTIMPLEMENTED
 
@@ -86,6 +86,9 @@ static inline PyObject *declined_or_failed(void)
 
 /* The integer in `x` into `*value`; false, without an error, if there is none or if it is too large. */
 bool as_integer(PyObject *x, npy_intp *value);
+
+/* The number in a Python float into `*value`. */
+bool as_double(PyObject *x, double *value);
 
 /* An axis counted from the front into `*axis`, as given by an integer that may count from the end. */
 bool as_axis(PyObject *x, int ndim, int *axis);

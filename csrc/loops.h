@@ -9,6 +9,8 @@
 #error "the loops are written with vector types, which this compiler lacks; the kernels in NumPy do their work"
 #endif
 
+typedef void (*Map)(const void *x, void *out, ptrdiff_t n);
+
 /* The gradient of rows less their mean, divided by their deviation, times a weight (or NULL) plus a bias. */
 typedef struct {
     const void *g, *x, *weight, *mean, *var, *g_mean, *g_var;
@@ -32,6 +34,10 @@ typedef struct {
     void (*normalize)(const void *x, const void *weight, const void *bias, void *out, void *mean, void *var,
                       ptrdiff_t rows, ptrdiff_t n, double eps);
     void (*normalize_pull)(const NormPull *pull);
+    /* of n elements */
+    Map relu, sigmoid, erf, gelu;
+    void (*gelu_pull)(const void *g, const void *x, void *out, ptrdiff_t n);
+    void (*threshold_pull)(const void *g, const void *x, void *out, ptrdiff_t n, double threshold);
 } Loops;
 
 extern const Loops *loops_of[2]; /* for float and for double */

@@ -5,7 +5,7 @@
 
 #include <structmember.h>
 
-static const Row *const FAMILIES[] = {JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS, NORM_ROWS};
+static const Row *const FAMILIES[] = {JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS, NORM_ROWS, POINTWISE_ROWS};
 #define FAMILY_COUNT (sizeof FAMILIES / sizeof FAMILIES[0])
 
 typedef struct {
@@ -93,6 +93,15 @@ bool as_integer(PyObject *x, npy_intp *value)
         PyErr_Clear();
         return false;
     }
+    return true;
+}
+
+bool as_double(PyObject *x, double *value)
+{
+    if (x == NULL || !PyFloat_CheckExact(x)) {
+        return false;
+    }
+    *value = PyFloat_AS_DOUBLE(x);
     return true;
 }
 

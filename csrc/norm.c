@@ -40,15 +40,6 @@ static void *data_of(PyObject *x)
     return x == Py_None ? NULL : PyArray_DATA((PyArrayObject *)x);
 }
 
-static bool as_double(PyObject *x, double *value)
-{
-    if (x == NULL || !PyFloat_CheckExact(x)) {
-        return false;
-    }
-    *value = PyFloat_AS_DOUBLE(x);
-    return true;
-}
-
 static PyObject *normalize(PyObject *const *arguments)
 {
     PyArrayObject *x = plain_array(arguments[0]);

@@ -55,4 +55,4 @@ if __name__ == "__main__":
         coefficients, error = interpolated(*arguments)
         print(f"{name} (error {mp.nstr(error, 2)})")
         for c in coefficients:
-            print(f"    {mp.nstr(c, 10 if 'float' in name else 18)}")
+            print(f"    {mp.nstr(c, 11 if 'float' in name else 18)}")

@@ -21,10 +21,12 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "sum.h"
 #include "softmax.h"
 #include "norm.h"
+#include "pointwise.h"
 
 #undef TABLE_ROW
 #define TABLE_ROW { \
     NAME(sum_middle), NAME(divide), \
     NAME(softmax), NAME(log_softmax), NAME(softmax_pull), NAME(log_softmax_pull), \
     NAME(normalize), NAME(normalize_pull), \
+    NAME(relu), NAME(sigmoid), NAME(erf_all), NAME(gelu), NAME(gelu_pull), NAME(threshold_pull), \
 }

@@ -81,18 +81,55 @@ INLINE double exp_reduced_double(double x, double *shifted)
     return p * r + 1.0;
 }
 
-/* exp(x) of x <= 0, or of what is not a number; zero where it is less than the least normal number. */
+/* exp(x) of x <= 0, or of what is not a number. 2**k comes in two factors, as it may be less than the least normal
+ * number; the upper bits of `shifted` fall out. */
 INLINE float exp_below_float(float x)
 {
     float shifted, y = exp_reduced_float(x, &shifted);
-    y *= float_of_bits((bits_of_float(shifted) + 127u) << 23); /* the upper bits of `shifted` fall out */
-    return x < -87.3f ? 0.0f : y;
+    uint32_t tiny = x < -87.0f ? 64u : 0u;
+    y *= float_of_bits((bits_of_float(shifted) + 127u + tiny) << 23);
+    y *= x < -87.0f ? 0x1p-64f : 1.0f;
+    return x < -104.0f ? 0.0f : y;
 }
 
 INLINE double exp_below_double(double x)
 {
     double shifted, y = exp_reduced_double(x, &shifted);
-    y *= double_of_bits((bits_of_double(shifted) + 1023u) << 52);
-    return x < -708.3 ? 0.0 : y;
+    uint64_t tiny = x < -708.0 ? 64u : 0u;
+    y *= double_of_bits((bits_of_double(shifted) + 1023u + tiny) << 52);
+    y *= x < -708.0 ? 0x1p-64 : 1.0;
+    return x < -746.0 ? 0.0 : y;
 }
 
+/* A polynomial near zero; further away 1 - exp(-q(|x|)), which is 1 from about 4 on. */
+INLINE float erf_float(float x)
+{
+    float t = x < 0 ? -x : x, s = x * x;
+    float near = 7.875875063e-5f;
+    near = near * s - 0.0008016864287f;
+    near = near * s + 0.005189087423f;
+    near = near * s - 0.02685421201f;
+    near = near * s + 0.1128359472f;
+    near = near * s - 0.3761262667f;
+    near = near * s + 0.1283791658f; /* and 1, which would take the digits of the rest */
+    near = near * x + x;
+    float u = t > 4.05f ? 4.05f : t;
+    float q = -1.622679171e-6f;
+    q = q * u + 4.5786247e-5f;
+    q = q * u - 0.0005946317951f;
+    q = q * u + 0.004749935118f;
+    q = q * u - 0.02639505451f;
+    q = q * u + 0.1100362846f;
+    q = q * u + 0.6318707643f;
+    q = q * u + 1.13020803f;
+    q = q * u - 0.0003139770934f;
+    float shifted, y = exp_reduced_float(-q, &shifted);
+    float far = 1.0f - y * float_of_bits((bits_of_float(shifted) + 127u) << 23);
+    far = x < 0 ? -far : far;
+    return t < 1.0f ? near : far;
+}
+
+INLINE double erf_double(double x)
+{
+    return erf(x); /* one by one, but exact */
+}

@@ -1,5 +1,6 @@
 """The native kernels against their twins in NumPy, on whatever they may be given."""
 
+import math
 import os
 import subprocess
 import sys
@@ -165,7 +166,9 @@ def test_strange_arguments_meet_what_the_twin_makes_of_them(name, wrong):
 @needs_native
 def test_references_balance():
     x, pieces, axis = np.ones((50, 8), np.float32), [np.ones((2, 2), np.float32)] * 2, (0, 1)
-    wrong = [np.ones(2, object)] * 2
+    wrong, last = [np.ones(2, object)] * 2, (1,)
+    row, column = x[0].copy(), x[:, :1].copy()
+    broadcast = np.broadcast_to(np.float32(1), x.shape)
 
     def calls():
         NUMPY.sum(x, axis=axis, keepdims=True)
@@ -177,8 +180,13 @@ def test_references_balance():
         NUMPY.softmax(x, 1)
         NUMPY.softmax(x, 0)
         NUMPY.log_softmax_pull(x, x, axis=1)
+        NUMPY.gelu_pull(broadcast, x)
+        NUMPY.threshold_pull(broadcast, x, 0.5)
+        NUMPY.erf(x)
+        NUMPY.normalize(x, row, row, last, 1e-5)
+        NUMPY.layer_norm_pull(broadcast, x, row, last, column, column, column, column, 1e-5)
 
-    held = [x, x.dtype, pieces, pieces[0], axis, NotImplemented, None, wrong[0]]
+    held = [x, x.dtype, pieces, pieces[0], axis, last, row, column, broadcast, NotImplemented, None, wrong[0]]
     calls()
     before = [sys.getrefcount(o) for o in held]
     for _ in range(1000):
@@ -247,6 +255,14 @@ def test_concatenate_of_impossibly_many():
 # ---- sums
 
 
+def rounding_of_sums(x):
+    """How much two sums of elements of x may differ, in any order."""
+    if x.dtype.kind != "f":
+        return {}
+    size = np.abs(np.nan_to_num(x.astype(np.float64), posinf=0, neginf=0)).sum()
+    return {"rtol": 40 * float(np.finfo(x.dtype).eps), "atol": 10 * float(np.finfo(x.dtype).eps * size)}
+
+
 @needs_native
 @given(st.data(), st.sampled_from(["sum", "mean"]), st.booleans())
 @settings(max_examples=300, deadline=None)
@@ -256,20 +272,14 @@ def test_sums(data, name, keep):
     if name == "mean" and isinstance(axis, int | tuple):  # the twin counts elements by axes from the front
         axis = axis % x.ndim if isinstance(axis, int) else tuple(a % x.ndim for a in axis)
     ours, twin = both(name, x, axis=axis, keepdims=keep)
-    eps = np.finfo(ours.dtype).eps if ours.dtype.kind == "f" else 0
-    with np.errstate(all="ignore"):
-        scale = np.abs(np.nan_to_num(x.astype(np.float64), posinf=0, neginf=0)).max(initial=0)
-    same(ours, twin, rtol=40 * eps, atol=float(40 * eps * scale))
+    same(ours, twin, **rounding_of_sums(x))
 
 
 @needs_native
 @given(arrays())
 @settings(max_examples=100, deadline=None)
 def test_total(x):
-    ours, twin = both("total", x)
-    with np.errstate(all="ignore"):
-        scale = np.abs(np.nan_to_num(x.astype(np.float64), posinf=0, neginf=0)).max(initial=0)
-    same(ours, twin, rtol=40 * np.finfo(x.dtype).eps, atol=float(40 * np.finfo(x.dtype).eps * scale))
+    same(*both("total", x), **rounding_of_sums(x))
 
 
 @needs_native
@@ -324,10 +334,7 @@ def test_gradients_of_softmax(x, name, data):
     with np.errstate(all="ignore"):
         out = getattr(NUMPY, name.removesuffix("_pull"))(x, axis)
     g = data.draw(arrays((x.dtype.type,), x.shape))
-    ours, twin = both(name, g, out, axis)
-    with np.errstate(all="ignore"):
-        scale = np.abs(np.nan_to_num(g.astype(np.float64), posinf=0, neginf=0)).max(initial=0)
-    same(ours, twin, rtol=1e-5 if x.dtype == np.float32 else 1e-13, atol=float(40 * np.finfo(x.dtype).eps * scale))
+    same(*both(name, g, out, axis), **rounding_of_sums(g))
 
 
 @needs_native
@@ -398,6 +405,50 @@ def test_gradient_of_layer_norm(case, data):
         scale = np.nan_to_num(1 / np.sqrt(var + 1e-5)).max(initial=1) ** 2
     tolerance = float(scale) * (1e-4 if x.dtype == np.float32 else 1e-12)
     same(ours, twin, rtol=tolerance, atol=tolerance)
+
+
+# ---- functions of each element
+
+
+@needs_native
+@given(arrays((*FLOATS, *FLOATS, np.float16)), st.sampled_from(["relu", "sigmoid", "erf", "gelu"]))
+@settings(max_examples=300, deadline=None)
+def test_functions(x, name):
+    ours, twin = both(name, x)
+    same(ours, twin, **few_ulps(ours.dtype, 4))
+    if ours.dtype == x.dtype and name != "sigmoid":
+        zero = x == 0
+        assert (np.signbit(ours[zero]) == np.signbit(x[zero])).all()
+
+
+@needs_native
+@given(arrays(), st.data())
+@settings(max_examples=200, deadline=None)
+def test_gradients_of_functions(x, data):
+    g = data.draw(arrays((x.dtype.type,), x.shape))
+    same(*both("gelu_pull", g, x), rtol=1e-5 if x.dtype == np.float32 else 1e-13, atol=1e-6)
+    same(*both("threshold_pull", g, x, data.draw(st.sampled_from([0.0, 0.5, -np.inf, np.nan, 1]))))
+
+
+def ulps(ours, right):
+    """The largest error in units of the last place of the right result."""
+    return (np.abs(ours.astype(np.float64) - right) / np.spacing(np.abs(right).astype(ours.dtype))).max()
+
+
+@needs_native
+def test_functions_are_exact_to_a_few_ulps():
+    x = np.linspace(-12, 12, 400_001, dtype=np.float32)
+    wide = x.astype(np.float64)
+    erf = np.array([math.erf(v) for v in wide[::7]])
+    assert ulps(NUMPY.erf(x)[::7], erf) <= 2
+    assert ulps(NUMPY.sigmoid(x), 1 / (1 + np.exp(-wide))) <= 2.5
+    # Softmax of a pair is the exponential of what it is below the other.
+    pairs = np.stack([np.zeros_like(x), -np.abs(x)], 1)
+    right = np.exp(-np.abs(wide))
+    assert ulps(NUMPY.softmax(pairs, 1)[:, 1], right / (1 + right)) <= 3
+    half = np.linspace(-1, 4, 300_001, dtype=np.float32)  # further below zero 1 + erf cancels, here as in PyTorch
+    right = 0.5 * half.astype(np.float64) * (1 + np.array([math.erf(v * math.sqrt(0.5)) for v in half.tolist()]))
+    assert ulps(NUMPY.gelu(half), right) <= 4
 
 
 @needs_native

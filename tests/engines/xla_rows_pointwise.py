@@ -100,7 +100,9 @@ POINTWISE = [
     ),
     # activations
     *rows("relu gelu gelu_tanh silu mish log_sigmoid hardsigmoid hardswish", X),
+    row("gelu_pull", X, X),
     row("threshold", X, threshold=0.5, value=-1.0),
+    row("threshold_pull", X, X, threshold=0.5),
     row("hardshrink", X, lambd=0.5),
     row("softshrink", X, lambd=0.5),
     row("leaky_relu", X, negative_slope=0.1),

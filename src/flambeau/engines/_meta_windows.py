@@ -92,3 +92,24 @@ def relu(x):
 @meta.kernel
 def keep(x, mask):
     return MetaArray(np.broadcast_shapes(x.shape, mask.shape), x.dtype)
+
+
+@meta.kernel
+def gelu(x):
+    return x.copy()
+
+
+@meta.kernel
+def gelu_pull(g, x):
+    return x.copy()
+
+
+@meta.kernel
+def threshold_pull(g, x, threshold):
+    return g.copy()
+
+
+@meta.kernel
+def layer_norm_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
+    row = MetaArray(tuple([x.shape[a] for a in axes]), x.dtype)
+    return x.copy(), row, row.copy()

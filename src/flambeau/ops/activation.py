@@ -7,7 +7,7 @@ from .elementary import exp
 from .pointwise import is_bool, keep, where
 
 relu = kernel_op("relu", inputs="x", promote="common", refuses="bc")
-relu.vjp(x=lambda g, out: keep(g, ~(out <= 0)))  # a NaN lets the gradient through
+relu.vjp(x=lambda g, out: threshold_pull(g, out, threshold=0.0))
 
 
 def no_bool(x):
@@ -24,7 +24,16 @@ def threshold(k, x, *, threshold, value):
     return k.where(x <= threshold, value, x).astype(x.dtype)
 
 
-threshold.vjp(x=lambda g, x, threshold: keep(g, x > threshold))
+threshold.vjp(x=lambda g, x, threshold: threshold_pull(g, x, threshold=float(threshold)))
+
+
+@op(node="ThresholdBackwardBackward0")
+def threshold_pull(k, g, x, *, threshold):
+    """g where x is above the threshold; a NaN lets the gradient through."""
+    return k.threshold_pull(g, x, threshold)
+
+
+threshold_pull.vjp(g=lambda h, x, threshold: threshold_pull(h, x, threshold=threshold))
 
 
 @op(opmath=True, refuses="bic")

@@ -7,9 +7,7 @@ import math
 from ._op import kinked, op
 from .elementary import exp, sigmoid, tanh
 from .pointwise import keep, where
-from .special import erf
 
-_INV_SQRT2 = math.sqrt(0.5)
 _INV_SQRT_TAU = 1 / math.sqrt(2 * math.pi)
 _TANH_GELU = math.sqrt(2 / math.pi)
 
@@ -17,10 +15,22 @@ _TANH_GELU = math.sqrt(2 / math.pi)
 @op(opmath=True)
 def gelu(k, x):
     """x times the normal distribution function of x."""
-    return 0.5 * x * (1 + k.erf(x * _INV_SQRT2))
+    return k.gelu(x)
 
 
-gelu.vjp(x=lambda g, x: g * (0.5 * (1 + erf(x * _INV_SQRT2)) + x * exp(-0.5 * x * x) * _INV_SQRT_TAU))
+gelu.vjp(x=lambda g, x: gelu_pull(g, x))
+
+
+@op(opmath=True, node="GeluBackwardBackward0")
+def gelu_pull(k, g, x):
+    """g times the distribution function of x and x times its density."""
+    return k.gelu_pull(g, x)
+
+
+gelu_pull.vjp(
+    g=lambda h, x: gelu_pull(h, x),
+    x=lambda h, g, x: h * g * ((2 - x * x) * exp(-0.5 * x * x) * _INV_SQRT_TAU),
+)
 
 
 @op(opmath=True, node="GeluBackward0")
@@ -85,7 +95,7 @@ def hardtanh(k, x, *, low, high):
     return k.clip(x, low, high)
 
 
-hardtanh.vjp(x=lambda g, x, low, high: keep(g, (x > low) & (x < high)))
+hardtanh.vjp(x=lambda g, x, low, high: keep(g, ~((x <= low) | (x >= high))))  # a NaN lets the gradient through
 
 
 @op(opmath=True)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .. import NUMPY as engine
+
+INV_SQRT_2 = math.sqrt(0.5)
+INV_SQRT_TAU = 1 / math.sqrt(2 * math.pi)
 
 
 @engine.kernel
@@ -12,3 +17,18 @@ def softplus(x, beta, threshold):
     scaled = x * beta
     bent = np.log1p(np.exp(np.minimum(scaled, threshold))) / beta
     return np.where(scaled > threshold, x, bent).astype(x.dtype, copy=False)
+
+
+@engine.kernel
+def gelu(x):
+    return 0.5 * x * (1 + engine.erf(x * INV_SQRT_2))
+
+
+@engine.kernel
+def gelu_pull(g, x):
+    return g * (0.5 * (1 + engine.erf(x * INV_SQRT_2)) + x * np.exp(-0.5 * x * x) * INV_SQRT_TAU)
+
+
+@engine.kernel
+def threshold_pull(g, x, threshold):
+    return engine.keep(g, ~(x <= threshold))

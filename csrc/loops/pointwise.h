@@ -1,0 +1,63 @@
+/* Functions of each element, and their gradients. */
+
+#define INV_SQRT_2 (REAL)0.70710678118654752440
+#define INV_SQRT_TAU (REAL)0.39894228040143267794
+
+static void NAME(relu)(const void *from, void *to, ptrdiff_t n)
+{
+    const REAL *restrict x = from;
+    REAL *restrict out = to;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        out[i] = x[i] < 0 ? 0 : x[i];
+    }
+}
+
+static void NAME(sigmoid)(const void *from, void *to, ptrdiff_t n)
+{
+    const REAL *restrict x = from;
+    REAL *restrict out = to;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        REAL e = NAME(exp_below)(x[i] < 0 ? x[i] : -x[i]);
+        out[i] = (x[i] < 0 ? e : 1) / (1 + e);
+    }
+}
+
+static void NAME(erf_all)(const void *from, void *to, ptrdiff_t n)
+{
+    const REAL *restrict x = from;
+    REAL *restrict out = to;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        out[i] = NAME(erf)(x[i]);
+    }
+}
+
+static void NAME(gelu)(const void *from, void *to, ptrdiff_t n)
+{
+    const REAL *restrict x = from;
+    REAL *restrict out = to;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        out[i] = (REAL)0.5 * x[i] * (1 + NAME(erf)(x[i] * INV_SQRT_2));
+    }
+}
+
+static void NAME(gelu_pull)(const void *gradient, const void *from, void *to, ptrdiff_t n)
+{
+    const REAL *restrict g = gradient, *restrict x = from;
+    REAL *restrict out = to;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        REAL below = (REAL)0.5 * (1 + NAME(erf)(x[i] * INV_SQRT_2));
+        out[i] = g[i] * (below + x[i] * NAME(exp_below)((REAL)-0.5 * x[i] * x[i]) * INV_SQRT_TAU);
+    }
+}
+
+static void NAME(threshold_pull)(const void *gradient, const void *from, void *to, ptrdiff_t n, double threshold)
+{
+    const REAL *restrict g = gradient, *restrict x = from;
+    REAL *restrict out = to, limit = (REAL)threshold;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        out[i] = x[i] <= limit ? 0 : g[i];
+    }
+}
+
+#undef INV_SQRT_2
+#undef INV_SQRT_TAU

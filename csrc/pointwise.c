@@ -1,0 +1,104 @@
+/* Functions of each element, and their gradients. */
+
+#include "kernels.h"
+
+/* `loop` is the offset of the function in Loops. */
+static PyObject *mapped(PyObject *given, size_t loop)
+{
+    PyArrayObject *x = plain_array(given);
+    const Loops *loops = x == NULL ? NULL : loops_for(x);
+    if (loops == NULL) {
+        DECLINE;
+    }
+    PyArrayObject *out = new_array(x, PyArray_NDIM(x), PyArray_DIMS(x));
+    if (out != NULL) {
+        Map map = *(const Map *)((const char *)loops + loop);
+        BEGIN_WORK(PyArray_SIZE(x));
+        map(PyArray_DATA(x), PyArray_DATA(out), PyArray_SIZE(x));
+        END_WORK;
+    }
+    return (PyObject *)out;
+}
+
+static PyObject *relu(PyObject *const *arguments)
+{
+    return mapped(arguments[0], offsetof(Loops, relu));
+}
+
+static PyObject *sigmoid(PyObject *const *arguments)
+{
+    return mapped(arguments[0], offsetof(Loops, sigmoid));
+}
+
+static PyObject *erf_(PyObject *const *arguments)
+{
+    return mapped(arguments[0], offsetof(Loops, erf));
+}
+
+static PyObject *gelu(PyObject *const *arguments)
+{
+    return mapped(arguments[0], offsetof(Loops, gelu));
+}
+
+/* Two arrays of one shape, of which the first, a gradient, may lie in memory in any way. */
+typedef struct {
+    const Loops *loops;
+    PyArrayObject *g, *x, *out;
+} Pair;
+
+static bool pair_of(PyObject *const *arguments, Pair *pair)
+{
+    pair->x = plain_array(arguments[1]);
+    pair->loops = pair->x == NULL ? NULL : loops_for(pair->x);
+    pair->g = pair->loops == NULL ? NULL : row_major(arguments[0], pair->x);
+    if (pair->g == NULL) {
+        return false;
+    }
+    pair->out = new_array(pair->x, PyArray_NDIM(pair->x), PyArray_DIMS(pair->x));
+    if (pair->out == NULL) {
+        Py_DECREF(pair->g);
+        return false;
+    }
+    return true;
+}
+
+static PyObject *gelu_pull(PyObject *const *arguments)
+{
+    Pair pair;
+    if (!pair_of(arguments, &pair)) {
+        return declined_or_failed();
+    }
+    BEGIN_WORK(PyArray_SIZE(pair.x));
+    pair.loops->gelu_pull(PyArray_DATA(pair.g), PyArray_DATA(pair.x), PyArray_DATA(pair.out), PyArray_SIZE(pair.x));
+    END_WORK;
+    Py_DECREF(pair.g);
+    return (PyObject *)pair.out;
+}
+
+static PyObject *threshold_pull(PyObject *const *arguments)
+{
+    Pair pair;
+    double threshold;
+    if (!as_double(arguments[2], &threshold)) {
+        DECLINE;
+    }
+    if (!pair_of(arguments, &pair)) {
+        return declined_or_failed();
+    }
+    BEGIN_WORK(PyArray_SIZE(pair.x));
+    pair.loops->threshold_pull(PyArray_DATA(pair.g), PyArray_DATA(pair.x), PyArray_DATA(pair.out), PyArray_SIZE(pair.x),
+                               threshold);
+    END_WORK;
+    Py_DECREF(pair.g);
+    return (PyObject *)pair.out;
+}
+
+const Row POINTWISE_ROWS[] = {
+    {"relu", relu, {"x"}},
+    {"sigmoid", sigmoid, {"x"}},
+    {"erf", erf_, {"x"}},
+    {"gelu", gelu, {"x"}},
+    {"gelu_pull", gelu_pull, {"g", "x"}},
+    {"threshold_pull", threshold_pull, {"g", "x", "threshold"}},
+    {NULL, NULL, {NULL}},
+};
