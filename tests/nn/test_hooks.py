@@ -202,6 +202,8 @@ def tables_of_hooks(t):
                                       m._load_state_dict_pre_hooks, m._load_state_dict_post_hooks, m._state_dict_hooks,
                                       m._state_dict_pre_hooks)]
     is_function = next(iter(m._forward_hooks.values())) is note
+    m._forward_hooks = m._forward_hooks
+    found.append(len(m._forward_hooks))
     m._forward_hooks.clear()
     del m._forward_pre_hooks[next(iter(m._forward_pre_hooks))]
     m(t.ones(1))

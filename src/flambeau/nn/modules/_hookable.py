@@ -28,7 +28,7 @@ def _hook_table(kind):
         return getattr(own_hooks(self), kind)
 
     def replace(self, hooks):
-        held = table(self)
+        held, hooks = table(self), dict(hooks)
         held.clear()
         held.update(hooks)
 
