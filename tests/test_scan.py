@@ -11,6 +11,8 @@ DERIVATIVES = [
     ("z.cumprod(1)", "z"), ("s.cumprod(0)", "s"), ("x.cummax(2)", "x"), ("t.cummax(0)", "t"), ("x.cummin(1)", "x"),
     ("s.cummin(0)", "s"), ("x.logcumsumexp(2)", "x"), ("s.logcumsumexp(0)", "s"), ("x.diff()", "x"),
     ("x.diff(2, 1)", "x"), ("x.diff(dim=0, prepend=x[:1] * 2, append=x[1:])", "x"), ("x.diff(n=0) * x", "x"),
+    ("torch.gradient(x)", "x"), ("torch.gradient(x, spacing=0.5, dim=2, edge_order=2)", "x"),
+    ("torch.gradient(x, spacing=(v.sort().values,), dim=2, edge_order=2)", "x"),
     ("torch.trapezoid(x)", "x"), ("torch.trapezoid(x, dx=0.5, dim=0)", "x"), ("torch.trapezoid(x, x.flip(2))", "x"),
     ("torch.trapz(x, v)", "v"), ("torch.trapezoid(x, v[:2], dim=1)", "x"),
     ("torch.cumulative_trapezoid(x, dim=1)", "x"), ("torch.cumulative_trapezoid(x, v)", "x"),
@@ -24,6 +26,8 @@ i.cummax(1), b.cummin(0), n.cummax(1), n.cummin(0), h.cummax(0)
 e.cumsum(0), e2.cumsum(1), e2.cumprod(0), e2.cummax(0)
 torch.tensor([-inf, 1., 1000., inf]).logcumsumexp(0), c.logcumsumexp(0), h.logcumsumexp(0)
 i.diff(), b.diff(), f.diff(5), i.diff(dim=0), i.diff(prepend=i, append=i)
+torch.gradient(i), torch.gradient(f, spacing=[1., 2.]), torch.gradient(f, spacing=torch.tensor(2.)), torch.gradient(s)
+torch.gradient(f, spacing=(torch.tensor([0., 1.]), torch.tensor([0., 1., 3.]))), torch.gradient(c), torch.gradient(h, dim=-1)
 torch.trapezoid(i), torch.trapezoid(e2), torch.cumulative_trapezoid(i), torch.trapezoid(f, torch.tensor([0., 1., 3.]))
 f.clone().cumsum_(1), f.clone().cumprod_(0), i.clone().cumsum_(0)
 f.cumsum(axis=1)
@@ -39,6 +43,13 @@ s.diff()
 f.diff(-1)
 f.diff(prepend=v.float())
 f.diff(prepend=torch.zeros(3, 1))
+torch.gradient(u)
+torch.gradient(f, edge_order=3)
+torch.gradient(f, dim=0, edge_order=2)
+torch.gradient(f, dim=(0, 1), spacing=[1.])
+torch.gradient(f, dim=(0, 0))
+torch.gradient(f, dim=5)
+torch.gradient(f, dim=1, spacing=torch.zeros(3))
 torch.trapezoid(b)
 torch.trapezoid(s)
 torch.trapezoid(f, torch.zeros(2))

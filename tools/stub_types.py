@@ -59,8 +59,8 @@ PARAMETERS = by_name({
     "Callable[..., Any]": "callable hook",
 })
 
-SEVERAL_DIMS = """all amax amin any count_nonzero fft2 fftn fftshift hfft2 hfftn ifft2 ifftn ifftshift ihfft2 ihfftn
-    irfft2 irfftn logsumexp matrix_norm mean nanmean nansum norm rfft2 rfftn squeeze std std_mean sum var var_mean
+SEVERAL_DIMS = """all amax amin any count_nonzero fft2 fftn fftshift gradient hfft2 hfftn ifft2 ifftn ifftshift ihfft2
+    ihfftn irfft2 irfftn logsumexp matrix_norm mean nanmean nansum norm rfft2 rfftn squeeze std std_mean sum var var_mean
     vector_norm"""
 SEVERAL_SIGNALS = "fft2 fftn hfft2 hfftn ifft2 ifftn ihfft2 ihfftn irfft2 irfftn rfft2 rfftn"
 FIRST_MAY_BE_NUMBER = """add bucketize div divide float_power floor_divide isin mul multiply pow remainder
@@ -117,8 +117,8 @@ EXCEPTIONS = by_name({
     "Sequence[Tensor | None]": "index_put.indices index_put_.indices",
     "DType": "can_cast.from_ can_cast.to set_default_dtype.d",
     "Device | None": "set_default_device.device",
-    "Any": """general_cosine.a histogram.bins histogramdd.bins histogramdd.range load.f new.other save.f save.obj
-        set_.size set_.source set_.stride set_default_tensor_type.t tensordot.dims typename.obj where.self""",
+    "Any": """general_cosine.a gradient.spacing histogram.bins histogramdd.bins histogramdd.range load.f new.other
+        save.f save.obj set_.size set_.source set_.stride set_default_tensor_type.t tensordot.dims typename.obj where.self""",
 })
 
 STARRED = {"at": "Dims", "matrices": "Tensor", "shapes": "Dims", "tensors": "Tensor | Sequence[Tensor]"}
@@ -126,11 +126,12 @@ STARRED = {"at": "Dims", "matrices": "Tensor", "shapes": "Dims", "tensors": "Ten
 TENSORS = "tuple[Tensor, ...]"
 RETURNS = by_name({
     "Any": "item load tolist __dlpack_device__ __reduce_ex__",
-    "None": """__delitem__ __setitem__ __setstate__ backward retain_grad save set_default_device set_default_dtype
-        set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_num_interop_threads
-        set_num_threads set_rng_state use_deterministic_algorithms""",
-    "Bool": """__bool__ __contains__ allclose are_deterministic_algorithms_enabled can_cast equal is_complex is_conj
-        is_contiguous is_deterministic_algorithms_warn_only_enabled is_floating_point is_grad_enabled is_inference
+    "None": """__delitem__ __setitem__ __setstate__ backward retain_grad save set_anomaly_enabled set_default_device
+        set_default_dtype set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision
+        set_num_interop_threads set_num_threads set_rng_state use_deterministic_algorithms""",
+    "Bool": """__bool__ __contains__ allclose are_deterministic_algorithms_enabled can_cast equal
+        is_anomaly_check_nan_enabled is_anomaly_enabled is_complex is_conj is_contiguous
+        is_deterministic_algorithms_warn_only_enabled is_floating_point is_grad_enabled is_inference
         is_inference_mode_enabled is_neg is_nonzero is_pinned is_same_size is_set_to is_shared is_signed is_storage
         is_tensor _is_view""",
     "Int": """__hash__ __index__ __int__ __len__ data_ptr dense_dim dim element_size get_deterministic_debug_mode
@@ -151,7 +152,7 @@ RETURNS = by_name({
     "RemovableHandle": "register_hook register_post_accumulate_grad_hook",
     "TypedStorage": "storage",
     "UntypedStorage": "untyped_storage",
-    TENSORS: """broadcast_tensors chunk dsplit hsplit lu meshgrid split split_with_sizes tensor_split unbind
+    TENSORS: """broadcast_tensors chunk dsplit gradient hsplit lu meshgrid split split_with_sizes tensor_split unbind
         unravel_index vsplit""",
     "tuple[Tensor, Tensor]": """std_mean var_mean adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices
         adaptive_max_pool3d_with_indices max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices""",

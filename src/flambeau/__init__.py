@@ -55,6 +55,7 @@ from ._modes import (
 from ._size import Size
 from ._tensor import Tensor
 from ._version import __version__
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from .functions.about import *
 from .functions.convert import *
 from .functions.creation import *

@@ -1,4 +1,4 @@
-"""Functions that run along a dimension: running sums and extrema, differences, trapezoids."""
+"""Functions that run along a dimension: running sums and extrema, differences, slopes, trapezoids."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from .._tensor import Tensor
 from ..ops import scan as ops
 from ..ops.join import cat
 from ..ops.shape import basic_index, reshape
-from ._args import dim_in_range, need_tensor, write_out
+from ._args import dim_in_range, dims_in_range, need_tensor, write_out
 from ._attach import inplace_methods, methods
 from ._folds import added_in, along, numpy_names
 from ._results import selections
 
 __all__ = [
-    "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "logcumsumexp", "trapezoid",
+    "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "gradient", "logcumsumexp", "trapezoid",
     "trapz",
 ]
 
@@ -114,6 +114,71 @@ def _check_end(end, input, axis):
         )
     if any(a != b for i, (a, b) in enumerate(zip(own, other, strict=True)) if i != axis):
         raise RuntimeError(DIFF_SHAPES.format(other=list(other), own=list(own)))
+
+
+# ---- slopes
+
+
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    """The slopes of `input`, values at points, along each dimension (or those in ``dim``); a tuple.
+
+    Args:
+        spacing: the distance of neighbours, one for each dimension, or for each the tensor of its points.
+        edge_order: 1 or 2, how many neighbours the slopes at the two ends take into account.
+    """
+    need_tensor(input, "gradient")
+    if input._a.dtype.char == "B":
+        raise RuntimeError("torch.gradient does not support uint8 input; convert it to a signed dtype")
+    if edge_order not in (1, 2):
+        raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}.")
+    axes = range(input._a.ndim) if dim is None else dims_in_range(dim, input._a.ndim) or ()
+    if isinstance(spacing, tuple | list):
+        if len(spacing) != len(axes):
+            raise RuntimeError(
+                f"torch.gradient expected a scalar spacing or one for each dim, but got {len(spacing)} of them for "
+                f"{len(axes)} dimension(s)"
+            )
+    else:
+        if isinstance(spacing, Tensor) and spacing._a.ndim:
+            raise TypeError("gradient(): the points of each dimension are given in a tuple: spacing=(x,)")
+        spacing = [spacing] * len(axes)
+    return tuple([_slope(input, axis, step, edge_order) for axis, step in zip(axes, spacing)])
+
+
+def _slope(y, axis, step, order):
+    size = y._a.shape[axis]
+    if size < order + 1:
+        raise RuntimeError(
+            f"torch.gradient expected each dimension size to be at least edge_order+1 = {order + 1}, but dimension "
+            f"{axis} has {size}"
+        )
+    if isinstance(step, Tensor) and step._a.ndim:
+        if step._a.shape != (size,):
+            raise RuntimeError(f"torch.gradient expected {size} points for dimension {axis}, got {list(step._a.shape)}")
+        width = reshape(diff(step), shape=(size - 1, *(1,) * (y._a.ndim - 1 - axis)))
+        widths = [part(width, 0, i, j) for i, j in ((None, -1), (1, None), (0, 1), (1, 2), (-2, -1), (-1, None))]
+    else:
+        widths = [step] * 6
+
+    def at(start, stop):
+        return part(y, axis, start, stop)
+
+    before, after, first, second, last_but_one, last = widths
+    inner = (
+        at(2, None) * (before / (after * (before + after))) - at(None, -2) * (after / (before * (before + after)))
+        + at(1, -1) * ((after - before) / (before * after))
+    )
+    if order == 1:
+        return cat((at(1, 2) - at(0, 1)) / first, inner, (at(-1, None) - at(-2, -1)) / last, axis=axis)
+    left, right = _end(at(0, 1), at(1, 2), at(2, 3), first, second), _end(
+        at(-1, None), at(-2, -1), at(-3, -2), last, last_but_one)
+    return cat(left, inner, -right, axis=axis)
+
+
+def _end(y0, y1, y2, near, far):
+    """The slope at the first of three points, of the parabola through them."""
+    both = near + far
+    return y1 * (both / (near * far)) - y0 * ((near + both) / (near * both)) - y2 * (near / (far * both))
 
 
 # ---- integrals

@@ -1,5 +1,5 @@
 """Tools around tensors and modules."""
 
-from . import hooks
+from . import dlpack, hooks
 
-__all__ = ["hooks"]
+__all__ = ["dlpack", "hooks"]
