@@ -60,7 +60,8 @@ PARAMETERS = by_name({
 })
 
 SEVERAL_DIMS = """all amax amin any count_nonzero fft2 fftn fftshift gradient hfft2 hfftn ifft2 ifftn ifftshift ihfft2
-    ihfftn irfft2 irfftn logsumexp matrix_norm mean nanmean nansum norm rfft2 rfftn squeeze std std_mean sum var var_mean
+    ihfftn irfft2 irfftn logsumexp matrix_norm mean nanmean nansum norm rfft2 rfftn squeeze std std_mean sum var
+    var_mean
     vector_norm"""
 SEVERAL_SIGNALS = "fft2 fftn hfft2 hfftn ifft2 ifftn ihfft2 ihfftn irfft2 irfftn rfft2 rfftn"
 FIRST_MAY_BE_NUMBER = """add bucketize div divide float_power floor_divide isin mul multiply pow remainder
@@ -118,7 +119,8 @@ EXCEPTIONS = by_name({
     "DType": "can_cast.from_ can_cast.to set_default_dtype.d",
     "Device | None": "set_default_device.device",
     "Any": """general_cosine.a gradient.spacing histogram.bins histogramdd.bins histogramdd.range load.f new.other
-        save.f save.obj set_.size set_.source set_.stride set_default_tensor_type.t tensordot.dims typename.obj where.self""",
+        save.f save.obj set_.size set_.source set_.stride set_default_tensor_type.t tensordot.dims typename.obj
+        where.self""",
 })
 
 STARRED = {"at": "Dims", "matrices": "Tensor", "shapes": "Dims", "tensors": "Tensor | Sequence[Tensor]"}
