@@ -1,6 +1,7 @@
 """SGD, the optimizers' base and the normal distribution: the same programs on both libraries."""
 
 import copy
+import inspect
 import pickle
 
 import pytest
@@ -78,6 +79,11 @@ def closures_and_hooks(t):
     handle.remove()
     optimizer.step()
     return [loss.detach(), w, seen, list(optimizer.state_dict()), w.grad_fn is None]
+
+
+@programs
+def signatures(t):
+    return [str(inspect.signature(t.optim.SGD.step)), list(inspect.signature(t.optim.SGD).parameters)]
 
 
 @programs

@@ -240,6 +240,7 @@ def without_grad(step):
             step(self)
         return loss
 
+    del wrapper.__wrapped__  # its signature is the one with the closure
     return wrapper
 
 
