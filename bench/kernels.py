@@ -79,5 +79,39 @@ both("gelu of 1000x1000", randn(1000, 1000), lambda t, x: t.nn.functional.gelu(x
 both("gelu of 64x256", randn(64, 256), lambda t, x: t.nn.functional.gelu(x))
 forward("erf of 1000x1000", randn(1000, 1000), lambda t, x: x.erf())
 
+forward("cumsum of 1000x1000 along dim 0", randn(1000, 1000), lambda t, x: x.cumsum(0))
+forward("cumsum of 1000x1000 along dim 1", randn(1000, 1000), lambda t, x: x.cumsum(1))
+
+
+@suite.case("index_add of 512 rows of 64")
+def _(t):
+    x, index, source = t.randn(1000, 64), t.randint(0, 1000, (512,)), t.randn(512, 64)
+    return lambda: x.index_add(0, index, source)
+
+
+@suite.case("scatter_add of 512x64 along dim 0")
+def _(t):
+    x, index, source = t.randn(1000, 64), t.randint(0, 1000, (512, 64)), t.randn(512, 64)
+    return lambda: x.scatter_add(0, index, source)
+
+
+@suite.case("scatter_add of 512x64 along dim 1")
+def _(t):
+    x, index, source = t.randn(1000, 64), t.randint(0, 64, (512, 64)), t.randn(512, 64)
+    return lambda: x.scatter_add(1, index, source)
+
+
+@suite.case("embedding of 512 rows of 64, forward and backward")
+def _(t):
+    weight, index, g = t.randn(1000, 64, requires_grad=True), t.randint(0, 1000, (512,)), t.randn(512, 64)
+
+    def step():
+        weight.grad = None
+        t.nn.functional.embedding(index, weight).backward(g)
+        return weight.grad
+
+    return step
+
+
 if __name__ == "__main__":
     suite.main()

@@ -33,7 +33,8 @@ typedef struct {
     const char *parameters[MOST_PARAMETERS]; /* the twin's, in its order */
 } Row;
 
-extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], POINTWISE_ROWS[]; /* each ends with a row without a name */
+/* Each ends with a row without a name. */
+extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], POINTWISE_ROWS[], SCATTER_ROWS[];
 
 #define DECLINE Py_RETURN_NOTIMPLEMENTED
 

@@ -4,6 +4,7 @@
 #define FLAMBEAU_LOOPS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #if !defined(__GNUC__) && !defined(__clang__)
 #error "the loops are written with vector types, which this compiler lacks; the kernels in NumPy do their work"
@@ -38,6 +39,12 @@ typedef struct {
     Map relu, sigmoid, erf, gelu;
     void (*gelu_pull)(const void *g, const void *x, void *out, ptrdiff_t n);
     void (*threshold_pull)(const void *g, const void *x, void *out, ptrdiff_t n, double threshold);
+    /* out[index[i]] += rows[i] */
+    void (*add_rows)(void *out, const int64_t *index, const void *rows, ptrdiff_t count, ptrdiff_t width);
+    /* out[i, index[i, row, j], j] += values[i, row, j] */
+    void (*scatter_add)(void *out, const int64_t *index, const void *values, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t size,
+                        ptrdiff_t trail);
+    void (*cumsum)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 } Loops;
 
 extern const Loops *loops_of[2]; /* for float and for double */

@@ -5,7 +5,9 @@
 
 #include <structmember.h>
 
-static const Row *const FAMILIES[] = {JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS, NORM_ROWS, POINTWISE_ROWS};
+static const Row *const FAMILIES[] = {
+    JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS, NORM_ROWS, POINTWISE_ROWS, SCATTER_ROWS,
+};
 #define FAMILY_COUNT (sizeof FAMILIES / sizeof FAMILIES[0])
 
 typedef struct {

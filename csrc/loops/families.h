@@ -22,6 +22,8 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "softmax.h"
 #include "norm.h"
 #include "pointwise.h"
+#include "scatter.h"
+#include "scan.h"
 
 #undef TABLE_ROW
 #define TABLE_ROW { \
@@ -29,4 +31,5 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(softmax), NAME(log_softmax), NAME(softmax_pull), NAME(log_softmax_pull), \
     NAME(normalize), NAME(normalize_pull), \
     NAME(relu), NAME(sigmoid), NAME(erf_all), NAME(gelu), NAME(gelu_pull), NAME(threshold_pull), \
+    NAME(add_rows), NAME(scatter_add), NAME(cumsum), \
 }

@@ -169,6 +169,7 @@ def test_references_balance():
     wrong, last = [np.ones(2, object)] * 2, (1,)
     row, column = x[0].copy(), x[:, :1].copy()
     broadcast = np.broadcast_to(np.float32(1), x.shape)
+    index, places, nothing = np.array([0, 2, 1]), np.zeros((3, 8), np.int64), np.zeros((3, 8), np.float32)
 
     def calls():
         NUMPY.sum(x, axis=axis, keepdims=True)
@@ -183,10 +184,14 @@ def test_references_balance():
         NUMPY.gelu_pull(broadcast, x)
         NUMPY.threshold_pull(broadcast, x, 0.5)
         NUMPY.erf(x)
+        NUMPY.cumsum(x, 0)
+        NUMPY.add_rows(x, index, nothing)
+        NUMPY.scatter_add(x, places, nothing, 0)
         NUMPY.normalize(x, row, row, last, 1e-5)
         NUMPY.layer_norm_pull(broadcast, x, row, last, column, column, column, column, 1e-5)
 
-    held = [x, x.dtype, pieces, pieces[0], axis, last, row, column, broadcast, NotImplemented, None, wrong[0]]
+    held = [x, x.dtype, pieces, pieces[0], axis, last, row, column, broadcast, index, places, nothing, wrong[0]]
+    held += [NotImplemented, None]
     calls()
     before = [sys.getrefcount(o) for o in held]
     for _ in range(1000):
@@ -449,6 +454,91 @@ def test_functions_are_exact_to_a_few_ulps():
     half = np.linspace(-1, 4, 300_001, dtype=np.float32)  # further below zero 1 + erf cancels, here as in PyTorch
     right = 0.5 * half.astype(np.float64) * (1 + np.array([math.erf(v * math.sqrt(0.5)) for v in half.tolist()]))
     assert ulps(NUMPY.gelu(half), right) <= 4
+
+
+# ---- by index, and running
+
+
+def indices(shape, size):
+    return hnp.arrays(np.int64, shape, elements=st.integers(0, size - 1))
+
+
+@needs_native
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_add_rows(data):
+    shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=9))
+    dtypes = (data.draw(st.sampled_from((*FLOATS, np.int64, np.float16))),)
+    out = data.draw(arrays(dtypes, shape, st.just(0.0)))
+    index = data.draw(indices(data.draw(st.integers(0, 30)), shape[0]))
+    rows = data.draw(arrays(dtypes, (len(index), *shape[1:]), st.just(0.0)))
+    ours, twin = np.array(out), np.array(out, order="K")
+    NUMPY.add_rows(ours, index, rows)
+    NUMPY.add_rows.__wrapped__(twin, index, rows)
+    same(ours, twin, rtol=0 if out.dtype.kind == "i" else 1e-2 if out.dtype == np.float16 else 1e-5, atol=1e-5)
+
+
+@needs_native
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_scatter_add(data):
+    shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=7))
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    dtypes = (data.draw(st.sampled_from((*FLOATS, np.int64))),)
+    out = np.array(data.draw(arrays(dtypes, shape, st.just(0.0))), order="C")
+    of_index = [data.draw(st.integers(1, 12 if d == axis else n)) if d in (axis, 0) else n for d, n in enumerate(shape)]
+    if data.draw(st.booleans()):
+        of_index = [data.draw(st.integers(1, n)) for n in of_index]
+    index = data.draw(indices(tuple(of_index), shape[axis]))
+    values = data.draw(arrays(dtypes, tuple(of_index), st.just(0.0)))
+    ours, twin = out.copy(), out.copy()
+    NUMPY.scatter_add(ours, index, values, axis)
+    NUMPY.scatter_add.__wrapped__(twin, index, values, axis)
+    same(ours, twin, rtol=1e-5, atol=1e-5)
+
+
+@needs_native
+def test_indices_out_of_bounds_change_nothing():
+    for wrong in (-1, 3, 2**62, -(2**63)):
+        index = np.array([0, wrong])
+        for out in (np.zeros((3, 2), np.float32), np.zeros((3, 0), np.float32)):
+            rows = np.ones((2, out.shape[1]), np.float32)
+            outcomes = []
+            for function in (NUMPY.add_rows, NUMPY.add_rows.__wrapped__):
+                try:
+                    outcomes.append(function(out.copy(), index, rows))
+                except Exception as error:
+                    outcomes.append(type(error))
+            assert outcomes[0] == outcomes[1]
+    with pytest.raises((RuntimeError, IndexError)):
+        flambeau.zeros(3, 2).scatter_add(0, flambeau.tensor([[0, 5]]), flambeau.ones(1, 2))
+
+
+@needs_native
+def test_rows_may_be_those_of_the_result():
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    for rows in (x[:2], x[1:3]):
+        ours, twin = x.copy(), x.copy()
+        start = 0 if rows.base is None or rows[0, 0] == 0 else 1
+        NUMPY.add_rows(ours, np.array([1, 0]), ours[start:start + 2])
+        NUMPY.add_rows.__wrapped__(twin, np.array([1, 0]), twin[start:start + 2])
+        assert ours.tolist() == twin.tolist()
+
+
+@needs_native
+@given(arrays((*FLOATS, *FLOATS, np.int64, np.float16)), st.data())
+@settings(max_examples=200, deadline=None)
+def test_cumsum(x, data):
+    if not x.ndim:
+        return
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    ours = NUMPY.cumsum(x, axis)
+    with np.errstate(all="ignore"):
+        twin = NUMPY.cumsum.__wrapped__(x, axis)
+        exact = NUMPY.cumsum.__wrapped__(x.astype(np.float64), axis) if x.dtype == np.float32 else twin
+        exact = exact.astype(twin.dtype)
+    same(ours, exact, **rounding_of_sums(x))
+    assert ours.dtype == twin.dtype
 
 
 @needs_native

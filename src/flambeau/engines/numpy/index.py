@@ -114,9 +114,10 @@ def add_at(out, indices, dims, values):
         values = np.moveaxis(values, range(place, place + index.ndim), range(index.ndim))
     if dims[-1] >= len(dims):
         out = out.transpose(*dims, *rest)
-    add_rows(out, index.reshape(-1), values.reshape(index.size, *tail))
+    engine.add_rows(out, index.reshape(-1), values.reshape(index.size, *tail))
 
 
+@engine.kernel
 def add_rows(out, index, rows):
     """Adds rows[j] to the row index[j] of `out`; its leading dimensions, those that rows[j] lacks, count as one."""
     if not rows.size:
@@ -191,7 +192,7 @@ def index_add(x, index, source, axis, alpha, into=False):
     rows = leading(source, axis)
     if alpha != 1:
         rows = rows * np.asarray(alpha).astype(x.dtype)
-    add_rows(leading(out, axis), index, rows)
+    engine.add_rows(leading(out, axis), index, rows)
     return out
 
 

@@ -37,21 +37,30 @@ def scatter(x, index, src, axis, how=None, into=False):
         if how == "add" and same_along_others(index, src.shape, x.shape, axis):
             row = index[tuple(slice(None) if d == axis else 0 for d in range(x.ndim))]
             return index_add(out, row, src, axis, 1, into=True)
-        src = src[tuple(slice(n) for n in index.shape)].reshape(-1)
+        src = src[tuple(slice(n) for n in index.shape)]
     target = out
     if how is not None and out.dtype in HALF:
         target = out.astype(np.float32, order="C")
     elif not out.flags.c_contiguous:
         target = np.ascontiguousarray(out)
-    flat = target.reshape(-1)
-    places = flat_positions(index, x.shape, axis).reshape(-1)
-    if how is None:
-        flat[places] = src
+    if how == "add" and getattr(src, "ndim", 0):
+        engine.scatter_add(target, index, src.astype(target.dtype, copy=False), axis)
     else:
-        COMBINE[how].at(flat, places, np.asarray(src).astype(flat.dtype, copy=False))
+        flat, src = target.reshape(-1), np.asarray(src).reshape(-1)
+        places = flat_positions(index, x.shape, axis).reshape(-1)
+        if how is None:
+            flat[places] = src
+        else:
+            COMBINE[how].at(flat, places, src.astype(flat.dtype, copy=False))
     if target is not out:
         out[...] = target.astype(out.dtype, copy=False)
     return out
+
+
+@engine.kernel
+def scatter_add(out, index, values, axis):
+    """Adds each of the values to the element of `out`, a contiguous array, that its index along the axis names."""
+    np.add.at(out.reshape(-1), flat_positions(index, out.shape, axis).reshape(-1), values.reshape(-1))
 
 
 def same_along_others(index, src_shape, shape, axis):
