@@ -119,6 +119,69 @@ def what_step_hooks_are_given(t):
 
 
 @programs
+def which_steps_are_hooked(t):
+    """The one of the class that is instantiated, wherever it comes from, once."""
+    w, seen = t.ones(1, requires_grad=True), []
+
+    class Mixin:
+        def step(self, closure=None):
+            return "mixin"
+
+    class Mixed(Mixin, t.optim.Optimizer):
+        def __init__(self, params):
+            super().__init__(params, {})
+
+    class Base(t.optim.Optimizer):
+        def __init__(self, params):
+            super().__init__(params, {})
+
+        def step(self, closure=None):
+            return "base"
+
+    class Derived(Base):
+        def step(self, closure=None):
+            return "derived " + super().step(closure)
+
+    def stepped(optimizer, name):
+        optimizer.register_step_post_hook(lambda *_: seen.append(name))
+        return optimizer.step()
+
+    results = [stepped(Mixed([w]), "mixed"), stepped(Derived([w]), "derived")]
+    Base.step = lambda self, closure=None: "replaced"
+    return [results, stepped(Base([w]), "replaced"), seen, stepped(copy.deepcopy(t.optim.SGD([w])), "copied"), seen]
+
+
+@programs
+def settings_that_older_states_do_not_have(t):
+    class Later(t.optim.SGD):
+        def __setstate__(self, state):
+            super().__setstate__(state)
+            for group in self.param_groups:
+                group.setdefault("later", 5)
+
+    w = t.ones(1, requires_grad=True)
+    optimizer = Later([w], lr=0.1)
+    old = {"state": {}, "param_groups": [{"lr": 0.5, "momentum": 0, "dampening": 0, "weight_decay": 0, "params": [0]}]}
+    optimizer.load_state_dict(old)
+    w.grad = t.ones(1)
+    optimizer.step()
+    return [optimizer.param_groups[0]["later"], w, repr(optimizer)]
+
+
+@programs
+def names_of_parameters(t):
+    def made(*groups):
+        optimizer = t.optim.SGD([{"params": group} for group in groups])
+        return [group.get("param_names") for group in optimizer.param_groups]
+
+    def w():
+        return t.ones(1, requires_grad=True)
+
+    return [made([("a", w()), ("b", w())], [("c", w())]), made([w()], [w()]), raised(lambda: made([("a", w())], [w()])),
+            raised(lambda: made([w()], [("a", w())])), raised(lambda: made([("a", w()), w()]))]
+
+
+@programs
 def parameters_given_twice(t):
     w = t.ones(1, requires_grad=True)
     made = []

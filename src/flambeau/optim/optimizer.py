@@ -52,6 +52,7 @@ class Optimizer:
         self.state = defaultdict(dict)
         self.param_groups = []
         self._hooks = {kind: _HookDict() for kind in _HOOKS}
+        _hook_step(type(self))
         groups = list(params)
         if not groups:
             raise ValueError(NO_PARAMETERS)
@@ -59,12 +60,6 @@ class Optimizer:
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(dict(group))
-
-    def __init_subclass__(cls):
-        """Every ``step`` runs between the hooks."""
-        step = cls.__dict__.get("step")
-        if step is not None and not getattr(step, "hooked", False):
-            cls.step = _hooked(step)
 
     def __repr__(self):
         groups = []
@@ -86,7 +81,8 @@ class Optimizer:
             raise TypeError(ORDERED)
         params = list(params)
         named = [isinstance(p, tuple) for p in params]
-        if any(named) and not all(named):
+        others = ["param_names" in group for group in self.param_groups]
+        if any(named + others) and not all(named + others):
             raise ValueError("all optimizer params should be with names, or all without")
         if any(named):
             param_group["param_names"] = [name for name, _ in params]
@@ -157,7 +153,7 @@ class Optimizer:
             new["params"] = group["params"]
             if "param_names" in group:
                 new["param_names"] = group["param_names"]
-        self.state, self.param_groups = state, saved
+        self.__setstate__({"state": state, "param_groups": saved})
         for hook in list(self._hooks["load"].values()):
             hook(self)
 
@@ -165,8 +161,10 @@ class Optimizer:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state):
+        """Takes what was pickled or loaded; a subclass may add settings that older versions did not have."""
         self.__dict__.update(state)
         self.__dict__.setdefault("_hooks", {kind: _HookDict() for kind in _HOOKS})
+        _hook_step(type(self))
 
     # ---- hooks
 
@@ -202,8 +200,14 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func):
-        """Wraps a ``step`` so that the step hooks run around it; subclasses get this without asking."""
+        """Wraps a ``step`` so that the step hooks run around it; optimizers get this without asking."""
         return _hooked(func)
+
+
+def _hook_step(cls):
+    """Lets the ``step`` of a class run between the hooks."""
+    if not getattr(cls.step, "hooked", False):
+        cls.step = _hooked(cls.step)
 
 
 def _hooked(step):

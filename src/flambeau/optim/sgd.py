@@ -46,6 +46,12 @@ class SGD(Optimizer):
             maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused,
         ))
 
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        added = dict(nesterov=False, maximize=False, foreach=None, differentiable=False, fused=False)
+        for group in self.param_groups:
+            group.update({name: default for name, default in added.items() if name not in group})
+
     @without_grad
     def step(self):
         """Updates the parameters; a ``closure`` is called first and its loss returned."""
