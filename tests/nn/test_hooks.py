@@ -211,6 +211,17 @@ def tables_of_hooks(t):
 
 
 @programs
+def hooks_taken_from_a_table(t):
+    m, n, seen = t.nn.Identity(), t.nn.Identity(), []
+    m.register_forward_hook(lambda module, args, kwargs, output: seen.append([sorted(kwargs), output]), with_kwargs=True)
+    (hook,) = m._forward_hooks.values()
+    hook(m, (), {"by": 1}, "hand")
+    n.register_forward_hook(hook, with_kwargs=True)
+    n("call")
+    return seen
+
+
+@programs
 def removal_during_a_call(t):
     m, seen, handles = t.nn.Identity(), [], []
 

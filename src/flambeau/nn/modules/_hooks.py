@@ -49,6 +49,10 @@ class Hook(NamedTuple):
     with_module: bool = False  # load_pre: also gets the module
     may_replace: bool = False  # state_dict: what it returns is the new state dict
 
+    def __call__(self, *args, **kwargs):
+        """For those who find it in a table of hooks, where PyTorch has the function."""
+        return self.function(*args, **kwargs)
+
 
 def as_hook(function, **flags):
     """The function itself if all flags are off, otherwise a record."""
