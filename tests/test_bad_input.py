@@ -261,6 +261,7 @@ t.cdist(m, t.zeros(2, 4)) => 3 & 4
 t.softmax(m) => 'dim'
 t.softmax(i, 0) => .float()
 -- products
+t.nn.functional.linear(t.ones(2, 3), t.ones(2, 3, 3)) => 2 dimensions & 3D
 m @ m => 2x3 and 2x3
 m @ b => (2x3) & (4)
 s @ m => 0D and 2D

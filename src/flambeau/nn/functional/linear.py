@@ -25,7 +25,7 @@ def linear(input, weight, bias=None):
         need_tensor(weight, "linear", "weight", 2)
     if input._a.ndim > 1 and weight._a.ndim == 2 and (bias is None or bias._a.ndim == 1):
         return ops.linear(input, weight, bias)
-    out = input @ (weight.t() if weight._a.ndim == 2 else weight)
+    out = input @ weight.t()
     return out if bias is None else out + bias
 
 
