@@ -327,7 +327,7 @@ def returned(hook, got, count):
     if not isinstance(got, tuple):
         raise TypeError(f"expected tuple, but hook {name!r} returned {type(got).__name__!r}")
     if len(got) != count:
-        raise RuntimeError(f"hook {name!r} has returned an incorrect number of values (got {len(got)}, expected {count})")
+        raise RuntimeError(f"hook {name!r} has returned an incorrect number of values: {len(got)}, not {count}")
     for grad in got:
         if grad is not None and not isinstance(grad, Tensor):
             raise TypeError(f"expected Tensor, but hook {name!r} returned {type(grad).__name__!r}")
