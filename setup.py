@@ -11,7 +11,7 @@ kernels = Extension(
     sources=sorted(glob.glob("csrc/*.c")),
     depends=sorted(glob.glob("csrc/**/*.h", recursive=True)),
     include_dirs=[numpy.get_include()],
-    extra_compile_args=[] if os.name == "nt" else ["-O3", "-fno-math-errno", "-fno-trapping-math"],
+    extra_compile_args=[] if os.name == "nt" else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"],
     optional=True,  # without a compiler the kernels in NumPy do their work
 )
 

@@ -113,5 +113,12 @@ def _(t):
     return step
 
 
+for shape in ((4, 4), (64, 64), (1000, 1000)):
+    size = "x".join(map(str, shape))
+    suite.case(f"rand of {size}")(lambda t, shape=shape: lambda: t.rand(*shape))
+    suite.case(f"randn of {size}")(lambda t, shape=shape: lambda: t.randn(*shape))
+suite.case("randint, 64 of 10")(lambda t: lambda: t.randint(10, (64,)))
+suite.case("randperm of 1000")(lambda t: lambda: t.randperm(1000))
+
 if __name__ == "__main__":
     suite.main()

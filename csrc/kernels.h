@@ -34,7 +34,8 @@ typedef struct {
 } Row;
 
 /* Each ends with a row without a name. */
-extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], POINTWISE_ROWS[], SCATTER_ROWS[];
+extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], POINTWISE_ROWS[], SCATTER_ROWS[],
+    RANDOM_ROWS[];
 
 #define DECLINE Py_RETURN_NOTIMPLEMENTED
 

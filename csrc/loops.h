@@ -45,6 +45,8 @@ typedef struct {
     void (*scatter_add)(void *out, const int64_t *index, const void *values, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t size,
                         ptrdiff_t trail);
     void (*cumsum)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
+    /* for float alone: uniforms into normals, in blocks of sixteen */
+    void (*box_muller)(float *x, ptrdiff_t blocks);
 } Loops;
 
 extern const Loops *loops_of[2]; /* for float and for double */

@@ -26,6 +26,7 @@ typedef double double_loose_small __attribute__((vector_size(16), aligned(8), ma
 typedef int64_t double_ints __attribute__((vector_size(WIDTH)));
 
 #include "functions.h"
+#include "random.h"
 
 #define REAL float
 #define VECTOR float_vector

@@ -32,4 +32,5 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(normalize), NAME(normalize_pull), \
     NAME(relu), NAME(sigmoid), NAME(erf_all), NAME(gelu), NAME(gelu_pull), NAME(threshold_pull), \
     NAME(add_rows), NAME(scatter_add), NAME(cumsum), \
+    box_muller, \
 }

@@ -31,6 +31,25 @@ INLINE uint64_t bits_of_double(double x)
     return bits;
 }
 
+/* a * b + c: rounded once where the processor can, twice elsewhere. */
+INLINE float madd_float(float a, float b, float c)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+INLINE double madd_double(double a, double b, double c)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return __builtin_fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 INLINE float root_float(float x)
 {
     return sqrtf(x);
@@ -46,39 +65,39 @@ INLINE double root_double(double x)
 
 INLINE float exp_reduced_float(float x, float *shifted)
 {
-    *shifted = x * 1.44269504f + 12582912.0f;
+    *shifted = madd_float(x, 1.44269504f, 12582912.0f);
     float k = *shifted - 12582912.0f;
-    float r = x - k * 0.693359375f; /* exact: log(2) to a few bits; the others follow */
-    r = r - k * -2.12194440e-4f;
+    float r = madd_float(k, -0.693359375f, x); /* exact: log(2) to a few bits; the others follow */
+    r = madd_float(k, 2.12194440e-4f, r);
     float p = 0.0001989108046f;
-    p = p * r + 0.001393373072f;
-    p = p * r + 0.008333310845f;
-    p = p * r + 0.0416664642f;
-    p = p * r + 0.1666666668f;
-    p = p * r + 0.5000000014f;
-    p = p * r + 1.0f;
-    return p * r + 1.0f;
+    p = madd_float(p, r, 0.001393373072f);
+    p = madd_float(p, r, 0.008333310845f);
+    p = madd_float(p, r, 0.0416664642f);
+    p = madd_float(p, r, 0.1666666668f);
+    p = madd_float(p, r, 0.5000000014f);
+    p = madd_float(p, r, 1.0f);
+    return madd_float(p, r, 1.0f);
 }
 
 INLINE double exp_reduced_double(double x, double *shifted)
 {
-    *shifted = x * 1.4426950408889634 + 6755399441055744.0;
+    *shifted = madd_double(x, 1.4426950408889634, 6755399441055744.0);
     double k = *shifted - 6755399441055744.0;
-    double r = x - k * 6.93147180369123816490e-01;
-    r = r - k * 1.90821492927058770002e-10;
+    double r = madd_double(k, -6.93147180369123816490e-01, x);
+    r = madd_double(k, -1.90821492927058770002e-10, r);
     double p = 2.09147553258932022e-9;
-    p = p * r + 2.51053127296221018e-8;
-    p = p * r + 2.75572734787185805e-7;
-    p = p * r + 2.75572551700008874e-6;
-    p = p * r + 0.0000248015873256774619;
-    p = p * r + 0.000198412698750022788;
-    p = p * r + 0.00138888888888837112;
-    p = p * r + 0.00833333333332608312;
-    p = p * r + 0.0416666666666666698;
-    p = p * r + 0.16666666666666671;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    return p * r + 1.0;
+    p = madd_double(p, r, 2.51053127296221018e-8);
+    p = madd_double(p, r, 2.75572734787185805e-7);
+    p = madd_double(p, r, 2.75572551700008874e-6);
+    p = madd_double(p, r, 0.0000248015873256774619);
+    p = madd_double(p, r, 0.000198412698750022788);
+    p = madd_double(p, r, 0.00138888888888837112);
+    p = madd_double(p, r, 0.00833333333332608312);
+    p = madd_double(p, r, 0.0416666666666666698);
+    p = madd_double(p, r, 0.16666666666666671);
+    p = madd_double(p, r, 0.5);
+    p = madd_double(p, r, 1.0);
+    return madd_double(p, r, 1.0);
 }
 
 /* exp(x) of x <= 0, or of what is not a number. 2**k comes in two factors, as it may be less than the least normal
@@ -106,23 +125,23 @@ INLINE float erf_float(float x)
 {
     float t = x < 0 ? -x : x, s = x * x;
     float near = 7.875875063e-5f;
-    near = near * s - 0.0008016864287f;
-    near = near * s + 0.005189087423f;
-    near = near * s - 0.02685421201f;
-    near = near * s + 0.1128359472f;
-    near = near * s - 0.3761262667f;
-    near = near * s + 0.1283791658f; /* and 1, which would take the digits of the rest */
-    near = near * x + x;
+    near = madd_float(near, s, -0.0008016864287f);
+    near = madd_float(near, s, 0.005189087423f);
+    near = madd_float(near, s, -0.02685421201f);
+    near = madd_float(near, s, 0.1128359472f);
+    near = madd_float(near, s, -0.3761262667f);
+    near = madd_float(near, s, 0.1283791658f); /* and 1, which would take the digits of the rest */
+    near = madd_float(near, x, x);
     float u = t > 4.05f ? 4.05f : t;
     float q = -1.622679171e-6f;
-    q = q * u + 4.5786247e-5f;
-    q = q * u - 0.0005946317951f;
-    q = q * u + 0.004749935118f;
-    q = q * u - 0.02639505451f;
-    q = q * u + 0.1100362846f;
-    q = q * u + 0.6318707643f;
-    q = q * u + 1.13020803f;
-    q = q * u - 0.0003139770934f;
+    q = madd_float(q, u, 4.5786247e-5f);
+    q = madd_float(q, u, -0.0005946317951f);
+    q = madd_float(q, u, 0.004749935118f);
+    q = madd_float(q, u, -0.02639505451f);
+    q = madd_float(q, u, 0.1100362846f);
+    q = madd_float(q, u, 0.6318707643f);
+    q = madd_float(q, u, 1.13020803f);
+    q = madd_float(q, u, -0.0003139770934f);
     float shifted, y = exp_reduced_float(-q, &shifted);
     float far = 1.0f - y * float_of_bits((bits_of_float(shifted) + 127u) << 23);
     far = x < 0 ? -far : far;

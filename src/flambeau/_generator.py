@@ -79,6 +79,7 @@ class Generator:
         self._lock = threading.RLock()
         self._twister = np.random.MT19937(0)
         self._bulk = np.random.Generator(self._twister)
+        self._capsule = self._twister.capsule  # the twister as native kernels see it
         self.manual_seed(DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import _normal32
 import flambeau
 from flambeau.engines import NUMPY
 from flambeau.engines.numpy import native
@@ -532,13 +533,59 @@ def test_cumsum(x, data):
     if not x.ndim:
         return
     axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
-    ours = NUMPY.cumsum(x, axis)
     with np.errstate(all="ignore"):
+        ours = NUMPY.cumsum(x, axis)
         twin = NUMPY.cumsum.__wrapped__(x, axis)
         exact = NUMPY.cumsum.__wrapped__(x.astype(np.float64), axis) if x.dtype == np.float32 else twin
         exact = exact.astype(twin.dtype)
     same(ours, exact, **rounding_of_sums(x))
     assert ours.dtype == twin.dtype
+
+
+# ---- random draws
+
+
+def drawn(name, out, *arguments):
+    """What a kernel and its twin fill an array with, and the generators' states after that."""
+    kernel, results = getattr(NUMPY, name), []
+    for function in (kernel, kernel.__wrapped__):
+        generator = flambeau.Generator().manual_seed(11)
+        filled = out.copy()
+        function(generator, filled, *arguments)
+        results.append((filled, generator._get_state_bytes().tobytes()))
+    return results
+
+
+@needs_native
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 33, 100, 624, 5000, 20_000])
+@pytest.mark.parametrize("name, dtype, arguments", [
+    ("fill_units", np.float32, ()), ("fill_units", np.float64, ()), ("fill_integers", np.int64, (-3, 10, False)),
+    ("fill_integers", np.int64, (-(2**60), 2**61, True)), ("fill_integers", np.int64, (-(2**63), 2**64, True)),
+    ("fill_integers", np.float32, (0, 7, False)), ("fill_permutation", np.int64, ()), ("fill_permutation", np.float32, ()),
+])
+def test_draws(name, dtype, arguments, n):
+    (ours, state), (twin, twin_state) = drawn(name, np.zeros(n, dtype), *arguments)
+    assert ours.tolist() == twin.tolist()
+    assert state == twin_state
+
+
+@needs_native
+@pytest.mark.parametrize("n", [16, 17, 31, 100, 20_000])
+def test_normals_are_those_of_pytorch(n):
+    (ours, state), (twin, twin_state) = drawn("fill_normals", np.zeros(n, np.float32))
+    np.testing.assert_allclose(ours, twin, rtol=1e-5, atol=1e-6)
+    assert state == twin_state
+    uniform = flambeau.rand(n // 16 * 16, generator=flambeau.Generator().manual_seed(11)).numpy().reshape(-1, 2, 8)
+    exact = np.stack(_normal32.box_muller(uniform[:, 0], uniform[:, 1]), axis=1).reshape(-1)
+    whole = n if n % 16 == 0 else n - 16  # the last sixteen were drawn again
+    assert ours[:whole].tolist() == exact[:whole].tolist()
+
+
+@needs_native
+def test_draws_from_what_is_no_generator():
+    for generator in (None, 3, object(), type("Fake", (), {"_capsule": 5})()):
+        with pytest.raises(AttributeError):
+            NUMPY.fill_units(generator, np.zeros(4, np.float32))
 
 
 @needs_native

@@ -119,9 +119,10 @@ def _drawn(name, fill, shape, dtype, out, generator, layout, device, requires_gr
         fill(source(generator), t._a)
         return _into(out, t, dtype)
     t = create(name, np.empty, shape, np_dtype_of(dtype), layout, device, False)
-    if t.device is not META:
+    if type(t._a) is np.ndarray:
         fill(source(generator), t._a)
-    t.requires_grad = requires_grad
+    if requires_grad:
+        t.requires_grad = requires_grad
     return t
 
 

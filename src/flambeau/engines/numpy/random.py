@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from .. import NUMPY as engine
 from .random_integers import fill_random, permutation
 from .random_samplers import binomial, dirichlet, poisson, standard_gamma
 from .random_tools import (
@@ -22,6 +23,7 @@ from .random_tools import (
     LARGEST,
     NAMES,
     PIECE,
+    WHOLE,
     bits53,
     check,
     doubles,
@@ -60,6 +62,9 @@ __all__ = [
 @draw
 def fill_uniform(generator, out, low=0.0, high=1.0):
     """Uniform numbers in [low, high); the real and the imaginary parts of a complex array separately."""
+    if low == 0 and high == 1 and out.dtype.num in WHOLE and out.flags.c_contiguous:
+        engine.fill_units(generator, out)
+        return out
     if out.dtype.kind == "c":
         fill_uniform(generator, _parts(out), low, high)
         return out
@@ -78,6 +83,13 @@ def fill_uniform(generator, out, low=0.0, high=1.0):
             np.copyto(flat, first, where=flat == end)
 
     return fill(out, piece)
+
+
+@engine.kernel
+def fill_units(generator, out):
+    """Numbers in [0, 1) for a contiguous array of float32 or float64."""
+    uniforms = doubles if out.dtype == np.float64 else floats
+    fill(out, lambda flat: store(flat, uniforms(generator, flat.size)))
 
 
 def _check_uniform_bounds(dtype, low, high):
@@ -112,7 +124,11 @@ def _parts(out):
 @draw
 def fill_normal(generator, out, mean=0.0, std=1.0):
     """Normal numbers; a complex array has half its variance in the real parts, half in the imaginary ones."""
-    check(not std < 0, "normal expects std >= 0.0, but found std {}", float(std))
+    if std < 0:
+        check(False, "normal expects std >= 0.0, but found std {}", float(std))
+    if out.dtype.num in WHOLE and out.size >= 16 and out.flags.c_contiguous:
+        engine.fill_normals(generator, out)
+        return out if mean == 0 and std == 1 else fill(out, lambda flat: store(flat, _around(flat, mean, std)))
     if out.dtype.kind == "c":
         fill_normal(generator, _parts(out), mean, std / math.sqrt(2))
         return out
@@ -121,6 +137,12 @@ def fill_normal(generator, out, mean=0.0, std=1.0):
         _fill_normal_in_blocks(generator, out.reshape(-1), mean, std)
         return out
     return fill(out, lambda flat: store(flat, _around(_normals(generator, flat.size), mean, std)))
+
+
+@engine.kernel
+def fill_normals(generator, out):
+    """Standard normals for a contiguous array of float32 or float64, of no fewer than sixteen elements."""
+    _fill_normal_in_blocks(generator, out.reshape(-1), 0, 1)
 
 
 def _fill_normal_in_blocks(generator, flat, mean, std):

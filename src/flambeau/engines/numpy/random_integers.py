@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from .. import NUMPY as engine
 from .random_tools import (
     BFLOAT16,
     BOOL,
@@ -112,6 +113,12 @@ def _inner_high(dtype, high):
 
 
 def _fill_integers(generator, out, low, count, wide):
+    engine.fill_integers(generator, out, low, count, wide)
+    return out
+
+
+@engine.kernel
+def fill_integers(generator, out, low, count, wide):
     """``low`` plus a word modulo ``count``; the word has 64 bits if ``wide``, else 32."""
 
     def piece(flat):
@@ -121,7 +128,7 @@ def _fill_integers(generator, out, low, count, wide):
         integers = integers.view(np.int64)
         np.copyto(flat, integers.astype(np.float32) if flat.dtype in HALF else integers, casting="unsafe")
 
-    return fill(out, piece)
+    fill(out, piece)
 
 
 def _modulo(words, count):
@@ -143,10 +150,16 @@ def permutation(generator, n, dtype=np.int64):
     require(out, (*CLASSIC_INTS, *FLOATS), "randperm")
     _check_counts_to(out.dtype, n)
     if n < _SMALL_PERMUTATION:
-        store(out, _shuffled(generator._words32(max(n - 1, 0)), n))
+        engine.fill_permutation(generator, out)
     else:
         _shuffle_inside_out(generator, out)
     return out
+
+
+@engine.kernel
+def fill_permutation(generator, out):
+    """The order, for so few places that a word of 32 bits chooses evenly among them."""
+    store(out, _shuffled(generator._words32(max(out.size - 1, 0)), out.size))
 
 
 _SMALL_PERMUTATION = (2**32 - 1) // 20
