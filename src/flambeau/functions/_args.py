@@ -190,9 +190,8 @@ def check_out(out, result, name, exact_dtype):
 
 def check_out_grad(out, name, recorded=False):
     """Nothing is written to a leaf that requires grad, nor a recorded result to anywhere."""
-    if recorded or (out.requires_grad and out._node is None):
-        if modes.grad:
-            raise RuntimeError(OUT_GRAD.format(name=name))
+    if modes.grad and (recorded or (out.requires_grad and out._node is None)):
+        raise RuntimeError(OUT_GRAD.format(name=name))
 
 
 def _written(out, result, name):
