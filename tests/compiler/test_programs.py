@@ -539,7 +539,9 @@ def test_threads_see_tensors_as_they_are_while_another_traces():
 def test_compile_in_place_keeps_the_module():
     model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
     before = repr(model), list(model.state_dict())
+    assert model._compiled_call_impl is None
     model.compile()
+    assert model._compiled_call_impl is not None
     assert (repr(model), list(model.state_dict())) == before
     for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert torch.allclose(copied(torch.ones(1, 2)), model(torch.ones(1, 2)))
@@ -552,7 +554,8 @@ def test_a_compiled_module_is_a_wrapper():
     assert wrapped._orig_mod is model
     x = torch.ones(1, 2)
     for _ in range(3):
-        assert wrapped(x).tolist() == model(x).tolist()
+        assert torch.allclose(wrapped(x), model(x))
+    assert len(wrapped) == 2 and not hasattr(wrapped, "__getitem__")
     wrapped.eval()
     assert not model.training
     wrapped.extra = 5

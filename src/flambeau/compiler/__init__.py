@@ -63,6 +63,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     settings = dict(backend=backend, mode=mode, options=options, disable=disable, recompile_limit=recompile_limit)
     if model is None:
         return lambda function: compile(function, **settings)
+    if isinstance(model, type):
+        return model
     if not callable(model):
         raise RuntimeError(NOT_CALLABLE.format(kind=type(model).__name__))
     if isinstance(model, Module):

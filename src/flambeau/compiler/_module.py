@@ -28,6 +28,12 @@ class OptimizedModule(Module):
     def __delattr__(self, name):
         delattr(self._orig_mod, name)
 
+    def __len__(self):
+        return len(self._orig_mod)
+
+    def __bool__(self):
+        return True  # also around an empty container
+
     def __dir__(self):
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
 

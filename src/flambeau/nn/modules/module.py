@@ -113,6 +113,10 @@ class Module(Hookable, Savable, Movable):
 
         own_hooks(self).compiled = compiled_call(self, *args, **kwargs)
 
+    @property
+    def _compiled_call_impl(self):
+        return None if self._hook_registry is None else self._hook_registry.compiled
+
     # ---- attributes
 
     def __setattr__(self, name: str, value: Any) -> None:
