@@ -224,7 +224,7 @@ def test_threads_work_side_by_side():
 
 @needs_native
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_concatenate(data):
     shape = list(data.draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)))
     axis = data.draw(st.integers(-len(shape) - 1, len(shape)))
@@ -271,7 +271,7 @@ def rounding_of_sums(x):
 
 @needs_native
 @given(st.data(), st.sampled_from(["sum", "mean"]), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_sums(data, name, keep):
     x = data.draw(arrays((*FLOATS, *FLOATS, np.int64, np.float16) if name == "sum" else FLOATS))
     axis = data.draw(axes_of(x.ndim))
@@ -322,7 +322,7 @@ def few_ulps(dtype, n=8):
 
 @needs_native
 @given(arrays((*FLOATS, *FLOATS, np.float16)), st.sampled_from(["softmax", "log_softmax"]), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_softmax(x, name, data):
     axis = data.draw(st.integers(-x.ndim, x.ndim - 1)) if x.ndim else 0
     ours, twin = both(name, x, axis)
@@ -334,7 +334,7 @@ def test_softmax(x, name, data):
 
 @needs_native
 @given(arrays(), st.sampled_from(["softmax_pull", "log_softmax_pull"]), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_gradients_of_softmax(x, name, data):
     axis = data.draw(st.integers(-x.ndim, x.ndim - 1)) if x.ndim else 0
     with np.errstate(all="ignore"):
@@ -386,7 +386,7 @@ def rows_to_normalize(draw):
 
 @needs_native
 @given(rows_to_normalize())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_normalize(case):
     x, weight, bias, axes = case
     ours, twin = both("normalize", x, weight, bias, axes, 1e-5)
@@ -396,7 +396,7 @@ def test_normalize(case):
 
 @needs_native
 @given(rows_to_normalize(), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_gradient_of_layer_norm(case, data):
     x, weight, _, axes = case
     if weight is not None and weight.ndim != len(axes):
@@ -418,10 +418,13 @@ def test_gradient_of_layer_norm(case, data):
 
 @needs_native
 @given(arrays((*FLOATS, *FLOATS, np.float16)), st.sampled_from(["relu", "sigmoid", "erf", "gelu"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_functions(x, name):
     ours, twin = both(name, x)
-    same(ours, twin, **few_ulps(ours.dtype, 4))
+    bounds = few_ulps(ours.dtype, 4)
+    if name == "gelu":  # below zero it is a difference, and has the rounding errors of what it is the difference of
+        bounds["atol"] = 8 * float(np.finfo(ours.dtype).eps)
+    same(ours, twin, **bounds)
     if ours.dtype == x.dtype and name != "sigmoid":
         zero = x == 0
         assert (np.signbit(ours[zero]) == np.signbit(x[zero])).all()
@@ -429,7 +432,7 @@ def test_functions(x, name):
 
 @needs_native
 @given(arrays(), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_gradients_of_functions(x, data):
     g = data.draw(arrays((x.dtype.type,), x.shape))
     same(*both("gelu_pull", g, x), rtol=1e-5 if x.dtype == np.float32 else 1e-13, atol=1e-6)
@@ -466,7 +469,7 @@ def indices(shape, size):
 
 @needs_native
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_add_rows(data):
     shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=9))
     dtypes = (data.draw(st.sampled_from((*FLOATS, np.int64, np.float16))),)
@@ -481,7 +484,7 @@ def test_add_rows(data):
 
 @needs_native
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_scatter_add(data):
     shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=7))
     axis = data.draw(st.integers(0, len(shape) - 1))
@@ -528,7 +531,7 @@ def test_rows_may_be_those_of_the_result():
 
 @needs_native
 @given(arrays((*FLOATS, *FLOATS, np.int64, np.float16)), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_cumsum(x, data):
     if not x.ndim:
         return
