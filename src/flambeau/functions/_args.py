@@ -132,17 +132,6 @@ _PYTHON_TYPES = {
 }
 
 
-def scalar_or_tensor(value, name, argument, position=2):
-    """A tensor or a Python number; TypeError otherwise."""
-    if isinstance(value, Tensor | int | float | complex):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(
-        f"{name}(): argument '{argument}' (position {position}) must be Tensor or Number, not {type(value).__name__}"
-    )
-
-
 def made(array, device=None, requires_grad=False):
     """A new tensor over `array`, on `device`."""
     if device is not None or resolve(None) is META:

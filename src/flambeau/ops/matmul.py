@@ -62,11 +62,6 @@ def scaled(g, factor):
     return g if factor == 1 else g * factor
 
 
-def inner_sum(x, y):
-    """The sum of x * conj(y): the inner product by which gradients are defined."""
-    return sum_(x * cj(y), axis=None, keepdims=False)
-
-
 # ---- plain products
 
 

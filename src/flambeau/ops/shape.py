@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from .._tensor import replay
@@ -360,7 +358,3 @@ def sum_to(x, shape):
     if axes:
         x = sum_(x, axis=axes, keepdims=True)
     return reshape(x, shape=tuple(shape)) if lead else x
-
-
-def numel(shape):
-    return math.prod(shape)
