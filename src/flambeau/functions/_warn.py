@@ -12,3 +12,8 @@ def warn_once(message, stacklevel=2):
     if message not in _given:
         _given.add(message)
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+
+
+def forget():
+    """Makes every warning new again; for tests."""
+    _given.clear()
