@@ -7,7 +7,7 @@ import flambeau
 from _oracle import check_code
 from flambeau.engines import NUMPY
 from flambeau.engines._probe import extrapolated
-from flambeau.engines.meta import MetaArray, meta, stood_in, to_meta
+from flambeau.engines.meta import MetaArray, meta, stood_in
 
 META = """
 torch.ones(2, device='meta').item()
@@ -152,6 +152,6 @@ KERNELS = [
 @pytest.mark.parametrize("name, shapes, settings", KERNELS, ids=[row[0] for row in KERNELS])
 def test_rules_of_the_meta_engine_agree_with_the_kernels(name, shapes, settings):
     want = getattr(NUMPY, name)(*[np.ones(s, np.float32) for s in shapes], *settings)
-    got = getattr(meta, name)(*[to_meta(s, np.float32) for s in shapes], *settings)
+    got = getattr(meta, name)(*[meta.empty(s, np.float32) for s in shapes], *settings)
     for g, w in zip(got, want) if isinstance(want, tuple) else [(got, want)]:
         assert isinstance(g, MetaArray) and (g.shape, g.dtype) == (w.shape, w.dtype)

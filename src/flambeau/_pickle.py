@@ -9,13 +9,13 @@ import numpy as np
 from . import _dtypes
 from ._device import META
 from ._tensor import Storage, Tensor, storage_of
+from .engines import meta_engine
 from .functions.storage import bytes_of, over
 
 NOT_A_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. Copy "
     "tensor.detach() instead, or tensor.clone() to stay in the graph."
 )
-_NOT_STATE = ("_accumulate_node",)  # kept in a tensor's dict, and of no use to a copy
 
 _new = object.__new__
 
@@ -23,9 +23,7 @@ _new = object.__new__
 def rebuild_tensor(cls, storage, dtype, offset, shape, stride, requires_grad):
     """A tensor of class `cls` over a storage."""
     if storage is None:
-        from .engines.meta import to_meta
-
-        return _filled(_new(cls), to_meta(shape, dtype.np), None, requires_grad)
+        return _filled(_new(cls), meta_engine().empty(shape, dtype.np), None, requires_grad)
     array = over(bytes_of(storage.array), dtype.np, offset, shape, stride)
     return _filled(_new(cls), array, storage, requires_grad)
 
@@ -42,11 +40,6 @@ def _parts(t):
     return t.dtype, t.storage_offset(), t._a.shape, t.stride(), t.requires_grad
 
 
-def state_of(t):
-    """The attributes set on a tensor, which a copy takes along."""
-    return {k: v for k, v in t.__dict__.items() if k not in _NOT_STATE}
-
-
 def reduce_tensor(self, protocol):
     """How pickle takes a tensor apart: memory, place in it, requires_grad, and the attributes set on it."""
     if self.device is META:
@@ -54,7 +47,7 @@ def reduce_tensor(self, protocol):
         arguments = (type(self), None, dtype, 0, shape, (), self.requires_grad)
     else:
         arguments = (type(self), storage_of(self), *_parts(self))
-    return rebuild_tensor, arguments, state_of(self) or None
+    return rebuild_tensor, arguments, self.__dict__ or None
 
 
 def set_state(self, state):
@@ -75,7 +68,7 @@ def deepcopy_tensor(self, memo):
     memo[id(self)] = out
     if self._grad is not None:
         out._grad = copy.deepcopy(self._grad, memo)
-    out.__dict__.update(copy.deepcopy(state_of(self), memo))
+    out.__dict__.update(copy.deepcopy(self.__dict__, memo))
     return out
 
 

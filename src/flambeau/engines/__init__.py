@@ -64,8 +64,13 @@ def on_host(array, what):
     except TypeError as error:
         if not is_traced_error(error):
             raise
-        operands = f"{array.dtype}{list(array.shape)}"
-        raise RuntimeError(TRACED.format(what=what, operands=operands)) from error
+        raise needs_elements(what, f"{array.dtype}{list(array.shape)}") from error
+
+
+def needs_elements(what, operands):
+    """The error of something that needs the elements of a traced array. The trace fails, even where it is caught."""
+    error = RuntimeError(TRACED.format(what=what, operands=operands))
+    return error if modes.trace is None else modes.trace.refuse(error)
 
 
 def demand(holds, wrong, error):
@@ -82,6 +87,11 @@ def xla_engine():
     return importlib.import_module("flambeau.engines.xla").engine
 
 
+def meta_engine():
+    """The meta engine, which is imported when it is first asked for."""
+    return importlib.import_module("flambeau.engines.meta").meta
+
+
 def engine_of(*operands):
     """NumPy, unless an operand is an array of another engine: NumPy's arrays are constants to the others."""
     for x in operands:
@@ -91,5 +101,5 @@ def engine_of(*operands):
         if kind.__module__.partition(".")[0] in ("jax", "jaxlib"):
             return xla_engine()
         if isinstance(x, np.ndarray):
-            return importlib.import_module("flambeau.engines.meta").meta
+            return meta_engine()
     return NUMPY

@@ -90,13 +90,6 @@ class MetaArray(np.ndarray):
             raise ValueError(f"could not broadcast from shape {np.shape(value)} into shape {into.shape}")
 
 
-def to_meta(array_or_shape, dtype=None):
-    """The MetaArray of a shape and a dtype, or of an array's."""
-    if dtype is None:
-        return MetaArray(array_or_shape.shape, array_or_shape.dtype)
-    return MetaArray(tuple(array_or_shape), np.dtype(dtype))
-
-
 def check_not_mixed(operands):
     """Memory and no memory do not go together; only a zero-dimensional array may join."""
     metas = [x for x in operands if isinstance(x, MetaArray)]
@@ -298,7 +291,7 @@ def _as_meta(result, shapes=None):
         return items if type(result) is list else tuple(items)
     if not isinstance(result, np.ndarray | np.generic):
         return result
-    return to_meta(np.shape(result) if shapes is None else next(shapes), result.dtype)
+    return MetaArray(np.shape(result) if shapes is None else next(shapes), result.dtype)
 
 
 # ---- the engine
@@ -327,7 +320,12 @@ meta = _Meta("meta", np)
 
 @meta.kernel
 def as_array(x):
-    return x if isinstance(x, MetaArray) else to_meta(np.asarray(x))
+    return x if isinstance(x, MetaArray) else MetaArray(np.shape(x), np.asarray(x).dtype)
+
+
+@meta.kernel
+def empty(shape, dtype):
+    return MetaArray(shape, dtype)
 
 
 @meta.kernel

@@ -13,7 +13,7 @@ from .._device import CPU, META, resolve
 from .._dtypes import type_word
 from .._modes import ever, modes
 from .._tensor import Tensor, storage_of, wrap
-from ..engines import engine_of, xla_engine
+from ..engines import engine_of, meta_engine, xla_engine
 from ..engines.numpy.memory import allocate
 
 DIM_RANGE = "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
@@ -122,13 +122,12 @@ def np_dtype_of(dtype, default=None):
     if isinstance(dtype, _dtypes.dtype):
         return dtype.np
     if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
-        return _PYTHON_TYPES[dtype]().np
+        return _PYTHON_TYPES[dtype].np
     raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
 
 
 _PYTHON_TYPES = {
-    float: lambda: _dtypes.float64, int: lambda: _dtypes.int64, bool: lambda: _dtypes.bool_,
-    complex: lambda: _dtypes.complex128,
+    float: _dtypes.float64, int: _dtypes.int64, bool: _dtypes.bool_, complex: _dtypes.complex128,
 }
 
 
@@ -144,11 +143,9 @@ def made(array, device=None, requires_grad=False):
 
 def put_on(device, array):
     """A NumPy array as one of the engine of `device`."""
-    if device is META:
-        from ..engines.meta import to_meta
-
-        return to_meta(array)
-    return array if device is CPU else xla_engine().as_array(array)
+    if device is CPU:
+        return array
+    return (meta_engine() if device is META else xla_engine()).as_array(array)
 
 
 def write_out(out, result, name, *, exact_dtype=False):

@@ -10,10 +10,11 @@ from .._device import CPU, META, contiguous_format, preserve_format, resolve
 from .._device import device as Device
 from .._modes import modes
 from .._tensor import Tensor, wrap
-from ..engines import engine_of
+from ..engines import engine_of, meta_engine
 from ..engines.numpy.base import hushed
 from ..engines.numpy.memory import check_format, copy_as, format_of, is_laid_out
 from ..ops import convert as ops
+from ..ops._errors import broadcast_clash
 from ._args import bump, need_tensor, np_dtype_of
 from ._attach import methods
 from ._data import scalar_for
@@ -92,9 +93,7 @@ def _is_plain(t):
 def _moved(t, device, target):
     if t.device is META:
         raise NotImplementedError(NO_DATA)
-    from ..engines.meta import to_meta
-
-    return wrap(to_meta(t._a.shape, target))
+    return wrap(meta_engine().empty(t._a.shape, target))
 
 
 def _to_dtype(name, dtype, doc):
@@ -203,9 +202,7 @@ def _copy_across(t, other):
     """Copies between the CPU and the meta device: the one way there is nothing to copy, the other nothing to do."""
     if other.device is META:
         raise NotImplementedError(NO_DATA)
-    from ..engines.meta import to_meta
-
-    _write(t, to_meta(other._a.shape, other._a.dtype), "copy_")
+    _write(t, meta_engine().as_array(other._a), "copy_")
     return t
 
 
@@ -216,8 +213,6 @@ def _write(t, array, name):
     try:
         written = engine_of(own).write(own, array)
     except ValueError:
-        from ..ops._errors import broadcast_clash
-
         clash = broadcast_clash([own.shape, array.shape])
         raise RuntimeError(clash or f"{name}: {list(array.shape)} does not fit into {list(own.shape)}") from None
     bump(t, name)

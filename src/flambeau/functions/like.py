@@ -8,6 +8,7 @@ import numpy as np
 
 from .._device import META, preserve_format, resolve, strided
 from .._tensor import Tensor, wrap
+from ..engines import meta_engine
 from ..engines.numpy.memory import allocate, check_format, empty_as, empty_in
 from ._args import need_tensor, nonnegative, np_dtype_of, put_on, shape_from
 from ._attach import methods
@@ -25,9 +26,7 @@ def create(name, make, shape, dtype, layout, device, requires_grad, *value):
         raise NotImplementedError(NO_SPARSE.format(name=name, layout=layout))
     device = resolve(device)
     if device is META:
-        from ..engines.meta import to_meta
-
-        t = wrap(to_meta(shape, dtype))
+        t = wrap(meta_engine().empty(shape, dtype))
     else:
         t = wrap(put_on(device, allocate(make, shape, dtype, *value)))
     if requires_grad:

@@ -6,7 +6,6 @@ from typing import Self
 
 from .._cells import share
 from .._format import format_tensor
-from .._pickle import state_of
 from .._tensor import Tensor, storage_of
 from ..functions.creation import empty
 from ..overrides import disabled as plain_results
@@ -73,7 +72,7 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + (text if type(self) is Parameter else f"Parameter({text})")
 
     def __reduce_ex__(self, protocol):
-        return _over, (type(self), self.detach(), self.requires_grad), state_of(self) or None
+        return _over, (type(self), self.detach(), self.requires_grad), self.__dict__ or None
 
 
 def clear_grad(parameter, set_to_none):
