@@ -7,6 +7,7 @@ import numpy as np
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .._tensor import Tensor, wrap
 from ..engines import engine_of
+from ..ops.join import stack
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import Pass, arrival, backward_edges
 from .function import Function, NestedIOFunction
@@ -104,8 +105,6 @@ def _zeros(t):
 
 def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads):
     """``grad`` for each entry of the first dimension of `grad_outputs`, stacked."""
-    from .. import stack
-
     outputs, grads = _pairs(outputs, grad_outputs)
     sizes = {g.shape[0] for g in grads if g is not None}
     if len(sizes) != 1:
@@ -115,7 +114,7 @@ def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, material
              allow_unused=allow_unused, materialize_grads=materialize_grads)
         for i in range(sizes.pop())
     ]
-    return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
+    return tuple(None if column[0] is None else stack(*column, axis=0) for column in zip(*rows, strict=True))
 
 
 def _pairs(tensors, grads):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._modes import enable_grad
 from .._tensor import Tensor
+from ..ops.join import stack
 from . import grad as _grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -49,15 +50,13 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
 
 def _jacobian_of(out, ins, create_graph, strict):
-    from .. import stack
-
     flat = out.reshape(-1)
     columns = [[] for _ in ins]
     for i in range(flat.numel()):
         for column, g in zip(columns, _grads((flat[i],), ins, (None,), create_graph, strict, keep=True), strict=True):
             column.append(g)
     return tuple(
-        stack(column).reshape(out.shape + x.shape) if column else _zeros_like(x).new_zeros(out.shape + x.shape)
+        stack(*column, axis=0).reshape(out.shape + x.shape) if column else _zeros_like(x).new_zeros(out.shape + x.shape)
         for column, x in zip(columns, ins, strict=True)
     )
 

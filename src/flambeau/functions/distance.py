@@ -10,11 +10,13 @@ from .. import _dtypes
 from .._dtypes import type_word
 from ..ops import norms as ops
 from ..ops import pointwise as pw
+from ..ops.index import index_select
 from ..ops.reduce import sum_dims
 from ..ops.shape import cast, expand, reshape
 from ._args import axis_of, dim_in_range, need_tensor, np_dtype_of, write_out
 from ._attach import inplace_methods, methods
 from ._folds import need_flag, numpy_names
+from ._matrix_norms import matrix_norm
 
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
 
@@ -74,10 +76,7 @@ def _named_norm(input, p, dim, keepdim, dtype):
         return vector_norm(input, 2, axis_of(dims, input._a.ndim), keepdim, dtype)
     if p != "nuc":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
-    from .. import linalg
-
-    dims = (-2, -1) if dim is None else dim
-    return linalg.matrix_norm(input, "nuc", dims, keepdim, dtype=dtype)
+    return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
 
 
 def dist(input, other, p=2):
@@ -187,8 +186,6 @@ def pdist(input, p=2):
         raise RuntimeError(f"pdist only supports floating-point dtypes, got {type_word(input.dtype)}")
     if p < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, got p={p}")
-    from ..ops.index import index_select
-
     first, second = np.triu_indices(input._a.shape[0], 1)
     difference = index_select(input, first, axis=0) - index_select(input, second, axis=0)
     return ops.vector_norm(difference, ord=float(p), axis=1, keepdims=False)

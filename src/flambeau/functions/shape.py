@@ -13,6 +13,7 @@ from .._dtypes import type_word
 from .._tensor import Tensor, storage_of
 from ..engines import NUMPY, engine_of
 from ..ops import shape as ops
+from ..ops.pointwise import conj
 from ._args import dim_in_range, need_tensor, shape_from
 from ._attach import methods
 from ._metadata import metadata_methods
@@ -336,8 +337,6 @@ def conjugate_transpose(x, name):
 
 
 def conjugate(x):
-    from ..ops.pointwise import conj
-
     return conj(x) if x._a.dtype.kind == "c" else x
 
 

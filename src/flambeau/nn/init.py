@@ -6,7 +6,8 @@ import math
 import warnings
 
 from .._modes import no_grad
-from ..functions.random import default_generator
+from ..functions._decompose import qr
+from ..functions.random import default_generator, randperm
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
            "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
@@ -194,12 +195,10 @@ def orthogonal_(tensor, gain=1, generator=None):
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
         return tensor
-    from .. import linalg
-
     rows, columns = tensor.size(0), tensor.numel() // tensor.size(0)
     flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
     wide = rows < columns
-    q, r = linalg.qr(flat.t() if wide else flat)
+    q, r = qr(flat.t() if wide else flat)
     q = q * r.diagonal().sign()
     tensor.view_as(q.t() if wide else q).copy_(q.t() if wide else q)
     return tensor.mul_(gain)
@@ -210,8 +209,6 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     """Normal numbers, of which each column has the fraction `sparsity` set to zero."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    from ..functions.random import randperm
-
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
     tensor.normal_(0, std, generator=generator)

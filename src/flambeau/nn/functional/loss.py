@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
+
 from ... import _dtypes
 from ..._size import Size
 from ..._tensor import Tensor
@@ -163,10 +165,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 def _broadcast(shape, other):
     """The shape to which both broadcast."""
-    from ...engines import NUMPY
-
     try:
-        return NUMPY.broadcast_shapes(shape, other)
+        return np.broadcast_shapes(shape, other)
     except ValueError:
         raise RuntimeError(f"a weight of size {list(shape)} does not broadcast to the target's {list(other)}") from None
 
