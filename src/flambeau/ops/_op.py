@@ -62,7 +62,7 @@ class Op:
         self.kinked = False  # whether the gradient depends on the inputs by steps alone
         self.refuses = refuses
         self.row_major = row_major
-        self.Node = self.node_type(node)
+        self.Node = self.node_type(node or "".join(part.capitalize() for part in name.split("_")) + "Backward0")
         self.ScalarNode = self.Node if scalar_node is None else self.node_type(scalar_node)
         # The range of NumPy type numbers that need no promotion: floats from 11 on, half precision above 22.
         # What is refused is left to the general call, which says so.
@@ -327,7 +327,6 @@ def op(forward=None, /, *, name=None, node=None, scalar_node=None, promote=None,
         return lambda f: op(f, name=name, node=node, scalar_node=scalar_node, promote=promote, opmath=opmath, view=view,
                             refuses=refuses, row_major=row_major)
     name = name or forward.__name__.rstrip("_")
-    node = node or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
     opmath = promote is not None if opmath is None else opmath
     spec = (ViewOp if view else Op)(forward, name, node, promote, opmath, refuses, scalar_node, row_major)
     return declared(spec, view_of(spec) if view else call_of(spec))
@@ -337,7 +336,6 @@ def kernel_op(name, kernel=None, /, *, inputs, promote, node=None, scalar_node=N
     """Declares a pointwise op whose forward is one kernel of the engine."""
     kernel = kernel or name
     forward = eval(f"lambda k, {inputs}: k.{kernel}({inputs})")
-    node = node or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
     spec = Op(forward, name, node, promote, True, refuses, scalar_node)
     return declared(spec, call_of(spec, kernel))
 
