@@ -17,7 +17,7 @@ from ._folds import numpy_names
 from .like import ones_like
 from .matmul import c_name, differ, refuse_bool, word
 
-__all__ = ["chain_matmul", "cross", "tensordot"]
+__all__ = ["chain_matmul", "cross", "inner", "tensordot"]
 
 CROSS_NO_DIM = (
     "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
@@ -94,6 +94,23 @@ def contracted(a, b, left, right):
     return reshape(ops.mm(x, y), shape=lead + trail)
 
 
+def inner(input, other, *, out=None):
+    """The products summed over the last dimension of both tensors; a number multiplies."""
+    need_tensor(input, "inner")
+    need_tensor(other, "inner", "other", 2)
+    a, b = input._a, other._a
+    if a.ndim == 0 or b.ndim == 0:
+        result = ops.mul(input, other)
+    elif a.shape[-1] != b.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(a.shape)} and {list(b.shape)}"
+        )
+    else:
+        result = tensordot(input, other, ([-1], [-1]))
+    return result if out is None else write_out(out, result, "inner", exact_dtype=True)
+
+
 @numpy_names
 def cross(input, other, dim=None, *, out=None):
     """The cross product of three-element vectors along ``dim`` (by default the first dimension of size 3)."""
@@ -107,7 +124,7 @@ def cross(input, other, dim=None, *, out=None):
     return _cross(input, other, dim=dim, out=out)
 
 
-methods(cross)
+methods(cross, inner)
 
 
 # ---- what flambeau.linalg has

@@ -11,18 +11,7 @@ from .._device import preserve_format
 from .._tensor import Tensor
 from ..engines.numpy.base import quiet
 from ..engines.numpy.memory import empty_in
-from ._args import (
-    as_int,
-    bump,
-    check_out_grad,
-    check_writable,
-    need_tensor,
-    nonnegative,
-    np_dtype_of,
-    resize,
-    shape_from,
-    type_word,
-)
+from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from, type_word
 from ._data import scalar_for
 from .like import (
     create,
@@ -32,6 +21,7 @@ from .like import (
     ones_like,
     shape_of_arguments,
     strided_maker,
+    written_out,
     zeros_like,
 )
 
@@ -41,27 +31,11 @@ __all__ = [
 ]
 
 
-def _into(out, result, dtype):
-    """A factory's ``out=``: resized without a word, of its own dtype."""
-    need_tensor(out, "factory", "out", 0)
-    check_out_grad(out, "factory")
-    check_writable(out)
-    if dtype is not None and out.dtype is not dtype and out._a.dtype != np_dtype_of(dtype):
-        raise RuntimeError(
-            f"dtype {type_word(dtype)} does not match dtype of out parameter ({type_word(out.dtype)})"
-        )
-    if out._a.shape != result._a.shape:
-        resize(out, result._a.shape)
-    bump(out, "a factory with out=")
-    np.copyto(out._a, result._a, casting="unsafe")
-    return out
-
-
 def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``."""
     shape = shape_of_arguments("zeros", args, size)
     t = create("zeros", np.zeros, shape, np_dtype_of(dtype), layout, device, requires_grad)
-    return t if out is None else _into(out, t, dtype)
+    return t if out is None else written_out(out, t, dtype)
 
 
 def ones_array(shape, dtype):
@@ -75,7 +49,7 @@ def ones(*args, size=None, out=None, dtype=None, layout=None, device=None, pin_m
     """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``."""
     shape = shape_of_arguments("ones", args, size)
     t = create("ones", ones_array, shape, np_dtype_of(dtype), layout, device, requires_grad)
-    return t if out is None else _into(out, t, dtype)
+    return t if out is None else written_out(out, t, dtype)
 
 
 def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
@@ -90,7 +64,7 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, pin_
 
     t = create("empty", make if memory_format is not None else np.empty, shape, np_dtype_of(dtype), layout, device,
                requires_grad)
-    return t if out is None else _into(out, t, dtype)
+    return t if out is None else written_out(out, t, dtype)
 
 
 def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
@@ -106,7 +80,7 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, pi
         dtype = need_tensor(out, "full", "out", 0).dtype
     target = np_dtype_of(dtype, _dtypes.scalar_dtype(value))
     t = create("full", np.full, shape, target, layout, device, requires_grad, scalar_for(value, target))
-    return t if out is None else _into(out, t, dtype)
+    return t if out is None else written_out(out, t, dtype)
 
 
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
@@ -148,7 +122,7 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, pin_memory
         return a
 
     t = create("eye", make, (n, m), np_dtype_of(dtype), layout, device, requires_grad)
-    return t if out is None else _into(out, t, dtype)
+    return t if out is None else written_out(out, t, dtype)
 
 
 # ---- ranges
@@ -194,7 +168,7 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
             return (start + step * np.arange(length, dtype=np.float64)).astype(dtype, copy=False)
 
     t = create("arange", make, (length,), target, layout, device, requires_grad)
-    return t if out is None else _into(out, t, asked)
+    return t if out is None else written_out(out, t, asked)
 
 
 _INT64 = _dtypes.int64.np
@@ -272,7 +246,7 @@ def _spaced(name, start, end, steps, base, out, dtype, layout, device, requires_
             return values.astype(dtype, copy=False)
 
     t = create(name, make, (steps,), target, layout, device, requires_grad)
-    return t if out is None else _into(out, t, None)
+    return t if out is None else written_out(out, t, None)
 
 
 def _evenly(start, end, steps, dtype):

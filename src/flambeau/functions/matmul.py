@@ -12,8 +12,8 @@ from ._args import need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
 
 __all__ = [
-    "addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm", "bmm", "dot", "ger", "inner", "matmul", "mm", "mv",
-    "outer", "vdot",
+    "addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm", "bmm", "dot", "ger", "matmul", "mm", "mv", "outer",
+    "vdot",
 ]
 
 MM_SHAPES = "mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
@@ -258,25 +258,6 @@ def ger(input, vec2, *, out=None):
     return outer(input, vec2, out=out)
 
 
-def inner(input, other, *, out=None):
-    """The products summed over the last dimension of both tensors; a number multiplies."""
-    need_tensor(input, "inner")
-    need_tensor(other, "inner", "other", 2)
-    a, b = input._a, other._a
-    if a.ndim == 0 or b.ndim == 0:
-        result = ops.mul(input, other)
-    elif a.shape[-1] != b.shape[-1]:
-        raise RuntimeError(
-            "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(a.shape)} and {list(b.shape)}"
-        )
-    else:
-        from .contract import tensordot
-
-        result = tensordot(input, other, ([-1], [-1]))
-    return result if out is None else write_out(out, result, "inner", exact_dtype=True)
-
-
 # ---- sums with products
 
 
@@ -385,7 +366,7 @@ def baddbmm(input, batch1, batch2, out_dtype=None, *, beta=1, alpha=1, out=None)
     return _added("baddbmm", ops.baddbmm, (input, batch1, batch2), shape, beta, alpha, out)
 
 
-methods(matmul, mm, bmm, mv, dot, vdot, outer, ger, inner, addmm, addmv, addr, addbmm, baddbmm)
+methods(matmul, mm, bmm, mv, dot, vdot, outer, ger, addmm, addmv, addr, addbmm, baddbmm)
 addmv_ = inplace_methods(addmm, addmv, addr, addbmm, baddbmm)["addmv_"]
 
 

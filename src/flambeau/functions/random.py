@@ -18,7 +18,7 @@ from ..ops.random import redrawn
 from ._args import as_int, bump, need_tensor, nonnegative, np_dtype_of, shape_from, write_out
 from ._attach import methods
 from ._inplace import assign, check_history, check_writable, in_graph, snapshot
-from .like import create, empty_like, shape_of_arguments
+from .like import create, empty_like, shape_of_arguments, written_out
 
 __all__ = ["alpha_dropout", "alpha_dropout_", "bernoulli", "binomial", "default_generator", "dropout", "dropout_",
            "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fork_rng",
@@ -110,14 +110,12 @@ def source(generator):
 def _drawn(name, fill, shape, dtype, out, generator, layout, device, requires_grad):
     """A tensor of a shape, filled by a kernel; on the meta device nothing is drawn."""
     if out is not None:
-        from .creation import _into
-
         own = need_tensor(out, name, "out", 0)._a
         t = create(name, np.empty, shape, own.dtype if dtype is None else np_dtype_of(dtype), None, None, False)
         if own.shape == t._a.shape:
             t._a = np.empty_like(own, t._a.dtype)  # numbers are drawn in the order in which they lie
         fill(source(generator), t._a)
-        return _into(out, t, dtype)
+        return written_out(out, t, dtype)
     t = create(name, np.empty, shape, np_dtype_of(dtype), layout, device, False)
     if type(t._a) is np.ndarray:
         fill(source(generator), t._a)
