@@ -142,7 +142,6 @@ RETURNS = by_name({
     "Float": "__float__",
     "complex": "__complex__",
     "str": "__format__ __repr__ get_float32_matmul_precision typename",
-    "list[str]": "__dir__",
     "np.ndarray[Any, Any]": "numpy",
     "Size": "broadcast_shapes",
     "DType": "get_default_dtype promote_types result_type",
