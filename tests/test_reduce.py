@@ -178,6 +178,13 @@ torch.sum(x, 0, out=torch.empty(2, 4, dtype=torch.float64))
 
 NODES = lines("""
 x.sum()
+x.renorm(2, 0, 1.)
+(x * 1).renorm_(2, 0, 1.)
+torch.cdist(x, x)
+torch.cdist(x, x, p=1.)
+torch.cdist(x, x, compute_mode='use_mm_for_euclid_dist')
+torch.cdist(x[..., :0], x[..., :0])
+torch.pdist(x[0])
 x.sum(1)
 x.mean()
 x.mean(1)

@@ -177,7 +177,10 @@ ABOUT_NODES = [
     "x[0].trace()", "x[0].diag_embed()", "x.select_scatter(x[0], 0, 0)", "x.slice_scatter(x[:1], 0, 0, 1)",
     "x[0].diagonal_scatter(x[0, :, 0])", "x.as_strided_scatter(x[0, 0, :2], (2,), (1,))", "torch.atleast_3d(x[0])",
     "torch.meshgrid(x[0, 0], x[0, 1], indexing='ij')[0]", "torch.view_as_complex(x.view(12, 2))",
-    "torch.kron(x[0], x[0])",
+    "torch.kron(x[0], x[0])", "x.repeat_interleave(2)", "x.repeat_interleave(2, 1)",
+    "x.repeat_interleave(torch.tensor([2]), 0)", "x.repeat_interleave(torch.tensor([2, 1]), 0)",
+    "x.transpose_(0, 1)", "x.swapaxes_(0, 1)", "(x[0] * 1).t_()", "x.unsqueeze_(0)", "x.squeeze_()", "x.squeeze_(0)",
+    "x.squeeze_(0, 1)", "x.as_strided_((2,), (1,))",
 ]
 
 

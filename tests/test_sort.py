@@ -108,6 +108,9 @@ torch.histogramdd(f, [2, 3])
 
 NODES = lines("""
 x.sort()[0]
+x.quantile(0.5)
+x.quantile(torch.tensor([0.5, 1.]).double(), 1, True)
+x.nanquantile(0.5, 0)
 x.topk(1)[0]
 x.kthvalue(1)[0]
 x.median()

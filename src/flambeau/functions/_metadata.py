@@ -11,6 +11,7 @@ from .._tape import move_hooks
 from .._tensor import Tensor, storage_of, wrap
 from ._args import bump
 from ._inplace import check_history
+from ._results import made_by
 
 
 def metadata_methods(*functions, **renamed):
@@ -45,9 +46,16 @@ def become(t, function, args, kwargs, name):
     t._a = after._a
     share(t, after)
     if modes.grad:
+        if after._node is not None:
+            made_by(numbered(after._node.name()), after)
         t._node, t._nr, t._rg = after._node, after._nr, after._rg
     if view is not None:
         t._view = after._view
         t._view.version = storage.version
     move_hooks(t)
     return t
+
+
+def numbered(node):
+    """The name of the in-place form's node: PyTorch counts these forms after the others, and squeeze has three."""
+    return node[:-1] + str(int(node[-1]) + (3 if node.startswith("Squeeze") else 1))

@@ -1,7 +1,8 @@
-"""Results with several named values: tuples that print and unpack as PyTorch's do."""
+"""What results look like: tuples of named values that print and unpack as PyTorch's do, and the names of nodes."""
 
 from __future__ import annotations
 
+import functools
 from operator import itemgetter
 
 
@@ -35,6 +36,18 @@ def result(name, *fields):
     names = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
     _TYPES[name] = made = type(name, (Result,), {"__slots__": (), "_fields": fields, **names})
     return made
+
+
+def made_by(node, t):
+    """The new tensor `t`, whose graph node gets the name that PyTorch shows, where it takes other steps to make it."""
+    if t._node is not None:
+        t._node.__class__ = _node_type(t._node.op, node)
+    return t
+
+
+@functools.cache
+def _node_type(op, name):
+    return op.node_type(name)
 
 
 def selections(*names):

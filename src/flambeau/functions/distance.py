@@ -17,6 +17,7 @@ from ._args import axis_of, dim_in_range, need_tensor, np_dtype_of, write_out
 from ._attach import inplace_methods, methods
 from ._folds import need_flag, numpy_names
 from ._matrix_norms import matrix_norm
+from ._results import made_by
 
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
 
@@ -105,7 +106,7 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     axis = dim_in_range(dim, ndim)
     norms = vector_norm(input, p, tuple(i for i in range(ndim) if i != axis), True)
     factor = pw.where(norms > maxnorm, maxnorm / (norms + 1e-7), _one(norms))
-    found = input * factor
+    found = made_by("RenormBackward0", input * factor)
     return found if out is None else write_out(out, found, "renorm", exact_dtype=True)
 
 
@@ -155,9 +156,12 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     rows = reshape(x1, shape=(*a[:-1], 1, a[-1]))
     columns = reshape(x2, shape=(*b[:-2], 1, *b[-2:]))
     difference = rows - columns
+    last = difference._a.ndim - 1
     if not a[-1]:
-        return sum_dims(difference, axis=difference._a.ndim - 1, keepdims=False)
-    return ops.vector_norm(difference, ord=float(p), axis=difference._a.ndim - 1, keepdims=False)
+        found = sum_dims(difference, axis=last, keepdims=False)
+    else:
+        found = ops.vector_norm(difference, ord=float(p), axis=last, keepdims=False)
+    return made_by("CdistBackward0", found)
 
 
 def _check_rows(x1, x2, p):
@@ -188,7 +192,7 @@ def pdist(input, p=2):
         raise RuntimeError(f"pdist only supports non-negative p values, got p={p}")
     first, second = np.triu_indices(input._a.shape[0], 1)
     difference = index_select(input, first, axis=0) - index_select(input, second, axis=0)
-    return ops.vector_norm(difference, ord=float(p), axis=1, keepdims=False)
+    return made_by("PdistBackward0", ops.vector_norm(difference, ord=float(p), axis=1, keepdims=False))
 
 
 # ---- comparisons that answer with a Python bool

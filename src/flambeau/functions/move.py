@@ -76,16 +76,15 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
         count = as_int(repeats, "repeat_interleave", "repeats")
         if count < 0:
             raise RuntimeError("Repeats must be non-negative")
-        counts = None
+        places, total = None, n * count
     else:
-        counts = whole_counts(repeats, n)
-        count = int(counts[0]) if counts.size == 1 else None
-    total = n * count if count is not None else int(counts.sum())
+        places = np.repeat(np.arange(n), whole_counts(repeats, n))
+        total = places.size
     if output_size is not None and output_size != total:
         raise RuntimeError(f"allocated size does not match required size: {output_size} and {total}")
-    if count is not None:
+    if places is None:
         return ops.repeat_interleave(input, count=count, axis=dim)
-    return input.index_select(dim, wrap(np.repeat(np.arange(n), counts)))
+    return input.index_select(dim, wrap(places))
 
 
 def whole_counts(repeats, n):

@@ -18,7 +18,7 @@ from ..ops.shape import basic_index, cast, expand, permute, reshape
 from ._args import dim_in_range, need_tensor, write_out
 from ._attach import methods
 from ._folds import along, numpy_names, one_dim
-from ._results import selections
+from ._results import made_by, selections
 
 __all__ = ["corrcoef", "cov", "median", "mode", "nanmedian", "nanquantile", "quantile"]
 
@@ -91,7 +91,7 @@ def _quantile(input, q, dim, keepdim, interpolation, ignore_nan):
     found = permute(found, axes=(len(lead), *range(len(lead))))  # the quantiles first
     if keepdim:
         lead = (1,) * a.ndim if axis is None else tuple(1 if i == axis else n for i, n in enumerate(a.shape))
-    return reshape(found, shape=(*q._a.shape, *lead))
+    return made_by("SqueezeBackward4", reshape(found, shape=(*q._a.shape, *lead)))
 
 
 def _checked_q(input, q, interpolation):

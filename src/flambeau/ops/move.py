@@ -53,7 +53,7 @@ repeat.vjp(x=lambda g, counts, x_shape: reshape(sum_repeats(g, counts=counts, sh
 sum_repeats.vjp(g=lambda g, counts: repeat(g, counts=counts))
 
 
-@op
+@op(node="ViewBackward0")
 def repeat_interleave(k, x, *, count, axis):
     """Each slice along `axis` `count` times in a row."""
     return k.repeat(x, count, axis)

@@ -51,7 +51,7 @@ def raised(x, exponent):
     return a ** (exponent) if exponent >= 0 else over(a * 0 + 1, a ** (-exponent))
 
 
-@op(opmath=True, node="CdistBackward0", row_major=True)
+@op(opmath=True, node="ViewBackward0", row_major=True)
 def euclidean_distances(k, x, y):
     """The distance of each row of x from each row of y, by one product of matrices."""
     xx = k.sum(x * x, axis=-1, keepdims=True)
