@@ -5,6 +5,8 @@ Arithmetic and all other operations are attached from ``flambeau.functions``.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from . import _dtypes
@@ -239,8 +241,6 @@ class Tensor:
     def grad(self):
         """The gradient that backward has accumulated, or None."""
         if self._grad is None and self._node is not None and not self.retains_grad:
-            import warnings
-
             warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
         return self._grad
 
@@ -341,14 +341,18 @@ def refresh(t):
         return
     grad, modes.grad = modes.grad, True
     try:
-        now = replay(base, view.chain)
+        take_place(t, replay(base, view.chain))
     finally:
         modes.grad = grad
-    t._node, t._nr, t._rg = now._node, now._nr, now._rg
     if t._hooks is not None:
         from ._tape import move_hooks
 
         move_hooks(t)
+
+
+def take_place(t, other):
+    """Puts `t` where `other` stands in the graph."""
+    t._node, t._nr, t._rg = other._node, other._nr, other._rg
 
 
 def replay(base, chain):

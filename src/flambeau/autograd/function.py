@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from .. import _tape as tape
 from .._modes import modes, no_grad
 from .._tensor import LEAF_INPLACE, Tensor, edge_of, refresh, storage_of, wrap
 from ..ops.shape import alias
+from ._writes import take_history
 
 LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
@@ -203,8 +205,6 @@ class Function(_Hooks, FunctionCtx, metaclass=FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *args, **kwargs):
-        import warnings
-
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
             f"invoke them on the class itself: {type(self).__name__}.apply(...).", DeprecationWarning, stacklevel=2,
@@ -298,8 +298,6 @@ def _connect(ctx, outputs):
         if t is None or t._a.dtype.num < 11 or any(t is n for n in ctx._non_differentiable):
             continue
         if any(t is d for d in ctx._dirty) and t._view is not None:
-            from ..functions._inplace import take_history
-
             result = wrap(t._a)
             result._node, result._nr, result._rg = ctx, nr, True
             take_history(t, result)

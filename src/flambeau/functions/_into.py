@@ -8,8 +8,8 @@ import inspect
 from .._cells import store
 from .._modes import modes
 from .._tensor import Tensor, refresh, wrap
-from ._args import bump, write_out
-from ._inplace import check_history, check_writable, take_history
+from ..autograd._writes import at_place_of, check_history, take_history
+from ._args import bump, check_writable, write_out
 
 
 def into(t, op, inputs, settings, name, overlap=False):
@@ -24,8 +24,7 @@ def into(t, op, inputs, settings, name, overlap=False):
     recording = modes.grad and (t._rg or any([isinstance(x, Tensor) and x.requires_grad for x in inputs]))
     if recording:
         check_history(t)
-        before = wrap(t._a)
-        before._node, before._nr, before._rg = t._node, t._nr, t._rg
+        before = at_place_of(t, t._a)
     arrays = [t._a, *[x._a if isinstance(x, Tensor) else x for x in inputs]]
     bump(t, name)
     try:

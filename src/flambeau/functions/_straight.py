@@ -6,9 +6,9 @@ import numpy as np
 
 from .._modes import modes
 from .._tensor import Tensor
+from ..autograd._writes import in_graph
 from ..engines.numpy.base import hushed
-from ._args import bump
-from ._inplace import check_writable, in_graph
+from ._args import bump, check_writable
 
 
 def straight_into(ufunc, name):

@@ -10,15 +10,16 @@ from .._device import CPU, META, contiguous_format, preserve_format, resolve
 from .._device import device as Device
 from .._modes import modes
 from .._tensor import Tensor, wrap
+from ..autograd._writes import check_history
 from ..engines import engine_of, meta_engine
 from ..engines.numpy.base import hushed
 from ..engines.numpy.memory import check_format, copy_as, format_of, is_laid_out
 from ..ops import convert as ops
 from ..ops._errors import broadcast_clash
-from ._args import bump, need_tensor, np_dtype_of
+from ._args import bump, check_writable, need_tensor, np_dtype_of
 from ._attach import methods
 from ._data import scalar_for
-from ._inplace import WRONG_SHAPE, assign, check_history, check_writable
+from ._inplace import WRONG_SHAPE, assign
 from ._warn import warn_once
 
 __all__ = ["clone", "fill", "fill_", "zero_"]

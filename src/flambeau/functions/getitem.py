@@ -14,8 +14,8 @@ from ..engines import NUMPY, engine_of
 from ..ops import index as ops
 from ..ops._op import key_of
 from ..ops.shape import cast, reshape
-from ._args import bump, type_word
-from ._inplace import assign, check_writable
+from ._args import bump, check_writable, type_word
+from ._inplace import assign
 from ._into import into
 from ._key import SELECT, SLICE, UNSQUEEZE, basic_op, parsed
 from .index import expanded, fitting, put_call

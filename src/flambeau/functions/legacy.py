@@ -8,7 +8,7 @@ from .. import _dtypes
 from .._cells import share
 from .._device import CPU, META, resolve
 from .._size import Size
-from .._tensor import Tensor, storage_of, wrap
+from .._tensor import Tensor, storage_of, take_place, wrap
 from ..engines.numpy.memory import allocate
 from ..ops.shape import alias
 from ._args import need_tensor, nonnegative, shape_from, type_word
@@ -82,7 +82,7 @@ def _of_class(cls, t):
     """A tensor that nobody else holds, as an object of another class."""
     out = object.__new__(cls)
     out._a, out._storage, out._view = t._a, storage_of(t), t._view
-    out._node, out._nr, out._rg = t._node, t._nr, t._rg
+    take_place(out, t)
     out._grad = out._hooks = None
     share(out, t)
     return out

@@ -12,12 +12,13 @@ from .._device import device as Device
 from .._generator import Generator
 from .._modes import modes
 from .._tensor import Tensor, wrap
+from ..autograd._writes import check_history, in_graph, snapshot
 from ..engines.numpy import random as kernels
 from ..ops.pointwise import mul
 from ..ops.random import redrawn
-from ._args import as_int, bump, need_tensor, nonnegative, np_dtype_of, shape_from, write_out
+from ._args import as_int, bump, check_writable, need_tensor, nonnegative, np_dtype_of, shape_from, write_out
 from ._attach import methods
-from ._inplace import assign, check_history, check_writable, in_graph, snapshot
+from ._inplace import assign
 from .like import create, empty_like, shape_of_arguments, written_out
 
 __all__ = ["alpha_dropout", "alpha_dropout_", "bernoulli", "binomial", "default_generator", "dropout", "dropout_",
