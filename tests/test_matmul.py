@@ -22,6 +22,7 @@ torch.matmul(torch.zeros(4, 0, 3), torch.zeros(3, 2))
 torch.matmul(x.transpose(0, 1), b)
 torch.matmul(a[:, ::2], b[::2])
 v.mv(v)
+torch.tensor(1.).mv(v)
 a @ a
 a @ v[:2]
 v @ a

@@ -60,7 +60,7 @@ PAIRS = {
         "torch.tensor([1.5, -2.0], dtype=torch.bfloat16)",
 }
 KNOWN = {  # where PyTorch has an exception for bool tensors and a bool
-    ("pow", "bool and True"), ("clamp_min", "bool and True"), ("clamp_max", "bool and True"),
+    ("clamp_min", "bool and True"), ("clamp_max", "bool and True"),
 }
 
 
@@ -85,6 +85,10 @@ i = torch.tensor([1, 2]); b = torch.tensor([True, False])
 """
 CODE = """
 torch.clamp(i, 0.5)
+torch.clamp(i.to(torch.uint8), -1, 2), i.to(torch.uint8).clamp_max(-255)
+torch.clamp(i.to(torch.uint8), -256)
+torch.nn.functional.hardtanh(i, -1.5, 2.7), torch.nn.functional.relu6(i, inplace=True)
+torch.nn.functional.relu6(i > 0)
 torch.clamp(x, max=1.5)
 torch.clamp(torch.tensor([nan, 1., -5.]), 0, nan)
 torch.clamp(x)
@@ -155,6 +159,7 @@ torch.float_power(i, 2 + 1j)
 torch.pow(i, -1)
 torch.pow(torch.tensor([-1, 1, 2, 0]), torch.tensor([-1, -2, -1, -1]))
 torch.pow(2, 3)
+torch.tensor([True, False]) ** False, torch.tensor([True, False]).pow_(True)
 torch.result_type(1, 2.)
 torch.result_type(i, 2.)
 torch.result_type(i, torch.tensor(2.5, dtype=torch.float64))

@@ -50,11 +50,11 @@ def added_in(input, dtype, out):
     return (cast(input, dtype=dtype) if lower else input), dtype
 
 
-def need_flag(keepdim, name):
-    """Refuses what is likely a second dimension: ``x.sum(0, 1)``."""
-    if not isinstance(keepdim, bool | np.bool_):
-        kind = type(keepdim).__name__
-        raise TypeError(f"{name}(): argument 'keepdim' must be bool, not {kind}. Several dims go in a tuple.")
+def need_flag(flag, name, argument="keepdim"):
+    """Refuses what is no bool, and likely a second dimension: ``x.sum(0, 1)``."""
+    if not isinstance(flag, bool | np.bool_):
+        cure = ". Several dims go in a tuple." if argument == "keepdim" else ""
+        raise TypeError(f"{name}(): argument {argument!r} must be bool, not {type(flag).__name__}{cure}")
 
 
 def one_dim(input, dim, name, keepdim=False):

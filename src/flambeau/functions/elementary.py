@@ -73,8 +73,11 @@ def square(input, *, out=None):
 def power(base, exponent):
     """The power of two checked operands, at least one of them a tensor."""
     if not isinstance(exponent, Tensor):
-        if isinstance(exponent, int) and exponent < 0 and base._a.dtype.num < 11:
-            raise RuntimeError(INTEGER_POWER.format(base=base.dtype, exponent=exponent))
+        if isinstance(exponent, int) and base._a.dtype.num < 11:
+            if exponent < 0:
+                raise RuntimeError(INTEGER_POWER.format(base=base.dtype, exponent=exponent))
+            if type(exponent) is bool and base._a.dtype.kind == "b":
+                return base | (not exponent)
         return ops.pow_scalar(base, exponent)
     if not isinstance(base, Tensor):
         return ops.rpow(exponent, base)

@@ -217,6 +217,8 @@ def mv(input, vec, *, out=None):
     """The product of a matrix and a vector."""
     need_tensor(input, "mv")
     need_tensor(vec, "mv", "vec", 2)
+    if input._a.ndim == 0:
+        raise IndexError("mv(): expected a matrix, but the input has no dimensions")
     if input._a.ndim != 2:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input._a.ndim}, {vec._a.ndim}")
     check_mv(input._a, vec._a)

@@ -62,6 +62,7 @@ def resize_(self, *args, size=None, memory_format=None):
     if memory_format is not None:
         check_format(memory_format, len(shape))
     if shape != self._a.shape:
+        bump(self, "resize_")
         resize(self, shape)
     if memory_format is not None:
         pattern = empty_in(shape, self._a.dtype, memory_format)

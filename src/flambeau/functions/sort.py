@@ -8,7 +8,7 @@ from .._tensor import Tensor, wrap
 from ..ops import sort as ops
 from ._args import as_int, dim_in_range, need_tensor, write_out
 from ._attach import methods
-from ._folds import along, numpy_names, one_dim
+from ._folds import along, need_flag, numpy_names, one_dim
 from ._results import selections
 
 __all__ = [
@@ -26,7 +26,7 @@ _RESULTS = selections("sort", "topk", "kthvalue")
 def sort(input, dim=-1, descending=False, stable=False, *, out=None):
     """The elements in order along ``dim``, and where they came from. Equal elements keep their order."""
     need_tensor(input, "sort")
-    _sortable(input, "Sort")
+    _check_order(input, descending, False if stable is None else stable, "sort")
     axis = dim_in_range(dim, input._a.ndim)
     found = along(ops.sort, input, axis=axis, descending=bool(descending), stable=bool(stable))
     found = _RESULTS["sort"](found)
@@ -37,15 +37,17 @@ def sort(input, dim=-1, descending=False, stable=False, *, out=None):
 def argsort(input, dim=-1, descending=False, stable=False, *, out=None):
     """The indices that sort the input along ``dim``."""
     need_tensor(input, "argsort")
-    _sortable(input, "Sort")
+    _check_order(input, descending, stable, "argsort")
     axis = dim_in_range(dim, input._a.ndim)
     found = along(ops.argsort, input, axis=axis, descending=bool(descending), stable=bool(stable))
     return found if out is None else write_out(out, found, "argsort")
 
 
-def _sortable(input, what):
+def _check_order(input, descending, stable, name):
+    need_flag(descending, name, "descending")
+    need_flag(stable, name, "stable")
     if input._a.dtype.kind == "c":
-        raise RuntimeError(f"{what} does not support complex dtypes on CPU")
+        raise RuntimeError("Sort does not support complex dtypes on CPU")
 
 
 def msort(input, *, out=None):
@@ -59,6 +61,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
     """The ``k`` largest (or smallest) elements along ``dim``, and where they lie."""
     need_tensor(input, "topk")
     k = as_int(k, "topk", "k")
+    need_flag(largest, "topk", "largest")
+    need_flag(sorted, "topk", "sorted")
     axis = dim_in_range(dim, input._a.ndim)
     shape = input._a.shape
     if not 0 <= k <= (shape[axis] if shape else 1):
@@ -118,7 +122,8 @@ def _search(boundaries, values, out_int32, right, side, sorter, out, name):
             f"{name}(): side and right can't be set to opposites, got side of left while right was True"
         )
     if not isinstance(values, Tensor):
-        values = wrap(np.asarray(values, boundaries._a.dtype if isinstance(values, int) else None))
+        values = np.asarray(values)  # an integer that the boundaries cannot hold wraps around, as in PyTorch
+        values = wrap(values.astype(boundaries._a.dtype) if values.dtype.kind in "biuO" else values)
     b, v = boundaries._a, values._a
     if b.ndim != 1 and (b.ndim == 0 or b.ndim != v.ndim or b.shape[:-1] != v.shape[:-1]):
         raise RuntimeError(

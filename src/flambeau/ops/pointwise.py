@@ -169,7 +169,7 @@ def numbers_fit(x, *numbers):
     if x.dtype.kind in "iu":
         bits = 8 * x.dtype.itemsize - (x.dtype.kind == "i")
         for n in numbers:
-            if isinstance(n, int) and not (-(1 << bits) if x.dtype.kind == "i" else 0) <= n < 1 << bits:
+            if isinstance(n, int) and not -(1 << bits) + (x.dtype.kind == "u") <= n < 1 << bits:
                 raise RuntimeError(f"value cannot be converted to type {x.dtype} without overflow: {n}")
 
 

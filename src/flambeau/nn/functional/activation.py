@@ -62,6 +62,10 @@ def _hardtanh(input, min_val=-1.0, max_val=1.0):
     need_tensor(input, "hardtanh")
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
+    if input._a.dtype.num < 11:
+        if input._a.dtype.kind == "b":
+            raise RuntimeError("Bool inputs not supported for hardtanh; convert them first, for example with .float()")
+        min_val, max_val = int(min_val), int(max_val)
     return gates.hardtanh(input, low=min_val, high=max_val)
 
 
