@@ -19,21 +19,37 @@ static bool fits(PyArrayObject *x, PyArrayObject *first, int axis)
     return true;
 }
 
-/* Copies each piece to its place in each of the `outer` parts of `to`. */
+#define PARTS 32
+
+/* Copies the pieces, each divided into `outer` parts: the first parts of all, then the second ones, ... That is the order
+ * of the result, which is new memory. Very many pieces come in groups. */
 static void copy_pieces(PyObject *const *pieces, Py_ssize_t n, char *to, npy_intp outer)
 {
-    npy_intp stride = 0, offset = 0;
+    size_t sizes[PARTS], stride = 0;
+    const char *from[PARTS];
     for (Py_ssize_t i = 0; i < n; i++) {
-        stride += PyArray_NBYTES((PyArrayObject *)pieces[i]) / outer;
+        stride += (size_t)(PyArray_NBYTES((PyArrayObject *)pieces[i]) / outer);
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyArrayObject *piece = (PyArrayObject *)pieces[i];
-        npy_intp size = PyArray_NBYTES(piece) / outer;
-        const char *from = PyArray_BYTES(piece);
-        for (npy_intp j = 0; size > 0 && j < outer; j++) {
-            memcpy(to + j * stride + offset, from + j * size, (size_t)size);
+    for (Py_ssize_t start = 0; start < n; start += PARTS) {
+        Py_ssize_t count = n - start < PARTS ? n - start : PARTS;
+        size_t offset = 0;
+        for (Py_ssize_t i = 0; i < count; i++) {
+            PyArrayObject *piece = (PyArrayObject *)pieces[start + i];
+            sizes[i] = (size_t)(PyArray_NBYTES(piece) / outer);
+            from[i] = PyArray_BYTES(piece);
         }
-        offset += size;
+        for (npy_intp part = 0; part < outer; part++) {
+            char *place = to + (size_t)part * stride;
+            for (Py_ssize_t i = 0; i < count; i++) {
+                memcpy(place, from[i], sizes[i]);
+                place += sizes[i];
+                from[i] += sizes[i];
+            }
+        }
+        for (Py_ssize_t i = 0; i < count; i++) {
+            offset += sizes[i];
+        }
+        to += offset;
     }
 }
 

@@ -251,6 +251,14 @@ def test_concatenate(data):
 
 
 @needs_native
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_concatenate_of_many(axis):
+    rng = np.random.default_rng(0)
+    pieces = [rng.standard_normal([rng.integers(0, 4) if d == axis else 3 for d in range(3)]) for _ in range(100)]
+    same(*both("concatenate", pieces, axis))
+
+
+@needs_native
 def test_concatenate_of_impossibly_many():
     empty = np.empty((2**60, 0), np.float32)
     for function in (NUMPY.concatenate, NUMPY.concatenate.__wrapped__):
