@@ -156,7 +156,7 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
     target = np_dtype_of(dtype)
     if target.kind == "b":
         raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
-    length = _range_length(start, end, step, target)
+    length = range_length(start, end, step, target)
 
     def make(shape, dtype):
         with quiet():
@@ -185,7 +185,8 @@ def _counted(shape, start, end, step, dtype):
     return np.arange(start, end, step, dtype)
 
 
-def _range_length(start, end, step, dtype):
+def range_length(start, end, step, dtype):
+    """How many numbers of a NumPy dtype ``arange`` gives; errors where that is no number."""
     if dtype == np.int64 and all(math.isfinite(v) for v in (start, end, step)):
         if step and not int(step):
             raise ValueError(f"step must be nonzero, but in int64 the step {step} is 0")

@@ -1,6 +1,9 @@
-"""The old constructors, ``Tensor(2, 3)`` and ``FloatTensor([1, 2])``, and types by name."""
+"""The old constructors, ``Tensor(2, 3)``, ``FloatTensor([1, 2])`` and ``range``, and types by name."""
 
 from __future__ import annotations
+
+import math
+import warnings
 
 import numpy as np
 
@@ -11,16 +14,22 @@ from .._size import Size
 from .._tensor import Tensor, storage_of, take_place, wrap
 from ..engines.numpy.memory import allocate
 from ..ops.shape import alias
-from ._args import need_tensor, nonnegative, shape_from, type_word
+from ._args import need_tensor, nonnegative, np_dtype_of, shape_from, type_word
 from ._attach import methods
 from ._data import array_from
 from ._warn import warn_once
 from .convert import converted
+from .creation import range_length
+from .like import create, number, written_out
 from .storage import is_storage
 
 DEPRECATED = (
     "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
     "torch.set_default_device() as alternatives."
+)
+RANGE = (
+    "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+    "Python's range builtin. Instead, use torch.arange, which produces values in [start, end)."
 )
 
 
@@ -124,7 +133,7 @@ TYPES = {
 globals().update(TYPES)
 _BY_NAME = {f"torch.{type_word(d)}Tensor": d for d in _dtypes.ALL}
 
-__all__ = ["set_default_tensor_type", "typename", *TYPES]
+__all__ = ["range", "set_default_tensor_type", "typename", *TYPES]
 
 
 def dtype_of_type(t):
@@ -165,6 +174,23 @@ def set_default_tensor_type(t, /):
         raise TypeError(f"only floating-point types are supported as the default type, got {dtype}")
     warn_once(DEPRECATED)
     _dtypes.set_default_dtype(dtype)
+
+
+def range(start, end, step=1, *, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+          requires_grad=False):
+    """Deprecated: the numbers from `start` to `end`, which is one of them; see ``arange``."""
+    warnings.warn(RANGE, UserWarning, stacklevel=2)
+    given = (start, "start"), (end, "end"), (step, "step")
+    start, end, step = (number(value, "range", name, i) for i, (value, name) in enumerate(given, 1))
+    range_length(start, end, step, np.float64)  # for its complaints
+    count = math.floor((end - start) / step) + 1
+    target = np_dtype_of(dtype) if out is None or dtype is not None else need_tensor(out, "range", "out", 0)._a.dtype
+
+    def make(shape, dtype):
+        return (start + step * np.arange(count)).astype(dtype)
+
+    t = create("range", make, (count,), target, layout, device, requires_grad)
+    return t if out is None else written_out(out, t, dtype)
 
 
 methods(as_subclass, new, type=type_)
