@@ -80,6 +80,15 @@ def test_arithmetic_with_an_array(symbol):
     check_code(f"{OPERANDS}x {symbol} np.array([1.0, 2.0])")
 
 
+@pytest.mark.parametrize(("name", "error"), [
+    ("__add__", TypeError), ("__radd__", TypeError), ("__rmul__", TypeError), ("__rand__", TypeError),
+    ("__rtruediv__", AttributeError), ("__rdiv__", AttributeError),
+])
+def test_the_operand_on_the_left_is_a_tensor(name, error):
+    with pytest.raises(error, match="'int' object"):
+        getattr(flambeau.Tensor, name)(1, flambeau.ones(2))
+
+
 def test_tensors_stay_hashable():
     x = flambeau.ones(2)
     assert len({x, x, flambeau.ones(2)}) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._tensor import Tensor, wrap
-from ..ops import compare, elementary
+from ..ops import compare
 from ..ops import pointwise as ops
 from .elementary import power
 from .pointwise import positive
@@ -17,7 +17,11 @@ INVERT = "~ (operator.invert) is only implemented on integer and Boolean-type te
 def _operator(call, name, arrays=False):
     """A binary operator: NotImplemented for what is neither a tensor nor a number (nor an array, with `arrays`)."""
 
+    in_line = hasattr(call, "falling_back_to")
+
     def method(self, other):
+        if in_line and not isinstance(self, Tensor):
+            raise TypeError(f"descriptor '{name}' for 'Tensor' objects doesn't apply to a '{type(self).__name__}' object")
         kind = type(other)
         if kind is Tensor or kind is float or kind is int or isinstance(other, Tensor):
             return call(self, other)
@@ -29,7 +33,7 @@ def _operator(call, name, arrays=False):
             return call(self, wrap(other))
         return NotImplemented
 
-    if hasattr(call, "falling_back_to"):  # the op itself, with this method for what it does not take
+    if in_line:  # the op itself, with this method for what it does not take
         method = call.falling_back_to(method)
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     return method
@@ -41,7 +45,7 @@ def reflected(call):
 
 ARITHMETIC = {
     "add": ops.add, "radd": ops.add, "sub": ops.sub, "rsub": ops.rsub, "mul": ops.mul, "rmul": ops.mul,
-    "truediv": ops.div, "rtruediv": lambda x, y: elementary.reciprocal(x) * y,
+    "truediv": ops.div, "rtruediv": lambda x, y: x.reciprocal() * y,
     "floordiv": ops.floor_divide, "rfloordiv": reflected(ops.floor_divide),
     "mod": ops.remainder, "rmod": reflected(ops.remainder), "pow": power, "rpow": reflected(power),
 }
