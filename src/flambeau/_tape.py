@@ -93,6 +93,10 @@ class Node:
         """The (node, output number) pairs to which this node sends gradients."""
         return tuple((None, 0) if e is None else (as_node(e[0]), max(e[1], 0)) for e in self.next)
 
+    def output(self, nr):
+        """(shape, dtype) of an output."""
+        return (self.shape, self.dtype) if self.count == 1 else (self.shape[nr], self.dtype[nr])
+
     @property
     def metadata(self):
         """A dict for the user's notes on this node."""
@@ -193,9 +197,10 @@ def zeros_for(node, nr, graph, came=None):
     """Zeros for a gradient that never came, of output `nr` of a node with several; `came` is one that did."""
     like = came._a if isinstance(came, Tensor) else came
     if like is None or type(like) is np.ndarray:
-        zeros = np.zeros(node.shape[nr], node.dtype[nr])
+        zeros = np.zeros(*node.output(nr))
     else:
-        zeros = engine_of(like).zeros_like(like, dtype=node.dtype[nr], shape=node.shape[nr])
+        shape, dtype = node.output(nr)
+        zeros = engine_of(like).zeros_like(like, dtype=dtype, shape=shape)
     return wrap(zeros) if graph else zeros
 
 

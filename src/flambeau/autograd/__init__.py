@@ -1,153 +1,15 @@
 """Automatic differentiation: backward, grad, and the tools around the recorded graph."""
 
-from __future__ import annotations
-
-import numpy as np
-
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .._tensor import Tensor, wrap
-from ..engines import engine_of
-from ..ops.join import stack
+from . import functional, graph, hooks
+from ._gradients import backward, grad
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
-from .engine import Pass, arrival, backward_edges
 from .function import Function, NestedIOFunction
 from .grad_mode import set_multithreading_enabled
-from .graph import GradientEdge
+from .gradcheck import gradcheck, gradgradcheck
 from .variable import Variable
 
-UNUSED = (
-    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
-    "the desired behavior."
-)
-NO_INPUT = "all inputs have to be Tensors, but got {kind}"
-
-
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
-    """Adds to the leaves' ``.grad`` the gradients of `tensors` (weighted by `grad_tensors`).
-
-    Args:
-        tensors: a tensor or several, from which to go back.
-        grad_tensors: their gradients; may be left out for scalars.
-        retain_graph: keep the graph for another pass; follows ``create_graph`` when not given.
-        create_graph: record the pass itself, for higher derivatives.
-        inputs: accumulate into these only.
-    """
-    tensors, grads = _pairs(tensors, grad_tensors)
-    keep = create_graph if retain_graph is None else retain_graph
-    roots = _roots(tensors, grads, create_graph)
-    if inputs is None:
-        Pass(roots, keep, create_graph).run()
-        return
-    wanted = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    if not wanted:
-        raise RuntimeError("'inputs' argument to backward cannot be empty.")
-    for t in wanted:
-        if not isinstance(t, Tensor):
-            raise RuntimeError(NO_INPUT.format(kind=type(t).__name__))
-        if not t.requires_grad:
-            raise RuntimeError(
-                f"can't accumulate a gradient in an input of shape {list(t.shape)} that has requires_grad=False"
-            )
-    leaves = [t for t in wanted if t.is_leaf]
-    captures = _captures([t for t in wanted if not t.is_leaf])
-    caught = Pass(roots, keep, create_graph, captures, leaves).run()
-    for slot, t in enumerate(t for t in wanted if not t.is_leaf):
-        if slot in caught:
-            got = caught[slot] if create_graph else wrap(caught[slot])
-            t._grad = got if t._grad is None else t._grad + got
-
-
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,
-         allow_unused=None, is_grads_batched=False, materialize_grads=False):
-    """The gradients of `outputs` with respect to `inputs`, returned instead of accumulated.
-
-    With ``is_grads_batched`` the first dimension of `grad_outputs` counts gradients, and that of the results too.
-    """
-    if is_grads_batched:
-        return _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads)
-    outputs, grads = _pairs(outputs, grad_outputs)
-    inputs = (inputs,) if isinstance(inputs, Tensor | GradientEdge) else tuple(inputs)
-    if allow_unused is False and materialize_grads:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-        )
-    if allow_unused is None:
-        allow_unused = materialize_grads
-    if not inputs:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    for t in inputs:
-        if not isinstance(t, Tensor | GradientEdge):
-            raise RuntimeError(NO_INPUT.format(kind=type(t).__name__))
-        if arrival(t) is None:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-    keep = create_graph if retain_graph is None else retain_graph
-    caught = Pass(_roots(outputs, grads, create_graph), keep, create_graph, _captures(inputs)).run()
-    results = []
-    for slot, t in enumerate(inputs):
-        got = caught.get(slot)
-        if got is None:
-            if not allow_unused:
-                raise RuntimeError(UNUSED)
-            results.append(_zeros(t) if materialize_grads else None)
-        else:
-            results.append(got if create_graph else wrap(got))
-    return tuple(results)
-
-
-def _zeros(t):
-    """The gradient of what nothing depends on."""
-    if isinstance(t, Tensor):
-        return wrap(engine_of(t._a).zeros_like(t._a))
-    node, nr = t.node, t.output_nr
-    many = node.count != 1
-    return wrap(np.zeros(node.shape[nr] if many else node.shape, node.dtype[nr] if many else node.dtype))
-
-
-def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads):
-    """``grad`` for each entry of the first dimension of `grad_outputs`, stacked."""
-    outputs, grads = _pairs(outputs, grad_outputs)
-    sizes = {g.shape[0] for g in grads if g is not None}
-    if len(sizes) != 1:
-        raise RuntimeError(f"is_grads_batched needs grad_outputs of one first dimension, got {sorted(sizes)}")
-    rows = [
-        grad(outputs, inputs, [None if g is None else g[i] for g in grads], True, create_graph,
-             allow_unused=allow_unused, materialize_grads=materialize_grads)
-        for i in range(sizes.pop())
-    ]
-    return tuple(None if column[0] is None else stack(*column, axis=0) for column in zip(*rows, strict=True))
-
-
-def _pairs(tensors, grads):
-    tensors = (tensors,) if isinstance(tensors, Tensor | GradientEdge) else tuple(tensors)
-    for t in tensors:
-        if not isinstance(t, Tensor | GradientEdge):
-            raise AssertionError(f"Expected output to be a torch.Tensor, but got {type(t).__name__}")
-    grads = (None,) * len(tensors) if grads is None else grads
-    grads = tuple(grads) if isinstance(grads, tuple | list) else (grads,)
-    if len(grads) != len(tensors):
-        raise RuntimeError(f"got {len(tensors)} tensors and {len(grads)} gradients")
-    return tensors, grads
-
-
-def _roots(tensors, grads, graph):
-    roots = backward_edges(tensors, grads)
-    return roots if graph else [(target, nr, g._a) for target, nr, g in roots]
-
-
-def _captures(tensors):
-    """{(target, output number): slots} of the tensors; a leaf's only output is number 0."""
-    captures = {}
-    for slot, t in enumerate(tensors):
-        target, nr = arrival(t)
-        captures.setdefault((target, max(nr, 0)), []).append(slot)
-    return captures
-
-
-from . import functional, graph, hooks  # noqa: E402  (they build on grad)
-from .gradcheck import gradcheck, gradgradcheck  # noqa: E402
-
 variable = Variable
-Tensor.backward = hooks.backward_method(backward)
 
 __all__ = ["Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "functional",
            "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly",

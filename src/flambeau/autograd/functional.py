@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._modes import enable_grad
 from .._tensor import Tensor
 from ..ops.join import stack
-from . import grad as _grad
+from ._gradients import grad as _grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._modes import enable_grad, no_grad
 from .._tensor import Tensor, wrap
-from . import grad as _grad
+from ._gradients import grad as _grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

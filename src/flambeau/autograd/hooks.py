@@ -36,18 +36,6 @@ def retain_grad(self):
         hooks_of(self).retain = weakref.ref(self)
 
 
-def backward_method(backward):
-    """``Tensor.backward`` over the function of the same name."""
-
-    def method(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-        """Adds the gradients of this tensor to the leaves' ``.grad``. See ``autograd.backward``."""
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
-    method.__name__ = "backward"
-    method.__qualname__ = "Tensor.backward"
-    return method
-
-
 Tensor.register_hook = register_hook
 Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook
 Tensor.retain_grad = retain_grad
