@@ -111,17 +111,13 @@ class BackwardCFunction(_Hooks, FunctionCtx, tape.Node):
     def pull(self, grads, graph):
         """The gradients of the tensor arguments (the engine's call)."""
         grads = grads if type(grads) is list else [grads]
-        given = [
-            (self._zeros(nr) if self._materialize else None) if g is None else g if graph else wrap(g)
-            for nr, g in enumerate(grads)
-        ]
+        given = [g if graph or g is None else wrap(g) for g in grads]
+        if self._materialize:
+            came = next(g for g in given if g is not None)
+            given = [tape.zeros_for(self, nr, True, came) if g is None else g for nr, g in enumerate(given)]
         results = self.apply(*given)
         results = results if isinstance(results, tuple) else (results,)
         return self._checked(results, graph)
-
-    def _zeros(self, nr):
-        shape, dtype = (self.shape, self.dtype) if self.count == 1 else (self.shape[nr], self.dtype[nr])
-        return wrap(np.zeros(shape, dtype))
 
     def _checked(self, results, graph):
         """One result a tensor argument; what belongs to other arguments must be None."""
