@@ -8,9 +8,9 @@ import inspect
 from .._cells import share
 from .._modes import modes
 from .._tape import move_hooks
-from .._tensor import Tensor, storage_of, wrap
+from .._tensor import Tensor, storage_of, take_place
+from ..autograd._writes import at_place_of, check_history
 from ._args import bump
-from ._inplace import check_history
 from ._results import made_by
 
 
@@ -37,10 +37,9 @@ def become(t, function, args, kwargs, name):
     view, storage = t._view, storage_of(t)
     if modes.grad and t.requires_grad:
         check_history(t)
-    before = wrap(t._a)
+    before = at_place_of(t, t._a)
     before._storage, before._view = storage, view
     share(before, t)
-    before._node, before._nr, before._rg = t._node, t._nr, t._rg
     after = function(before, *args, **kwargs)
     bump(t, name)
     t._a = after._a
@@ -48,7 +47,7 @@ def become(t, function, args, kwargs, name):
     if modes.grad:
         if after._node is not None:
             made_by(numbered(after._node.name()), after)
-        t._node, t._nr, t._rg = after._node, after._nr, after._rg
+        take_place(t, after)
     if view is not None:
         t._view = after._view
         t._view.version = storage.version
