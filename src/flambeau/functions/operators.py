@@ -21,7 +21,7 @@ def _operator(call, name, arrays=False):
 
     def method(self, other):
         if in_line and not isinstance(self, Tensor):
-            raise TypeError(f"descriptor '{name}' for 'Tensor' objects doesn't apply to a '{type(self).__name__}' object")
+            raise TypeError(f"'{name}' of Tensor doesn't apply to a '{type(self).__name__}' object")
         kind = type(other)
         if kind is Tensor or kind is float or kind is int or isinstance(other, Tensor):
             return call(self, other)
