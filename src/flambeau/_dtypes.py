@@ -100,9 +100,18 @@ def from_np(np_dtype):
         ) from None
 
 
+# NumPy's numbers of types ascend: bool, the integers, from 11 on the floats and complex numbers, 23 for float16. Types
+# that others add, as ml_dtypes does, have numbers above 255.
+
+
 def is_inexact(np_dtype):
     """Floating or complex, ml_dtypes' types included: what can carry a gradient."""
     return np_dtype.num >= 11
+
+
+def is_foreign(np_dtype):
+    """One of ml_dtypes' types, whose elements are no Python numbers."""
+    return np_dtype.num > 255
 
 
 def is_complex(np_dtype):

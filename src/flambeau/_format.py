@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ._dtypes import get_default_dtype
+from ._dtypes import get_default_dtype, is_foreign
 from .engines import on_host
 
 __all__ = ["format_spec", "format_tensor", "get_printoptions", "printoptions", "set_printoptions"]
@@ -187,9 +187,9 @@ def _corner(array: np.ndarray, edge: int) -> np.ndarray:
 
 
 def _python_numbers(array: np.ndarray) -> np.ndarray:
-    """Widens the floats that NumPy does not know (bfloat16, float8), whose items are no Python numbers."""
+    """Widens the floats that NumPy does not know (bfloat16, float8)."""
     array = on_host(array, "printing a tensor")
-    return array.astype(np.float32) if array.dtype.isbuiltin == 2 else array
+    return array.astype(np.float32) if is_foreign(array.dtype) else array
 
 
 def _cells(array: np.ndarray) -> tuple[list[str], int]:

@@ -37,7 +37,7 @@ def checked(x, name, real=False):
         raise RuntimeError(f"Unsupported dtype {type_word(x.dtype)}: convert the input of {name} by .float()")
     if real and dtype.kind == "c":
         raise RuntimeError(f"{name} expects a real input tensor, but got {type_word(x.dtype)}")
-    return cast(x, dtype=_dtypes.get_default_dtype().np) if dtype.num < 11 else x
+    return x if _dtypes.is_inexact(dtype) else cast(x, dtype=_dtypes.get_default_dtype().np)
 
 
 def mode(norm):
@@ -237,7 +237,7 @@ def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requir
 
 def _frequencies(name, index, n, d, out, dtype, device, requires_grad):
     np_dtype = np_dtype_of(dtype if out is None or dtype is not None else out.dtype)
-    if np_dtype.num < 11:
+    if not _dtypes.is_inexact(np_dtype):
         raise RuntimeError(f"{name} requires a floating point or complex dtype, got {dtype}")
     nonnegative((n,))
     result = made((index / (n * d) if n else index).astype(np_dtype), device, requires_grad)

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from .. import _tape as tape
+from .._dtypes import is_inexact
 from .._modes import modes, no_grad
 from .._tensor import LEAF_INPLACE, Tensor, edge_of, refresh, storage_of, wrap
 from ..ops.shape import alias
@@ -291,7 +292,7 @@ def _connect(ctx, outputs):
     arrays = tuple(t._a if t is not None else np.zeros(()) for t in tensors)
     tape.start(ctx, ctx.next, arrays if len(arrays) != 1 else arrays[0])
     for nr, t in enumerate(tensors):
-        if t is None or t._a.dtype.num < 11 or any(t is n for n in ctx._non_differentiable):
+        if t is None or not is_inexact(t._a.dtype) or any(t is n for n in ctx._non_differentiable):
             continue
         if any(t is d for d in ctx._dirty) and t._view is not None:
             result = wrap(t._a)

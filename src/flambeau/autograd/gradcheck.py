@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 
+from .._dtypes import is_inexact
 from .._modes import enable_grad, no_grad
 from .._tensor import Tensor, wrap
 from ._gradients import grad as _grad
@@ -186,7 +187,7 @@ def _tuple(values):
 
 
 def _floating(outputs):
-    return [o for o in _tuple(outputs) if isinstance(o, Tensor) and o._a.dtype.num >= 11]
+    return [o for o in _tuple(outputs) if isinstance(o, Tensor) and is_inexact(o._a.dtype)]
 
 
 def _differentiable(outputs):

@@ -166,7 +166,7 @@ def _packed(values, kinds, dtype):
         return _integers(values, kinds, dtype)
     if complex in kinds and dtype.kind not in "cb":
         raise TypeError("must be real number, not complex")
-    if dtype.kind in "fcb" and dtype.num < 24:
+    if dtype.kind in "fcb" and not _dtypes.is_foreign(dtype):
         return np.array(values, dtype)
     return np.array(values, np.float64).astype(dtype)
 
@@ -239,7 +239,7 @@ def _common(dtypes):
 def scalar_for(value, dtype):
     """A Python number as it is stored in a NumPy dtype; RuntimeError where it does not fit."""
     kind = dtype.kind
-    if kind in "iu" and dtype.num < 11:
+    if kind in "iu":
         if isinstance(value, complex):
             raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))
         if isinstance(value, float):

@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 
+from .._dtypes import is_inexact
 from .._tensor import Tensor
 from ..ops.shape import cast, reshape
 from ._args import dim_in_range, np_dtype_of
@@ -44,9 +45,9 @@ def added_in(input, dtype, out):
     """
     own = input._a.dtype
     if dtype is None and out is None:
-        return input, (INT64 if own.num < 11 else None)
+        return input, (None if is_inexact(own) else INT64)
     dtype = np_dtype_of(dtype) if dtype is not None else out._a.dtype
-    lower = dtype.num < 11 <= own.num or (own.kind == "c" and dtype.kind != "c")
+    lower = is_inexact(dtype) < is_inexact(own) or (own.kind == "c" and dtype.kind != "c")
     return (cast(input, dtype=dtype) if lower else input), dtype
 
 

@@ -27,7 +27,7 @@ def need_matrices(A, name, argument="A"):
 
 def need_floating(A, name):
     """A floating or complex tensor in a precision that LAPACK works in."""
-    if A._a.dtype.num < 11:
+    if not _dtypes.is_inexact(A._a.dtype):
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {word_of(A)}")
     if A._a.dtype in _dtypes.HALF:
         raise NotImplementedError(f"{name}: Low precision dtypes not supported. Got {word_of(A)}; convert by .float()")

@@ -27,12 +27,12 @@ NO_IDENTITY = (
 
 def checked_dtype(x, dtype, name):
     """x in the dtype that the caller asked for; it may widen, not narrow."""
-    if x._a.dtype.num < 11:
+    if not _dtypes.is_inexact(x._a.dtype):
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {word_of(x)}")
     if dtype is None:
         return x
     target = np_dtype_of(dtype)
-    if target.num < 11:
+    if not _dtypes.is_inexact(target):
         raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {_dtypes.from_np(target)}")
     if (target.kind == "c") != (x._a.dtype.kind == "c"):
         kind = "complex" if x._a.dtype.kind == "c" else "real"

@@ -160,7 +160,7 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
 
     def make(shape, dtype):
         with quiet():
-            if dtype.kind in "iu" and dtype.num < 11:
+            if dtype.kind in "iu":
                 first, by = int(start), int(step)
                 if abs(first) + abs(by) * max(length, 1) >= 2**63:
                     return np.array([first + i * by for i in range(length)], dtype)

@@ -32,7 +32,7 @@ def vector_norm(x, ord, axis, keepdim, dtype=None, name="linalg.vector_norm"):
     if dtype is not None:
         x = _in_dtype(x, np_dtype_of(dtype), name)
     a = x._a
-    if a.dtype.num < 11:
+    if not _dtypes.is_inexact(a.dtype):
         raise RuntimeError(NO_NORM.format(word=type_word(x.dtype)))
     if not a.size and (ord < 0 or ord == math.inf):
         folded = a.shape if axis is None else [a.shape[i] for i in axis]
@@ -46,7 +46,7 @@ def vector_norm(x, ord, axis, keepdim, dtype=None, name="linalg.vector_norm"):
 
 def _in_dtype(x, dtype, name):
     own = x._a.dtype
-    if dtype.num < 11:
+    if not _dtypes.is_inexact(dtype):
         raise RuntimeError(
             f"{name}: dtype should be floating point or complex, but got {_dtypes.from_np(dtype)}"
         )
@@ -84,7 +84,7 @@ def dist(input, other, p=2):
     """The ``p``-norm of the difference."""
     need_tensor(input, "dist")
     difference = input - need_tensor(other, "dist", "other", 2)
-    if difference._a.dtype.num < 11:
+    if not _dtypes.is_inexact(difference._a.dtype):
         raise RuntimeError(
             "norm(): input dtype should be either floating point or complex. Got "
             f"{type_word(difference.dtype)} instead."
@@ -167,7 +167,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 def _check_rows(x1, x2, p):
     for x, name in ((x1, "X1"), (x2, "X2")):
         need_tensor(x, "cdist", name.lower())
-        if x._a.dtype.num < 11:
+        if not _dtypes.is_inexact(x._a.dtype):
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {type_word(x.dtype)}")
         if x._a.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x._a.ndim}D")
@@ -186,7 +186,7 @@ def pdist(input, p=2):
     need_tensor(input, "pdist")
     if input._a.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input._a.ndim}D")
-    if input._a.dtype.num < 11:
+    if not _dtypes.is_inexact(input._a.dtype):
         raise RuntimeError(f"pdist only supports floating-point dtypes, got {type_word(input.dtype)}")
     if p < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, got p={p}")

@@ -73,7 +73,7 @@ def square(input, *, out=None):
 def power(base, exponent):
     """The power of two checked operands, at least one of them a tensor."""
     if not isinstance(exponent, Tensor):
-        if isinstance(exponent, int) and base._a.dtype.num < 11:
+        if isinstance(exponent, int) and not _dtypes.is_inexact(base._a.dtype):
             if exponent < 0:
                 raise RuntimeError(INTEGER_POWER.format(base=base.dtype, exponent=exponent))
             if type(exponent) is bool and base._a.dtype.kind == "b":

@@ -229,7 +229,7 @@ def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self.device is META:
         raise BufferError("Cannot pack tensors on meta: they have no memory")
-    if self._a.dtype.num >= 24:
+    if _dtypes.is_foreign(self._a.dtype):
         raise BufferError(f"{self.dtype} tensors cannot be exported by DLPack here; convert them to float32 first")
     storage_of(self)
     return self._a.__dlpack__(max_version=max_version, copy=copy)

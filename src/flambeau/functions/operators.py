@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._dtypes import is_inexact
 from .._tensor import Tensor, wrap
 from ..ops import compare
 from ..ops import pointwise as ops
@@ -73,7 +74,7 @@ for _name, _method in IN_PLACE.items():
 
 
 def _invert(self):
-    if self._a.dtype.num >= 11:
+    if is_inexact(self._a.dtype):
         raise TypeError(INVERT.format(dtype=self.dtype))
     return compare.bitwise_not(self)
 

@@ -71,7 +71,7 @@ def item(self):
         if self.device is META:
             raise RuntimeError(ITEM_META)
         a = on_host(a, "a Python number (item(), bool(), if, float(), int())")
-    return a.item() if a.dtype.num < 24 else float(a.reshape(()))
+    return float(a.reshape(())) if _dtypes.is_foreign(a.dtype) else a.item()
 
 
 def tolist(self):
@@ -79,7 +79,7 @@ def tolist(self):
     if self.device is META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     a = on_host(self._a, "tolist()")
-    return a.tolist() if a.dtype.num < 24 else a.astype(np.float32).tolist()
+    return a.astype(np.float32).tolist() if _dtypes.is_foreign(a.dtype) else a.tolist()
 
 
 def is_nonzero(input):
@@ -122,7 +122,7 @@ def __complex__(self):
 
 
 def __index__(self):
-    if self._a.size != 1 or self._a.dtype.num >= 11:
+    if self._a.size != 1 or _dtypes.is_inexact(self._a.dtype):
         raise TypeError(f"{INTEGER_INDEX}, got {self.dtype} of shape {list(self._a.shape)}")
     return int(item(self))
 
@@ -164,7 +164,7 @@ def numpy(self, *, force=False):
         raise RuntimeError(NUMPY_GRAD)
     if self.device is META:
         raise TypeError(NUMPY_META)
-    if self._a.dtype.num >= 24:
+    if _dtypes.is_foreign(self._a.dtype):
         raise TypeError(
             f"Got unsupported ScalarType {_dtypes.from_np(self._a.dtype).name}: NumPy has no such dtype. "
             "Convert it first: tensor.float().numpy()"

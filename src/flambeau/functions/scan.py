@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._dtypes import type_word
+from .._dtypes import is_inexact, type_word
 from .._tensor import Tensor
 from ..ops import scan as ops
 from ..ops.join import cat
@@ -46,7 +46,7 @@ def _running(op, input, dim, dtype, out, name):
 def logcumsumexp(input, dim, *, out=None):
     """The logarithms of the sums of exponentials so far along ``dim``."""
     need_tensor(input, "logcumsumexp")
-    if input._a.dtype.num < 11:
+    if not is_inexact(input._a.dtype):
         raise NotImplementedError(
             f"\"logcumsumexp_out_cpu\" not implemented for '{type_word(input.dtype)}'; use .float()"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _tape as tape
+from .._dtypes import is_inexact
 from .._modes import ever, modes
 from .._tape import guard, next_sequence
 from .._tensor import LEAF, Tensor, wrap
@@ -119,7 +120,7 @@ class Plan:
             if node.count == 1:
                 node.shape, node.dtype = node.shape[0], node.dtype[0]
             for nr, t in enumerate(out):
-                if t._a.dtype.num >= 11:
+                if is_inexact(t._a.dtype):
                     t._node, t._nr, t._rg = node, nr, True
         self.save(node, inputs, arrays, result, out)
         return node
@@ -206,15 +207,18 @@ def saved_output(node, graph):
     if not graph:
         return value
     if type(value) is tuple:
-        return tuple(at_edge(v, (node, nr)) if v.dtype.num >= 11 else wrap(v) for nr, v in enumerate(value))
-    return at_edge(value, (node, 0))
+        return tuple([output_of(node, nr, v) for nr, v in enumerate(value)])
+    return output_of(node, 0, value)
 
 
 def saved_part(node, nr, graph):
     value = node.out[nr]
-    if not graph:
-        return value
-    return at_edge(value, (node, nr)) if value.dtype.num >= 11 else wrap(value)
+    return output_of(node, nr, value) if graph else value
+
+
+def output_of(node, nr, array):
+    """The tensor that output `nr` of a node was; integers are none of the graph's business."""
+    return at_edge(array, (node, nr)) if is_inexact(array.dtype) else wrap(array)
 
 
 def at_edge(array, edge):

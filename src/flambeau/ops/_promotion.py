@@ -35,7 +35,7 @@ def promoted(inputs, arrays, how, name):
     first = arrays[0]
     if hasattr(first, "dtype"):
         same = all(a.dtype is first.dtype if hasattr(a, "dtype") else a is None for a in arrays)
-        if same and (how == "common" or first.dtype.num >= 11):
+        if same and (how == "common" or _dtypes.is_inexact(first.dtype)):
             return arrays
     target = result_dtype(inputs)
     if how == "float" and target.category < _dtypes.FLOAT:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from .._dtypes import int64
+from .._dtypes import int64, is_inexact
 from . import pointwise as pw
 from ._op import kernel_op, op
 from .scatter import gather
@@ -77,7 +77,7 @@ def mean_pull(g, shape, axis):
 
 @op(row_major=True)
 def nansum(k, x, *, axis, keepdims, dtype=None):
-    x = k.where(k.isnan(x), k.zeros((), x.dtype), x) if x.dtype.num >= 11 else x
+    x = k.where(k.isnan(x), k.zeros((), x.dtype), x) if is_inexact(x.dtype) else x
     return k.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
 

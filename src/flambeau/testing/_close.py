@@ -146,7 +146,7 @@ def _compare_tensors(actual, expected, settings, where):
     rtol, atol = settings.tolerances(actual.dtype, expected.dtype)
     a, e = (t.detach().cpu()._a for t in (actual, expected))
     common = _dtypes.promote_types(actual.dtype, expected.dtype).np
-    a, e = (v.astype(np.float64 if common.num > 22 else common) for v in (a, e))
+    a, e = (v.astype(np.float64 if common in _dtypes.HALF else common) for v in (a, e))
     with np.errstate(all="ignore"):
         close = np.isclose(a, e, rtol=rtol, atol=atol, equal_nan=settings.equal_nan)
         if close.all():
@@ -158,7 +158,7 @@ def _report(actual, expected, close, rtol, atol):
     """How many elements differ, and where most, in PyTorch's words."""
     if actual.ndim == 0:
         return _number_report(actual.item(), expected.item(), rtol, atol)
-    if actual.dtype.num < 11:
+    if not _dtypes.is_inexact(actual.dtype):
         actual, expected = actual.astype(np.int64), expected.astype(np.int64)
     difference = np.abs(actual - expected)
     relative = difference / np.abs(expected)
