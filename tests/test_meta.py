@@ -155,3 +155,18 @@ def test_rules_of_the_meta_engine_agree_with_the_kernels(name, shapes, settings)
     got = getattr(meta, name)(*[meta.empty(s, np.float32) for s in shapes], *settings)
     for g, w in zip(got, want) if isinstance(want, tuple) else [(got, want)]:
         assert isinstance(g, MetaArray) and (g.shape, g.dtype) == (w.shape, w.dtype)
+
+
+def test_a_function_gets_zeros_on_the_meta_device_for_a_gradient_that_never_came():
+    class Twice(flambeau.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1, x * 2
+
+        @staticmethod
+        def backward(ctx, first, second):
+            return first + second
+
+    x = flambeau.ones(3, device="meta", requires_grad=True)
+    Twice.apply(x)[0].sum().backward()
+    assert x.grad.device.type == "meta" and x.grad.shape == (3,)
