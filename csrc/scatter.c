@@ -11,16 +11,16 @@ static PyArrayObject *indices_of(PyObject *given)
     return index != NULL && PyArray_TYPE(index) == NPY_INT64 ? index : NULL;
 }
 
-/* Whether all are in [0, size): negative numbers are huge when unsigned. */
+/* Whether all are in [0, size): the first bit is set in a number that is negative, or in what a larger one lacks of it. */
 static bool in_bounds(PyArrayObject *index, npy_intp size)
 {
     const npy_uint64 *values = PyArray_DATA(index);
+    npy_uint64 last = (npy_uint64)size - 1, bits = 0;
     npy_intp n = PyArray_SIZE(index);
-    npy_uint64 most = 0;
     for (npy_intp i = 0; i < n; i++) {
-        most = values[i] > most ? values[i] : most;
+        bits |= values[i] | (last - values[i]);
     }
-    return n == 0 || most < (npy_uint64)size;
+    return n == 0 || (size > 0 && bits >> 63 == 0);
 }
 
 /* Whether the memory of two contiguous arrays overlaps. */

@@ -28,12 +28,13 @@ def gather(x, index, axis):
 @engine.kernel
 def scatter(x, index, src, axis, how=None, into=False):
     """x with `src` in the places of `index`; with `how`, combined with what is there."""
-    if index.size:
+    if not index.size:
+        return x if into else np.array(x)
+    many = getattr(src, "ndim", 0)
+    if how != "add" or not many:  # additions check for themselves
         check_bounds(index, x.shape[axis], axis, RuntimeError)
     out = x if into else np.array(x)
-    if not index.size:
-        return out
-    if getattr(src, "ndim", 0):
+    if many:
         if how == "add" and same_along_others(index, src.shape, x.shape, axis):
             row = index[tuple(slice(None) if d == axis else 0 for d in range(x.ndim))]
             return index_add(out, row, src, axis, 1, into=True)
@@ -43,7 +44,7 @@ def scatter(x, index, src, axis, how=None, into=False):
         target = out.astype(np.float32, order="C")
     elif not out.flags.c_contiguous:
         target = np.ascontiguousarray(out)
-    if how == "add" and getattr(src, "ndim", 0):
+    if how == "add" and many:
         engine.scatter_add(target, index, src.astype(target.dtype, copy=False), axis)
     else:
         flat, src = target.reshape(-1), np.asarray(src).reshape(-1)
@@ -60,6 +61,7 @@ def scatter(x, index, src, axis, how=None, into=False):
 @engine.kernel
 def scatter_add(out, index, values, axis):
     """Adds each of the values to the element of `out`, a contiguous array, that its index along the axis names."""
+    check_bounds(index, out.shape[axis], axis, RuntimeError)
     np.add.at(out.reshape(-1), flat_positions(index, out.shape, axis).reshape(-1), values.reshape(-1))
 
 
