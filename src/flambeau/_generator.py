@@ -14,6 +14,7 @@ import numpy as np
 
 from ._device import device as Device
 from ._device import resolve
+from ._modes import ever, modes
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -48,6 +49,10 @@ WRONG_STATE_SIZE = (
     "Expected a CPUGeneratorImplState of size {expected} but found the input RNG state size to be {found}"
 )
 INVALID_STATE = "Invalid mt19937 state"
+SEEDED_IN_PROGRAM = (
+    "a generator is made, seeded, or its state is asked for or set, while a function is traced to be compiled. A "
+    "program only draws. Do that before calling the compiled function, and pass the generator to what draws."
+)
 
 # Below this many 64-bit words the set-up of NumPy's bulk draw costs more than joining halves does.
 _BULK = 512
@@ -91,6 +96,7 @@ class Generator:
             raise RuntimeError(WRONG_SEED_TYPE.format(type=type(seed).__name__))
         if not -(2**63) <= seed < 2**64:
             raise ValueError(SEED_OVERFLOW.format(seed=seed))
+        check_not_traced()
         with self._lock:
             self._seed = int(seed) % 2**64
             self._twister._legacy_seeding(self._seed & 0xFFFFFFFF)
@@ -106,6 +112,7 @@ class Generator:
 
     def initial_seed(self) -> int:
         """The seed the stream was started with."""
+        check_not_traced()
         return self._seed
 
     def clone_state(self) -> Generator:
@@ -143,6 +150,7 @@ class Generator:
 
     def _get_state_bytes(self) -> np.ndarray:
         """The state as 5056 bytes in PyTorch's layout."""
+        check_not_traced()
         with self._lock:
             twister = self._twister.state["state"]
             position = int(twister["pos"])
@@ -160,6 +168,7 @@ class Generator:
 
     def _set_state_bytes(self, state: np.ndarray) -> None:
         """Continues from a state that :meth:`_get_state_bytes` or PyTorch gave out."""
+        check_not_traced()
         if state.size != _STATE.itemsize:
             raise RuntimeError(WRONG_STATE_SIZE.format(expected=_STATE.itemsize, found=state.size))
         record = np.frombuffer(np.ascontiguousarray(state, np.uint8).tobytes(), _STATE)[0]
@@ -182,3 +191,9 @@ class Generator:
         device, stream = state
         Generator.__init__(self, device)
         self._set_state_bytes(stream)
+
+
+def check_not_traced():
+    """Raises where a program that is being traced would have to do more with a generator than draw from it."""
+    if ever.traced and modes.trace is not None:
+        raise modes.trace.refuse(RuntimeError(SEEDED_IN_PROGRAM))

@@ -1,10 +1,10 @@
 """When a program holds, when there is a new one, and what cannot be compiled."""
 
-import collections
 import copy
 import gc
 import logging
 import pickle
+import queue
 import subprocess
 import sys
 import threading
@@ -38,16 +38,16 @@ def log(caplog):
 
 
 def test_the_first_call_is_eager_and_the_second_compiled(log):
-    seen = collections.deque()
+    seen = queue.SimpleQueue()
 
     def f(x):
-        seen.append(torch.compiler.is_compiling())
+        seen.put(torch.compiler.is_compiling())
         return x * 2
 
     g = torch.compile(f)
     for _ in range(5):
         assert g(torch.ones(2)).tolist() == [2, 2]
-    assert list(seen) == [False, True] and len(log()) == 1
+    assert [seen.get(), seen.get(), seen.empty()] == [False, True, True] and len(log()) == 1
 
 
 def test_every_kind_of_arguments_has_its_program(log):
@@ -336,20 +336,21 @@ def test_an_error_of_the_function_leaves_everything_as_it_was():
 
 
 def test_tensors_that_are_kept_elsewhere_say_so():
-    kept = []
+    kept = queue.SimpleQueue()
 
     def f(x):
-        kept.append(x * 2)
+        kept.put(x * 2)
         return x
 
     g = torch.compile(f)
     g(torch.ones(2))
     g(torch.ones(2))
-    assert kept[0].tolist() == [2, 2]
+    assert kept.get().tolist() == [2, 2]
+    escaped = kept.get()
     with pytest.raises(RuntimeError, match="kept outside of it without being returned"):
-        kept[1] + 1
+        escaped + 1
     with pytest.raises(RuntimeError, match="kept outside of it without being returned"):
-        repr(kept[1])
+        repr(escaped)
 
 
 def test_memory_that_is_reached_twice_cannot_be_written():

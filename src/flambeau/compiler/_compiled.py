@@ -19,6 +19,9 @@ TOO_MANY = (
     "{name} was compiled {limit} times, the last time because {why}. From now on it runs as it is, without being "
     "compiled. Pass what changes as a tensor, or raise recompile_limit."
 )
+NEVER_THE_SAME = (
+    "{name} runs as it is from now on, without being compiled, because {why}. Pass what changes as an argument."
+)
 SECOND_CALL = "it is called for the second time"
 FIRST_OF_ITS_KIND = "it is called in this way for the first time"
 WHILE_TRACED = "while {name} was traced to be compiled{line}"
@@ -57,7 +60,7 @@ class Compiled:
         for program in self.programs.get(key, ()):
             why = program.changed(tensors)
             if why is None:
-                return program.run(tensors)
+                return program.run(tensors, (args, kwargs))
             reasons.append(why)
         reasons.append(FIRST_OF_ITS_KIND if self.programs else SECOND_CALL)
         return self.compile(key, reasons[0], args, kwargs, tensors)
@@ -78,12 +81,15 @@ class Compiled:
             program = Program(self.function, self.name, args, kwargs, tensors)
         except Exception as error:
             note = WHILE_TRACED.format(name=self.name, line=user_line(error.__traceback__))
-            if is_traced_error(error):
+            if is_traced_error(error) or "Tracer has no attribute" in str(error):
                 what = f"something that {self.name} does"
                 error = RuntimeError(TRACED.format(what=what, operands="see the error above"))
             error.add_note(note)
             raise error
-        result = program.run(tensors)
+        result = program.run(tensors, (args, kwargs))
+        if program.guards.volatile is not None:
+            self.count, why = self.limit + 1, program.guards.volatile
+            warnings.warn(NEVER_THE_SAME.format(name=self.name, why=why), RuntimeWarning, stacklevel=3)
         self.programs.setdefault(key, []).insert(0, program)
         log.info("compiled %s in %.2f s because %s", self.name, time.perf_counter() - start, why)
         return result
@@ -96,7 +102,7 @@ class Compiled:
 
 def user_line(traceback):
     """Where, in the user's code, an error came up."""
-    from ._watch import is_foreign
+    from ._patches import is_foreign
 
     found = ""
     while traceback is not None:
@@ -108,8 +114,8 @@ def user_line(traceback):
 
 
 def like(t):
-    a = t._a
-    return type(t), type(a), a.dtype, a.shape, t.requires_grad
+    a, flag = t._a, t.requires_grad
+    return type(t), type(a), a.dtype, a.shape, flag, t._node is None, a.strides
 
 
 def sharing(tensors):

@@ -1,4 +1,4 @@
-"""Where a program finds the tensors it needs, each time it runs."""
+"""Where a program finds what it depends on: tensors, each time it runs, and other values that it was made for."""
 
 from __future__ import annotations
 
@@ -17,21 +17,8 @@ class Argument:
         return arguments[self.nr]
 
 
-class Item:
-    """In a dict: the attributes of a module, its parameters, global names."""
-
-    __slots__ = ("key", "table")
-
-    def __init__(self, table, key):
-        self.table = table
-        self.key = key
-
-    def find(self, arguments):
-        return self.table.get(self.key)
-
-
 class Gradient:
-    """At another tensor, as its gradient."""
+    """At another tensor, as its gradient; ``of`` is the place of that tensor."""
 
     __slots__ = ("of",)
 
@@ -52,3 +39,101 @@ class Fixed:
 
     def find(self, arguments):
         return self.tensor
+
+
+class Place:
+    """Outside of the arguments. ``read(name, default)`` and ``put(value)`` work on the `name` of an `owner`."""
+
+    __slots__ = ("name", "owner", "read")
+
+    def __init__(self, owner, name):
+        self.owner = owner
+        self.name = name
+        self.read = self.reader()
+
+    @property
+    def key(self):
+        return id(self.owner), self.name
+
+    def find(self, arguments):
+        return self.read(self.name, None)
+
+    def now(self):
+        return self.read(self.name, MISSING)
+
+
+class Item(Place):
+    """In a dict: the attributes of an object, the parameters of a module, global names."""
+
+    __slots__ = ()
+
+    def reader(self):
+        return self.owner.get
+
+    def put(self, value):
+        if value is MISSING:
+            self.owner.pop(self.name, None)
+        else:
+            self.owner[self.name] = value
+
+
+class Element(Place):
+    """In a list or a tuple."""
+
+    __slots__ = ()
+
+    def reader(self):
+        return lambda index, default: self.owner[index] if index < len(self.owner) else default
+
+
+class ClassItem(Place):
+    """At a class."""
+
+    __slots__ = ()
+
+    def reader(self):
+        return self.owner.__dict__.get
+
+    def put(self, value):
+        if value is MISSING:
+            delattr(self.owner, self.name)
+        else:
+            setattr(self.owner, self.name, value)
+
+
+class Slot(Place):
+    """In one of the ``__slots__`` of an object; `name` is the class's member for it."""
+
+    __slots__ = ()
+
+    def reader(self):
+        return lambda member, default: filled(lambda: member.__get__(self.owner), AttributeError, default)
+
+    def put(self, value):
+        if value is MISSING:
+            self.name.__delete__(self.owner)
+        else:
+            self.name.__set__(self.owner, value)
+
+
+class Closed(Place):
+    """In the cell of a closure."""
+
+    __slots__ = ()
+
+    def reader(self):
+        return lambda name, default: filled(lambda: self.owner.cell_contents, ValueError, default)
+
+    def put(self, value):
+        if value is MISSING:
+            del self.owner.cell_contents
+        else:
+            self.owner.cell_contents = value
+
+
+def filled(read, error, default):
+    """What `read` gives, or the default where it says with `error` that there is nothing."""
+    try:
+        return read()
+    except error:
+        return default

@@ -9,12 +9,15 @@ from .. import _tape as tape
 from .._modes import modes
 from .._tensor import Tensor, edge_of, replay, storage_of, wrap
 from ..autograd.engine import Pass
-from ..nn.modules.module import Module
+from ..functions._args import check_writable
 from ..ops.shape import alias
-from ._nest import flatten, unflatten
-from ._places import MISSING, Fixed, Gradient
+from ._contents import refill
+from ._guards import Guards
+from ._lifted import Lifted, hooks_of
+from ._nest import containers_in, flatten, unflatten
+from ._places import MISSING
 from ._segment import Halves, on_cpu
-from ._trace import Lifted, Trace
+from ._trace import Trace
 
 NO_DOUBLE_BACKWARD = (
     "the backward of a compiled function cannot itself be differentiated (create_graph=True). Compile the function "
@@ -36,8 +39,8 @@ class Recording:
     """
 
     def __init__(self, function, name, args, kwargs, tensors):
-        self.trace = trace = Trace(name, tensors)
-        trace.watch.closure(getattr(function, "__func__", function))
+        self.trace = trace = Trace(name, tensors, (args, kwargs))
+        trace.watch.reached(function, name)
         self.outcome = []  # the tensors that come out, in order: results, then what is set, then gradients
         self.spent = False  # whether the function itself has used up its graph
 
@@ -56,18 +59,25 @@ class Recording:
     def note(self, result):
         """Notes the result, and what the function has set, accumulated and written outside."""
         trace = self.trace
-        self.nest = flatten(result, self.outcome)
-        self.sets = [(thing, name, MISSING if value is MISSING else flatten(value, self.outcome))
-                     for thing, name, value in trace.watch.all_set()]
+        self.nest = self.flat(result)
+        places, refilled = trace.watch.changed()
+        self.sets = [(place, MISSING if value is MISSING else self.flat(value)) for place, value in places]
+        self.refills = [(container, now.keys, self.flat(now.elements.value if now.elements else now.values))
+                        for container, now in refilled]
         self.grads = []
         for t, before, now in trace.grads.values():
             if now is not before:
                 self.grads.append((t, now is not None))
                 self.outcome.extend([] if now is None else [now])
         trace.check()
+        self.hooks = list(trace.hooks.values()) if trace.differentiates else []
         self.written = [x for x in trace.lifted.values() if x.written]
         self.made = list({id(t): t for t in self.outcome if self.is_made(t)}.values())
         self.found = {id(t): (t, *(self.viewed(t) or (t, ()))) for t in self.outcome if not self.is_made(t)}
+
+    def flat(self, value):
+        """The nest of a value that comes out."""
+        return flatten(value, self.outcome, self.trace.watch.keep)
 
     def is_made(self, t):
         """Whether a tensor comes out of the program, or is one from outside, or a view of one."""
@@ -92,7 +102,7 @@ class Recording:
         for x in lifted:
             x.tensor._hooks = None  # they run outside, when the gradient arrives there
         try:
-            caught = Pass(roots, False, False, {(x.tensor, 0): [x.index] for x in lifted}).run()
+            caught = Pass(roots, False, False, {(x.node or x.tensor, 0): [x.index] for x in lifted}).run()
         except RuntimeError as error:
             if str(error) != tape.FREED:
                 raise
@@ -111,39 +121,36 @@ class Program:
     def __init__(self, function, name, args, kwargs, tensors):
         recording = Recording(function, name, args, kwargs, tensors)
         trace = recording.trace
-        self.name, self.watch, self.paths = name, trace.watch, trace.watch.paths
+        self.name, self.guards = name, Guards(trace.watch)
         self.halves = recording.halves
-        self.inputs = [self.place(x.tensor) if isinstance(x, Lifted) else x for x in trace.inputs]
+        self.inputs = [self.guards.find(x.tensor) if isinstance(x, Lifted) else x for x in trace.inputs]
         self.kinds = [kind(x.tensor) if isinstance(x, Lifted) else None for x in trace.inputs]
         self.written = [x.index for x in recording.written]
         self.wanted = [x.index for x in recording.wanted]
-        self.had_grad = [(self.place(t), grad is not None) for t, grad, _ in trace.grads.values()]
+        self.rebound = {x.index for x in recording.written if x.rebound}
+        self.targets = [self.inputs[i] for i in self.written if i not in self.rebound]
+        self.hooked = [(self.guards.find(x.tensor), x.state) for x in recording.hooks]
+        self.had_grad = [(self.guards.find(t), grad is not None) for t, grad, _ in trace.grads.values()]
         number = {id(t): nr for nr, t in enumerate(recording.made)}
         self.n_made, self.n_owned = len(number), len(number) + len(self.written)
         self.errors = [error for _, _, error in recording.required]
         self.flags = [t._rg for t in recording.made]
+        self.retain = [number[id(t)] for t in recording.made if t.retains_grad]
         self.differentiable = [number[id(t)] for t in recording.differentiable]
         self.spent = recording.spent
-        self.nest, self.sets = recording.nest, recording.sets
-        self.grads = [(self.place(t), there) for t, there in recording.grads]
+        self.nest, self.sets, self.refills = recording.nest, recording.sets, recording.refills
+        self.grads = [(self.guards.find(t), there) for t, there in recording.grads]
         self.outcome = [number[id(t)] if id(t) in number else self.found(*recording.found[id(t)])
                         for t in recording.outcome]
+        self.gives = bool(trace.watch.given)
         gradients = [i for i, x in enumerate(self.inputs) if x is None]
         self.classes = [type(t) for t in recording.made]
         self.gradient_of = dict(zip(gradients, range(len(gradients)), strict=True))  # index -> which of those that came
-        self.watch.forget()
-        del self.paths
-
-    def place(self, t):
-        """Where a tensor from outside is found."""
-        place = self.paths.get(id(t))
-        if place is None:
-            return Fixed(t)
-        return Gradient(self.place(place)) if isinstance(place, Tensor) else place
+        self.guards.resolve()
 
     def found(self, t, base, chain):
         """How to take a result that the program does not make from the tensor that it is, or of which it is a view."""
-        place = self.place(base)
+        place = self.guards.find(base)
         if t is base:
             return place.find
         if not t._rg:
@@ -154,19 +161,24 @@ class Program:
 
     def changed(self, arguments):
         """What keeps the program from being run with these arguments, in words; None if nothing does."""
-        reason = self.watch.changed()
+        reason = self.guards.changed(arguments)
         if reason is not None:
             return reason
-        storages = set()
+        tensors = []
         for place, was in zip(self.inputs, self.kinds, strict=True):
             if was is not None:
                 t = place.find(arguments)
                 now = kind(t) if isinstance(t, Tensor) else None
                 if now != was:
                     return f"a tensor that was {described(was)} is {described(now)}"
-                storages.add(id(storage_of(t)))
-        if self.written and len(storages) < sum(was is not None for was in self.kinds):
+                tensors.append(t)
+        if len({id(t) for t in tensors}) < len(tensors):
+            return "two tensors are the same that were not"
+        if self.targets and share_memory([place.find(arguments) for place in self.targets], tensors):
             return "two tensors share memory that did not"
+        for place, hooks in self.hooked:
+            if hooks_of(place.find(arguments)) != hooks:
+                return "there are other hooks on a tensor"
         for place, there in self.had_grad:
             if (place.find(arguments)._grad is not None) is not there:
                 return f"a tensor had {'a' if there else 'no'} gradient"
@@ -174,7 +186,7 @@ class Program:
 
     # ---- running
 
-    def run(self, arguments):
+    def run(self, arguments, call):
         """The result of the function for these arguments, with everything it changes changed."""
         halves = self.halves
         tensors = [None if was is None else place.find(arguments) for place, was in zip(self.inputs, self.kinds)]
@@ -188,13 +200,19 @@ class Program:
                 raise error(wrong.item())
         if halves.backward is not None:
             also = [arrays[i].copy() if i in self.written else arrays[i] for i in halves.backward_takes]
+        for index in self.written:
+            if index not in self.rebound:
+                check_writable(tensors[index])
         for index, array in zip(self.written, owned[self.n_made:], strict=True):
-            write_back(tensors[index], array, self.name)
+            if index in self.rebound:
+                tensors[index].data = wrap(array)
+            else:
+                write_back(tensors[index], array, self.name)
         made = [wrap(array) if cls is Tensor else wrap(array).as_subclass(cls)
                 for array, cls in zip(owned, self.classes, strict=False)]
         if modes.grad:
             self.record(made, tensors, kept, also if halves.backward is not None else ())
-        return self.finish([made[x] if type(x) is int else x(arguments) for x in self.outcome], arguments)
+        return self.finish([made[x] if type(x) is int else x(arguments) for x in self.outcome], arguments, call)
 
     def record(self, made, tensors, kept, also):
         """Puts what was made in the graph."""
@@ -212,19 +230,17 @@ class Program:
                        if tensors[i] is not None and i not in self.written]
         for nr, t in enumerate(outputs):
             t._node, t._nr, t._rg = node, nr, True
+        for nr in self.retain:
+            made[nr].retain_grad()
 
-    def finish(self, outcome, arguments):
-        outcome = iter(outcome)
-        result = unflatten(self.nest, outcome)
-        for thing, name, nest in self.sets:
-            if not isinstance(thing, Module):
-                thing.__dict__.pop(name, None)
-                if nest is not MISSING:
-                    thing.__dict__[name] = unflatten(nest, outcome)
-            elif nest is MISSING:
-                delattr(thing, name)
-            else:
-                setattr(thing, name, unflatten(nest, outcome))
+    def finish(self, outcome, arguments, call):
+        """Sets and accumulates what the function does; returns its result."""
+        outcome, given = iter(outcome), containers_in(call, []) if self.gives else ()
+        result = unflatten(self.nest, outcome, given)
+        for place, nest in self.sets:
+            place.put(MISSING if nest is MISSING else unflatten(nest, outcome, given))
+        for container, keys, nest in self.refills:
+            refill(given[container] if type(container) is int else container, keys, unflatten(nest, outcome, given))
         for place, there in self.grads:
             place.find(arguments)._grad = next(outcome) if there else None
         return result
@@ -264,10 +280,27 @@ def write_back(t, array, name):
     storage.writer = name
 
 
+def share_memory(written, tensors):
+    """Whether one of the tensors that are written to reaches into the memory of another one."""
+    owners = {}
+    for t in tensors:
+        owners.setdefault(id(owner_of(t._a)), []).append(t)
+    return any(t is not other and np.may_share_memory(t._a, other._a)
+               for t in written for other in owners[id(owner_of(t._a))])
+
+
+def owner_of(array):
+    """What holds the memory of an array."""
+    while isinstance(array, np.ndarray) and array.base is not None:
+        array = array.base
+    return array
+
+
 def kind(t):
     """By which two tensors are alike to a program."""
     a = t._a
-    return type(t), type(a), a.dtype, a.shape, t._rg
+    flag = t._rg if t._view is None else t.requires_grad
+    return type(t), type(a), a.dtype, a.shape, flag, t._node is None, a.strides
 
 
 def described(was):

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jax.extend.core import Literal
 
-from ._trace import given
+from ._lifted import given
 
 
 class on_cpu:

@@ -17,17 +17,16 @@ import weakref
 
 import jax
 import numpy as np
-from jax.extend.core import Primitive
 
+from .. import _dtypes
 from .._cells import Cell
 from .._modes import ever, modes
 from .._tensor import Storage, Tensor, refresh, replay
+from ._lifted import SLOTS, Drawn, Lifted, described, given, hooks_of, shows, slot_a
+from ._patches import noting, was_caught_by_user
+from ._slots import WATCHED, Escaped
 from ._watch import Watch
 
-ESCAPED = (
-    "this tensor was made while {name} was traced to be compiled, and was kept outside of it without being returned: "
-    "it has no elements. Return it from the compiled function, or keep it as an attribute of a module."
-)
 SHARED_WRITE = (
     "{name} cannot be compiled: it writes to a tensor {written} whose memory it also reaches as another tensor "
     "{other}. Take both from one tensor inside of the function (as views of it), or clone() one of them."
@@ -36,61 +35,34 @@ GIVEN_HISTORY = (
     "{name} cannot be compiled: an in-place operation in it puts a tensor from outside, {tensor}, into the graph. "
     "Write to a clone() of it, or under no_grad()."
 )
-CHANGED_FLAG = "{name} cannot be compiled: it changes requires_grad of a tensor from outside, {tensor}."
+CHANGED_FLAG = (
+    "{name} cannot be compiled: it changes requires_grad of a tensor from outside, {tensor}. Change it before or after "
+    "calling the function."
+)
+CHANGED_HOOKS = (
+    "{name} cannot be compiled: it adds or removes hooks of a tensor from outside, {tensor}, or has it retain its "
+    "gradient. Do it before or after calling the function."
+)
+CHANGED_MEMORY = (
+    "{name} cannot be compiled: it gives a tensor from outside, {tensor}, another shape, dtype or memory. Write to it "
+    "with copy_(), or make a new tensor."
+)
+CHANGED_MODE = (
+    "{name} cannot be compiled: it leaves behind another {mode} than it found. Set it before calling the function, or "
+    "for a while only, with a context manager."
+)
 DRAWN_BY_VALUE = (
     "{name} cannot be compiled: {kernel} draws numbers that depend on the elements of a tensor, which are not known "
     "while it is traced. Draw rand() or randn() and say it with tensors, or draw outside of what is compiled."
 )
 UNUSED_DRAW = "{name} cannot be compiled: numbers that {kernel} drew were not used as a tensor."
 
-given = Primitive("given")  # an input of the program: `index` says which
-given.def_abstract_eval(lambda *, index, shape, dtype: jax.core.ShapedArray(shape, dtype))
+TRACED_ERRORS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError,
+                 jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError,
+                 jax.errors.NonConcreteBooleanIndexError)
 
 _one_at_a_time = threading.Lock()
-_slot_a, _slot_grad = Tensor.__dict__["_a"], Tensor.__dict__["_grad"]
-
-
-class Lifted:
-    """A tensor from outside: what it holds inside of the trace, and how it was before."""
-
-    def __init__(self, t, array, index, traced):
-        self.tensor = t
-        self.array = array
-        self.index = index  # of its place among the inputs
-        self.traced = self.now = traced
-        self.storage = t._storage
-        self.place = (t._node, t._nr, t._rg, t._view, t._hooks)
-        self.memory = (self.storage.cell, self.storage.array, self.storage.version)
-
-    @property
-    def written(self):
-        return self.now is not self.traced
-
-    def restore(self):
-        t = self.tensor
-        t._node, t._nr, t._rg, t._view, t._hooks = self.place
-        t._storage = self.storage
-        self.storage.cell, self.storage.array, self.storage.version = self.memory
-
-    def __str__(self):
-        return f"{self.array.dtype.name}{list(self.array.shape)}"
-
-
-class Drawn:
-    """Random numbers that the program is given: drawn anew before every run, in the order of the trace."""
-
-    def __init__(self, kernel, generator, args, kwargs, result):
-        self.kernel = kernel
-        self.generator = generator
-        self.args = args
-        self.kwargs = kwargs
-        self.fills = bool(args) and args[0] is result  # whether the kernel fills an array that it is given
-        self.array = result
-        self.used = False
-
-    def draw(self):
-        args = (np.empty_like(self.array), *self.args[1:]) if self.fills else self.args
-        return self.kernel(self.generator, *args, **self.kwargs)
+MODES = ("mode of recording (no_grad, enable_grad)", "default dtype")
 
 
 class Trace:
@@ -99,9 +71,10 @@ class Trace:
     Args:
         name: of the function, for messages.
         arguments: the tensors among its arguments.
+        call: all its arguments.
     """
 
-    def __init__(self, name, arguments):
+    def __init__(self, name, arguments, call):
         self.name = name
         self.thread = threading.get_ident()
         self.inputs = []  # by index: Lifted, Drawn, or the shape and dtype of an output's gradient
@@ -110,7 +83,12 @@ class Trace:
         self.drawn = {}  # id of an array -> (Drawn, its placeholder)
         self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
         self.required = []  # (what must hold, the value that is wrong if it does not, the error made of it)
-        self.watch = Watch(arguments)
+        self.watch = Watch(arguments, call)
+        self.differentiates = False  # whether the function itself runs a backward
+        self.hooks = {}  # id of a tensor from outside -> HooksBefore
+        self.suspects = []  # errors of jax
+        self.refused = None  # the error that a need for elements has raised
+        self.modes = modes_now()
         self.paused = False
 
     @contextlib.contextmanager
@@ -118,18 +96,25 @@ class Trace:
         """The trace is on: slots are watched. Afterwards all is as it was."""
         with _one_at_a_time:
             modes.trace, ever.traced = self, True
-            Tensor._a, Tensor._grad = WatchedArray(self), WatchedGrad(self)
+            for name, watched in WATCHED.items():
+                setattr(Tensor, name, watched(self))
             try:
-                with self.watch.running():
+                with self.watch.running(), noting(TRACED_ERRORS, self.suspects):
                     yield
             finally:
-                Tensor._a, Tensor._grad = _slot_a, _slot_grad
+                for name, slot in SLOTS.items():
+                    setattr(Tensor, name, slot)
                 modes.trace = None
                 self.restore()
 
     def restore(self):
+        modes.grad, dtype = self.modes
+        if dtype is not _dtypes.get_default_dtype():
+            _dtypes.set_default_dtype(dtype)
         for lifted in reversed(self.lifted.values()):
             lifted.restore()
+        for hooks in self.hooks.values():
+            hooks.restore()
         escaped = Escaped(self.name)
         for reference in list(self.inside.values()):
             t = reference()
@@ -164,13 +149,7 @@ class Trace:
                 refresh(t)
         traced = self.placeholder(None, array.shape, array.dtype)
         lifted = self.lifted[id(t)] = self.inputs[-1] = Lifted(t, array, len(self.inputs) - 1, traced)
-        if t._node is not None:
-            t._hooks = None  # they stay on the node, outside
-        t._node, t._nr, t._view = None, 0, None
-        if not array.flags.c_contiguous:
-            t._storage.cell = Cell(t, like=array)
-        elif t._storage.cell is not None:
-            t._storage.cell = None
+        lifted.enter(self.name)
         return lifted.traced
 
     def draw(self, kernel, generator, args, kwargs):
@@ -179,13 +158,13 @@ class Trace:
             raise RuntimeError(DRAWN_BY_VALUE.format(name=self.name, kernel=kernel.__name__))
         given_array = args[0] if args and isinstance(args[0], np.ndarray) else None
         filled = args if given_array is None else (np.empty_like(given_array), *args[1:])
-        mark = generator._get_state_bytes()
         modes.trace = None
         try:
+            mark = generator._get_state_bytes()
             result = kernel(generator, *filled, **kwargs)
+            generator._set_state_bytes(mark)
         finally:
             modes.trace = self
-            generator._set_state_bytes(mark)
         if given_array is not None and result is filled[0]:
             result = given_array
         drawn = Drawn(kernel, generator, args, kwargs, result)
@@ -195,6 +174,11 @@ class Trace:
     def require(self, holds, wrong, error):
         """The program raises ``error(wrong)`` unless it finds `holds` to be true."""
         self.required.append((holds, wrong, error))
+
+    def refuse(self, error):
+        """Notes an error that must not be caught: what comes after it is not what the function does."""
+        self.refused = error
+        return error
 
     # ---- tensors made inside
 
@@ -209,7 +193,7 @@ class Trace:
             return array
         drawn, traced = found
         drawn.used = True
-        _slot_a.__set__(t, traced)
+        slot_a.__set__(t, traced)
         return traced
 
     def adopt(self, t):
@@ -223,31 +207,54 @@ class Trace:
             member for member in (reference() for reference in list(self.inside.values()))
             if member is not None and member._storage is storage
         ]
-        _slot_a.__set__(base, jax.numpy.asarray(array))
+        slot_a.__set__(base, jax.numpy.asarray(array))
         if len(family) == 1:
             return
         cell = storage.cell = Cell(base)
         for member in family:
             if member is not base:
                 chain = () if member._view is None else member._view.chain
-                _slot_a.__set__(member, replay(cell.whole, chain))
+                slot_a.__set__(member, replay(cell.whole, chain))
                 cell.show(member, chain)
 
     # ---- the end
 
     def check(self):
         """Raises where what the function did to the outside cannot be done by a program."""
-        roots = list(self.lifted.values())
-        for lifted in roots:
-            t = lifted.tensor
-            if t._node is not None:
-                raise RuntimeError(GIVEN_HISTORY.format(name=self.name, tensor=lifted))
-            if t._rg is not lifted.place[2]:
-                raise RuntimeError(CHANGED_FLAG.format(name=self.name, tensor=lifted))
-            if lifted.written:
-                for other in roots:
-                    if other is not lifted and np.may_share_memory(lifted.array, other.array):
-                        raise RuntimeError(SHARED_WRITE.format(name=self.name, written=lifted, other=other))
+        for error in (*self.suspects, self.refused):
+            if error is not None and (error is self.refused or was_caught_by_user(error)):
+                raise error
+        for mode, before, now in zip(MODES, self.modes, modes_now(), strict=True):
+            if now is not before:
+                raise RuntimeError(CHANGED_MODE.format(name=self.name, mode=mode))
+        for lifted in self.lifted.values():
+            self.check_lifted(lifted)
+        for before in self.hooks.values():
+            if hooks_of(before.tensor) != before.state:
+                raise RuntimeError(CHANGED_HOOKS.format(name=self.name, tensor=described(before.tensor._a)))
+        for t, flag, _ in self.watch.tensors.values():
+            if t._rg is not flag and id(t) not in self.inside:
+                raise RuntimeError(CHANGED_FLAG.format(name=self.name, tensor=described(t._a)))
+
+    def check_lifted(self, lifted):
+        t, cell, now = lifted.tensor, lifted.storage.cell, lifted.now
+        if t._node is not lifted.node:
+            raise RuntimeError(GIVEN_HISTORY.format(name=self.name, tensor=lifted))
+        if t._rg is not lifted.place[2]:
+            raise RuntimeError(CHANGED_FLAG.format(name=self.name, tensor=lifted))
+        shape, dtype = lifted.array.shape, lifted.array.dtype
+        if t._storage is not lifted.storage:
+            if any(other.tensor is not t and shows(t._storage.cell, other.tensor) for other in self.lifted.values()):
+                raise RuntimeError(CHANGED_MEMORY.format(name=self.name, tensor=lifted))
+            lifted.rebound = True
+            return
+        if (now.shape != shape or now.dtype != dtype
+                or (cell is not None and cell.chain(t))):
+            raise RuntimeError(CHANGED_MEMORY.format(name=self.name, tensor=lifted))
+        if lifted.written:
+            for other in self.lifted.values():
+                if other is not lifted and np.may_share_memory(lifted.array, other.array):
+                    raise RuntimeError(SHARED_WRITE.format(name=self.name, written=lifted, other=other))
 
     def check_draws(self):
         """Raises if numbers were drawn and used in a way that cannot be traced."""
@@ -256,87 +263,5 @@ class Trace:
                 raise RuntimeError(UNUSED_DRAW.format(name=self.name, kernel=drawn.kernel.__name__))
 
 
-class WatchedArray:
-    """Stands in for the slot ``Tensor._a`` while a trace runs."""
-
-    def __init__(self, trace):
-        self.trace = trace
-
-    def __get__(self, t, owner=None):
-        if t is None:
-            return self
-        array, trace = _slot_a.__get__(t), self.trace
-        if not isinstance(array, np.ndarray) or not trace.on():
-            return array
-        key = id(t)
-        lifted = trace.lifted.get(key)
-        if lifted is not None:
-            return lifted.now
-        if key in trace.inside:
-            return trace.constant(t, array)
-        return trace.lift(t, array) if type(array) is np.ndarray else array
-
-    def __set__(self, t, array):
-        trace, key = self.trace, id(t)
-        if trace.on():
-            if key not in trace.inside and key not in trace.lifted:
-                if holds(_slot_a, t):
-                    self.__get__(t)  # from outside: lifted before it changes
-                else:
-                    trace.born(t)
-            if type(array) is np.ndarray and array.flags.writeable and id(array) not in trace.drawn:
-                array = array.view()
-                array.flags.writeable = False
-            if key in trace.lifted:
-                trace.lifted[key].now = array
-                return
-        _slot_a.__set__(t, array)
-
-
-class WatchedGrad:
-    """Stands in for the slot ``Tensor._grad`` while a trace runs."""
-
-    def __init__(self, trace):
-        self.trace = trace
-
-    def __get__(self, t, owner=None):
-        if t is None:
-            return self
-        return self.note(t)[2] if self.is_outside(t) else _slot_grad.__get__(t)
-
-    def __set__(self, t, grad):
-        if self.is_outside(t):
-            self.note(t)[2] = grad
-        else:
-            _slot_grad.__set__(t, grad)
-
-    def is_outside(self, t):
-        return self.trace.on() and id(t) not in self.trace.inside and holds(_slot_a, t)
-
-    def note(self, t):
-        noted = self.trace.grads.get(id(t))
-        if noted is None:
-            grad = _slot_grad.__get__(t)
-            noted = self.trace.grads[id(t)] = [t, grad, grad]
-            if grad is not None:
-                self.trace.watch.paths.setdefault(id(grad), t)  # found at t
-        return noted
-
-
-class Escaped:
-    """What a tensor holds that outlived the trace it was made in."""
-
-    def __init__(self, name):
-        self.__dict__["name"] = name
-
-    def __getattr__(self, attribute):
-        raise RuntimeError(ESCAPED.format(name=self.__dict__["name"]))
-
-
-def holds(slot, t):
-    """Whether a slot was ever filled."""
-    try:
-        slot.__get__(t)
-    except AttributeError:
-        return False
-    return True
+def modes_now():
+    return modes.grad, _dtypes.get_default_dtype()

@@ -1,72 +1,48 @@
-"""What a traced function read besides tensors, so that a later call can tell whether its program still holds.
+"""What a traced function reads and sets besides tensors.
 
-Watched are the attributes of modules, and the global names and closures of the functions that ran. A program holds as
-long as they are what they were. What a function sets on modules is noted too: every run of the program sets it again.
+Attributes of modules, of optimizers and of the user's own objects are watched where they are read and set: by methods
+put on their classes for as long as the trace runs. Global names, closures, and what is read from classes and from
+Python modules are noted when a function that names them is called. What containers hold is noted when they are reached.
+
+What was read decides later whether the program still holds (see _guards.py). What was changed is put back after the
+trace, and changed again by every run of the program.
 """
 
 from __future__ import annotations
 
 import contextlib
-import dis
-import functools
+import gc
+import random
 import sys
+import threading
 import types
 
 import numpy as np
 
 from .._tensor import Tensor
-from ..nn.modules._hooks import KINDS, Hooks
+from ..nn.modules._hooks import everywhere
 from ..nn.modules.module import Module
-from ._nest import PLAIN, Elements
-from ._places import MISSING, Argument, Item
+from ..optim.optimizer import _everywhere as every_step
+from ._contents import CONTAINERS, Contents
+from ._nest import Given, Same, containers_in, flatten, gives_on, others_in
+from ._patches import NamesOf, is_foreign, is_made_by_users, on_classes
+from ._places import MISSING, Argument, ClassItem, Closed, Gradient, Item, Place, Slot
 
-_FOREIGN = {"flambeau", "jax", "jaxlib", "ml_dtypes", "numpy", *sys.stdlib_module_names} - {"__main__"}
-CONTAINERS = (dict, list, tuple, set, Hooks, np.ndarray)
-_TABLES = ("_parameters", "_buffers", "_modules")
-_methods = {name: getattr(Module, name) for name in ("__getattr__", "__setattr__", "__delattr__")}
-
-
-class Contents:
-    """What a container holds, for comparison: plain values by value, arrays by their elements, others by identity."""
-
-    def __init__(self, container, depth=4):
-        self.container = container
-        self.kind = type(container)
-        self.elements = Elements(container) if self.kind is np.ndarray else None
-        self.keys = list(container) if isinstance(container, dict) else ()
-        self.held = [(v, Contents(v, depth - 1) if depth and isinstance(v, CONTAINERS) else None)
-                     for v in parts_of(container)]
-
-    def still(self):
-        """Whether the container holds what it held."""
-        return self.same(self.container)
-
-    def same(self, container):
-        if type(container) is not self.kind:
-            return False
-        if self.elements is not None:
-            return Elements(container) == self.elements
-        if self.keys and not all([a is b or (type(a) is str and a == b) for a, b in zip(container, self.keys)]):
-            return False
-        parts = parts_of(container)
-        if len(parts) != len(self.held):
-            return False
-        for now, (was, inner) in zip(parts, self.held):
-            if inner is not None:
-                if not inner.same(now):
-                    return False
-            elif now is not was and (type(now) is not type(was) or type(now) not in PLAIN or now != was):
-                return False
-        return True
+TABLES = ("_parameters", "_buffers", "_modules")
+DRAWN = "it draws from Python's or NumPy's random numbers, which a program would not draw again"
+ITERATOR = "{label} is an iterator or draws random numbers: it gives something else each time"
 
 
-def parts_of(container):
-    """What a container holds, in order."""
-    if isinstance(container, dict):
-        return container.values()
-    if isinstance(container, Hooks):
-        return [getattr(container, kind) for kind in KINDS]
-    return () if isinstance(container, np.ndarray) else container
+class Noted:
+    """What was at a place when it was first read or set."""
+
+    __slots__ = ("label", "place", "read", "value")
+
+    def __init__(self, place, value, label, read):
+        self.place = place
+        self.value = value
+        self.label = label
+        self.read = read  # before it was set
 
 
 class Watch:
@@ -74,233 +50,240 @@ class Watch:
 
     Args:
         arguments: the tensors among the arguments of the function.
+        call: all its arguments.
     """
 
-    def __init__(self, arguments):
-        self.paths = {id(t): Argument(nr) for nr, t in enumerate(arguments)}  # id of a tensor -> where it is found
-        self.items = []  # [table, key, value, name for people]
-        self.containers = []  # (Contents, name for people)
-        self.kinds = []  # (table, key, class of a tensor, name)
-        self.known = set()
-        self.set = {}  # (id of a module, name) -> (module, name)
-        self.before = {}  # id of an object -> (it, its attributes, its tables if it is a module)
-        self.importing = 0  # how deep in the import system: what runs there is not the function's
+    def __init__(self, arguments, call):
+        self.noted = {}  # by key of the place
+        self.contents = {}  # id of a container -> (Contents, label)
+        self.tensors = {}  # id -> (tensor, requires_grad, its places: (place, label))
+        self.seen = set()  # (id, name) of attributes that were read
+        self.things = {}  # id -> object whose attributes were noted
+        self.made = {}  # id -> object that the function itself has made
         self.codes = {}  # of functions that ran -> the names in them
+        self.importing = 0  # how deep in the import system: what runs there is not the function's
+        self.volatile = None  # why no program can be kept
+        self.thread = threading.get_ident()
+        self.given = [Contents(c) for c in containers_in(call, [])]
+        self.made.update((id(c.container), c.container) for c in self.given)
+        for nr, t in enumerate(arguments):
+            self.tensor(t, Argument(nr), "an argument")
+        for value in others_in(flatten(call, [])):
+            self.reached(value, "an argument")
+        self.reached(everywhere, "hooks on all modules")
+        self.reached(every_step, "hooks on all optimizers")
 
     @contextlib.contextmanager
     def running(self):
-        Module.__getattribute__ = self.getattribute()
-        Module.__getattr__ = self.getattr()
-        Module.__setattr__ = self.changing("__setattr__")
-        Module.__delattr__ = self.changing("__delattr__")
-        profile = sys.getprofile()
-        sys.setprofile(self.profile)
+        """Watches; then puts back everything that was changed."""
+        drawn, profile = drawing_state(), sys.getprofile()
         try:
-            yield
+            with on_classes(self):
+                sys.setprofile(self.profile)
+                try:
+                    yield
+                finally:
+                    sys.setprofile(profile)
         finally:
-            sys.setprofile(profile)
-            del Module.__getattribute__
-            for name, method in _methods.items():
-                setattr(Module, name, method)
-            for thing, attributes, tables in self.before.values():
-                thing.__dict__.clear()
-                thing.__dict__.update(attributes)
-                for name, table in tables.items():
-                    attributes[name].clear()
-                    attributes[name].update(table)
+            self.restore()
+        if drawing_state() != drawn:
+            self.volatile = DRAWN
 
-    # ---- modules
+    def restore(self):
+        for noted in self.noted.values():
+            if noted.place.now() is not noted.value:
+                noted.place.put(noted.value)
+        for contents in (*[c for c, _ in self.contents.values()], *self.given):
+            contents.restore()
+        for t, flag, _ in self.tensors.values():
+            t._rg = flag
 
-    def getattribute(self):
-        def __getattribute__(module, name):
-            value = object.__getattribute__(module, name)
-            if name[:2] != "__":
-                self.saw(module, name, value)
-            return value
+    def changed(self):
+        """What the function has changed: (place, value) pairs, and (container or argument number, Contents) pairs."""
+        places = [(noted.place, noted.place.now()) for noted in self.noted.values()
+                  if noted.place.now() is not noted.value]
+        refilled = [(c.container, Contents(c.container)) for c, _ in self.contents.values() if not c.untouched()]
+        refilled += [(nr, Contents(c.container)) for nr, c in enumerate(self.given) if not c.untouched()]
+        return places, refilled
 
-        return __getattribute__
+    def keep(self, value):
+        """What stands for a container from outside, which is not to be copied; None for others."""
+        for nr, contents in enumerate(self.given):
+            if contents.container is value:
+                return Given(nr)
+        return Same(value) if id(value) in self.contents or id(value) in self.things else None
 
-    def getattr(self):
-        original = _methods["__getattr__"]
+    # ---- places, and what is reached from there
 
-        def __getattr__(module, name):
-            value = original(module, name)
-            self.saw(module, name, value)
-            return value
+    def depends(self, place, value, label):
+        """The program holds only as long as there is `value` at a place, or, of a tensor, another one like it."""
+        if place.key not in self.noted:
+            self.noted[place.key] = Noted(place, value, label, True)
+            if isinstance(value, Tensor):
+                self.tensor(value, place, label)
+            else:
+                self.reached(value, label)
 
-        return __getattr__
+    def will_set(self, place, label):
+        """What is at a place now is about to be changed."""
+        if place.key not in self.noted:
+            self.noted[place.key] = Noted(place, place.now(), label, False)
 
-    def changing(self, method):
-        original = _methods[method]
+    def tensor(self, t, place, label):
+        places = self.tensors.setdefault(id(t), (t, t._rg, []))[2]
+        if not isinstance(place, Place) or all(place.key != getattr(other, "key", None) for other, _ in places):
+            places.append((place, label))
 
-        @functools.wraps(original)
-        def change(module, name, *value):
-            if "_modules" in module.__dict__ and id(module) not in self.before:
-                attributes = dict(module.__dict__)
-                self.before[id(module)] = (module, attributes, {t: dict(attributes[t]) for t in _TABLES})
-            original(module, name, *value)
-            self.set[id(module), name] = (module, name)
+    def gradient(self, grad, t):
+        """The gradient of `t` was read."""
+        self.tensor(grad, Gradient(t), "a gradient")
 
-        return change
+    def reached(self, value, label):
+        """Notes what a value holds."""
+        if isinstance(value, CONTAINERS):
+            if id(value) not in self.contents and id(value) not in self.made:
+                contents = Contents(value)
+                self.contents[id(value)] = contents, label
+                for key in contents.keys:
+                    if isinstance(key, Tensor):
+                        self.tensor(key, None, label)
+                for place, part in contents.places():
+                    if isinstance(part, Tensor):
+                        self.tensor(part, place, label)
+                    else:
+                        self.reached(part, label)
+        elif isinstance(value, types.FunctionType):
+            self.closure(value)
+        elif gives_on(value):
+            self.volatile = ITERATOR.format(label=label)
 
-    def all_set(self):
-        """(object, name, value) of the attributes that were set; MISSING where they were deleted."""
-        found = []
-        for module, name in self.set.values():
-            value = module.__dict__.get(name, MISSING)
-            for table in (module._parameters, module._buffers, module._modules):
-                value = table.get(name, value)
-            found.append((module, name, value))
-        for thing, before, _ in self.before.values():
-            if not isinstance(thing, Module):
-                now = thing.__dict__
-                found.extend((thing, name, now.get(name, MISSING)) for name in {**before, **now}
-                             if now.get(name, MISSING) is not before.get(name, MISSING))
-        return found
+    def closure(self, function):
+        """Notes what a function has closed over, and what it takes where an argument is not given."""
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            place = Closed(cell, "cell_contents")
+            self.depends(place, place.now(), f"the closed-over name {name}")
+        for defaults in (function.__defaults__, function.__kwdefaults__):
+            self.reached(defaults, f"a default of {function.__name__}")
 
-    def saw(self, module, name, value):
-        """Notes the attribute of a module, unless the function itself has set it."""
-        if (id(module), name) in self.set or (id(module), name) in self.known:
+    # ---- attributes
+
+    def on(self, thing):
+        return threading.get_ident() == self.thread and id(thing) not in self.made
+
+    def saw(self, thing, name):
+        """An attribute of an object is read."""
+        if (id(thing), name) in self.seen or not self.on(thing):
             return
-        self.known.add((id(module), name))
-        attributes = object.__getattribute__(module, "__dict__")
-        label = f"{type(module).__name__}.{name}"
-        for table in (attributes, *(attributes.get(t, {}) for t in _TABLES)):
+        self.seen.add((id(thing), name))
+        self.things[id(thing)] = thing
+        label = f"{type(thing).__name__}.{name}"
+        tables = tables_of(thing)
+        if name == "__dict__":
+            self.reached(tables[0], label)
+            return
+        for table in tables:
             if name in table:
-                self.depends(table, name, value, label)
+                self.depends(Item(table, name), table[name], label)
                 return
-        for cls in type(module).__mro__:
+        for cls in type(thing).__mro__:
             if name in cls.__dict__:
-                found = cls.__dict__[name]
-                if not callable(found) and not hasattr(found, "__get__"):
-                    self.items.append([attributes, name, MISSING, label])
-                    self.depends(cls.__dict__, name, value, label)
+                self.saw_at_class(thing, cls, name, tables, label)
                 return
+        for table in tables:
+            self.depends(Item(table, name), MISSING, label)
 
-    def depends(self, table, key, value, label):
-        """The program holds only as long as `key` of `table` is `value`, or, of a tensor, another one like it."""
-        if isinstance(value, Tensor):
-            self.paths.setdefault(id(value), Item(table, key))
-            self.kinds.append((table, key, type(value), label))
-        else:
-            self.items.append([table, key, value, label])
-            if isinstance(value, CONTAINERS):
-                self.containers.append((Contents(value), label))
-            elif isinstance(value, types.FunctionType):
-                self.closure(value)
+    def saw_at_class(self, thing, cls, name, tables, label):
+        found = cls.__dict__[name]
+        if isinstance(found, types.MemberDescriptorType):
+            place = Slot(thing, found)
+            self.depends(place, place.now(), label)
+            return
+        if tables and not hasattr(type(found), "__set__"):
+            self.depends(Item(tables[0], name), MISSING, label)
+        if not is_foreign(cls.__module__):
+            self.depends(ClassItem(cls, name), found, label)
 
-    def object(self, thing, *names):
-        """Notes attributes of an object that is not a module."""
-        for name in names:
-            if (id(thing), name) not in self.known:
-                self.known.add((id(thing), name))
-                self.depends(thing.__dict__, name, thing.__dict__[name], f"{type(thing).__name__}.{name}")
+    def sets(self, thing, name):
+        """An attribute of an object is about to be set or deleted."""
+        if not self.on(thing):
+            return
+        self.things[id(thing)] = thing
+        label = f"{type(thing).__name__}.{name}"
+        for table in tables_of(thing):
+            self.will_set(Item(table, name), label)
+        member = getattr(type(thing), name, None)
+        if isinstance(member, types.MemberDescriptorType):
+            self.will_set(Slot(thing, member), label)
 
-    # ---- functions, and plain objects that they are given
+    # ---- functions
 
     def profile(self, frame, event, arg):
-        module = frame.f_globals.get("__name__")
+        module, code = frame.f_globals.get("__name__"), frame.f_code
         if module == "importlib._bootstrap":
             self.importing += (event == "call") - (event == "return")
-        if event != "call" or self.importing or is_foreign(module):
+        if event != "call" or self.importing:
             return
-        code = frame.f_code
+        if code.co_name == "__init__" and code.co_argcount:
+            self.begins(frame.f_locals.get(code.co_varnames[0]))
+        if is_foreign(module):
+            return
         names = self.codes.get(code)
         if names is None:
             names = self.codes[code] = NamesOf(code)
-        for name in names.globals:
-            if name in frame.f_globals and (id(frame.f_globals), name) not in self.known:
-                self.known.add((id(frame.f_globals), name))
-                value = frame.f_globals[name]
-                if not isinstance(value, type | types.ModuleType | types.BuiltinFunctionType):
-                    self.depends(frame.f_globals, name, value, f"the global name {name}")
-                    self.explore(value, names)
+            self.first_call(code)
+        for name in (names.globals if "globals" not in names.globals else {*frame.f_globals}) | names.stored:
+            value = frame.f_globals.get(name, MISSING)
+            if value is not MISSING or name in names.stored:
+                self.depends(Item(frame.f_globals, name), value, f"the global name {name}")
+                self.explore(value, names)
+        for name in names.imported:
+            self.explore(sys.modules.get(name), names)
         for value in list(frame.f_locals.values()):
-            self.explore(value, names)
+            self.explore(value if isinstance(value, type) else type(value), names)
 
-    def explore(self, thing, names, depth=3):
-        """Notes the attributes that code with these names may read from a plain object."""
-        if not is_object(thing) or not depth:
-            return
-        attributes = thing.__dict__
-        if not isinstance(thing, Module) and id(thing) not in self.before:
-            self.before[id(thing)] = (thing, dict(attributes), {})
-        for name in names.read & attributes.keys():
-            if not isinstance(thing, Module) and (id(thing), name) not in self.known:
-                self.known.add((id(thing), name))
-                self.depends(attributes, name, attributes[name], f"{type(thing).__name__}.{name}")
-            self.explore(attributes[name], names, depth - 1)
+    def begins(self, thing):
+        """The function makes an object: what is new is nobody else's."""
+        if id(thing) not in self.things and not any(tables_of(thing)):
+            self.made[id(thing)] = thing
 
-    def closure(self, function):
-        """Notes what a function has closed over."""
-        if not isinstance(function, types.FunctionType):
-            return
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            if id(cell) not in self.known:
-                self.known.add(id(cell))
-                with contextlib.suppress(ValueError):  # of a cell that is empty
-                    value = cell.cell_contents
-                    self.depends(CellItem(cell), "cell_contents", value, f"the closed-over name {name}")
-                    self.explore(value, NamesOf(function.__code__))
+    def first_call(self, code):
+        """Of a function that was reached in no way that is watched, closures are found through its code."""
+        if code.co_freevars and not any(code in other.co_consts for other in self.codes):
+            for function in gc.get_referrers(code):
+                if isinstance(function, types.FunctionType):
+                    self.closure(function)
 
-    # ---- a later call
+    def explore(self, space, names, depth=3):
+        """Notes what code with these names may read from, or set in, a class or a Python module of the user's."""
+        if isinstance(space, types.ModuleType):
+            if not is_foreign(space.__name__):
+                self.explore_names(Item, vars(space), vars(space), space.__name__, names, depth)
+        elif isinstance(space, type):
+            for cls in space.__mro__:
+                if is_made_by_users(cls):
+                    self.explore_names(ClassItem, cls, cls.__dict__, cls.__name__, names, depth)
 
-    def forget(self):
-        """Lets go of what only the trace needed."""
-        self.paths = self.known = self.set = self.before = self.codes = None
-
-    def changed(self):
-        """What has changed since, in words; None if nothing has."""
-        for item in self.items:
-            table, key, value, label = item
-            got = table.get(key, MISSING)
-            if got is not value:
-                if type(got) is not type(value) or type(got) not in PLAIN or got != value:
-                    return f"{label} was {shown(value)} and is {shown(got)}"
-                item[2] = got
-        for table, key, kind, label in self.kinds:
-            if type(table.get(key)) is not kind:
-                return f"{label} was a {kind.__name__} and is {shown(table.get(key))}"
-        for held, label in self.containers:
-            if not held.still():
-                return f"{label} holds something else"
-        return None
+    def explore_names(self, kind, owner, table, label, names, depth):
+        for name in names.read | names.written:
+            if name in table:
+                self.depends(kind(owner, name), table[name], f"{label}.{name}")
+                if depth:
+                    self.explore(table[name], names, depth - 1)
+            elif name in names.written:
+                self.will_set(kind(owner, name), f"{label}.{name}")
 
 
-class NamesOf:
-    """The names in a function's code: those it takes from its globals, and those it reads from objects."""
-
-    def __init__(self, code):
-        self.globals, self.read = set(), set()
-        for instruction in dis.get_instructions(code):
-            if instruction.opname == "LOAD_GLOBAL":
-                self.globals.add(instruction.argval)
-            elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-                self.read.add(instruction.argval)
-
-
-def is_foreign(module):
-    """Whether a module, given by its name, is no place of users' code."""
-    return module is None or module.partition(".")[0] in _FOREIGN
+def tables_of(thing):
+    """The dicts in which an object has its attributes."""
+    try:
+        attributes = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return []
+    if not isinstance(thing, Module):
+        return [attributes]
+    return [attributes, *[attributes[t] for t in TABLES if t in attributes]]
 
 
-def is_object(value):
-    """Whether a value is a module, or an object of a class of the user's."""
-    return isinstance(value, Module) or (hasattr(value, "__dict__") and not isinstance(value, type | Tensor)
-                                         and not is_foreign(type(value).__module__))
-
-
-class CellItem:
-    """A closure's cell, read like a dict."""
-
-    __slots__ = ("cell",)
-
-    def __init__(self, cell):
-        self.cell = cell
-
-    def get(self, key, default=None):
-        return getattr(self.cell, key, default)
-
-
-def shown(value):
-    return "absent" if value is MISSING else repr(value) if type(value) in PLAIN else f"a {type(value).__name__}"
+def drawing_state():
+    """What Python and NumPy draw next."""
+    return random.getstate(), repr(np.random.get_state())

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from .. import _dtypes
-from ..engines import TRACED, is_traced_error
+from ..engines import is_traced_error, needs_elements
 
 BROADCAST = (
     "The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
@@ -63,7 +63,7 @@ def translated(spec, error, arrays, settings):
         return RuntimeError(clash) if clash else not_implemented(spec.name, dtype, arrays)
     operands = ", ".join(describe(a) for a in arrays if a is not None)
     if is_traced_error(error):
-        return RuntimeError(TRACED.format(what=spec.name, operands=operands))
+        return needs_elements(spec.name, operands)
     if isinstance(error, np.linalg.LinAlgError):
         return LinAlgError(f"linalg.{spec.name.removeprefix('linalg_')}: {error} (input {operands})")
     if isinstance(error, MemoryError):

@@ -9,7 +9,7 @@ from copy import deepcopy
 from itertools import chain
 
 from .._hooks import _HookDict, add_hook
-from .._modes import enable_grad, modes, set_grad_enabled
+from .._modes import enable_grad, set_grad_enabled
 from .._tensor import Tensor
 from ..nn.parameter import clear_grad
 
@@ -214,8 +214,6 @@ def _hooked(step):
     @functools.wraps(step)
     def wrapper(*args, **kwargs):
         self = args[0]
-        if modes.trace is not None:
-            modes.trace.watch.object(self, "param_groups", "state")
         for hook in chain(list(_everywhere["pre"].values()), list(self._hooks["pre"].values())):
             got = hook(self, args, kwargs)
             if got is not None:

@@ -1,0 +1,138 @@
+"""Tensors from outside while a trace runs, and the slots of Tensor that hold what is watched."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+from jax.extend.core import Primitive
+
+from .._cells import Cell
+from .._modes import modes
+from .._tape import Node
+from .._tensor import Storage, Tensor
+
+OUTER_GRAPH = (
+    "{name} cannot be compiled: it asks for gradients that pass through a tensor from outside, {tensor}, into the "
+    "graph that it comes from, or for its place there. Call backward() or grad() after the function, make that tensor "
+    "inside of the function, or detach() it."
+)
+
+given = Primitive("given")  # an input of the program: `index` says which
+given.def_abstract_eval(lambda *, index, shape, dtype: jax.core.ShapedArray(shape, dtype))
+
+SLOTS = {name: Tensor.__dict__[name] for name in ("_a", "_grad", "_hooks", "_node")}
+slot_a, slot_grad, slot_hooks, slot_node = SLOTS.values()
+
+
+class Outside(Node):
+    """The place in the graph, while a trace runs, of a tensor that has a history outside."""
+
+    count = 1
+    hooked = False
+
+    def __init__(self, name, array):
+        self.seq = -1
+        self.shape, self.dtype = array.shape, array.dtype
+        self.message = OUTER_GRAPH.format(name=name, tensor=described(array))
+
+    @property
+    def next(self):
+        captures = modes.running and modes.running.captures
+        if captures and (self, 0) in captures:
+            return ()
+        raise RuntimeError(self.message)
+
+    def name(self):
+        raise RuntimeError(self.message)
+
+
+class Lifted:
+    """A tensor from outside: what it holds inside of the trace, and how it was before."""
+
+    def __init__(self, t, array, index, traced):
+        self.tensor = t
+        self.array = array
+        self.index = index  # of its place among the inputs
+        self.traced = self.now = traced
+        self.place = (slot_node.__get__(t), t._nr, t._rg, t._view, t._storage, slot_hooks.__get__(t))
+        self.rebound = False  # whether the function has given it other memory (``.data = ...``)
+        self.node = self.storage = None  # those that it has while the trace runs
+
+    @property
+    def written(self):
+        return self.now is not self.traced
+
+    def enter(self, name):
+        """Gives the tensor another place in the graph and other memory, for as long as the trace runs."""
+        t, array = self.tensor, self.array
+        if self.place[0] is not None:
+            self.node = Outside(name, array)
+        self.storage = Storage(self.traced)
+        self.storage.version, self.storage.inference = t._storage.version, t._storage.inference
+        t._node, t._nr, t._view, t._storage = self.node, 0, None, self.storage
+        if not array.flags.c_contiguous:
+            self.storage.cell = Cell(t, like=array)
+
+    def restore(self):
+        t = self.tensor
+        t._node, t._nr, t._rg, t._view, t._storage, t._hooks = self.place
+
+    def __str__(self):
+        return described(self.array)
+
+
+class Drawn:
+    """Random numbers that the program is given: drawn anew before every run, in the order of the trace."""
+
+    def __init__(self, kernel, generator, args, kwargs, result):
+        self.kernel = kernel
+        self.generator = generator
+        self.args = args
+        self.kwargs = kwargs
+        self.fills = bool(args) and args[0] is result  # whether the kernel fills an array that it is given
+        self.array = result
+        self.used = False
+
+    def draw(self):
+        args = (np.empty_like(self.array), *self.args[1:]) if self.fills else self.args
+        return self.kernel(self.generator, *args, **self.kwargs)
+
+
+class HooksBefore:
+    """The hooks on a tensor from outside, before anything was done with them."""
+
+    def __init__(self, t):
+        self.tensor = t
+        self.held = slot_hooks.__get__(t) if holds(slot_hooks, t) else None
+        self.state = hooks_of(t)
+
+    def restore(self):
+        self.tensor._hooks = self.held
+        if self.held is not None:
+            for hooks, before in ((self.held.grad, self.state[0]), (self.held.post_accumulate, self.state[1])):
+                hooks.clear()
+                hooks.update(before)
+            self.held.retain = self.state[2]
+
+
+def hooks_of(t):
+    """The hooks on a tensor, for comparison."""
+    hooks = slot_hooks.__get__(t) if holds(slot_hooks, t) else None
+    return ({}, {}, None) if hooks is None else (dict(hooks.grad), dict(hooks.post_accumulate), hooks.retain)
+
+
+def shows(cell, t):
+    return cell is not None and id(t) in cell.shown
+
+
+def described(array):
+    return f"{array.dtype.name}{list(array.shape)}"
+
+
+def holds(slot, t):
+    """Whether a slot was ever filled."""
+    try:
+        slot.__get__(t)
+    except AttributeError:
+        return False
+    return True

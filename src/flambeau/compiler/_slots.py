@@ -1,0 +1,135 @@
+"""What stands in for the slots of Tensor while a trace runs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._modes import modes
+from ._lifted import SLOTS, HooksBefore, holds, slot_a, slot_grad, slot_hooks, slot_node
+
+ESCAPED = (
+    "this tensor was made while {name} was traced to be compiled, and was kept outside of it without being returned: "
+    "it has no elements. Return it from the compiled function, or keep it as an attribute of a module."
+)
+
+
+class WatchedArray:
+    """Stands in for the slot ``Tensor._a`` while a trace runs."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __get__(self, t, owner=None):
+        if t is None:
+            return self
+        array, trace = slot_a.__get__(t), self.trace
+        if not isinstance(array, np.ndarray) or not trace.on():
+            return array
+        key = id(t)
+        lifted = trace.lifted.get(key)
+        if lifted is not None:
+            return lifted.now
+        if key in trace.inside:
+            return trace.constant(t, array)
+        return trace.lift(t, array) if type(array) is np.ndarray else array
+
+    def __set__(self, t, array):
+        trace, key = self.trace, id(t)
+        if trace.on():
+            if key not in trace.inside and key not in trace.lifted:
+                if holds(slot_a, t):
+                    self.__get__(t)  # from outside: lifted before it changes
+                else:
+                    trace.born(t)
+            if type(array) is np.ndarray and array.flags.writeable and id(array) not in trace.drawn:
+                array = array.view()
+                array.flags.writeable = False
+            if key in trace.lifted:
+                trace.lifted[key].now = array
+                return
+        slot_a.__set__(t, array)
+
+
+class WatchedGrad:
+    """Stands in for the slot ``Tensor._grad`` while a trace runs."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __get__(self, t, owner=None):
+        if t is None:
+            return self
+        return self.note(t)[2] if self.is_outside(t) else slot_grad.__get__(t)
+
+    def __set__(self, t, grad):
+        if self.is_outside(t):
+            self.note(t)[2] = grad
+        else:
+            slot_grad.__set__(t, grad)
+
+    def is_outside(self, t):
+        return self.trace.on() and id(t) not in self.trace.inside and holds(slot_a, t)
+
+    def note(self, t):
+        noted = self.trace.grads.get(id(t))
+        if noted is None:
+            grad = slot_grad.__get__(t)
+            noted = self.trace.grads[id(t)] = [t, grad, grad]
+            if grad is not None:
+                self.trace.watch.gradient(grad, t)
+        return noted
+
+
+class WatchedNode:
+    """Stands in for the slot ``Tensor._node`` while a trace runs: what has a history outside is lifted with it."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __get__(self, t, owner=None):
+        if t is None:
+            return self
+        node, trace = slot_node.__get__(t), self.trace
+        if node is not None and trace.on() and id(t) not in trace.inside and id(t) not in trace.lifted:
+            trace.lift(t, slot_a.__get__(t))
+            node = slot_node.__get__(t)
+        return node
+
+    def __set__(self, t, node):
+        slot_node.__set__(t, node)
+
+
+class WatchedHooks:
+    """Stands in for the slot ``Tensor._hooks`` while a trace runs."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __get__(self, t, owner=None):
+        if t is None:
+            return self
+        self.note(t)
+        return slot_hooks.__get__(t)
+
+    def __set__(self, t, hooks):
+        self.note(t)
+        slot_hooks.__set__(t, hooks)
+
+    def note(self, t):
+        trace = self.trace
+        if trace.on() and id(t) not in trace.inside and holds(slot_a, t):
+            trace.differentiates = trace.differentiates or modes.running is not None
+            trace.hooks.setdefault(id(t), HooksBefore(t))
+
+
+WATCHED = dict(zip(SLOTS, (WatchedArray, WatchedGrad, WatchedHooks, WatchedNode), strict=True))
+
+
+class Escaped:
+    """What a tensor holds that outlived the trace it was made in."""
+
+    def __init__(self, name):
+        self.__dict__["name"] = name
+
+    def __getattr__(self, attribute):
+        raise RuntimeError(ESCAPED.format(name=self.__dict__["name"]))
