@@ -64,7 +64,24 @@ torch.ones(3, 4, device='meta').tanh().half()
 torch.linalg.inv(torch.ones(3, 3, device='meta'))
 torch.linalg.solve(torch.ones(2, 3, 3, device='meta'), torch.ones(2, 3, 1, device='meta'))
 torch.linalg.cholesky(torch.ones(3, 3, device='meta'))
+torch.linalg.pinv(torch.ones(2, 5, 4, device='meta')), torch.linalg.pinv(torch.ones(4, 4, device='meta'), hermitian=True)
 torch.bernoulli(torch.ones(3, device='meta'))
+torch.multinomial(torch.ones(2, 5, device='meta'), 3)
+torch.histc(torch.ones(5, device='meta')), torch.histc(torch.ones(5, device='meta'), 10, 0, 1)
+torch.histogram(torch.ones(5, device='meta'), 10)
+torch.ones(5, 4, device='meta').quantile(0.5, 1), torch.ones(5, device='meta').nanquantile(0.5)
+torch.ones(5, 4, device='meta').quantile(torch.tensor([0.1, 0.2], device='meta'), 1)
+torch.ones(5, 4, device='meta').quantile(torch.tensor([0.1, 0.2]), 1)
+torch.nn.functional.one_hot(torch.ones(5, device='meta', dtype=torch.int64), 3)
+torch.nn.functional.one_hot(torch.ones(5, device='meta', dtype=torch.int64))
+torch.block_diag(torch.ones(2, 3, device='meta'), torch.ones(4, 5, device='meta'))
+torch.ones(3, 4, device='meta')[1:].as_strided((2, 2), (4, 1))
+torch.ones(3, 4, device='meta').as_strided_((2, 2), (4, 1)).add_(1)
+x = torch.ones(4, device='meta'); x[x > 0]
+x = torch.ones(4); x[torch.ones(4, device='meta') > 0]
+x = torch.ones(4, 3, device='meta'); x[torch.tensor([True, False, True, True])]
+x = torch.ones(4, device='meta'); x[x > 0] = torch.ones(2, device='meta'); x
+x = torch.ones(4, device='meta'); x.index_put((x > 0,), torch.tensor(1., device='meta'))
 torch.ones(3, device='meta').add_(1)
 torch.ones(3, device='meta').add_(torch.ones(2, 3, device='meta'))
 torch.ones(3, device='meta').fill_(1)
@@ -86,6 +103,11 @@ x = torch.ones(3, 4, device='meta', requires_grad=True); (x @ x.t()).tanh().sum(
 @pytest.mark.parametrize("code", META.strip().splitlines())
 def test_meta_agrees_with_torch(code):
     check_code(code)
+
+
+def test_all_parts_of_a_result_are_on_the_meta_device():
+    found = flambeau.linalg.lstsq(flambeau.ones(4, 3, device="meta"), flambeau.ones(4, 2, device="meta"))
+    assert [x.device.type for x in found] == ["meta"] * 4
 
 
 def test_meta_tensors_take_no_memory():

@@ -200,11 +200,22 @@ def test_wrong_arguments(tmp_path):
     with pytest.raises(RuntimeError, match="explicit pickle_module"):
         flambeau.save({}, tmp_path / "a.pt")
         flambeau.load(tmp_path / "a.pt", pickle_module=pickle)
-    with pytest.raises(RuntimeError, match="meta device"):
-        flambeau.save(flambeau.ones(2, device="meta"), tmp_path / "meta.pt")
+
+
+@pytest.mark.oracle
+def test_meta_tensors_are_saved_as_torch_saves_them(tmp_path):
+    torch = pytest.importorskip("torch")
+    for ours, theirs in ((flambeau, torch), (torch, flambeau)):
+        net = ours.nn.Linear(3, 2, device="meta")
+        ours.save([net.state_dict(), net.bias, net.weight.t()], tmp_path / "meta.pt")
+        state, bias, turned = theirs.load(tmp_path / "meta.pt")
+        assert list(state) == ["weight", "bias"] and isinstance(bias, theirs.nn.Parameter) and bias.requires_grad
+        assert [(x.device.type, x.shape) for x in (bias, turned)] == [("meta", (2,)), ("meta", (3, 2))]
 
 
 def test_map_location():
+    loaded = round_trip(nn.Parameter(flambeau.ones(2)), map_location="meta")
+    assert loaded.is_meta and loaded.shape == (2,) and isinstance(loaded, nn.Parameter)
     for where in ("cpu", flambeau.device("cpu"), {"cpu": "cpu"}, lambda storage, location: storage):
         assert round_trip(flambeau.ones(2), map_location=where).tolist() == [1, 1]
     with pytest.raises(RuntimeError, match="XLA engine"):

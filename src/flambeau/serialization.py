@@ -24,7 +24,8 @@ from ._device import META
 from ._device import device as Device
 from ._size import Size
 from ._tensor import Storage, Tensor, storage_of, wrap
-from .functions._args import root_elements
+from .engines import meta_engine
+from .functions._args import made, root_elements
 from .nn.parameter import Parameter
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
@@ -63,6 +64,7 @@ class _Global:
 
 
 _TENSOR = _Global("torch._utils", "_rebuild_tensor_v2")
+_META_TENSOR = _Global("torch._utils", "_rebuild_meta_tensor_no_storage")
 _PARAMETER = _Global("torch._utils", "_rebuild_parameter")
 _SIZE, _DEVICE = _Global("torch", "Size"), _Global("torch", "device")
 _NAMED = {d: _Global("torch", d.name) for d in _dtypes.ALL}
@@ -112,12 +114,12 @@ class _Pickler(pickle._Pickler):
     dispatch: ClassVar[dict] = {**pickle._Pickler.dispatch, _dtypes.dtype: save_dtype}
 
     def reduce_tensor(self, t):
-        if t.device is META:
-            raise RuntimeError("a tensor on the meta device has no elements to save: use to_empty() first")
         if not t.is_leaf and t.requires_grad:
             t = t.detach()
         if isinstance(t, Parameter):
             return _PARAMETER, (t.data, t.requires_grad, collections.OrderedDict())
+        if t.device is META:
+            return _META_TENSOR, (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
         if t.dtype not in _STORAGE_NAMES:
             raise RuntimeError(f"save(): tensors of {t.dtype} cannot be written to a checkpoint; cast them first")
         storage = storage_of(t)
@@ -215,8 +217,14 @@ def safe_globals(safe_globals):
         _safe[:] = before
 
 
+def _rebuild_meta_tensor(dtype, size, stride, requires_grad):
+    return made(meta_engine().empty(tuple(size), dtype.np), META, requires_grad)
+
+
 def _rebuild_tensor(storage, offset, size, stride, requires_grad=False, hooks=None, metadata=None):
     flat = storage.array
+    if type(flat) is not np.ndarray:
+        return _rebuild_meta_tensor(_dtypes.from_np(flat.dtype), size, stride, requires_grad)
     reach = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     if offset < 0 or min(stride, default=0) < 0 or (0 not in size and reach >= flat.size):
         raise pickle.UnpicklingError(f"a tensor of shape {list(size)} reaches beyond its {flat.size} stored elements")
@@ -236,6 +244,7 @@ def _rebuild_param(data, requires_grad, hooks=None, state=None):
 _KNOWN = {
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
     ("torch._utils", "_rebuild_tensor"): _rebuild_tensor,
+    ("torch._utils", "_rebuild_meta_tensor_no_storage"): _rebuild_meta_tensor,
     ("torch._utils", "_rebuild_parameter"): _rebuild_param,
     ("torch", "Size"): Size,
     ("torch", "device"): Device,
@@ -268,8 +277,9 @@ class _Reader:
             raw = self.archive.read(f"{self.root}/data/{key}")
             if len(raw) != size * dtype.itemsize:
                 raise pickle.UnpicklingError(f"storage {key} has {len(raw)} bytes, not {size * dtype.itemsize}")
-            self.place(location)
-            self.storages[key] = Storage(np.frombuffer(bytearray(raw), dtype.np))
+            stays = self.place(location)
+            array = np.frombuffer(bytearray(raw), dtype.np) if stays else meta_engine().empty((size,), dtype.np)
+            self.storages[key] = Storage(array)
         return self.storages[key]
 
 
@@ -316,7 +326,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
 
     Args:
         f: a path, or something with ``read`` and ``seek``.
-        map_location: where tensors go: a device, a string, a dict or a function. All of them come to the CPU here.
+        map_location: where tensors go: a device, a string, a dict or a function. They come to the CPU; for "meta"
+            they come without elements.
         weights_only: (the default) make only tensors and plain containers; False allows anything the file asks for.
     """
     if weights_only is None:
@@ -349,18 +360,20 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
 
 
 def _placing(map_location):
-    """A check of where a storage says it was; only the CPU can be served."""
+    """Whether the elements of a storage are kept, by where it says it was; otherwise they go to the meta device."""
 
     def place(location):
         target = map_location.get(location, location) if isinstance(map_location, dict) else map_location
         if callable(target) or (target is None and location == "cpu"):
-            return
+            return True
         if target is None:
             raise RuntimeError(
                 f"Attempting to deserialize object on a {location} device, but this version has only the CPU. Use "
                 "load(..., map_location='cpu')."
             )
-        if Device(target).type != "cpu":
+        kind = Device(target).type
+        if kind not in ("cpu", "meta"):
             raise RuntimeError(f"load(): map_location {target} needs the XLA engine, which is not there yet; use 'cpu'")
+        return kind == "cpu"
 
     return place

@@ -300,9 +300,12 @@ def _as_meta(result, shapes=None):
 class _Meta(Namespace):
     """NumPy's own function of a name if it has one, as MetaArray knows these; otherwise the NumPy engine's kernel."""
 
+    def operand(self, x):
+        return as_array(x) if isinstance(x, np.ndarray) and not x.ndim else x
+
     def __getattr__(self, name):
-        own = getattr(np, name, None)
         kernel = getattr(NUMPY, name)
+        own = getattr(np, name, None) if name not in _OTHERS_IN_NUMPY else None
         if name in _DATA_DEPENDENT_KERNELS:
             def own(*args, **kwargs):
                 raise NotImplementedError(DATA_DEPENDENT.format(name=name))
@@ -315,6 +318,7 @@ class _Meta(Namespace):
 
 
 _DATA_DEPENDENT_KERNELS = {"masked_select", "histogram_counts"}
+_OTHERS_IN_NUMPY = {"place"}  # names of kernels that mean something else there
 meta = _Meta("meta", np)
 
 
@@ -326,6 +330,9 @@ def as_array(x):
 @meta.kernel
 def empty(shape, dtype):
     return MetaArray(shape, dtype)
+
+
+meta.zeros = empty
 
 
 @meta.kernel
@@ -369,6 +376,29 @@ def reshape_view(x, shape):
     if math.prod(shape) != x.size:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {x.size}")
     return MetaArray(tuple(shape), x.dtype)
+
+
+@meta.kernel
+def move_strided(x, strides, offset, to_shape, to_strides, to_offset, *, shared):
+    return MetaArray(tuple(to_shape), x.dtype)
+
+
+@meta.kernel
+def index(x, indices, dims):
+    if _has_mask(indices):
+        raise NotImplementedError(DATA_DEPENDENT.format(name="indexing with a mask"))
+    return stood_in(NUMPY.index, "indexing with tensors", (x, indices, dims), {})
+
+
+@meta.kernel
+def index_put(x, indices, dims, values, accumulate, into=False):
+    if _has_mask(indices):
+        return x.copy()
+    return stood_in(NUMPY.index_put, "index_put", (x, indices, dims, values, accumulate, into), {})
+
+
+def _has_mask(indices):
+    return any(isinstance(i, MetaArray) and i.dtype.kind == "b" for i in indices)
 
 
 @meta.kernel

@@ -229,7 +229,7 @@ def resize(t, shape):
 def root_elements(t):
     """The whole storage of a tensor as a flat array of its dtype."""
     root = storage_of(t).array
-    if root.dtype == t._a.dtype and root.flags.c_contiguous:
+    if root.dtype == t._a.dtype and (root.flags.c_contiguous or type(root) is not np.ndarray):
         return root.reshape(-1)
     low, high = np.lib.array_utils.byte_bounds(root)
     item = t._a.itemsize

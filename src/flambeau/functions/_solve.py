@@ -13,7 +13,7 @@ from ..ops import linalg as ops
 from ..ops import spectral
 from ..ops.matmul import column, product
 from ..ops.shape import cast, clone, permute, reshape
-from ._args import as_int, need_tensor, write_out
+from ._args import as_int, made, need_tensor, write_out
 from ._matrices import (
     need_fitting,
     need_floating,
@@ -247,17 +247,17 @@ def lstsq(A, B, rcond=None, *, driver=None):
     rtol = as_tolerance(max(m, n) * float(np.finfo(real).eps) if rcond is None else rcond, real, name)
     solution, residuals, ranks, values = ops.lstsq(A, right, rtol, residuals=m > n and driver != "gelsy")
     if residuals._a.size and driver != "gels" and not is_traced(ranks._a) and (ranks._a < n).any():
-        residuals = no_values(real)
+        residuals = no_values(A, real)
     return Lstsq(
         reshape(solution, shape=solution._a.shape[:-1]) if vector else solution,
         residuals,
-        no_values(np.int64) if driver == "gels" else ranks,
-        wrap(values._a) if driver in ("gelsd", "gelss") else no_values(real),
+        no_values(A, np.int64) if driver == "gels" else ranks,
+        wrap(values._a) if driver in ("gelsd", "gelss") else no_values(A, real),
     )
 
 
-def no_values(dtype):
-    return wrap(np.zeros((0,), dtype))
+def no_values(like, dtype):
+    return made(np.zeros((0,), dtype), like.device)
 
 
 def check_lstsq(A, B, driver, name):

@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 
+from .._device import META
 from .._dtypes import HALF, type_word
 from .._tensor import Tensor, wrap
+from ..engines import meta_engine
 from ._args import need_tensor, write_out
 from ._attach import methods
 from ._results import result
@@ -50,7 +52,15 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
     a = (input._a.astype(np.float32) if own in HALF else _floating(input, "histogram_cpu")).reshape(-1)
     if bins <= 0:
         raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
-    low, high = float(min), float(max)
+    if input.device is META:
+        found = wrap(meta_engine().empty((bins,), own))
+    else:
+        found = wrap(_even_counts(a, *_even_range(a, float(min), float(max)), bins).astype(own))
+    return found if out is None else write_out(out, found, "histc", exact_dtype=True)
+
+
+def _even_range(a, low, high):
+    """The ends of the bins, as given or as the data has them."""
     if low == high and a.size:
         low, high = float(a.min()), float(a.max())
     if low == high:
@@ -58,9 +68,8 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
     if low > high:
-        raise RuntimeError(f"torch.histc: max must be larger than min, got min={min}, max={max}")
-    found = wrap(_even_counts(a, low, high, bins).astype(own))
-    return found if out is None else write_out(out, found, "histc", exact_dtype=True)
+        raise RuntimeError(f"torch.histc: max must be larger than min, got min={low}, max={high}")
+    return low, high
 
 
 def _even_counts(a, low, high, bins):

@@ -295,7 +295,7 @@ def at_strides(input, size, stride, offset):
             f"requiring a storage size of {need * item} are out of bounds for storage of size {flat.size * item}"
         )
     settings = dict(size=size, stride=stride, offset=offset)
-    if writable:
+    if type(flat) is np.ndarray:
         array = restride(flat, size, tuple([s * item for s in stride]), offset * item if need else 0)
     else:
         array = ops.as_strided(flat, **settings, **FLAT)

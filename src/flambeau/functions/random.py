@@ -13,6 +13,7 @@ from .._generator import Generator
 from .._modes import modes
 from .._tensor import Tensor, wrap
 from ..autograd._writes import check_history, in_graph, snapshot
+from ..engines import meta_engine
 from ..engines.numpy import random as kernels
 from ..ops.pointwise import mul
 from ..ops.random import redrawn
@@ -250,7 +251,10 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     if input._a.dtype.num < 11:
         raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + str(input.dtype))
     n = as_int(num_samples, "multinomial", "num_samples")
-    result = wrap(np.asarray(kernels.multinomial(source(generator), input._a, n, replacement)))
+    if input.device is META:
+        result = wrap(meta_engine().empty((*input._a.shape[:-1], n), np.dtype(np.int64)))
+    else:
+        result = wrap(np.asarray(kernels.multinomial(source(generator), input._a, n, replacement)))
     return result if out is None else write_out(out, result, "multinomial", exact_dtype=True)
 
 

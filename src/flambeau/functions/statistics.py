@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from .._device import META
 from .._dtypes import type_word
 from .._tensor import Tensor, wrap
 from ..ops import elementary as el
@@ -15,7 +16,7 @@ from ..ops.matmul import mH, product
 from ..ops.reduce import mean_dims, sum_, sum_dims
 from ..ops.scatter import gather
 from ..ops.shape import basic_index, cast, expand, permute, reshape
-from ._args import dim_in_range, need_tensor, write_out
+from ._args import dim_in_range, made, need_tensor, write_out
 from ._attach import methods
 from ._folds import along, numpy_names, one_dim
 from ._results import made_by, selections
@@ -107,14 +108,14 @@ def _checked_q(input, q, interpolation):
             raise TypeError(f"quantile(): argument 'q' (position 2) must be float or Tensor, not {type(q).__name__}")
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
-        return wrap(np.asarray(q, dtype))
+        return made(np.asarray(q, dtype), input.device)
     if q._a.ndim > 1:
         raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, not of shape {list(q.shape)}")
     if q._a.dtype != dtype:
         raise RuntimeError(
             f"quantile() q tensor must be same dtype as the input tensor: {q.dtype} against {input.dtype}"
         )
-    if not ((q._a >= 0) & (q._a <= 1)).all():
+    if q.device is not META and not ((q._a >= 0) & (q._a <= 1)).all():
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
 

@@ -50,13 +50,14 @@ def one_hot(tensor, num_classes=-1):
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return tensor.new_empty((*tensor.shape, num_classes))
-    if int(tensor.min()) < 0:
+    known = not tensor.is_meta
+    if known and int(tensor.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(tensor.max()) + 1
     if num_classes < 1:
         raise RuntimeError("num_classes should be positive")
-    if num_classes <= int(tensor.max()):
+    if known and num_classes <= int(tensor.max()):
         raise RuntimeError("Class values must be smaller than num_classes.")
     out = tensor.new_zeros((*tensor.shape, num_classes))
     return out.scatter_(-1, tensor.unsqueeze(-1), 1)
