@@ -32,6 +32,10 @@ REDUCED = [
 
 # Each gives a tensor that may depend on g, v and n.
 CASES = """
+x.masked_fill(m, 1 + 0j)
+x.long().masked_fill(m, 2 + 0j)
+x.bool().masked_fill(m, 1 + 1j)
+x.to(torch.uint8).masked_fill(m, -255)
 g.index_select(0, r)
 g.index_select(-1, torch.tensor([2, 0], dtype=torch.int32))
 g.index_select(0, zi)
@@ -140,6 +144,9 @@ t.mT.index_fill_(0, r, 0.)
 """.strip().splitlines()
 
 REFUSED = """
+x.to(torch.uint8).masked_fill(m, -256)
+x.index_fill(0, i, 1 + 0j)
+x.masked_fill(m, 1 + 1j)
 x.index_select(0, torch.tensor([0.]))
 x.index_select(0, torch.tensor([5]))
 x.index_select(0, torch.tensor([-1]))

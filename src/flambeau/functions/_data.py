@@ -239,18 +239,17 @@ def _common(dtypes):
 def scalar_for(value, dtype):
     """A Python number as it is stored in a NumPy dtype; RuntimeError where it does not fit."""
     kind = dtype.kind
-    if kind in "iu":
-        if isinstance(value, complex):
-            raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))
-        if isinstance(value, float):
-            value = _truncated(value, dtype)
-        limits = np.iinfo(dtype)
-        low = limits.min if limits.min else -limits.max
-        if not low <= value <= limits.max:
-            raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))
-        return value % (limits.max + 1) if value < 0 and not limits.min else value
-    if isinstance(value, complex) and kind != "c" and kind != "b":
+    if kind == "b":
+        return bool(value)
+    if isinstance(value, complex) and kind != "c":
         if value.imag:
             raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))
-        return value.real
-    return value
+        value = value.real
+    if kind not in "iu":
+        return value
+    if isinstance(value, float):
+        value = _truncated(value, dtype)
+    limits = np.iinfo(dtype)
+    if not (limits.min or -limits.max) <= value <= limits.max:
+        raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))
+    return value if value >= limits.min else value % (limits.max + 1)  # a negative number wraps around, as in PyTorch

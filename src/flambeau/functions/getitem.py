@@ -15,10 +15,11 @@ from ..ops import index as ops
 from ..ops._op import key_of
 from ..ops.shape import cast, reshape
 from ._args import bump, check_writable, type_word
+from ._data import scalar_for
 from ._inplace import assign
 from ._into import into
 from ._key import SELECT, SLICE, UNSQUEEZE, basic_op, parsed
-from .index import expanded, fitting, put_call
+from .index import expanded, put_call
 
 EXPANDED = (
     "The expanded size of the tensor must match the existing size: a value of shape {value} cannot be assigned to "
@@ -170,13 +171,13 @@ def number(value, t):
     """A number to be stored in `t`; TypeError for anything else."""
     if isinstance(value, np.integer):
         value = int(value)
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
     if not isinstance(value, int | float | complex):
         kind = type(value)
         name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
         raise TypeError(f"can't assign a {name} to a torch.{type_word(t.dtype)}Tensor")
-    return fitting(value, t)
+    return scalar_for(value, t._a.dtype)
 
 
 def assign_to(t, value):

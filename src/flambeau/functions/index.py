@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..ops import index as ops
 from ..ops.shape import cast
 from ._args import as_int, dim_in_range, need_tensor, type_word, write_out
 from ._attach import methods
+from ._data import scalar_for
 from ._folds import numpy_names
 from ._inplace import inplace
 from ._into import forms
@@ -32,7 +32,6 @@ PUT_DTYPES = (
     "Index put requires the source and destination dtypes match, got {own} for the destination and {value} for the "
     "source. Cast the value with .to({dtype})."
 )
-OVERFLOW = "value cannot be converted to type {dtype} without overflow: {value}"
 
 _INT64, _INT32 = np.dtype(np.int64), np.dtype(np.int32)
 
@@ -62,23 +61,6 @@ def as_vector(index):
     return index if index._a.ndim else index.reshape(1)
 
 
-def fitting(value, t):
-    """A Python number that becomes an element of `t`; RuntimeError where its dtype cannot hold it."""
-    kind = t._a.dtype.kind
-    if isinstance(value, complex) and kind != "c":
-        raise RuntimeError(OVERFLOW.format(dtype=t.dtype, value=value))
-    if kind in "iu":
-        if isinstance(value, float):
-            if not math.isfinite(value):
-                raise RuntimeError(OVERFLOW.format(dtype=t.dtype, value=value))
-            value = int(value)
-        limits = np.iinfo(t._a.dtype)
-        if not limits.min <= value <= limits.max and not -limits.max - 1 <= value < 0:
-            raise RuntimeError(OVERFLOW.format(dtype=t.dtype, value=value))
-        return int(value) & limits.max if value < limits.min else int(value)
-    return bool(value) if kind == "b" else value
-
-
 def fill_value(value, t, name):
     """The value of a fill: a number, or a 0-dimensional tensor, in the dtype of `t`."""
     if isinstance(value, Tensor):
@@ -89,13 +71,13 @@ def fill_value(value, t, name):
         if value._a.dtype == t._a.dtype:
             return value
         if not _dtypes.can_cast(value.dtype, t.dtype):
-            fitting(value._a.item(), t)
+            scalar_for(value._a.item(), t._a.dtype)
         return cast(value, dtype=t._a.dtype)
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, int | float | complex):
         raise TypeError(f"{name}(): argument 'value' must be Tensor or Number, not {type(value).__name__}")
-    return fitting(value, t)
+    return scalar_for(value, t._a.dtype)
 
 
 def need_mask(mask, name):
@@ -279,6 +261,8 @@ def index_fill(input, dim, index, value):
     need_index(index, "index_fill_", 3, only_long=True, error=IndexError)
     if index._a.ndim > 1:
         raise RuntimeError(f"Index has to be a vector/scalar, but got shape {list(index.shape)}")
+    if isinstance(value, complex) and input._a.dtype.kind != "c":
+        raise RuntimeError(f"index_fill_(): a complex value ({value}) cannot fill a tensor of {input.dtype}")
     return ops.index_fill, (input, fill_value(value, input, "index_fill"), as_vector(index)), {"axis": axis}
 
 
@@ -381,7 +365,7 @@ def fill_diagonal(input, fill_value, wrap=False):
     if not isinstance(fill_value, int | float | complex | np.number):
         kind = type(fill_value).__name__
         raise TypeError(f"fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not {kind}")
-    return ops.fill_diagonal(input, value=fitting(fill_value, input), wrap=bool(wrap))
+    return ops.fill_diagonal(input, value=scalar_for(fill_value, input._a.dtype), wrap=bool(wrap))
 
 
 methods(argwhere, index_select, masked_select, nonzero, nonzero_static, take)

@@ -9,9 +9,10 @@ from ..ops import scatter as ops
 from ..ops.shape import expand
 from ._args import as_int, dim_in_range, need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
+from ._data import scalar_for
 from ._folds import numpy_names
 from ._into import forms
-from .index import fitting, need_index, source_checked
+from .index import need_index, source_checked
 
 __all__ = ["gather", "index_reduce", "scatter", "scatter_add", "scatter_reduce", "take_along_dim"]
 
@@ -126,7 +127,7 @@ def scatter(input, dim, index, src=None, value=None, *, reduce=None):
         axis = checked(input, dim, index, "scatter", src)
     elif isinstance(src, int | float | complex):
         axis = checked(input, dim, index, "scatter")
-        src = fitting(src, input)
+        src = scalar_for(src, input._a.dtype)
     else:
         raise TypeError(f"scatter(): argument 'src' (position 4) must be Tensor or Number, not {type(src).__name__}")
     inputs = (input, src, index)
