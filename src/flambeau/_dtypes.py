@@ -114,10 +114,6 @@ def is_foreign(np_dtype):
     return np_dtype.num > 255
 
 
-def is_complex(np_dtype):
-    return np_dtype.kind == "c"
-
-
 _TYPE_WORDS = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
     "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",

@@ -1,32 +1,14 @@
-"""Complex numbers: their parts, and how they are made from them."""
+"""Complex numbers: conjugates, angles, and how they are made from their parts."""
 
 from __future__ import annotations
 
 from .. import _dtypes
-from .._tensor import Tensor
 from ..ops import pointwise as ops
 from ._args import need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
 from ._unary import unary
 
-__all__ = [
-    "angle", "complex", "conj", "conj_physical", "conj_physical_", "imag", "is_conj", "polar", "real",
-    "resolve_conj", "resolve_neg",
-]
-
-
-def real(input):
-    """The real parts, in the same memory; a real tensor is returned as it is."""
-    need_tensor(input, "real")
-    return ops.real(input) if input._a.dtype.kind == "c" else input
-
-
-def imag(input):
-    """The imaginary parts, in the same memory."""
-    need_tensor(input, "imag")
-    if input._a.dtype.kind != "c":
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return ops.imag(input)
+__all__ = ["angle", "complex", "conj", "conj_physical", "conj_physical_", "polar"]
 
 
 def conj(input):
@@ -39,22 +21,6 @@ def conj_physical(input, *, out=None):
     """The complex conjugate of each element."""
     result = conj(input)
     return result if out is None else write_out(out, result, "conj_physical")
-
-
-def resolve_conj(input):
-    """The tensor itself: conjugation is never postponed here."""
-    return need_tensor(input, "resolve_conj")
-
-
-def resolve_neg(input):
-    """The tensor itself: negation is never postponed here."""
-    return need_tensor(input, "resolve_neg")
-
-
-def is_conj(input):
-    """Whether a conjugation is postponed: never here."""
-    need_tensor(input, "is_conj")
-    return False
 
 
 angle = unary(ops.angle, "angle", "The angle of each element in the complex plane, in radians.")
@@ -87,7 +53,5 @@ def polar(abs, angle, *, out=None):
     return result if out is None else write_out(out, result, "polar", exact_dtype=True)
 
 
-methods(angle, conj, conj_physical, is_conj, resolve_conj, resolve_neg)
+methods(angle, conj, conj_physical)
 conj_physical_ = inplace_methods(conj_physical)["conj_physical_"]
-Tensor.real = property(real, lambda self, value: real(self).copy_(value), doc=real.__doc__)
-Tensor.imag = property(imag, lambda self, value: imag(self).copy_(value), doc=imag.__doc__)

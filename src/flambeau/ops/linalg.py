@@ -10,7 +10,7 @@ from ._op import op
 from .join import cat
 from .matmul import column, mH, mT, product, row
 from .move import tril, triu
-from .pointwise import cj, imag
+from .pointwise import cj, imag, is_complex
 from .reduce import sum_
 from .shape import basic_index, diagonal, embed_diagonal
 
@@ -48,11 +48,6 @@ def as_diagonal(v):
 def scalar(x):
     """A number per matrix, ready to be multiplied with the matrices."""
     return column(column(x))
-
-
-def is_complex(x):
-    dtype = x.dtype
-    return dtype.is_complex if hasattr(dtype, "is_complex") else dtype.kind == "c"
 
 
 def head(x, rows, columns):
