@@ -146,16 +146,15 @@ _only_methods = {"arctan2_", "atan2_", "hypot_", "pow_"}  # the others are funct
 globals().update({name: f for name, f in _in_place.items() if name not in _only_methods})
 
 
-def float_power_(self, exponent):
-    """In-place form of ``float_power``: the tensor must be in double precision already."""
-    result = float_power(self, exponent)
-    if result.dtype is not self.dtype:
-        raise RuntimeError(FLOAT_POWER.format(own=type_word(self.dtype), need=type_word(result.dtype)))
-    return _float_power_(self, exponent)
+def _float_power_of_wide(input, exponent):
+    """``float_power`` in place: of a tensor that is in double precision already."""
+    result = float_power(input, exponent)
+    if result.dtype is not input.dtype:
+        raise RuntimeError(FLOAT_POWER.format(own=type_word(input.dtype), need=type_word(result.dtype)))
+    return result
 
 
-_float_power_ = inplace_methods(float_power)["float_power_"]
-methods(float_power_)
+inplace_methods(float_power=_float_power_of_wide)
 
 __all__ = [
     *UNARY, *ALIASES, *(name for name in _in_place if name not in _only_methods), "arctan2", "atan2",
