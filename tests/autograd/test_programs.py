@@ -377,6 +377,9 @@ def node_hooks(t):
     y.grad_fn.register_prehook(lambda gs: (gs[0] * 10,))
     y.grad_fn.register_hook(lambda gi, go: seen.append([gi[0], go[0]]))
     y.sum().backward()
+    z = x + t.ones(3, 2)
+    z.grad_fn.register_hook(lambda gi, go: seen.append([gi[0], go[0]]))
+    z.sum().backward()
     return [seen, x.grad]
 
 
@@ -388,7 +391,8 @@ def node_hooks_that_return_odd_things(t):
         getattr(y.grad_fn, kind)(lambda *_: returned)
         return [raised(lambda: y.sum().backward()), x.grad]
 
-    odd = (0, [], "a", (), (1,), (None,), t.ones(1), [t.ones(1)], (t.ones(1), t.ones(1)), (t.ones(1),))
+    odd = (0, [], "a", (), (1,), (None,), t.ones(1), [t.ones(1)], (t.ones(1), t.ones(1)), (t.ones(1),), (t.ones(3),),
+           (t.ones(3, 1),), (t.ones(()),), (t.ones(1).double(),))
     return [[outcome(kind, returned) for returned in odd] for kind in ("register_hook", "register_prehook")]
 
 

@@ -285,18 +285,21 @@ class Pass:
     def run_pre_hooks(self, node, grads):
         for hook in list(node.pre_hooks.values()) if node.pre_hooks else ():
             many = type(grads) is list
-            got = hook(tuple(map(self.wrapped, grads if many else (grads,))))
+            given = tuple(map(self.wrapped, grads if many else (grads,)))
+            got = hook(given)
             if got is not None:
-                got = [self.unwrapped(g) for g in returned(hook, got, len(grads) if many else 1)]
+                got = list(map(self.unwrapped, returned(hook, got, given)))
                 grads = got if many else got[0]
         return grads
 
     def run_post_hooks(self, node, grads, results):
         for hook in list(node.post_hooks.values()) if node.post_hooks else ():
+            results = [g if g is None or e is None else fitted(g, *e) for g, e in zip(results, node.next, strict=True)]
             given = tuple(map(self.wrapped, grads if type(grads) is list else (grads,)))
-            got = hook(tuple(map(self.wrapped, results)), given)
+            found = tuple(map(self.wrapped, results))
+            got = hook(found, given)
             if got is not None:
-                results = [self.unwrapped(g) for g in returned(hook, got, len(results))]
+                results = list(map(self.unwrapped, returned(hook, got, found)))
         return results
 
 
@@ -321,16 +324,17 @@ def plus(a, b):
     return np.asarray(total) if isinstance(total, np.generic) else total
 
 
-def returned(hook, got, count):
-    """The gradients that a hook on a node returned: as many as it was given."""
+def returned(hook, got, given):
+    """The gradients that a hook on a node returned: of the number, shapes and dtypes of those it was given."""
     name = getattr(hook, "__name__", hook)
     if not isinstance(got, tuple):
         raise TypeError(f"expected tuple, but hook {name!r} returned {type(got).__name__!r}")
-    if len(got) != count:
-        raise RuntimeError(f"hook {name!r} has returned an incorrect number of values: {len(got)}, not {count}")
-    for grad in got:
+    if len(got) != len(given):
+        raise RuntimeError(f"hook {name!r} has returned an incorrect number of values: {len(got)}, not {len(given)}")
+    for before, grad in zip(given, got, strict=True):
         if grad is not None and not isinstance(grad, Tensor):
             raise TypeError(f"expected Tensor, but hook {name!r} returned {type(grad).__name__!r}")
+        check_alike(hook, before, grad)
     return got
 
 
@@ -343,13 +347,22 @@ def run_hooks(hooks, grad):
         if not isinstance(got, Tensor):
             name = getattr(hook, "__name__", hook)
             raise TypeError(f"hook {name!r} has returned {type(got).__name__}; expected a Tensor or None")
-        if got._a.shape != grad._a.shape:
-            raise RuntimeError(
-                f"hook {getattr(hook, '__name__', hook)!r} has changed the size of value: "
-                f"{list(grad._a.shape)} became {list(got._a.shape)}"
-            )
+        check_alike(hook, grad, got)
         grad = got
     return grad
+
+
+def check_alike(hook, before, after):
+    """Raises unless the gradient that a hook returned can take the place of the one it got."""
+    if before is None or after is None:
+        return
+    name = getattr(hook, "__name__", hook)
+    if after._a.shape != before._a.shape:
+        raise RuntimeError(
+            f"hook {name!r} has changed the size of value: {list(before.shape)} became {list(after.shape)}"
+        )
+    if after._a.dtype != before._a.dtype:
+        raise RuntimeError(f"hook {name!r} has changed the type of value: {before.dtype} became {after.dtype}")
 
 
 def fitted(grad, target, nr):
