@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import functools
 import types
+from operator import is_
 
 import numpy as np
 
@@ -27,23 +28,22 @@ class Contents:
 
     def __init__(self, container):
         self.container = container
+        self.table = vars(container) if isinstance(container, types.SimpleNamespace) else container
         self.elements = Elements(container) if isinstance(container, np.ndarray) else None
         self.keys, self.values = parts_of(container)
 
     def still(self):
         """Whether the container holds what it held, or what is as good for a program."""
+        table = self.table
         if self.elements is not None:
-            return Elements(self.container) == self.elements
-        keys, values = parts_of(self.container)
-        if len(keys) != len(self.keys) or len(values) != len(self.values):
+            return Elements(table) == self.elements
+        if len(table) != len(self.values):
             return False
-        for now, was in zip(keys, self.keys):
-            if now is not was and not alike(now, was):
+        if isinstance(table, dict):
+            if not all(map(is_, table, self.keys)) and not all(map(alike, table, self.keys)):
                 return False
-        for now, was in zip(values, self.values):
-            if now is not was and not alike(now, was) and not (isinstance(now, Tensor) and isinstance(was, Tensor)):
-                return False
-        return True
+            table = table.values()
+        return all(map(is_, table, self.values)) or all(map(as_good, table, self.values))
 
     def untouched(self):
         """Whether the container holds the very same things."""
@@ -53,9 +53,14 @@ class Contents:
         return (len(keys) == len(self.keys) and len(values) == len(self.values)
                 and all(a is b for a, b in zip(keys, self.keys)) and all(a is b for a, b in zip(values, self.values)))
 
+    @property
+    def is_fixed(self):
+        """Whether the container cannot be made to hold something else."""
+        return isinstance(self.container, FIXED)
+
     def places(self):
         """(place, value) of what is held; the place is None where it cannot change."""
-        table = vars(self.container) if isinstance(self.container, types.SimpleNamespace) else self.container
+        table = self.table
         kind = Item if isinstance(table, dict) else Element if isinstance(table, list | tuple) else None
         names = self.keys or range(len(self.values))
         return [(kind and kind(table, name), value) for name, value in zip(names, self.values)]
@@ -63,6 +68,11 @@ class Contents:
     def restore(self):
         if not self.untouched():
             refill(self.container, self.keys, self.elements.value if self.elements is not None else self.values)
+
+
+def as_good(now, was):
+    """Whether a value in a container is as good for a program as the one that was there."""
+    return now is was or alike(now, was) or (isinstance(now, Tensor) and isinstance(was, Tensor))
 
 
 def parts_of(container):

@@ -19,7 +19,7 @@ class Guards:
         self.volatile = watch.volatile  # why the program cannot be kept; None if it can
         self.items = [[n.place.read, n.place.name, n.value, n.label] for n in watch.noted.values()
                       if n.read and id(n.value) not in watch.tensors]
-        self.containers = list(watch.contents.values())
+        self.containers = [(c, label) for c, label in watch.contents.values() if not c.is_fixed]
         self.kinds = []  # (read, name, class, requires_grad, label) of places of tensors
         self.same = []  # (place, place, label) at which there is one tensor
         self.places = {}  # id of a tensor -> its place, while the program is made

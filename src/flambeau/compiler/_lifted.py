@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import jax
 import numpy as np
 from jax.extend.core import Primitive
@@ -136,3 +138,22 @@ def holds(slot, t):
     except AttributeError:
         return False
     return True
+
+
+def overlap(arrays):
+    """Of (whether it is written to, array) pairs, the first two that share memory in which one is written; or None."""
+    owners = {}
+    for nr, (_, array) in enumerate(arrays):
+        owners.setdefault(id(owner_of(array)), []).append(nr)
+    for together in owners.values():
+        for a, b in itertools.combinations(together, 2):
+            if (arrays[a][0] or arrays[b][0]) and np.may_share_memory(arrays[a][1], arrays[b][1]):
+                return (a, b) if arrays[a][0] else (b, a)
+    return None
+
+
+def owner_of(array):
+    """What holds the memory of an array."""
+    while isinstance(array, np.ndarray) and array.base is not None:
+        array = array.base
+    return array

@@ -99,7 +99,8 @@ class Never:
 def alike(a, b):
     """Whether two values are plain ones between which nothing can tell."""
     kind = type(a)
-    return kind is type(b) and kind in PLAIN and a == b and (a != 0 or kind not in NUMBERS or repr(a) == repr(b))
+    return a is b or (kind is type(b) and kind in PLAIN and a == b
+                      and (a != 0 or kind not in NUMBERS or repr(a) == repr(b)))
 
 
 def gives_on(value):

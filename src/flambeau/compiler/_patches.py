@@ -72,7 +72,7 @@ def methods(cls, watch):
     get, set_, delete = cls.__getattribute__, cls.__setattr__, cls.__delattr__
 
     def __getattribute__(thing, name):
-        if name[:2] != "__" or name == "__dict__":
+        if name[:2] != "__" or (name == "__dict__" and not is_foreign(sys._getframe(1).f_globals.get("__name__"))):
             watch.saw(thing, name)
         return get(thing, name)
 

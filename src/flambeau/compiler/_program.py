@@ -13,7 +13,7 @@ from ..functions._args import check_writable
 from ..ops.shape import alias
 from ._contents import refill
 from ._guards import Guards
-from ._lifted import Lifted, hooks_of
+from ._lifted import Lifted, hooks_of, overlap
 from ._nest import containers_in, flatten, unflatten
 from ._places import MISSING
 from ._segment import Halves, on_cpu
@@ -174,7 +174,8 @@ class Program:
                 tensors.append(t)
         if len({id(t) for t in tensors}) < len(tensors):
             return "two tensors are the same that were not"
-        if self.targets and share_memory([place.find(arguments) for place in self.targets], tensors):
+        written = {id(place.find(arguments)) for place in self.targets}
+        if written and overlap([(id(t) in written, t._a) for t in tensors]):
             return "two tensors share memory that did not"
         for place, hooks in self.hooked:
             if hooks_of(place.find(arguments)) != hooks:
@@ -278,22 +279,6 @@ def write_back(t, array, name):
     storage = storage_of(t)
     storage.version += 1
     storage.writer = name
-
-
-def share_memory(written, tensors):
-    """Whether one of the tensors that are written to reaches into the memory of another one."""
-    owners = {}
-    for t in tensors:
-        owners.setdefault(id(owner_of(t._a)), []).append(t)
-    return any(t is not other and np.may_share_memory(t._a, other._a)
-               for t in written for other in owners[id(owner_of(t._a))])
-
-
-def owner_of(array):
-    """What holds the memory of an array."""
-    while isinstance(array, np.ndarray) and array.base is not None:
-        array = array.base
-    return array
 
 
 def kind(t):

@@ -110,7 +110,8 @@ class Halves:
         known = {v for e in backward for v in e.outvars} | set(jaxpr.constvars)
         carried = [v for v in used_by(backward, gradients) if v not in known]
         kept = [v for v in carried if v not in inputs]
-        taken = [v for v in inputs if v in used_by(forward, results + kept)]
+        used = used_by(forward, results + kept)
+        taken = [v for v in inputs if v in used]
         also = [v for v in carried if v in inputs]
         self.count = count
         self.takes = [inputs[v] for v in taken]

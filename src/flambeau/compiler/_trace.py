@@ -22,7 +22,7 @@ from .. import _dtypes
 from .._cells import Cell
 from .._modes import ever, modes
 from .._tensor import Storage, Tensor, refresh, replay
-from ._lifted import SLOTS, Drawn, Lifted, described, given, hooks_of, shows, slot_a
+from ._lifted import SLOTS, Drawn, Lifted, described, given, hooks_of, overlap, shows, slot_a
 from ._patches import noting, was_caught_by_user
 from ._slots import WATCHED, Escaped
 from ._watch import Watch
@@ -227,8 +227,12 @@ class Trace:
         for mode, before, now in zip(MODES, self.modes, modes_now(), strict=True):
             if now is not before:
                 raise RuntimeError(CHANGED_MODE.format(name=self.name, mode=mode))
-        for lifted in self.lifted.values():
+        roots = list(self.lifted.values())
+        for lifted in roots:
             self.check_lifted(lifted)
+        shared = overlap([(lifted.written and not lifted.rebound, lifted.array) for lifted in roots])
+        if shared is not None:
+            raise RuntimeError(SHARED_WRITE.format(name=self.name, written=roots[shared[0]], other=roots[shared[1]]))
         for before in self.hooks.values():
             if hooks_of(before.tensor) != before.state:
                 raise RuntimeError(CHANGED_HOOKS.format(name=self.name, tensor=described(before.tensor._a)))
@@ -251,10 +255,6 @@ class Trace:
         if (now.shape != shape or now.dtype != dtype
                 or (cell is not None and cell.chain(t))):
             raise RuntimeError(CHANGED_MEMORY.format(name=self.name, tensor=lifted))
-        if lifted.written:
-            for other in self.lifted.values():
-                if other is not lifted and np.may_share_memory(lifted.array, other.array):
-                    raise RuntimeError(SHARED_WRITE.format(name=self.name, written=lifted, other=other))
 
     def check_draws(self):
         """Raises if numbers were drawn and used in a way that cannot be traced."""

@@ -83,7 +83,7 @@ class Watch:
                 try:
                     yield
                 finally:
-                    sys.setprofile(profile)
+                    set_profile(profile)
         finally:
             self.restore()
         if drawing_state() != drawn:
@@ -287,3 +287,10 @@ def tables_of(thing):
 def drawing_state():
     """What Python and NumPy draw next."""
     return random.getstate(), repr(np.random.get_state())
+
+
+def set_profile(profile):
+    """``sys.setprofile``, also of the profilers that are written in C."""
+    sys.setprofile(profile if callable(profile) else None)
+    if hasattr(profile, "enable"):
+        profile.enable()
