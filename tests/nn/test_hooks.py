@@ -201,6 +201,10 @@ def tables_of_hooks(t):
     found = [len(table) for table in (m._forward_hooks, m._forward_pre_hooks, m._backward_hooks, m._backward_pre_hooks,
                                       m._load_state_dict_pre_hooks, m._load_state_dict_post_hooks, m._state_dict_hooks,
                                       m._state_dict_pre_hooks)]
+    kept = m.register_forward_hook(note, with_kwargs=True), m.register_forward_pre_hook(note, with_kwargs=True)
+    found += [list(m._forward_hooks_with_kwargs) == [kept[0].id], list(m._forward_pre_hooks_with_kwargs) == [kept[1].id]]
+    found.append(len(m._forward_hooks_always_called))
+    [handle.remove() for handle in kept]
     is_function = next(iter(m._forward_hooks.values())) is note
     m._forward_hooks = m._forward_hooks
     found.append(len(m._forward_hooks))

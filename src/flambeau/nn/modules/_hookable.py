@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from ..._hooks import add_hook
 from . import _report
-from ._hooks import Hooks, as_hook, everywhere, registration
+from ._hooks import Hook, Hooks, as_hook, everywhere, registration
 
 __all__ = ["register_module_backward_hook", "register_module_buffer_registration_hook",
            "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
@@ -33,6 +35,16 @@ def _hook_table(kind):
         held.update(hooks)
 
     return property(table, replace, doc=f"The {kind} hooks, by handle id.")
+
+
+def _flag_table(kind, flag):
+    """PyTorch's name for which hooks of one kind have a flag; to read only, as the flag is in the hook's record."""
+
+    def table(self):
+        hooks = getattr(own_hooks(self), kind).items()
+        return MappingProxyType({key: True for key, hook in hooks if isinstance(hook, Hook) and getattr(hook, flag)})
+
+    return property(table, doc=f"The {kind} hooks with the flag {flag}, by handle id.")
 
 
 class Hookable:
@@ -87,7 +99,10 @@ class Hookable:
         return None if self._hook_registry is None else self._hook_registry.full
 
     _forward_pre_hooks = _hook_table("forward_pre")
+    _forward_pre_hooks_with_kwargs = _flag_table("forward_pre", "with_kwargs")
     _forward_hooks = _hook_table("forward")
+    _forward_hooks_with_kwargs = _flag_table("forward", "with_kwargs")
+    _forward_hooks_always_called = _flag_table("forward", "always")
     _backward_pre_hooks = _hook_table("backward_pre")
     _backward_hooks = _hook_table("backward")
     _state_dict_pre_hooks = _hook_table("state_dict_pre")

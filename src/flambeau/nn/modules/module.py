@@ -12,7 +12,7 @@ import contextlib
 import functools
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter, clear_grad
@@ -73,6 +73,7 @@ class Module(Hookable, Savable, Movable):
         tensor([1., 1.], grad_fn=<MulBackward0>)
     """
 
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])
     dump_patches = False
     call_super_init = False
     _version = 1
