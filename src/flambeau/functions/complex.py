@@ -1,14 +1,78 @@
-"""Complex numbers: conjugates, angles, and how they are made from their parts."""
+"""Complex numbers: their parts, and how they are made from them."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from .. import _dtypes
 from ..ops import pointwise as ops
+from ..ops import shape as views
 from ._args import need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
 from ._unary import unary
 
-__all__ = ["angle", "complex", "conj", "conj_physical", "conj_physical_", "polar"]
+__all__ = [
+    "angle", "complex", "conj", "conj_physical", "conj_physical_", "imag", "polar", "real", "view_as_complex",
+    "view_as_real",
+]
+
+
+def view_as_real(input):
+    """The real and imaginary parts of complex numbers as a last dimension of size two: a view."""
+    need_tensor(input, "view_as_real")
+    if input._a.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return views.view_as_real(input)
+
+
+def view_as_complex(input):
+    """The pairs along the last dimension as complex numbers: a view."""
+    need_tensor(input, "view_as_complex")
+    a = input._a
+    if a.dtype not in (np.float32, np.float64):
+        raise RuntimeError(
+            f"view_as_complex is only supported for float and double tensors, but got {type_word(input.dtype)}"
+        )
+    if a.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if a.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    strides = input.stride()
+    if strides[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any([s % 2 for s in strides[:-1]]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if input.storage_offset() % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    return views.view_as_complex(input)
+
+
+def component(input, index):
+    """The real (0) or imaginary (1) parts of complex numbers: a view."""
+    return views.select_index(views.view_as_real(input), key=(..., index))
+
+
+def real(input):
+    """The real parts: a view; a real tensor itself."""
+    need_tensor(input, "real")
+    return component(input, 0) if input._a.dtype.kind == "c" else input
+
+
+def imag(input):
+    """The imaginary parts: a view."""
+    need_tensor(input, "imag")
+    if input._a.dtype.kind != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return component(input, 1)
+
+
+def assign_part(part):
+    """The setter of ``x.real`` or ``x.imag``."""
+
+    def setter(self, value):
+        part(self).copy_(value)
+
+    return setter
 
 
 def conj(input):
@@ -53,5 +117,7 @@ def polar(abs, angle, *, out=None):
     return result if out is None else write_out(out, result, "polar", exact_dtype=True)
 
 
-methods(angle, conj, conj_physical)
+methods(
+    angle, conj, conj_physical, real=property(real, assign_part(real)), imag=property(imag, assign_part(imag)),
+)
 conj_physical_ = inplace_methods(conj_physical)["conj_physical_"]

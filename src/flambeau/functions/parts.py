@@ -1,11 +1,11 @@
-"""Parts of a tensor, as views: select, narrow, split, diagonal, unfold, as_strided, the parts of complex numbers."""
+"""Parts of a tensor, as views: select, narrow, split, diagonal, unfold, as_strided."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .._cells import cell_of
-from .._dtypes import from_np, type_word
+from .._dtypes import type_word
 from .._tensor import Tensor, View, refresh
 from ..engines.numpy.shape import extent, restride
 from ..ops import shape as ops
@@ -16,7 +16,7 @@ from ._metadata import metadata_methods
 
 __all__ = [
     "select", "narrow", "unbind", "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",
-    "diagonal", "as_strided", "as_strided_", "view_as_real", "view_as_complex", "real", "imag",
+    "diagonal", "as_strided", "as_strided_",
 ]
 
 
@@ -331,69 +331,10 @@ def whole_elements(t):
     return whole.reshape(-1)
 
 
-# ---- complex numbers
-
-
-def view_as_real(input):
-    """The real and imaginary parts of complex numbers as a last dimension of size two: a view."""
-    need_tensor(input, "view_as_real")
-    if input._a.dtype.kind != "c":
-        raise RuntimeError("view_as_real is only supported for complex tensors")
-    return ops.view_as_real(input)
-
-
-def view_as_complex(input):
-    """The pairs along the last dimension as complex numbers: a view."""
-    need_tensor(input, "view_as_complex")
-    a = input._a
-    if a.dtype not in (np.float32, np.float64):
-        raise RuntimeError(
-            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
-            f"{type_word(from_np(a.dtype))}"
-        )
-    if a.ndim == 0:
-        raise RuntimeError("Input tensor must have one or more dimensions")
-    if a.shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2")
-    strides = input.stride()
-    if strides[-1] != 1:
-        raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any([s % 2 for s in strides[:-1]]):
-        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    if input.storage_offset() % 2:
-        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
-    return ops.view_as_complex(input)
-
-
-def component(input, index):
-    return ops.select_index(ops.view_as_real(input), key=(..., index))
-
-
-def real(input):
-    """The real parts: a view; a real tensor itself."""
-    need_tensor(input, "real")
-    return component(input, 0) if input._a.dtype.kind == "c" else input
-
-
-def imag(input):
-    """The imaginary parts: a view."""
-    need_tensor(input, "imag")
-    if input._a.dtype.kind != "c":
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return component(input, 1)
-
-
-def assign_part(part):
-    def setter(self, value):
-        part(self).copy_(value)
-
-    return setter
-
-
 split_method.__name__ = "split"
 methods(
     select, narrow, unbind, split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit, diagonal, unfold, as_strided,
-    split=split_method, real=property(real, assign_part(real)), imag=property(imag, assign_part(imag)),
+    split=split_method,
 )
 metadata_methods(as_strided)
 as_strided_ = Tensor.as_strided_
