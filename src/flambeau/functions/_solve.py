@@ -72,7 +72,7 @@ def inv_ex(A, *, check_errors=False, out=None):
 def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
     """The pseudo-inverse of each matrix; singular values up to ``max(atol, rtol * largest)`` count as zero."""
     need_tensor(A, "linalg_pinv", "A")
-    if A._a.ndim < 2 or A._a.dtype.num < 11 or A._a.dtype in _dtypes.HALF:
+    if A._a.ndim < 2 or not _dtypes.is_inexact(A._a.dtype) or A._a.dtype in _dtypes.HALF:
         raise RuntimeError(
             f"linalg.pinv({word_of(A)}{{{list(A._a.shape)}}}): expected a tensor with 2 or more dimensions of float, "
             "double, cfloat or cdouble types"

@@ -248,7 +248,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Indices drawn with the weights in the last dimension of `input`."""
     need_tensor(input, "multinomial")
-    if input._a.dtype.num < 11:
+    if not _dtypes.is_inexact(input._a.dtype):
         raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + str(input.dtype))
     n = as_int(num_samples, "multinomial", "num_samples")
     if input.device is META:

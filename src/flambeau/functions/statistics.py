@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from .._device import META
-from .._dtypes import type_word
+from .._dtypes import is_inexact, type_word
 from .._tensor import Tensor, wrap
 from ..ops import elementary as el
 from ..ops import pointwise as pw
@@ -163,7 +163,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     rows, n = x._a.shape
     f = _weights(fweights, n, "fweights", "integral")
     w = _weights(aweights, n, "aweights", "floating point")
-    if x._a.dtype.num < 11:
+    if not is_inexact(x._a.dtype):
         x = x * 1.0
     if n == 0:
         return wrap(np.full((rows, rows) if a.ndim == 2 else (), np.nan, x._a.dtype))
@@ -196,7 +196,7 @@ def _weights(weights, n, name, kind):
         raise RuntimeError(
             f"cov(): expected {name} to have one or fewer dimensions but got {name} with {a.ndim} dimensions"
         )
-    if (a.dtype.kind not in "iu") if kind == "integral" else (a.dtype.num < 11):
+    if (a.dtype.kind not in "iu") if kind == "integral" else not is_inexact(a.dtype):
         raise RuntimeError(
             f"cov(): expected {name} to have {kind} dtype but got {name} with {type_word(weights.dtype)} "
             "dtype"
