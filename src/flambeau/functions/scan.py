@@ -141,7 +141,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     else:
         if isinstance(spacing, Tensor) and spacing._a.ndim:
             raise TypeError("gradient(): the points of each dimension are given in a tuple: spacing=(x,)")
-        spacing = [spacing] * len(axes)
+        spacing = [1 if spacing is None else spacing] * len(axes)
     return tuple([_slope(input, axis, step, edge_order) for axis, step in zip(axes, spacing)])
 
 
