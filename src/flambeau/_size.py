@@ -1,4 +1,4 @@
-"""Size: the shape of a tensor, a tuple with a name."""
+"""Size: the shape of a tensor, a tuple with a name; and whether one broadcasts to another."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from operator import index
 from typing import SupportsIndex, overload
 
 _of = tuple.__new__  # for what is known to be ints
+
 
 class Size(tuple[int, ...]):
     """A tensor's shape: a tuple of ints that knows its number of elements. ``+``, ``*`` and slices keep the type."""
@@ -47,3 +48,8 @@ class Size(tuple[int, ...]):
 
     def __reduce__(self):
         return Size, (tuple(self),)
+
+
+def broadcasts(shape, to):
+    """Whether a value of `shape` can be broadcast to the shape `to`."""
+    return len(shape) <= len(to) and all([n in (1, m) for n, m in zip(shape[::-1], to[::-1], strict=False)])

@@ -8,6 +8,7 @@ import inspect
 from .. import _dtypes
 from .._cells import store
 from .._modes import modes
+from .._size import broadcasts
 from .._tensor import Tensor
 from ..autograd._writes import check_history, in_graph, snapshot, take_history
 from ..engines import engine_of
@@ -41,13 +42,8 @@ def inplace(function, name):
 def assign(t, result, name):
     """Stores `result` in the memory of `t`, and puts `t` where the result stands in the graph."""
     own, new = t._a, result._a
-    if new.shape != own.shape:
-        try:
-            fits = engine_of(own).broadcast_shapes(own.shape, new.shape) == own.shape
-        except ValueError:
-            fits = False
-        if not fits:
-            raise RuntimeError(WRONG_SHAPE.format(own=list(own.shape), new=list(new.shape)))
+    if new.shape != own.shape and not broadcasts(new.shape, own.shape):
+        raise RuntimeError(WRONG_SHAPE.format(own=list(own.shape), new=list(new.shape)))
     if new.dtype != own.dtype:
         if not _dtypes.can_cast(result.dtype, t.dtype):
             raise RuntimeError(OUT_CAST.format(result=type_word(result.dtype), out=type_word(t.dtype)))

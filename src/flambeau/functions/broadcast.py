@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._dtypes import from_np, type_word
+from .._dtypes import type_word
 from .._size import Size
 from ..ops import shape as ops
 from ..ops._errors import broadcast_clash
@@ -25,7 +25,7 @@ def expanded(input, size):
         return ops.expand(input, shape=size)
     if lead < 0:
         raise RuntimeError(
-            f"expand(torch.{type_word(from_np(input._a.dtype))}Tensor{{{list(own)}}}, size={list(size)}): the number "
+            f"expand(torch.{type_word(input.dtype)}Tensor{{{list(own)}}}, size={list(size)}): the number "
             f"of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor "
             f"({len(own)})"
         )

@@ -233,7 +233,12 @@ def vander(x, N=None):
         raise RuntimeError(f"N must be greater than 1. Got {count}")
     if x._a.ndim == 0:
         x = reshape(x, shape=(1,))
-    powers = [ones_like(x)]
-    while len(powers) < count:
-        powers.append(x if len(powers) == 1 else ops.mul(powers[-1], x))
-    return stack(*powers, axis=x._a.ndim)
+    return stack(*powers(x, count), axis=x._a.ndim)
+
+
+def powers(x, count):
+    """The powers of x from 0 on, `count` of them (but at least one)."""
+    found = [ones_like(x)]
+    while len(found) < count:
+        found.append(x if len(found) == 1 else ops.mul(found[-1], x))
+    return found

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from .._modes import modes
+from .._size import broadcasts
 from .._tensor import Tensor, refresh, wrap
-from ..engines import NUMPY, engine_of
+from ..engines import NUMPY
 from ..ops import index as ops
 from ..ops._op import key_of
 from ..ops.shape import cast, reshape
@@ -184,11 +185,7 @@ def assign_to(t, value):
     """Copies `value`, broadcast and converted, into the elements of the view `t`."""
     own = t._a
     value = without_leading_ones(value, own.ndim)
-    try:
-        fits = engine_of(own).broadcast_shapes(own.shape, value._a.shape) == own.shape
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts(value._a.shape, own.shape):
         raise RuntimeError(EXPANDED.format(value=list(value.shape), own=list(own.shape)))
     check_writable(t)
     if value._a.dtype != own.dtype:

@@ -17,6 +17,7 @@ from ..ops.shape import cast, expand, reshape, unsqueeze, view
 from ._args import dim_in_range, made, need_tensor, need_tensors, write_out
 from ._attach import methods
 from ._folds import numpy_names
+from .contract import powers
 from .shape import reshaped
 
 __all__ = [
@@ -326,12 +327,10 @@ def vander(x, N=None, increasing=False):
         raise RuntimeError("N must be non-negative.")
     if x._a.dtype.kind in "biu":
         x = cast(x, dtype=np.dtype(np.int64))
-    powers = [wrap(np.ones(x._a.shape, x._a.dtype))]
-    while len(powers) < count:
-        powers.append(x if len(powers) == 1 else powers[-1] * x)
     if count == 0:
         return made(np.empty((x._a.size, 0), x._a.dtype))
-    return stack(powers if increasing else powers[::-1], 1)
+    columns = powers(x, count)
+    return stack(columns if increasing else columns[::-1], 1)
 
 
 methods(kron)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .._dtypes import is_inexact
+from .._size import broadcasts
 from .._tensor import Tensor, wrap
 from ..ops import move as ops
 from ..ops.shape import as_strided as strided_op
@@ -304,8 +305,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
 def sum_to_size(self, size):
     """Adds up what broadcasting from ``size`` to this shape would repeat."""
     shape, own = shape_from(size), self._a.shape
-    lead = len(own) - len(shape)
-    if lead < 0 or any([n not in (1, own[lead + i]) for i, n in enumerate(shape)]):
+    if not broadcasts(shape, own):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(own)}}}.")
     return sum_to(self, shape)
 

@@ -166,7 +166,7 @@ def numpy(self, *, force=False):
         raise TypeError(NUMPY_META)
     if _dtypes.is_foreign(self._a.dtype):
         raise TypeError(
-            f"Got unsupported ScalarType {_dtypes.from_np(self._a.dtype).name}: NumPy has no such dtype. "
+            f"Got unsupported ScalarType {self.dtype.name}: NumPy has no such dtype. "
             "Convert it first: tensor.float().numpy()"
         )
     storage_of(self)
