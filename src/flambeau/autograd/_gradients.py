@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._tensor import Tensor, wrap
+from .._tape import AccumulateGrad
+from .._tensor import LEAF, Tensor, edge_of, wrap
 from ..engines import engine_of
 from ..ops.join import stack
-from .engine import Pass, arrival, backward_edges
+from .engine import Pass
 from .graph import GradientEdge
 
 UNUSED = (
@@ -73,7 +74,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     for t in inputs:
         if not isinstance(t, Tensor | GradientEdge):
             raise RuntimeError(NO_INPUT.format(kind=type(t).__name__))
-        if arrival(t) is None:
+        if _arrival(t) is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
     caught = Pass(_roots(outputs, grads, create_graph), keep, create_graph, _captures(inputs)).run()
@@ -123,15 +124,56 @@ def _pairs(tensors, grads):
 
 
 def _roots(tensors, grads, graph):
-    roots = backward_edges(tensors, grads)
-    return roots if graph else [(target, nr, g._a) for target, nr, g in roots]
+    """(target, output number, gradient) triples for `tensors`; checks the gradients and fills in ones for scalars."""
+    roots = []
+    for i, (t, g) in enumerate(zip(tensors, grads, strict=True)):
+        edge = _arrival(t)
+        if edge is None:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+        if isinstance(t, Tensor):
+            g = _root_gradient(t, g, i)
+        elif g is None:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs: give the gradient of an edge")
+        roots.append((*edge, g if graph else g._a))
+    return roots
+
+
+def _arrival(t):
+    """Where the gradient of a tensor, or the one at a GradientEdge, arrives: an edge, or None."""
+    if isinstance(t, Tensor):
+        return edge_of(t)
+    node = t.node
+    return (node.variable, LEAF) if isinstance(node, AccumulateGrad) else (node, t.output_nr)
+
+
+def _root_gradient(t, g, i):
+    """The gradient `g` of the tensor `t`, the one at place `i` in the call: checked, or one for a scalar."""
+    if g is None:
+        if t._a.size != 1:
+            raise RuntimeError(f"grad can be implicitly created only for scalar outputs (got shape {list(t._a.shape)})")
+        if t._a.dtype.kind == "c":
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}")
+        a = t._a
+        return wrap(np.array(1, a.dtype) if type(a) is np.ndarray and a.ndim == 0 else engine_of(a).ones_like(a))
+    if not isinstance(g, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    if g._a.shape != t._a.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}."
+        )
+    if (g._a.dtype.kind == "c") != (t._a.dtype.kind == "c"):
+        raise RuntimeError(
+            f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {t.dtype}."
+        )
+    return g
 
 
 def _captures(tensors):
     """{(target, output number): slots} of the tensors; a leaf's only output is number 0."""
     captures = {}
     for slot, t in enumerate(tensors):
-        target, nr = arrival(t)
+        target, nr = _arrival(t)
         captures.setdefault((target, max(nr, 0)), []).append(slot)
     return captures
 

@@ -15,12 +15,13 @@ import numpy as np
 
 from .. import _tape as tape
 from .._cells import store
+from .._dtypes import is_inexact
 from .._modes import modes
-from .._tensor import LEAF, Tensor, edge_of, storage_of, wrap
+from .._size import broadcasts
+from .._tensor import LEAF, Tensor, storage_of, wrap
 from ..engines import engine_of
 from ..engines.numpy.base import SILENT, reset_errors, set_errors
 from ..ops.shape import cast, sum_to
-from .graph import GradientEdge
 
 _ndarray = np.ndarray
 
@@ -367,13 +368,7 @@ def check_alike(hook, before, after):
 
 def fitted(grad, target, nr):
     """A gradient summed to the shape, and cast to the dtype, of the value it belongs to."""
-    if nr == LEAF:
-        a = target._a
-        shape, dtype = a.shape, a.dtype
-    elif target.count == 1:
-        shape, dtype = target.shape, target.dtype
-    else:
-        shape, dtype = target.shape[nr], target.dtype[nr]
+    shape, dtype = (target._a.shape, target._a.dtype) if nr == LEAF else target.output(nr)
     own = grad
     if type(grad) is not _ndarray:
         if isinstance(grad, Tensor):
@@ -390,11 +385,6 @@ def fitted(grad, target, nr):
     if own.dtype is not dtype and own.dtype != dtype:
         grad = cast(grad, dtype=dtype)
     return grad
-
-
-def broadcasts(shape, to):
-    """Whether a value of `shape` could have been broadcast to the shape `to`."""
-    return len(shape) <= len(to) and all(n in (1, m) for n, m in zip(shape[::-1], to[::-1], strict=False))
 
 
 def lies_like(grad, value):
@@ -424,50 +414,7 @@ def tell_origin(node, error):
 def check_nan(node, results):
     for i, grad in enumerate(results):
         array = grad._a if isinstance(grad, Tensor) else grad
-        if array is not None and array.dtype.num >= 11 and np.isnan(array).any():
+        if array is not None and is_inexact(array.dtype) and np.isnan(array).any():
             error = RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
             tell_origin(node, error)
             raise error
-
-
-def backward_edges(tensors, grads):
-    """(target, nr, gradient) triples for `tensors`; checks the gradients and fills in ones for scalars."""
-    roots = []
-    for t, g in zip(tensors, grads, strict=True):
-        edge = arrival(t)
-        if edge is None:
-            raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
-        if isinstance(t, GradientEdge) and g is None:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs: give the gradient of an edge")
-        roots.append((*edge, g if isinstance(t, GradientEdge) else root_gradient(t, g)))
-    return roots
-
-
-def arrival(t):
-    """Where the gradient of a tensor, or the one at a GradientEdge, arrives: an edge, or None."""
-    if isinstance(t, Tensor):
-        return edge_of(t)
-    node = t.node
-    return (node.variable, LEAF) if isinstance(node, tape.AccumulateGrad) else (node, t.output_nr)
-
-
-def root_gradient(t, g):
-    if g is None:
-        if t._a.size != 1:
-            raise RuntimeError(f"grad can be implicitly created only for scalar outputs (got shape {list(t._a.shape)})")
-        if t._a.dtype.kind == "c":
-            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}")
-        a = t._a
-        return wrap(np.array(1, a.dtype) if type(a) is _ndarray and a.ndim == 0 else engine_of(a).ones_like(a))
-    if not isinstance(g, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-    if g._a.shape != t._a.shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[0] has a shape of {g.shape} and output[0] has a shape of {t.shape}."
-        )
-    if (g._a.dtype.kind == "c") != (t._a.dtype.kind == "c"):
-        raise RuntimeError(
-            f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output[0] has a dtype of {g.dtype} and output[0] has a dtype of {t.dtype}."
-        )
-    return g
