@@ -21,7 +21,8 @@ from .._size import broadcasts
 from .._tensor import LEAF, Tensor, storage_of, wrap
 from ..engines import engine_of
 from ..engines.numpy.base import SILENT, reset_errors, set_errors
-from ..ops.shape import cast, sum_to
+from ..ops.reduce import sum_to
+from ..ops.shape import cast
 
 _ndarray = np.ndarray
 

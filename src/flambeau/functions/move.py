@@ -10,8 +10,9 @@ from .._dtypes import is_inexact
 from .._size import broadcasts
 from .._tensor import Tensor, wrap
 from ..ops import move as ops
+from ..ops.reduce import sum_to
 from ..ops.shape import as_strided as strided_op
-from ..ops.shape import basic_index, embed_diagonal, part, select_index, sum_to
+from ..ops.shape import basic_index, embed_diagonal, part, select_index
 from ..ops.shape import diagonal as diagonal_op
 from ._args import as_int, dim_in_range, need_tensor, shape_from, write_out
 from ._attach import inplace_methods, methods, spread

@@ -8,6 +8,7 @@ from .._cells import cell_of
 from .._dtypes import type_word
 from .._tensor import Tensor, View, refresh
 from ..engines.numpy.shape import extent, restride
+from ..ops import join
 from ..ops import shape as ops
 from ._args import as_int, dim_in_range, need_tensor, root_elements, shape_from
 from ._attach import methods
@@ -65,7 +66,7 @@ def unbind(input, dim=0):
     need_tensor(input, "unbind")
     if input._a.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return ops.unbind(input, axis=dim_in_range(dim, input._a.ndim))
+    return join.unbind(input, axis=dim_in_range(dim, input._a.ndim))
 
 
 # ---- splits
@@ -95,7 +96,7 @@ def split_method(self, split_size, dim=0):
     dim = dim_in_range(dim, len(shape))
     if split_size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
-    return ops.split(self, sizes=even_sizes(shape[dim], split_size), axis=dim)
+    return join.split(self, sizes=even_sizes(shape[dim], split_size), axis=dim)
 
 
 def even_sizes(n, size):
@@ -126,7 +127,7 @@ def split_with_sizes(input, split_sizes, dim=0):
             f"split_with_sizes expects split_sizes to sum exactly to {shape[dim]} (input tensor's size at dimension "
             f"{dim}), but got split_sizes={list(sizes)}"
         )
-    return ops.split_with_sizes(input, sizes=sizes, axis=dim)
+    return join.split_with_sizes(input, sizes=sizes, axis=dim)
 
 
 @numpy_names
@@ -142,8 +143,8 @@ def chunk(input, chunks, dim=0):
     dim = dim_in_range(dim, len(shape))
     n = shape[dim]
     if n == 0:
-        return ops.split_with_sizes(input, sizes=(0,) * chunks, axis=dim)
-    return ops.split(input, sizes=even_sizes(n, -(-n // chunks)), axis=dim)
+        return join.split_with_sizes(input, sizes=(0,) * chunks, axis=dim)
+    return join.split(input, sizes=even_sizes(n, -(-n // chunks)), axis=dim)
 
 
 @numpy_names

@@ -1,4 +1,4 @@
-"""Ops that put several tensors into one."""
+"""Ops that put several tensors into one, and their converse: views that take one apart."""
 
 from __future__ import annotations
 
@@ -51,3 +51,39 @@ def blocks(shapes):
         keys.append((slice(row, row + height), slice(column, column + width)))
         row, column = row + height, column + width
     return keys
+
+
+# ---- apart
+
+
+def _splitting(name):
+    """Pieces along an axis, all of them views."""
+
+    @op(name=name, view=True)
+    def splitting(k, x, *, sizes, axis):
+        pieces, lead, start = [], (slice(None),) * axis, 0
+        for n in sizes:
+            pieces.append(x[(*lead, slice(start, start + n))])
+            start += n
+        return tuple(pieces)
+
+    splitting.vjp(x=lambda g, axis: cat(*all_pieces(g), axis=axis))
+    return splitting
+
+
+split = _splitting("split")
+split_with_sizes = _splitting("split_with_sizes")
+
+
+def all_pieces(g):
+    """The gradients of several outputs; the tape hands over that of a single one bare."""
+    return g if type(g) is list else [g]
+
+
+@op(view=True)
+def unbind(k, x, *, axis):
+    lead = (slice(None),) * axis
+    return tuple([x[(*lead, i, ...)] for i in range(x.shape[axis])])
+
+
+unbind.vjp(x=lambda g, axis: stack(*all_pieces(g), axis=axis))

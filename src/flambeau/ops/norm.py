@@ -12,8 +12,8 @@ import math
 from .._tensor import Tensor
 from ..engines import engine_of
 from ._op import op
-from .reduce import sum_
-from .shape import reshape, sum_to
+from .reduce import sum_, sum_to
+from .shape import reshape
 
 
 def shaped(x, shape):

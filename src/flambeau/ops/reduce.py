@@ -56,6 +56,17 @@ for spec in (sum_, sum_dims):
     spec.vjp(x=lambda g, x_shape, axis: spread(g, x_shape, axis))
 
 
+def sum_to(x, shape):
+    """Adds up what broadcasting to x's shape from `shape` had repeated."""
+    lead = len(x.shape) - len(shape)
+    axes = tuple(range(lead)) + tuple(
+        lead + i for i, n in enumerate(shape) if n == 1 and x.shape[lead + i] != 1
+    )
+    if axes:
+        x = sum_(x, axis=axes, keepdims=True)
+    return reshape(x, shape=tuple(shape)) if lead else x
+
+
 # The sum of all elements, in which most losses end: without settings its call is quicker.
 whole_sum = kernel_op("whole_sum", "total", inputs="x", promote="common", node="SumBackward0")
 whole_sum.vjp(x=lambda g, x_shape: spread(g, x_shape, None))

@@ -167,49 +167,6 @@ def part(axis, start, stop, step=1):
     return (slice(None),) * axis + (slice(start, stop, step),)
 
 
-def _splitting(name):
-    """Pieces along an axis, all of them views."""
-
-    @op(name=name, view=True)
-    def splitting(k, x, *, sizes, axis):
-        pieces, lead, start = [], (slice(None),) * axis, 0
-        for n in sizes:
-            pieces.append(x[(*lead, slice(start, start + n))])
-            start += n
-        return tuple(pieces)
-
-    splitting.vjp(x=lambda g, axis: joined(all_pieces(g), axis))
-    return splitting
-
-
-split = _splitting("split")
-split_with_sizes = _splitting("split_with_sizes")
-
-
-def all_pieces(g):
-    """The gradients of several outputs; the tape hands over that of a single one bare."""
-    return g if type(g) is list else [g]
-
-
-def joined(pieces, axis):
-    from .join import cat
-
-    return cat(*pieces, axis=axis)
-
-
-@op(view=True)
-def unbind(k, x, *, axis):
-    lead = (slice(None),) * axis
-    return tuple([x[(*lead, i, ...)] for i in range(x.shape[axis])])
-
-
-@unbind.joint_vjp
-def _(g, axis):
-    from .join import stack
-
-    return (stack(*all_pieces(g), axis=axis),)
-
-
 @op(view=True)
 def diagonal(k, x, *, offset, axis1, axis2):
     """The diagonal as the last dimension."""
@@ -345,16 +302,3 @@ PUTTING_BACK = {
     view_as_complex: lambda k, x, value: k.view_as_real(value),
     view_dtype: lambda k, x, value, *, dtype: k.view_dtype(value, x.dtype),
 }
-
-
-def sum_to(x, shape):
-    """Adds up what broadcasting to x's shape from `shape` had repeated."""
-    from .reduce import sum_
-
-    lead = len(x.shape) - len(shape)
-    axes = tuple(range(lead)) + tuple(
-        lead + i for i, n in enumerate(shape) if n == 1 and x.shape[lead + i] != 1
-    )
-    if axes:
-        x = sum_(x, axis=axes, keepdims=True)
-    return reshape(x, shape=tuple(shape)) if lead else x
