@@ -157,3 +157,8 @@ def owner_of(array):
     while isinstance(array, np.ndarray) and array.base is not None:
         array = array.base
     return array
+
+
+def lies_in_rows(x):
+    """Whether an array lies in memory in the order of its elements; numbers do."""
+    return not isinstance(x, np.ndarray) or x.flags.c_contiguous

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 
 from .. import _tape as tape
+from .._cells import in_memory
 from .._modes import modes
 from .._tensor import Tensor, edge_of, replay, storage_of, wrap
 from ..autograd.engine import Pass
@@ -13,8 +14,8 @@ from ..functions._args import check_writable
 from ..ops.shape import alias
 from ._contents import refill
 from ._guards import Guards
-from ._lifted import Lifted, hooks_of, overlap
-from ._nest import containers_in, flatten, unflatten
+from ._lifted import Lifted, hooks_of, lies_in_rows, overlap
+from ._nest import Like, Nest, containers_in, flatten, unflatten
 from ._places import MISSING
 from ._segment import Halves, on_cpu
 from ._trace import Trace
@@ -42,6 +43,7 @@ class Recording:
         self.trace = trace = Trace(name, tensors, (args, kwargs))
         trace.watch.reached(function, name)
         self.outcome = []  # the tensors that come out, in order: results, then what is set, then gradients
+        self.flattened = set()  # ids of objects that were taken apart
         self.spent = False  # whether the function itself has used up its graph
 
         def body():
@@ -73,11 +75,22 @@ class Recording:
         self.hooks = list(trace.hooks.values()) if trace.differentiates else []
         self.written = [x for x in trace.lifted.values() if x.written]
         self.made = list({id(t): t for t in self.outcome if self.is_made(t)}.values())
+        self.share()
+        self.layouts = [(nr, in_memory(t).strides) for nr, t in enumerate(self.made) if not lies_in_rows(in_memory(t))]
         self.found = {id(t): (t, *(self.viewed(t) or (t, ()))) for t in self.outcome if not self.is_made(t)}
 
     def flat(self, value):
         """The nest of a value that comes out."""
-        return flatten(value, self.outcome, self.trace.watch.keep)
+        return flatten(value, self.outcome, self.keep)
+
+    def keep(self, value):
+        """What stands for a container from outside, or for an object that the function has made; None for others."""
+        watch = self.trace.watch
+        kept = watch.keep(value)
+        if kept is None and watch.is_new(value) and id(value) not in self.flattened:
+            self.flattened.add(id(value))
+            kept = Nest(Like(value), tuple(vars(value)), tuple([self.flat(v) for v in vars(value).values()]))
+        return kept
 
     def is_made(self, t):
         """Whether a tensor comes out of the program, or is one from outside, or a view of one."""
@@ -90,6 +103,18 @@ class Recording:
             if not chain and id(reference()) in self.trace.lifted:
                 return reference(), cell.chain(t)
         return None
+
+    def share(self):
+        """Of what was made and shares memory, only the whole is made; the others are views of it again."""
+        families, self.shown = {}, {}
+        for t in self.made:
+            base, chain = whole_of(t)
+            families.setdefault(id(base), (base, []))[1].append((t, chain))
+        for base, members in families.values():
+            views = [(t, chain) for t, chain in members if t is not base and can_be_shown(t)]
+            if len(members) > 1 and id(base) in self.trace.inside:
+                self.shown.update((id(t), (t, base, chain)) for t, chain in views)
+                self.made = [*dict.fromkeys([t for t in self.made if id(t) not in self.shown] + [base])]
 
     def gradients(self):
         """Traces the gradients of all that was lifted, given those of what was made."""
@@ -140,22 +165,29 @@ class Program:
         self.spent = recording.spent
         self.nest, self.sets, self.refills = recording.nest, recording.sets, recording.refills
         self.grads = [(self.guards.find(t), there) for t, there in recording.grads]
-        self.outcome = [number[id(t)] if id(t) in number else self.found(*recording.found[id(t)])
-                        for t in recording.outcome]
+        taken = {**recording.found, **recording.shown}  # what is not made, but taken from other tensors
+        self.takers = [self.taker(*taken[key], number) for key in taken]
+        number.update(zip(taken, range(len(number), len(number) + len(taken)), strict=True))
+        self.outcome = [number[id(t)] for t in recording.outcome]
         self.gives = bool(trace.watch.given)
         gradients = [i for i, x in enumerate(self.inputs) if x is None]
-        self.classes = [type(t) for t in recording.made]
+        self.classes, self.layouts = [type(t) for t in recording.made], recording.layouts
         self.gradient_of = dict(zip(gradients, range(len(gradients)), strict=True))  # index -> which of those that came
         self.guards.resolve()
 
-    def found(self, t, base, chain):
+    def taker(self, t, base, chain, number):
         """How to take a result that the program does not make from the tensor that it is, or of which it is a view."""
-        place = self.guards.find(base)
+        if id(base) in number:
+            nr = number[id(base)]
+            find = lambda arguments, made: made[nr]  # noqa: E731
+        else:
+            place = self.guards.find(base)
+            find = lambda arguments, made: place.find(arguments)  # noqa: E731
         if t is base:
-            return place.find
+            return find
         if not t._rg:
-            return lambda arguments: replay(place.find(arguments).detach(), chain)
-        return lambda arguments: replay(place.find(arguments), chain or ALIAS)
+            return lambda arguments, made: replay(find(arguments, made).detach(), chain)
+        return lambda arguments, made: replay(find(arguments, made), chain or ALIAS)
 
     # ---- whether it can be run
 
@@ -209,11 +241,14 @@ class Program:
                 tensors[index].data = wrap(array)
             else:
                 write_back(tensors[index], array, self.name)
+        for nr, strides in self.layouts:
+            owned[nr] = laid_out(owned[nr], strides)
         made = [wrap(array) if cls is Tensor else wrap(array).as_subclass(cls)
                 for array, cls in zip(owned, self.classes, strict=False)]
         if modes.grad:
             self.record(made, tensors, kept, also if halves.backward is not None else ())
-        return self.finish([made[x] if type(x) is int else x(arguments) for x in self.outcome], arguments, call)
+        made += [take(arguments, made) for take in self.takers]
+        return self.finish([made[nr] for nr in self.outcome], arguments, call)
 
     def record(self, made, tensors, kept, also):
         """Puts what was made in the graph."""
@@ -279,6 +314,28 @@ def write_back(t, array, name):
     storage = storage_of(t)
     storage.version += 1
     storage.writer = name
+
+
+def whole_of(t):
+    """(the tensor that shows the whole memory of `t`, the steps from there to `t`)"""
+    cell = None if t._storage is None else t._storage.cell
+    if cell is None:
+        return (t, ()) if t._view is None else (t._view.base, t._view.chain)
+    for reference, chain in cell.shown.values():
+        if not chain and reference() is not None and reference()._view is None:
+            return reference(), cell.chain(t)
+    return t, ()
+
+
+def can_be_shown(t):
+    """Whether a view can be taken again from its base, with the same place in the graph."""
+    return t._hooks is None and (not t._rg or (t._view is not None and t._view.origin in (None, "multi")))
+
+
+def laid_out(array, strides):
+    """The array in memory in the order that strides say."""
+    order = sorted(range(array.ndim), key=lambda axis: -strides[axis])
+    return np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
 
 
 def kind(t):

@@ -19,10 +19,10 @@ import jax
 import numpy as np
 
 from .. import _dtypes
-from .._cells import Cell
+from .._cells import Cell, in_memory
 from .._modes import ever, modes
-from .._tensor import Storage, Tensor, refresh, replay
-from ._lifted import SLOTS, Drawn, Lifted, described, given, hooks_of, overlap, shows, slot_a
+from .._tensor import Storage, Tensor, refresh, replay, storage_of, wrap
+from ._lifted import SLOTS, Drawn, Lifted, described, given, hooks_of, lies_in_rows, overlap, shows, slot_a
 from ._patches import noting, was_caught_by_user
 from ._slots import WATCHED, Escaped
 from ._watch import Watch
@@ -194,7 +194,26 @@ class Trace:
         drawn, traced = found
         drawn.used = True
         slot_a.__set__(t, traced)
+        self.lies_like(t, array)
         return traced
+
+    def lay_out(self, spec, inputs, settings, out):
+        """Notes how the result of an op would lie in NumPy's memory, where its operands do not lie in rows."""
+        memory = [in_memory(x) if isinstance(x, Tensor) else x for x in inputs]
+        if all(lies_in_rows(m) for m in memory):
+            return
+        with self.pause(), contextlib.suppress(Exception):  # that are about elements, which are no real ones here
+            tensors = [wrap(np.zeros_like(m)) if isinstance(m, np.ndarray) else m for m in memory]
+            arrays = [x._a if isinstance(x, Tensor) else x for x in tensors]
+            result, _ = spec.compute(tensors, arrays, settings)
+            results, outs = (result, out) if type(out) is tuple else ((result,), (out,))
+            for t, array in zip(outs, results, strict=True):
+                self.lies_like(t, array)
+
+    def lies_like(self, t, array):
+        """A tensor that was made inside lies, as it were, like an array."""
+        if not lies_in_rows(array) and type(slot_a.__get__(t)) is not np.ndarray:
+            storage_of(t).cell = Cell(t, like=array)
 
     def adopt(self, t):
         """Makes traced arrays of a constant, and of all that shares its memory, so that it can be written to."""

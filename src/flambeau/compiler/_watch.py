@@ -113,6 +113,10 @@ class Watch:
                 return Given(nr)
         return Same(value) if id(value) in self.contents or id(value) in self.things else None
 
+    def is_new(self, value):
+        """Whether a value is an object of the user's that the function has made."""
+        return id(value) in self.made and is_made_by_users(type(value)) and not isinstance(value, (*CONTAINERS, Module))
+
     # ---- places, and what is reached from there
 
     def depends(self, place, value, label):

@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from .._cells import in_memory
 from .._device import META, preserve_format, resolve, strided
 from .._tensor import Tensor, wrap
 from ..engines import meta_engine
@@ -106,7 +107,8 @@ def _like(name, input, dtype, layout, device, memory_format, requires_grad, valu
     def make(shape, dtype):
         if value == 0 and type(a) is np.ndarray and a.flags.c_contiguous and format is preserve_format:
             return np.zeros(shape, dtype)
-        out = empty_as(a, dtype, format) if type(a) is np.ndarray else empty_in(shape, dtype)
+        like = in_memory(input)
+        out = empty_as(like, dtype, format) if type(like) is np.ndarray else empty_in(shape, dtype)
         if value is not None:
             out.fill(scalar_for(value, dtype))
         return out

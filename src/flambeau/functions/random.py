@@ -7,6 +7,7 @@ import contextlib
 import numpy as np
 
 from .. import _dtypes
+from .._cells import in_memory
 from .._device import META, resolve
 from .._device import device as Device
 from .._generator import Generator
@@ -285,7 +286,7 @@ def _fill(t, name, kernel, generator, *values):
     if t.device is META:
         return t
     if recorded or type(t._a) is not np.ndarray:
-        drawn = np.empty(t._a.shape, t._a.dtype)
+        drawn = np.empty_like(in_memory(t), t._a.dtype)
         kernel(source(generator), drawn, *values)
         return assign(t, redrawn(t, wrap(drawn)), name)
     kernel(source(generator), t._a, *values)
@@ -355,7 +356,7 @@ def _blank_mask(input, feature):
     """Memory for a mask: one element for each of `input`, in its order in memory, or one for each of its channels."""
     a = input._a
     if not feature:
-        return np.empty_like(a, subok=False) if isinstance(a, np.ndarray) else np.empty(a.shape, a.dtype)
+        return np.empty_like(in_memory(input), a.dtype, subok=False)
     if a.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return np.empty((*a.shape[:2], *(1,) * (a.ndim - 2)), a.dtype)

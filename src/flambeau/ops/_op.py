@@ -160,7 +160,10 @@ class Op:
         if not graph:
             return self.forward(engine_of(*inputs), *inputs, **settings)
         result, arrays = self.compute(inputs, arrays, settings)
-        return self.wrapped(inputs, arrays, result, settings, recording)
+        out = self.wrapped(inputs, arrays, result, settings, recording)
+        if ever.traced and modes.trace is not None:
+            modes.trace.lay_out(self, inputs, settings, out)
+        return out
 
     def wrapped(self, inputs, arrays, result, settings, recording):
         """The result (an array, or a tuple of them) as tensors, recorded."""
