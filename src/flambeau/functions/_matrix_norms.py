@@ -58,12 +58,12 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
         raise RuntimeError(f"linalg.vector_norm: Expected a non-complex scalar as the order of norm, got {ord}")
     x = checked_dtype(x, dtype, "linalg.vector_norm")
     axis = axis_of(dim, x._a.ndim)
-    check_identity(x._a, ord, dim, axis)
+    check_identity(x._a, ord, axis)
     found = vector_norm_op(x, ord=float(ord), axis=axis, keepdims=keepdim)
     return found if out is None else write_out(out, found, "linalg_vector_norm", exact_dtype=True)
 
 
-def check_identity(a, ord, dim, axis):
+def check_identity(a, ord, axis):
     """The largest or smallest of nothing does not exist."""
     if (ord >= 0 and ord != math.inf) or a.size:
         return

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from .. import _dtypes
@@ -13,49 +11,17 @@ from ..ops import pointwise as pw
 from ..ops.index import index_select
 from ..ops.reduce import sum_dims
 from ..ops.shape import cast, expand, reshape
-from ._args import axis_of, dim_in_range, need_tensor, np_dtype_of, write_out
+from ._args import axis_of, dim_in_range, need_tensor, write_out
 from ._attach import inplace_methods, methods
 from ._folds import need_flag, numpy_names
-from ._matrix_norms import matrix_norm
+from ._matrix_norms import matrix_norm, vector_norm
 from ._results import made_by
 
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
 
-NO_NORM = "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {word}"
 COMPUTE_MODES = (
     "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist",
 )
-
-
-def vector_norm(x, ord, axis, keepdim, dtype=None, name="linalg.vector_norm"):
-    """The ``ord``-norm of the elements along `axis` (None: of all), with PyTorch's checks."""
-    if dtype is not None:
-        x = _in_dtype(x, np_dtype_of(dtype), name)
-    a = x._a
-    if not _dtypes.is_inexact(a.dtype):
-        raise RuntimeError(NO_NORM.format(word=type_word(x.dtype)))
-    if not a.size and (ord < 0 or ord == math.inf):
-        folded = a.shape if axis is None else [a.shape[i] for i in axis]
-        if 0 in folded:
-            raise RuntimeError(
-                f"{name} cannot compute the {ord} norm on an empty dimension because the operation does not "
-                "have an identity"
-            )
-    return ops.vector_norm(x, ord=float(ord), axis=axis, keepdims=keepdim)
-
-
-def _in_dtype(x, dtype, name):
-    own = x._a.dtype
-    if not _dtypes.is_inexact(dtype):
-        raise RuntimeError(
-            f"{name}: dtype should be floating point or complex, but got {_dtypes.from_np(dtype)}"
-        )
-    if (own.kind == "c") != (dtype.kind == "c"):
-        raise RuntimeError(
-            f"{name}: the dtype of the input {x.dtype} and dtype={_dtypes.from_np(dtype)} must both be real "
-            "or both complex"
-        )
-    return cast(x, dtype=dtype)
 
 
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
@@ -65,7 +31,7 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     if isinstance(p, str):
         found = _named_norm(input, p, dim, keepdim, dtype)
     else:
-        found = vector_norm(input, 2 if p is None else p, axis_of(dim, input._a.ndim), keepdim, dtype)
+        found = vector_norm(input, 2 if p is None else p, dim, keepdim, dtype=dtype)
     return found if out is None else write_out(out, found, "norm", exact_dtype=True)
 
 
@@ -74,7 +40,7 @@ def _named_norm(input, p, dim, keepdim, dtype):
         dims = (dim,) if isinstance(dim, int) else dim
         if dims is not None and len(dims) > 2:
             raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
-        return vector_norm(input, 2, axis_of(dims, input._a.ndim), keepdim, dtype)
+        return vector_norm(input, 2, dims, keepdim, dtype=dtype)
     if p != "nuc":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
@@ -89,7 +55,7 @@ def dist(input, other, p=2):
             "norm(): input dtype should be either floating point or complex. Got "
             f"{type_word(difference.dtype)} instead."
         )
-    return vector_norm(difference, p, None, False)
+    return vector_norm(difference, p)
 
 
 @numpy_names
