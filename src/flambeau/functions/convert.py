@@ -11,12 +11,12 @@ from .._device import device as Device
 from .._modes import modes
 from .._tensor import Tensor, wrap
 from ..autograd._writes import check_history
-from ..engines import engine_of, meta_engine
+from ..engines import engine_of, meta_engine, on_host
 from ..engines.numpy.base import hushed
 from ..engines.numpy.memory import check_format, copy_as, format_of, is_laid_out
 from ..ops import convert as ops
 from ..ops._errors import broadcast_clash
-from ._args import bump, check_writable, need_tensor, np_dtype_of
+from ._args import bump, check_writable, need_tensor, np_dtype_of, put_on
 from ._attach import methods
 from ._data import scalar_for
 from ._inplace import WRONG_SHAPE, assign
@@ -94,7 +94,9 @@ def _is_plain(t):
 def _moved(t, device, target):
     if t.device is META:
         raise NotImplementedError(NO_DATA)
-    return wrap(meta_engine().empty(t._a.shape, target))
+    if device is META:
+        return wrap(meta_engine().empty(t._a.shape, target))
+    return wrap(put_on(device, on_host(t._a, "to()").astype(target)))
 
 
 def _to_dtype(name, dtype, doc):
