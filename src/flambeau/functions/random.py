@@ -362,7 +362,7 @@ def _blank_mask(input, feature):
     return np.empty((*a.shape[:2], *(1,) * (a.ndim - 2)), a.dtype)
 
 
-def _check_p(p, name):
+def _check_p(p):
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
     return p
@@ -370,7 +370,7 @@ def _check_p(p, name):
 
 def _dropout(input, p, train, name, feature, alpha):
     need_tensor(input, name)
-    _check_p(p, name)
+    _check_p(p)
     if not train or p == 0 or input._a.size == 0:
         return input
     if p == 1:

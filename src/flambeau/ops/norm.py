@@ -20,7 +20,7 @@ def shaped(x, shape):
     return x if x is None or x.shape == shape else reshape(x, shape=shape)
 
 
-def over(x, axes):
+def sum_over(x, axes):
     """The sum over axes, kept as ones."""
     return sum_(x, axis=axes, keepdims=True) if axes else x
 
@@ -64,12 +64,12 @@ def _normalization(name, node, layout):
         lead = len(shape) - len(of_weight)
         inner = tuple([a for a in axes if a >= lead and of_weight[a - lead] == 1])
         outer = tuple([a for a in axes if a not in inner])
-        g_sum, g_away = over(g_y, inner), over(g_y * away, inner)
+        g_sum, g_away = sum_over(g_y, inner), sum_over(g_y * away, inner)
         return (
             shaped(input_pull(g_y, g[1], g[2], away, inv, weight, g_sum, g_away, outer, count(shape, axes)), own)
             if needs[0] else None,
-            flat(g_away * inv, of_weight, how, layout) if needs[1] else None,
-            flat(g_sum, of_weight, how, layout) if needs[2] else None,
+            to_weight(g_away * inv, of_weight, layout) if needs[1] else None,
+            to_weight(g_sum, of_weight, layout) if needs[2] else None,
         )
 
     return normalization
@@ -79,7 +79,7 @@ def input_pull(g, g_mean, g_var, away, inv, weight, g_sum, g_away, outer, n):
     """The gradient of the input, from that of the result and of its statistics."""
     if weight is not None:
         g_sum, g_away = g_sum * weight, g_away * weight
-    g_sum, g_away = over(g_sum, outer), over(g_away, outer)
+    g_sum, g_away = sum_over(g_sum, outer), sum_over(g_away, outer)
     slope = (2 * g_var - g_away * (inv * inv * inv)) / n
     level = (g_mean - g_sum * inv) / n
     if weight is None:
@@ -95,7 +95,7 @@ def count(shape, axes):
     return max(math.prod([shape[a] for a in axes]), 1)
 
 
-def flat(g, of_weight, how, layout):
+def to_weight(g, of_weight, layout):
     """A gradient of the weight in the shape that the weight has: a vector of channels, but for layer norm."""
     g = sum_to(g, of_weight)
     return g if layout is layer_layout else reshape(g, shape=(math.prod(of_weight),))
@@ -155,7 +155,7 @@ def _(g, x, weight, out_1, how, eps, needs):
     inv = (out_1 + eps) ** -0.5
     n = count(x.shape, axes)
     scaled = g_y if weight is None else g_y * weight
-    slope = (2 * g_square - over(scaled * x, axes) * (inv * inv * inv)) / n
+    slope = (2 * g_square - sum_over(scaled * x, axes) * (inv * inv * inv)) / n
     return (
         scaled * inv + x * slope if needs[0] else None,
         g_y * (x * inv) if needs[1] else None,

@@ -10,14 +10,13 @@ from .linalg import (
     from_triangle,
     gaps,
     head,
-    is_complex,
     matrix_diagonal,
     off_diagonal,
     solve_ex,
 )
 from .matmul import column, mH, product, row
 from .move import tril
-from .pointwise import cj, imag, real
+from .pointwise import cj, imag, is_complex, real
 from .shape import basic_index, embed
 
 QR_COMPLETE = (
