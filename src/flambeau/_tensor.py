@@ -38,8 +38,8 @@ STALE_VIEW = {
                  "the write, or do both in the same mode.",
 }
 NON_LEAF_FLAG = (
-    "you can only change requires_grad flags of leaf variables."
-    "{extra}"
+    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
+    "that doesn't require differentiation use var_no_grad = var.detach()."
 )
 ONLY_FLOATS_GRAD = "only Tensors of floating point and complex dtype can require gradients"
 NON_LEAF_GRAD = (
@@ -164,7 +164,7 @@ class Tensor:
 
     def data_ptr(self):
         """The address of the first element; 0 where there is none."""
-        return self._a.__array_interface__["data"][0] if self._a.size and self.device is CPU else 0
+        return address(self._a) if self._a.size and self.device is CPU else 0
 
     def storage_offset(self):
         """Where in its storage the tensor begins, in elements."""
@@ -205,9 +205,7 @@ class Tensor:
         if not self.is_leaf:
             if value:
                 return
-            extra = (" If you want to use a computed variable in a subgraph that doesn't require differentiation "
-                     "use var_no_grad = var.detach().")
-            raise RuntimeError(NON_LEAF_FLAG.format(extra=extra))
+            raise RuntimeError(NON_LEAF_FLAG)
         if value and self.is_inference() and modes.grad is not None:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._rg = bool(value)
@@ -397,4 +395,5 @@ def contiguous_strides(shape):
 
 
 def address(array):
+    """Where in memory an array begins."""
     return array.__array_interface__["data"][0]
