@@ -311,7 +311,10 @@ def storage_of(t):
     """The tensor's storage, made now if nothing has needed it before."""
     storage = t._storage
     if storage is None:
-        storage = t._storage = Storage(t._a)
+        array = t._a  # a trace lifts the tensor now, and gives it a storage
+        if t._storage is None:
+            t._storage = Storage(array)
+        storage = t._storage
     return storage
 
 

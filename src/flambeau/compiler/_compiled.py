@@ -86,10 +86,10 @@ class Compiled:
                 error = RuntimeError(TRACED.format(what=what, operands="see the error above"))
             error.add_note(note)
             raise error
-        result = program.run(tensors, (args, kwargs))
         if program.guards.volatile is not None:
             self.count, why = self.limit + 1, program.guards.volatile
             warnings.warn(NEVER_THE_SAME.format(name=self.name, why=why), RuntimeWarning, stacklevel=3)
+        result = program.run(tensors, (args, kwargs))
         self.programs.setdefault(key, []).insert(0, program)
         log.info("compiled %s in %.2f s because %s", self.name, time.perf_counter() - start, why)
         return result
