@@ -10,7 +10,7 @@ from . import _dtypes
 from ._device import META
 from ._tensor import Storage, Tensor, storage_of
 from .engines import meta_engine
-from .functions.storage import bytes_of, over
+from .engines.numpy.memory import array_in, bytes_of
 
 NOT_A_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. Copy "
@@ -24,7 +24,7 @@ def rebuild_tensor(cls, storage, dtype, offset, shape, stride, requires_grad):
     """A tensor of class `cls` over a storage."""
     if storage is None:
         return _filled(_new(cls), meta_engine().empty(shape, dtype.np), None, requires_grad)
-    array = over(bytes_of(storage.array), dtype.np, offset, shape, stride)
+    array = array_in(bytes_of(storage.array), dtype.np, offset, shape, stride)
     return _filled(_new(cls), array, storage, requires_grad)
 
 

@@ -58,6 +58,8 @@ class Storage:
 
     __slots__ = ("__dict__", "__weakref__", "array", "cell", "inference", "version", "writer")
 
+    shared = False  # whether forked processes see each other's writes
+
     def __init__(self, array):
         self.array = array
         self.version = 0

@@ -23,7 +23,7 @@ from . import _dtypes
 from ._device import META
 from ._device import device as Device
 from ._size import Size
-from ._tensor import Storage, Tensor, storage_of, wrap
+from ._tensor import Storage, Tensor, address, storage_of, wrap
 from .engines import meta_engine
 from .functions._args import made, root_elements
 from .nn.parameter import Parameter
@@ -132,7 +132,7 @@ class _Pickler(pickle._Pickler):
 def _memory(storage):
     """What tells two storages apart: where their memory begins."""
     array = storage.array
-    return array.__array_interface__["data"][0], array.nbytes, id(storage) if array.nbytes == 0 else 0
+    return address(array), array.nbytes, id(storage) if array.nbytes == 0 else 0
 
 
 def save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_serialization=True,

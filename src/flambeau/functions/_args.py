@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 
@@ -14,7 +15,7 @@ from .._dtypes import type_word
 from .._modes import ever, modes
 from .._tensor import Tensor, storage_of, wrap
 from ..engines import engine_of, meta_engine, xla_engine
-from ..engines.numpy.memory import allocate
+from ..engines.numpy.memory import allocate, bytes_of
 
 DIM_RANGE = "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
 OUT_GRAD = (
@@ -218,7 +219,7 @@ def resize(t, shape):
     storage = storage_of(t)
     flat = root_elements(t)
     offset = t.storage_offset()
-    need = offset + int(np.prod(shape, dtype=np.int64))
+    need = offset + math.prod(shape)
     if need > flat.size:
         bigger = allocate(np.zeros, (need,), t._a.dtype)
         bigger[: flat.size] = flat
@@ -228,18 +229,11 @@ def resize(t, shape):
 
 def root_elements(t):
     """The whole storage of a tensor as a flat array of its dtype."""
-    root = storage_of(t).array
-    if root.dtype == t._a.dtype and (root.flags.c_contiguous or type(root) is not np.ndarray):
+    root, dtype = storage_of(t).array, t._a.dtype
+    if root.dtype == dtype and (root.flags.c_contiguous or type(root) is not np.ndarray):
         return root.reshape(-1)
-    low, high = np.lib.array_utils.byte_bounds(root)
-    item = t._a.itemsize
-    whole = np.lib.stride_tricks.as_strided
-    start = root
-    for axis, step in enumerate(root.strides):  # the element at the lowest address
-        if step < 0:
-            start = np.flip(start, axis)
-    raw = whole(start, ((high - low) // root.itemsize,), (root.itemsize,))
-    return raw if root.dtype == t._a.dtype else raw.view(np.uint8)[: (high - low) // item * item].view(t._a.dtype)
+    raw = bytes_of(root)
+    return raw[: raw.size // dtype.itemsize * dtype.itemsize].view(dtype)
 
 
 def bump(t, writer):

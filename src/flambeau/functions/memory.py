@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import warnings
 
@@ -10,11 +11,11 @@ import numpy as np
 from .._device import META
 from .._modes import modes
 from .._tensor import LEAF_INPLACE, Tensor, contiguous_strides, storage_of
-from ..engines.numpy.memory import check_format, element_strides, empty_in
+from ..engines.numpy.memory import array_in, bytes_of, check_format, element_strides, empty_in
 from ._args import bump, need_tensor, nonnegative, resize, shape_from
 from ._attach import methods
 from ._data import array_from
-from .storage import TypedStorage, UntypedStorage, bytes_of, is_storage, over
+from .storage import TypedStorage, UntypedStorage, is_storage
 
 __all__ = ["resize_as_"]
 
@@ -29,7 +30,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         kept, array = storage_of(source), source._a
         if size is not None:
             raw = bytes_of(kept.array)
-            array = over(raw, self._a.dtype, storage_offset, *_layout(size, stride))
+            array = array_in(raw, self._a.dtype, storage_offset, *_layout(size, stride))
     elif is_storage(source):
         if isinstance(source, TypedStorage):
             if source.dtype is not self.dtype:
@@ -38,7 +39,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         kept, raw = source._storage, source._bytes
         if size is None:
             size = (raw.size // self._a.itemsize - storage_offset,)
-        array = over(raw, self._a.dtype, storage_offset, *_layout(size, stride))
+        array = array_in(raw, self._a.dtype, storage_offset, *_layout(size, stride))
     else:
         kind = type(source).__name__
         raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor or Storage, not {kind}")
@@ -67,7 +68,7 @@ def resize_(self, *args, size=None, memory_format=None):
     if memory_format is not None:
         pattern = empty_in(shape, self._a.dtype, memory_format)
         raw, offset = bytes_of(storage_of(self).array), self.storage_offset()
-        self._a = over(raw, self._a.dtype, offset, shape, element_strides(pattern))
+        self._a = array_in(raw, self._a.dtype, offset, shape, element_strides(pattern))
     return self
 
 
@@ -81,7 +82,7 @@ def resize_copy(self, *sizes):
     """Deprecated: the tensor in another shape of as many elements."""
     warnings.warn("non-inplace resize is deprecated, use reshape", UserWarning, stacklevel=2)
     shape = nonnegative(shape_from(sizes))
-    if np.prod(shape, dtype=np.int64) != self._a.size:
+    if math.prod(shape) != self._a.size:
         raise RuntimeError(
             f"requested resize to {list(shape)}, but the given tensor has {self._a.size} elements in "
             f"{list(self._a.shape)}: resize can only change the shape, preserving the number of elements."
@@ -97,13 +98,13 @@ def resize_as_copy(self, tensor):
 def share_memory_(self):
     """Moves the tensor to memory that forked processes share; views of it that exist already do not move along."""
     kept = storage_of(self)
-    if getattr(kept, "shared", False) or self.device is META:
+    if kept.shared or self.device is META:
         return self
     raw = bytes_of(kept.array)
     offset, stride = self.storage_offset(), self.stride()
     memory = np.frombuffer(mmap.mmap(-1, max(raw.size, 1)), np.uint8)
     memory[: raw.size] = raw
-    self._a = over(memory, self._a.dtype, offset, self._a.shape, stride)
+    self._a = array_in(memory, self._a.dtype, offset, self._a.shape, stride)
     kept.array = memory[: raw.size]
     kept.shared = True
     return self
@@ -111,7 +112,7 @@ def share_memory_(self):
 
 def is_shared(self):
     """Whether forked processes see each other's writes to the tensor."""
-    return self._storage is not None and getattr(self._storage, "shared", False)
+    return self._storage is not None and self._storage.shared
 
 
 def pin_memory(self, device=None):

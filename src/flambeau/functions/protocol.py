@@ -183,8 +183,6 @@ def __array__(self, dtype=None, copy=None):
 
 
 def __array_wrap__(self, array, context=None, return_scalar=False):
-    if array.dtype == np.bool_:
-        return wrap(array)
     return wrap(np.asarray(array))
 
 

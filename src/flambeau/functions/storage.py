@@ -6,7 +6,8 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import CPU, META
-from .._tensor import Storage, storage_of, wrap
+from .._tensor import Storage, address, storage_of, wrap
+from ..engines.numpy.memory import bytes_of
 from ._args import np_dtype_of
 from ._attach import methods
 from ._data import array_from, scalar_for
@@ -17,32 +18,6 @@ DEPRECATED = (
     "This should only matter to you if you are using storages directly. To access UntypedStorage directly, use "
     "tensor.untyped_storage() instead of tensor.storage()"
 )
-
-
-def bytes_of(array):
-    """All memory of a root array, whatever its order, as a flat array of bytes."""
-    if not array.flags.c_contiguous:
-        low, high = np.lib.array_utils.byte_bounds(array)
-        step = array.itemsize
-        array = np.lib.stride_tricks.as_strided(array, ((high - low) // step,), (step,))
-    return array.reshape(-1).view(np.uint8)
-
-
-def over(raw, dtype, offset, shape, stride):
-    """The array of a NumPy dtype with the given place in an array of bytes; offset and stride in elements."""
-    item = dtype.itemsize
-    if 0 not in shape:
-        last = offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
-        if offset < 0 or (last + 1) * item > raw.size:
-            raise RuntimeError(
-                f"setStorage: sizes {list(shape)}, strides {list(stride)}, storage offset {offset} need "
-                f"{(last + 1) * item} bytes, but the storage has {raw.size}"
-            )
-    else:
-        offset = 0
-    if not raw.size:
-        raw = np.empty(item, np.uint8)
-    return np.ndarray(shape, dtype, raw, offset * item, tuple(s * item for s in stride))
 
 
 class UntypedStorage:
@@ -89,7 +64,7 @@ class UntypedStorage:
 
     def data_ptr(self):
         """The address of the first byte."""
-        return self._bytes.__array_interface__["data"][0] if self.device is CPU and self.nbytes() else 0
+        return address(self._bytes) if self.device is CPU and self.nbytes() else 0
 
     def __getitem__(self, index):
         if isinstance(index, slice):
@@ -142,7 +117,7 @@ class UntypedStorage:
 
     def is_shared(self):
         """Whether forked processes see each other's writes."""
-        return getattr(self._storage, "shared", False)
+        return self._storage.shared
 
     def is_pinned(self, device=None):
         """Whether the memory is page-locked: never, here."""

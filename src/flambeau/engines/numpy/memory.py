@@ -76,6 +76,32 @@ def copy_as(a, dtype, format=preserve_format):
     return out
 
 
+def bytes_of(a):
+    """All memory that an array spans, in whatever order its elements lie there, as a flat array of bytes."""
+    if not a.flags.c_contiguous:
+        low, high = np.lib.array_utils.byte_bounds(a)
+        first = a[tuple([slice(None, None, -1 if step < 0 else 1) for step in a.strides])]  # begins where memory does
+        a = np.lib.stride_tricks.as_strided(first, ((high - low) // a.itemsize,), (a.itemsize,))
+    return a.reshape(-1).view(np.uint8)
+
+
+def array_in(raw, dtype, offset, shape, stride):
+    """The array of a NumPy dtype with the given place in an array of bytes; offset and stride in elements."""
+    item = dtype.itemsize
+    if 0 not in shape:
+        last = offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+        if offset < 0 or (last + 1) * item > raw.size:
+            raise RuntimeError(
+                f"setStorage: sizes {list(shape)}, strides {list(stride)}, storage offset {offset} need "
+                f"{(last + 1) * item} bytes, but the storage has {raw.size}"
+            )
+    else:
+        offset = 0
+    if not raw.size:
+        raw = np.empty(item, np.uint8)
+    return np.ndarray(shape, dtype, raw, offset * item, tuple(s * item for s in stride))
+
+
 def element_strides(a):
     """The strides of an array in elements."""
     item = a.itemsize
@@ -159,5 +185,5 @@ def _suggests(a, order):
     return True
 
 
-__all__ = ["allocate", "check_format", "copy_as", "element_strides", "empty_as", "empty_in", "format_of",
-           "is_laid_out", "preserved_strides"]
+__all__ = ["allocate", "array_in", "bytes_of", "check_format", "copy_as", "element_strides", "empty_as", "empty_in",
+           "format_of", "is_laid_out", "preserved_strides"]
