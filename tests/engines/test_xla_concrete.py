@@ -2,7 +2,9 @@
 
 import pytest
 
+import flambeau
 from engines.xla_cases import FIRST, Case, chunks
+from flambeau._tensor import wrap
 
 pytestmark = pytest.mark.jax
 
@@ -13,3 +15,8 @@ def test_agrees_with_numpy(jax, rows):
         got = case.call(*jax.tree.map(jax.numpy.asarray, case.arguments()))
         assert all(isinstance(a, jax.Array) for a in jax.tree.leaves(got)), case.row
         case.check(got)
+
+
+def test_a_tensor_moves_to_the_cpu_with_its_elements(jax):
+    moved = wrap(jax.numpy.arange(3.0)).to("cpu", flambeau.float64)
+    assert moved.device.type == "cpu" and moved.dtype is flambeau.float64 and moved.tolist() == [0.0, 1.0, 2.0]
