@@ -423,4 +423,4 @@ def linear(x, weight, bias):
     return _matmul(x, weight.T) if bias is None else _matmul(x, weight.T) + bias
 
 
-from . import _meta_windows  # noqa: E402, F401  (needs the engine above)
+from . import _meta_layers  # noqa: E402, F401  (needs the engine above)
