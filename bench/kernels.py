@@ -79,6 +79,17 @@ both("gelu of 1000x1000", randn(1000, 1000), lambda t, x: t.nn.functional.gelu(x
 both("gelu of 64x256", randn(64, 256), lambda t, x: t.nn.functional.gelu(x))
 forward("erf of 1000x1000", randn(1000, 1000), lambda t, x: x.erf())
 
+forward("to half of 1000x1000", randn(1000, 1000), lambda t, x: x.half())
+forward("to bfloat16 of 1000x1000", randn(1000, 1000), lambda t, x: x.bfloat16())
+for dtype in ("float16", "bfloat16"):
+
+    def narrow(t, dtype=dtype):
+        return t.randn(1000, 1000).to(getattr(t, dtype))
+
+    forward(f"to float of 1000x1000 of {dtype}", narrow, lambda t, x: x.float())
+    forward(f"add of 1000x1000 of {dtype}", narrow, lambda t, x: x + x)
+    forward(f"sum of 1000x1000 of {dtype}", narrow, lambda t, x: x.sum())
+
 forward("cumsum of 1000x1000 along dim 0", randn(1000, 1000), lambda t, x: x.cumsum(0))
 forward("cumsum of 1000x1000 along dim 1", randn(1000, 1000), lambda t, x: x.cumsum(1))
 

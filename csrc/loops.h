@@ -47,6 +47,8 @@ typedef struct {
     void (*cumsum)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
     /* for float alone: uniforms into normals, in blocks of sixteen */
     void (*box_muller)(float *x, ptrdiff_t blocks);
+    /* whatever the type of the others: float16 and bfloat16 as floats, and back */
+    Map halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains;
 } Loops;
 
 extern const Loops *loops_of[2]; /* for float and for double */

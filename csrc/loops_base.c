@@ -9,7 +9,15 @@
 const Loops *loops_of[2];
 
 #if defined(__x86_64__)
+#include <cpuid.h>
+
 extern const Loops *const AVX2_LOOPS[2], *const AVX512_LOOPS[2];
+
+static bool has_f16c(void) /* older compilers have no name for it */
+{
+    unsigned int a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1);
+}
 #endif
 
 static int take(const Loops *const *loops, int width)
@@ -23,7 +31,7 @@ int choose_loops(int widest)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
     bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
                   && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
     if (widest >= 64 && avx2 && avx512) {

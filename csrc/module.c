@@ -6,7 +6,7 @@
 #include <structmember.h>
 
 static const Row *const FAMILIES[] = {
-    JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS, NORM_ROWS, POINTWISE_ROWS, SCATTER_ROWS, RANDOM_ROWS,
+    JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS, NORM_ROWS, POINTWISE_ROWS, SCATTER_ROWS, RANDOM_ROWS, CONVERT_ROWS,
 };
 #define FAMILY_COUNT (sizeof FAMILIES / sizeof FAMILIES[0])
 
@@ -177,6 +177,7 @@ static const Row *row_of(PyObject *name)
 
 static PyObject *kernel_of(PyObject *module, PyObject *const *given, Py_ssize_t n)
 {
+    (void)module;
     if (n != 2 || !PyUnicode_Check(given[0]) || !PyCallable_Check(given[1])) {
         PyErr_SetString(PyExc_TypeError, "kernel(name, twin) takes the name of a native kernel and a callable");
         return NULL;
@@ -226,6 +227,7 @@ static PyObject *all_names(void)
 
 static PyObject *use_width(PyObject *module, PyObject *widest)
 {
+    (void)module;
     npy_intp width;
     if (!as_integer(widest, &width)) {
         PyErr_SetString(PyExc_TypeError, "use_width(widest) takes a number of bytes");

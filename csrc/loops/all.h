@@ -3,8 +3,12 @@
 #include "../loops.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
 
 #define INLINE static inline __attribute__((always_inline))
 #define LANES ((ptrdiff_t)(WIDTH / sizeof(REAL)))
@@ -26,6 +30,7 @@ typedef double double_loose_small __attribute__((vector_size(16), aligned(8), ma
 typedef int64_t double_ints __attribute__((vector_size(WIDTH)));
 
 #include "functions.h"
+#include "half.h"
 #include "random.h"
 
 #define REAL float

@@ -33,4 +33,5 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(relu), NAME(sigmoid), NAME(erf_all), NAME(gelu), NAME(gelu_pull), NAME(threshold_pull), \
     NAME(add_rows), NAME(scatter_add), NAME(cumsum), \
     box_muller, \
+    halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains, \
 }

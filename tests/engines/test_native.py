@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 import _normal32
 import flambeau
+from flambeau import _dtypes
 from flambeau.engines import NUMPY
 from flambeau.engines.numpy import native
 
@@ -170,6 +171,7 @@ def test_references_balance():
     wrong, last = [np.ones(2, object)] * 2, (1,)
     row, column = x[0].copy(), x[:, :1].copy()
     broadcast = np.broadcast_to(np.float32(1), x.shape)
+    half, brain = np.ones((50, 8), np.float16), _dtypes.bfloat16.np
     index, places, nothing = np.array([0, 2, 1]), np.zeros((3, 8), np.int64), np.zeros((3, 8), np.float32)
 
     def calls():
@@ -190,8 +192,12 @@ def test_references_balance():
         NUMPY.scatter_add(x, places, nothing, 0)
         NUMPY.normalize(x, row, row, last, 1e-5)
         NUMPY.layer_norm_pull(broadcast, x, row, last, column, column, column, column, 1e-5)
+        NUMPY.cast(x, half.dtype)
+        NUMPY.cast(x, brain)
+        NUMPY.write(half, x)
+        NUMPY.write(half, broadcast)
 
-    held = [x, x.dtype, pieces, pieces[0], axis, last, row, column, broadcast, index, places, nothing, wrong[0]]
+    held = [x, x.dtype, half, half.dtype, brain, pieces, pieces[0], axis, last, row, column, broadcast, index, places, nothing, wrong[0]]
     held += [NotImplemented, None]
     calls()
     before = [sys.getrefcount(o) for o in held]
@@ -466,6 +472,68 @@ def test_functions_are_exact_to_a_few_ulps():
     half = np.linspace(-1, 4, 300_001, dtype=np.float32)  # further below zero 1 + erf cancels, here as in PyTorch
     right = 0.5 * half.astype(np.float64) * (1 + np.array([math.erf(v * math.sqrt(0.5)) for v in half.tolist()]))
     assert ulps(NUMPY.gelu(half), right) <= 4
+
+
+# ---- half precision
+
+NARROW = (np.dtype(np.float16), _dtypes.bfloat16.np)
+
+
+def same_bits(ours, twin):
+    """Whether two arrays are equal to the last bit, but for what is not a number."""
+    assert (ours.dtype, ours.shape) == (twin.dtype, twin.shape)
+    nan = twin != twin
+    assert ((ours != ours) == nan).all()
+    integer = np.dtype(f"u{twin.itemsize}")
+    assert (ours.view(integer) == twin.view(integer))[~nan].all()
+
+
+@needs_native
+@pytest.mark.parametrize("narrow", NARROW, ids=str)
+def test_every_half_and_what_rounds_to_it(narrow):
+    halves = np.arange(2**16, dtype=np.uint16).view(narrow)
+    same_bits(*both("cast", halves, np.dtype(np.float32)))
+    with np.errstate(all="ignore"):
+        bits = halves.astype(np.float32).view(np.int32).astype(np.int64)
+    unit = 2 ** (13 if narrow == np.float16 else 16)  # of the last place, unless the half is less than normal
+    around = np.concatenate([bits + step for step in (0, 1, -1, unit // 2 - 1, unit // 2, unit // 2 + 1)])
+    tiny = np.arange(0x32000000, 0x39000000, 997)
+    floats = np.concatenate([around, tiny, tiny + 2**31]).astype(np.uint32).view(np.float32)
+    same_bits(*both("cast", floats, narrow))
+
+
+@needs_native
+@given(arrays((np.float32, np.float32, np.float64, np.int64, np.dtype(">f4"))), st.sampled_from(NARROW), st.data())
+@settings(max_examples=100, deadline=None)
+def test_conversions(x, narrow, data):
+    same_bits(*both("cast", x, narrow))
+    with np.errstate(all="ignore"):
+        half = strided(data.draw, x.astype(narrow))
+    for to in (np.float32, np.float64, np.float16):
+        same_bits(*both("cast", half, np.dtype(to)))
+    for source, dtype in ((x, narrow), (half, np.float32)):
+        ours = strided(data.draw, np.zeros(source.shape, dtype))
+        if ours.flags.writeable:
+            twin = ours.copy()
+            with np.errstate(all="ignore"):
+                assert NUMPY.write(ours, source) is ours
+                NUMPY.write.__wrapped__(twin, source)
+            same_bits(np.array(ours), twin)
+
+
+@needs_native
+def test_what_is_written_may_lie_where_it_goes():
+    memory = np.arange(12, dtype=np.float32)
+    ours, twin = memory.copy(), memory.copy()
+    for write, a in ((NUMPY.write, ours), (NUMPY.write.__wrapped__, twin)):
+        write(a.view(np.float16)[:12], a)
+    assert ours.tobytes() == twin.tobytes()
+    frozen = np.zeros(3, np.float16)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError):
+        NUMPY.write(frozen, memory[:3])
+    with pytest.raises(ValueError):
+        NUMPY.write(np.zeros(3, np.float16), memory[:2])
 
 
 # ---- by index, and running

@@ -299,7 +299,7 @@ def finished(k, r, back_to):
         r = k.as_array(r)
     if back_to is not None and r.dtype.kind == "f":
         with quiet():  # a value too large for half precision becomes infinite
-            return r.astype(back_to)
+            return k.cast(r, back_to)
     return r
 
 

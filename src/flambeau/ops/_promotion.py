@@ -6,9 +6,11 @@ import numpy as np
 
 from .. import _dtypes
 from .._tensor import Tensor
+from ..engines import NUMPY
 from ..engines.numpy.base import quiet
 
 _SCALARS = (float, int)
+_FLOAT32 = np.dtype(np.float32)
 _WIDE = frozenset(("mul", "div", "floor_divide", "div_floor", "div_trunc"))  # they take a scalar as a float32 to halves
 
 
@@ -63,6 +65,6 @@ def in_opmath(arrays):
     for a in arrays:
         dtype = getattr(a, "dtype", None)
         if dtype is not None and dtype.num > 22 and dtype in _dtypes.HALF:
-            wide = [x.astype(np.float32) if getattr(x, "dtype", None) in _dtypes.HALF else x for x in arrays]
+            wide = [NUMPY.cast(x, _FLOAT32) if getattr(x, "dtype", None) in _dtypes.HALF else x for x in arrays]
             return wide, dtype
     return arrays, None

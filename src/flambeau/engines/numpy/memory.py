@@ -67,13 +67,12 @@ def _with_strides(shape, strides, dtype):
 @engine.kernel
 def copy_as(a, dtype, format=preserve_format):
     """The elements of `a`, converted to a NumPy dtype, in new memory."""
-    if format is preserve_format and dtype.num < 24 and a.dtype.num <= 13 and a.flags.c_contiguous and 1 not in a.shape:
-        return a.astype(dtype)
+    if format is preserve_format and a.dtype.kind != "c" and a.flags.c_contiguous and 1 not in a.shape:
+        return engine.cast(a, dtype)
     out = empty_as(a, dtype, format)
     if a.dtype.kind == "c" and dtype.kind not in "cb":
         a = a.real
-    np.copyto(out, a, casting="unsafe")
-    return out
+    return engine.write(out, a)
 
 
 def bytes_of(a):

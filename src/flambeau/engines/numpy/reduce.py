@@ -36,8 +36,13 @@ def sum(x, axis=None, keepdims=False, dtype=None):
                 return _sum_along(x, range(x.ndim) if axis is None else axis, keepdims, ones)
     to = own if dtype is None else dtype
     if to.num > 22:
-        return sum(x.astype(np.float32, copy=False), axis, keepdims).astype(to)
+        return engine.cast(engine.sum(_widened(x), axis, keepdims), to)
     return _add(x, axis, dtype, None, keepdims)
+
+
+def _widened(x):
+    """x in float32."""
+    return x if x.dtype is _FLOAT32 else engine.cast(x, _FLOAT32)
 
 
 @engine.kernel
@@ -106,7 +111,7 @@ def _part_of(n):
 def mean(x, axis=None, keepdims=False, dtype=None):
     to = x.dtype if dtype is None else dtype
     if to.num > 22:
-        return (sum(x, axis, keepdims, _FLOAT32) / _folded(x.shape, axis)).astype(to)
+        return engine.cast(engine.sum(_widened(x), axis, keepdims) / _folded(x.shape, axis), to)
     return sum(x, axis, keepdims, to) / _folded(x.shape, axis)
 
 
@@ -121,7 +126,7 @@ def _folded(shape, axis):
 def prod(x, axis=None, keepdims=False, dtype=None):
     to = x.dtype if dtype is None else dtype
     if to.num > 22:
-        return _times(x.astype(np.float32), axis, None, None, keepdims).astype(to)
+        return engine.cast(engine.prod(_widened(x), axis, keepdims), to)
     return _times(x, axis, to, None, keepdims)
 
 

@@ -1,0 +1,73 @@
+/* Half precision: conversion of float16 and bfloat16 to float and back, rounding to nearest even.
+ *
+ * Written on the bits, without branches; most processors of today have an instruction for float16.
+ */
+
+INLINE float float_of_half(uint16_t half)
+{
+    uint32_t sign = (uint32_t)(half & 0x8000u) << 16, rest = (uint32_t)(half & 0x7fffu) << 13;
+    uint32_t finite = bits_of_float(float_of_bits(rest) * 0x1p112f); /* the exponents differ by 112 */
+    return float_of_bits(sign | (rest < 0x0f800000u ? finite : rest | 0x7f800000u));
+}
+
+INLINE uint16_t half_of_float(float x)
+{
+    uint32_t bits = bits_of_float(x), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
+    uint32_t normal = (rest - 0x38000000u + 0xfffu + (rest >> 13 & 1u)) >> 13;
+    /* Added to 1/2, a number below the least normal one loses the bits that a half has no room for. */
+    uint32_t tiny = bits_of_float(float_of_bits(rest) + 0.5f) - 0x3f000000u;
+    uint32_t large = rest > 0x7f800000u ? 0x7e00u | (rest >> 13 & 0x3ffu) : 0x7c00u;
+    return (uint16_t)(sign | (rest < 0x38800000u ? tiny : rest < 0x47800000u ? normal : large));
+}
+
+static void halves_to_floats(const void *from, void *to, ptrdiff_t n)
+{
+    const uint16_t *restrict x = from;
+    float *restrict out = to;
+    ptrdiff_t i = 0;
+#if defined(__F16C__)
+    for (; i + 8 <= n; i += 8) {
+        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i))));
+    }
+#endif
+    for (; i < n; i++) {
+        out[i] = float_of_half(x[i]);
+    }
+}
+
+static void floats_to_halves(const void *from, void *to, ptrdiff_t n)
+{
+    const float *restrict x = from;
+    uint16_t *restrict out = to;
+    ptrdiff_t i = 0;
+#if defined(__F16C__)
+    for (; i + 8 <= n; i += 8) {
+        _mm_storeu_si128((__m128i *)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+    }
+#endif
+    for (; i < n; i++) {
+        out[i] = half_of_float(x[i]);
+    }
+}
+
+/* A bfloat16 is the upper half of a float. */
+
+static void brains_to_floats(const void *from, void *to, ptrdiff_t n)
+{
+    const uint16_t *restrict x = from;
+    float *restrict out = to;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        out[i] = float_of_bits((uint32_t)x[i] << 16);
+    }
+}
+
+static void floats_to_brains(const void *from, void *to, ptrdiff_t n)
+{
+    const float *restrict x = from;
+    uint16_t *restrict out = to;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint32_t bits = bits_of_float(x[i]), rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+        bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+        out[i] = (uint16_t)(is_nan ? (bits >> 16 & 0x8000u) | 0x7fc0u : rounded);
+    }
+}
