@@ -292,6 +292,43 @@ def test_a_tensor_that_is_found_nowhere_is_no_constant():
     assert "found in no attribute, global name, closure or argument" in str(caught[0].message)
 
 
+def test_attributes_of_tensors():
+    weight = torch.ones(1)
+    weight.scale = 2.0
+
+    def argument(scale):
+        x = torch.ones(1)
+        x.scale = scale
+        return x
+
+    g = torch.compile(lambda x: x * x.scale * weight * weight.scale)
+    for scale in (1.0, 1.0, 1.0, 2.0, 3.0):
+        assert g(argument(scale)).item() == 2 * scale
+    weight.scale = 3.0
+    assert g(argument(1.0)).item() == 3
+
+    def f(x):
+        weight.last = x * 2
+
+    g = torch.compile(f)
+    g(torch.ones(1))
+    last = weight.last
+    with pytest.raises(RuntimeError, match="sets an attribute on a tensor from outside"):
+        g(torch.ones(1))
+    assert weight.last is last
+
+
+def test_the_tensors_of_a_deque_are_told_apart():
+    window = collections.deque(maxlen=3)
+
+    def f(x):
+        window.append(x * 1)
+        return sum(window)
+
+    g = torch.compile(f)
+    assert [g(torch.full((1,), float(nr))).item() for nr in range(6)] == [0, 1, 3, 6, 9, 12]
+
+
 # ---- modules
 
 

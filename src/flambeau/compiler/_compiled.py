@@ -115,7 +115,8 @@ def user_line(traceback):
 
 def like(t):
     a, flag = t._a, t.requires_grad
-    return type(t), type(a), a.dtype, a.shape, flag, t._node is None, a.strides
+    extra = flatten(t.__dict__, []) if t.__dict__ else None
+    return type(t), type(a), a.dtype, a.shape, flag, t._node is None, a.strides, extra
 
 
 def sharing(tensors):

@@ -43,7 +43,13 @@ class Contents:
             if not all(map(is_, table, self.keys)) and not all(map(alike, table, self.keys)):
                 return False
             table = table.values()
-        return all(map(is_, table, self.values)) or all(map(as_good, table, self.values))
+        return all(map(is_, table, self.values)) or all(map(self.as_good, table, self.values))
+
+    def as_good(self, now, was):
+        """Whether what is held now is as good as what was held there."""
+        if isinstance(now, Tensor):
+            return now is was or (isinstance(was, Tensor) and isinstance(self.table, dict | list))
+        return alike(now, was)
 
     def untouched(self):
         """Whether the container holds the very same things."""
@@ -68,11 +74,6 @@ class Contents:
     def restore(self):
         if not self.untouched():
             refill(self.container, self.keys, self.elements.value if self.elements is not None else self.values)
-
-
-def as_good(now, was):
-    """Whether a value in a container is as good for a program as the one that was there."""
-    return now is was or alike(now, was) or (isinstance(now, Tensor) and isinstance(was, Tensor))
 
 
 def parts_of(container):

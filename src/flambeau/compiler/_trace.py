@@ -51,6 +51,10 @@ CHANGED_MODE = (
     "{name} cannot be compiled: it leaves behind another {mode} than it found. Set it before calling the function, or "
     "for a while only, with a context manager."
 )
+CHANGED_ATTRIBUTES = (
+    "{name} cannot be compiled: it sets an attribute on a tensor from outside, {tensor}. Keep that in a module, or in "
+    "another object."
+)
 DRAWN_BY_VALUE = (
     "{name} cannot be compiled: {kernel} draws numbers that depend on the elements of a tensor, which are not known "
     "while it is traced. Draw rand() or randn() and say it with tensors, or draw outside of what is compiled."
@@ -255,6 +259,9 @@ class Trace:
         for before in self.hooks.values():
             if hooks_of(before.tensor) != before.state:
                 raise RuntimeError(CHANGED_HOOKS.format(name=self.name, tensor=described(before.tensor._a)))
+        for t in self.watch.tensors_with_other_attributes():
+            if id(t) not in self.inside:
+                raise RuntimeError(CHANGED_ATTRIBUTES.format(name=self.name, tensor=described(t._a)))
         for t, flag, _ in self.watch.tensors.values():
             if t._rg is not flag and id(t) not in self.inside:
                 raise RuntimeError(CHANGED_FLAG.format(name=self.name, tensor=described(t._a)))

@@ -23,7 +23,7 @@ from .._tensor import Tensor
 from ..nn.modules._hooks import everywhere
 from ..nn.modules.module import Module
 from ..optim.optimizer import _everywhere as every_step
-from ._contents import CONTAINERS, Contents
+from ._contents import CONTAINERS, Contents, refill
 from ._nest import Given, Same, containers_in, flatten, gives_on, others_in
 from ._patches import NamesOf, is_foreign, is_made_by_users, on_classes
 from ._places import MISSING, Argument, ClassItem, Closed, Gradient, Item, Place, Slot
@@ -57,6 +57,7 @@ class Watch:
         self.noted = {}  # by key of the place
         self.contents = {}  # id of a container -> (Contents, label)
         self.tensors = {}  # id -> (tensor, requires_grad, its places: (place, label))
+        self.attributes = {}  # id -> (tensor, what the user has set on it)
         self.seen = set()  # (id, name) of attributes that were read
         self.things = {}  # id -> object whose attributes were noted
         self.made = {}  # id -> object that the function itself has made
@@ -97,6 +98,9 @@ class Watch:
             contents.restore()
         for t, flag, _ in self.tensors.values():
             t._rg = flag
+        for t, before in self.attributes.values():
+            if vars(t) or before:
+                refill(vars(t), before.keys(), before.values())
 
     def changed(self):
         """What the function has changed: (place, value) pairs, and (container or argument number, Contents) pairs."""
@@ -134,7 +138,13 @@ class Watch:
             self.noted[place.key] = Noted(place, place.now(), label, False)
 
     def tensor(self, t, place, label):
-        places = self.tensors.setdefault(id(t), (t, t._rg, []))[2]
+        if id(t) not in self.tensors:
+            self.tensors[id(t)] = t, t._rg, []
+            self.attributes[id(t)] = t, dict(vars(t))
+            if vars(t) and not isinstance(place, Argument):
+                self.tensors[id(t)][2].append((None, label))  # not to be exchanged for another one
+                self.reached(vars(t), label)
+        places = self.tensors[id(t)][2]
         if not isinstance(place, Place) or all(place.key != getattr(other, "key", None) for other, _ in places):
             places.append((place, label))
 
@@ -218,6 +228,10 @@ class Watch:
         member = getattr(type(thing), name, None)
         if isinstance(member, types.MemberDescriptorType):
             self.will_set(Slot(thing, member), label)
+
+    def tensors_with_other_attributes(self):
+        return [t for t, before in self.attributes.values()
+                if vars(t).keys() != before.keys() or any(vars(t)[name] is not before[name] for name in before)]
 
     # ---- functions
 
