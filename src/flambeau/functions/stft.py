@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import fft
 from .._tensor import wrap
 from ..ops.matmul import mT, row
 from ..ops.move import constant_pad
 from ..ops.pointwise import div, mul
 from ..ops.shape import basic_index, expand, fold_windows, reshape, unfold, view_as_real
+from . import fft
 from ._args import as_int, need_tensor
 from ._attach import methods
 from .pad import pad

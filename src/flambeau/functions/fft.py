@@ -1,0 +1,261 @@
+"""Discrete Fourier transforms of one or more dimensions, and their helpers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import _dtypes
+from ..ops.fft import DUAL, c2c, c2r, r2c, r2c_full
+from ..ops.move import roll
+from ..ops.pointwise import conj
+from ..ops.shape import basic_index, cast, embed
+from ._args import (
+    as_int,
+    dim_in_range,
+    made,
+    need_tensor,
+    nonnegative,
+    np_dtype_of,
+    type_word,
+    write_out,
+)
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
+    "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]
+
+
+# ---- arguments
+
+
+def checked(x, name, real=False):
+    """A floating or complex tensor: integers become floats, half precision is refused."""
+    need_tensor(x, f"fft_{name}")
+    dtype = x._a.dtype
+    if dtype in _dtypes.HALF:
+        raise RuntimeError(f"Unsupported dtype {type_word(x.dtype)}: convert the input of {name} by .float()")
+    if real and dtype.kind == "c":
+        raise RuntimeError(f"{name} expects a real input tensor, but got {type_word(x.dtype)}")
+    return x if _dtypes.is_inexact(dtype) else cast(x, dtype=_dtypes.get_default_dtype().np)
+
+
+def mode(norm):
+    if norm is None:
+        return "backward"
+    if norm not in DUAL:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"; expected one of "backward", "ortho", "forward"')
+    return norm
+
+
+def one_axis(x, dim):
+    if x._a.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return dim_in_range(dim, x._a.ndim)
+
+
+def positive(n):
+    if n < 1:
+        raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    return n
+
+
+def length(x, n, axis):
+    """The length of the signal: n, or the size of the dimension."""
+    return positive(x._a.shape[axis] if n is None else as_int(n, "fft", "n"))
+
+
+def resized(x, axis, n):
+    """x cut, or filled up with zeros, to size n along one dimension."""
+    shape = x._a.shape
+    if shape[axis] == n:
+        return x
+    if shape[axis] > n:
+        return basic_index(x, key=(slice(None),) * axis + (slice(n),))
+    key = (slice(None),) * axis + (slice(shape[axis]),)
+    return embed(x, key=key, shape=(*shape[:axis], n, *shape[axis + 1:]))
+
+
+def axes_and_sizes(x, s, dim):
+    """The dimensions to transform, counted from the front, and the signal sizes along them (None: as they are)."""
+    ndim = x._a.ndim
+    if isinstance(dim, int):
+        dim = (dim,)
+    if isinstance(s, int):
+        s = (s,)
+    if dim is not None:
+        axes = tuple(dim_in_range(d, ndim) for d in dim)
+        if len(set(axes)) != len(axes):
+            raise RuntimeError(f"FFT dims must be unique, got {tuple(dim)}")
+        if s is not None and len(s) != len(axes):
+            raise RuntimeError(
+                f"When given, dim and shape arguments must have the same length, got dim={tuple(dim)} and s={tuple(s)}"
+            )
+    elif s is not None:
+        if len(s) > ndim:
+            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions.")
+        axes = tuple(range(ndim - len(s), ndim))
+    else:
+        axes = tuple(range(ndim))
+    sizes = [None if n == -1 else n for n in (s if s is not None else (-1,) * len(axes))]
+    return axes, sizes
+
+
+def all_resized(x, axes, sizes):
+    for axis, n in zip(axes, sizes):
+        x = resized(x, axis, length(x, n, axis))
+    return x
+
+
+def last_axis(axes, name):
+    if not axes:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    return axes[-1]
+
+
+# ---- the four kinds of transform
+
+
+def complex_transform(name, x, axes, sizes, norm, inverse):
+    x = checked(x, name)
+    transform = c2c if x._a.dtype.kind == "c" else r2c_full
+    return transform(all_resized(x, axes, sizes), axes=axes, inverse=inverse, norm=mode(norm))
+
+
+def real_to_complex(name, x, axes, sizes, norm):
+    """One-sided along the last of the axes, full along the others."""
+    x = all_resized(checked(x, name, real=True), axes, sizes)
+    half = r2c(x, axis=last_axis(axes, name), norm=mode(norm))
+    return half if len(axes) == 1 else c2c(half, axes=axes[:-1], inverse=False, norm=mode(norm))
+
+
+def complex_to_real(name, x, axes, sizes, norm):
+    x = as_complex(checked(x, name))
+    last = last_axis(axes, name)
+    n = real_length(x, sizes[-1], last)
+    x = all_resized(x, axes, [*sizes[:-1], n // 2 + 1])
+    if len(axes) > 1:
+        x = c2c(x, axes=axes[:-1], inverse=True, norm=mode(norm))
+    return c2r(x, n=n, axis=last, norm=mode(norm))
+
+
+def hermitian_to_real(name, x, axes, sizes, norm):
+    """The forward transform of a signal that is conjugate to itself: all axes but the last, then the last."""
+    x = as_complex(checked(x, name))
+    last = last_axis(axes, name)
+    n = real_length(x, sizes[-1], last)
+    x = all_resized(x, axes, [*sizes[:-1], n // 2 + 1])
+    if len(axes) > 1:
+        x = c2c(x, axes=axes[:-1], inverse=False, norm=mode(norm))
+    return c2r(conj(x), n=n, axis=last, norm=DUAL[mode(norm)])
+
+
+def real_to_hermitian(name, x, axes, sizes, norm):
+    x = all_resized(checked(x, name, real=True), axes, sizes)
+    half = conj(r2c(x, axis=last_axis(axes, name), norm=DUAL[mode(norm)]))
+    return half if len(axes) == 1 else c2c(half, axes=axes[:-1], inverse=True, norm=mode(norm))
+
+
+def real_length(x, n, axis):
+    """The length of a real signal, by default the even one that has these frequencies."""
+    return positive(2 * (x._a.shape[axis] - 1) if n is None else as_int(n, "fft", "n"))
+
+
+def as_complex(x):
+    return x if x._a.dtype.kind == "c" else cast(x, dtype=np.result_type(x._a.dtype, np.complex64))
+
+
+# ---- the public functions, made from a table
+
+
+def _one(name, transform, doc, **settings):
+    def function(input, n=None, dim=-1, norm=None, *, out=None):
+        axis = one_axis(need_tensor(input, f"fft_{name}"), dim)
+        result = transform(name, input, (axis,), [n], norm, **settings)
+        return result if out is None else write_out(out, result, f"fft_{name}")
+
+    return _named(function, name, doc)
+
+
+def _two(name, transform, doc, **settings):
+    def function(input, s=None, dim=(-2, -1), norm=None, *, out=None):
+        result = transform(name, input, *axes_and_sizes(need_tensor(input, f"fft_{name}"), s, dim), norm, **settings)
+        return result if out is None else write_out(out, result, f"fft_{name}")
+
+    return _named(function, name, doc)
+
+
+def _many(name, transform, doc, **settings):
+    def function(input, s=None, dim=None, norm=None, *, out=None):
+        result = transform(name, input, *axes_and_sizes(need_tensor(input, f"fft_{name}"), s, dim), norm, **settings)
+        return result if out is None else write_out(out, result, f"fft_{name}")
+
+    return _named(function, name, doc)
+
+
+def _named(function, name, doc):
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc + '\n\nnorm: "backward" (the inverse divides by n), "ortho" (each by its root) or "forward".'
+    return function
+
+
+fft = _one("fft", complex_transform, "The Fourier transform along ``dim``.", inverse=False)
+ifft = _one("ifft", complex_transform, "The inverse Fourier transform along ``dim``.", inverse=True)
+rfft = _one("rfft", real_to_complex, "The transform of a real signal: the frequencies from zero up.")
+irfft = _one("irfft", complex_to_real, "The inverse of ``rfft``; n is the length of the signal.")
+hfft = _one("hfft", hermitian_to_real, "The transform of a signal whose negative half is conjugate to the given one.")
+ihfft = _one("ihfft", real_to_hermitian, "The inverse of ``hfft``.")
+
+fft2 = _two("fft2", complex_transform, "The Fourier transform over two dimensions.", inverse=False)
+ifft2 = _two("ifft2", complex_transform, "The inverse Fourier transform over two dimensions.", inverse=True)
+rfft2 = _two("rfft2", real_to_complex, "``rfft`` along the last, ``fft`` along the other of two dimensions.")
+irfft2 = _two("irfft2", complex_to_real, "The inverse of ``rfft2``.")
+hfft2 = _two("hfft2", hermitian_to_real, "``hfft`` along the last, ``fft`` along the other of two dimensions.")
+ihfft2 = _two("ihfft2", real_to_hermitian, "The inverse of ``hfft2``.")
+
+fftn = _many("fftn", complex_transform, "The Fourier transform over several dimensions, by default all.", inverse=False)
+ifftn = _many("ifftn", complex_transform, "The inverse Fourier transform over several dimensions.", inverse=True)
+rfftn = _many("rfftn", real_to_complex, "``rfft`` along the last of several dimensions, ``fft`` along the others.")
+irfftn = _many("irfftn", complex_to_real, "The inverse of ``rfftn``.")
+hfftn = _many("hfftn", hermitian_to_real, "``hfft`` along the last of several dimensions, ``fft`` along the others.")
+ihfftn = _many("ihfftn", real_to_hermitian, "The inverse of ``hfftn``.")
+
+
+# ---- helpers
+
+
+def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """The frequency of each element of an ``fft`` of n samples, ``d`` apart."""
+    index = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)]) if n > 0 else np.arange(0)
+    return _frequencies("fftfreq", index, n, d, out, dtype, device, requires_grad)
+
+
+def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """The frequency of each element of an ``rfft`` of n samples, ``d`` apart."""
+    return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, out, dtype, device, requires_grad)
+
+
+def _frequencies(name, index, n, d, out, dtype, device, requires_grad):
+    np_dtype = np_dtype_of(dtype if out is None or dtype is not None else out.dtype)
+    if not _dtypes.is_inexact(np_dtype):
+        raise RuntimeError(f"{name} requires a floating point or complex dtype, got {dtype}")
+    nonnegative((n,))
+    result = made((index / (n * d) if n else index).astype(np_dtype), device, requires_grad)
+    return result if out is None else write_out(out, result, name)
+
+
+def fftshift(input, dim=None):
+    """Frequency zero moved to the middle of each dimension."""
+    return _shifted(input, dim, "fftshift", lambda n: n // 2)
+
+
+def ifftshift(input, dim=None):
+    """The inverse of ``fftshift``."""
+    return _shifted(input, dim, "ifftshift", lambda n: (n + 1) // 2)
+
+
+def _shifted(x, dim, name, shift):
+    need_tensor(x, f"fft_{name}")
+    dims = range(x._a.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    axes = tuple(dim_in_range(d, x._a.ndim) for d in dims)
+    return roll(x, shifts=tuple(shift(x._a.shape[i]) for i in axes), axes=axes)
