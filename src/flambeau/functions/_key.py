@@ -7,8 +7,8 @@ import operator
 import numpy as np
 
 from .._tensor import Tensor, wrap
-from ..ops.index import alias_index, unsqueeze_index, unsqueeze_select_index, unsqueeze_slice_index
-from ..ops.shape import basic_index, select_index
+from ..ops.index import unsqueeze_index, unsqueeze_select_index, unsqueeze_slice_index
+from ..ops.shape import alias_index, basic_index, select_index
 from .index import NOT_INDICES, TOO_MANY
 
 SCALAR = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ._op import op
 from .shape import embed, reshape, zeros_like
 
-# ---- views by keys with None in them, or with nothing but Ellipsis; others are in ops/shape.py
+# ---- views by keys with None in them; others are in ops/shape.py
 
 
 def _new_dims(name, node):
@@ -26,14 +26,6 @@ def _new_dims(name, node):
 unsqueeze_index = _new_dims("unsqueeze_index", "UnsqueezeBackward0")
 unsqueeze_select_index = _new_dims("unsqueeze_select_index", "SelectBackward0")
 unsqueeze_slice_index = _new_dims("unsqueeze_slice_index", "SliceBackward0")
-
-
-@op(view=True, node="AliasBackward0")
-def alias_index(k, x, *, key):
-    return x[key]
-
-
-alias_index.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
 
 
 # ---- index tensors: integers that broadcast together, or one mask

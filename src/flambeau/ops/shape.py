@@ -135,22 +135,23 @@ squeeze_dims = _squeeze("squeeze_dims", "SqueezeBackward2")
 # ---- parts
 
 
-@op(view=True, node="SliceBackward0")
-def basic_index(k, x, *, key):
-    """x[key] for a key of integers, slices, None and Ellipsis: always a view."""
-    return x[key]
+def _basic_index(name, node):
+    """x[key] for a key of integers, slices and Ellipsis, always a view; what comes last in it gives the node its name.
+
+    Keys with None in them are in ops/index.py.
+    """
+
+    @op(name=name, node=node, view=True)
+    def index(k, x, *, key):
+        return x[key]
+
+    index.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
+    return index
 
 
-basic_index.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
-
-
-@op(view=True, node="SelectBackward0")
-def select_index(k, x, *, key):
-    """``basic_index`` for keys that end in an integer, which PyTorch calls a selection."""
-    return x[key]
-
-
-select_index.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
+basic_index = _basic_index("basic_index", "SliceBackward0")
+select_index = _basic_index("select_index", "SelectBackward0")
+alias_index = _basic_index("alias_index", "AliasBackward0")
 
 
 @op(node="SliceBackward0")
