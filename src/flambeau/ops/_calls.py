@@ -297,7 +297,7 @@ def view_of(spec):
         try:
             r = forward(NUMPY if type(a) is _ndarray else engine_of(a), a, **settings)
         except Exception as error:
-            raise translated(spec, error, (a,), settings) from error
+            raise translated(spec, error, (a,)) from error
         return made(x, a, r, settings)
 
     record = None

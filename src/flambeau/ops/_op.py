@@ -213,7 +213,7 @@ class Op:
                     return self.forward(NUMPY, *arrays, **settings)
             except Exception as again:
                 error = again
-        raise translated(self, error, arrays, settings) from error
+        raise translated(self, error, arrays) from error
 
     def record(self, inputs, arrays, result, out, settings):
         """Makes the node of a call and puts the outputs in the graph."""
