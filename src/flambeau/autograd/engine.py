@@ -326,16 +326,20 @@ def plus(a, b):
     return np.asarray(total) if isinstance(total, np.generic) else total
 
 
+def told(hook):
+    """A hook, as messages name it."""
+    return f"hook {getattr(hook, '__name__', hook)!r}"
+
+
 def returned(hook, got, given):
     """The gradients that a hook on a node returned: of the number, shapes and dtypes of those it was given."""
-    name = getattr(hook, "__name__", hook)
     if not isinstance(got, tuple):
-        raise TypeError(f"expected tuple, but hook {name!r} returned {type(got).__name__!r}")
+        raise TypeError(f"expected tuple, but {told(hook)} returned {type(got).__name__!r}")
     if len(got) != len(given):
-        raise RuntimeError(f"hook {name!r} has returned an incorrect number of values: {len(got)}, not {len(given)}")
+        raise RuntimeError(f"{told(hook)} has returned an incorrect number of values: {len(got)}, not {len(given)}")
     for before, grad in zip(given, got, strict=True):
         if grad is not None and not isinstance(grad, Tensor):
-            raise TypeError(f"expected Tensor, but hook {name!r} returned {type(grad).__name__!r}")
+            raise TypeError(f"expected Tensor, but {told(hook)} returned {type(grad).__name__!r}")
         check_alike(hook, before, grad)
     return got
 
@@ -347,8 +351,7 @@ def run_hooks(hooks, grad):
         if got is None:
             continue
         if not isinstance(got, Tensor):
-            name = getattr(hook, "__name__", hook)
-            raise TypeError(f"hook {name!r} has returned {type(got).__name__}; expected a Tensor or None")
+            raise TypeError(f"{told(hook)} has returned {type(got).__name__}; expected a Tensor or None")
         check_alike(hook, grad, got)
         grad = got
     return grad
@@ -358,13 +361,12 @@ def check_alike(hook, before, after):
     """Raises unless the gradient that a hook returned can take the place of the one it got."""
     if before is None or after is None:
         return
-    name = getattr(hook, "__name__", hook)
     if after._a.shape != before._a.shape:
         raise RuntimeError(
-            f"hook {name!r} has changed the size of value: {list(before.shape)} became {list(after.shape)}"
+            f"{told(hook)} has changed the size of value: {list(before.shape)} became {list(after.shape)}"
         )
     if after._a.dtype != before._a.dtype:
-        raise RuntimeError(f"hook {name!r} has changed the type of value: {before.dtype} became {after.dtype}")
+        raise RuntimeError(f"{told(hook)} has changed the type of value: {before.dtype} became {after.dtype}")
 
 
 def fitted(grad, target, nr):
