@@ -45,6 +45,9 @@ forward("sum of 1000x1000 over the last dim", randn(1000, 1000), lambda t, x: x.
 forward("sum of 10000x10 over the first dim", randn(10000, 10), lambda t, x: x.sum(0))
 forward("sum of 10000x10 over the last dim", randn(10000, 10), lambda t, x: x.sum(1))
 forward("mean of 16x32x28x28 over all but the channels", randn(16, 32, 28, 28), lambda t, x: x.mean((0, 2, 3)))
+forward("prod of 1000x1000", randn(1000, 1000), lambda t, x: x.prod())
+forward("prod of 1000x1000 over the first dim", randn(1000, 1000), lambda t, x: x.prod(0))
+forward("prod of 1000x1000 over the last dim", randn(1000, 1000), lambda t, x: x.prod(1))
 forward("cat of two 500x500 along dim 0", randn(500, 500), lambda t, x: t.cat([x, x]))
 forward("cat of two 500x500 along dim 1", randn(500, 500), lambda t, x: t.cat([x, x], 1))
 
@@ -79,6 +82,12 @@ both("gelu of 1000x1000", randn(1000, 1000), lambda t, x: t.nn.functional.gelu(x
 both("gelu of 64x256", randn(64, 256), lambda t, x: t.nn.functional.gelu(x))
 forward("erf of 1000x1000", randn(1000, 1000), lambda t, x: x.erf())
 
+forward("sign of 1000x1000", randn(1000, 1000), lambda t, x: x.sign())
+forward("10 x // 3, 1000x1000", lambda t: 10 * t.randn(1000, 1000), lambda t, x: x // 3)
+forward("10 x % 0.7, 1000x1000", lambda t: 10 * t.randn(1000, 1000), lambda t, x: x % 0.7)
+forward("x // y, 1000x1000", lambda t: t.randn(2, 1000, 1000), lambda t, x: x[0] // x[1])
+forward("x % y, 1000x1000", lambda t: t.randn(2, 1000, 1000), lambda t, x: x[0] % x[1])
+
 forward("to half of 1000x1000", randn(1000, 1000), lambda t, x: x.half())
 forward("to bfloat16 of 1000x1000", randn(1000, 1000), lambda t, x: x.bfloat16())
 for dtype in ("float16", "bfloat16"):
@@ -92,6 +101,8 @@ for dtype in ("float16", "bfloat16"):
 
 forward("cumsum of 1000x1000 along dim 0", randn(1000, 1000), lambda t, x: x.cumsum(0))
 forward("cumsum of 1000x1000 along dim 1", randn(1000, 1000), lambda t, x: x.cumsum(1))
+forward("cummax of 1000x1000 along dim 0", randn(1000, 1000), lambda t, x: x.cummax(0))
+forward("cummax of 1000x1000 along dim 1", randn(1000, 1000), lambda t, x: x.cummax(1))
 
 
 @suite.case("index_add of 512 rows of 64")

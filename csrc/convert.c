@@ -49,7 +49,8 @@ static PyObject *cast(PyObject *const *arguments)
 
 static bool overlap(PyArrayObject *a, PyArrayObject *b)
 {
-    return PyArray_BYTES(a) < PyArray_BYTES(b) + PyArray_NBYTES(b) && PyArray_BYTES(b) < PyArray_BYTES(a) + PyArray_NBYTES(a);
+    const char *from = PyArray_BYTES(a), *other = PyArray_BYTES(b);
+    return from < other + PyArray_NBYTES(b) && other < from + PyArray_NBYTES(a);
 }
 
 static PyObject *write_(PyObject *const *arguments)

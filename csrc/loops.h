@@ -3,6 +3,7 @@
 #ifndef FLAMBEAU_LOOPS_H
 #define FLAMBEAU_LOOPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,11 @@
 #endif
 
 typedef void (*Map)(const void *x, void *out, ptrdiff_t n);
+/* x of shape (lead, n, trail) without the middle dimension */
+typedef void (*FoldMiddle)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
+/* of x and y, of which there is only one where `by_one` */
+typedef void (*Division)(const void *x, const void *y, void *out, ptrdiff_t n, bool by_one);
+typedef void (*Running)(const void *x, void *out, int64_t *places, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 
 /* The gradient of rows less their mean, divided by their deviation, times a weight (or NULL) plus a bias. */
 typedef struct {
@@ -23,8 +29,7 @@ typedef struct {
 
 /* The loops for one type of elements, float or double. All arrays are contiguous. */
 typedef struct {
-    /* x of shape (lead, n, trail) summed over the middle dimension */
-    void (*sum_middle)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
+    FoldMiddle sum_middle, prod_middle;
     void (*divide)(void *x, ptrdiff_t n, double by);
     /* of rows of n >= 1 elements */
     void (*softmax)(const void *x, void *out, ptrdiff_t rows, ptrdiff_t n);
@@ -36,15 +41,17 @@ typedef struct {
                       ptrdiff_t rows, ptrdiff_t n, double eps);
     void (*normalize_pull)(const NormPull *pull);
     /* of n elements */
-    Map relu, sigmoid, erf, gelu;
+    Map relu, sigmoid, erf, gelu, sign;
     void (*gelu_pull)(const void *g, const void *x, void *out, ptrdiff_t n);
     void (*threshold_pull)(const void *g, const void *x, void *out, ptrdiff_t n, double threshold);
+    Division floor_divide, remainder;
     /* out[index[i]] += rows[i] */
     void (*add_rows)(void *out, const int64_t *index, const void *rows, ptrdiff_t count, ptrdiff_t width);
     /* out[i, index[i, row, j], j] += values[i, row, j] */
     void (*scatter_add)(void *out, const int64_t *index, const void *values, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t size,
                         ptrdiff_t trail);
     void (*cumsum)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
+    Running running_max, running_min;
     /* for float alone: uniforms into normals, in blocks of sixteen */
     void (*box_muller)(float *x, ptrdiff_t blocks);
     /* whatever the type of the others: float16 and bfloat16 as floats, and back */

@@ -40,6 +40,57 @@ static PyObject *gelu(PyObject *const *arguments)
     return mapped(arguments[0], offsetof(Loops, gelu));
 }
 
+static PyObject *sign(PyObject *const *arguments)
+{
+    return mapped(arguments[0], offsetof(Loops, sign));
+}
+
+/* The number in a Python number, of integers only those that a double holds. */
+static bool as_number(PyObject *x, double *value)
+{
+    npy_intp integer;
+    if (as_double(x, value)) {
+        return true;
+    }
+    if (!as_integer(x, &integer) || integer > (npy_intp)1 << 53 || integer < -((npy_intp)1 << 53)) {
+        return false;
+    }
+    *value = (double)integer;
+    return true;
+}
+
+/* An array divided by another one of its shape, or by one number. */
+static PyObject *divided(PyObject *const *arguments, size_t loop)
+{
+    PyArrayObject *x = plain_array(arguments[0]), *y = plain_array(arguments[1]);
+    const Loops *loops = x == NULL ? NULL : loops_for(x);
+    double number = 0;
+    if (loops == NULL || (y == NULL && !as_number(arguments[1], &number))
+        || (y != NULL && (PyArray_TYPE(y) != PyArray_TYPE(x) || (PyArray_NDIM(y) > 0 && !PyArray_SAMESHAPE(x, y))))) {
+        DECLINE;
+    }
+    PyArrayObject *out = new_array(x, PyArray_NDIM(x), PyArray_DIMS(x));
+    if (out != NULL) {
+        float short_number = (float)number;
+        const void *by = y != NULL ? PyArray_DATA(y) : PyArray_TYPE(x) == NPY_FLOAT ? (void *)&short_number : &number;
+        Division divide = *(const Division *)((const char *)loops + loop);
+        BEGIN_WORK(PyArray_SIZE(x));
+        divide(PyArray_DATA(x), by, PyArray_DATA(out), PyArray_SIZE(x), y == NULL || PyArray_NDIM(y) == 0);
+        END_WORK;
+    }
+    return (PyObject *)out;
+}
+
+static PyObject *floor_divide(PyObject *const *arguments)
+{
+    return divided(arguments, offsetof(Loops, floor_divide));
+}
+
+static PyObject *remainder_(PyObject *const *arguments)
+{
+    return divided(arguments, offsetof(Loops, remainder));
+}
+
 /* Two arrays of one shape, of which the first, a gradient, may lie in memory in any way. */
 typedef struct {
     const Loops *loops;
@@ -98,6 +149,9 @@ const Row POINTWISE_ROWS[] = {
     {"sigmoid", sigmoid, {"x"}},
     {"erf", erf_, {"x"}},
     {"gelu", gelu, {"x"}},
+    {"sign", sign, {"x"}},
+    {"floor_divide", floor_divide, {"x", "y"}},
+    {"remainder", remainder_, {"x", "y"}},
     {"gelu_pull", gelu_pull, {"g", "x"}},
     {"threshold_pull", threshold_pull, {"g", "x", "threshold"}},
     {NULL, NULL, {NULL}},

@@ -1,4 +1,4 @@
-/* Sums and means of contiguous floating-point arrays. */
+/* Sums, means and products of contiguous floating-point arrays. */
 
 #include "kernels.h"
 
@@ -72,11 +72,11 @@ static int shape_left(PyArrayObject *x, const Fold *fold, bool keep, npy_intp *s
     return ndim;
 }
 
-/* ---- sums */
+/* ---- folds */
 
 /* Folds the runs of neighbouring dimensions, the last one first, each as the middle one of three dimensions. What is
  * left between two of them lies in one half of a buffer and then in the other. False if there is no memory for it. */
-static bool sum_runs(const Loops *loops, PyArrayObject *x, const Fold *fold, char *out)
+static bool fold_runs(FoldMiddle fold_middle, PyArrayObject *x, const Fold *fold, char *out)
 {
     npy_intp lead = PyArray_SIZE(x), trail = 1, half = 0;
     const char *from = PyArray_BYTES(x);
@@ -103,14 +103,16 @@ static bool sum_runs(const Loops *loops, PyArrayObject *x, const Fold *fold, cha
             }
             to = buffer + runs % 2 * half;
         }
-        loops->sum_middle(from, to, lead, n, trail);
+        fold_middle(from, to, lead, n, trail);
         from = to;
     }
     free(buffer);
     return true;
 }
 
-static PyObject *folded(PyObject *const *arguments, bool average)
+typedef enum { SUM, MEAN, PRODUCT } How;
+
+static PyObject *folded(PyObject *const *arguments, How how)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     PyObject *keep = arguments[2], *dtype = arguments[3];
@@ -136,9 +138,9 @@ static PyObject *folded(PyObject *const *arguments, bool average)
     if (fold.ndim == 0) {
         memcpy(PyArray_DATA(out), PyArray_DATA(x), (size_t)PyArray_ITEMSIZE(x));
     } else {
-        done = sum_runs(loops, x, &fold, PyArray_BYTES(out));
+        done = fold_runs(how == PRODUCT ? loops->prod_middle : loops->sum_middle, x, &fold, PyArray_BYTES(out));
     }
-    if (average) {
+    if (how == MEAN) {
         loops->divide(PyArray_DATA(out), PyArray_SIZE(out), (double)fold.count);
     }
     END_WORK;
@@ -151,23 +153,29 @@ static PyObject *folded(PyObject *const *arguments, bool average)
 
 static PyObject *sum(PyObject *const *arguments)
 {
-    return folded(arguments, false);
+    return folded(arguments, SUM);
 }
 
 static PyObject *mean(PyObject *const *arguments)
 {
-    return folded(arguments, true);
+    return folded(arguments, MEAN);
+}
+
+static PyObject *prod(PyObject *const *arguments)
+{
+    return folded(arguments, PRODUCT);
 }
 
 static PyObject *total(PyObject *const *arguments)
 {
     PyObject *all[] = {arguments[0], NULL, NULL, NULL};
-    return folded(all, false);
+    return folded(all, SUM);
 }
 
 const Row REDUCE_ROWS[] = {
     {"sum", sum, {"x", "axis", "keepdims", "dtype"}},
     {"mean", mean, {"x", "axis", "keepdims", "dtype"}},
+    {"prod", prod, {"x", "axis", "keepdims", "dtype"}},
     {"total", total, {"x"}},
     {NULL, NULL, {NULL}},
 };

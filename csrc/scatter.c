@@ -1,4 +1,4 @@
-/* Additions by index, and running sums. */
+/* Additions by index, running sums and extrema. */
 
 #include "kernels.h"
 
@@ -101,7 +101,7 @@ static PyObject *scatter_add(PyObject *const *arguments)
     Py_RETURN_NONE;
 }
 
-/* ---- running sums */
+/* ---- running sums and extrema */
 
 static PyObject *cumsum(PyObject *const *arguments)
 {
@@ -126,9 +126,47 @@ static PyObject *cumsum(PyObject *const *arguments)
     return (PyObject *)out;
 }
 
+static PyObject *running(PyObject *const *arguments, size_t loop)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    const Loops *loops = x == NULL ? NULL : loops_for(x);
+    int axis;
+    if (loops == NULL || PyArray_SIZE(x) == 0 || !as_axis(arguments[1], PyArray_NDIM(x), &axis)) {
+        DECLINE;
+    }
+    npy_intp n = PyArray_DIM(x, axis), trail = 1;
+    for (int d = axis + 1; d < PyArray_NDIM(x); d++) {
+        trail *= PyArray_DIM(x, d);
+    }
+    PyArrayObject *out = new_array(x, PyArray_NDIM(x), PyArray_DIMS(x));
+    PyArrayObject *places = (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64);
+    if (out != NULL && places != NULL) {
+        Running run = *(const Running *)((const char *)loops + loop);
+        BEGIN_WORK(PyArray_SIZE(x));
+        run(PyArray_DATA(x), PyArray_DATA(out), PyArray_DATA(places), PyArray_SIZE(x) / n / trail, n, trail);
+        END_WORK;
+    }
+    PyObject *both = out != NULL && places != NULL ? PyTuple_Pack(2, out, places) : NULL;
+    Py_XDECREF(out);
+    Py_XDECREF(places);
+    return both;
+}
+
+static PyObject *running_max(PyObject *const *arguments)
+{
+    return running(arguments, offsetof(Loops, running_max));
+}
+
+static PyObject *running_min(PyObject *const *arguments)
+{
+    return running(arguments, offsetof(Loops, running_min));
+}
+
 const Row SCATTER_ROWS[] = {
     {"add_rows", add_rows, {"out", "index", "rows"}},
     {"scatter_add", scatter_add, {"out", "index", "values", "axis"}},
     {"cumsum", cumsum, {"x", "axis", "dtype"}},
+    {"running_max", running_max, {"x", "axis"}},
+    {"running_min", running_min, {"x", "axis"}},
     {NULL, NULL, {NULL}},
 };

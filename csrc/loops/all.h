@@ -22,11 +22,13 @@ typedef float float_vector __attribute__((vector_size(WIDTH)));
 typedef float float_loose __attribute__((vector_size(WIDTH), aligned(4), may_alias));
 typedef float float_small __attribute__((vector_size(16)));
 typedef float float_loose_small __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t float_int;
 typedef int32_t float_ints __attribute__((vector_size(WIDTH)));
 typedef double double_vector __attribute__((vector_size(WIDTH)));
 typedef double double_loose __attribute__((vector_size(WIDTH), aligned(8), may_alias));
 typedef double double_small __attribute__((vector_size(16)));
 typedef double double_loose_small __attribute__((vector_size(16), aligned(8), may_alias));
+typedef int64_t double_int;
 typedef int64_t double_ints __attribute__((vector_size(WIDTH)));
 
 #include "functions.h"
@@ -37,17 +39,20 @@ typedef int64_t double_ints __attribute__((vector_size(WIDTH)));
 #define VECTOR float_vector
 #define TYPE(kind) float_##kind
 #define NAME(f) f##_float
+#define SMALL 0x1p22f /* quotients up to here are exact but for the last integer */
 #include "families.h"
 static const Loops float_loops = TABLE_ROW;
 #undef REAL
 #undef VECTOR
 #undef TYPE
 #undef NAME
+#undef SMALL
 
 #define REAL double
 #define VECTOR double_vector
 #define TYPE(kind) double_##kind
 #define NAME(f) f##_double
+#define SMALL 0x1p51
 #include "families.h"
 static const Loops double_loops = TABLE_ROW;
 

@@ -19,19 +19,22 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 }
 
 #include "sum.h"
+#include "prod.h"
 #include "softmax.h"
 #include "norm.h"
 #include "pointwise.h"
+#include "divide.h"
 #include "scatter.h"
 #include "scan.h"
 
 #undef TABLE_ROW
 #define TABLE_ROW { \
-    NAME(sum_middle), NAME(divide), \
+    NAME(sum_middle), NAME(prod_middle), NAME(divide), \
     NAME(softmax), NAME(log_softmax), NAME(softmax_pull), NAME(log_softmax_pull), \
     NAME(normalize), NAME(normalize_pull), \
-    NAME(relu), NAME(sigmoid), NAME(erf_all), NAME(gelu), NAME(gelu_pull), NAME(threshold_pull), \
-    NAME(add_rows), NAME(scatter_add), NAME(cumsum), \
+    NAME(relu), NAME(sigmoid), NAME(erf_all), NAME(gelu), NAME(sign), NAME(gelu_pull), NAME(threshold_pull), \
+    NAME(floor_divide), NAME(remainder), \
+    NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), \
     box_muller, \
     halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains, \
 }

@@ -152,3 +152,33 @@ INLINE double erf_double(double x)
 {
     return erf(x); /* one by one, but exact */
 }
+
+/* ---- for divisions */
+
+/* a - quotient * b, without an error if the quotient of a and b is small; not a number where that would take long. */
+INLINE float rest_float(float a, float quotient, float b)
+{
+    return (float)((double)a - (double)quotient * (double)b);
+}
+
+INLINE double rest_double(double a, double quotient, double b)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return __builtin_fma(-quotient, b, a);
+#else
+    return (void)a, (void)quotient, (void)b, NAN;
+#endif
+}
+
+#define FOR_BOTH(name) \
+    INLINE float name##_float(float x) { return name##f(x); } \
+    INLINE double name##_double(double x) { return name(x); }
+#define OF_TWO_FOR_BOTH(name) \
+    INLINE float name##_float(float x, float y) { return name##f(x, y); } \
+    INLINE double name##_double(double x, double y) { return name(x, y); }
+
+FOR_BOTH(trunc)
+FOR_BOTH(floor)
+FOR_BOTH(fabs)
+OF_TWO_FOR_BOTH(copysign)
+OF_TWO_FOR_BOTH(fmod)

@@ -40,6 +40,15 @@ static void NAME(gelu)(const void *from, void *to, ptrdiff_t n)
     }
 }
 
+static void NAME(sign)(const void *from, void *to, ptrdiff_t n)
+{
+    const REAL *restrict x = from;
+    REAL *restrict out = to;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        out[i] = x[i] > 0 ? 1 : x[i] < 0 ? -1 : 0;
+    }
+}
+
 static void NAME(gelu_pull)(const void *gradient, const void *from, void *to, ptrdiff_t n)
 {
     const REAL *restrict g = gradient, *restrict x = from;

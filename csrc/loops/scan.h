@@ -1,4 +1,4 @@
-/* Running sums, in double precision, as PyTorch has them. */
+/* Running sums, in double precision, as PyTorch has them; running extrema. */
 
 #define ABREAST 8 /* rows at a time: each sum waits for the one before it */
 #define TILE 512
@@ -52,3 +52,48 @@ static void NAME(cumsum)(const void *from, void *to, ptrdiff_t lead, ptrdiff_t n
 
 #undef ABREAST
 #undef TILE
+
+/* The extreme so far, and where it was met last. What is not a number is the extreme from then on. */
+INLINE void NAME(running)(const REAL *x, REAL *out, int64_t *places, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail,
+                          bool least)
+{
+    for (ptrdiff_t i = 0; i < lead; i++, x += n * trail, out += n * trail, places += n * trail) {
+        memcpy(out, x, (size_t)trail * sizeof(REAL));
+        memset(places, 0, (size_t)trail * sizeof(int64_t));
+        if (trail == 1) {
+            REAL so_far = *x;
+            int64_t place = 0;
+            for (ptrdiff_t row = 1; row < n; row++) {
+                /* As a branch, which is seldom taken: the next row need not wait for the result. */
+                if ((least ? x[row] <= so_far : x[row] >= so_far) || x[row] != x[row]) {
+                    so_far = x[row];
+                    place = row;
+                }
+                out[row] = so_far;
+                places[row] = place;
+            }
+            continue;
+        }
+        for (ptrdiff_t row = 1; row < n; row++) {
+            const REAL *restrict a = x + row * trail, *restrict so_far = out + (row - 1) * trail;
+            const int64_t *restrict before = places + (row - 1) * trail;
+            REAL *restrict b = out + row * trail;
+            int64_t *restrict p = places + row * trail;
+            for (ptrdiff_t j = 0; j < trail; j++) {
+                bool here = (least ? a[j] <= so_far[j] : a[j] >= so_far[j]) | (a[j] != a[j]);
+                b[j] = here ? a[j] : so_far[j];
+                p[j] = here ? row : before[j];
+            }
+        }
+    }
+}
+
+static void NAME(running_max)(const void *x, void *out, int64_t *places, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail)
+{
+    NAME(running)(x, out, places, lead, n, trail, false);
+}
+
+static void NAME(running_min)(const void *x, void *out, int64_t *places, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail)
+{
+    NAME(running)(x, out, places, lead, n, trail, true);
+}

@@ -192,6 +192,12 @@ def test_references_balance():
         NUMPY.scatter_add(x, places, nothing, 0)
         NUMPY.normalize(x, row, row, last, 1e-5)
         NUMPY.layer_norm_pull(broadcast, x, row, last, column, column, column, column, 1e-5)
+        NUMPY.prod(x, axis)
+        NUMPY.sign(x)
+        NUMPY.floor_divide(x, x)
+        NUMPY.remainder(x, 0.5)
+        NUMPY.remainder(x, broadcast)
+        NUMPY.running_max(x, 1)
         NUMPY.cast(x, half.dtype)
         NUMPY.cast(x, brain)
         NUMPY.write(half, x)
@@ -293,6 +299,15 @@ def test_sums(data, name, keep):
         axis = axis % x.ndim if isinstance(axis, int) else tuple(a % x.ndim for a in axis)
     ours, twin = both(name, x, axis=axis, keepdims=keep)
     same(ours, twin, **rounding_of_sums(x))
+
+
+@needs_native
+@given(arrays((*FLOATS, *FLOATS, np.int64, np.float16)), st.data(), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_products(x, data, keep):
+    if x.dtype.kind == "f":  # close to one, lest products in one order overflow and in another one not
+        x = strided(data.draw, np.where(np.isfinite(x) & (x != 0), 1 + np.clip(x, -5, 5) / 1000, x).astype(x.dtype))
+    same(*both("prod", x, axis=data.draw(axes_of(x.ndim)), keepdims=keep), rtol=1e-3 if x.dtype == np.float16 else 1e-4)
 
 
 @needs_native
@@ -442,6 +457,46 @@ def test_functions(x, name):
     if ours.dtype == x.dtype and name != "sigmoid":
         zero = x == 0
         assert (np.signbit(ours[zero]) == np.signbit(x[zero])).all()
+
+
+@needs_native
+@given(arrays((*FLOATS, np.int64, np.complex64)))
+@settings(max_examples=100, deadline=None)
+def test_sign(x):
+    ours, twin = both("sign", x)
+    same(ours, twin)
+    assert not np.signbit(ours.real[ours == 0]).any()
+
+
+DIVISOR = st.sampled_from([1, -3, 2**40 + 1, 0.1, -0.25, 3.0, 0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 1e300, 1e-300])
+
+
+@needs_native
+@given(arrays(elements=SPECIAL | DIVISOR), st.sampled_from(["floor_divide", "remainder"]), st.data())
+@settings(max_examples=200, deadline=None)
+def test_divisions(x, name, data):
+    with np.errstate(all="ignore"):
+        x = x * x.dtype.type(data.draw(st.sampled_from([1.0, 10.0, 1e6, 1e9, 1e18, 1e-30])))
+        if data.draw(st.booleans()):
+            x = np.rint(x)
+    y = data.draw(DIVISOR | arrays((x.dtype.type,), x.shape, DIVISOR) | arrays((x.dtype.type,), (), DIVISOR))
+    if isinstance(y, np.ndarray) and data.draw(st.booleans()):
+        y = np.where(np.abs(y) < 1, y, np.rint(y))
+    ours, twin = both(name, x, y)
+    same(ours, twin)
+    assert (np.signbit(ours) == np.signbit(twin))[ours == 0].all()
+
+
+@needs_native
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ["floor_divide", "remainder"])
+def test_divisions_of_what_is_close_to_a_multiple(name, dtype):
+    rng = np.random.default_rng(0)
+    y = (rng.standard_normal(20_000) * 10.0 ** rng.integers(-5, 6, 20_000)).astype(dtype)
+    for limit in (3, 1000, 2**20, 2**24, 2**40):
+        x = (y * rng.integers(-limit, limit, y.size)).astype(dtype)
+        for near in (x, np.nextafter(x, dtype(np.inf)), np.nextafter(x, dtype(-np.inf))):
+            same_bits(*both(name, near, y))
 
 
 @needs_native
@@ -619,6 +674,18 @@ def test_cumsum(x, data):
         exact = exact.astype(twin.dtype)
     same(ours, exact, **rounding_of_sums(x))
     assert ours.dtype == twin.dtype
+
+
+@needs_native
+@given(arrays((*FLOATS, *FLOATS, np.int64, np.float16)), st.sampled_from(["running_max", "running_min"]), st.data())
+@settings(max_examples=100, deadline=None)
+def test_running_extrema(x, name, data):
+    if not x.ndim:
+        return
+    if data.draw(st.booleans()):  # so that some are met again
+        with np.errstate(all="ignore"):
+            x = np.rint(x)
+    same(*both(name, x, data.draw(st.integers(0, x.ndim - 1))))
 
 
 # ---- random draws
