@@ -255,7 +255,7 @@ class Pass:
             leaf._grad = wrap(held._a + grad)
         else:
             storage_of(held).version += 1
-            store(held, engine_of(held._a).accumulate(held._a, grad))
+            store(held, engine_of(held._a, grad).accumulate(held._a, grad))
 
     # ---- hooks
 

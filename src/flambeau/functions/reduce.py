@@ -14,7 +14,15 @@ from ..ops.shape import cast
 from ._args import axis_of, need_tensor, np_dtype_of, write_out
 from ._attach import methods
 from ._folds import (
-    EMPTY_DIM, INT64, NO_DIM_GIVEN, added_in, along, by_numpy_names, need_flag, numpy_names, one_dim,
+    EMPTY_DIM,
+    INT64,
+    NO_DIM_GIVEN,
+    added_in,
+    along,
+    by_numpy_names,
+    need_flag,
+    numpy_names,
+    one_dim,
 )
 from ._results import result, selections
 
