@@ -817,6 +817,16 @@ def saved_tensor_hooks_see_the_tensors(t):
 
 
 @programs
+def saved_tensor_hooks_on_several_results(t):
+    """What comes back from the hooks counts, also where an op saves several of its results."""
+    x = t.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True)
+    with t.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda saved: saved * 2):
+        values, vectors = t.linalg.eigh(x)
+    (values.sum() + vectors.abs().sum()).backward()
+    return x.grad
+
+
+@programs
 def mutation_of_saved_tensors(t):
     x = leaf(t, 1.0, 2.0)
     with t.autograd.graph.allow_mutation_on_saved_tensors():

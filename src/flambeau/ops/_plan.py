@@ -163,7 +163,9 @@ class Plan:
                 tape.pack(x if isinstance(x, Tensor) and x._a is a else wrap(a)) if isinstance(a, _ndarray) else a
                 for x, a in zip(inputs, node.inputs)
             ])
-            if isinstance(node.out, _ndarray):
+            if isinstance(node.out, tuple):
+                node.out = tuple([None if a is None else tape.pack(wrap(a)) for a in node.out])
+            elif node.out is not None:
                 node.out = tape.pack(wrap(node.out))
             if node.guards:
                 node.guards = tape.IN_OTHER_HANDS
@@ -189,9 +191,7 @@ def fetch(node, kind, where, graph):
 
 
 def saved_input(node, i, graph):
-    value = node.inputs[i]
-    if type(value) is tape.Packed:
-        value = value.array()
+    value = unpacked(node.inputs[i])
     if not graph or value is None or not hasattr(value, "dtype"):
         return value
     edge = node.next[i]
@@ -201,19 +201,20 @@ def saved_input(node, i, graph):
 
 
 def saved_output(node, graph):
-    value = node.out
-    if type(value) is tape.Packed:
-        value = value.array()
-    if not graph:
-        return value
-    if type(value) is tuple:
-        return tuple([output_of(node, nr, v) for nr, v in enumerate(value)])
-    return output_of(node, 0, value)
+    if type(node.out) is tuple:
+        return tuple([saved_part(node, nr, graph) for nr in range(len(node.out))])
+    value = unpacked(node.out)
+    return output_of(node, 0, value) if graph else value
 
 
 def saved_part(node, nr, graph):
-    value = node.out[nr]
+    value = unpacked(node.out[nr])
     return output_of(node, nr, value) if graph else value
+
+
+def unpacked(value):
+    """What was saved, back from saved-tensor hooks if it went through them."""
+    return value.array() if type(value) is tape.Packed else value
 
 
 def output_of(node, nr, array):
