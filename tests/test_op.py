@@ -82,3 +82,25 @@ def test_any_number_of_inputs_is_recorded(count):
     for i, x in enumerate(xs):
         assert x.grad is None if i % 3 == 1 else x.grad.tolist() == [2.0 * i, 2.0 * i + 1]
     assert len(OPS["cat"].recorders) < 100
+
+
+POINTWISE = [name for name, spec in OPS.items() if spec.by_element and not name.startswith("special_")]
+
+
+@pytest.mark.parametrize("dtype", [flambeau.float16, flambeau.bfloat16], ids=str)
+@pytest.mark.parametrize("name", POINTWISE)
+def test_large_halves_are_computed_in_float32(name, dtype):
+    spec = OPS[name]
+    operands = [(flambeau.randn(2, 3, 17, 1001) * 3).to(dtype) for _ in spec.inputs]
+    wide = spec.function(*[x.float() for x in operands])
+    right = wide.to(dtype) if wide.is_floating_point() else wide
+    flambeau.testing.assert_close(spec.function(*operands), right, rtol=0, atol=0, equal_nan=True)
+
+
+def test_large_halves_with_numbers_and_gradients():
+    x = flambeau.randn(300, 1000).bfloat16()
+    assert (x * 3).equal((x.float() * 3).bfloat16()) and (x.T * 3).equal((x * 3).T) and (x > 0).equal(x.float() > 0)
+    assert (x + x[:1]).equal((x.float() + x[:1].float()).bfloat16())
+    x.requires_grad_()
+    (x * x).sum().backward()
+    assert x.grad.equal(x.detach() * 2)

@@ -28,11 +28,11 @@ from .. import _tape as tape
 from .._modes import ever, modes
 from .._tensor import LEAF, Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
-from ..engines.numpy.base import quiet, silently, taken
+from ..engines.numpy.base import hushed, quiet, silently, taken
 from ._calls import aliased, call_of, view_of
 from ._errors import refuse, translated
 from ._plan import Plan, at_edge, fetch
-from ._promotion import in_opmath, promoted, result_dtype
+from ._promotion import are_large_halves, in_opmath, in_pieces, promoted, result_dtype
 
 _ndarray = np.ndarray
 _MANY = 8  # inputs up to which it pays to compile how a call is recorded
@@ -59,6 +59,7 @@ class Op:
         self.plans = {}
         self.recorders = {}
         self.check = None  # called with the operands as given, to refuse what promotion would hide
+        self.by_element = False  # whether its forward works on pieces of its operands as well
         self.kinked = False  # whether the gradient depends on the inputs by steps alone
         self.refuses = refuses
         self.row_major = row_major
@@ -159,7 +160,7 @@ class Op:
                 arrays.append(x)
         if not graph:
             return self.forward(engine_of(*inputs), *inputs, **settings)
-        result, arrays = self.compute(inputs, arrays, settings)
+        result, arrays = self.compute(inputs, arrays, settings, recording and modes.grad)
         out = self.wrapped(inputs, arrays, result, settings, recording)
         if ever.traced and modes.trace is not None:
             modes.trace.lay_out(self, inputs, settings, out)
@@ -178,13 +179,15 @@ class Op:
             self.record(inputs, arrays, result, out, settings)
         return out
 
-    def compute(self, inputs, arrays, settings):
-        """The forward on raw arrays: promotion, opmath, errors. Returns (result, arrays as used)."""
+    def compute(self, inputs, arrays, settings, recording=True):
+        """The forward on raw arrays: promotion, opmath, errors. Returns (result, arrays as used, for the recording)."""
         back_to = None
         if self.check is not None:
             self.check(*arrays)
         if self.promote is not None:
             arrays = promoted(inputs, arrays, self.promote, self.name)
+        if self.by_element and not recording and are_large_halves(arrays):
+            return hushed(in_pieces, self.forward, arrays), arrays
         if self.opmath:
             arrays, back_to = in_opmath(arrays)
         if self.refuses:
@@ -335,11 +338,12 @@ def op(forward=None, /, *, name=None, node=None, scalar_node=None, promote=None,
     return declared(spec, view_of(spec) if view else call_of(spec))
 
 
-def kernel_op(name, kernel=None, /, *, inputs, promote, node=None, scalar_node=None, refuses=""):
-    """Declares a pointwise op whose forward is one kernel of the engine."""
+def kernel_op(name, kernel=None, /, *, inputs, promote, node=None, scalar_node=None, refuses="", by_element=True):
+    """Declares an op whose forward is one kernel of the engine, a pointwise one if it works `by_element`."""
     kernel = kernel or name
     forward = eval(f"lambda k, {inputs}: k.{kernel}({inputs})")
     spec = Op(forward, name, node, promote, True, refuses, scalar_node)
+    spec.by_element = by_element and "f" not in refuses
     return declared(spec, call_of(spec, kernel))
 
 

@@ -11,6 +11,7 @@ from ..engines.numpy.base import quiet
 
 _SCALARS = (float, int)
 _FLOAT32 = np.dtype(np.float32)
+_PIECE = 65536  # elements of which some arrays in float32 fit the cache
 _WIDE = frozenset(("mul", "div", "floor_divide", "div_floor", "div_trunc"))  # they take a scalar as a float32 to halves
 
 
@@ -68,3 +69,31 @@ def in_opmath(arrays):
             wide = [NUMPY.cast(x, _FLOAT32) if getattr(x, "dtype", None) in _dtypes.HALF else x for x in arrays]
             return wide, dtype
     return arrays, None
+
+
+def are_large_halves(arrays):
+    """Whether the operands are large arrays in half precision, alike in shape and lying in rows, or numbers."""
+    first = arrays[0]
+    return (
+        type(first) is np.ndarray and first.dtype.num > 22 and first.size > _PIECE and first.dtype in _dtypes.HALF
+        and all(type(a) in _SCALARS or (type(a) is np.ndarray and (not a.ndim or _is_like(a, first))) for a in arrays)
+    )
+
+
+def _is_like(a, first):
+    return a.dtype is first.dtype and a.shape == first.shape and a.flags.c_contiguous
+
+
+def in_pieces(forward, arrays):
+    """A pointwise forward on large halves, piece by piece: so the float32 in between stays in the cache."""
+    first = arrays[0]
+    flat = [a.reshape(-1) if getattr(a, "ndim", 0) else a for a in arrays]
+    out = None
+    for start in range(0, first.size, _PIECE):
+        piece = slice(start, start + _PIECE)
+        wide, _ = in_opmath([a[piece] if getattr(a, "ndim", 0) else a for a in flat])
+        r = forward(NUMPY, *wide)
+        if out is None:
+            out = np.empty(first.size, first.dtype if r.dtype.kind == "f" else r.dtype)
+        NUMPY.write(out[piece], r)
+    return out.reshape(first.shape)

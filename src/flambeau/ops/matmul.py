@@ -67,7 +67,7 @@ def scaled(g, factor):
 
 def _matmul_op(name, node):
     """A product of matrices, or of batches of them; only the name of its graph node differs."""
-    call = kernel_op(name, "matmul", inputs="x, y", promote="common", node=node, refuses="b")
+    call = kernel_op(name, "matmul", inputs="x, y", promote="common", node=node, refuses="b", by_element=False)
     call.vjp(x=lambda g, y: product(g, mH(y)), y=lambda g, x: product(mH(x), g))
     return call
 
@@ -88,7 +88,7 @@ matmul_folded.vjp(x=lambda g, y: matmul_folded(g, mH(y)), y=lambda g, x: product
 
 def _matvec_op(name, node):
     """Matrices of any leading dimensions times one vector."""
-    call = kernel_op(name, "matmul", inputs="x, y", promote="common", node=node, refuses="b")
+    call = kernel_op(name, "matmul", inputs="x, y", promote="common", node=node, refuses="b", by_element=False)
     call.vjp(
         x=lambda g, y: column(g) * cj(y),
         y=lambda g, x: reshape(product(mH(rows(x)), reshape(g, shape=(-1, 1))), shape=(x.shape[-1],)),

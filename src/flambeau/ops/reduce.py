@@ -68,7 +68,7 @@ def sum_to(x, shape):
 
 
 # The sum of all elements, in which most losses end: without settings its call is quicker.
-whole_sum = kernel_op("whole_sum", "total", inputs="x", promote="common", node="SumBackward0")
+whole_sum = kernel_op("whole_sum", "total", inputs="x", promote="common", node="SumBackward0", by_element=False)
 whole_sum.vjp(x=lambda g, x_shape: spread(g, x_shape, None))
 
 
