@@ -11,6 +11,8 @@
 #error "the loops are written with vector types, which this compiler lacks; the kernels in NumPy do their work"
 #endif
 
+#define MOST_FOUND 32 /* elements that are looked for by comparing each with those found so far */
+
 typedef void (*Map)(const void *x, void *out, ptrdiff_t n);
 /* x of shape (lead, n, trail) without the middle dimension */
 typedef void (*FoldMiddle)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
@@ -52,6 +54,8 @@ typedef struct {
                         ptrdiff_t trail);
     void (*cumsum)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
     Running running_max, running_min;
+    /* the places of the first `count` <= MOST_FOUND of each row in order */
+    void (*top)(const void *x, int64_t *places, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t count, bool largest);
     /* for float alone: uniforms into normals, in blocks of sixteen */
     void (*box_muller)(float *x, ptrdiff_t blocks);
     /* whatever the type of the others: float16 and bfloat16 as floats, and back */

@@ -26,6 +26,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "divide.h"
 #include "scatter.h"
 #include "scan.h"
+#include "top.h"
 
 #undef TABLE_ROW
 #define TABLE_ROW { \
@@ -34,7 +35,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(normalize), NAME(normalize_pull), \
     NAME(relu), NAME(sigmoid), NAME(erf_all), NAME(gelu), NAME(sign), NAME(gelu_pull), NAME(threshold_pull), \
     NAME(floor_divide), NAME(remainder), \
-    NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), \
+    NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), NAME(top), \
     box_muller, \
     halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains, \
 }

@@ -198,6 +198,10 @@ def test_references_balance():
         NUMPY.remainder(x, 0.5)
         NUMPY.remainder(x, broadcast)
         NUMPY.running_max(x, 1)
+        NUMPY.top_order(x, 3, 1, True, True)
+        NUMPY.top_order(x, 3, 0, True, True)
+        NUMPY.copy(x[:, ::-1])
+        NUMPY.copy(broadcast)
         NUMPY.cast(x, half.dtype)
         NUMPY.cast(x, brain)
         NUMPY.write(half, x)
@@ -686,6 +690,41 @@ def test_running_extrema(x, name, data):
         with np.errstate(all="ignore"):
             x = np.rint(x)
     same(*both(name, x, data.draw(st.integers(0, x.ndim - 1))))
+
+
+# ---- in another order
+
+
+@needs_native
+@given(arrays(), st.booleans(), st.data())
+@settings(max_examples=100, deadline=None)
+def test_first_few(x, largest, data):
+    if not x.size or not x.ndim:
+        return
+    if data.draw(st.booleans()):  # so that there are equal ones
+        x = np.rint(x)
+    axis = data.draw(st.integers(0, x.ndim - 1))
+    count = data.draw(st.integers(0, x.shape[axis]))
+    ours, twin = both("top_order", x, count, axis, largest, True)
+    assert (ours.dtype, ours.shape) == (twin.dtype, twin.shape)
+    np.testing.assert_array_equal(np.take_along_axis(x, ours, axis), np.take_along_axis(x, twin, axis))
+    if x.flags.c_contiguous and axis == x.ndim - 1 and count <= 32:  # equal ones come in the order that they stand in
+        order = NUMPY.sorting_order(x, axis, largest, True)
+        np.testing.assert_array_equal(ours, order[..., :count])
+
+
+@needs_native
+@given(arrays((*FLOATS, np.int16, np.bool_, np.complex128, np.object_)), st.data())
+@settings(max_examples=100, deadline=None)
+def test_copies_of_what_lies_backwards(x, data):
+    if x.dtype != object:
+        x = data.draw(st.sampled_from([x, np.ascontiguousarray(x)]))
+    x = x[tuple([slice(None, None, data.draw(st.sampled_from([-1, 1, -2]))) for _ in x.shape])]
+    ours, twin = both("copy", x)
+    assert (ours.dtype, ours.shape) == (twin.dtype, twin.shape)
+    assert ours.strides == twin.strides or not ours.size
+    np.testing.assert_array_equal(ours, twin)
+    assert ours.flags.owndata and ours.flags.writeable
 
 
 # ---- random draws

@@ -1,0 +1,53 @@
+/* The first few of a row in order, without sorting it. What is not a number counts as larger than every number. */
+
+#define BLOCK 64
+
+INLINE bool NAME(precedes)(REAL a, REAL b, bool largest)
+{
+    return largest ? a > b || (a != a && b == b) : a < b || (b != b && a == a);
+}
+
+INLINE void NAME(top_row)(const REAL *x, int64_t *places, ptrdiff_t n, ptrdiff_t count, bool largest)
+{
+    REAL found[MOST_FOUND];
+    ptrdiff_t have = 0;
+    for (ptrdiff_t start = 0; start < n; start += BLOCK) {
+        ptrdiff_t stop = n - start < BLOCK ? n : start + BLOCK;
+        if (have == count) { /* most blocks have nothing to add */
+            REAL last = found[count - 1];
+            TYPE(int) any = 0;
+            for (ptrdiff_t i = start; i < stop; i++) {
+                any |= (largest ? x[i] <= last : x[i] >= last) ? 0 : 1;
+            }
+            if (!any) {
+                continue;
+            }
+        }
+        for (ptrdiff_t i = start; i < stop; i++) {
+            if (have == count && !NAME(precedes)(x[i], found[count - 1], largest)) {
+                continue;
+            }
+            ptrdiff_t place = have < count ? have++ : count - 1;
+            for (; place > 0 && NAME(precedes)(x[i], found[place - 1], largest); place--) {
+                found[place] = found[place - 1];
+                places[place] = places[place - 1];
+            }
+            found[place] = x[i];
+            places[place] = i;
+        }
+    }
+}
+
+static void NAME(top)(const void *from, int64_t *places, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t count, bool largest)
+{
+    const REAL *x = from;
+    for (ptrdiff_t row = 0; row < rows; row++, x += n, places += count) {
+        if (largest) {
+            NAME(top_row)(x, places, n, count, true);
+        } else {
+            NAME(top_row)(x, places, n, count, false);
+        }
+    }
+}
+
+#undef BLOCK
