@@ -1,4 +1,4 @@
-/* Conversion between half precision and float, which NumPy does one element at a time. */
+/* Half precision, which NumPy converts one element at a time: to float and back, and arithmetic by way of floats. */
 
 #include "kernels.h"
 
@@ -66,8 +66,43 @@ static PyObject *write_(PyObject *const *arguments)
     return Py_NewRef((PyObject *)into);
 }
 
+static bool as_arithmetic(PyObject *name, Arithmetic *how)
+{
+    static const char *const NAMES[] = {"add", "subtract", "multiply", "divide"}; /* in the order of the enum */
+    for (int i = 0; name != NULL && PyUnicode_Check(name) && i < 4; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, NAMES[i]) == 0) {
+            *how = (Arithmetic)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static PyObject *combine_narrow(PyObject *const *arguments)
+{
+    PyArrayObject *x = plain_array(arguments[0]), *y = plain_array(arguments[1]);
+    Arithmetic how;
+    if (x == NULL || y == NULL || PyArray_DESCR(x) != PyArray_DESCR(y) || !PyArray_SAMESHAPE(x, y)
+        || !as_arithmetic(arguments[2], &how)) {
+        DECLINE;
+    }
+    Kind kind = kind_of(PyArray_DESCR(x));
+    if (kind != HALF && kind != BRAIN) {
+        DECLINE;
+    }
+    PyArrayObject *out = new_array(x, PyArray_NDIM(x), PyArray_DIMS(x));
+    if (out != NULL) {
+        Combination combine = kind == HALF ? loops_of[0]->combine_halves : loops_of[0]->combine_brains;
+        BEGIN_WORK(PyArray_SIZE(x));
+        combine(PyArray_DATA(x), PyArray_DATA(y), PyArray_DATA(out), PyArray_SIZE(x), how);
+        END_WORK;
+    }
+    return (PyObject *)out;
+}
+
 const Row CONVERT_ROWS[] = {
     {"cast", cast, {"x", "dtype"}},
     {"write", write_, {"into", "x"}},
+    {"combine_narrow", combine_narrow, {"x", "y", "how"}},
     {NULL, NULL, {NULL}},
 };

@@ -18,6 +18,8 @@ typedef void (*Map)(const void *x, void *out, ptrdiff_t n);
 typedef void (*FoldMiddle)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 /* of x and y, of which there is only one where `by_one` */
 typedef void (*Division)(const void *x, const void *y, void *out, ptrdiff_t n, bool by_one);
+typedef enum { ADD, SUBTRACT, MULTIPLY, DIVIDE } Arithmetic;
+typedef void (*Combination)(const void *x, const void *y, void *out, ptrdiff_t n, Arithmetic how);
 typedef void (*Running)(const void *x, void *out, int64_t *places, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 
 /* The gradient of rows less their mean, divided by their deviation, times a weight (or NULL) plus a bias. */
@@ -60,6 +62,7 @@ typedef struct {
     void (*box_muller)(float *x, ptrdiff_t blocks);
     /* whatever the type of the others: float16 and bfloat16 as floats, and back */
     Map halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains;
+    Combination combine_halves, combine_brains;
 } Loops;
 
 extern const Loops *loops_of[2]; /* for float and for double */

@@ -37,5 +37,5 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(floor_divide), NAME(remainder), \
     NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), NAME(top), \
     box_muller, \
-    halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains, \
+    halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains, combine_halves, combine_brains, \
 }

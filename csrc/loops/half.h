@@ -71,3 +71,34 @@ static void floats_to_brains(const void *from, void *to, ptrdiff_t n)
         out[i] = (uint16_t)(is_nan ? (bits >> 16 & 0x8000u) | 0x7fc0u : rounded);
     }
 }
+
+/* ---- arithmetic, in floats that do not leave the cache */
+
+#define PIECE 512
+
+INLINE void combined(const uint16_t *x, const uint16_t *y, uint16_t *out, ptrdiff_t n, Arithmetic how, Map widen,
+                     Map narrow)
+{
+    float a[PIECE], b[PIECE];
+    for (ptrdiff_t start = 0; start < n; start += PIECE) {
+        ptrdiff_t count = n - start < PIECE ? n - start : PIECE;
+        widen(x + start, a, count);
+        widen(y + start, b, count);
+        for (ptrdiff_t i = 0; i < count; i++) {
+            a[i] = how == ADD ? a[i] + b[i] : how == SUBTRACT ? a[i] - b[i] : how == MULTIPLY ? a[i] * b[i] : a[i] / b[i];
+        }
+        narrow(a, out + start, count);
+    }
+}
+
+static void combine_halves(const void *x, const void *y, void *out, ptrdiff_t n, Arithmetic how)
+{
+    combined(x, y, out, n, how, halves_to_floats, floats_to_halves);
+}
+
+static void combine_brains(const void *x, const void *y, void *out, ptrdiff_t n, Arithmetic how)
+{
+    combined(x, y, out, n, how, brains_to_floats, floats_to_brains);
+}
+
+#undef PIECE

@@ -206,6 +206,7 @@ def test_references_balance():
         NUMPY.cast(x, brain)
         NUMPY.write(half, x)
         NUMPY.write(half, broadcast)
+        NUMPY.combine_narrow(half, half, "add")
 
     held = [x, x.dtype, half, half.dtype, brain, pieces, pieces[0], axis, last, row, column, broadcast, index, places, nothing, wrong[0]]
     held += [NotImplemented, None]
@@ -578,6 +579,17 @@ def test_conversions(x, narrow, data):
                 assert NUMPY.write(ours, source) is ours
                 NUMPY.write.__wrapped__(twin, source)
             same_bits(np.array(ours), twin)
+
+
+@needs_native
+@given(st.sampled_from(NARROW), st.sampled_from(["add", "subtract", "multiply", "divide"]), st.data())
+@settings(max_examples=100, deadline=None)
+def test_arithmetic_of_halves(narrow, how, data):
+    wide = data.draw(arrays((np.float32,)))
+    with np.errstate(all="ignore"):
+        x = strided(data.draw, wide.astype(narrow))
+        y = strided(data.draw, data.draw(arrays((np.float32,), x.shape)).astype(narrow))
+    same_bits(*both("combine_narrow", x, y, how))
 
 
 @needs_native

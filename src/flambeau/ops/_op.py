@@ -59,7 +59,7 @@ class Op:
         self.plans = {}
         self.recorders = {}
         self.check = None  # called with the operands as given, to refuse what promotion would hide
-        self.by_element = False  # whether its forward works on pieces of its operands as well
+        self.by_element = None  # the pointwise kernel that is its whole forward: it works on pieces as well
         self.kinked = False  # whether the gradient depends on the inputs by steps alone
         self.refuses = refuses
         self.row_major = row_major
@@ -187,7 +187,7 @@ class Op:
         if self.promote is not None:
             arrays = promoted(inputs, arrays, self.promote, self.name)
         if self.by_element and not recording and are_large_halves(arrays):
-            return hushed(in_pieces, self.forward, arrays), arrays
+            return hushed(in_pieces, self.forward, self.by_element, arrays), arrays
         if self.opmath:
             arrays, back_to = in_opmath(arrays)
         if self.refuses:
@@ -343,7 +343,8 @@ def kernel_op(name, kernel=None, /, *, inputs, promote, node=None, scalar_node=N
     kernel = kernel or name
     forward = eval(f"lambda k, {inputs}: k.{kernel}({inputs})")
     spec = Op(forward, name, node, promote, True, refuses, scalar_node)
-    spec.by_element = by_element and "f" not in refuses
+    if by_element and "f" not in refuses:
+        spec.by_element = kernel
     return declared(spec, call_of(spec, kernel))
 
 

@@ -11,6 +11,7 @@ from ..engines.numpy.base import quiet
 
 _SCALARS = (float, int)
 _FLOAT32 = np.dtype(np.float32)
+_ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide"))  # kernels that take halves as they are
 _PIECE = 65536  # elements of which some arrays in float32 fit the cache
 _WIDE = frozenset(("mul", "div", "floor_divide", "div_floor", "div_trunc"))  # they take a scalar as a float32 to halves
 
@@ -84,9 +85,11 @@ def _is_like(a, first):
     return a.dtype is first.dtype and a.shape == first.shape and a.flags.c_contiguous
 
 
-def in_pieces(forward, arrays):
+def in_pieces(forward, kernel, arrays):
     """A pointwise forward on large halves, piece by piece: so the float32 in between stays in the cache."""
     first = arrays[0]
+    if kernel in _ARITHMETIC and getattr(arrays[1], "ndim", 0):
+        return NUMPY.combine_narrow(first, arrays[1], kernel)
     flat = [a.reshape(-1) if getattr(a, "ndim", 0) else a for a in arrays]
     out = None
     for start in range(0, first.size, _PIECE):
