@@ -16,6 +16,8 @@ import pytest
 
 ORACLE = "2.13.0"
 
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the processes of a test run share a GPU
+
 hypothesis.settings.register_profile("flambeau", deadline=None)
 hypothesis.settings.load_profile("flambeau")
 
