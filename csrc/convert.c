@@ -24,8 +24,10 @@ static Map loop_between(PyArray_Descr *from, PyArray_Descr *to)
 {
     const Loops *loops = loops_of[0];
     Kind a = kind_of(from), b = kind_of(to);
-    return a == HALF && b == FLOAT ? loops->halves_to_floats : a == FLOAT && b == HALF ? loops->floats_to_halves
-        : a == BRAIN && b == FLOAT ? loops->brains_to_floats : a == FLOAT && b == BRAIN ? loops->floats_to_brains : NULL;
+    return a == HALF && b == FLOAT ? loops->halves_to_floats
+        : a == FLOAT && b == HALF ? loops->floats_to_halves
+        : a == BRAIN && b == FLOAT ? loops->brains_to_floats
+        : a == FLOAT && b == BRAIN ? loops->floats_to_brains : NULL;
 }
 
 static PyObject *cast(PyObject *const *arguments)

@@ -85,7 +85,8 @@ INLINE void combined(const uint16_t *x, const uint16_t *y, uint16_t *out, ptrdif
         widen(x + start, a, count);
         widen(y + start, b, count);
         for (ptrdiff_t i = 0; i < count; i++) {
-            a[i] = how == ADD ? a[i] + b[i] : how == SUBTRACT ? a[i] - b[i] : how == MULTIPLY ? a[i] * b[i] : a[i] / b[i];
+            a[i] = how == ADD ? a[i] + b[i] : how == SUBTRACT ? a[i] - b[i] : how == MULTIPLY ? a[i] * b[i]
+                : a[i] / b[i];
         }
         narrow(a, out + start, count);
     }
