@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-
-
-class _HookDict(dict):
-    """A dict that a handle can refer to weakly."""
-
-    __slots__ = ("__weakref__",)
+from collections import OrderedDict
 
 
 class RemovableHandle:
@@ -37,7 +32,7 @@ class RemovableHandle:
 
     def __setstate__(self, state):
         dicts, self.id = state
-        self._dicts = tuple(_reference(d if d is not None else _HookDict()) for d in dicts)
+        self._dicts = tuple(_reference(d if d is not None else OrderedDict()) for d in dicts)
         RemovableHandle._ids = itertools.count(max(self.id + 1, next(RemovableHandle._ids)))
 
     def __enter__(self):

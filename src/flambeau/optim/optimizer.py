@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from copy import deepcopy
 from itertools import chain
 
-from .._hooks import _HookDict, add_hook
+from .._hooks import add_hook
 from .._modes import enable_grad, set_grad_enabled
 from .._tensor import Tensor
 from ..nn.parameter import clear_grad
@@ -26,7 +26,7 @@ WRONG_SIZE = "loaded state dict contains a parameter group that doesn't match th
 WRONG_RETURN = "{name}.step: a pre-hook must return None or a tuple of (new_args, new_kwargs), but got {got}."
 _HOOKS = ("pre", "post", "save_pre", "save", "load_pre", "load")
 
-_everywhere = {"pre": _HookDict(), "post": _HookDict()}
+_everywhere = {"pre": OrderedDict(), "post": OrderedDict()}
 
 
 class _Required:
@@ -51,7 +51,7 @@ class Optimizer:
         self.defaults = defaults
         self.state = defaultdict(dict)
         self.param_groups = []
-        self._hooks = {kind: _HookDict() for kind in _HOOKS}
+        self._hooks = {kind: OrderedDict() for kind in _HOOKS}
         _hook_step(type(self))
         groups = list(params)
         if not groups:
@@ -163,7 +163,7 @@ class Optimizer:
     def __setstate__(self, state):
         """Takes what was pickled or loaded; a subclass may add settings that older versions did not have."""
         self.__dict__.update(state)
-        self.__dict__.setdefault("_hooks", {kind: _HookDict() for kind in _HOOKS})
+        self.__dict__.setdefault("_hooks", {kind: OrderedDict() for kind in _HOOKS})
         _hook_step(type(self))
 
     # ---- hooks

@@ -2,49 +2,14 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from ..._hooks import add_hook
-from . import _report
-from ._hooks import Hook, Hooks, as_hook, everywhere, registration
+from ._hook_tables import flag_table, full_flag, hook_table, own_hooks
+from ._hooks import Hooks, as_hook, everywhere, registration
 
 __all__ = ["register_module_backward_hook", "register_module_buffer_registration_hook",
            "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
            "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
            "register_module_parameter_registration_hook"]
-
-
-def own_hooks(module):
-    """The registry of a module, made now if it has none."""
-    if "_hook_registry" not in module.__dict__:
-        if "_modules" not in module.__dict__:
-            raise AttributeError(_report.no_attribute(module, "_hook_registry"))
-        module.__dict__["_hook_registry"] = Hooks()
-    return module.__dict__["_hook_registry"]
-
-
-def _hook_table(kind):
-    """PyTorch's name for the hooks of one kind: a dict by handle id, that may be changed."""
-
-    def table(self):
-        return getattr(own_hooks(self), kind)
-
-    def replace(self, hooks):
-        held, hooks = table(self), dict(hooks)
-        held.clear()
-        held.update(hooks)
-
-    return property(table, replace, doc=f"The {kind} hooks, by handle id.")
-
-
-def _flag_table(kind, flag):
-    """PyTorch's name for which hooks of one kind have a flag; to read only, as the flag is in the hook's record."""
-
-    def table(self):
-        hooks = getattr(own_hooks(self), kind).items()
-        return MappingProxyType({key: True for key, hook in hooks if isinstance(hook, Hook) and getattr(hook, flag)})
-
-    return property(table, doc=f"The {kind} hooks with the flag {flag}, by handle id.")
 
 
 class Hookable:
@@ -66,11 +31,15 @@ class Hookable:
 
     def register_full_backward_hook(self, hook, prepend=False):
         """Calls ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are there."""
-        return own_hooks(self).add_backward(hook, full=True, prepend=prepend)
+        own_hooks(self).settle_backward(full=True)
+        self._is_full_backward_hook = True
+        return own_hooks(self).add("backward", hook, prepend)
 
     def register_backward_hook(self, hook):
         """The old backward hook, which sees the last operation only. Use ``register_full_backward_hook``."""
-        return own_hooks(self).add_backward(hook, full=False)
+        own_hooks(self).settle_backward(full=False)
+        self._is_full_backward_hook = False
+        return own_hooks(self).add("backward", hook)
 
     def register_state_dict_pre_hook(self, hook):
         """Calls ``hook(module, prefix, keep_vars)`` before ``state_dict`` reads this module."""
@@ -94,21 +63,18 @@ class Hookable:
         """Calls ``hook(module, incompatible_keys)`` after this module was loaded."""
         return own_hooks(self).add("load", hook)
 
-    @property
-    def _is_full_backward_hook(self):
-        return None if self._hook_registry is None else self._hook_registry.full
-
-    _forward_pre_hooks = _hook_table("forward_pre")
-    _forward_pre_hooks_with_kwargs = _flag_table("forward_pre", "with_kwargs")
-    _forward_hooks = _hook_table("forward")
-    _forward_hooks_with_kwargs = _flag_table("forward", "with_kwargs")
-    _forward_hooks_always_called = _flag_table("forward", "always")
-    _backward_pre_hooks = _hook_table("backward_pre")
-    _backward_hooks = _hook_table("backward")
-    _state_dict_pre_hooks = _hook_table("state_dict_pre")
-    _state_dict_hooks = _hook_table("state_dict")
-    _load_state_dict_pre_hooks = _hook_table("load_pre")
-    _load_state_dict_post_hooks = _hook_table("load")
+    _is_full_backward_hook = full_flag
+    _backward_pre_hooks = hook_table("_backward_pre_hooks")
+    _backward_hooks = hook_table("_backward_hooks")
+    _forward_pre_hooks = hook_table("_forward_pre_hooks")
+    _forward_pre_hooks_with_kwargs = flag_table("_forward_pre_hooks_with_kwargs")
+    _forward_hooks = hook_table("_forward_hooks")
+    _forward_hooks_with_kwargs = flag_table("_forward_hooks_with_kwargs")
+    _forward_hooks_always_called = flag_table("_forward_hooks_always_called")
+    _state_dict_pre_hooks = hook_table("_state_dict_pre_hooks")
+    _state_dict_hooks = hook_table("_state_dict_hooks")
+    _load_state_dict_pre_hooks = hook_table("_load_state_dict_pre_hooks")
+    _load_state_dict_post_hooks = hook_table("_load_state_dict_post_hooks")
 
 
 # ---- hooks on all modules
@@ -138,12 +104,14 @@ def register_module_full_backward_pre_hook(hook):
 
 def register_module_full_backward_hook(hook):
     """A full backward hook on every module."""
-    return _everywhere().add_backward(hook, full=True)
+    _everywhere().settle_backward(full=True)
+    return everywhere.add("backward", hook)
 
 
 def register_module_backward_hook(hook):
     """An old backward hook on every module."""
-    return _everywhere().add_backward(hook, full=False)
+    _everywhere().settle_backward(full=False)
+    return everywhere.add("backward", hook)
 
 
 def register_module_module_registration_hook(hook):

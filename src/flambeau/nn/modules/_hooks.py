@@ -7,12 +7,13 @@ kind, as a record (`Hook`) that says so. A module without hooks has no registry 
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
 from ... import _tape as tape
 from ..._cells import share
-from ..._hooks import _HookDict, add_hook
+from ..._hooks import add_hook
 from ..._modes import modes
 from ..._tensor import Tensor, View, edge_of, storage_of, wrap
 from ...ops.shape import alias
@@ -68,18 +69,17 @@ class Hooks:
         self.compiled = None  # what calls of the module run instead, once it is compiled; it is not copied or pickled
         self.full = None  # whether the backward hooks are full ones; None before the first
         for kind in KINDS:
-            setattr(self, kind, _HookDict())
+            setattr(self, kind, OrderedDict())
 
     def add(self, kind, hook, prepend=False):
         """Registers a hook; returns its handle."""
         return add_hook(getattr(self, kind), hook, prepend)
 
-    def add_backward(self, hook, full, prepend=False):
-        """Registers a backward hook. Those of one registry are all full, or all of the old kind."""
+    def settle_backward(self, full):
+        """The backward hooks of one registry are all full, or all of the old kind."""
         if self.full is not None and self.full != full:
             raise RuntimeError(MIXED_BACKWARD)
         self.full = full
-        return self.add("backward", hook, prepend)
 
     def around_calls(self):
         """Whether there are hooks that a call has to do with."""
@@ -95,7 +95,7 @@ class Hooks:
 
 
 everywhere = Hooks()
-registration = {"module": _HookDict(), "parameter": _HookDict(), "buffer": _HookDict()}
+registration = {"module": OrderedDict(), "parameter": OrderedDict(), "buffer": OrderedDict()}
 
 
 def call_with_hooks(module, args, kwargs):

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter, clear_grad
 from . import _hookable, _report
+from ._hook_tables import WITHOUT_HOOKS, adopt_tables, own_hooks
 from ._hookable import *  # noqa: F403  (the hooks on all modules are registered from here)
-from ._hookable import Hookable, own_hooks
+from ._hookable import Hookable
 from ._hooks import call_with_hooks, registration
 from ._moves import Movable
 from ._state import Savable
@@ -174,11 +175,16 @@ class Module(Hookable, Savable, Movable):
         return sorted(name for name in names if not name[:1].isdigit())
 
     def __getstate__(self):
-        return self.__dict__.copy()  # a subclass may take away from it what it does not want to have pickled
+        d = self.__dict__  # a copy: a subclass may take away from it what it does not want to have pickled
+        if "_hook_registry" in d:
+            return d.copy()
+        return {name: value for name, value in d.items() if name not in WITHOUT_HOOKS}
 
     def __setstate__(self, state):
         _begin(self)
         self.__dict__.update(state)
+        if not state.keys().isdisjoint(WITHOUT_HOOKS):
+            adopt_tables(self)
 
     # ---- registration
 
@@ -385,10 +391,11 @@ class Module(Hookable, Savable, Movable):
 
 def _begin(module):
     """Gives a module its tables, empty."""
-    module.__dict__.pop("_hook_registry", None)
-    module.__dict__.update(
-        training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={}
-    )
+    d = module.__dict__
+    d.pop("_hook_registry", None)
+    d.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set())
+    d.update(WITHOUT_HOOKS)
+    d["_modules"] = {}
 
 
 def _forget(module, name, *tables):
