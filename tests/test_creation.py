@@ -376,6 +376,48 @@ def test_agrees_with_torch(code):
     check_code(code)
 
 
+# Containers that contain themselves have no end; what reads nested lists gives up as PyTorch does.
+CYCLES = """
+torch.tensor(a)
+torch.tensor(a, dtype=torch.float64)
+torch.tensor(pair)
+torch.tensor(wide)
+torch.tensor((a, a))
+torch.tensor(second)
+torch.as_tensor(a)
+torch.asarray(a)
+torch.Tensor(a)
+torch.LongTensor(a)
+torch.FloatStorage(a)
+torch.ones(2).new_tensor(a)
+torch.ones(2).new(a)
+torch.tensor(tower)
+torch.ones(a)
+torch.zeros(2).reshape(a)
+torch.zeros(2).fill_(a)
+torch.where(torch.tensor(True), a, 1)
+"""
+
+
+def cycles():
+    """A list in itself, two in each other, several times in itself, in second place, and a tower that is too high."""
+    a, pair, wide, second, tower = [], [], [], [1], []
+    a.append(a)
+    pair.append([pair])
+    wide.extend([wide, wide, wide])
+    second.append(second)
+    for _ in range(128):
+        tower = [tower]
+    return {"a": a, "pair": pair, "wide": wide, "second": second, "tower": tower}
+
+
+@pytest.mark.oracle
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("code", lines(CYCLES))
+def test_endless_lists_as_torch(code):
+    check_code(code, **cycles())
+
+
 # ---- without torch
 
 PLAIN = [
@@ -408,6 +450,8 @@ def test_makes(code, dtype, values):
 
 
 MESSAGES = [
+    ("(lambda a: (a.append(a), tensor(a)))([])", ValueError, "too many dimensions 'list'"),
+    ("(lambda a: (a.append(a), ones(3)[a]))([])", TypeError, "self-referential lists"),
     ("tensor([[1, 2], [3]])", ValueError, r"expected sequence of length 2 at dim 1 \(got 1\)"),
     ("tensor([300], dtype=uint8)", RuntimeError, "uint8 without overflow"),
     ("tensor(2**63)", ValueError, "int64"),

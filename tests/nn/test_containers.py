@@ -108,6 +108,18 @@ def sequential_grows(t):
 
 
 @programs
+def sequential_inserts_among_names(t):
+    """Only entries that are numbered move up; names are never changed silently."""
+
+    def after(names, index):
+        m = t.nn.Sequential(OrderedDict((name, t.nn.ReLU()) for name in names))
+        return raised(lambda: m.insert(index, t.nn.Tanh())), told(m)
+
+    everywhere = [after(names, index) for names in ("abc", "0b1", "01c", "012", "") for index in range(-4, 5)]
+    return everywhere + [after("a12", index) for index in (1, 2, 3, -1, -2)]
+
+
+@programs
 def sequential_pops(t):
     m = t.nn.Sequential(*relus(t, 4))
     return [m.pop(1).dim, told(m), m.pop(-1).dim, told(m), raised(lambda: m.pop(9)), told(m.pop(slice(0, 1))), told(m)]

@@ -34,6 +34,7 @@ GRAD_TO_SCALAR = (
 OVERFLOW = "value cannot be converted to type {dtype} without overflow: {value}"
 TOO_LONG = "Overflow when unpacking long long: an integer lies outside the range of int64; pass a floating dtype"
 
+MAX_DIMS = 128  # of nested sequences, as in PyTorch; a list that contains itself has no end
 _PLAIN = frozenset((bool, int, float, complex))
 
 
@@ -107,7 +108,7 @@ def _sizes(data):
         if not shape[-1]:
             return tuple(shape)
         data = data[0]
-        if isinstance(data, str | bytes):
+        if isinstance(data, str | bytes) or (len(shape) == MAX_DIMS and _is_sequence(data)):
             raise ValueError(f"too many dimensions '{type(data).__name__}'")
         if not _is_sequence(data):
             return tuple(shape)

@@ -9,6 +9,7 @@ import numpy as np
 from .._tensor import Tensor, wrap
 from ..ops.index import unsqueeze_index, unsqueeze_select_index, unsqueeze_slice_index
 from ..ops.shape import alias_index, basic_index, select_index
+from ._data import MAX_DIMS
 from .index import NOT_INDICES, TOO_MANY
 
 SCALAR = (
@@ -143,11 +144,17 @@ def as_slice(part):
     return slice(*bounds)
 
 
-def plain(part):
+def plain(part, depth=0):
     """Nested lists with tensors in them as nested lists of numbers."""
     if isinstance(part, Tensor):
         return part._a
-    return [plain(p) for p in part] if isinstance(part, list | tuple) else part
+    if not isinstance(part, list | tuple):
+        return part
+    if any(p is part for p in part):
+        raise TypeError("new(): self-referential lists are incompatible: the list contains itself")
+    if depth == MAX_DIMS:
+        raise ValueError(f"too many dimensions '{type(part).__name__}'")
+    return [plain(p, depth + 1) for p in part]
 
 
 def as_indices(array):

@@ -12,6 +12,11 @@ from ..parameter import Parameter
 from . import _report
 from .module import Module
 
+NAMED_INSERT = (
+    "{name}: cannot insert at {index}, named entries would have to be renamed; the names are {names}. Build a new "
+    "Sequential from an OrderedDict."
+)
+
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
@@ -124,15 +129,23 @@ class Sequential(_Numbered):
         return other
 
     def insert(self, index, module):
-        """Puts a module before `index`; returns the container."""
+        """Puts a module before `index`; returns the container.
+
+        The entries behind it move up by one number. Entries with names of their own cannot: KeyError.
+        """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         n = len(self)
         if not -n <= index <= n:
             raise IndexError(f"Index out of range: {index}")
-        modules = list(self)
-        modules.insert(index, module)
-        self._renumber(modules)
+        if index < 0:
+            index += n
+        for i in reversed(range(index, n)):
+            if str(i) not in self._modules:
+                raise KeyError(NAMED_INSERT.format(name=i, index=index, names=list(self._modules)))
+        moved = [self._modules[str(i)] for i in range(index, n)]
+        for i, entry in enumerate([module, *moved], index):
+            self.add_module(str(i), entry)
         return self
 
     def extend(self, sequential):
