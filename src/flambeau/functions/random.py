@@ -16,6 +16,7 @@ from .._tensor import Tensor, wrap
 from ..autograd._writes import check_history, in_graph, snapshot
 from ..engines import meta_engine
 from ..engines.numpy import random as kernels
+from ..engines.numpy.memory import empty_as
 from ..ops.pointwise import mul
 from ..ops.random import redrawn
 from ._args import as_int, bump, check_writable, need_tensor, nonnegative, np_dtype_of, shape_from, write_out
@@ -110,13 +111,20 @@ def source(generator):
 # ---- new tensors
 
 
+def _blank(like, dtype):
+    """Uninitialised memory in the order of `like`, with gaps where it has gaps: what is drawn depends on both."""
+    dense = np.empty_like(like, dtype, subok=False)
+    gaps = dense.flags.c_contiguous and not like.flags.c_contiguous
+    return np.empty((*like.shape, 2), dtype)[..., 0] if gaps else dense
+
+
 def _drawn(name, fill, shape, dtype, out, generator, layout, device, requires_grad):
     """A tensor of a shape, filled by a kernel; on the meta device nothing is drawn."""
     if out is not None:
         own = need_tensor(out, name, "out", 0)._a
         t = create(name, np.empty, shape, own.dtype if dtype is None else np_dtype_of(dtype), None, None, False)
         if own.shape == t._a.shape:
-            t._a = np.empty_like(own, t._a.dtype)  # numbers are drawn in the order in which they lie
+            t._a = _blank(own, t._a.dtype)
         fill(source(generator), t._a)
         return written_out(out, t, dtype)
     t = create(name, np.empty, shape, np_dtype_of(dtype), layout, device, False)
@@ -227,7 +235,9 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
         return _drawn("normal", lambda g, a: kernels.fill_normal(g, a, mean, std), shape, dtype, out, generator, layout,
                       device, requires_grad)
     arrays = [v._a if isinstance(v, Tensor) else v for v in (mean, std)]
-    result = wrap(np.asarray(kernels.normal(source(generator), *arrays)))
+    shape = np.broadcast_shapes(*map(np.shape, arrays))
+    own = None if out is None or out._a.shape != shape else _blank(in_memory(out), out._a.dtype)
+    result = wrap(np.asarray(kernels.normal(source(generator), *arrays, own)))
     for given in (mean, std):
         if modes.grad and isinstance(given, Tensor) and given.requires_grad:
             result = redrawn(given, result)
@@ -239,7 +249,9 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     need_tensor(input, "bernoulli")
     if input.device is META:
         return input.detach().clone()
-    array = np.empty(input._a.shape, input._a.dtype)
+    dtype = input._a.dtype if out is None else out._a.dtype
+    same_shape = out is not None and out._a.shape == input._a.shape
+    array = _blank(in_memory(out), dtype) if same_shape else np.empty(input._a.shape, dtype)
     result = wrap(kernels.fill_bernoulli(source(generator), array, input._a if p is None else p))
     if modes.grad and input.requires_grad:
         result = redrawn(input, result)
@@ -286,7 +298,7 @@ def _fill(t, name, kernel, generator, *values):
     if t.device is META:
         return t
     if recorded or type(t._a) is not np.ndarray:
-        drawn = np.empty_like(in_memory(t), t._a.dtype)
+        drawn = _blank(in_memory(t), t._a.dtype)
         kernel(source(generator), drawn, *values)
         return assign(t, redrawn(t, wrap(drawn)), name)
     kernel(source(generator), t._a, *values)
@@ -356,7 +368,7 @@ def _blank_mask(input, feature):
     """Memory for a mask: one element for each of `input`, in its order in memory, or one for each of its channels."""
     a = input._a
     if not feature:
-        return np.empty_like(in_memory(input), a.dtype, subok=False)
+        return empty_as(in_memory(input), a.dtype)
     if a.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return np.empty((*a.shape[:2], *(1,) * (a.ndim - 2)), a.dtype)

@@ -7,6 +7,7 @@ import warnings
 
 from .._modes import no_grad
 from ..functions._decompose import qr
+from ..functions.like import empty_like
 from ..functions.random import default_generator, randperm
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
@@ -67,7 +68,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     inside = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
     draw = _normals_inside if inside > _ENOUGH else _uniforms_by_density
     done = draw(tensor, mean, std, a, b, generator)
-    fresh = tensor.new_empty(tensor.shape)
+    fresh = empty_like(tensor)
     while not done.all():
         good = draw(fresh, mean, std, a, b, generator)
         tensor.copy_(fresh.where(~done, tensor))
@@ -86,7 +87,7 @@ def _uniforms_by_density(tensor, mean, std, a, b, generator):
     tensor.uniform_(a, b, generator=generator)
     peak = 0.0 if a <= mean <= b else min(abs(a - mean), abs(b - mean)) / std
     density = ((peak**2 - ((tensor - mean) / std) ** 2) * 0.5).exp()
-    return tensor.new_empty(tensor.shape).uniform_(generator=generator) <= density
+    return empty_like(tensor).uniform_(generator=generator) <= density
 
 
 @no_grad()

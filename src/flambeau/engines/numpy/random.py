@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from .. import NUMPY as engine
+from .memory import empty_as
 from .random_integers import fill_random, permutation
 from .random_samplers import binomial, dirichlet, poisson, standard_gamma
 from .random_tools import (
@@ -197,10 +198,11 @@ def _normals(generator, n):
 
 
 @draw
-def normal(generator, mean, std):
-    """A new array of normals around ``mean`` with deviation ``std``: arrays, of which one may be a number."""
-    given = mean if isinstance(mean, np.ndarray) else std
-    out = np.empty(np.broadcast_shapes(np.shape(mean), np.shape(std)), given.dtype)
+def normal(generator, mean, std, out=None):
+    """Normals around ``mean`` with deviation ``std``, arrays of which one may be a number: in ``out`` or a new array."""
+    if out is None:
+        given = mean if isinstance(mean, np.ndarray) else std
+        out = np.empty(np.broadcast_shapes(np.shape(mean), np.shape(std)), given.dtype)
     if isinstance(std, np.ndarray):
         check(not (std < 0).any(), "normal expects all elements of std >= 0.0")
         _apply(np.multiply, fill_normal(generator, out), std)
@@ -324,7 +326,7 @@ def _choose_without_replacement(generator, weights, n):
     valid = np.isfinite(weights) & (weights >= 0)
     check(valid.all(), "probability tensor contains either `inf`, `nan` or element < 0")
     check((weights.sum(-1) > 0).all(), "invalid multinomial distribution (sum of probabilities <= 0)")
-    haste = np.empty_like(weights)
+    haste = empty_as(weights, weights.dtype)
     fill_exponential(generator, haste)
     np.divide(weights, haste, out=haste)
     if n == 1:

@@ -8,6 +8,19 @@ from ...functions import random as draws
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
+UNEXPECTED_DIMS = (
+    "{name}: Received a {got}-D input to {name}, which is deprecated and will result in an error in a future release. "
+    "Use dropout instead: it drops elements of tensors of any shape."
+)
+NOT_A_SEQUENCE = (
+    "dropout1d: Expected 2D or 3D input, but received a {got}D input. Give it sequences of shape (N, C, L) or (C, L); "
+    "dropout2d and dropout3d take images and volumes."
+)
+BATCH_OF_SEQUENCES = (
+    "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired: the "
+    "input is taken as (N, C, L). Use dropout1d for sequences, and unsqueeze(0) for a single image."
+)
+
 
 def _checked(p):
     if not 0.0 <= p <= 1.0:
@@ -30,15 +43,8 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     return (draws.feature_alpha_dropout_ if inplace else draws.feature_alpha_dropout)(input, _checked(p), training)
 
 
-def _channels(input, p, training, inplace, name, dims):
+def _channels(input, p, training, inplace, single):
     """Drops channels: the second dimension of a batch, the first of a single sample."""
-    _checked(p)
-    if input.dim() not in (dims + 1, dims + 2):
-        warnings.warn(
-            f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated and will result in an error in a "
-            "future release. To retain the behavior and silence this warning, use dropout instead.", stacklevel=3,
-        )
-    single = dims == 1 and input.dim() == 2
     if single:
         input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
     out = (draws.feature_dropout_ if inplace else draws.feature_dropout)(input, p, training)
@@ -47,16 +53,30 @@ def _channels(input, p, training, inplace, name, dims):
     return out
 
 
+def _warn_of_dims(input, name, dims):
+    if input.dim() not in (dims + 1, dims + 2):
+        warnings.warn(UNEXPECTED_DIMS.format(name=name, got=input.dim()), stacklevel=3)
+
+
 def dropout1d(input, p=0.5, training=True, inplace=False):
-    """Dropout of whole channels of sequences."""
-    return _channels(input, p, training, inplace, "dropout1d", 1)
+    """Dropout of whole channels of sequences, ``(N, C, L)`` or ``(C, L)``."""
+    _checked(p)
+    if input.dim() not in (2, 3):
+        raise RuntimeError(NOT_A_SEQUENCE.format(got=input.dim()))
+    return _channels(input, p, training, inplace, single=input.dim() == 2)
 
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
-    """Dropout of whole channels of images."""
-    return _channels(input, p, training, inplace, "dropout2d", 2)
+    """Dropout of whole channels of images, ``(N, C, H, W)``; three dimensions are taken as ``(N, C, L)``."""
+    _checked(p)
+    _warn_of_dims(input, "dropout2d", 2)
+    if input.dim() == 3:
+        warnings.warn(BATCH_OF_SEQUENCES, stacklevel=2)
+    return _channels(input, p, training, inplace, single=False)
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
-    """Dropout of whole channels of volumes."""
-    return _channels(input, p, training, inplace, "dropout3d", 3)
+    """Dropout of whole channels of volumes, ``(N, C, D, H, W)`` or ``(C, D, H, W)``."""
+    _checked(p)
+    _warn_of_dims(input, "dropout3d", 3)
+    return _channels(input, p, training, inplace, single=input.dim() != 5)
