@@ -199,7 +199,7 @@ def _normals(generator, n):
 
 @draw
 def normal(generator, mean, std, out=None):
-    """Normals around ``mean`` with deviation ``std``: arrays, of which one may be a number. Written to ``out``, if any."""
+    """Normals around ``mean`` with deviation ``std`` (one may be a number), in ``out`` or in a new array."""
     if out is None:
         given = mean if isinstance(mean, np.ndarray) else std
         out = np.empty(np.broadcast_shapes(np.shape(mean), np.shape(std)), given.dtype)
