@@ -10,10 +10,14 @@ import warnings
 
 import numpy as np
 
+from .. import _tape as tape
 from .._dtypes import is_inexact
+from .._generator import Generator
 from .._modes import enable_grad, no_grad
 from .._tensor import Tensor, wrap
+from ..engines.numpy.random import fill_uniform
 from ._gradients import grad as _grad
+from .function import BackwardCFunction
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -21,12 +25,30 @@ NOT_DOUBLE = (
     "Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely "
     "fail if all the inputs are not of double precision floating point or complex."
 )
-
-
 NOT_REENTRANT = (
     "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
-    "values, although analytical gradient matches numerical gradient."
+    "values, although analytical gradient matches numerical gradient. The tolerance for nondeterminism was {tol}."
 )
+NOT_MULTIPLIED = (
+    "backward not multiplied by grad_output: the gradient of input {i} is not zero where that of every output is."
+)
+UNDEFINED_RAISES = (
+    "Expected backward function to handle undefined output grads: it raised {error!r} where the gradient of an output "
+    "was None. Check for None in backward(), or leave set_materialize_grads(True) on."
+)
+UNDEFINED_NOT_ZERO = (
+    "Expected all input grads to be undefined or zero when all output grads are undefined or zero, but that of input "
+    "{i} is neither."
+)
+OVERLAPS = (
+    "The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping: a step in "
+    "one element would move others. Call .contiguous() on the input before passing it to gradcheck."
+)
+NOT_BATCHED = (
+    "gradcheck or gradgradcheck failed while testing batched gradient computation of output {nr} with respect to input "
+    "{i}: a batch of cotangents gives other gradients than the cotangents one by one."
+)
+NO_FORWARD_MODE = "gradcheck: {name}=True is not supported: there are no forward-mode gradients here to compare"
 
 
 class GradcheckError(RuntimeError):
@@ -40,15 +62,17 @@ def gradcheck(func, inputs, *, eps=1e-06, atol=1e-05, rtol=0.001, raise_exceptio
     """Compares the gradients of `func` at `inputs` with central differences; True if they agree.
 
     With ``fast_mode`` one random projection is compared instead of the whole jacobian. ``raise_exception=False``
-    answers False instead of raising ``GradcheckError``.
+    answers False instead of raising ``GradcheckError``. Differences below ``atol + rtol * abs(numerical)`` are not
+    seen: a gradient that was rounded to float32 on its way passes, unless ``rtol`` and ``atol`` are smaller.
     """
-    unsupported = {"check_forward_ad": check_forward_ad, "check_batched_grad": check_batched_grad,
-                   "check_batched_forward_grad": check_batched_forward_grad}
-    for name, on in unsupported.items():
-        if on:
-            raise ValueError(f"gradcheck: {name}=True is not supported: such gradients do not exist here")
+    if check_forward_ad or check_batched_forward_grad:
+        name = "check_forward_ad" if check_forward_ad else "check_batched_forward_grad"
+        raise ValueError(NO_FORWARD_MODE.format(name=name))
+    if not check_backward_ad:
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    check = _Check(func, _tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
-        _check(func, _tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
+        check.run(fast_mode, check_batched_grad, check_undefined_grad)
     except GradcheckError:
         if raise_exception:
             raise
@@ -64,9 +88,9 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-06, atol=1e-05, rto
     inputs = _tuple(inputs)
     n = len(inputs)
     if grad_outputs is None:
-        rng = np.random.default_rng(0)
+        generator = Generator()
         grad_outputs = tuple(
-            wrap(_random(o._a, rng)).requires_grad_() for o in _differentiable(func(*inputs))
+            wrap(_random(o._a, generator)).requires_grad_() for o in _differentiable(func(*inputs))
         )
 
     def first(*args):
@@ -78,89 +102,168 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-06, atol=1e-05, rto
         return tuple(g for g in found if g is not None and g.requires_grad)
 
     return gradcheck(first, inputs + _tuple(grad_outputs), eps=eps, atol=atol, rtol=rtol,
-                     raise_exception=raise_exception, nondet_tol=nondet_tol, check_grad_dtypes=check_grad_dtypes,
-                     fast_mode=fast_mode)
+                     raise_exception=raise_exception, nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
+                     check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad, fast_mode=fast_mode)
 
 
-def _check(func, inputs, eps, atol, rtol, nondet_tol, check_dtypes, fast):
-    places = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
-    if not places:
-        raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have "
-            "requires_grad=True."
-        )
-    for i in places:
-        if inputs[i]._a.dtype not in (np.float64, np.complex128):
-            warnings.warn(NOT_DOUBLE.format(i=i), UserWarning, stacklevel=4)
-    outs = _floating(func(*inputs))
-    if not any(o.requires_grad for o in outs):
-        _check_no_gradient(func, inputs, places, eps)
-        return
-    rng = np.random.default_rng(0)
-    for i in places:
-        directions = _directions(inputs[i]._a, rng, fast)
-        for nr, out in enumerate(outs):
-            if out.requires_grad:
-                _compare(func, inputs, i, nr, out, directions, rng, eps, atol, rtol, nondet_tol, check_dtypes, fast)
+class _Check:
+    """A function at its inputs, and how far its gradients may be from finite differences."""
 
+    def __init__(self, func, inputs, eps, atol, rtol, nondet_tol, check_dtypes):
+        self.func, self.inputs, self.eps = func, inputs, eps
+        self.atol, self.rtol, self.nondet_tol, self.check_dtypes = atol, rtol, nondet_tol, check_dtypes
+        self.places = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
 
-def _compare(func, inputs, i, nr, out, directions, rng, eps, atol, rtol, nondet_tol, check_dtypes, fast):
-    x = inputs[i]
-    cotangents = _directions(out._a, rng, fast)
-    rows = [_analytic(out, x, v, check_dtypes) for v in cotangents]
-    again = [_analytic(out, x, v, check_dtypes) for v in cotangents[:1]]
-    for a, b in zip(rows, again, strict=False):
-        if np.abs(a - b).max(initial=0) > nondet_tol:
-            raise GradcheckError(NOT_REENTRANT)
-    columns = [_numerical(func, inputs, i, nr, u, eps) for u in directions]
-    analytical = np.array([[_dot(row, u) for u in directions] for row in rows])
-    numerical = np.array([[_dot(v, column) for column in columns] for v in cotangents])
-    if not np.allclose(analytical, numerical, rtol=rtol, atol=atol, equal_nan=True):
-        raise GradcheckError(
-            f"Jacobian mismatch for output {nr} with respect to input {i},\n"
-            f"numerical:{numerical.T}\nanalytical:{analytical.T}\n"
-        )
+    def run(self, fast, batched, undefined):
+        self.check_inputs()
+        outs = _floating(self.func(*self.inputs))
+        if not any(o.requires_grad for o in outs):
+            self.check_no_gradient(outs)
+            return
+        self.compare_all(outs, fast)
+        if batched:
+            self.check_batched(outs)
+        self.check_multiplied(outs)
+        if undefined:
+            self.check_undefined(outs)
 
+    def check_inputs(self):
+        if not self.places:
+            raise ValueError(
+                "gradcheck expects at least one input tensor to require gradient, but none of the them have "
+                "requires_grad=True."
+            )
+        for i in self.places:
+            a = self.inputs[i]._a
+            if a.dtype not in (np.float64, np.complex128):
+                warnings.warn(NOT_DOUBLE.format(i=i), UserWarning, stacklevel=4)
+            if a.size and any(step == 0 and size > 1 for step, size in zip(a.strides, a.shape, strict=True)):
+                raise RuntimeError(OVERLAPS.format(i=i))
 
-def _analytic(out, x, v, check_dtypes):
-    (g,) = _grad(out, x, wrap(v), retain_graph=True, allow_unused=True)
-    if g is None:
-        return np.zeros(x._a.shape, x._a.dtype)
-    if g._a.shape != x._a.shape:
-        raise GradcheckError("Analytical gradient has incorrect size")
-    if check_dtypes and g._a.dtype != x._a.dtype:
-        raise GradcheckError("Analytical gradient has dtype which is different from the input's")
-    return g._a
-
-
-def _numerical(func, inputs, i, nr, direction, eps):
-    """The derivative of output `nr` along a direction of input i, by central differences."""
-    a = inputs[i]._a
-    before = a.copy()
-    values = []
-    try:
-        for sign in (1, -1):
-            np.copyto(a, before + sign * eps * direction)
-            with no_grad():
-                values.append(np.array(_floating(func(*inputs))[nr]._a))
-    finally:
-        np.copyto(a, before)
-    return (values[0] - values[1]) / (2 * eps)
-
-
-def _check_no_gradient(func, inputs, places, eps):
-    rng = np.random.default_rng(0)
-    for i in places:
-        for u in _directions(inputs[i]._a, rng, True):
-            for nr in range(len(_floating(func(*inputs)))):
-                if np.any(_numerical(func, inputs, i, nr, u, eps)):
+    def check_no_gradient(self, outs):
+        generator = Generator()
+        for i in self.places:
+            direction = _random(self.inputs[i]._a, generator)
+            for nr in range(len(outs)):
+                if np.any(self.numerical(i, nr, direction)):
                     raise GradcheckError("Numerical gradient for function expected to be zero")
 
+    def compare_all(self, outs, fast):
+        generator = Generator()
+        directions = {i: _directions(self.inputs[i]._a, generator, fast) for i in self.places}
+        cotangents = [_directions(out._a, generator, fast) if out.requires_grad else None for out in outs]
+        for i in self.places:
+            for nr, out in enumerate(outs):
+                if out.requires_grad:
+                    self.compare(i, nr, out, directions[i], cotangents[nr], fast)
 
-def _directions(array, rng, fast):
+    def compare(self, i, nr, out, directions, cotangents, fast):
+        rows = [self.analytical(i, out, v) for v in cotangents]
+        columns = [self.numerical(i, nr, u) for u in directions]
+        analytical = np.array([[_dot(row, u) for u in directions] for row in rows])
+        numerical = np.array([[_dot(v, column) for column in columns] for v in cotangents])
+        # a projection adds up as many errors as it has components
+        atol = self.atol * _total(directions[0]) * _total(cotangents[0]) if fast else self.atol
+        if not np.allclose(analytical, numerical, rtol=self.rtol, atol=atol):
+            raise GradcheckError(
+                f"Jacobian mismatch for output {nr} with respect to input {i},\n"
+                f"numerical:{numerical.T}\nanalytical:{analytical.T}\n"
+            )
+        for row, v in zip(rows, cotangents, strict=True):
+            if np.abs(row - self.analytical(i, out, v)).max(initial=0) > self.nondet_tol:
+                raise GradcheckError(NOT_REENTRANT.format(tol=self.nondet_tol))
+
+    def analytical(self, i, out, v):
+        """The gradient of input i for a cotangent of `out`."""
+        x = self.inputs[i]
+        (g,) = _grad(out, x, wrap(v.copy()), retain_graph=True, allow_unused=True)
+        if g is None:
+            return np.zeros(x._a.shape, x._a.dtype)
+        if g._a.shape != x._a.shape:
+            raise GradcheckError("Analytical gradient has incorrect size")
+        if self.check_dtypes and g._a.dtype != x._a.dtype:
+            raise GradcheckError("Analytical gradient has dtype which is different from the input's")
+        return g._a
+
+    def numerical(self, i, nr, direction):
+        """The derivative of output `nr` along a direction of input i, by central differences."""
+        a = self.inputs[i]._a
+        before = a.copy()
+        values = []
+        try:
+            for sign in (1, -1):
+                np.copyto(a, before + sign * self.eps * direction)
+                with no_grad():
+                    values.append(np.array(_floating(self.func(*self.inputs))[nr]._a))
+        finally:
+            np.copyto(a, before)
+        return (values[0] - values[1]) / (2 * self.eps)
+
+    def check_batched(self, outs):
+        """A batch of cotangents gives the gradients of its members."""
+        generator = Generator()
+        for nr, out in enumerate(outs):
+            if not out.requires_grad:
+                continue
+            pair = [_random(out._a, generator) for _ in range(2)]
+            for i in self.places:
+                (batch,) = _grad(out, self.inputs[i], wrap(np.stack(pair)), retain_graph=True, allow_unused=True,
+                                 is_grads_batched=True)
+                if batch is None:
+                    continue
+                single = np.stack([self.analytical(i, out, v) for v in pair])
+                if not np.allclose(batch._a, single, rtol=self.rtol, atol=self.atol):
+                    raise GradcheckError(NOT_BATCHED.format(nr=nr, i=i))
+
+    def check_multiplied(self, outs):
+        """Where the gradients of the outputs are zero, so are those of the inputs."""
+        for i, g in self.gradients_for_zeros([o for o in outs if o.requires_grad]):
+            if np.any(g._a):
+                raise GradcheckError(NOT_MULTIPLIED.format(i=i))
+
+    def check_undefined(self, outs):
+        """A Function that wants to see None for missing gradients gets along with nothing else, and makes up none."""
+        for node in _functions_of(outs):
+            if node._materialize:
+                continue
+            for missing in [set(range(node.count)), *({nr} for nr in range(node.count) if node.count > 1)]:
+                self.check_missing(node, missing)
+
+    def check_missing(self, node, missing):
+        grads = [None if nr in missing else tape.zeros_for(node, nr, False, None) for nr in range(node.count)]
+        try:
+            found = node.pull(grads, False)
+        except RuntimeError as error:
+            raise GradcheckError(UNDEFINED_RAISES.format(error=error)) from error
+        for i, g in enumerate(found):
+            if g is not None and np.any(g):
+                raise GradcheckError(UNDEFINED_NOT_ZERO.format(i=i))
+
+    def gradients_for_zeros(self, outs):
+        """(place, gradient) for the inputs that have one, where the gradients of `outs` are zero."""
+        zeros = [wrap(np.zeros(o._a.shape, o._a.dtype)) for o in outs]
+        wanted = [self.inputs[i] for i in self.places]
+        found = _grad(outs, wanted, zeros, retain_graph=True, allow_unused=True)
+        return [(i, g) for i, g in zip(self.places, found, strict=True) if g is not None]
+
+
+def _functions_of(outs):
+    """The nodes of calls of user-defined Functions among those that `outs` come from."""
+    pending, seen = [o.grad_fn for o in outs if o.grad_fn is not None], set()
+    while pending:
+        node = pending.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, BackwardCFunction):
+            yield node
+        pending.extend(target for target, _ in node.next_functions if target is not None)
+
+
+def _directions(array, generator, fast):
     """Unit vectors of the real space of `array`, or one random one."""
     if fast:
-        return [_random(array, rng)]
+        return [_random(array, generator)]
     found = []
     for index in np.ndindex(array.shape):
         for unit in (1, 1j) if array.dtype.kind == "c" else (1,):
@@ -170,11 +273,15 @@ def _directions(array, rng, fast):
     return found
 
 
-def _random(array, rng):
-    v = rng.uniform(-1, 1, array.shape)
-    if array.dtype.kind == "c":
-        v = v + 1j * rng.uniform(-1, 1, array.shape)
-    return np.asarray(v).astype(array.dtype)
+def _random(array, generator):
+    """A random vector of length 1, in the shape of `array`."""
+    v = fill_uniform(generator, np.empty(array.shape, np.complex128 if array.dtype.kind == "c" else np.float64))
+    return np.asarray(v / max(np.linalg.norm(v), 1e-300)).astype(array.dtype)
+
+
+def _total(v):
+    """The sum of the components, those of imaginary parts too."""
+    return float(np.sum(v.real) + np.sum(v.imag))
 
 
 def _dot(a, b):
