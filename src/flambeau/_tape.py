@@ -33,6 +33,13 @@ INFERENCE_SAVED = (
 )
 
 
+def graph_freed():
+    """The error of a backward through nodes that have freed what they saved; it is a plain one, as in PyTorch."""
+    error = RuntimeError(FREED)
+    error.is_graph_freed = True  # type: ignore[attr-defined]
+    return error
+
+
 class TensorHooks:
     """The hooks on one tensor; for a non-leaf they also hang on its node."""
 
@@ -184,7 +191,7 @@ class OpNode(Node):
                 if storage.version != version:
                     raise changed(self, storage, version)
         elif guards is None:
-            raise RuntimeError(FREED)
+            raise graph_freed()
         if self.count != 1:
             came = next(g for g in grads if g is not None)
             grads = [zeros_for(self, nr, graph, came) if g is None else g for nr, g in enumerate(grads)]

@@ -86,7 +86,7 @@ class BackwardCFunction(_Hooks, FunctionCtx, tape.Node):
     def saved_tensors(self):
         """What ``save_for_backward`` kept, checked against writes since."""
         if self._saved is None:
-            raise RuntimeError(tape.FREED)
+            raise tape.graph_freed()
         return tuple(None if entry is None else entry.tensor(self) for entry in self._saved)
 
     @property

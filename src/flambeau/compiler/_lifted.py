@@ -19,8 +19,8 @@ OUTER_GRAPH = (
     "inside of the function, or detach() it."
 )
 
-given = Primitive("given")  # an input of the program: `index` says which
-given.def_abstract_eval(lambda *, index, shape, dtype: jax.core.ShapedArray(shape, dtype))
+program_input = Primitive("program_input")  # `index` says which
+program_input.def_abstract_eval(lambda *, index, shape, dtype: jax.core.ShapedArray(shape, dtype))
 
 SLOTS = {name: Tensor.__dict__[name] for name in ("_a", "_grad", "_hooks", "_node")}
 slot_a, slot_grad, slot_hooks, slot_node = SLOTS.values()

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jax.extend.core import Literal
 
-from ._lifted import given
+from ._lifted import program_input
 
 
 class on_cpu:
@@ -83,38 +83,47 @@ def used_by(equations, results):
 
 def needed(equations, results):
     """The equations on which the results depend."""
-    wanted, kept = {v for v in results if not isinstance(v, Literal)}, []
+    wanted, found = {v for v in results if not isinstance(v, Literal)}, []
     for equation in reversed(equations):
         if not wanted.isdisjoint(equation.outvars):
-            kept.append(equation)
+            found.append(equation)
             wanted.update(v for v in equation.invars if not isinstance(v, Literal))
-    return kept[::-1]
+    return found[::-1]
 
 
-class Halves:
-    """The two segments of a trace.
+class Partition:
+    """The forward and the backward segment of a trace.
 
-    To the forward one belongs what its `count` results need, to the backward one all the rest: what is cheap to have
-    and only gradients need is not carried over. ``takes`` and ``backward_takes`` are the inputs of the program that
-    each of them is given, by index; the backward one is given them after what the forward one has ``kept`` for it.
+    To the forward belongs what its `count` results need, to the backward all the rest: what is cheap to have and only
+    gradients need is not carried over. The forward also returns *residuals* for the backward, which takes them before
+    its own inputs. ``forward_inputs`` and ``backward_inputs`` are indices of inputs of the program.
     """
 
     def __init__(self, closed, count):
         jaxpr = closed.jaxpr
-        inputs = {e.outvars[0]: e.params["index"] for e in jaxpr.eqns if e.primitive is given}
-        equations = [e for e in jaxpr.eqns if e.primitive is not given]
+        inputs = {e.outvars[0]: e.params["index"] for e in jaxpr.eqns if e.primitive is program_input}
+        equations = [e for e in jaxpr.eqns if e.primitive is not program_input]
         results, gradients = list(jaxpr.outvars[:count]), list(jaxpr.outvars[count:])
         forward = needed(equations, results)
-        ours = {id(e) for e in forward}
-        backward = [e for e in needed(equations, gradients) if id(e) not in ours]
+        in_forward = {id(e) for e in forward}
+        backward = [e for e in needed(equations, gradients) if id(e) not in in_forward]
         known = {v for e in backward for v in e.outvars} | set(jaxpr.constvars)
         carried = [v for v in used_by(backward, gradients) if v not in known]
-        kept = [v for v in carried if v not in inputs]
-        used = used_by(forward, results + kept)
-        taken = [v for v in inputs if v in used]
-        also = [v for v in carried if v in inputs]
+        residuals = [v for v in carried if v not in inputs]
+        used = used_by(forward, results + residuals)
+        forward_inputs = [v for v in inputs if v in used]
+        backward_inputs = [v for v in carried if v in inputs]
         self.count = count
-        self.takes = [inputs[v] for v in taken]
-        self.forward = Segment(closed, forward, taken, results + kept)
-        self.backward_takes = [inputs[v] for v in also]
-        self.backward = Segment(closed, backward, kept + also, gradients) if gradients else None
+        self.forward_inputs = [inputs[v] for v in forward_inputs]
+        self.forward = Segment(closed, forward, forward_inputs, results + residuals)
+        self.backward_inputs = [inputs[v] for v in backward_inputs]
+        self.backward = Segment(closed, backward, residuals + backward_inputs, gradients) if gradients else None
+
+    def run_forward(self, arrays):
+        """(results, residuals) for the arrays of all inputs"""
+        found = self.forward([arrays[i] for i in self.forward_inputs])
+        return self.forward.owned(found[:self.count]), found[self.count:]
+
+    def run_backward(self, residuals, arrays):
+        """The gradients for the residuals of a forward and the arrays of ``backward_inputs``."""
+        return self.backward.owned(self.backward([*residuals, *arrays]))

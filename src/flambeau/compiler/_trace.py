@@ -22,7 +22,7 @@ from .. import _dtypes
 from .._cells import Cell, in_memory
 from .._modes import ever, modes
 from .._tensor import Storage, Tensor, refresh, replay, storage_of, wrap
-from ._lifted import SLOTS, Drawn, Lifted, described, given, hooks_of, lies_in_rows, overlap, shows, slot_a
+from ._lifted import SLOTS, Drawn, Lifted, described, hooks_of, lies_in_rows, overlap, program_input, shows, slot_a
 from ._patches import noting, was_caught_by_user
 from ._slots import WATCHED, Escaped
 from ._watch import Watch
@@ -142,7 +142,7 @@ class Trace:
     def placeholder(self, what, shape, dtype):
         """A new input of the program."""
         self.inputs.append(what)
-        return given.bind(index=len(self.inputs) - 1, shape=tuple(shape), dtype=np.dtype(dtype))
+        return program_input.bind(index=len(self.inputs) - 1, shape=tuple(shape), dtype=np.dtype(dtype))
 
     def lift(self, t, array):
         """Makes a tensor from outside an input."""

@@ -1,0 +1,139 @@
+"""Recording a function: one trace of it, and what becomes of its results, writes and gradients."""
+
+from __future__ import annotations
+
+import jax
+
+from .._cells import in_memory
+from ..autograd.engine import Pass
+from ._lifted import lies_in_rows
+from ._nest import Like, Nest, flatten
+from ._places import MISSING
+from ._segment import Partition, on_cpu
+from ._trace import Trace
+
+
+class Recording:
+    """One trace of a function.
+
+    ``results`` are the tensors that leave the function, in order: those that it returns, those that it sets outside,
+    and gradients. Of these the program computes the ``outputs``; ``aliases`` are the others: tensors from outside, and
+    views of those and of outputs.
+
+    Args:
+        function: to be traced.
+        name: of the function, for messages.
+        args, kwargs: what it is called with.
+        tensors: the tensors among these.
+    """
+
+    def __init__(self, function, name, args, kwargs, tensors):
+        self.trace = trace = Trace(name, tensors, (args, kwargs))
+        trace.watch.reached(function, name)
+        self.results = []
+        self.flattened = set()  # ids of objects that were taken apart
+        self.graph_freed = False  # whether the function itself has run a backward through its graph
+
+        def body():
+            self.collect(function(*args, **kwargs))
+            arrays = [t._a for t in self.outputs] + [x.tensor._a for x in self.written]
+            trace.check_draws()
+            self.checks = list(trace.required)
+            checks = [v for holds, wrong, _ in self.checks for v in (holds, wrong)]
+            return arrays + checks + self.trace_gradients()
+
+        with on_cpu(), trace.running():
+            closed = jax.make_jaxpr(body)()
+        self.partition = Partition(closed, len(self.outputs) + len(self.written) + 2 * len(self.checks))
+
+    def collect(self, result):
+        """Collects the results, and what the function has set, accumulated and written outside."""
+        trace = self.trace
+        self.tree = self.flatten(result)
+        places, refilled = trace.watch.changed()
+        self.assignments = [(place, MISSING if value is MISSING else self.flatten(value)) for place, value in places]
+        self.refills = [(container, now.keys, self.flatten(now.elements.value if now.elements else now.values))
+                        for container, now in refilled]
+        self.new_grads = [(t, now) for t, before, now in trace.grads.values() if now is not before]
+        self.results += [grad for _, grad in self.new_grads if grad is not None]
+        trace.check()
+        self.hooks = list(trace.hooks.values()) if trace.differentiates else []
+        self.written = [x for x in trace.lifted.values() if x.written]
+        self.outputs = list({id(t): t for t in self.results if self.is_inside(t)}.values())
+        outside = [t for t in self.results if not self.is_inside(t)]
+        self.aliases = {id(t): (t, *(self.view_of_outside(t) or (t, ()))) for t in outside}
+        self.find_views()
+        memory = [in_memory(t) for t in self.outputs]
+        self.strides = [None if lies_in_rows(m) else m.strides for m in memory]
+
+    def flatten(self, value):
+        return flatten(value, self.results, self.stand_in)
+
+    def stand_in(self, value):
+        """What stands for a container from outside, or for an object that the function has created; None for others."""
+        watch = self.trace.watch
+        found = watch.keep(value)
+        if found is None and watch.is_new(value) and id(value) not in self.flattened:
+            self.flattened.add(id(value))
+            found = Nest(Like(value), tuple(vars(value)), tuple([self.flatten(v) for v in vars(value).values()]))
+        return found
+
+    def is_inside(self, t):
+        """Whether the program computes a tensor: it is neither one from outside nor a view of one."""
+        return id(t) in self.trace.inside and self.view_of_outside(t) is None
+
+    def view_of_outside(self, t):
+        """(the tensor from outside of which `t` is a view, the steps of the view); None if there is none."""
+        cell = None if t._storage is None else t._storage.cell
+        for reference, chain in () if cell is None else cell.shown.values():
+            if not chain and id(reference()) in self.trace.lifted:
+                return reference(), cell.chain(t)
+        return None
+
+    def find_views(self):
+        """Of outputs that share memory the program computes the base; the others are views of it again."""
+        families = {}
+        for t in self.outputs:
+            base, chain = base_of(t)
+            families.setdefault(id(base), (base, []))[1].append((t, chain))
+        for base, members in families.values():
+            views = {id(t): (t, base, chain) for t, chain in members if t is not base and can_be_replayed(t)}
+            if len(members) > 1 and id(base) in self.trace.inside:
+                self.aliases.update(views)
+                self.outputs = [*dict.fromkeys([t for t in self.outputs if id(t) not in views] + [base])]
+
+    def trace_gradients(self):
+        """Traces the gradients of all tensors from outside, from placeholders for those of the outputs."""
+        trace, self.differentiated = self.trace, []
+        self.differentiable = [t for t in self.outputs if t._node is not None]
+        roots = [(t._node, t._nr, trace.placeholder(None, t._a.shape, t._a.dtype)) for t in self.differentiable]
+        lifted = [x for x in trace.lifted.values() if x.tensor._rg]
+        if not roots or not lifted:
+            return []
+        for x in lifted:
+            x.tensor._hooks = None  # they run outside, when the gradient arrives there
+        try:
+            caught = Pass(roots, False, False, {(x.node or x.tensor, 0): [x.index] for x in lifted}).run()
+        except RuntimeError as error:
+            if not hasattr(error, "is_graph_freed"):
+                raise
+            self.graph_freed = True
+            return []
+        self.differentiated = [x for x in lifted if x.index in caught]
+        return [caught[x.index] for x in self.differentiated]
+
+
+def base_of(t):
+    """(the tensor over the whole memory of `t`, the steps of the view that `t` is)"""
+    cell = None if t._storage is None else t._storage.cell
+    if cell is None:
+        return (t, ()) if t._view is None else (t._view.base, t._view.chain)
+    for reference, chain in cell.shown.values():
+        if not chain and reference() is not None and reference()._view is None:
+            return reference(), cell.chain(t)
+    return t, ()
+
+
+def can_be_replayed(t):
+    """Whether a view can be taken again from its base, with the same place in the graph."""
+    return t._hooks is None and (not t._rg or (t._view is not None and t._view.origin in (None, "multi")))

@@ -1,0 +1,112 @@
+"""What a program is made of: its inputs, its outputs, what it writes and what it does besides, one record each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from .._tensor import Tensor
+
+TENSOR, DRAW, GRADIENT = "tensor", "draw", "gradient"
+
+
+@dataclasses.dataclass(slots=True)
+class TensorInput:
+    """A tensor from outside, found at a place before each run; ``signature`` is what the program was compiled for."""
+
+    place: Any
+    signature: tuple
+
+    kind = TENSOR
+
+
+@dataclasses.dataclass(slots=True)
+class DrawInput:
+    """Random numbers, drawn before each run by ``draw()``."""
+
+    draw: Callable
+
+    kind = DRAW
+
+
+@dataclasses.dataclass(slots=True)
+class GradientInput:
+    """The gradient of the output number ``nr`` among those that can be differentiated. Only backward takes it."""
+
+    nr: int
+
+    kind = GRADIENT
+
+
+@dataclasses.dataclass(slots=True)
+class Output:
+    """A tensor that the program creates. ``strides`` is None where it is contiguous."""
+
+    cls: type
+    requires_grad: bool
+    retains_grad: bool
+    differentiable: bool
+    strides: tuple | None
+
+
+@dataclasses.dataclass(slots=True)
+class Write:
+    """New elements for the tensor of the input ``index``: in its memory, or, if ``rebind``, in new memory."""
+
+    index: int
+    rebind: bool
+
+
+@dataclasses.dataclass(slots=True)
+class Alias:
+    """A result that is not created: the tensor at ``place`` or the output number ``nr`` itself, or a view of it."""
+
+    place: Any
+    nr: int | None
+    chain: tuple | None  # the steps of the view; None where it is the tensor itself
+    detached: bool
+
+    def base(self, arguments, outputs) -> Tensor:
+        return self.place.find(arguments) if self.nr is None else outputs[self.nr]
+
+
+@dataclasses.dataclass(slots=True)
+class Assignment:
+    """A value for a place: an attribute, a global name, a closure. ``tree`` may be MISSING: it is deleted."""
+
+    place: Any
+    tree: Any
+
+
+@dataclasses.dataclass(slots=True)
+class Refill:
+    """New contents of a container: of one from outside, or of the one with this number among the arguments."""
+
+    container: Any
+    keys: tuple
+    tree: Any
+
+
+@dataclasses.dataclass(slots=True)
+class GradAssignment:
+    """A new gradient for the tensor at ``place``, or None for it."""
+
+    place: Any
+    is_tensor: bool
+
+
+@dataclasses.dataclass(slots=True)
+class GradState:
+    """Whether the tensor at ``place`` had a gradient when the program was compiled."""
+
+    place: Any
+    is_there: bool
+
+
+@dataclasses.dataclass(slots=True)
+class HookState:
+    """The hooks that the tensor at ``place`` had when the program was compiled."""
+
+    place: Any
+    hooks: tuple
