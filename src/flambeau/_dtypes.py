@@ -100,18 +100,23 @@ def from_np(np_dtype):
         ) from None
 
 
-# NumPy's numbers of types ascend: bool, the integers, from 11 on the floats and complex numbers, 23 for float16. Types
-# that others add, as ml_dtypes does, have numbers above 255.
+# NumPy's type numbers ascend: bool, the integers, the floats, the complex numbers, and float16 after all of them. Types
+# that others add, as ml_dtypes does, come last.
+BOOL_TYPE, FIRST_INTEGER = np.dtype(bool).num, np.dtype(np.int8).num
+FIRST_FLOAT, LAST_FLOAT = np.dtype(np.float32).num, np.dtype(np.longdouble).num
+FLOAT16 = np.dtype(np.float16).num
+FIRST_FOREIGN = 256
+LAST_TYPE = 1 << 30
 
 
 def is_inexact(np_dtype):
     """Floating or complex, ml_dtypes' types included: what can carry a gradient."""
-    return np_dtype.num >= 11
+    return np_dtype.num >= FIRST_FLOAT
 
 
 def is_foreign(np_dtype):
     """One of ml_dtypes' types, whose elements are no Python numbers."""
-    return np_dtype.num > 255
+    return np_dtype.num >= FIRST_FOREIGN
 
 
 _TYPE_WORDS = {

@@ -20,7 +20,7 @@ from .._modes import modes
 from .._size import broadcasts
 from .._tensor import LEAF, Tensor, storage_of, wrap
 from ..engines import engine_of
-from ..engines.numpy.base import SILENT, reset_errors, set_errors
+from ..engines.numpy.base import IGNORED, reset_errors, set_errors
 from ..ops.reduce import sum_to
 from ..ops.shape import cast
 
@@ -52,7 +52,7 @@ class Pass:
 
     def run(self):
         """Runs the pass; returns the captured gradients by slot."""
-        before, outer, errors = modes.grad, modes.running, set_errors(SILENT)
+        before, outer, errors = modes.grad, modes.running, set_errors(IGNORED)
         modes.grad, modes.running = self.graph, self
         try:
             self.count_edges()

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._tensor import Tensor
-from ..engines.numpy.base import quiet
+from ..engines.numpy.base import ignore_fp_errors
 from ._warn import warn_once
 
 NEGATIVE_STRIDE = (
@@ -150,7 +150,7 @@ def filled(shape, values, dtype):
         kinds = set(map(type, values))
     if dtype is None:
         dtype = _inferred(kinds)
-    with quiet():
+    with ignore_fp_errors():
         return _packed(values, kinds, dtype).reshape(shape)
 
 

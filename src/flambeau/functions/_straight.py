@@ -7,7 +7,7 @@ import numpy as np
 from .._modes import modes
 from .._tensor import Tensor
 from ..autograd._writes import in_graph
-from ..engines.numpy.base import hushed
+from ..engines.numpy.base import call_without_fp_warnings
 from ._args import bump, check_writable
 
 
@@ -39,7 +39,9 @@ def straight_into(ufunc, name):
                     return general(self, other, **settings)
                 bump(self, name)
                 try:
-                    hushed(ufunc, a, b if alpha is None else hushed(np.multiply, b, alpha), a)
+                    if alpha is not None:
+                        b = call_without_fp_warnings(np.multiply, b, alpha)
+                    call_without_fp_warnings(ufunc, a, b, a)
                 except OverflowError:
                     self._storage.version -= 1  # the number does not fit: nothing was written
                     raise

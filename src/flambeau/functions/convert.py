@@ -12,7 +12,7 @@ from .._modes import modes
 from .._tensor import Tensor, wrap
 from ..autograd._writes import check_history
 from ..engines import engine_of, meta_engine, on_host
-from ..engines.numpy.base import hushed
+from ..engines.numpy.base import call_without_fp_warnings
 from ..engines.numpy.memory import check_format, copy_as, format_of, is_laid_out
 from ..ops import convert as ops
 from ..ops._errors import broadcast_clash
@@ -82,7 +82,7 @@ def converted(t, device=None, dtype=None, copy=False, memory_format=None):
     elif a.dtype.kind == "c" and target.kind not in "cb":
         warn_once(DISCARDS, stacklevel=3)
     if format is preserve_format and _is_plain(t):
-        return wrap(hushed(copy_as, a, target))
+        return wrap(call_without_fp_warnings(copy_as, a, target))
     return ops.to_copy(t, dtype=target, format=format)
 
 
@@ -197,7 +197,7 @@ def copy_(self, other, non_blocking=False):
     if modes.grad and (self.requires_grad or other.requires_grad):
         check_history(self)
         return assign(self, ops.copy_over(self, other), "copy_")
-    hushed(_write, self, other._a, "copy_")
+    call_without_fp_warnings(_write, self, other._a, "copy_")
     return self
 
 

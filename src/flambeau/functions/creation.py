@@ -9,7 +9,7 @@ import numpy as np
 from .. import _dtypes
 from .._device import preserve_format
 from .._tensor import Tensor
-from ..engines.numpy.base import quiet
+from ..engines.numpy.base import ignore_fp_errors
 from ..engines.numpy.memory import empty_in
 from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from, type_word
 from ._data import scalar_for
@@ -159,7 +159,7 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
     length = range_length(start, end, step, target)
 
     def make(shape, dtype):
-        with quiet():
+        with ignore_fp_errors():
             if dtype.kind in "iu":
                 first, by = int(start), int(step)
                 if abs(first) + abs(by) * max(length, 1) >= 2**63:
@@ -240,7 +240,7 @@ def _spaced(name, start, end, steps, base, out, dtype, layout, device, requires_
         raise RuntimeError(f"{name}(): inferred dtype is complex, but got the real dtype {dtype}")
 
     def make(shape, dtype):
-        with quiet():
+        with ignore_fp_errors():
             values = _evenly(start, end, steps, dtype)
             if base is not None:
                 values = np.power(complex(base) if dtype.kind == "c" else float(base), values)

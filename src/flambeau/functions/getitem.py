@@ -13,7 +13,6 @@ from .._size import broadcasts
 from .._tensor import Tensor, refresh, wrap
 from ..engines import NUMPY
 from ..ops import index as ops
-from ..ops._op import key_of
 from ..ops.shape import cast, reshape
 from ._args import bump, check_writable, type_word
 from ._data import scalar_for
@@ -31,7 +30,6 @@ _new = object.__new__
 _ndarray = np.ndarray
 _INDEX = ops.index
 _ROWS = {"dims": (0,)}
-_ROWS_KEY = key_of((True, False))
 _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
 
@@ -71,11 +69,11 @@ def __getitem__(self, key):
         r = NUMPY.new_dims(a, key) if new else a[key]
     except (IndexError, TypeError):
         return read(self, given)
-    return op.made(self, a, r, {"key": key})
+    return op.wrap_view(self, a, r, {"key": key})
 
 
 def take_rows(x, index):
-    """x[index] for one integer tensor. In line: the case of contiguous NumPy memory."""
+    """x[index] for one integer tensor; inline for contiguous NumPy memory."""
     a, i = x._a, index._a
     if type(a) is not _ndarray or not a.flags.c_contiguous:
         return ops.index(x, index, dims=(0,))
@@ -83,13 +81,9 @@ def take_rows(x, index):
         r = a.take(i, 0)
     except (IndexError, TypeError):  # a wrong index, or one that is being traced
         return ops.index(x, index, dims=(0,))
-    t = wrap(r)
-    if modes.grad:
-        if x._view is not None:
-            refresh(x)
-        if x._rg:
-            _INDEX.spec.note(_ROWS_KEY, (x, index), (a, i), r, t, _ROWS)
-    return t
+    if x._view is not None:
+        refresh(x)
+    return _INDEX.wrap_result((x, index), (a, i), (True, False), r, _ROWS) if x._rg else wrap(r)
 
 
 def read(x, key):

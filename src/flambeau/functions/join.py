@@ -8,11 +8,11 @@ import warnings
 import numpy as np
 
 from .._dtypes import can_cast, type_word
-from .._modes import ever, modes
-from .._tensor import Tensor, refresh, storage_of, wrap
+from .._tensor import Tensor, wrap
 from ..engines import NUMPY
 from ..engines.numpy.move import stack as stack_arrays
 from ..ops import join as ops
+from ..ops._templates import join_call
 from ..ops.shape import cast, expand, reshape, unsqueeze, view
 from ._args import dim_in_range, made, need_tensor, need_tensors, write_out
 from ._attach import methods
@@ -29,51 +29,11 @@ INDEXING = (
     "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument. "
     "indexing='ij' is what it does now."
 )
-_ndarray = np.ndarray
-_new = object.__new__
-_ALONG = [{"axis": axis} for axis in range(65)]  # the settings of ops, by axis: arrays have up to 64 dimensions
 
 
 def joining(name, op, kernel, careful, doc):
-    """cat or stack. In line: NumPy tensors of one dtype that the kernel joins without complaint; else `careful`."""
-
-    note = op.spec.note
-
-    def function(tensors, dim=0, *, out=None, axis=None):  # NumPy's name for dim
-        kind = type(tensors)
-        if out is not axis or (kind is not tuple and kind is not list):  # the first: one of the two was given
-            return careful(tensors, dim if axis is None else axis, out)
-        # The pattern of gradients has a digit to the base of three for each input; of many it is not asked for.
-        arrays, key, recording = [], 1, False
-        try:
-            for x in tensors:
-                a = x._a
-                if type(a) is not _ndarray:
-                    return careful(tensors, dim, out)
-                if x._view is not None:
-                    refresh(x)
-                key = key * 3 & 0xFFFF
-                if x._rg:
-                    key += 1
-                    recording = True
-                arrays.append(a)
-            r = kernel(arrays, dim)
-        except (AttributeError, IndexError, TypeError, ValueError):
-            return careful(tensors, dim, out)
-        # Where NumPy's promotion ends at the first dtype, so does PyTorch's.
-        if r.dtype is not arrays[0].dtype or not r.flags.c_contiguous:
-            return careful(tensors, dim, out)
-        t = _new(Tensor)
-        t._a = r
-        t._storage = t._view = t._grad = t._hooks = t._node = None
-        t._nr = 0
-        t._rg = False
-        if ever.inference and modes.grad is None:
-            storage_of(t).inference = True
-        if recording and modes.grad:
-            note(key, tensors, arrays, r, t, _ALONG[dim if dim >= 0 else dim + r.ndim])
-        return t
-
+    """cat or stack. Inline are NumPy tensors of one dtype that the kernel joins without complaint; else `careful`."""
+    function = join_call()(op.spec, None, kernel, careful)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function

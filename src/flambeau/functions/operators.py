@@ -8,6 +8,7 @@ from .._dtypes import is_inexact
 from .._tensor import Tensor, wrap
 from ..ops import compare
 from ..ops import pointwise as ops
+from ..ops._templates import call_of
 from .elementary import power
 from .pointwise import positive
 
@@ -18,10 +19,11 @@ INVERT = "~ (operator.invert) is only implemented on integer and Boolean-type te
 def _operator(call, name, arrays=False):
     """A binary operator: NotImplemented for what is neither a tensor nor a number (nor an array, with `arrays`)."""
 
-    in_line = hasattr(call, "falling_back_to")
+    spec = getattr(call, "spec", None)
+    inline = spec is not None and spec.is_operator
 
     def method(self, other):
-        if in_line and not isinstance(self, Tensor):
+        if inline and not isinstance(self, Tensor):
             raise TypeError(f"'{name}' of Tensor doesn't apply to a '{type(self).__name__}' object")
         kind = type(other)
         if kind is Tensor or kind is float or kind is int or isinstance(other, Tensor):
@@ -34,8 +36,8 @@ def _operator(call, name, arrays=False):
             return call(self, wrap(other))
         return NotImplemented
 
-    if in_line:  # the op itself, with this method for what it does not take
-        method = call.falling_back_to(method)
+    if inline:  # the op itself, with this method for what it does not take
+        method = call_of(spec, method)
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     return method
 

@@ -303,7 +303,7 @@ def at_strides(input, size, stride, offset):
     own = dict(own_stride=input.stride(), own_offset=input.storage_offset())
     if input._view is not None:
         refresh(input)
-    out = ops.as_strided.spec.wrapped((input,), (input._a,), array, {**settings, **own}, input._rg)
+    out = ops.as_strided.spec.wrap_results((input,), (input._a,), array, {**settings, **own}, input._rg)
     base = out._view.base
     if base is not input and base._a.dtype == input._a.dtype:
         own = dict(own_stride=base.stride(), own_offset=base.storage_offset())

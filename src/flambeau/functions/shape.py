@@ -113,7 +113,7 @@ def at_once(x, size):
         r = a.reshape(size)
         shape = r.shape
         if shape == size or min(size) >= -1:
-            return _view.made(x, a, r, {"shape": shape})
+            return _view.wrap_view(x, a, r, {"shape": shape})
     except (TypeError, ValueError):
         pass
     return None
@@ -123,7 +123,7 @@ def viewed(x, shape):
     """ops.view, with the common case in line: contiguous memory, whose strides NumPy gets right."""
     a = x._a
     if type(a) is _ndarray and a.flags.c_contiguous and 1 not in a.shape:
-        return _view.made(x, a, a.reshape(shape), {"shape": shape})
+        return _view.wrap_view(x, a, a.reshape(shape), {"shape": shape})
     if not isinstance(a, _ndarray):
         NUMPY.reshape_view(in_memory(x), shape)  # refuses what memory with strides would not allow
     return _view(x, shape=shape)

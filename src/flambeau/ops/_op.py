@@ -25,17 +25,18 @@ import inspect
 import numpy as np
 
 from .. import _tape as tape
+from .._dtypes import BOOL_TYPE, FIRST_FLOAT, FIRST_INTEGER, FLOAT16, LAST_FLOAT, LAST_TYPE
 from .._modes import ever, modes
 from .._tensor import LEAF, Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
-from ..engines.numpy.base import hushed, quiet, silently, taken
-from ._calls import aliased, call_of, view_of
+from ..engines.numpy.base import call_without_fp_warnings, ignore_fp_errors, is_context_busy, run_in_fp_context
+from ._calls import aliased
 from ._errors import refuse, translated
 from ._plan import Plan, at_edge, fetch
 from ._promotion import are_large_halves, in_opmath, in_pieces, promoted, result_dtype
+from ._templates import call_of, recorder_of, variadic_wrapper, view_call, view_wrapper
 
 _ndarray = np.ndarray
-_MANY = 8  # inputs up to which it pays to compile how a call is recorded
 
 OPS: dict[str, Op] = {}  # every declared op by name: the tests walk it
 
@@ -43,32 +44,34 @@ OPS: dict[str, Op] = {}  # every declared op by name: the tests walk it
 class Op:
     """A declared op: the forward, its vjps and what the plumbing must know about them.
 
-    ``function`` is the op as others use it; see ``_calls.py``.
+    ``function`` is the op as others use it; see ``_templates.py``.
     """
 
-    def __init__(self, forward, name, node, promote, opmath, refuses="", scalar_node=None, row_major=False):
+    def __init__(self, forward, name, node, promote, opmath, refuses="", scalar_node=None, row_major=False, kernel=None,
+                 by_element=False):
         self.forward = forward
         self.name = name
+        self.kernel = kernel  # the name of the kernel that is its whole forward
+        self.by_element = by_element  # whether that is a pointwise kernel: it works on pieces as well
         self.promote = promote
         self.opmath = opmath
         (_, *self.inputs), self.variadic, self.settings = parameters_of(forward)
-        n = len(self.inputs)
-        self.several = self.variadic is not None or n > 2 or (n == 2 and (self.settings or promote is None))
+        self.is_operator = len(self.inputs) == 2 and self.variadic is None and not self.settings and promote is not None
         self.vjps = {}  # input position -> (function, getters)
         self.joint = None  # (function, getters) of a vjp for all inputs at once
         self.plans = {}
         self.recorders = {}
         self.check = None  # called with the operands as given, to refuse what promotion would hide
-        self.by_element = None  # the pointwise kernel that is its whole forward: it works on pieces as well
         self.kinked = False  # whether the gradient depends on the inputs by steps alone
         self.refuses = refuses
         self.row_major = row_major
         self.Node = self.node_type(node or "".join(part.capitalize() for part in name.split("_")) + "Backward0")
         self.ScalarNode = self.Node if scalar_node is None else self.node_type(scalar_node)
-        # The range of NumPy type numbers that need no promotion: floats from 11 on, half precision above 22.
-        # What is refused is left to the general call, which says so.
-        self.lowest = 11 if promote == "float" or "i" in refuses else 1 if "b" in refuses else 0
-        self.highest = 13 if "c" in refuses else 22 if opmath else 1 << 30
+        # The range of NumPy type numbers that need no promotion. What is refused is left to the general call, which
+        # says so.
+        floats = promote == "float" or "i" in refuses
+        self.lowest = FIRST_FLOAT if floats else FIRST_INTEGER if "b" in refuses else BOOL_TYPE
+        self.highest = LAST_FLOAT if "c" in refuses else FLOAT16 - 1 if opmath else LAST_TYPE
         self.__doc__ = forward.__doc__
 
     def __repr__(self):
@@ -122,24 +125,19 @@ class Op:
             found = self.plans[wanted] = Plan(self, wanted)
         return found
 
-    def recorder(self, inputs, key):
-        """The function that records a call on inputs of this kind, of which all with one `key` are."""
-        found = self.recorders.get(key)
+    def recorder(self, flags):
+        """The function that records a call on inputs that require gradients as `flags` say; None: no tensor."""
+        found = self.recorders.get(flags)
         if found is None:
-            tensors = [isinstance(x, Tensor) for x in inputs]
-            wanted = tuple([t and x._rg for t, x in zip(tensors, inputs)])
-            found = self.recorders[key] = self.plan(wanted).recorder(wanted, tensors)
+            wanted = tuple([flag is True for flag in flags])
+            found = recorder_of(self.plan(wanted), wanted, [flag is not None for flag in flags])
+            self.recorders[flags] = found
         return found
 
-    def note(self, key, inputs, arrays, r, t, settings):
-        """Puts t, which has the array r, in the graph; the arrays must be those of the inputs, unconverted."""
-        if len(inputs) > _MANY or (ever.watched and modes.watched):
-            self.record(inputs, arrays, r, t, settings)
-            return
-        record = self.recorders.get(key)
-        if record is None:
-            record = self.recorder(inputs, key)
-        record(inputs, arrays, r, t, settings)
+    @property
+    def picky(self):
+        """Whether inputs other than float32 may need promotion, float32 inside, or a refusal."""
+        return self.promote is not None or bool(self.opmath) or bool(self.refuses) or self.check is not None
 
     # ---- the general call
 
@@ -161,17 +159,17 @@ class Op:
         if not graph:
             return self.forward(engine_of(*inputs), *inputs, **settings)
         result, arrays = self.compute(inputs, arrays, settings, recording and modes.grad)
-        out = self.wrapped(inputs, arrays, result, settings, recording)
+        out = self.wrap_results(inputs, arrays, result, settings, recording)
         if ever.traced and modes.trace is not None:
             modes.trace.lay_out(self, inputs, settings, out)
         return out
 
-    def wrapped(self, inputs, arrays, result, settings, recording):
+    def wrap_results(self, inputs, arrays, result, settings, recording):
         """The result (an array, or a tuple of them) as tensors, recorded."""
         if type(result) is tuple:
             result = tuple([r if type(r) is _ndarray else engine_of(r).as_array(r) for r in result])
             if self.row_major:
-                result = tuple([in_rows(r) for r in result])
+                result = tuple([as_contiguous(r) for r in result])
             out = tuple([wrap(r) for r in result])
         else:
             out = wrap(result)
@@ -187,7 +185,7 @@ class Op:
         if self.promote is not None:
             arrays = promoted(inputs, arrays, self.promote, self.name)
         if self.by_element and not recording and are_large_halves(arrays):
-            return hushed(in_pieces, self.forward, self.by_element, arrays), arrays
+            return call_without_fp_warnings(in_pieces, self.forward, self.kernel, arrays), arrays
         if self.opmath:
             arrays, back_to = in_opmath(arrays)
         if self.refuses:
@@ -195,24 +193,24 @@ class Op:
         k = engine_of(*arrays)
         try:
             if k is NUMPY:
-                result = silently(self.forward, k, *arrays, **settings)
+                result = run_in_fp_context(self.forward, k, *arrays, **settings)
             else:
                 result = self.forward(k, *[k.operand(a) for a in arrays], **settings)
         except Exception as error:
-            result = self.failed(error, arrays, settings)
+            result = self.recover(error, arrays, settings)
         if type(result) is tuple:
             rest = None if self.opmath == "first" else back_to
             return tuple([finished(k, r, rest if nr else back_to) for nr, r in enumerate(result)]), arrays
         result = finished(k, result, back_to)
         if self.row_major and k is NUMPY and "into" not in settings:
-            result = in_rows(result)
+            result = as_contiguous(result)
         return result, arrays
 
-    def failed(self, error, arrays, settings):
+    def recover(self, error, arrays, settings):
         """What comes of a call that failed: its result where it only had to wait, PyTorch's error otherwise."""
-        if taken(error):
+        if is_context_busy(error):
             try:
-                with quiet():
+                with ignore_fp_errors():
                     return self.forward(NUMPY, *arrays, **settings)
             except Exception as again:
                 error = again
@@ -253,9 +251,19 @@ class ViewOp(Op):
     """An op whose results alias its only input. It computes nothing: nothing is promoted, nothing can overflow."""
 
     def call(self, inputs, settings):
-        return self.function(*inputs, **settings)
+        """The op on a tensor or an array of any engine."""
+        (x,) = inputs
+        if not isinstance(x, Tensor):
+            return self.forward(engine_of(x), x, **settings)
+        try:
+            result = self.forward(engine_of(x._a), x._a, **settings)
+        except Exception as error:
+            raise translated(self, error, (x._a,)) from error
+        if x._view is not None:
+            refresh(x)
+        return self.wrap_results(inputs, (x._a,), result, settings, x._rg)
 
-    def wrapped(self, inputs, arrays, result, settings, recording):
+    def wrap_results(self, inputs, arrays, result, settings, recording):
         x, grad = inputs[0], modes.grad
         if type(result) is not tuple:
             origin = None if grad else "no_grad" if grad is False else "inference"
@@ -281,14 +289,6 @@ def in_steps(g, edge):
     return steps(g, at_edge(g._a, edge))
 
 
-def key_of(wanted):
-    """The key of recorders for tensors of which those flagged need gradients; see ``several_inputs``."""
-    key = 1
-    for w in wanted:
-        key = 3 * key + w
-    return key
-
-
 def parameters_of(function):
     """(positional names, name behind ``*`` or None, keyword-only names); inspect would take most of the import."""
     code = function.__code__
@@ -301,12 +301,12 @@ def finished(k, r, back_to):
     if type(r) is not _ndarray:
         r = k.as_array(r)
     if back_to is not None and r.dtype.kind == "f":
-        with quiet():  # a value too large for half precision becomes infinite
+        with ignore_fp_errors():  # a value too large for half precision becomes infinite
             return k.cast(r, back_to)
     return r
 
 
-def in_rows(a):
+def as_contiguous(a):
     """An array whose elements lie in row-major order."""
     return np.ascontiguousarray(a) if type(a) is _ndarray and not a.flags.c_contiguous else a
 
@@ -335,17 +335,23 @@ def op(forward=None, /, *, name=None, node=None, scalar_node=None, promote=None,
     name = name or forward.__name__.rstrip("_")
     opmath = promote is not None if opmath is None else opmath
     spec = (ViewOp if view else Op)(forward, name, node, promote, opmath, refuses, scalar_node, row_major)
-    return declared(spec, view_of(spec) if view else call_of(spec))
+    if view:
+        function = view_call()(spec, forward, None, None)
+        function.wrap_view = view_wrapper()(spec)
+    else:
+        function = call_of(spec)
+        if spec.variadic is not None:
+            function.wrap_result = variadic_wrapper()(spec)
+    return declared(spec, function)
 
 
 def kernel_op(name, kernel=None, /, *, inputs, promote, node=None, scalar_node=None, refuses="", by_element=True):
     """Declares an op whose forward is one kernel of the engine, a pointwise one if it works `by_element`."""
     kernel = kernel or name
     forward = eval(f"lambda k, {inputs}: k.{kernel}({inputs})")
-    spec = Op(forward, name, node, promote, True, refuses, scalar_node)
-    if by_element and "f" not in refuses:
-        spec.by_element = kernel
-    return declared(spec, call_of(spec, kernel))
+    by_element = by_element and "f" not in refuses
+    spec = Op(forward, name, node, promote, True, refuses, scalar_node, kernel=kernel, by_element=by_element)
+    return declared(spec, call_of(spec))
 
 
 def declared(spec, function):

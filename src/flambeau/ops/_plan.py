@@ -8,32 +8,9 @@ from .. import _tape as tape
 from .._dtypes import is_inexact
 from .._modes import ever, modes
 from .._tape import guard, next_sequence
-from .._tensor import LEAF, Tensor, wrap
+from .._tensor import Tensor, wrap
 
 _ndarray = np.ndarray
-
-NAMES = {"LEAF": LEAF, "guard": guard, "next_sequence": next_sequence}
-RECORD = """
-def record({parameters}, r, t, settings):{unpack}
-    dtype = r.dtype
-    if dtype.num < 11:
-        return
-    node = Node()
-    node.next = ({edges})
-    node.seq = next_sequence()
-    node.count = 1
-    node.hooked = False
-    node.shape = r.shape
-    node.dtype = dtype
-    node.backward = backward
-    node.settings = settings
-    node.inputs = ({kept})
-    node.guards = ({guards})
-    node.out = {out}
-    node.shapes = {shapes}
-    t._node = node
-    t._rg = True
-"""
 
 
 class Plan:
@@ -46,11 +23,10 @@ class Plan:
         positions = {i for kind, i in getters if kind == "input"}
         positions.update(j for kind, i in getters if kind == "inputs" for j in range(i, len(wanted)))
         self.Node, self.ScalarNode = op.Node, op.ScalarNode
-        self.several = op.several
-        self.keep = tuple(i in positions for i in range(len(wanted)))
-        self.keeps = any(self.keep)
-        self.keep_parts = frozenset(i for kind, i in getters if kind == "part")
-        self.keep_out = "out" in kinds or bool(self.keep_parts)
+        self.variadic = op.variadic is not None
+        self.saves = tuple(i in positions for i in range(len(wanted)))
+        self.saves_parts = frozenset(i for kind, i in getters if kind == "part")
+        self.saves_out = "out" in kinds or bool(self.saves_parts)
         self.shapes = bool(kinds & {"shape", "shapes"})
         self.backward = self.compile(calls, wanted, op.joint is not None) if any(calls) else None
 
@@ -70,33 +46,6 @@ class Plan:
 
     # ---- recording
 
-    def recorder(self, wanted, tensors):
-        """``record`` for inputs of which those in `tensors` are tensors, and one result: compiled, as it is so common.
-
-        A function of the inputs, their arrays, the result's array, the result and the settings: of ``(x, a, ...)`` or
-        ``(x, y, a, b, ...)`` for one or two inputs, of ``(inputs, arrays, ...)`` for more and for variadic ops.
-        """
-        if self.backward is None:
-            return lambda *_: None
-        n = range(len(wanted))
-        edge = "(x{0}, LEAF) if x{0}._node is None else (x{0}._node, x{0}._nr)"
-        guards = [f"guard(x{i})" for i in n if self.keep[i] and tensors[i]] + ["guard(t)"] * self.keep_out
-        shapes = [f"a{i}.shape" if tensors[i] else f"getattr(a{i}, 'shape', ())" for i in n]
-        xs, arrays = "".join([f"x{i}, " for i in n]), "".join([f"a{i}, " for i in n])
-        parameters, unpack = (xs + arrays)[:-2], ""
-        if self.several:
-            parameters, unpack = "inputs, arrays", f"\n    {xs[:-1]} = inputs\n    {arrays[:-1]} = arrays"
-        source = RECORD.format(
-            parameters=parameters, unpack=unpack,
-            edges="".join([edge.format(i) + ", " if wanted[i] else "None, " for i in n]),
-            guards="".join([g + ", " for g in guards]), out="r" if self.keep_out else None,
-            kept="".join([f"a{i}, " if keep else "None, " for i, keep in enumerate(self.keep)]) if self.keeps else "",
-            shapes=f"({', '.join(shapes)},)" if self.shapes else None,
-        )
-        names = {"Node": self.Node if all(tensors) else self.ScalarNode, "backward": self.backward}
-        exec(source, NAMES | names, names)
-        return names["record"]
-
     def record(self, edges, inputs, arrays, result, out, settings):
         """Puts `out`, a tensor or a tuple of them with the arrays `result`, in the graph; returns the node."""
         number = self.ScalarNode is not self.Node and any(not isinstance(x, Tensor) and x is not None for x in inputs)
@@ -110,7 +59,7 @@ class Plan:
             node.count = 1
             node.shape = result.shape
             node.dtype = result.dtype
-            if node.dtype.num >= 11:
+            if is_inexact(node.dtype):
                 out._node = node
                 out._nr = 0
                 out._rg = True
@@ -127,20 +76,20 @@ class Plan:
 
     def save(self, node, inputs, arrays, result, out):
         """Keeps on the node what its vjps will ask for."""
-        if self.keeps:
-            kept, guards = [], []
-            for x, a, keep in zip(inputs, arrays, self.keep):
-                kept.append(a if keep else None)
-                if keep and isinstance(x, Tensor) and a is x._a:
+        if any(self.saves):
+            saved, guards = [], []
+            for x, a, saves in zip(inputs, arrays, self.saves):
+                saved.append(a if saves else None)
+                if saves and isinstance(x, Tensor) and a is x._a:
                     guards.append(guard(x))
-            node.inputs, node.guards = tuple(kept), tuple(guards)
+            node.inputs, node.guards = tuple(saved), tuple(guards)
         else:
             node.inputs = node.guards = ()
         node.out = None
-        if self.keep_parts:
-            node.out = tuple([r if nr in self.keep_parts else None for nr, r in enumerate(result)])
-            node.guards += tuple([guard(out[nr]) for nr in self.keep_parts])
-        elif self.keep_out:
+        if self.saves_parts:
+            node.out = tuple([r if nr in self.saves_parts else None for nr, r in enumerate(result)])
+            node.guards += tuple([guard(out[nr]) for nr in self.saves_parts])
+        elif self.saves_out:
             node.out = result
             node.guards += tuple([guard(t) for t in out]) if type(out) is tuple else (guard(out),)
         node.shapes = None

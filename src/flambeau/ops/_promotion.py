@@ -7,7 +7,7 @@ import numpy as np
 from .. import _dtypes
 from .._tensor import Tensor
 from ..engines import NUMPY
-from ..engines.numpy.base import quiet
+from ..engines.numpy.base import ignore_fp_errors
 
 _SCALARS = (float, int)
 _FLOAT32 = np.dtype(np.float32)
@@ -57,7 +57,7 @@ def promoted(inputs, arrays, how, name):
         elif type(a) in _SCALARS and target.category == _dtypes.FLOAT and (wide or not half):
             out.append(a)
         else:
-            with quiet():  # a number too large for half precision becomes infinite
+            with ignore_fp_errors():  # a number too large for half precision becomes infinite
                 out.append(np.asarray(a).astype(np_dtype))
     return out
 

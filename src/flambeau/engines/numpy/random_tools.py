@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._modes import ever, modes
 from .. import NUMPY as engine
-from .base import SILENT, reset_errors, set_errors
+from .base import IGNORED, reset_errors, set_errors
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 HALF = (np.dtype(np.float16), BFLOAT16)
@@ -68,7 +68,7 @@ def draw(kernel):
         if ever.traced and modes.trace is not None:
             return modes.trace.draw(alone, generator, args, kwargs)
         with generator._lock:
-            token = set_errors(SILENT)
+            token = set_errors(IGNORED)
             try:
                 return kernel(generator, *args, **kwargs)
             finally:

@@ -1,0 +1,438 @@
+"""The functions of an op that every call runs, generated from templates: the call itself and its recorders.
+
+For a small tensor the way to the kernel costs more than the kernel. So a generated call does inline what nearly all
+calls need, which is NumPy arrays without promotion, and leaves the rest to ``Op.call``: the readable account of a call,
+which knows all cases and gives the same results.
+
+The text of a call depends on the signature of its op (how many inputs, settings or none) and not on the op. Ops of one
+signature share one compiled ``bind``, which closes over what is the op's own.
+"""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import re
+from textwrap import indent
+
+import numpy as np
+
+from .._dtypes import FIRST_FLOAT, LAST_FLOAT
+from .._modes import ever, modes
+from .._tape import guard, next_sequence
+from .._tensor import LEAF, Tensor, refresh, storage_of
+from ..engines import NUMPY, engine_of
+from ..engines.numpy.base import run_in_fp_context
+from ._calls import aliased, as_constant
+from ._errors import translated
+
+MAX_COMPILED = 8  # inputs of a variadic op up to which a recorder is compiled for each pattern of gradients
+AXIS = [{"axis": axis} for axis in range(65)]  # settings of ops: arrays have up to 64 dimensions
+NAMES = {
+    "AXIS": AXIS, "FIRST_FLOAT": FIRST_FLOAT, "LAST_FLOAT": LAST_FLOAT, "LEAF": LEAF, "MAX_COMPILED": MAX_COMPILED,
+    "NUMPY": NUMPY, "Tensor": Tensor, "aliased": aliased, "as_constant": as_constant,
+    "as_contiguous": np.ascontiguousarray, "asarray": np.asarray, "engine_of": engine_of, "ever": ever,
+    "float32": np.dtype(np.float32), "guard": guard, "int64": np.dtype(np.int64), "modes": modes, "ndarray": np.ndarray,
+    "new": object.__new__, "next_sequence": next_sequence, "refresh": refresh, "run": run_in_fp_context,
+    "storage_of": storage_of, "translated": translated,
+}
+
+CALL = """
+def bind(op, forward, kernel, otherwise):
+    lowest, highest, picky, row_major = op.lowest, op.highest, op.picky, op.row_major
+    recorders, recorder = op.recorders, op.recorder
+    {state}
+
+    def call({parameters}):
+        {read}
+        try:
+            r = {compute}
+        except Exception as error:
+            {recover}
+        {finish}
+
+    return call
+"""
+
+NO_SETTINGS = "settings = {}"
+
+# ---- reading the inputs: tensors' arrays, and whether they require a gradient (None: no tensor)
+
+READ = """
+if isinstance({x}, Tensor):
+    {a} = {x}._a
+    if type({a}) is not ndarray{or_promoted}:
+        return op.call({inputs}, settings)
+    if {x}._view is not None:
+        refresh({x})
+    {flag} = {x}._rg
+{no_tensor}
+"""
+OR_PROMOTED = " or ({a}.dtype is not float32 and picky)"
+COMPUTE_ONLY = """
+else:
+    return forward(NUMPY if type({x}) is ndarray else engine_of({x}), {x}{options})
+"""
+TAKE_NUMBER = """
+elif not picky or {x} is None or type({x}) is float or type({x}) is int:
+    {a}, {flag} = {x}, None
+else:
+    return op.call({inputs}, settings)
+"""
+READ_ALL = """
+arrays, flags = [], []
+for x in inputs:
+    {read_one}
+    arrays.append(a)
+    flags.append(flag)
+if None in flags and True not in flags and False not in flags:
+    return forward(engine_of(*inputs), *inputs{options})
+"""
+READ_JOINED = """
+if out is not axis or (type(tensors) is not list and type(tensors) is not tuple):  # the first: one of the two was given
+    return otherwise(tensors, dim if axis is None else axis, out)
+arrays, flags, recording = [], [], False
+try:
+    for x in tensors:
+        a = x._a
+        if type(a) is not ndarray:
+            return otherwise(tensors, dim, out)
+        if x._view is not None:
+            refresh(x)
+        if x._rg:
+            recording = True
+        arrays.append(a)
+        flags.append(x._rg)
+except AttributeError:
+    return otherwise(tensors, dim, out)
+"""
+READ_VIEWED = """
+if not isinstance(x0, Tensor):
+    return forward(NUMPY if type(x0) is ndarray else engine_of(x0), x0{options})
+a0 = x0._a
+"""
+READ_OPERANDS = """
+if type(input) is ndarray and not isinstance(other, Tensor):
+    return forward(NUMPY, input, other)
+try:
+    a0 = input._a
+    dtype = a0.dtype
+    if type(other) is float or type(other) is int:
+        if not FIRST_FLOAT <= dtype.num <= LAST_FLOAT and not (integers and type(other) is int and dtype is int64):
+            return otherwise(input, other)
+        a1, flag1 = other, None
+        {constant}
+    else:
+        a1 = other._a
+        if dtype is not a1.dtype or type(a1) is not ndarray:
+            return otherwise(input, other)
+        if dtype is not float32 and not lowest <= dtype.num <= highest:
+            return otherwise(input, other)
+        if other._view is not None:
+            refresh(other)
+        flag1 = other._rg
+    if type(a0) is not ndarray:
+        return otherwise(input, other)
+except AttributeError:
+    return otherwise(input, other)
+if input._view is not None:
+    refresh(input)
+flag0 = input._rg
+"""
+CONSTANT = """
+number, its_dtype, a1 = constant
+if number is not other or its_dtype is not dtype:
+    a1 = as_constant(other, dtype)
+    constant = (other, dtype, a1)
+"""
+
+# ---- the result as a tensor
+
+RECOVER = "r = op.recover(error, {arrays}, settings)"
+RECOVER_OPERANDS = """
+if type(error) is OverflowError:  # an int beyond int64
+    return otherwise(input, other)
+r = op.recover(error, {arrays}, settings)
+"""
+FINISH = """
+if type(r) is not ndarray:
+    if type(r) is tuple:
+        return op.wrap_results({inputs}, {arrays}, r, settings, {recording})
+    r = asarray(r)
+elif row_major and not r.flags.c_contiguous:
+    r = as_contiguous(r)
+{wrap}
+"""
+FINISH_JOINED = """
+if r.dtype is not arrays[0].dtype or not r.flags.c_contiguous:  # NumPy's promotion may differ from PyTorch's
+    return otherwise(tensors, dim, out)
+settings = AXIS[dim if dim >= 0 else dim + r.ndim]
+{wrap}
+"""
+WRAP = """
+t = new(Tensor)
+t._a = r
+t._storage = t._view = t._grad = t._hooks = t._node = None
+t._nr = 0
+t._rg = False
+if ({recording}) and modes.grad:
+    {record}
+if ever.inference and modes.grad is None:
+    storage_of(t).inference = True
+return t
+"""
+WRAP_VIEW = """
+grad = modes.grad
+if x0._view is not None:
+    refresh(x0)
+if type(r) is tuple:
+    return op.wrap_results((x0,), (a0,), r, settings, x0._rg)
+t = aliased(x0, r, (op.function, settings, None), None if grad else "no_grad" if grad is False else "inference")
+if grad and x0._rg:
+    {record}
+return t
+"""
+RECORD_ONE = """
+if ever.watched and modes.watched:
+    op.record((x0,), (a0,), r, t, settings)
+else:
+    if record is None:
+        record = recorder((True,))
+    record(x0, a0, r, t, settings)
+"""
+RECORD_FLAT = """
+if ever.watched and modes.watched:
+    op.record({inputs}, {arrays}, r, t, settings)
+else:
+    record = recorders.get({flags}) or recorder({flags})
+    record({names}, {array_names}, r, t, settings)
+"""
+RECORD_OPERANDS = """
+if ever.watched and modes.watched:
+    op.record((input, other), (a0, other if flag1 is None else a1), r, t, settings)
+else:
+    pattern = 4 if flag1 is None else flag0 + 2 * flag1
+    record = known[pattern]
+    if record is None:
+        record = known[pattern] = recorder((flag0, flag1))
+    record(input, other, a0, a1, r, t, settings)
+"""
+RECORD_ALL = """
+if len({inputs}) > MAX_COMPILED or (ever.watched and modes.watched):
+    op.record({inputs}, arrays, r, t, settings)
+else:
+    flags = tuple(flags)
+    record = recorders.get(flags) or recorder(flags)
+    record({inputs}, arrays, r, t, settings)
+"""
+
+# For functions that compute the result of an op by themselves.
+WRAPPER = """
+def bind(op):
+    recorders, recorder = op.recorders, op.recorder
+    {state}
+
+    def wrap({parameters}, r, settings):
+        {read}
+        {wrap}
+
+    return wrap
+"""
+
+# ---- recording: what a call leaves on its node
+
+RECORDER = """
+def record({parameters}, r, t, settings):
+    {unpack}
+    dtype = r.dtype
+    if dtype.num < FIRST_FLOAT:
+        return
+    node = Node()
+    node.next = {edges}
+    node.seq = next_sequence()
+    node.count = 1
+    node.hooked = False
+    node.shape = r.shape
+    node.dtype = dtype
+    node.backward = backward
+    node.settings = settings
+    node.inputs = {saved}
+    node.guards = {guards}
+    node.out = {out}
+    node.shapes = {shapes}
+    t._node = node
+    t._rg = True
+"""
+
+
+# ---- filling them in
+
+
+def fill(template, **slots):
+    """The template with its slots filled one after the other; a slot alone on its line takes several."""
+    for name, text in slots.items():
+        lines = text.strip("\n")
+        for margin in re.findall(rf"^( *)\{{{name}\}}$", template, re.MULTILINE):
+            template = template.replace(f"{margin}{{{name}}}\n", indent(lines, margin) + "\n" * bool(lines), 1)
+        template = template.replace(f"{{{name}}}", lines)
+    return template
+
+
+def compiled(source, title, **names):
+    """The function that a source defines; debuggers and tracebacks can show its lines."""
+    filename = f"<{title}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    scope: dict = {}
+    exec(compile(source, filename, "exec"), NAMES | names, scope)
+    (function,) = scope.values()
+    return function
+
+
+def listed(names):
+    """The text of a tuple."""
+    return f"({''.join(f'{name}, ' for name in names)})"
+
+
+def flat_slots(names, settings):
+    """What the inputs of an op that takes a fixed number of them are called in its templates."""
+    n = range(len(names))
+    flags = [f"flag{i}" for i in n]
+    return {
+        "inputs": listed(names), "names": ", ".join(names),
+        "arrays": listed(f"a{i}" for i in n), "array_names": ", ".join(f"a{i}" for i in n),
+        "flags": listed(flags), "recording": " or ".join(flags),
+        "options": ", **settings" if settings else "",
+    }
+
+
+@functools.cache
+def unary_call(settings, kernel):
+    """``bind`` for ops of one input, whose forward is a `kernel` or not."""
+    source = fill(
+        CALL, state="record = None\n" + NO_SETTINGS * (not settings), parameters="x0, /" + ", **settings" * settings,
+        read="nonlocal record" + READ, no_tensor=COMPUTE_ONLY, x="x0", a="a0", flag="flag0",
+        or_promoted=" or (a0.dtype is not float32 and not lowest <= a0.dtype.num <= highest)",
+        compute="run(kernel, a0)" if kernel else "run(forward, NUMPY, a0{options})", recover=RECOVER, finish=FINISH,
+        wrap=WRAP, record=RECORD_ONE, **flat_slots(["x0"], settings),
+    )
+    return compiled(source, f"call of an op with one input{' and settings' * settings}{', a kernel' * kernel}")
+
+
+@functools.cache
+def flat_call(count, settings):
+    """``bind`` for ops of `count` inputs."""
+    names = [f"x{i}" for i in range(count)]
+    reads = [fill(READ, no_tensor=TAKE_NUMBER, or_promoted=OR_PROMOTED, x=name, a=f"a{i}", flag=f"flag{i}").strip("\n")
+             for i, name in enumerate(names)]
+    none = " and ".join(f"flag{i} is None" for i in range(count))
+    source = fill(
+        CALL, state="" if settings else NO_SETTINGS, parameters=", ".join(names) + ", /" + ", **settings" * settings,
+        read="\n".join(reads) + f"\nif {none}:\n    return forward(engine_of({{names}}), {{names}}{{options}})",
+        compute="run(forward, NUMPY, {array_names}{options})", recover=RECOVER, finish=FINISH, wrap=WRAP,
+        record=RECORD_FLAT, **flat_slots(names, settings),
+    )
+    return compiled(source, f"call of an op with {count} inputs{' and settings' * settings}")
+
+
+@functools.cache
+def operator_call(kernel, ufunc):
+    """``bind`` for ops of two operands that meet in one dtype; a `ufunc` takes its time to convert a number."""
+    source = fill(
+        CALL, state=NO_SETTINGS + "\nintegers, constant, known = lowest < FIRST_FLOAT, (None, None, None), [None] * 5",
+        parameters="input, other", read="nonlocal constant" * ufunc + READ_OPERANDS, constant=CONSTANT if ufunc else "",
+        compute="run(kernel, a0, a1)" if kernel else "run(forward, NUMPY, a0, a1)", recover=RECOVER_OPERANDS,
+        finish=FINISH, wrap=WRAP, record=RECORD_OPERANDS, **flat_slots(["input", "other"], False),
+    )
+    return compiled(source, f"call of an op with two operands{', a kernel' * kernel}{', a ufunc' * ufunc}")
+
+
+@functools.cache
+def variadic_call():
+    """``bind`` for ops of any number of inputs."""
+    source = fill(
+        CALL, state="", parameters="*inputs, **settings", read=READ_ALL, read_one=READ,
+        no_tensor=TAKE_NUMBER, or_promoted=OR_PROMOTED, compute="run(forward, NUMPY, *arrays, **settings)",
+        recover=RECOVER, finish=FINISH, wrap=WRAP, record=RECORD_ALL,
+        inputs="inputs", arrays="arrays", recording="True in flags", options=", **settings", x="x", a="a", flag="flag",
+    )
+    return compiled(source, "call of an op with any number of inputs")
+
+
+@functools.cache
+def join_call():
+    """``bind`` for functions like ``cat``: the kernel joins NumPy arrays of one dtype, `otherwise` everything else."""
+    source = fill(
+        CALL, state="", parameters="tensors, dim=0, *, out=None, axis=None",  # axis: NumPy's name for dim
+        read=READ_JOINED, compute="kernel(arrays, dim)", recover="return otherwise(tensors, dim, out)",
+        finish=FINISH_JOINED, wrap=WRAP, record=RECORD_ALL, inputs="tensors", recording="recording",
+    )
+    return compiled(source, "call of a function that joins tensors")
+
+
+@functools.cache
+def view_call():
+    """``bind`` for ops whose result aliases the input: they compute nothing."""
+    source = fill(
+        CALL, state="record = None", parameters="x0, /, **settings", read="nonlocal record" + READ_VIEWED,
+        compute="forward(NUMPY if type(a0) is ndarray else engine_of(a0), a0, **settings)",
+        recover="raise translated(op, error, (a0,)) from error", finish=WRAP_VIEW, record=RECORD_ONE,
+        options=", **settings",
+    )
+    return compiled(source, "call of a view")
+
+
+@functools.cache
+def view_wrapper():
+    source = fill(WRAPPER, state="record = None", parameters="x0, a0", read="nonlocal record", wrap=WRAP_VIEW,
+                  record=RECORD_ONE)
+    return compiled(source, "view computed elsewhere")
+
+
+@functools.cache
+def variadic_wrapper():
+    source = fill(WRAPPER, state="", parameters="inputs, arrays, flags", read="", wrap=WRAP, record=RECORD_ALL,
+                  recording="True in flags", inputs="inputs")
+    return compiled(source, "result computed elsewhere")
+
+
+# ---- the functions of an op
+
+
+def call_of(op, otherwise=None):
+    """The function that an op is. An op of two operands calls `otherwise`, by default its general call, with operands
+    that it does not take inline."""
+    kernel = None if op.kernel is None else getattr(NUMPY, op.kernel)
+    if op.variadic is not None:
+        bind = variadic_call()
+    elif len(op.inputs) == 1:
+        bind = unary_call(bool(op.settings), kernel is not None)
+    elif op.is_operator:
+        bind = operator_call(kernel is not None, isinstance(kernel, np.ufunc))
+    else:
+        bind = flat_call(len(op.inputs), bool(op.settings))
+    return bind(op, op.forward, kernel, otherwise or op)
+
+
+def recorder_of(plan, wanted, tensors):
+    """The function that records a call with one result, on inputs of which those in `tensors` are tensors.
+
+    It takes the inputs, their arrays, the result's array, the result and the settings; of a variadic op the inputs are
+    one argument, and the arrays too.
+    """
+    if plan.backward is None:
+        return lambda *_: None
+    n = range(len(wanted))
+    xs, arrays = listed(f"x{i}" for i in n), listed(f"a{i}" for i in n)
+    edge = "(x{0}, LEAF) if x{0}._node is None else (x{0}._node, x{0}._nr)"
+    guards = [f"guard(x{i})" for i in n if plan.saves[i] and tensors[i]] + ["guard(t)"] * plan.saves_out
+    shapes = [f"a{i}.shape" if tensors[i] else f"getattr(a{i}, 'shape', ())" for i in n]
+    source = fill(
+        RECORDER, parameters="inputs, arrays" if plan.variadic else f"{xs[1:-3]}, {arrays[1:-3]}",
+        unpack=f"{xs} = inputs\n{arrays} = arrays" if plan.variadic else "",
+        edges=listed(edge.format(i) if wanted[i] else "None" for i in n),
+        saved=listed(f"a{i}" if saves else "None" for i, saves in enumerate(plan.saves)) if any(plan.saves) else "()",
+        guards=listed(guards), out="r" if plan.saves_out else "None",
+        shapes=listed(shapes) if plan.shapes else "None",
+    )
+    node = plan.Node if all(tensors) else plan.ScalarNode
+    return compiled(source, f"recorder of {node.__name__}, gradients {wanted}", Node=node, backward=plan.backward)
