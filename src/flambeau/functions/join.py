@@ -34,7 +34,7 @@ INDEXING = (
 def joining(name, op, kernel, careful, doc):
     """cat or stack. Inline are NumPy tensors of one dtype that the kernel joins without complaint; else `careful`."""
     function = join_call()(op.spec, None, kernel, careful)
-    function.__name__ = function.__qualname__ = name
+    function.__name__, function.__qualname__, function.__module__ = name, name, __name__
     function.__doc__ = doc
     return function
 

@@ -34,7 +34,7 @@ NAMES = {
     "as_contiguous": np.ascontiguousarray, "asarray": np.asarray, "engine_of": engine_of, "ever": ever,
     "float32": np.dtype(np.float32), "guard": guard, "int64": np.dtype(np.int64), "modes": modes, "ndarray": np.ndarray,
     "new": object.__new__, "next_sequence": next_sequence, "refresh": refresh, "run": run_in_fp_context,
-    "storage_of": storage_of, "translated": translated,
+    "storage_of": storage_of, "translated": translated, "__name__": __name__,
 }
 
 CALL = """
@@ -309,7 +309,7 @@ def flat_slots(names, settings):
 def unary_call(settings, kernel):
     """``bind`` for ops of one input, whose forward is a `kernel` or not."""
     source = fill(
-        CALL, state="record = None\n" + NO_SETTINGS * (not settings), parameters="x0, /" + ", **settings" * settings,
+        CALL, state="record = None\n" + NO_SETTINGS * (not settings), parameters="x0" + ", **settings" * settings,
         read="nonlocal record" + READ, no_tensor=COMPUTE_ONLY, x="x0", a="a0", flag="flag0",
         or_promoted=" or (a0.dtype is not float32 and not lowest <= a0.dtype.num <= highest)",
         compute="run(kernel, a0)" if kernel else "run(forward, NUMPY, a0{options})", recover=RECOVER, finish=FINISH,
@@ -326,7 +326,7 @@ def flat_call(count, settings):
              for i, name in enumerate(names)]
     none = " and ".join(f"flag{i} is None" for i in range(count))
     source = fill(
-        CALL, state="" if settings else NO_SETTINGS, parameters=", ".join(names) + ", /" + ", **settings" * settings,
+        CALL, state="" if settings else NO_SETTINGS, parameters=", ".join(names) + ", **settings" * settings,
         read="\n".join(reads) + f"\nif {none}:\n    return forward(engine_of({{names}}), {{names}}{{options}})",
         compute="run(forward, NUMPY, {array_names}{options})", recover=RECOVER, finish=FINISH, wrap=WRAP,
         record=RECORD_FLAT, **flat_slots(names, settings),
@@ -373,7 +373,7 @@ def join_call():
 def view_call():
     """``bind`` for ops whose result aliases the input: they compute nothing."""
     source = fill(
-        CALL, state="record = None", parameters="x0, /, **settings", read="nonlocal record" + READ_VIEWED,
+        CALL, state="record = None", parameters="x0, **settings", read="nonlocal record" + READ_VIEWED,
         compute="forward(NUMPY if type(a0) is ndarray else engine_of(a0), a0, **settings)",
         recover="raise translated(op, error, (a0,)) from error", finish=WRAP_VIEW, record=RECORD_ONE,
         options=", **settings",
