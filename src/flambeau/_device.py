@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from ._threads import per_thread
+
 NO_XLA = (
     "{kind} tensors need the XLA engine, which this version does not have yet.\n"
     "Stay on the CPU: drop the device argument, or pass device='cpu'."
@@ -73,7 +75,7 @@ class _Defaults(threading.local):
         self.stack = []
 
 
-_defaults = _Defaults()
+_defaults = per_thread(_Defaults())
 _default_device = CPU
 
 

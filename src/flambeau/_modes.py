@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ._threads import per_thread
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -47,7 +49,7 @@ class _Ever:
         self.traced = False  # traced a function
 
 
-modes = _Modes()
+modes = per_thread(_Modes())
 ever = _Ever()
 
 

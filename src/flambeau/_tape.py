@@ -32,6 +32,8 @@ INFERENCE_SAVED = (
     "use it in autograd."
 )
 
+NAMESPACED = ("AccumulateGrad", "CopyBackwards", "CopySlices", "Error")  # nodes whose names PyTorch does not shorten
+
 
 def graph_freed():
     """The error of a backward through nodes that have freed what they saved; it is a plain one, as in PyTorch."""
@@ -58,10 +60,11 @@ def hooks_of(t):
         t._hooks = TensorHooks()
     node = t.grad_fn
     if node is not None:
-        if node.out_hooks is None:
-            node.out_hooks = {}
-        node.out_hooks.setdefault(t._nr, t._hooks)
-        node.hooked = True
+        if node._out_hooks is None:
+            node._out_hooks = []
+        if not any(hooks is t._hooks for _, hooks in node._out_hooks):
+            node._out_hooks.append((t._nr, t._hooks))
+        node._hooked = True
     return t._hooks
 
 
@@ -77,20 +80,22 @@ def move_hooks(t):
 class Node:
     """A recorded operation. Its edges point towards the leaves: ``next_functions``.
 
-    ``next`` are the edges, ``shape`` and ``dtype`` those of the output (tuples of them where ``count`` is not 1);
-    ``hooked`` tells whether there are hooks.
+    ``_edges`` are the edges, ``_shape`` and ``_dtype`` those of the output (tuples of them where ``_count`` is not 1);
+    ``_hooked`` tells whether there are hooks. The names are private because the node of a Function is its ``ctx``, on
+    which users put attributes of any name.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "count", "dtype", "hooked", "next", "seq", "shape")
+    __slots__ = ("__dict__", "__weakref__", "_count", "_dtype", "_edges", "_hooked", "_seq", "_shape")
 
-    out_hooks = None  # {output number: TensorHooks}
-    pre_hooks = None
-    post_hooks = None
-    trace = None  # where it was recorded, in anomaly mode
+    _out_hooks = None  # (output number, TensorHooks) pairs
+    _pre_hooks = None
+    _post_hooks = None
+    _trace = None  # where it was recorded, in anomaly mode
 
     def name(self):
         """The name of the node, for example ``AddBackward0``."""
-        return type(self).__name__
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in NAMESPACED else name
 
     def __repr__(self):
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -98,11 +103,18 @@ class Node:
     @property
     def next_functions(self):
         """The (node, output number) pairs to which this node sends gradients."""
-        return tuple((None, 0) if e is None else (as_node(e[0]), max(e[1], 0)) for e in self.next)
+        pairs = [(None, 0) if e is None else (as_node(e[0]), max(e[1], 0)) for e in self._edges]
+        self._leaf_nodes = [node for node, _ in pairs if type(node) is AccumulateGrad]  # they live while this node does
+        return tuple([pairs[i] for i in self._places])
 
-    def output(self, nr):
+    @property
+    def _places(self):
+        """The places among the inputs of those that can have gradients."""
+        return range(len(self._edges))
+
+    def _output(self, nr):
         """(shape, dtype) of an output."""
-        return (self.shape, self.dtype) if self.count == 1 else (self.shape[nr], self.dtype[nr])
+        return (self._shape, self._dtype) if self._count == 1 else (self._shape[nr], self._dtype[nr])
 
     @property
     def metadata(self):
@@ -110,41 +122,42 @@ class Node:
         return self.__dict__.setdefault("_metadata", {})
 
     def _sequence_nr(self):
-        return self.seq
+        return self._seq
 
     def register_hook(self, fn):
         """Calls ``fn(grad_inputs, grad_outputs)`` after this node ran; it may return new grad_inputs."""
-        if self.post_hooks is None:
-            self.post_hooks = {}
-            self.hooked = True
-        return add_hook(self.post_hooks, fn)
+        if self._post_hooks is None:
+            self._post_hooks = {}
+            self._hooked = True
+        return add_hook(self._post_hooks, fn)
 
     def register_prehook(self, fn):
         """Calls ``fn(grad_outputs)`` before this node runs; it may return new grad_outputs."""
-        if self.pre_hooks is None:
-            self.pre_hooks = {}
-            self.hooked = True
-        return add_hook(self.pre_hooks, fn)
+        if self._pre_hooks is None:
+            self._pre_hooks = {}
+            self._hooked = True
+        return add_hook(self._pre_hooks, fn)
 
-    def free(self):
+    def _pull_undefined(self, graph):
+        """The gradients of the inputs where none of the outputs has one."""
+        return [None] * len(self._edges)
+
+    def _free(self):
         """Lets go of what was saved."""
 
 
 class AccumulateGrad(Node):
     """The end of an edge at a leaf. Leaves are their own end; this object is made when somebody looks at it."""
 
-    next = ()
-    seq = 2**63
-    count = 1
-    hooked = False
+    _edges = ()
+    _seq = 2**63
+    _count = 1
+    _hooked = False
 
     def __init__(self, variable):
         self.variable = variable
-        self.shape = variable._a.shape
-        self.dtype = variable._a.dtype
-
-    def name(self):
-        return "torch::autograd::AccumulateGrad"
+        self._shape = variable._a.shape
+        self._dtype = variable._a.dtype
 
 
 def as_node(target):
@@ -179,11 +192,16 @@ class OpNode(Node):
     op = None
     packed = False  # whether something saved went through saved-tensor hooks
 
-    def free(self):
+    @property
+    def _places(self):
+        places = range(len(self._edges))
+        return places if self.op.joint is not None else [i for i in places if i in self.op.vjps]
+
+    def _free(self):
         if self.inputs or self.out is not None:
             self.guards = self.inputs = self.out = None
 
-    def pull(self, grads, graph):
+    def _pull(self, grads, graph):
         """The gradients of the inputs, given those of the outputs; on Tensors when `graph`."""
         guards = self.guards
         if guards:
@@ -192,7 +210,7 @@ class OpNode(Node):
                     raise changed(self, storage, version)
         elif guards is None:
             raise graph_freed()
-        if self.count != 1:
+        if self._count != 1:
             came = next(g for g in grads if g is not None)
             grads = [zeros_for(self, nr, graph, came) if g is None else g for nr, g in enumerate(grads)]
         if graph or self.packed:
@@ -204,9 +222,9 @@ def zeros_for(node, nr, graph, came=None):
     """Zeros for a gradient that never came, of output `nr` of a node with several; `came` is one that did."""
     like = came._a if isinstance(came, Tensor) else came
     if like is None or type(like) is np.ndarray:
-        zeros = np.zeros(*node.output(nr))
+        zeros = np.zeros(*node._output(nr))
     else:
-        shape, dtype = node.output(nr)
+        shape, dtype = node._output(nr)
         zeros = engine_of(like).zeros_like(like, dtype=dtype, shape=shape)
     return wrap(zeros) if graph else zeros
 
@@ -250,21 +268,21 @@ def changed(node, storage, version):
 
 def start(node, edges, result):
     """Fills in what every node has."""
-    node.next = edges
-    node.seq = next_sequence()
-    node.count = 1
-    node.hooked = not (node.out_hooks is node.pre_hooks is node.post_hooks is None)
+    node._edges = edges
+    node._seq = next_sequence()
+    node._count = 1
+    node._hooked = not (node._out_hooks is node._pre_hooks is node._post_hooks is None)
     if type(result) is tuple and len(result) == 1:
         result = result[0]
     if type(result) is tuple:
-        node.count = len(result)
-        node.shape = tuple(a.shape for a in result)
-        node.dtype = tuple(a.dtype for a in result)
+        node._count = len(result)
+        node._shape = tuple(getattr(a, "shape", None) for a in result)  # None of what is no tensor
+        node._dtype = tuple(getattr(a, "dtype", None) for a in result)
     else:
-        node.shape = result.shape
-        node.dtype = result.dtype
+        node._shape = getattr(result, "shape", None)
+        node._dtype = getattr(result, "dtype", None)
     if ever.watched and modes.anomaly:
-        node.trace = here()
+        node._trace = here()
     return node
 
 

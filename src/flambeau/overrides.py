@@ -27,6 +27,7 @@ import threading
 import types
 
 from ._tensor import Tensor
+from ._threads import per_thread
 
 __all__ = ["get_ignored_functions", "handle_torch_function", "has_torch_function", "is_tensor_like"]
 
@@ -67,7 +68,7 @@ class _State(threading.local):
     off = 0  # how many calls deep no class is asked
 
 
-_state = _State()
+_state = per_thread(_State())
 
 
 class DisableTorchFunctionSubclass:

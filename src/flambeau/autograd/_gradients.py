@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+
 import numpy as np
 
+from .._dtypes import from_np
+from .._size import Size
 from .._tape import AccumulateGrad
 from .._tensor import LEAF, Tensor, edge_of, wrap
 from ..engines import engine_of
@@ -12,115 +17,147 @@ from .engine import Pass
 from .graph import GradientEdge
 
 UNUSED = (
-    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
-    "the desired behavior."
+    "The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this "
+    "is the desired behavior."
 )
-NO_INPUT = "all inputs have to be Tensors, but got {kind}"
+NO_INPUT = "all inputs have to be Tensors or GradientEdges, but got {kind}"
+NO_INPUTS = "`inputs` argument to `{name}()` cannot be empty."
+NO_OUTPUT = "Expected output to be a torch.Tensor, but got {kind}"
+BOTH_GRADIENTS = (
+    "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
+    "`grad_tensors`."
+)
+UNUSED_AND_ZEROS = (
+    "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+)
+ZEROS_OF_EDGE = (
+    "materialize_grads cannot be used when the given input is a GradientEdge: give the tensor, or allow_unused=True"
+)
+IMPLICIT = "grad can be implicitly created only for scalar outputs (got shape {shape})"
+IMPLICIT_REAL = "grad can be implicitly created only for real scalar outputs but got {dtype}"
+SHAPES = "Mismatch in shape: grad_output[{i}] has a shape of {grad} and output[{i}] has a shape of {output}."
+BATCHED_SHAPES = (
+    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+    "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+    "detected: grad_output[{i}] has a shape of {grad} and output[{i}] has a shape of {output}."
+)
+DTYPES = (
+    "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+    "grad_output[{i}] has a dtype of {grad} and output[{i}] has a dtype of {output}."
+)
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Adds to the leaves' ``.grad`` the gradients of `tensors` (weighted by `grad_tensors`).
 
     Args:
-        tensors: a tensor or several, from which to go back.
+        tensors: a tensor, a GradientEdge, or several, from which to go back.
         grad_tensors: their gradients; may be left out for scalars.
         retain_graph: keep the graph for another pass; follows ``create_graph`` when not given.
         create_graph: record the pass itself, for higher derivatives.
-        inputs: accumulate into these only.
+        inputs: tensors or GradientEdges, one, several, or a dict of them: accumulate into these only.
     """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(BOTH_GRADIENTS)
+        grad_tensors = grad_variables
     tensors, grads = _pairs(tensors, grad_tensors)
-    keep = create_graph if retain_graph is None else retain_graph
+    retain_graph = create_graph if retain_graph is None else retain_graph
     roots = _roots(tensors, grads, create_graph)
     if inputs is None:
-        Pass(roots, keep, create_graph).run()
+        Pass(roots, retain_graph, create_graph).run()
         return
-    wanted = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    if not wanted:
-        raise RuntimeError("'inputs' argument to backward cannot be empty.")
-    for t in wanted:
-        if not isinstance(t, Tensor):
-            raise RuntimeError(NO_INPUT.format(kind=type(t).__name__))
-        if not t.requires_grad:
-            raise RuntimeError(
-                f"can't accumulate a gradient in an input of shape {list(t.shape)} that has requires_grad=False"
-            )
-    leaves = [t for t in wanted if t.is_leaf]
-    captures = _captures([t for t in wanted if not t.is_leaf])
-    caught = Pass(roots, keep, create_graph, captures, leaves).run()
-    for slot, t in enumerate(t for t in wanted if not t.is_leaf):
-        if slot in caught:
-            got = caught[slot] if create_graph else wrap(caught[slot])
-            t._grad = got if t._grad is None else t._grad + got
+    inputs = _inputs(inputs, "backward")
+    for t in inputs:
+        if isinstance(t, Tensor):
+            t.retain_grad()
+    Pass(roots, retain_graph, create_graph, {}, [_arrival(t)[0] for t in inputs]).run()
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,
          allow_unused=None, is_grads_batched=False, materialize_grads=False):
     """The gradients of `outputs` with respect to `inputs`, returned instead of accumulated.
 
-    With ``is_grads_batched`` the first dimension of `grad_outputs` counts gradients, and that of the results too.
+    A dict of inputs gives a dict of gradients. With ``is_grads_batched`` the first dimension of `grad_outputs` counts
+    gradients, and that of the results too.
     """
-    if is_grads_batched:
-        return _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads)
+    if materialize_grads and allow_unused is False:
+        raise ValueError(UNUSED_AND_ZEROS)
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True).", FutureWarning,
+                      stacklevel=2)
     outputs, grads = _pairs(outputs, grad_outputs)
-    inputs = (inputs,) if isinstance(inputs, Tensor | GradientEdge) else tuple(inputs)
-    if allow_unused is False and materialize_grads:
+    wanted = _inputs(inputs, "grad")
+    for t in wanted:
+        if _arrival(t) is None and not t.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    retain_graph = create_graph if retain_graph is None else retain_graph
+    differentiate = _batched if is_grads_batched else _single
+    results = differentiate(outputs, wanted, grads, retain_graph, create_graph)
+    for i, (t, result) in enumerate(zip(wanted, results, strict=True)):
+        if result is None and materialize_grads:
+            if not isinstance(t, Tensor):
+                raise RuntimeError(ZEROS_OF_EDGE)
+            results[i] = wrap(engine_of(t._a).zeros_like(t._a))
+            results[i]._rg = create_graph
+        elif result is None and not allow_unused:
+            raise RuntimeError(UNUSED.format(i=i))
+    return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
+
+
+def _single(outputs, inputs, grads, retain_graph, create_graph):
+    """One gradient for each of `inputs`, None where nothing depends on it."""
+    roots = _roots(outputs, grads, create_graph)
+    captured = Pass(roots, retain_graph, create_graph, _captures(inputs)).run()
+    results = [captured.get(slot) for slot in range(len(inputs))]
+    return results if create_graph else [None if r is None else wrap(r) for r in results]
+
+
+def _batched(outputs, inputs, grads, retain_graph, create_graph):
+    """``_single`` for each entry of the first dimension of `grads`, stacked."""
+    sizes = {g.shape[0] for g in grads if g is not None}
+    if len(sizes) > 1:
         raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{[g.shape[0] for g in grads if g is not None]} for the mapped dimension"
         )
-    if allow_unused is None:
-        allow_unused = materialize_grads
+    for i, (t, g) in enumerate(zip(outputs, grads, strict=True)):
+        if g is None:
+            _check_root_gradient(t, None, i)
+        elif g.shape[1:] != _shape_and_dtype(t)[0]:
+            _raise_shapes(BATCHED_SHAPES, t, g, i)
+    n = sizes.pop() if sizes else 1
+    rows = [
+        _single(outputs, inputs, [None if g is None else g[i] for g in grads], retain_graph or i < n - 1, create_graph)
+        for i in range(n)
+    ]
+    return [None if column[0] is None else stack(*column, axis=0) for column in zip(*rows, strict=True)]
+
+
+def _inputs(inputs, name):
+    """The tensors and GradientEdges that a caller named, as a tuple."""
+    if isinstance(inputs, Tensor | GradientEdge):
+        return (inputs,)
+    inputs = tuple(inputs.values() if isinstance(inputs, dict) else inputs)
     if not inputs:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+        raise RuntimeError(NO_INPUTS.format(name=name))
     for t in inputs:
         if not isinstance(t, Tensor | GradientEdge):
             raise RuntimeError(NO_INPUT.format(kind=type(t).__name__))
-        if _arrival(t) is None:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-    keep = create_graph if retain_graph is None else retain_graph
-    caught = Pass(_roots(outputs, grads, create_graph), keep, create_graph, _captures(inputs)).run()
-    results = []
-    for slot, t in enumerate(inputs):
-        got = caught.get(slot)
-        if got is None:
-            if not allow_unused:
-                raise RuntimeError(UNUSED)
-            results.append(_zeros(t) if materialize_grads else None)
-        else:
-            results.append(got if create_graph else wrap(got))
-    return tuple(results)
-
-
-def _zeros(t):
-    """The gradient of what nothing depends on."""
-    if isinstance(t, Tensor):
-        return wrap(engine_of(t._a).zeros_like(t._a))
-    return wrap(np.zeros(*t.node.output(t.output_nr)))
-
-
-def _batched(outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads):
-    """``grad`` for each entry of the first dimension of `grad_outputs`, stacked."""
-    outputs, grads = _pairs(outputs, grad_outputs)
-    sizes = {g.shape[0] for g in grads if g is not None}
-    if len(sizes) != 1:
-        raise RuntimeError(f"is_grads_batched needs grad_outputs of one first dimension, got {sorted(sizes)}")
-    rows = [
-        grad(outputs, inputs, [None if g is None else g[i] for g in grads], True, create_graph,
-             allow_unused=allow_unused, materialize_grads=materialize_grads)
-        for i in range(sizes.pop())
-    ]
-    return tuple(None if column[0] is None else stack(*column, axis=0) for column in zip(*rows, strict=True))
+    return inputs
 
 
 def _pairs(tensors, grads):
     tensors = (tensors,) if isinstance(tensors, Tensor | GradientEdge) else tuple(tensors)
     for t in tensors:
         if not isinstance(t, Tensor | GradientEdge):
-            raise AssertionError(f"Expected output to be a torch.Tensor, but got {type(t).__name__}")
+            raise AssertionError(NO_OUTPUT.format(kind=type(t).__name__))
     grads = (None,) * len(tensors) if grads is None else grads
     grads = tuple(grads) if isinstance(grads, tuple | list) else (grads,)
-    if len(grads) != len(tensors):
+    if len(grads) < len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(grads)} gradients")
-    return tensors, grads
+    return tensors, grads[:len(tensors)]
 
 
 def _roots(tensors, grads, graph):
@@ -130,10 +167,7 @@ def _roots(tensors, grads, graph):
         edge = _arrival(t)
         if edge is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-        if isinstance(t, Tensor):
-            g = _root_gradient(t, g, i)
-        elif g is None:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs: give the gradient of an edge")
+        g = _root_gradient(t, g, i)
         roots.append((*edge, g if graph else g._a))
     return roots
 
@@ -146,34 +180,50 @@ def _arrival(t):
     return (node.variable, LEAF) if isinstance(node, AccumulateGrad) else (node, t.output_nr)
 
 
+def _shape_and_dtype(t):
+    """Those of a tensor, or of the output that a GradientEdge points to."""
+    return (t._a.shape, t._a.dtype) if isinstance(t, Tensor) else t.node._output(t.output_nr)
+
+
 def _root_gradient(t, g, i):
-    """The gradient `g` of the tensor `t`, the one at place `i` in the call: checked, or one for a scalar."""
-    if g is None:
-        if t._a.size != 1:
-            raise RuntimeError(f"grad can be implicitly created only for scalar outputs (got shape {list(t._a.shape)})")
-        if t._a.dtype.kind == "c":
-            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}")
+    """The gradient `g` of `t`, the one at place `i` in the call: checked, or one for a scalar."""
+    _check_root_gradient(t, g, i)
+    if g is not None:
+        return g
+    if isinstance(t, Tensor):
         a = t._a
         return wrap(np.array(1, a.dtype) if type(a) is np.ndarray and a.ndim == 0 else engine_of(a).ones_like(a))
+    return wrap(np.ones(*_shape_and_dtype(t)))
+
+
+def _check_root_gradient(t, g, i):
+    shape, dtype = _shape_and_dtype(t)
+    if g is None:
+        if math.prod(shape) != 1:
+            raise RuntimeError(IMPLICIT.format(shape=list(shape)))
+        if dtype.kind == "c":
+            raise RuntimeError(IMPLICIT_REAL.format(dtype=from_np(dtype)))
+        return
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-    if g._a.shape != t._a.shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}."
-        )
-    if (g._a.dtype.kind == "c") != (t._a.dtype.kind == "c"):
-        raise RuntimeError(
-            f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {t.dtype}."
-        )
-    return g
+    if g._a.shape != shape:
+        _raise_shapes(SHAPES, t, g, i)
+    if (g._a.dtype.kind == "c") != (dtype.kind == "c"):
+        raise RuntimeError(DTYPES.format(i=i, grad=g.dtype, output=from_np(dtype)))
+
+
+def _raise_shapes(message, t, g, i):
+    raise RuntimeError(message.format(i=i, grad=g.shape, output=Size(_shape_and_dtype(t)[0])))
 
 
 def _captures(tensors):
     """{(target, output number): slots} of the tensors; a leaf's only output is number 0."""
     captures = {}
     for slot, t in enumerate(tensors):
-        target, nr = _arrival(t)
+        edge = _arrival(t)
+        if edge is None:  # a view that was made in no_grad mode: it requires grad, but nothing arrives there
+            continue
+        target, nr = edge
         captures.setdefault((target, max(nr, 0)), []).append(slot)
     return captures
 

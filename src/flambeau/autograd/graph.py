@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import weakref
 from typing import NamedTuple
@@ -35,6 +36,8 @@ def get_gradient_edge(tensor):
 def increment_version(tensor):
     """Counts a write to the tensor (or tensors) that happened behind the library's back."""
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not isinstance(t, Tensor):
+            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         storage = storage_of(t)
         storage.version += 1
         storage.writer = "increment_version"
@@ -86,32 +89,54 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = tuple(tensors)
-    targets = [weakref.ref(edge_of(t)[0]) if t.requires_grad else None for t in tensors]
-    lock = threading.Lock()
-    seen = weakref.WeakKeyDictionary()  # pass of backward -> [how many gradients are still to come, those that came]
+    edges = [edge_of(t) for t in tensors]
+    if mode == "any":
+        first = _FirstGradient(fn)
+        return _Handles([t.register_hook(first) for t in tensors if t.requires_grad])
+    if None in edges:
+        raise AssertionError("Expected gradient function to be set: all of the tensors must require grad")
+    gradients = _AllGradients(fn, [weakref.ref(target) for target, _ in edges])
+    return _Handles([t.register_hook(functools.partial(gradients, i)) for i, t in enumerate(tensors)])
 
-    def collect(i):
-        def hook(grad):
-            running = modes.running
-            with lock:
-                first = running not in seen
-                if first:
-                    others = [target() for nr, target in enumerate(targets) if target is not None and nr != i]
-                    seen[running] = [1 + sum(running.awaits(other) for other in others), [None] * len(targets)]
-                state = seen[running]
-                state[0] -= 1
-                state[1][i] = grad
-                last = state[0] == 0
-                if last:
-                    del seen[running]
-            if mode == "any" and first:
-                fn(grad)
-            elif mode == "all" and last:
-                fn(state[1])
 
-        return hook
+class _FirstGradient:
+    """A hook on several tensors, of which the first call in a pass of backward counts."""
 
-    return _Handles([t.register_hook(collect(i)) for i, t in enumerate(tensors) if t.requires_grad])
+    def __init__(self, fn):
+        self.fn = fn
+        self.lock = threading.Lock()
+        self.passes = weakref.WeakSet()
+
+    def __call__(self, grad):
+        with self.lock:
+            first = modes.running not in self.passes
+            self.passes.add(modes.running)
+        if first:
+            self.fn(grad)
+
+
+class _AllGradients:
+    """A hook on several tensors (`targets` are their places in the graph) that waits for all their gradients."""
+
+    def __init__(self, fn, targets):
+        self.fn = fn
+        self.targets = targets
+        self.lock = threading.Lock()
+        self.passes = weakref.WeakKeyDictionary()  # pass of backward -> [calls still to come, gradients]
+
+    def __call__(self, i, grad):
+        running = modes.running
+        with self.lock:
+            if running not in self.passes:
+                calls = sum(target() is not None and running.executes(target()) for target in self.targets)
+                self.passes[running] = [calls, [None] * len(self.targets)]
+            progress = self.passes[running]
+            progress[0] -= 1
+            progress[1][i] = grad
+            if progress[0]:
+                return
+            del self.passes[running]
+        self.fn(progress[1])
 
 
 class _Handles(RemovableHandle):

@@ -31,7 +31,7 @@ def register_post_accumulate_grad_hook(self, hook):
 def retain_grad(self):
     """Keeps the gradient of this non-leaf in ``.grad``, as leaves do."""
     if not self.requires_grad:
-        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        raise RuntimeError(f"can't retain_grad on Tensor that has requires_grad=False (of shape {list(self.shape)})")
     if self.grad_fn is not None:
         hooks_of(self).retain = weakref.ref(self)
 

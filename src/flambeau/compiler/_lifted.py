@@ -29,16 +29,16 @@ slot_a, slot_grad, slot_hooks, slot_node = SLOTS.values()
 class Outside(Node):
     """The place in the graph, while a trace runs, of a tensor that has a history outside."""
 
-    count = 1
-    hooked = False
+    _count = 1
+    _hooked = False
 
     def __init__(self, name, array):
-        self.seq = -1
-        self.shape, self.dtype = array.shape, array.dtype
+        self._seq = -1
+        self._shape, self._dtype = array.shape, array.dtype
         self.message = OUTER_GRAPH.format(name=name, tensor=described(array))
 
     @property
-    def next(self):
+    def _edges(self):
         captures = modes.running and modes.running.captures
         if captures and (self, 0) in captures:
             return ()

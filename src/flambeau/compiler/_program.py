@@ -201,7 +201,7 @@ class Program:
 class CompiledFunctionBackward(tape.Node):
     """The one node of a compiled function in the graph."""
 
-    def pull(self, grads, graph):
+    def _pull(self, grads, graph):
         if self.saved is None:
             raise tape.graph_freed()
         if graph:
@@ -213,14 +213,14 @@ class CompiledFunctionBackward(tape.Node):
         partition = program.partition
         if partition.backward is None:
             return []
-        if self.count == 1:
+        if self._count == 1:
             grads = [grads]
         grads = [tape.zeros_for(self, nr, False) if g is None else g for nr, g in enumerate(grads)]
         records = [program.inputs[i] for i in partition.backward_inputs]
         arrays = [grads[x.nr] if x.kind is GRADIENT else a for x, a in zip(records, inputs, strict=True)]
         return partition.run_backward(residuals, arrays)
 
-    def free(self):
+    def _free(self):
         self.saved = self.guards = None
 
 

@@ -237,7 +237,7 @@ class Op:
             function, getters = self.joint
             return function(grads, *[fetch(node, kind, where, graph) for kind, where in getters])
         results = []
-        for i, edge in enumerate(node.next):
+        for i, edge in enumerate(node._edges):
             if edge is None or i not in self.vjps:
                 results.append(None)
             else:

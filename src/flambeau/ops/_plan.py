@@ -50,24 +50,24 @@ class Plan:
         """Puts `out`, a tensor or a tuple of them with the arrays `result`, in the graph; returns the node."""
         number = self.ScalarNode is not self.Node and any(not isinstance(x, Tensor) and x is not None for x in inputs)
         node = (self.ScalarNode if number else self.Node)()
-        node.next = edges
-        node.seq = next_sequence()
-        node.hooked = False
+        node._edges = edges
+        node._seq = next_sequence()
+        node._hooked = False
         node.backward = self.backward
         node.settings = settings
         if type(out) is not tuple:
-            node.count = 1
-            node.shape = result.shape
-            node.dtype = result.dtype
-            if is_inexact(node.dtype):
+            node._count = 1
+            node._shape = result.shape
+            node._dtype = result.dtype
+            if is_inexact(node._dtype):
                 out._node = node
                 out._nr = 0
                 out._rg = True
         else:
-            node.count = len(out)
-            node.shape, node.dtype = tuple([r.shape for r in result]), tuple([r.dtype for r in result])
-            if node.count == 1:
-                node.shape, node.dtype = node.shape[0], node.dtype[0]
+            node._count = len(out)
+            node._shape, node._dtype = tuple([r.shape for r in result]), tuple([r.dtype for r in result])
+            if node._count == 1:
+                node._shape, node._dtype = node._shape[0], node._dtype[0]
             for nr, t in enumerate(out):
                 if is_inexact(t._a.dtype):
                     t._node, t._nr, t._rg = node, nr, True
@@ -105,7 +105,7 @@ class Plan:
     def watch(node, inputs):
         """Anomaly mode and saved-tensor hooks."""
         if modes.anomaly:
-            node.trace = tape.here()
+            node._trace = tape.here()
         if modes.saved_hooks:
             node.packed = True
             node.inputs = tuple([
@@ -133,7 +133,7 @@ def fetch(node, kind, where, graph):
     if kind == "shape":
         return node.shapes[where]
     if kind == "needs":
-        return tuple(e is not None for e in node.next)
+        return tuple(e is not None for e in node._edges)
     if kind == "inputs":
         return tuple(saved_input(node, i, graph) for i in range(where, len(node.inputs)))
     return node.shapes[where:]
@@ -143,7 +143,7 @@ def saved_input(node, i, graph):
     value = unpacked(node.inputs[i])
     if not graph or value is None or not hasattr(value, "dtype"):
         return value
-    edge = node.next[i]
+    edge = node._edges[i]
     if edge is None:
         return wrap(value)
     return at_edge(value, edge)

@@ -248,12 +248,12 @@ def record({parameters}, r, t, settings):
     if dtype.num < FIRST_FLOAT:
         return
     node = Node()
-    node.next = {edges}
-    node.seq = next_sequence()
-    node.count = 1
-    node.hooked = False
-    node.shape = r.shape
-    node.dtype = dtype
+    node._edges = {edges}
+    node._seq = next_sequence()
+    node._count = 1
+    node._hooked = False
+    node._shape = r.shape
+    node._dtype = dtype
     node.backward = backward
     node.settings = settings
     node.inputs = {saved}

@@ -270,8 +270,8 @@ def _passed(values, node_class, see):
 class BackwardHookFunctionBackward(tape.Node):
     """An identity that hands the gradients passing through it to a function, which may replace them."""
 
-    def pull(self, grads, graph):
-        grads = [grads] if self.count == 1 else grads
+    def _pull(self, grads, graph):
+        grads = [grads] if self._count == 1 else grads
         seen = self.see([g if g is None or graph else wrap(g) for g in grads])
         return [g if g is None or graph else g._a for g in seen]
 
@@ -279,10 +279,10 @@ class BackwardHookFunctionBackward(tape.Node):
 class AtInputs(BackwardHookFunctionBackward):
     """The one before the inputs, which hands on zeros where no gradient came."""
 
-    def pull(self, grads, graph):
-        if self.count > 1:
+    def _pull(self, grads, graph):
+        if self._count > 1:
             grads = [tape.zeros_for(self, nr, graph) if g is None else g for nr, g in enumerate(grads)]
-        return super().pull(grads, graph)
+        return super()._pull(grads, graph)
 
 
 AtInputs.__name__ = BackwardHookFunctionBackward.__name__

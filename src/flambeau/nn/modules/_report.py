@@ -7,6 +7,7 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable
+from itertools import groupby
 from typing import NamedTuple
 
 from ..._dtypes import from_np
@@ -216,14 +217,47 @@ def describe(value):
 # ---- repr
 
 
-def module_repr(module):
+formats = {}  # {a __repr__ of modules: its function of a module and {id: text} of the modules in it}
+
+
+def module_repr(root, format):
+    """The ``repr`` of a module by `format`, from the innermost modules outwards: nesting may be deep."""
+    texts, stack, ancestors = {}, [(root, format, False)], set()
+    while stack:
+        module, format, children_known = stack.pop()
+        if children_known:
+            texts[id(module)] = format(module, texts)
+            ancestors.remove(id(module))
+        elif id(module) in ancestors:
+            raise RecursionError(f"a {type(module).__name__} contains itself")
+        elif format is None:
+            texts[id(module)] = repr(module)
+        elif id(module) not in texts:
+            ancestors.add(id(module))
+            stack.append((module, format, True))
+            stack.extend([(m, formats.get(type(m).__repr__), False) for m in module._modules.values()])
+    return texts[id(root)]
+
+
+def format_module(module, texts):
     extra = module.extra_repr()
     lines = extra.split("\n") if extra else []
-    children = [f"({name}): {indented(repr(child))}" for name, child in module._modules.items()]
+    children = [f"({name}): {indented(texts[id(child)])}" for name, child in module._modules.items()]
     if len(lines) == 1 and not children:
         return f"{module._get_name()}({lines[0]})"
     body = "".join(f"\n  {line}" for line in lines + children)
     return f"{module._get_name()}({body}\n)" if body else f"{module._get_name()}()"
+
+
+def format_list(module, texts):
+    """Equal neighbours are shown once: ``(0-3): 4 x Linear(...)``."""
+    lines, first = [], 0
+    for text, run in groupby(texts[id(child)] if id(child) in texts else repr(child) for child in module):
+        count = len(list(run))
+        label = f"({first}): " if count == 1 else f"({first}-{first + count - 1}): {count} x "
+        lines.append("\n  " + indented(label + text))
+        first += count
+    return f"{module._get_name()}({''.join(lines)}\n)" if lines else f"{module._get_name()}()"
 
 
 def indented(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from itertools import chain, groupby, islice
+from itertools import chain, islice
 
 from ..._tensor import Tensor
 from ..parameter import Parameter
@@ -198,14 +198,10 @@ class ModuleList(_Numbered):
         return self
 
     def __repr__(self):
-        """Equal neighbours are shown once: ``(0-3): 4 x Linear(...)``."""
-        lines, first = [], 0
-        for text, run in groupby(repr(module) for module in self):
-            count = len(list(run))
-            label = f"({first}): " if count == 1 else f"({first}-{first + count - 1}): {count} x "
-            lines.append("\n  " + _report.indented(label + text))
-            first += count
-        return f"{self._get_name()}({''.join(lines)}\n)" if lines else f"{self._get_name()}()"
+        return _report.module_repr(self, _report.format_list)
+
+
+_report.formats[ModuleList.__repr__] = _report.format_list
 
 
 class ModuleDict(Module):

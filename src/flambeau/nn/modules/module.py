@@ -376,7 +376,7 @@ class Module(Hookable, Savable, Movable):
         return ""
 
     def __repr__(self) -> str:
-        return _report.module_repr(self)
+        return _report.module_repr(self, _report.format_module)
 
     def summary(self, *args, **kwargs):
         """Runs the module once on sample inputs, in evaluation mode, and prints what each module does.
@@ -384,6 +384,9 @@ class Module(Hookable, Savable, Movable):
         Returns the table as text too: path, type, output shape, parameters, and what depends on the mode.
         """
         return _report.summary(self, args, kwargs)
+
+
+_report.formats[Module.__repr__] = _report.format_module
 
 
 # ---- what the methods share: functions, so that a subclass cannot have a method of the same name by accident

@@ -1,0 +1,209 @@
+"""The node of a call of a Function: what ``forward`` notes there, and how its ``backward`` is called."""
+
+from __future__ import annotations
+
+from .. import _tape as tape
+from .._modes import modes
+from .._tensor import Tensor, edge_of, wrap
+from ..ops._plan import at_edge
+
+SAVED_NO_TENSOR = (
+    "save_for_backward can only save variables, but argument is of type {kind}; put other things on ctx as attributes"
+)
+BOTH_BACKWARDS = (
+    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+    "them."
+)
+NO_BACKWARD = (
+    "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+    "mode AD."
+)
+ACCESSED = (
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
+    "Keep what the first access returned in a variable, or remove clear_saved_tensors_on_access."
+)
+
+
+class FunctionCtx:
+    """What ``forward`` notes for ``backward``. The same object is the node of the graph."""
+
+    to_save: tuple = ()
+    dirty_tensors: tuple = ()
+    non_differentiable: tuple = ()
+    materialize_grads = True
+    needs_input_grad: tuple = ()
+
+    def save_for_backward(self, *tensors):
+        """Keeps tensors (or None) for ``backward``, where ``ctx.saved_tensors`` gives them back."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(SAVED_NO_TENSOR.format(kind=type(t).__name__))
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors):
+        """Keeps tensors for ``jvp``."""
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args):
+        """Says which inputs ``forward`` has written to; it must return them."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args):
+        """Says which outputs have no gradient."""
+        self.non_differentiable = args
+
+    def mark_shared_storage(self, *pairs):
+        """Does nothing: shared memory is noticed without it."""
+
+    def set_materialize_grads(self, value):
+        """Whether missing gradients reach ``backward`` as zeros (the default) or as None."""
+        self.materialize_grads = bool(value)
+
+
+class NodeMethods:
+    """What a node offers, as PyTorch lists it on Function."""
+
+    def name(self):
+        return tape.Node.name(self)
+
+    def register_hook(self, fn):
+        return tape.Node.register_hook(self, fn)
+
+    def register_prehook(self, fn):
+        return tape.Node.register_prehook(self, fn)
+
+    def maybe_clear_saved_tensors(self):
+        self._free()
+
+
+class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
+    """The node of a call of a Function; its class is named after it: ``MyOpBackward``."""
+
+    _forward_cls: type
+    _saved: tuple | None = ()
+    _accessed = False  # whether the saved tensors were handed out and dropped
+
+    @property
+    def saved_tensors(self):
+        """What ``save_for_backward`` kept, checked against writes since."""
+        if self._accessed:
+            raise RuntimeError(ACCESSED)
+        if self._saved is None:
+            raise tape.graph_freed()
+        tensors = tuple(None if entry is None else entry.tensor(self) for entry in self._saved)
+        if self._forward_cls.clear_saved_tensors_on_access:
+            self._saved, self._accessed = (), True
+        return tensors
+
+    @property
+    def saved_variables(self):
+        return self.saved_tensors
+
+    def _free(self):
+        if self._saved:
+            self._saved = None
+
+    def _finish(self, outputs, recording):
+        """After ``forward``: saves what it asked for, and lets go of tensors that would keep themselves alive."""
+        if recording:
+            self._saved = tuple(None if t is None else SavedTensor(t, self, outputs) for t in self.to_save)
+        self.to_save = self.dirty_tensors = self.non_differentiable = ()
+
+    # ---- backward
+
+    def _user_backward(self):
+        """The ``backward`` of the Function, or its ``vjp``: the one that it defines."""
+        defined = [f for f in (self._forward_cls.backward, self._forward_cls.vjp) if f is not undefined_backward]
+        if len(defined) == 2:
+            raise RuntimeError(BOTH_BACKWARDS)
+        return defined[0] if defined else undefined_backward
+
+    def apply(self, *args):
+        """Runs the user's backward."""
+        if self._forward_cls.boxed_grads_call:
+            args = (list(args),)
+        return self._user_backward()(self, *args)
+
+    def apply_boxed(self, *args):
+        """Runs the user's backward on gradients that are in a list already, from which it may take them."""
+        return self._user_backward()(self, *args)
+
+    def apply_jvp(self, *args):
+        return self._forward_cls.jvp(self, *args)
+
+    def _pull(self, grads, graph):
+        """The gradients of the tensor arguments (the engine's call)."""
+        grads = list(grads) if type(grads) is list else [grads]
+        grads = [g if graph or g is None else wrap(g) for g in grads]
+        if self.materialize_grads:
+            defined = next((g for g in grads if g is not None), None)
+            for nr, g in enumerate(grads):
+                if g is None and self._output(nr)[1] is not None:
+                    grads[nr] = tape.zeros_for(self, nr, True, defined)
+        boxed = self._forward_cls.boxed_grads_call
+        results = self.apply_boxed(grads) if boxed else self.apply(*grads)
+        return self._checked(results if isinstance(results, tuple) else (results,), graph)
+
+    def _pull_undefined(self, graph):
+        return self._pull([None] * self._count, graph)
+
+    def _checked(self, results, graph):
+        """One result for each tensor argument; what belongs to other arguments must be None."""
+        n = len(self._is_tensor)
+        if (len(results) > n and any(r is not None for r in results[n:])) or len(results) < n:
+            raise RuntimeError(
+                f"function {self._name} returned an incorrect number of gradients (expected {n}, got {len(results)})"
+            )
+        gradients = []
+        for i, (is_tensor, r) in enumerate(zip(self._is_tensor, results, strict=False)):
+            if is_tensor:
+                gradients.append(self._checked_gradient(i, r, graph))
+            elif r is not None:
+                raise RuntimeError(
+                    f"function {self._name} returned a gradient different from None at position {i + 1}, but the "
+                    "corresponding forward input was not a Variable"
+                )
+        return gradients
+
+    def _checked_gradient(self, i, grad, graph):
+        if grad is None:
+            return None
+        if not isinstance(grad, Tensor):
+            raise RuntimeError(
+                f"expected Variable or None (got {type(grad).__name__}): function {self._name} returned it at "
+                f"position {i + 1}"
+            )
+        return grad if graph else grad._a
+
+    @property
+    def _name(self):
+        """The node's name; ``name`` itself may be an attribute that the user has put there."""
+        return type(self).__name__
+
+
+def undefined_backward(ctx, *grad_outputs):
+    """The gradients of the arguments, given those of the outputs. To be defined by the subclass."""
+    raise NotImplementedError(NO_BACKWARD)
+
+
+class SavedTensor:
+    """A tensor kept by save_for_backward. An output is kept by its memory alone, or it would keep itself alive."""
+
+    def __init__(self, t, node, outputs):
+        self.nr = t._nr if t._node is node and any(t is out for out in outputs) else None
+        self.guard = tape.guard(t)
+        self.value = t if self.nr is None else t._a
+        if modes.saved_hooks:
+            self.guard, = tape.IN_OTHER_HANDS
+            self.edge = edge_of(t) if self.nr is None else None
+            self.value = tape.pack(t if self.nr is None else wrap(t._a))
+
+    def tensor(self, node):
+        storage, version = self.guard
+        if storage.version != version:
+            raise tape.changed(node, storage, version)
+        value, edge = self.value, None if self.nr is None else (node, self.nr)
+        if type(value) is tape.Packed:
+            value, edge = value.array(), edge or self.edge
+            return wrap(value) if edge is None else at_edge(value, edge)
+        return value if edge is None else at_edge(value, edge)

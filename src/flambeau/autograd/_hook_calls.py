@@ -1,0 +1,123 @@
+"""Calls of hooks during backward. Hooks see Tensors, also where a pass computes on arrays (when it is not recorded)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._tensor import Tensor, wrap
+from ..engines import engine_of
+
+
+def wrapped(grad, graph):
+    """A gradient as hooks see it."""
+    return grad if grad is None or graph else wrap(with_positive_strides(grad))
+
+
+def unwrapped(grad, graph):
+    """What a hook returned, as the pass computes on it."""
+    return grad if grad is None or graph else grad._a
+
+
+def with_positive_strides(grad):
+    """A gradient for people to see: strides of arrays may be negative, those of tensors may not."""
+    return grad if type(grad) is not np.ndarray or min(grad.strides, default=0) >= 0 else grad.copy()
+
+
+def call_tensor_hooks(hooks, grad, graph):
+    """Passes a gradient (None if it is undefined) through the hooks of a tensor; each may replace it."""
+    for hook in list(hooks.values()):
+        before = wrapped(grad, graph)
+        after = hook(before)
+        if after is not None:
+            check_replacement(hook, before, after)
+            grad = unwrapped(after, graph)
+    return grad
+
+
+def call_output_hooks(node, grads, graph):
+    """The hooks of the tensors that a node made; then what retain_grad asked for."""
+    several = node._count != 1
+    grads = list(grads or [None] * node._count) if several else [grads]
+    for nr, hooks in node._out_hooks:
+        if hooks.grad:
+            grads[nr] = call_tensor_hooks(hooks.grad, grads[nr], graph)
+    for nr, hooks in node._out_hooks:
+        if hooks.retain is not None and grads[nr] is not None:
+            retain(hooks.retain(), grads[nr], graph)
+    return defined(grads) if several else grads[0]
+
+
+def defined(grads):
+    """The gradients of several outputs; None if there is none."""
+    return None if all(g is None for g in grads) else grads
+
+
+def retain(tensor, grad, graph):
+    """Adds a gradient to the ``.grad`` of a tensor that is no leaf, if it still lives."""
+    if tensor is None:
+        return
+    grad = grad if graph else wrap(engine_of(grad).copy(grad))
+    tensor._grad = grad if tensor._grad is None else tensor._grad + grad
+
+
+def call_pre_hooks(node, grads, graph):
+    """The hooks on a node before it runs."""
+    several = node._count != 1
+    grads = list(grads or [None] * node._count) if several else [grads]
+    for hook in list(node._pre_hooks.values()):
+        before = tuple([wrapped(g, graph) for g in grads])
+        after = hook(before)
+        if after is not None:
+            check_replacements(hook, before, after)
+            grads = [unwrapped(g, graph) for g in after]
+    return defined(grads) if several else grads[0]
+
+
+def call_post_hooks(node, grads, results, graph):
+    """The hooks on a node after it ran."""
+    grads = tuple([wrapped(g, graph) for g in (grads if type(grads) is list else [grads] * node._count)])
+    places = node._places
+    for hook in list(node._post_hooks.values()):
+        before = tuple([wrapped(results[i], graph) for i in places])
+        after = hook(before, grads)
+        if after is not None:
+            check_replacements(hook, before, after)
+            for i, g in zip(places, after, strict=True):
+                results[i] = unwrapped(g, graph)
+    return results
+
+
+# ---- what hooks may return
+
+
+def check_replacements(hook, before, after):
+    """Raises unless the gradients that a hook on a node returned can take the place of those it got."""
+    if not isinstance(after, tuple):
+        raise TypeError(f"expected tuple, but {describe(hook)} returned {type(after).__name__!r}")
+    if len(after) != len(before):
+        raise RuntimeError(
+            f"{describe(hook)} has returned an incorrect number of values (got {len(after)}, but expected "
+            f"{len(before)})"
+        )
+    for b, a in zip(before, after, strict=True):
+        if a is not None:
+            check_replacement(hook, b, a)
+
+
+def check_replacement(hook, before, after):
+    """Raises unless the gradient that a hook returned can take the place of the one it got."""
+    if before is None:
+        raise RuntimeError(f"can't replace a None gradient with a non-None value, as {describe(hook)} does")
+    if not isinstance(after, Tensor):
+        raise TypeError(f"expected Variable, but {describe(hook)} returned {type(after).__name__!r}")
+    if after._a.shape != before._a.shape:
+        raise RuntimeError(
+            f"{describe(hook)} has changed the size of value: {list(before.shape)} became {list(after.shape)}"
+        )
+    if after._a.dtype != before._a.dtype:
+        raise RuntimeError(f"{describe(hook)} has changed the type of value: {before.dtype} became {after.dtype}")
+
+
+def describe(hook):
+    """A hook, as messages name it."""
+    return f"hook {getattr(hook, '__name__', hook)!r}"
