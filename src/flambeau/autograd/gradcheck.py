@@ -224,15 +224,15 @@ class _Check:
     def check_undefined(self, outs):
         """A Function that wants to see None for missing gradients gets along with nothing else, and makes up none."""
         for node in _functions_of(outs):
-            if node._materialize:
+            if node.materialize_grads:
                 continue
-            for missing in [set(range(node.count)), *({nr} for nr in range(node.count) if node.count > 1)]:
+            for missing in [set(range(node._count)), *({nr} for nr in range(node._count) if node._count > 1)]:
                 self.check_missing(node, missing)
 
     def check_missing(self, node, missing):
-        grads = [None if nr in missing else tape.zeros_for(node, nr, False, None) for nr in range(node.count)]
+        grads = [None if nr in missing else tape.zeros_for(node, nr, False, None) for nr in range(node._count)]
         try:
-            found = node.pull(grads, False)
+            found = node._pull(grads, False)
         except RuntimeError as error:
             raise GradcheckError(UNDEFINED_RAISES.format(error=error)) from error
         for i, g in enumerate(found):
