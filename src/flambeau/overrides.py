@@ -57,10 +57,10 @@ MAKERS = frozenset((
     "arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "empty", "empty_permuted", "empty_strided",
     "eye", "fork_rng", "from_dlpack", "from_file", "from_numpy", "frombuffer", "full", "get_default_device",
     "get_default_dtype", "get_num_interop_threads", "get_num_threads", "get_rng_state", "hamming_window", "hann_window",
-    "initial_seed", "is_storage", "is_tensor", "kaiser_window", "linspace", "logspace", "manual_seed", "ones", "rand",
-    "randint", "randn", "randperm", "scalar_tensor", "seed", "set_default_tensor_type", "set_default_device",
-    "set_num_interop_threads", "set_num_threads", "set_rng_state", "tensor", "tril_indices", "triu_indices", "typename",
-    "use_deterministic_algorithms", "zeros",
+    "initial_seed", "is_storage", "is_tensor", "kaiser_window", "linspace", "load", "logspace", "manual_seed", "ones",
+    "rand", "randint", "randn", "randperm", "save", "scalar_tensor", "seed", "set_default_tensor_type",
+    "set_default_device", "set_num_interop_threads", "set_num_threads", "set_rng_state", "tensor", "tril_indices",
+    "triu_indices", "typename", "use_deterministic_algorithms", "zeros",
 ))
 
 

@@ -1,0 +1,163 @@
+"""What PyTorch's names in a checkpoint stand for here: how tensors are made, and which classes are meant."""
+
+from __future__ import annotations
+
+import collections
+
+from .. import _dtypes
+from .._device import META, strided
+from .._device import device as Device
+from .._pickle import rebuild_tensor, set_state
+from .._size import Size
+from .._tensor import Tensor
+from ..engines import meta_engine
+from ..functions._args import made
+from ..functions.storage import STORAGES, TypedStorage, UntypedStorage
+from ..nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+
+BEYOND = (
+    "setStorage: a tensor of sizes {size}, strides {stride}, offset {offset} is out of bounds for storage of {count} "
+    "elements"
+)
+
+
+def meta_tensor(dtype, size, stride, requires_grad):
+    return made(meta_engine().empty(tuple(size), dtype.np), META, requires_grad)
+
+
+def tensor(storage, offset, size, stride, requires_grad=False, hooks=None, metadata=None):
+    """A tensor over a typed storage."""
+    return _tensor(storage, storage.dtype, offset, size, stride, requires_grad, metadata)
+
+
+def tensor_of_dtype(storage, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
+    """A tensor of a dtype that has no storages of its own: its storage is one of bytes."""
+    return _tensor(storage, dtype, offset, size, stride, requires_grad, metadata)
+
+
+def _tensor(storage, dtype, offset, size, stride, requires_grad, metadata):
+    if not isinstance(storage, TypedStorage) or not all(isinstance(n, int) for n in (offset, *size, *stride)):
+        raise TypeError("a tensor is made of a storage, an offset, sizes and strides")
+    if storage.device is META:
+        return meta_tensor(dtype, size, stride, requires_grad)
+    count = storage.nbytes() // dtype.itemsize
+    last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    if min((offset, *size, *stride)) < 0 or (0 not in size and last >= count):
+        raise RuntimeError(BEYOND.format(size=list(size), stride=list(stride), offset=offset, count=count))
+    t = rebuild_tensor(Tensor, storage._storage, dtype, offset, tuple(size), tuple(stride), False)
+    t = _resolved(t, metadata or {})
+    if requires_grad:
+        t.requires_grad = True
+    return t
+
+
+def _resolved(t, metadata):
+    """PyTorch conjugates and negates lazily, and a file can tell that it has still to be done."""
+    if metadata.get("conj"):
+        t = t.conj()
+    return t.neg() if metadata.get("neg") else t
+
+
+def parameter(data, requires_grad, hooks=None):
+    return Parameter(data, requires_grad)
+
+
+def parameter_with_state(data, requires_grad, hooks, state):
+    out = Parameter(data, requires_grad)
+    set_attributes(out, state)
+    return out
+
+
+def tensor_of_type(rebuild, cls, arguments, state):
+    """A tensor with a class and attributes."""
+    if rebuild not in BARE or not issubclass(cls, Tensor):
+        raise TypeError(f"{cls!r} made by {rebuild!r} is no tensor")
+    out = rebuild(*arguments)
+    if type(out) is not cls:
+        out = out.as_subclass(cls)
+    if cls.__setstate__ is not set_state:
+        out.__setstate__(state)
+    else:
+        set_attributes(out, state)
+    return out
+
+
+def set_attributes(t, state):
+    """Sets the attributes that were saved; those that make the tensor itself are out of reach."""
+    if isinstance(state, tuple):
+        state, slots = state
+        for name, value in slots.items():
+            if name in Tensor.__slots__:
+                raise AttributeError(f"{name} cannot be set by a file")
+            setattr(t, name, value)
+    t.__dict__.update(state)
+
+
+def layout(name):
+    if name != str(strided):
+        raise ValueError(f"the layout {name} is not known here")
+    return strided
+
+
+def encoded(text, encoding):
+    """Bytes, which pickles before protocol 3 write as text."""
+    return text.encode(_latin1(encoding))
+
+
+def byte_array(*arguments):
+    """A bytearray of bytes or of text; a number would make one of any size."""
+    if arguments and not isinstance(arguments[0], str | bytes):
+        raise TypeError("a bytearray is made of bytes")
+    return bytearray(arguments[0], _latin1(arguments[1])) if len(arguments) == 2 else bytearray(*arguments)
+
+
+def no_bytes():
+    return b""
+
+
+def _latin1(encoding):
+    if encoding not in ("latin1", "latin-1"):
+        raise ValueError(f"bytes are encoded in latin1, not in {encoding!r}")
+    return encoding
+
+
+BARE = frozenset((tensor, tensor_of_dtype, meta_tensor))
+
+# Called with what the file says.
+MAKERS = {
+    "torch._utils._rebuild_tensor": tensor,
+    "torch._utils._rebuild_tensor_v2": tensor,
+    "torch._utils._rebuild_tensor_v3": tensor_of_dtype,
+    "torch._utils._rebuild_meta_tensor_no_storage": meta_tensor,
+    "torch._utils._rebuild_parameter": parameter,
+    "torch._utils._rebuild_parameter_with_state": parameter_with_state,
+    "torch._tensor._rebuild_from_type_v2": tensor_of_type,
+    "torch.serialization._get_layout": layout,
+    "torch.Size": Size,
+    "torch.device": Device,
+}
+# The same, and what they make is a copy of what they are called with.
+CONTAINERS = {
+    "collections.OrderedDict": collections.OrderedDict,
+    "collections.Counter": collections.Counter,
+    "builtins.set": set,
+    "builtins.frozenset": frozenset,
+    "builtins.complex": complex,
+    "builtins.bytes": no_bytes,
+    "builtins.bytearray": byte_array,
+    "_codecs.encode": encoded,
+}
+# Named, never called.
+NAMES = {
+    "torch.Tensor": Tensor,
+    "torch.nn.parameter.Parameter": Parameter,
+    "torch.storage.UntypedStorage": UntypedStorage,
+    "torch.storage.TypedStorage": TypedStorage,
+    **{f"torch.{d.name}": d for d in _dtypes.ALL},
+    **{f"torch.{name}": storage for name, storage in STORAGES.items()},
+}
+# Made by loads that trust the file, and by others if they were allowed.
+LAZY = {
+    "torch.nn.parameter.UninitializedParameter": UninitializedParameter,
+    "torch.nn.parameter.UninitializedBuffer": UninitializedBuffer,
+}

@@ -1,0 +1,237 @@
+"""The unpicklers of ``load``: one makes what is harmless and what was allowed, the other whatever the file asks for."""
+
+from __future__ import annotations
+
+import _compat_pickle
+import collections
+import functools
+import pickle
+import struct
+from collections.abc import Sized
+from typing import ClassVar
+
+import numpy as np
+
+from .. import _dtypes
+from .._device import device as Device
+from .._tensor import Storage
+from ..engines import meta_engine
+from ..functions.storage import STORAGES, TypedStorage, UntypedStorage
+from ._rebuild import CONTAINERS, LAZY, MAKERS, NAMES
+from ._safe import allowed
+
+NOT_ALLOWED = (
+    "Weights only load failed. Unsupported global: the checkpoint refers to {name}, which was not an allowed global by "
+    "default: a restricted load does not create it. If you trust its source, allow the class with "
+    "flambeau.serialization.add_safe_globals([...]), or load everything with weights_only=False, which can run any "
+    "code that the file contains."
+)
+BLOCKED = (
+    "Weights only load failed. Trying to load unsupported GLOBAL {name} whose module {module} is blocked, whatever "
+    "add_safe_globals allows. A checkpoint has no use for it; only weights_only=False would load it, and run it."
+)
+NO_ATTRIBUTES = (
+    "Weights only load failed. The checkpoint sets attributes of a {type}, which a restricted load does only for "
+    "OrderedDict and for classes that were allowed with flambeau.serialization.add_safe_globals([...])."
+)
+GROWS = "Weights only load failed. The pickle copies more than it contains: it would grow in memory without bound."
+WRONG_SIZE = (
+    "record size ({found} bytes) does not match expected size ({expected} bytes = {count} elements * {itemsize} "
+    "bytes/element) for dtype {dtype}: the checkpoint is damaged"
+)
+NO_CUDA = (
+    "Attempting to deserialize object on a CUDA device but there is none: other devices than the CPU need the XLA "
+    "engine, which is not there yet. Please use torch.load with map_location=torch.device('cpu') to map your storages "
+    "to the CPU."
+)
+NO_LOCATION = (
+    "don't know how to restore data location of UntypedStorage (tagged with {location}): use load(..., "
+    "map_location='cpu')"
+)
+
+_BLOCKED = frozenset(("sys", "os", "posix", "nt"))
+_ANY = {**MAKERS, **CONTAINERS, **NAMES}
+_STORAGES = [UntypedStorage, *STORAGES.values()]
+
+
+class _Loading:
+    """What both unpicklers share: storages are read from the archive when they are first met."""
+
+    what = "Unrestricted"
+    # What a damaged pickle can raise. AttributeError and ImportError tell a user who trusts it what to define.
+    faults: tuple = (ArithmeticError, AssertionError, EOFError, LookupError, TypeError, ValueError, struct.error)
+    foreign = None  # an exception of the caller's map_location, which is no fault of the file
+
+    def begin(self, archive, map_location, swapped, budget):
+        self.archive = archive
+        self.map_location = map_location
+        self.swapped = swapped
+        self.budget = budget  # how many items may be copied
+        self.storages = {}
+
+    def persistent_load(self, record):
+        if not isinstance(record, tuple) or len(record) != 5 or record[0] != "storage":
+            raise pickle.UnpicklingError(f"unknown kind of record: {record!r:.100}")
+        _, kind, key, location, count = record
+        if kind not in _STORAGES or not (isinstance(key, str) and isinstance(location, str) and type(count) is int):
+            raise pickle.UnpicklingError(f"not the record of a storage: {record!r:.100}")
+        if key not in self.storages:
+            dtype = getattr(kind, "dtype", _dtypes.uint8)
+            self.storages[key] = self.read_storage(f"data/{key}", dtype, location, count)
+        return self.storages[key]
+
+    def read_storage(self, name, dtype, location, count):
+        found, expected = self.archive.size_of(name), count * dtype.itemsize
+        if found != expected:
+            sizes = {"found": found, "expected": expected, "count": count, "itemsize": dtype.itemsize}
+            raise RuntimeError(WRONG_SIZE.format(**sizes, dtype=dtype))
+        if callable(self.map_location):
+            untyped = self.moved(_untyped(self.elements(name, dtype)), location)
+        elif self.target(location) == "meta":
+            untyped = _untyped(meta_engine().empty((count,), dtype.np))
+        else:
+            untyped = _untyped(self.elements(name, dtype))
+        return TypedStorage(wrap_storage=untyped, dtype=dtype)
+
+    def elements(self, name, dtype):
+        """The elements of a storage, at an address and in the byte order that they can be used in."""
+        raw = self.archive.array(name)
+        if self.swapped and dtype.itemsize > 1:
+            item = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+            raw = raw.view(f"u{item}").byteswap().view(np.uint8)
+        array = raw.view(dtype.np)
+        return array if array.flags.aligned else array.copy()
+
+    def moved(self, untyped, location):
+        """The storage that the caller's function makes of one; None leaves it where it was."""
+        try:
+            found = self.map_location(untyped, location)
+            if found is not None and not isinstance(found, UntypedStorage):
+                raise TypeError(f"map_location must return an UntypedStorage or None, not {type(found).__name__}")
+        except Exception as error:
+            self.foreign = error
+            raise
+        if found is None:
+            _default_location(location)
+        return untyped if found is None else found
+
+    def target(self, location):
+        """The kind of device that a storage goes to."""
+        target = self.map_location
+        if isinstance(target, dict):
+            target = target.get(location, location)
+        return _default_location(location if target is None else target)
+
+
+def _untyped(array):
+    untyped = UntypedStorage()
+    untyped._storage = Storage(array)
+    return untyped
+
+
+def _default_location(location):
+    kind = location.type if isinstance(location, Device) else location.partition(":")[0]
+    if kind == "cuda":
+        raise RuntimeError(NO_CUDA)
+    if kind not in ("cpu", "meta"):
+        raise RuntimeError(NO_LOCATION.format(location=location))
+    return kind
+
+
+@functools.cache
+def trusting(module):
+    """The unpickler of a pickle module that knows PyTorch's names."""
+
+    class Trusting(_Loading, module.Unpickler):
+        def find_class(self, module, name):
+            known = {**_ANY, **LAZY}.get(f"{module}.{name}")
+            return super().find_class(module, name) if known is None else known
+
+    return Trusting
+
+
+class restricted(_Loading, pickle._Unpickler):
+    """Makes what is known and what was allowed; sets attributes on nothing but OrderedDicts and allowed classes."""
+
+    what = "Weights only"
+    faults = (*_Loading.faults, AttributeError)
+
+    def begin(self, *arguments):
+        super().begin(*arguments)
+        self.allowed = allowed()
+
+    def find_class(self, module, name):
+        module, name = _in_python_3(module, name)
+        full = f"{module}.{name}"
+        if module in _BLOCKED:
+            raise pickle.UnpicklingError(BLOCKED.format(name=full, module=module))
+        if full in _ANY:
+            return _ANY[full]
+        if full in self.allowed:
+            return self.allowed[full]
+        lazy = LAZY.get(full)
+        if lazy is not None and lazy in self.allowed.values():
+            return lazy
+        raise pickle.UnpicklingError(NOT_ALLOWED.format(name=full))
+
+    def check_call(self, thing, arguments):
+        """Raises unless the file may call a thing."""
+        if any(thing is known for known in CONTAINERS.values()):
+            self.charge(*arguments)
+        elif not any(thing is known for known in (*MAKERS.values(), *self.allowed.values())):
+            raise pickle.UnpicklingError(NOT_ALLOWED.format(name=f"a call of {thing!r:.100}"))
+
+    def charge(self, *things):
+        """Counts what is copied. Honest pickles copy only what they have written out."""
+        self.budget -= sum(len(thing) for thing in things if isinstance(thing, Sized))
+        if self.budget < 0:
+            raise pickle.UnpicklingError(GROWS)
+
+    def load_reduce(self):
+        *_, function, arguments = self.stack
+        self.check_call(function, arguments)
+        super().load_reduce()
+
+    def load_newobj(self):
+        *_, cls, arguments = self.stack
+        self.check_call(cls, arguments)
+        super().load_newobj()
+
+    def load_newobj_ex(self):
+        *_, cls, arguments, keywords = self.stack
+        self.check_call(cls, (*arguments, keywords))
+        super().load_newobj_ex()
+
+    def load_build(self):
+        *_, target, state = self.stack
+        if type(target) is collections.OrderedDict and isinstance(state, dict):
+            self.charge(state)
+            self.stack.pop()
+            target.__dict__.update(state)
+        elif type(target) in self.allowed.values():
+            super().load_build()
+        else:
+            raise pickle.UnpicklingError(NO_ATTRIBUTES.format(type=type(target).__name__))
+
+    def load_bytearray8(self):
+        size = int.from_bytes(self.read(8), "little")
+        self.append(bytearray(self.read(size)))
+
+    dispatch: ClassVar[dict] = {
+        **pickle._Unpickler.dispatch,
+        pickle.REDUCE[0]: load_reduce,
+        pickle.NEWOBJ[0]: load_newobj,
+        pickle.NEWOBJ_EX[0]: load_newobj_ex,
+        pickle.BUILD[0]: load_build,
+        pickle.BYTEARRAY8[0]: load_bytearray8,
+    }
+    for _unused in (pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID,
+                    pickle.NEXT_BUFFER, pickle.READONLY_BUFFER):
+        del dispatch[_unused[0]]
+
+
+def _in_python_3(module, name):
+    """The name that a global has today; protocol 2 writes those of Python 2."""
+    if (module, name) in _compat_pickle.NAME_MAPPING:
+        return _compat_pickle.NAME_MAPPING[module, name]
+    return _compat_pickle.IMPORT_MAPPING.get(module, module), name
