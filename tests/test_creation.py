@@ -460,7 +460,7 @@ MESSAGES = [
     ("zeros(2, layout=sparse_coo)", NotImplementedError, "torch.strided"),
     ("zeros(2, device='cuda')", RuntimeError, "device='cpu'"),
     ("arange(5, 1)", RuntimeError, "5 to 1 in steps of 1"),
-    ("empty_permuted((2, 3), (0, 0))", RuntimeError, "every dimension once"),
+    ("empty_permuted((2, 3), (0, 0))", RuntimeError, "names each dimension once"),
     ("from_numpy(np.arange(3)[::-1])", ValueError, r"array.copy\(\)"),
     ("from_numpy(np.array(['a']))", TypeError, "The only supported types are"),
 ]

@@ -23,7 +23,7 @@ ERRORS = [
     ("F.conv1d(t.zeros(1, 3, 2), t.zeros(2, 3, 1), padding='same', stride=2)", RuntimeError, "strided convolutions"),
     ("F.conv1d(t.zeros(1, 3, 2), t.zeros(2, 3, 1), padding='other')", RuntimeError, "should be 'valid' or 'same'"),
     ("F.conv2d(t.zeros(1, 3, 2, 2), t.zeros(2, 3, 1, 1), stride=(1, 1, 1))", RuntimeError, "stride=[1, 1, 1]"),
-    ("F.conv1d(t.zeros(1, 3, 2), t.zeros(2, 3, 1).double())", RuntimeError, "the same dtype"),
+    ("F.conv1d(t.zeros(1, 3, 2), t.zeros(2, 3, 1).double())", RuntimeError, "should be the same"),
     ("F.conv1d([1.0], t.zeros(2, 3, 1))", TypeError, "must be Tensor, not list"),
     ("F.conv_transpose1d(t.zeros(1, 3, 2), t.zeros(3, 3, 1), output_padding=2)", RuntimeError, "smaller than either"),
     ("nn.Conv2d(3, 4, 1, groups=2)", ValueError, "in_channels must be divisible by groups"),
@@ -34,7 +34,7 @@ ERRORS = [
     ("nn.ConvTranspose2d(4, 4, 1, padding_mode='reflect')", ValueError, "zeros"),
     ("nn.LazyConv2d(4, 1, groups=2)(t.zeros(1, 3, 2, 2))", ValueError, "divisible by groups"),
     ("F.max_pool2d(t.zeros(1, 2, 4, 4), 2, padding=2)", RuntimeError, "half of effective kernel size"),
-    ("F.max_pool2d(t.zeros(2, 4), 2)", RuntimeError, "Expected 3D or 4D"),
+    ("F.max_pool2d(t.zeros(2, 4), 2)", RuntimeError, "3D or 4D"),
     ("F.max_pool1d(t.zeros(1, 2, 2), 3)", RuntimeError, "Output size is too small"),
     ("F.max_pool1d(t.zeros(1, 2, 2), 1, stride=0)", RuntimeError, "greater than zero"),
     ("F.avg_pool2d(t.zeros(1, 2, 4, 4), 2, divisor_override=0)", RuntimeError, "divisor must be not zero"),
@@ -73,13 +73,33 @@ ERRORS = [
     ("F.smooth_l1_loss(t.zeros(2), t.zeros(2), beta=-1.0)", RuntimeError, "negative values for beta"),
     ("F.nll_loss(t.zeros(2, 3), t.zeros(4, dtype=t.int64))", ValueError,
      "Expected input batch_size (2) to match target batch_size (4)."),
-    ("F.nll_loss(t.zeros(2, 3), t.zeros(2))", RuntimeError, "expected scalar type Long but found Float"),
+    ("F.nll_loss(t.zeros(2, 3), t.zeros(2))", RuntimeError, "expected target dtype to be Long or Byte, but got Float"),
     ("F.nll_loss(t.zeros(2, 3), t.tensor([0, 3]))", IndexError, "Target 3 is out of bounds"),
     ("F.nll_loss(t.zeros(2, 3), t.tensor([0, 1]), t.ones(2))", RuntimeError, "all 3 classes"),
     ("F.cross_entropy(t.zeros(2, 3), t.tensor([0, 1]), label_smoothing=2.0)", RuntimeError, "between 0.0 and 1.0"),
     ("F.binary_cross_entropy(t.tensor([2.0]), t.tensor([1.0]))", RuntimeError, "between 0 and 1"),
     ("F.binary_cross_entropy(t.zeros(2), t.zeros(3))", ValueError, "different to the input size"),
     ("F.binary_cross_entropy_with_logits(t.zeros(2), t.zeros(3))", ValueError, "must be the same as input size"),
+    *[(f"F.{name}(t.ones(2, dtype=t.{dtype}))", NotImplementedError, f"not implemented for '{word}'")
+      for name in ("gelu", "silu", "mish", "softplus", "logsigmoid", "hardsigmoid", "hardswish", "softshrink", "glu")
+      for dtype, word in (("bool", "Bool"), ("int64", "Long"), ("uint8", "Byte"))],
+    ("F.hardtanh(t.ones(2, dtype=t.complex64))", NotImplementedError, "'ComplexFloat'"),
+    ("F.avg_pool2d(t.ones(1, 1, 2, 2, dtype=t.int32), 2)", NotImplementedError, "'Int'"),
+    ("F.max_pool1d(t.ones(1, 1, 2, dtype=t.int64), 2)", NotImplementedError, "'Long'"),
+    ("F.max_unpool1d(t.ones(1, 1, 1).long(), t.zeros(1, 1, 1).long(), 2)", NotImplementedError, "'Long'"),
+    ("F.batch_norm(t.ones(2, 3).long(), None, None, training=True)", NotImplementedError, "'Long'"),
+    ("F.group_norm(t.ones(2, 4, dtype=t.complex64), 2)", NotImplementedError, "'ComplexFloat'"),
+    ("F.conv2d(t.ones(1, 1, 4, 4), t.ones(1, 1, 0, 0))", RuntimeError, "kernel size should be greater than zero"),
+    ("F.conv_transpose2d(t.ones(1, 1, 4, 4), t.ones(1, 1, 0, 0))", RuntimeError, "should be greater than zero"),
+    ("F.adaptive_max_pool2d(t.ones(2, 0, 4, 4), 2)", RuntimeError, "non-zero size for non-batch dimensions"),
+    ("F.adaptive_avg_pool2d(t.ones(2, 3, 0, 4), 2)", RuntimeError, "with dimension 2 being empty"),
+    ("F.embedding_bag(t.tensor([0, 5]), t.zeros(3, 2), t.tensor([0]))", RuntimeError, "valid range [0, 3)"),
+    ("F.embedding_bag(t.tensor([0]), t.zeros(3, 2).long(), t.tensor([0]))", RuntimeError, "torch.LongTensor"),
+    ("F.cross_entropy(t.zeros(2, 3), t.zeros(2, 3).long())", RuntimeError, "class probabilities, got Long"),
+    ("F.cross_entropy(t.zeros(2, 3, 5), t.zeros(2, 4).long())", RuntimeError, "Expected target size [2, 5], got [2, 4]"),
+    ("F.nll_loss(t.zeros(2, 3), t.zeros(2, 3).long())", RuntimeError, "multi-target not supported"),
+    ("F.nll_loss(t.zeros(2, 3), t.tensor([0, 1]), t.ones(3).double())", RuntimeError, "Float but found Double"),
+    ("nn.HuberLoss(delta=1j)", TypeError, "delta must be a float or int"),
     ("nn.ReflectionPad1d(2)(t.zeros(2))", NotImplementedError, "not 1 of 1"),
     ("nn.CircularPad2d(2)(t.zeros(2))", ValueError, "3D or 4D input (got 1D input)"),
 ]
@@ -102,6 +122,33 @@ def test_error(code, kind, words):
 def test_torch_raises_the_same_type(code, kind, words):
     torch = pytest.importorskip("torch")
     assert type(error_of(code, torch)) is kind
+
+
+@pytest.mark.parametrize("offsets", [[0, -1], [0, 2, -3]])
+def test_negative_offsets_are_refused(offsets):
+    """PyTorch reads memory that is not its own."""
+    with pytest.raises(RuntimeError, match=r"offsets must not be negative.* Got -\d"):
+        flambeau.nn.functional.embedding_bag(flambeau.arange(4), flambeau.ones(5, 2), flambeau.tensor(offsets))
+
+
+SHAPES = {"batch": lambda n: (0, 3, *(4,) * n), "unbatched": lambda n: (0, *(4,) * n), "whole": lambda n: (2, 3, *(4,) * n)}
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("size", [0, 1, 2])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", [f"adaptive_{kind}_pool{n}d" for kind in ("avg", "max") for n in (1, 2, 3)])
+def test_adaptive_pooling_of_nothing_and_to_nothing(name, shape, size):
+    torch = pytest.importorskip("torch")
+    found = []
+    for t in (torch, flambeau):
+        x = t.ones(SHAPES[shape](int(name[-2])), requires_grad=True)
+        out = getattr(t.nn.functional, name)(x, size)
+        found.append([tuple(out.shape), out.tolist()])
+        if size:  # PyTorch refuses the gradient of nothing
+            out.sum().backward()
+            found[-1].append(x.grad.tolist())
+    assert found[0] == found[1]
 
 
 def test_broadcast_targets_are_warned_of():

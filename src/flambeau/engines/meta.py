@@ -13,6 +13,7 @@ import numpy as np
 
 from . import NUMPY, Namespace
 from ._probe import STEP, extrapolated
+from .numpy.memory import check_shape
 
 LIMIT = 1 << 20  # elements that stand-ins of the same shape may have together
 PROBE_LIMIT = 1 << 23  # elements that smaller ones may have, where these would be more
@@ -47,7 +48,11 @@ class MetaArray(np.ndarray):
     """An array without memory: every element is the same place."""
 
     def __new__(cls, shape, dtype):
-        return np.ndarray.__new__(cls, shape, dtype, _ELEMENT, strides=(0,) * len(shape))
+        try:
+            return np.ndarray.__new__(cls, shape, dtype, _ELEMENT, strides=(0,) * len(shape))
+        except ValueError:
+            check_shape(shape, dtype)
+            raise
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
         check_not_mixed(inputs)

@@ -105,7 +105,7 @@ def check_reflections(A, tau):
         raise RuntimeError(
             f"{name}: tau dtype {tau.dtype} does not match input dtype {A.dtype}; both must be the same"
         )
-    need_floating(A, name)
+    need_floating(A, name, NotImplementedError)
 
 
 def reflected(A, tau, C, adjoint=False):
@@ -202,7 +202,7 @@ def _factored(A, pivot, name):
     need_tensor(A, name.replace(".", "_"), "A")
     if A._a.ndim < 2:
         raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A._a.shape)} instead")
-    need_floating(A, name)
+    need_floating(A, name, NotImplementedError)
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     return ops.lu_factor_ex(A)

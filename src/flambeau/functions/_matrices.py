@@ -25,22 +25,22 @@ def need_matrices(A, name, argument="A"):
     return A
 
 
-def need_floating(A, name):
+def need_floating(A, name, error=RuntimeError):
     """A floating or complex tensor in a precision that LAPACK works in."""
     if not _dtypes.is_inexact(A._a.dtype):
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {word_of(A)}")
+        raise error(f"{name}: Expected a floating point or complex tensor as input. Got {word_of(A)}")
     if A._a.dtype in _dtypes.HALF:
         raise NotImplementedError(f"{name}: Low precision dtypes not supported. Got {word_of(A)}; convert by .float()")
     return A
 
 
-def need_square(A, name):
+def need_square(A, name, error=RuntimeError):
     """Square matrices, floating or complex."""
     need_matrices(A, name)
     *_, m, n = A._a.shape
     if m != n:
         raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {m} by {n} matrices")
-    return need_floating(A, name)
+    return need_floating(A, name, error)
 
 
 def need_same_dtype(A, B, name):

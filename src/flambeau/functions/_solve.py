@@ -168,7 +168,7 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
     need_tensor(B, "linalg_solve_triangular", "B", 2)
     need_matrices(B, name, "B")
     need_same_dtype(A, B, name)
-    need_square(A, name)
+    need_square(A, name, NotImplementedError)
     need_fitting(A, B, left, name)
     found = ops.solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)
     return found if out is None else write_out(out, found, "linalg_solve_triangular", exact_dtype=True)

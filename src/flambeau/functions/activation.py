@@ -76,7 +76,7 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """Leaky ReLU whose slope is drawn for each element in training, and the mean of the bounds otherwise."""
     need_tensor(input, "rrelu")
     if lower > upper:
-        raise RuntimeError(f"Lower bound should not be above the upper bound, got {lower} and {upper}")
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
         return ops.rrelu_eval(input, slope=(lower + upper) / 2)
     return ops.rrelu_train(input, random_slopes(input.detach(), lower, upper, generator))

@@ -17,6 +17,12 @@ __all__ = [
 ]
 
 
+HALVES = (
+    "Expected both inputs to be Half, Float or Double tensors but got {first} and {second}. (There is no complex dtype "
+    "for Half here.)"
+)
+
+
 def view_as_real(input):
     """The real and imaginary parts of complex numbers as a last dimension of size two: a view."""
     need_tensor(input, "view_as_real")
@@ -94,9 +100,8 @@ def parts(first, second, name, names):
     """Two real floating tensors of one dtype, which a complex tensor is made from."""
     for position, (t, argument) in enumerate(zip((first, second), names, strict=True), 1):
         need_tensor(t, name, argument, position)
-    if first.dtype.category != _dtypes.FLOAT or first.dtype in (_dtypes.float16, _dtypes.bfloat16):
-        words = f"{type_word(first.dtype)} and {type_word(second.dtype)}"
-        raise RuntimeError(f"Expected both inputs to be Float or Double tensors but got {words}")
+    if any(t.dtype not in (_dtypes.float32, _dtypes.float64) for t in (first, second)):
+        raise RuntimeError(HALVES.format(first=type_word(first.dtype), second=type_word(second.dtype)))
     if first.dtype is not second.dtype:
         raise RuntimeError(
             f"Expected object of scalar type {type_word(first.dtype)} but got scalar type "

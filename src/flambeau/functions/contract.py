@@ -6,8 +6,10 @@ import itertools
 import math
 import warnings
 
+from .._dtypes import HALF, is_inexact
 from .._tensor import Tensor
 from ..ops import matmul as ops
+from ..ops._errors import refuse_kinds
 from ..ops.join import stack
 from ..ops.reduce import sum_
 from ..ops.shape import permute, reshape
@@ -205,6 +207,7 @@ def _cross(input, other, *, dim=-1, out=None):
         )
     if differ(a, b):
         raise RuntimeError(f"expected scalar type {word(a)} but found {word(b)}")
+    refuse_kinds("cross", a, "b")
     result = ops.linalg_cross(input, other, axis=axis)
     return result if out is None else write_out(out, result, "linalg_cross", exact_dtype=True)
 
@@ -219,7 +222,8 @@ def vecdot(x, y, *, dim=-1, out=None):
             f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {word(x._a)} and y of type "
             f"{word(y._a)} instead"
         )
-    refuse_bool(x._a, "dot")
+    if not is_inexact(x._a.dtype):
+        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {word(x._a)}")
     pairs = ops.mul(ops.cj(x), y)
     result = sum_(pairs, axis=(dim_in_range(dim, pairs._a.ndim),), keepdims=False)
     return result if out is None else write_out(out, result, "linalg_vecdot", exact_dtype=True)
@@ -228,6 +232,8 @@ def vecdot(x, y, *, dim=-1, out=None):
 def vander(x, N=None):
     """The powers 0 to N - 1 of each element, as a new last dimension."""
     need_tensor(x, "linalg_vander", "x")
+    if x._a.dtype.kind == "b" or x._a.dtype in HALF:
+        raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {word(x._a)}")
     count = N if N is not None else x._a.shape[-1] if x._a.ndim else 0
     if count <= 1 and (N is not None or x._a.ndim == 0):
         raise RuntimeError(f"N must be greater than 1. Got {count}")

@@ -99,8 +99,14 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
             "Number of dimensions in size does not match the length of the physical_layout; i.e. "
             f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
         )
-    if sorted(order) != list(range(len(shape))):
-        raise RuntimeError(f"physical_layout must name every dimension once (no duplicate dim), got {list(order)}")
+    for at, d in enumerate(order):
+        if not 0 <= d < len(shape):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got {d} at index {at}): "
+                "physical_layout counts from the front"
+            )
+    if len({*order}) < len(order):
+        raise RuntimeError(f"Duplicate dim not allowed: physical_layout names each dimension once, got {list(order)}")
 
     def make(shape, dtype):
         return np.empty([shape[i] for i in order], dtype).transpose(np.argsort(order))
@@ -154,8 +160,8 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
         floats = any(isinstance(v, float) for v in (start, end, step))
         dtype = given or (_dtypes.get_default_dtype() if floats else _dtypes.int64)
     target = np_dtype_of(dtype)
-    if target.kind == "b":
-        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+    if target.kind in "bc":
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_word(dtype)}'")
     length = range_length(start, end, step, target)
 
     def make(shape, dtype):
@@ -219,6 +225,11 @@ def logspace(start, end, steps=None, base=10.0, *, out=None, dtype=None, layout=
 def _spaced(name, start, end, steps, base, out, dtype, layout, device, requires_grad):
     if steps is None:
         raise TypeError(f'{name}() missing 1 required argument: "steps"')
+    if isinstance(steps, float):
+        kinds = ", ".join(type(v).__name__ for v in (start, end, steps))
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got ({kinds}): argument 'steps' must be int"
+        )
     steps = as_int(steps, name, "steps")
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, got {steps}")
@@ -234,7 +245,7 @@ def _spaced(name, start, end, steps, base, out, dtype, layout, device, requires_
         if isinstance(start, complex) or isinstance(end, complex):
             dtype = dtype.to_complex()
     target = np_dtype_of(dtype)
-    if target.kind == "b":
+    if target.kind == "b" and steps > 1:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
     if target.kind != "c" and (isinstance(start, complex) or isinstance(end, complex)):
         raise RuntimeError(f"{name}(): inferred dtype is complex, but got the real dtype {dtype}")

@@ -89,7 +89,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     need_tensor(x1, "cosine_similarity", "x1")
     need_tensor(x2, "cosine_similarity", "x2", 2)
     common = _dtypes.promote_types(x1.dtype, x2.dtype)
-    if common.category < _dtypes.FLOAT:
+    if common.category != _dtypes.FLOAT:
         raise RuntimeError(
             f"expected common dtype to be floating point, yet common dtype is {type_word(common)}; convert "
             "with .float()"
@@ -133,7 +133,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 def _check_rows(x1, x2, p):
     for x, name in ((x1, "X1"), (x2, "X2")):
         need_tensor(x, "cdist", name.lower())
-        if not _dtypes.is_inexact(x._a.dtype):
+        if x._a.dtype.kind == "c" or not _dtypes.is_inexact(x._a.dtype):
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {type_word(x.dtype)}")
         if x._a.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x._a.ndim}D")

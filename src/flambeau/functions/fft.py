@@ -84,6 +84,8 @@ def axes_and_sizes(x, s, dim):
     if isinstance(s, int):
         s = (s,)
     if dim is not None:
+        if dim and not ndim:
+            raise IndexError(f"Dimension specified as {dim[0]} but tensor has no dimensions")
         axes = tuple(dim_in_range(d, ndim) for d in dim)
         if len(set(axes)) != len(axes):
             raise RuntimeError(f"FFT dims must be unique, got {tuple(dim)}")

@@ -119,8 +119,8 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     bins = [bins] * d if isinstance(bins, int) else list(bins)
     if len(bins) != d:
         raise RuntimeError(
-            f"torch.histogramdd: expected {d} sequences of bin edges or numbers of bins for a "
-            f"{d}-dimensional histogram but got {len(bins)}"
+            "torch.histogramdd: The size of bins must be equal to the innermost dimension of the input. Expected "
+            f"{d} sequences of bin edges or numbers of bins but got {len(bins)}"
         )
     weights = None if weight is None else weight._a.reshape(-1)
     return _HISTOGRAMDD(*_histogram(a, _edges(a, bins, range), weights, density))

@@ -83,7 +83,7 @@ def fill_value(value, t, name):
 def need_mask(mask, name):
     need_tensor(mask, name, "mask", 2)
     if mask._a.dtype.kind != "b":
-        raise RuntimeError(f"{name}: expected a boolean mask (BoolTensor), but got mask with dtype {mask.dtype}")
+        raise RuntimeError(f"{name}_ only supports boolean masks (BoolTensor), but got mask with dtype {mask.dtype}")
 
 
 def same_dtype(input, source, name):

@@ -325,8 +325,8 @@ def unravel_index(indices, shape):
     if any([n < 0 for n in sizes]):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     steps = [math.prod(sizes[i + 1:]) for i in range(len(sizes))]
-    a = indices._a
-    return tuple([wrap(np.asarray(a // step % n).astype(a.dtype)) for step, n in zip(steps, sizes)])
+    a, wide = indices._a, indices._a.astype(np.int64, copy=False)
+    return tuple([wrap(np.asarray(wide // step % n).astype(a.dtype)) for step, n in zip(steps, sizes)])
 
 
 methods(

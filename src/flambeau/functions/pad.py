@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .._tensor import Tensor
+from ..ops._errors import refuse_kinds
 from ..ops.move import PADDINGS, constant_pad
 from ._args import need_tensor, shape_from
 
@@ -40,6 +41,8 @@ def pad(input, pad, mode="constant", value=None):
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}; it is one of {', '.join(MODES)}")
     check_edges(pads, input._a.shape, count, mode)
+    if mode != "circular":
+        refuse_kinds(f"pad: {mode}", input._a, "b")
     if mode == "replicate":
         pads = tuple([leave_one(a, b, n) for (a, b), n in zip(pads, input._a.shape)])
     return PADDINGS[MODES[mode]][count - 1](input, pads=pads)

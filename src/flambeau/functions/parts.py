@@ -46,7 +46,7 @@ def narrow(input, dim, start, length):
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     length = as_int(length, "narrow", "length")
     if length < 0:
-        raise RuntimeError(f"narrow(): length must be non-negative, got {length}.")
+        raise RuntimeError(f"narrow(): length must be non-negative. Got {length}")
     if isinstance(start, Tensor) and (start._a.ndim or start._a.dtype.kind not in "iu"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     dim = dim_in_range(dim, len(shape))
@@ -210,6 +210,11 @@ def directed_split(name, least, axis):
                 "dimensions!"
             )
         dim = 0 if ndim == 1 else axis
+        if not isinstance(indices_or_sections, int | tuple | list | Tensor):
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got (Tensor, "
+                f"{type(indices_or_sections).__name__}): it takes a number of sections, or indices"
+            )
         if isinstance(indices_or_sections, int):
             n = input._a.shape[dim]
             if indices_or_sections <= 0 or n % indices_or_sections:

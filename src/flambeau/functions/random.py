@@ -30,6 +30,7 @@ __all__ = ["alpha_dropout", "alpha_dropout_", "bernoulli", "binomial", "default_
            "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
 
 default_generator = Generator()
+MOST_CATEGORIES = 2**24  # that a float32 counts one by one
 
 
 # ---- the generator's public face
@@ -234,6 +235,8 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
         shape = nonnegative(shape_from((size,), "normal"))
         return _drawn("normal", lambda g, a: kernels.fill_normal(g, a, mean, std), shape, dtype, out, generator, layout,
                       device, requires_grad)
+    if isinstance(std, Tensor) and std._a.dtype.kind == "c":
+        raise RuntimeError(f"normal expects standard deviation to be non-complex, got {std.dtype}")
     arrays = [v._a if isinstance(v, Tensor) else v for v in (mean, std)]
     shape = np.broadcast_shapes(*map(np.shape, arrays))
     own = None if out is None or out._a.shape != shape else _blank(in_memory(out), out._a.dtype)
@@ -261,8 +264,10 @@ def bernoulli(input, p=None, *, generator=None, out=None):
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Indices drawn with the weights in the last dimension of `input`."""
     need_tensor(input, "multinomial")
-    if not _dtypes.is_inexact(input._a.dtype):
+    if input.dtype.category != _dtypes.FLOAT:
         raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + str(input.dtype))
+    if input._a.ndim and input._a.shape[-1] > MOST_CATEGORIES:
+        raise RuntimeError(f"number of categories cannot exceed 2^24, got {input._a.shape[-1]}")
     n = as_int(num_samples, "multinomial", "num_samples")
     if input.device is META:
         result = wrap(meta_engine().empty((*input._a.shape[:-1], n), np.dtype(np.int64)))
@@ -390,6 +395,9 @@ def _dropout(input, p, train, name, feature, alpha):
     mask = _blank_mask(input, feature)
     if not alpha:
         return mul(input, wrap(kernels.fill_kept(default_generator, mask, p)))
+    if not _dtypes.is_inexact(input._a.dtype):
+        word = _dtypes.type_word(input.dtype)
+        raise RuntimeError(f"{name}: result type Float can't be cast to the desired output type {word}; use .float()")
     kept = wrap(kernels.fill_bernoulli(default_generator, mask, 1 - p))
     saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
     scale = (saturated**2 * p + 1) ** -0.5 * (1 - p) ** -0.5

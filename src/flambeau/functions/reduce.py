@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 
+from .. import _dtypes
 from .._dtypes import type_word
 from .._tensor import Tensor
 from ..ops import pointwise as pw
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 NO_MEAN = (
-    "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+    "mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
     "Got: {word}. Convert it first, or pass dtype=, for example dtype=flambeau.float32."
 )
 NO_VAR = "std and var only support floating point and complex dtypes, not {word}; use .float()"
@@ -88,7 +89,9 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, kee
     if dtype is not None:
         dtype = np_dtype_of(dtype)
     if (dtype or input._a.dtype).num < 11:
-        raise RuntimeError(NO_MEAN.format(word=type_word(input.dtype)))
+        which = "Input" if dtype is None else "Optional"
+        wrong = _dtypes.from_np(dtype or input._a.dtype)
+        raise RuntimeError(NO_MEAN.format(which=which, word=type_word(wrong)))
     if dim is None:
         found = ops.mean(input, axis=None, keepdims=keepdim, dtype=dtype)
     else:

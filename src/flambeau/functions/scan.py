@@ -135,8 +135,8 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     if isinstance(spacing, tuple | list):
         if len(spacing) != len(axes):
             raise RuntimeError(
-                f"torch.gradient expected a scalar spacing or one for each dim, but got {len(spacing)} of them for "
-                f"{len(axes)} dimension(s)"
+                "torch.gradient expected spacing to be unspecified, a scalar or a sequence with one for each dim, but "
+                f"got a spacing argument of length {len(spacing)} for {len(axes)} dimension(s)"
             )
     else:
         if isinstance(spacing, Tensor) and spacing._a.ndim:
@@ -153,6 +153,11 @@ def _slope(y, axis, step, order):
             f"{axis} has {size}"
         )
     if isinstance(step, Tensor) and step._a.ndim:
+        if step.device != y.device:
+            raise RuntimeError(
+                f"torch.gradient expected each tensor to be on the same device, but got devices {y.device} and "
+                f"{step.device}"
+            )
         if step._a.shape != (size,):
             raise RuntimeError(f"torch.gradient expected {size} points for dimension {axis}, got {list(step._a.shape)}")
         width = reshape(diff(step), shape=(size - 1, *(1,) * (y._a.ndim - 1 - axis)))

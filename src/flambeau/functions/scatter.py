@@ -6,6 +6,7 @@ import numpy as np
 
 from .._tensor import Tensor
 from ..ops import scatter as ops
+from ..ops._errors import refuse_kinds
 from ..ops.shape import expand
 from ._args import as_int, dim_in_range, need_tensor, type_word, write_out
 from ._attach import inplace_methods, methods
@@ -41,14 +42,16 @@ def checked(input, dim, index, name, src=None):
         return axis
     own, shape = input._a.shape or (1,), index._a.shape or (1,)
     if len(shape) != len(own):
+        whose = "input" if name == "gather" else "self"
         raise RuntimeError(
-            f"Index tensor must have the same number of dimensions as input tensor: {list(shape)} and {list(own)}"
+            f"Index tensor must have the same number of dimensions as {whose} tensor: {list(shape)} and {list(own)}"
         )
-    if shape != own and any(n > m for d, (n, m) in enumerate(zip(shape, own, strict=True)) if d != axis):
-        raise RuntimeError(
-            f"Size does not match: expected index {list(shape)} to be no larger than self {list(own)} apart from "
-            f"dimension {axis}"
-        )
+    for d, (n, m) in enumerate(zip(shape, own, strict=True)):
+        if n > m and d != axis:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(shape)} to be no larger than self "
+                f"{list(own)} apart from dimension {axis}"
+            )
     if src is not None:
         other = src._a.shape or (1,)
         if len(other) != len(shape):
@@ -154,6 +157,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
     axis = checked(input, dim, index, "scatter_reduce", src)
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    refuse_kinds(f"scatter_reduce_{reduce}", input._a, {"mean": "b", "amax": "c", "amin": "c"}.get(reduce, ""))
     result = ops.scatter_reduce(input, src, index, axis=axis, reduce=reduce, include_self=bool(include_self))
     return result if out is None else write_out(out, result, "scatter_reduce", exact_dtype=True)
 
@@ -164,6 +168,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
     if reduce not in REDUCTIONS[1:]:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     axis = source_checked(input, dim, index, source, "index_reduce")
+    refuse_kinds("index_reduce", input._a, "bc")
     shape = source._a.shape
     along = index.reshape(tuple([-1 if d == axis else 1 for d in range(len(shape))]))
     index = expand(along, shape=shape)

@@ -392,8 +392,8 @@ def movedim(input, source, destination):
     destination = destination if isinstance(destination, tuple | list) else (destination,)
     if len(source) != len(destination):
         raise RuntimeError(
-            "movedim: Invalid source or destination dims: source and destination dims need the same number of "
-            f"elements, got {list(source)} and {list(destination)}"
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number "
+            f"of dims as destination ({list(destination)} dims)"
         )
     froms = [dim_in_range(d, n) for d in source]
     tos = [dim_in_range(d, n) for d in destination]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import _dtypes
 from .._tensor import Tensor, wrap
 from ..ops import sort as ops
-from ._args import as_int, dim_in_range, need_tensor, write_out
+from ..ops._errors import refuse_kinds
+from ._args import as_int, dim_in_range, need_tensor, type_word, write_out
 from ._attach import methods
 from ._folds import along, need_flag, numpy_names, one_dim
 from ._results import selections
@@ -111,6 +113,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
         raise RuntimeError(
             f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})"
         )
+    refuse_kinds("bucketize", boundaries._a, "b")
     return _search(boundaries, input, out_int32, right, None, None, out, "bucketize")
 
 
@@ -167,8 +170,9 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): at least one of elements and test_elements must be a Tensor")
     arrays = [x._a if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements)]
-    if any(a.dtype.kind == "c" for a in arrays):
-        raise RuntimeError("Unsupported input type encountered for isin(): complex")
+    for a in arrays:
+        if a.dtype.kind in "bc":
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {type_word(_dtypes.from_np(a.dtype))}")
     found = wrap(np.asarray(np.isin(*arrays, assume_unique=assume_unique, invert=invert)))
     return found if out is None else write_out(out, found, "isin", exact_dtype=True)
 
@@ -180,6 +184,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     """The distinct elements in order, or the distinct slices along ``dim``; NaN differs from NaN."""
     need_tensor(input, "unique")
     a = input._a
+    refuse_kinds("unique", a, "c")
     axis = None
     if dim is not None:
         axis = dim_in_range(dim, a.ndim)
@@ -203,6 +208,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     """The elements (or slices along ``dim``) without those that equal the one before."""
     need_tensor(input, "unique_consecutive")
     a = input._a
+    refuse_kinds("unique_consecutive", a, "c")
     axis = 0 if dim is None else dim_in_range(dim, a.ndim)
     if dim is not None:
         _check_slices(a, axis, dim)

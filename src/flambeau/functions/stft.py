@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._dtypes import is_inexact
 from .._tensor import wrap
 from ..ops.matmul import mT, row
 from ..ops.move import constant_pad
@@ -58,6 +59,8 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     elif align_to_window:
         margin = (n_fft - length) // 2
         signal = constant_pad(signal, pads=((0, 0), (margin, n_fft - length - margin)), value=0)
+    if not is_inexact(input._a.dtype):
+        raise fault("stft", input, n_fft, "expected a tensor of floating point or complex values")
     if not 0 < n_fft <= signal._a.shape[1]:
         raise fault("stft", input, n_fft, f"expected 0 < n_fft < {signal._a.shape[1]}, but got n_fft={n_fft}")
     frames = unfold(signal, axis=1, size=n_fft, step=hop)

@@ -32,12 +32,24 @@ def describe(operand):
     return repr(operand)
 
 
+def is_of(dtype, kinds):
+    """Whether a dtype is of one of the kinds "b" bool, "i" integers, "f" floating, "c" complex."""
+    return ("i" if dtype.kind == "u" else dtype.kind) in kinds
+
+
+def refuse_kinds(name, array, kinds):
+    """Raises PyTorch's NotImplementedError for a dtype that the function `name` is not implemented for."""
+    if is_of(array.dtype, kinds):
+        raise not_implemented(name, array.dtype, [array])
+
+
 def refuse(spec, arrays):
     """Raises PyTorch's NotImplementedError when an operand is of a kind that the op refuses."""
     for a in arrays:
         dtype = getattr(a, "dtype", None)
-        if dtype is not None and ("i" if dtype.kind == "u" else dtype.kind) in spec.refuses:
-            clash = broadcast_clash([a.shape for a in arrays if hasattr(a, "shape")])
+        if dtype is not None and is_of(dtype, spec.refuses):
+            shapes = [a.shape for a in arrays if hasattr(a, "shape")] if spec.promote else []
+            clash = broadcast_clash(shapes)
             raise RuntimeError(clash) if clash else not_implemented(spec.name, dtype, arrays)
 
 

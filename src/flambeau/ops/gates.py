@@ -12,7 +12,7 @@ _INV_SQRT_TAU = 1 / math.sqrt(2 * math.pi)
 _TANH_GELU = math.sqrt(2 / math.pi)
 
 
-@op(opmath=True)
+@op(opmath=True, refuses="bic")
 def gelu(k, x):
     """x times the normal distribution function of x."""
     return k.gelu(x)
@@ -33,7 +33,7 @@ gelu_pull.vjp(
 )
 
 
-@op(opmath=True, node="GeluBackward0")
+@op(opmath=True, node="GeluBackward0", refuses="bic")
 def gelu_tanh(k, x):
     """``gelu`` by way of tanh."""
     return 0.5 * x * (1 + k.tanh(_TANH_GELU * (x + 0.044715 * x * x * x)))
@@ -47,7 +47,7 @@ def _gelu_tanh_slope(g, x):
 gelu_tanh.vjp(x=_gelu_tanh_slope)
 
 
-@op(opmath=True)
+@op(opmath=True, refuses="bi")
 def silu(k, x):
     return x * k.sigmoid(x)
 
@@ -60,7 +60,7 @@ def _silu_slope(g, x):
 silu.vjp(x=_silu_slope)
 
 
-@op(opmath=True)
+@op(opmath=True, refuses="bic")
 def mish(k, x):
     return x * k.tanh(k.softplus(x, 1.0, 20.0))
 
@@ -73,7 +73,7 @@ def _mish_slope(g, x):
 mish.vjp(x=_mish_slope)
 
 
-@op(opmath=True)
+@op(opmath=True, refuses="bic")
 def softplus(k, x, *, beta, threshold):
     """log(1 + exp(beta x)) / beta, and x itself above the threshold."""
     return k.softplus(x, beta, threshold)
@@ -82,7 +82,7 @@ def softplus(k, x, *, beta, threshold):
 softplus.vjp(x=lambda g, x, beta, threshold: where(x * beta > threshold, g, g * sigmoid(x * beta)))
 
 
-@op(opmath=True, row_major=True)
+@op(opmath=True, refuses="bic", row_major=True)
 def log_sigmoid(k, x):
     return k.minimum(x, 0) - k.log1p(k.exp(-k.abs(x)))
 
@@ -90,7 +90,7 @@ def log_sigmoid(k, x):
 log_sigmoid.vjp(x=lambda g, x: g * sigmoid(-x))
 
 
-@op(opmath=True)
+@op(opmath=True, refuses="c")
 def hardtanh(k, x, *, low, high):
     return k.clip(x, low, high)
 
@@ -98,7 +98,7 @@ def hardtanh(k, x, *, low, high):
 hardtanh.vjp(x=lambda g, x, low, high: keep(g, ~((x <= low) | (x >= high))))  # a NaN lets the gradient through
 
 
-@op(opmath=True)
+@op(opmath=True, refuses="bic")
 def hardsigmoid(k, x):
     return k.clip(x / 6 + 0.5, 0, 1)
 
@@ -106,7 +106,7 @@ def hardsigmoid(k, x):
 hardsigmoid.vjp(x=lambda g, x: keep(g / 6, (x > -3) & (x < 3)))
 
 
-@op(opmath=True)
+@op(opmath=True, refuses="bic")
 def hardswish(k, x):
     return x * k.clip(x + 3, 0, 6) / 6
 
@@ -114,7 +114,7 @@ def hardswish(k, x):
 hardswish.vjp(x=lambda g, x: where(x <= -3, g * 0, where(x < 3, g * (x / 3 + 0.5), g)))
 
 
-@op(opmath=True)
+@op(opmath=True, refuses="bic")
 def softshrink(k, x, *, lambd):
     return k.where(x > lambd, x - lambd, k.where(x < -lambd, x + lambd, k.keep(x, k.isnan(x))))
 

@@ -24,7 +24,7 @@ def share(g, shape, reduction):
 # ---- distances
 
 
-@op(promote="common", refuses="bi")
+@op(promote="common", refuses="bic")
 def mse_loss(k, x, y, *, reduction):
     away = x - y
     return reduced(k, away * away, reduction)
@@ -135,7 +135,7 @@ def factors(k, target, weight, ignore, dtype, classes):
 
 
 def _nll_loss(name, node):
-    @op(name=name, node=node, opmath=True)
+    @op(name=name, node=node, opmath=True, refuses="c")
     def nll_loss(k, x, target, weight, *, ignore, reduction):
         """The loss, and the sum of the weights that it was averaged by."""
         axis = class_axis(x.shape)

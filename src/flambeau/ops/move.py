@@ -81,7 +81,7 @@ def triu(k, x, *, diagonal):
 triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
 
 
-@op(opmath=True)
+@op(opmath=True, refuses="b")
 def trace(k, x):
     return k.trace(x)
 

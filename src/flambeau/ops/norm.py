@@ -43,7 +43,7 @@ def group_layout(shape, how):
 
 
 def _normalization(name, node, layout):
-    @op(name=name, node=node, opmath="first", refuses="bi", row_major=layout is not batch_layout)
+    @op(name=name, node=node, opmath="first", refuses="bic", row_major=layout is not batch_layout)
     def normalization(k, x, weight, bias, *, eps, how):
         shape, of_weight, axes = layout(x.shape, how)
         weight = None if weight is None else weight.reshape(of_weight)
@@ -109,7 +109,7 @@ group_norm = _normalization("native_group_norm", "NativeGroupNormBackward0", gro
 # ---- with given statistics
 
 
-@op(opmath=True, node="NativeBatchNormBackward0", refuses="bi")
+@op(opmath=True, node="NativeBatchNormBackward0", refuses="bic")
 def batch_norm_given(k, x, weight, bias, mean, var, *, eps):
     """``batch_norm`` by statistics of long ago, which get no gradient."""
     of_weight = batch_layout(x.shape, None)[1]

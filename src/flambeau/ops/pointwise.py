@@ -173,7 +173,7 @@ def numbers_fit(x, *numbers):
                 raise RuntimeError(f"value cannot be converted to type {x.dtype} without overflow: {n}")
 
 
-@op(promote="common", node="ClampBackward0", scalar_node="ClampBackward1", refuses="c")
+@op(promote="common", node="ClampBackward0", scalar_node="ClampBackward1", refuses="bc")
 def clamp(k, x, low, high):
     return between(k, x, low, high)
 
@@ -355,7 +355,7 @@ lerp.vjp(
 )
 
 
-@op(promote="common")
+@op(promote="common", refuses="b")
 def addcmul(k, x, a, b, *, value):
     product = a * b
     return x + (product if value == 1 else value * product)

@@ -55,6 +55,9 @@ max_pool = by_dims(_max_pool, (SEQUENCE, "MaxPool2DWithIndicesBackward0", "MaxPo
 def _adaptive_max_pool(dims, node):
     @op(name=f"adaptive_max_pool{dims}d", node=node, opmath=True, refuses="bic")
     def adaptive_max_pool(k, x, *, sizes):
+        if 0 in sizes:
+            shape = (*x.shape[:2], *sizes)
+            return k.zeros(shape, x.dtype), k.zeros(shape, np.int64)
         return k.ranges_max(x, all_ranges(x.shape[2:], sizes))
 
     adaptive_max_pool.vjp(x=lambda g, out_1, x_shape, sizes: unpooled(
@@ -127,6 +130,8 @@ def _adaptive_avg_pool(dims, node):
     @op(name=f"adaptive_avg_pool{dims}d", node=node, opmath=True, refuses="bic")
     def adaptive_avg_pool(k, x, *, sizes):
         spatial = x.shape[2:]
+        if 0 in sizes:
+            return k.zeros((*x.shape[:2], *sizes), x.dtype)
         if x.size and all([n % m == 0 for n, m in zip(spatial, sizes, strict=True)]):
             boxes = [size for n, m in zip(spatial, sizes, strict=True) for size in (m, n // m)]
             return k.mean(x.reshape(*x.shape[:2], *boxes), axis=tuple(range(3, 3 + 2 * len(sizes), 2)))

@@ -86,7 +86,7 @@ def mean_pull(g, shape, axis):
     return spread(g / max(folded(shape, axis), 1), tuple(shape), axis)
 
 
-@op(row_major=True)
+@op(refuses="c", row_major=True)
 def nansum(k, x, *, axis, keepdims, dtype=None):
     x = k.where(k.isnan(x), k.zeros((), x.dtype), x) if is_inexact(x.dtype) else x
     return k.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)

@@ -67,7 +67,7 @@ def nth_zero(k, x, *, axis, reverse, nth):
 
 
 def declare_extreme(name, kernel):
-    @op(name=name, opmath=True, row_major=True)
+    @op(name=name, opmath=True, refuses="c", row_major=True)
     def forward(k, x, *, axis):
         return getattr(k, kernel)(x, axis)
 

@@ -27,7 +27,7 @@ def finite(k, x):
 finite.vjp(x=lambda g, x: g * (finite(x) == x))
 
 
-@op(opmath=True, refuses="bi", row_major=True)
+@op(opmath=True, refuses="bic", row_major=True)
 def softmax(k, x, *, axis):
     return k.softmax(x, axis)
 
@@ -51,7 +51,7 @@ def along(x, axis):
     return sum_(x, axis=axis if len(x.shape) else (), keepdims=True)
 
 
-@op(opmath=True, refuses="bi", row_major=True)
+@op(opmath=True, refuses="bic", row_major=True)
 def log_softmax(k, x, *, axis):
     return k.log_softmax(x, axis)
 

@@ -13,6 +13,7 @@ from .. import NUMPY as engine
 from .shape import restride
 
 OUT_OF_BOUNDS = "index {index} is out of bounds for dimension {dim} with size {size}"
+OUT_OF_SELF = "index out of range in self: " + OUT_OF_BOUNDS
 VALUES_CLASH = "shape mismatch: value tensor of shape {values} cannot be broadcast to indexing result of shape {result}"
 NOT_ENOUGH = "Number of elements of source < number of ones in mask: {source} < {mask}"
 TAKE_RANGE = "out of range: tried to access index {index} on a tensor of {size} elements."
@@ -179,7 +180,7 @@ def check_bounds(index, size, dim, error=IndexError, message=OUT_OF_BOUNDS):
 
 @engine.kernel
 def index_select(x, index, axis):
-    check_bounds(index, x.shape[axis], axis)
+    check_bounds(index, x.shape[axis], axis, message=OUT_OF_SELF)
     if x.flags.c_contiguous:
         return x.take(index, axis)
     return np.ascontiguousarray(x[(slice(None),) * axis + (index,)])

@@ -11,6 +11,13 @@ from .. import NUMPY as engine
 
 NO_MEMORY = "not enough memory: you tried to allocate {bytes} bytes for a {dtype} tensor of shape {shape}"
 TOO_BIG = "Storage size calculation overflowed with sizes={shape}"
+TOO_BIG_AND_EMPTY = (
+    "Storage size calculation overflowed with sizes={shape}: NumPy, which holds the tensors, counts them without the "
+    "dimensions of size 0"
+)
+TOO_MANY_DIMS = "only tensors with up to 64 dims are supported, as NumPy, which holds them, goes no further; got {ndim}"
+
+MAX_DIMS = 64
 
 # The dimensions of a channels-last tensor from the outermost to the innermost in memory.
 _CHANNELS_LAST = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
@@ -24,9 +31,18 @@ def allocate(make, shape, dtype, *value):
         count = math.prod(shape)
         if max(shape) >= 2**63:
             raise TypeError(f"argument 'size' is too big: {max(shape)} does not fit in 64 bits") from None
+        check_shape(shape, dtype)
         if count * dtype.itemsize > np.iinfo(np.intp).max:
             raise RuntimeError(TOO_BIG.format(shape=list(shape))) from None
         raise RuntimeError(NO_MEMORY.format(bytes=count * dtype.itemsize, dtype=dtype, shape=list(shape))) from None
+
+
+def check_shape(shape, dtype):
+    """Raises for a shape that no NumPy array has, but a tensor of PyTorch may have."""
+    if len(shape) > MAX_DIMS:
+        raise RuntimeError(TOO_MANY_DIMS.format(ndim=len(shape)))
+    if 0 in shape and math.prod(n for n in shape if n) * dtype.itemsize > np.iinfo(np.intp).max:
+        raise RuntimeError(TOO_BIG_AND_EMPTY.format(shape=list(shape)))
 
 
 def check_format(format, ndim):
@@ -87,6 +103,7 @@ def bytes_of(a):
 def array_in(raw, dtype, offset, shape, stride):
     """The array of a NumPy dtype with the given place in an array of bytes; offset and stride in elements."""
     item = dtype.itemsize
+    check_shape(shape, dtype)
     if 0 not in shape:
         last = offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
         if offset < 0 or (last + 1) * item > raw.size:

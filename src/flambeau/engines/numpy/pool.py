@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 
@@ -145,7 +146,7 @@ def ranges_max(x, ranges):
         box = [ranges[d][i] for d, i in enumerate(cell)]
         window = x[(..., *[slice(*pair) for pair in box])]
         sizes = window.shape[2:]
-        flat = window.reshape(*lead, -1)
+        flat = window.reshape(*lead, math.prod(sizes))
         place = flat.argmax(-1)
         best[(..., *cell)] = np.take_along_axis(flat, place[..., None], -1)[..., 0]
         coordinates = [c + start for c, (start, _) in zip(np.unravel_index(place, sizes), box, strict=True)]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from .. import NUMPY as engine
+from .memory import check_shape
 
 NOT_VIEWABLE = (
     "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -24,7 +25,11 @@ def restride(x, shape, strides, start=0, dtype=None):
     if not x.flags.c_contiguous:
         x, before = memory_of(x)
         start += before
-    return np.ndarray(shape, dtype or x.dtype, x, start, strides)
+    try:
+        return np.ndarray(shape, dtype or x.dtype, x, start, strides)
+    except ValueError:
+        check_shape(shape, dtype or x.dtype)
+        raise
 
 
 def memory_of(x):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -76,7 +77,7 @@ def ranges_max(x, ranges):
     for cell in itertools.product(*map(range, out)):
         box = [ranges[d][i] for d, i in enumerate(cell)]
         window = x[(..., *[slice(*pair) for pair in box])]
-        flat = window.reshape(*x.shape[:2], -1)
+        flat = window.reshape(*x.shape[:2], math.prod(window.shape[2:]))
         place = jnp.argmax(flat, -1)
         best.append(jnp.take_along_axis(flat, place[..., None], -1)[..., 0])
         coordinates = jnp.unravel_index(place, window.shape[2:])

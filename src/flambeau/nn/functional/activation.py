@@ -12,6 +12,7 @@ from ...functions.reduce import log_softmax as _log_softmax
 from ...functions.reduce import softmax as _softmax
 from ...ops import activation as ops
 from ...ops import gates
+from ...ops._errors import refuse_kinds
 
 __all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
            "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu",
@@ -155,7 +156,7 @@ def softshrink(input, lambd=0.5):
     """Each element moved towards 0 by ``lambd``."""
     need_tensor(input, "softshrink")
     if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+        raise RuntimeError(f"lambda must be in range [0, inf) for input dtype {input.dtype}, but found {lambd}")
     return gates.softshrink(input, lambd=lambd)
 
 
@@ -172,6 +173,7 @@ def softsign(input):
 def glu(input, dim=-1):
     """The first half along `dim`, gated by the sigmoid of the second."""
     need_tensor(input, "glu")
+    refuse_kinds("glu", input._a, "bic")
     if input.dim() == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     if input.size(dim) % 2:

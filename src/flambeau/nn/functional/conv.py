@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from ..._dtypes import int64
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
 from ...functions.pad import pad
 from ...ops import conv as ops
+from ...ops._errors import refuse_kinds
 from ._sizes import per_dim
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 
 RANK = "Expected {low}D (unbatched) or {high}D (batched) input to {name}, but got input of size: {shape}"
-WEIGHT_RANK = "{name}(): expected weight to have {rank} dimensions, but got weight of size {weight}"
+WEIGHT_RANK = (
+    "Expected {weight_rank}-dimensional input for {weight_rank}-dimensional weight {weight}, but got "
+    "{rank}-dimensional input of size {shape} instead: {name} takes weights of {wanted} dimensions"
+)
+FLAT_WEIGHT = "{name}: weight should have at least three dimensions, but got weight of size {weight}"
 CHANNELS = (
     "Given {what}, weight of size {weight}, expected input{input} to have {wanted} channels, but got {got} channels "
     "instead"
 )
-GROUPS = (
-    "Given groups={groups}, expected weight to be at least {groups} and divisible by it at dimension 0, but got weight "
-    "of size {weight} instead"
-)
+TOO_FEW = "Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got size {weight}"
+GROUPS = "Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got size {weight}"
+EMPTY_KERNEL = "{name}: kernel size should be greater than zero, but got weight of size {weight}"
 BIAS = (
     "Given {what}weight of size {weight}, expected bias to be 1-dimensional with {wanted} elements, but got bias of "
     "size {bias} instead"
@@ -28,7 +33,7 @@ TOO_SMALL = (
     "Calculated padded input size per channel: {padded}. Kernel size: {kernel}. Kernel size can't be greater than "
     "actual input size"
 )
-NOT_SAME = "{name}(): expected input and {other} to have the same dtype, but got {input} and {wrong}"
+NOT_SAME = "{name}: Input type ({input}) and {other} type ({wrong}) should be the same; convert one of them"
 
 
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
@@ -84,13 +89,15 @@ def _conv(input, weight, bias, stride, padding, dilation, groups, n, name):
         padding = per_dim(padding, n, name, "padding")
     _check_settings(stride, padding, dilation, groups, name)
     shape, size = input._a.shape, weight._a.shape
-    if size[0] < groups or size[0] % groups:
-        raise RuntimeError(GROUPS.format(groups=groups, weight=list(size)))
+    _check_weight(size, groups)
     if shape[-n - 1] != size[1] * groups:
         raise RuntimeError(CHANNELS.format(what=f"groups={groups}", weight=list(size), input=list(shape),
                                            wanted=size[1] * groups, got=shape[-n - 1]))
     _check_bias(bias, size[0], size, "")
     _check_sizes(shape[-n:], kernel, padding, dilation)
+    if 0 in kernel:
+        raise RuntimeError(EMPTY_KERNEL.format(name=name, weight=list(size)))
+    refuse_kinds(name, input._a, "b")
     settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     if len(shape) == n + 2:
         return ops.convolution(input, weight, bias, **settings)
@@ -104,8 +111,7 @@ def _conv_transpose(input, weight, bias, stride, padding, output_padding, groups
     extra, dilation = per_dim(output_padding, n, name, "output_padding"), per_dim(dilation, n, name, "dilation")
     _check_settings(stride, padding, dilation, groups, name)
     shape, size = input._a.shape, weight._a.shape
-    if size[0] < groups or size[0] % groups:
-        raise RuntimeError(GROUPS.format(groups=groups, weight=list(size)))
+    _check_weight(size, groups)
     if shape[-n - 1] != size[0]:
         raise RuntimeError(CHANNELS.format(what="transposed=1", weight=list(size), input=list(shape), wanted=size[0],
                                            got=shape[-n - 1]))
@@ -123,6 +129,10 @@ def _conv_transpose(input, weight, bias, stride, padding, output_padding, groups
     if min(spatial) < 1:
         raise RuntimeError(f"Given input size per channel: {tuple(shape[-n:])}. Calculated output size per channel: "
                            f"{spatial}. Output size is too small")
+    if 0 in size[2:]:
+        raise RuntimeError(EMPTY_KERNEL.format(name=name, weight=list(size)))
+    if input.dtype is not int64:
+        refuse_kinds(name, input._a, "bi")
     settings = {"spatial": spatial, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     if len(shape) == n + 2:
         return ops.convolution_transposed(input, weight, bias, **settings)
@@ -153,7 +163,11 @@ def _check_tensors(input, weight, bias, n, name):
     if input._a.ndim not in (n + 1, n + 2):
         raise RuntimeError(RANK.format(low=n + 1, high=n + 2, name=name, shape=list(input._a.shape)))
     if weight._a.ndim != n + 2:
-        raise RuntimeError(WEIGHT_RANK.format(name=name, rank=n + 2, weight=list(weight._a.shape)))
+        message = FLAT_WEIGHT if weight._a.ndim < 3 else WEIGHT_RANK
+        raise RuntimeError(message.format(
+            name=name, wanted=n + 2, weight_rank=weight._a.ndim, weight=list(weight._a.shape), rank=n + 2,
+            shape=list(input._a.shape if input._a.ndim == n + 2 else (1, *input._a.shape)),
+        ))
     for other, tensor in (("weight", weight), ("bias", bias)):
         if tensor is not None and tensor._a.dtype != input._a.dtype:
             raise RuntimeError(NOT_SAME.format(name=name, other=other, input=input.dtype, wrong=tensor.dtype))
@@ -168,6 +182,13 @@ def _check_settings(stride, padding, dilation, groups, name):
         raise RuntimeError(f"{name}(): dilation should be greater than zero, got {list(dilation)}")
     if groups < 1:
         raise RuntimeError(f"{name}(): non-positive groups is not supported, got {groups}")
+
+
+def _check_weight(size, groups):
+    if size[0] < groups:
+        raise RuntimeError(TOO_FEW.format(groups=groups, weight=list(size)))
+    if size[0] % groups:
+        raise RuntimeError(GROUPS.format(groups=groups, weight=list(size)))
 
 
 def _check_bias(bias, wanted, weight, what):

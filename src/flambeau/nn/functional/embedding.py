@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..._dtypes import FLOAT
 from ..._modes import no_grad
 from ..._tensor import Tensor, wrap
 from ...engines import demand
@@ -19,6 +20,12 @@ INDEX_TYPE = (
     "instead (while checking arguments for {name})"
 )
 FIRST_BAG = "offsets[0] has to be 0: the first bag begins where the input does. Got {got}"
+NEGATIVE_BAG = "offsets must not be negative: a bag begins at its position in the input. Got {got}"
+BAG_INDEX = "embedding_bag: Expected idx >= 0 && idx < num_embeddings, in the valid range [0, {rows}): {error}"
+WEIGHT_TYPE = (
+    "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, "
+    "Double; but got {dtype} instead (while checking arguments for embedding_bag)"
+)
 LAST_BAG = "offsets[-1] can not be greater than input's length ({total}), but got {got}"
 
 
@@ -52,7 +59,7 @@ def _check_tables(input, weight, name):
     if weight._a.ndim != 2:
         raise RuntimeError(f"'weight' must be 2-D, but got {list(weight._a.shape)}")
     if input._a.dtype.name not in ("int64", "int32"):
-        raise RuntimeError(INDEX_TYPE.format(dtype=input.dtype, name=name))
+        raise RuntimeError(INDEX_TYPE.format(dtype=input.type(), name=name))
 
 
 def _row(index, rows):
@@ -88,6 +95,8 @@ def embedding_bag(
     if weight._a.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     _check_tables(input, weight, "embedding_bag")
+    if weight.dtype.category != FLOAT:
+        raise RuntimeError(WEIGHT_TYPE.format(dtype=weight.type()))
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":
@@ -98,7 +107,10 @@ def embedding_bag(
     scale = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     if padding_idx is not None:
         bags = bags.masked_fill(flat == padding_idx, count)
-    rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
+    try:
+        rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
+    except IndexError as error:  # PyTorch looks up rows with one type of error, and sums them up with another
+        raise RuntimeError(BAG_INDEX.format(rows=weight._a.shape[0], error=error)) from None
     if scale is not None:
         rows = rows * scale.unsqueeze(1)
     out = rows.new_zeros((count + 1, weight.size(1)))
@@ -132,4 +144,6 @@ def _bags(input, offsets, include_last_offset):
         first, last = offsets._a[0], offsets._a[-1]
         demand(first == 0, first, lambda got: RuntimeError(FIRST_BAG.format(got=got)))
         demand(last <= total, last, lambda got: RuntimeError(LAST_BAG.format(total=total, got=got)))
+        lowest = offsets._a.min()
+        demand(lowest >= 0, lowest, lambda got: RuntimeError(NEGATIVE_BAG.format(got=got)))
     return searchsorted(offsets, arange(total, dtype=offsets.dtype), right=True) - 1, count

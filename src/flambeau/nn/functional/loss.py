@@ -32,6 +32,7 @@ BINARY_SIZE = (
 LOGITS_SIZE = "Target size ({target}) must be the same as input size ({input})"
 WEIGHT_SIZE = "Weights and input must have the same size, but got {weight} and {input}."
 LEGACY = "size_average and reduce args will be deprecated, please use reduction='{reduction}' instead."
+CLASS_TYPE = "expected target dtype to be Long or Byte, but got {word}: the target holds the numbers of classes"
 BATCH_SIZE = "Expected input batch_size ({input}) to match target batch_size ({target})."
 CLASS_WEIGHTS = (
     "weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
@@ -202,21 +203,30 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 def _check_classes(input, target, weight, name):
     shape, classes = input._a.shape, target._a.shape
     if not shape:
-        raise ValueError(f"{name}(): expected an input of 1 or more dimensions (got 0)")
-    if target._a.dtype.name not in ("int64", "uint8"):
-        raise RuntimeError(f"{name}(): expected scalar type Long but found {_dtypes.type_word(target.dtype)}: the "
-                           "target must hold the numbers of classes")
-    if len(shape) == 1:
-        fits = classes in ((), (1,))
-    else:
-        if shape[0] != (classes[0] if classes else 0):
-            raise ValueError(BATCH_SIZE.format(input=shape[0], target=classes[0] if classes else 0))
-        fits = classes == (shape[0], *shape[2:])
-    if not fits:
-        raise RuntimeError(f"size mismatch (got input: {list(shape)}, target: {list(classes)})")
-    axis = ops.class_axis(shape)
-    if weight is not None and weight._a.shape != (shape[axis],):
-        raise RuntimeError(CLASS_WEIGHTS.format(classes=shape[axis], got=list(weight._a.shape)))
+        raise ValueError(f"{name}(): Expected 1 or more dimensions (got 0) for the input")
+    if len(shape) == 1 and classes not in ((), (1,)) and len(classes) < 2:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {classes[0]}")
+    if len(shape) > 1 and shape[0] != (classes[0] if classes else 0):
+        raise ValueError(BATCH_SIZE.format(input=shape[0], target=classes[0] if classes else 0))
+    if len(shape) < 3 and len(classes) > 1:
+        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported; got {list(classes)}")
+    if len(shape) > 1 and classes != (shape[0], *shape[2:]):
+        raise RuntimeError(f"Expected target size {[shape[0], *shape[2:]]}, got {list(classes)} (input: {list(shape)})")
+    if target.dtype not in (_dtypes.int64, _dtypes.uint8):
+        raise RuntimeError(CLASS_TYPE.format(word=_dtypes.type_word(target.dtype)))
+    if len(shape) > 2 and target.dtype is _dtypes.uint8:
+        raise RuntimeError(f"{name}(): expected scalar type Long but found Byte: convert the target by .long()")
+    if weight is not None:
+        _check_weights(input, weight)
+
+
+def _check_weights(input, weight):
+    classes = input._a.shape[ops.class_axis(input._a.shape)]
+    if weight._a.shape != (classes,):
+        raise RuntimeError(CLASS_WEIGHTS.format(classes=classes, got=list(weight._a.shape)))
+    if weight.dtype is not input.dtype:
+        words = _dtypes.type_word(input.dtype), _dtypes.type_word(weight.dtype)
+        raise RuntimeError("expected scalar type {} but found {} for the weights of the classes".format(*words))
 
 
 def cross_entropy(
@@ -242,7 +252,7 @@ def cross_entropy(
     if not shape:
         raise RuntimeError("cross_entropy(): expected an input of 1 or more dimensions (got 0)")
     dim = ops.class_axis(shape)
-    if shape == target._a.shape and target._a.dtype.name != "int64":
+    if shape == target._a.shape:
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _of_probabilities(input, target, weight, reduction, label_smoothing, dim)
@@ -275,8 +285,9 @@ def _smooth_loss(scores, target, weight, ignore_index, reduction, dim):
 
 
 def _of_probabilities(input, target, weight, reduction, label_smoothing, dim):
-    if not _dtypes.is_inexact(target._a.dtype):
-        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype}")
+    if target.dtype.category != _dtypes.FLOAT:
+        word = _dtypes.type_word(target.dtype)
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {word}")
     shape = input._a.shape
     if weight is not None and weight._a.shape != (shape[dim],):
         raise RuntimeError(CLASS_WEIGHTS.format(classes=shape[dim], got=list(weight._a.shape)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ..._dtypes import int64
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
 from ...ops import pool as ops
+from ...ops._errors import refuse_kinds
 from ...ops.pointwise import sign
 from ._sizes import per_dim
 
@@ -16,24 +18,50 @@ __all__ = [
     "max_pool3d", "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d",
 ]
 
-RANK = "{name}(): Expected {low}D or {high}D (batch mode) tensor with non-zero sizes for input, but got: {shape}"
-TOO_MUCH_PADDING = (
-    "{name}(): pad should be at most half of effective kernel size, but got pad={padding} and kernel_size={kernel}"
+RANK = "{name}: non-empty {low}D or {high}D (batch mode) tensor expected for input, but got:{shape}"
+SIZE = (
+    "{name}: Expected {low}D or {high}D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}"
 )
-TOO_SMALL = "{name}(): Given input size: {shape}. Calculated output size: {out}. Output size is too small"
+SIZE_OF_VOLUMES = (
+    "{name}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {shape}"
+)
+EMPTY = (
+    "{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {shape} with "
+    "dimension {dim} being empty"
+)
+NOT_POSITIVE = "{name}() {argument} must be greater than zero, but got {value}"
+NEGATIVE_PADDING = "{name}(): pad must be non-negative, but got pad: {value}"
+TOO_MUCH_PADDING = (
+    "{name}(): pad should be at most half of effective kernel size, but got pad={padding}, kernel_size={kernel} and "
+    "dilation={dilation}"
+)
+TOO_SMALL = (
+    "{name}(): Given input size: {shape}. Calculated output size: {out}. Output size is too small. Invalid computed "
+    "output size: {smallest}"
+)
+ONE_SIZE = "{name}() argument 'output_size' should contain one int (got {count})"
+SIZES = "{name}: output_size must be {n} values, or one for all dimensions, but got {sizes}"
+NEGATIVE_SIZE = (
+    "{name}(): elements of output_size must be greater than or equal to 0 but received {sizes}. Trying to create "
+    "tensor with negative dimension {smallest}"
+)
 
 
 # ---- arguments
 
 
-def _batched(input, n, name):
+def _batched(input, n, name, may_be_empty=False):
     """(input with a batch dimension, whether it had one)."""
     if not isinstance(input, Tensor):
         need_tensor(input, name)
     shape = input._a.shape
-    if len(shape) not in (n + 1, n + 2) or 0 in shape[-n - 1:]:
-        raise RuntimeError(RANK.format(name=name, low=n + 1, high=n + 2, shape=list(shape)))
-    return (input, True) if len(shape) == n + 2 else (input.unsqueeze(0), False)
+    if len(shape) not in (n + 1, n + 2):
+        message = SIZE if n == 1 else RANK
+    elif 0 in shape[-n - 1:] and not may_be_empty:
+        message = SIZE_OF_VOLUMES if n == 3 else SIZE
+    else:
+        return (input, True) if len(shape) == n + 2 else (input.unsqueeze(0), False)
+    raise RuntimeError(message.format(name=name, low=n + 1, high=n + 2, shape=list(shape)))
 
 
 def _unbatched(result, batched):
@@ -42,25 +70,30 @@ def _unbatched(result, batched):
     return tuple([r.squeeze(0) for r in result]) if isinstance(result, tuple) else result.squeeze(0)
 
 
-def _windows(input, kernel_size, stride, padding, dilation, ceil_mode, n, name):
-    """The settings of pooling over windows: one number for each dimension, and how many windows there are."""
+def _windows(kernel_size, stride, padding, dilation, n, name):
+    """The settings of pooling over windows: one number for each dimension."""
     kernel = per_dim(kernel_size, n, name, "kernel_size")
     stride = kernel if stride is None or stride == [] or stride == () else per_dim(stride, n, name, "stride")
     padding, dilation = per_dim(padding, n, name, "padding"), per_dim(dilation, n, name, "dilation")
     for argument, values in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if min(values) < 1:
-            raise RuntimeError(f"{name}(): {argument} should be greater than zero, but got {list(values)}")
+            raise RuntimeError(NOT_POSITIVE.format(name=name, argument=argument, value=min(values)))
     if min(padding) < 0:
-        raise RuntimeError(f"{name}(): padding must be non-negative, but got {list(padding)}")
-    if any([p > (d * (k - 1) + 1) // 2 for p, k, d in zip(padding, kernel, dilation, strict=True)]):
-        raise RuntimeError(TOO_MUCH_PADDING.format(name=name, padding=list(padding), kernel=list(kernel)))
+        raise RuntimeError(NEGATIVE_PADDING.format(name=name, value=min(padding)))
+    for p, k, d in zip(padding, kernel, dilation, strict=True):
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(TOO_MUCH_PADDING.format(name=name, padding=p, kernel=k, dilation=d))
+    return {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
+
+
+def _sizes(input, windows, ceil_mode, name):
+    """How many windows there are along each dimension."""
     shape = input._a.shape[2:]
-    out = tuple([
-        _count(*sizes, ceil_mode) for sizes in zip(shape, kernel, stride, padding, dilation, strict=True)
-    ])
+    out = tuple([_count(*sizes, ceil_mode) for sizes in zip(shape, *windows.values(), strict=True)])
     if min(out) < 1:
-        raise RuntimeError(TOO_SMALL.format(name=name, shape=tuple(input._a.shape[1:]), out=out))
-    return {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation, "sizes": out}
+        shape = tuple(input._a.shape[1:])
+        raise RuntimeError(TOO_SMALL.format(name=name, shape=shape, out=out, smallest=min(out)))
+    return out
 
 
 def _count(n, k, s, p, d, ceil_mode):
@@ -77,11 +110,13 @@ def _max_pool(n):
     name = f"max_pool{n}d"
 
     def with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        windows = _windows(kernel_size, stride, padding, dilation, n, name)
         input, batched = _batched(input, n, name)
-        settings = _windows(input, kernel_size, stride, padding, dilation, ceil_mode, n, name)
-        return _unbatched(ops.max_pool[n](input, **settings), batched)
+        return _unbatched(ops.max_pool[n](input, **windows, sizes=_sizes(input, windows, ceil_mode, name)), batched)
 
     def max_pool(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        if n == 1 and not return_indices and isinstance(input, Tensor):
+            refuse_kinds(name, input._a, "bi")
         found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 
@@ -95,6 +130,7 @@ def _adaptive_max_pool(n):
 
     def with_indices(input, output_size, return_indices=False):
         input, batched, sizes = _adaptive(input, output_size, n, name)
+        _check_not_empty(input, batched, name, 1)
         return _unbatched(ops.adaptive_max_pool[n](input, sizes=sizes), batched)
 
     def adaptive_max_pool(input, output_size, return_indices=False):
@@ -116,16 +152,25 @@ def _adaptive(input, output_size, n, name):
     sizes = output_size if isinstance(output_size, tuple | list) else (output_size,) * n
     if n > 1 and isinstance(input, Tensor) and input._a.ndim <= len(sizes):
         raise ValueError(f"{name}(): Input dimension should be at least {len(sizes) + 1}, but got {list(input.shape)}")
-    input, batched = _batched(input, n, name)
+    input, batched = _batched(input, n, name, may_be_empty=True)
     if len(sizes) == 1:
         sizes = tuple(sizes) * n
     if len(sizes) != n:
-        raise RuntimeError(f"{name}(): output_size must have {n} values, but got {output_size}")
+        raise RuntimeError(ONE_SIZE.format(name=name, count=len(sizes)) if n == 1 else
+                           SIZES.format(name=name, n=n, sizes=list(sizes)))
     given = [m if size is None else size for size, m in zip(sizes, input._a.shape[2:], strict=True)]
     found = per_dim(given, n, name, "output_size")
     if min(found) < 0:
-        raise RuntimeError(f"{name}(): elements of output_size must not be negative, but got {list(found)}")
+        raise RuntimeError(NEGATIVE_SIZE.format(name=name, sizes=list(found), smallest=min(found)))
     return input, batched, found
+
+
+def _check_not_empty(input, batched, name, first):
+    """Refuses inputs that are empty along a dimension from `first` on, other than the first that the user sees."""
+    shape = input._a.shape if batched else input._a.shape[1:]
+    for dim in range(max(first - (not batched), 1), len(shape)):
+        if not shape[dim]:
+            raise RuntimeError(EMPTY.format(name=name, shape=list(shape), dim=dim))
 
 
 max_pool1d, max_pool1d_with_indices = _max_pool(1)
@@ -139,6 +184,7 @@ adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive_max_pool(3)
 def _max_unpool(input, indices, kernel_size, stride, padding, output_size, n):
     name = f"max_unpool{n}d"
     input, batched = _batched(input, n, name)
+    refuse_kinds(name, input._a, "bi")
     if indices._a.dtype.name != "int64":
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
     indices = indices if batched else indices.unsqueeze(0)
@@ -194,12 +240,16 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
 
 def _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, n):
     name = f"avg_pool{n}d"
+    windows = _windows(kernel_size, stride, padding, 1, n, name)
     input, batched = _batched(input, n, name)
-    settings = _windows(input, kernel_size, stride, padding, 1, ceil_mode, n, name)
-    del settings["dilation"]
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
-    result = ops.avg_pool[n](input, **settings, include_pad=bool(count_include_pad), override=divisor_override)
+    if input.dtype is not int64:
+        refuse_kinds(name, input._a, "bi")
+    sizes = _sizes(input, windows, ceil_mode, name)
+    del windows["dilation"]
+    result = ops.avg_pool[n](input, **windows, sizes=sizes, include_pad=bool(count_include_pad),
+                             override=divisor_override)
     return _unbatched(result, batched)
 
 
@@ -225,8 +275,9 @@ def avg_pool3d(
 def _adaptive_avg_pool(input, output_size, n):
     name = f"adaptive_avg_pool{n}d"
     input, batched, out = _adaptive(input, output_size, n, name)
-    if n > 1 and out == (1,) * n:  # PyTorch takes a plain mean then
+    if out == (1,) * n and (n > 1 or 0 in input._a.shape):  # PyTorch takes a plain mean then
         return _unbatched(input.mean(tuple(range(-n, 0)), keepdim=True), batched)
+    _check_not_empty(input, batched, name, 1 if n == 3 else 2)
     return _unbatched(ops.adaptive_avg_pool[n](input, sizes=out), batched)
 
 
