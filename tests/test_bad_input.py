@@ -210,7 +210,7 @@ t.max(m, 0, out=(e, t.empty(0))) => torch.int64 & torch.float32
 t.sort(m, out=(e, t.empty(0))) => torch.int64
 t.argmax(m, out=e) => torch.int64
 t.all(m, out=e) => bool & Float
-t.sum(i, 0, dtype=t.float64, out=e) => torch.float64
+t.sum(i, 0, dtype=t.float64, out=e) => Double
 t.matmul(m, m.t(), out=i) => torch.int64
 t.mm(m, m.t(), out=t.empty(0, dtype=t.float64)) => torch.float64
 t.cat([m, m], out=i) => Long

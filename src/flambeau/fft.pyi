@@ -10,8 +10,8 @@ def fft2(
     input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None, *, out: Tensor | None = None,
 ) -> Tensor: ...
 def fftfreq(
-    n: Int, d: Float = 1.0, *, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None,
-    device: Device | None = None, requires_grad: Bool = False,
+    n: Int, d: Float = 1.0, *, dtype: DType | None = None, layout: Layout | None = None, device: Device | None = None,
+    requires_grad: Bool = False, out: Tensor | None = None,
 ) -> Tensor: ...
 def fftn(
     input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None, *,
@@ -66,8 +66,8 @@ def rfft2(
     input: Tensor, s: Dims | None = None, dim: Dims = (-2, -1), norm: str | None = None, *, out: Tensor | None = None,
 ) -> Tensor: ...
 def rfftfreq(
-    n: Int, d: Float = 1.0, *, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None,
-    device: Device | None = None, requires_grad: Bool = False,
+    n: Int, d: Float = 1.0, *, dtype: DType | None = None, layout: Layout | None = None, device: Device | None = None,
+    requires_grad: Bool = False, out: Tensor | None = None,
 ) -> Tensor: ...
 def rfftn(
     input: Tensor, s: Dims | None = None, dim: Dims | None = None, norm: str | None = None, *,

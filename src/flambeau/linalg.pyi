@@ -60,7 +60,7 @@ def matrix_rank(
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 def norm(
     input: Tensor, ord: Number | str | None = None, dim: Dims | None = None, keepdim: Bool = False, *,
-    out: Tensor | None = None, dtype: DType | None = None,
+    dtype: DType | None = None, out: Tensor | None = None,
 ) -> Tensor: ...
 def pinv(
     A: Tensor, *, atol: Tensor | Float | None = None, rtol: Tensor | Float | None = None, hermitian: Bool = False,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from .functions import elementary, pointwise
 from .functions import special as base
-from .functions._args import write_out
 from .functions._binary import binary, operands
 from .functions._folds import numpy_names
+from .functions._out import out_variant
 from .functions._unary import unary
 from .ops import special as ops
 
@@ -58,7 +58,7 @@ UNARY = {
     "spherical_bessel_j0": (BESSEL["spherical_bessel_j0"], "``sin(x) / x``, 1 at zero."),
 }
 for _name, (_call, _doc) in UNARY.items():
-    globals()[_name] = unary(_call, "special_" + _name, _doc)
+    globals()[_name] = unary(_call, "special_" + _name, _doc, differentiable=_call not in BESSEL.values())
     globals()[_name].__name__ = _name
 
 gammainc, gammaincc = base.igamma, base.igammac
@@ -71,15 +71,14 @@ zeta = binary(ops.zeta, "zeta", "Hurwitz' zeta function: the sum of ``(other + n
 def _polynomial(call, name):
     """``name(input, n, *, out=None)``; either may be a number."""
 
-    def function(input, n, *, out=None):
-        result = call(*operands(input, n, "special_" + name, either=True, second="n"))
-        return result if out is None else write_out(out, result, "special_" + name)
+    def function(input, n):
+        return call(*operands(input, n, "special_" + name, either=True, second="n"))
 
     kind, _, letter = name.rpartition("_polynomial_")
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {kind.replace('_', ' ')} polynomial {letter} of degree ``n`` at each element."
     function.__module__ = "flambeau.special"
-    return function
+    return out_variant(function, differentiable=False)
 
 
 for _name, _call in ops.polynomials.items():
@@ -99,10 +98,10 @@ def log_softmax(input, dim, *, dtype=None):
 
 
 @numpy_names
-def logsumexp(input, dim, keepdim=False, *, out=None):
+@out_variant
+def logsumexp(input, dim, keepdim=False):
     """The logarithm of the sum of the exponentials along ``dim``."""
-    result = input.logsumexp(dim, keepdim)
-    return result if out is None else write_out(out, result, "logsumexp")
+    return input.logsumexp(dim, keepdim)
 
 
 __all__ = [

@@ -4,32 +4,20 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 
 import numpy as np
 
 from .. import _dtypes
-from .._cells import store
 from .._device import CPU, META, resolve
-from .._dtypes import type_word
 from .._modes import ever, modes
 from .._tensor import Tensor, storage_of, wrap
-from ..engines import engine_of, meta_engine, xla_engine
+from ..engines import meta_engine, xla_engine
 from ..engines.numpy.memory import allocate, bytes_of
 
 DIM_RANGE = "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
-OUT_GRAD = (
-    "{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-    "requires grad. Call it without out=, or under no_grad()."
-)
 OUT_CAST = (
     "result type {result} can't be cast to the desired output type {out}. Compute out of place, or convert the output "
     "first."
-)
-OUT_DTYPE = "{name}(): Expected out tensor to have dtype {result}, but got {out} instead"
-OUT_RESIZED = (
-    "An output with one or more elements was resized since it had shape {old}, which does not match the required "
-    "output shape {new}. This behavior is deprecated: pass an empty out tensor, or one of the right shape."
 )
 
 
@@ -149,48 +137,6 @@ def put_on(device, array):
     return (meta_engine() if device is META else xla_engine()).as_array(array)
 
 
-def write_out(out, result, name, *, exact_dtype=False):
-    """Stores a result in the tensor (or tuple of tensors) given as ``out=``; returns it."""
-    if isinstance(result, tuple):
-        if not isinstance(out, tuple | list) or len(out) != len(result):
-            raise TypeError(f"{name}(): argument 'out' must be tuple of {len(result)} Tensors")
-        for o, r in zip(out, result, strict=True):
-            check_out(o, r, name, exact_dtype)
-        written = [_written(o, r, name) for o, r in zip(out, result, strict=True)]
-        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
-    check_out(out, result, name, exact_dtype)
-    return _written(out, result, name)
-
-
-def check_out(out, result, name, exact_dtype):
-    """Raises unless `result` can be stored in `out`."""
-    need_tensor(out, name, "out", 0)
-    check_out_grad(out, name, result._rg)
-    if out.device != result.device:
-        raise RuntimeError(f"{name}(): expected out on device {result.device}, but got {out.device}")
-    if exact_dtype and result._a.dtype != out._a.dtype:
-        raise RuntimeError(OUT_DTYPE.format(name=name, result=result.dtype, out=out.dtype))
-    if not _dtypes.can_cast(result.dtype, out.dtype):
-        raise RuntimeError(OUT_CAST.format(result=type_word(result.dtype), out=type_word(out.dtype)))
-    check_writable(out)
-
-
-def check_out_grad(out, name, recorded=False):
-    """Nothing is written to a leaf that requires grad, nor a recorded result to anywhere."""
-    if modes.grad and (recorded or (out.requires_grad and out._node is None)):
-        raise RuntimeError(OUT_GRAD.format(name=name))
-
-
-def _written(out, result, name):
-    if out._a.shape != result._a.shape:
-        if out._a.size:
-            warnings.warn(OUT_RESIZED.format(old=list(out.shape), new=list(result.shape)), UserWarning, stacklevel=3)
-        resize(out, result._a.shape)
-    bump(out, name)
-    store(out, engine_of(out._a).write(out._a, result._a))
-    return out
-
-
 def check_writable(t, alike=False):
     """In-place work on memory in which elements overlap is refused, as the result would depend on the order.
 
@@ -214,8 +160,11 @@ def check_writable(t, alike=False):
         raise RuntimeError("the tensor's memory is read-only (it came from a read-only NumPy array); clone() it first")
 
 
-def resize(t, shape):
-    """Gives a tensor another shape in its storage, which grows if it must; new elements are not initialised."""
+def resize(t, shape, order=None):
+    """Gives a tensor another shape in its storage, which grows if it must; new elements are not initialised.
+
+    `order` has the dimensions from the outermost in memory to the innermost, if that is not as they are counted.
+    """
     storage = storage_of(t)
     flat = root_elements(t)
     offset = t.storage_offset()
@@ -224,7 +173,24 @@ def resize(t, shape):
         bigger = allocate(np.zeros, (need,), t._a.dtype)
         bigger[: flat.size] = flat
         storage.array = flat = bigger
-    t._a = flat[offset:need].reshape(shape)
+    part = flat[offset:need]
+    if order is None:
+        t._a = part.reshape(shape)
+    else:
+        t._a = part.reshape([shape[d] for d in order]).transpose(np.argsort(order))
+
+
+def dense_order(t):
+    """The dimensions of a tensor from the outermost in memory to the innermost; None if there are gaps or overlaps."""
+    shape, strides = t._a.shape, t.stride()
+    order = sorted(range(len(shape)), key=lambda d: -strides[d])
+    step = 1
+    for d in reversed(order):
+        if shape[d] != 1:
+            if strides[d] != step:
+                return None
+            step *= shape[d]
+    return order
 
 
 def root_elements(t):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._tensor import Tensor
-from ._args import write_out
+from ._out import out_variant
 
 _NUMBERS = (int, float, complex)
 WRONG = "{name}(): argument '{argument}' (position {position}) must be {wanted}, not {got}"
@@ -39,19 +39,21 @@ def operands(input, other, name, numbers=True, either=False, second="other"):
     return input, other
 
 
-def binary(call, name, doc, *, numbers=True, either=False):
-    """``name(input, other, *, out=None)`` over the op `call`; `numbers`: ``other`` may be a number."""
+def binary(call, name, doc, *, numbers=True, either=False, **rules):
+    """``name(input, other, *, out=None)`` over the op `call`; `numbers`: ``other`` may be a number.
 
-    def function(input, other, *, out=None):
+    The `rules` are those of its ``out=``.
+    """
+
+    def function(input, other):
         if not isinstance(input, Tensor) or not isinstance(other, Tensor):
             input, other = operands(input, other, name, numbers, either)
-        result = call(input, other)
-        return result if out is None else write_out(out, result, name)
+        return call(input, other)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     function.__module__ = "flambeau"
-    return function
+    return out_variant(function, **rules)
 
 
 def alias(function, name):
@@ -61,6 +63,8 @@ def alias(function, name):
         return function(*args, **kwargs)
 
     renamed.__wrapped__ = function
+    if hasattr(function, "method"):  # what it is without out=
+        renamed.method = function.method
     renamed.__name__ = renamed.__qualname__ = name
     renamed.__doc__ = f"Alias of ``{function.__name__}``."
     renamed.__module__ = "flambeau"

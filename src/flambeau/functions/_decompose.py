@@ -7,7 +7,7 @@ from ..ops import spectral
 from ..ops.matmul import column, product
 from ..ops.move import triu
 from ..ops.shape import basic_index
-from ._args import need_tensor, write_out
+from ._args import need_tensor
 from ._matrices import (
     need_fitting,
     need_floating,
@@ -16,6 +16,7 @@ from ._matrices import (
     need_square,
     refuse_failed,
 )
+from ._out import out_variant, same
 from ._results import result
 
 NOT_POSITIVE = (
@@ -46,39 +47,41 @@ LuFactorEx = result("linalg_lu_factor_ex", "LU", "pivots", "info")
 # ---- Cholesky
 
 
-def cholesky(A, *, upper=False, out=None):
+@out_variant(dtype=same, aliases="any")
+def cholesky(A, *, upper=False):
     """The triangle L with ``A = L @ L.mH`` (or U with ``A = U.mH @ U``); only that triangle of A is read."""
     found, info = ops.cholesky_ex(need_square(A, "linalg.cholesky"), upper=bool(upper))
     refuse_failed(info, "linalg.cholesky", NOT_POSITIVE)
-    return found if out is None else write_out(out, found, "linalg_cholesky", exact_dtype=True)
+    return found
 
 
-def cholesky_ex(A, *, upper=False, check_errors=False, out=None):
+@out_variant(dtype=same, aliases="any")
+def cholesky_ex(A, *, upper=False, check_errors=False):
     """The Cholesky triangles, and for each matrix 0 or the order of the leading minor that is not positive."""
     found = CholeskyEx(ops.cholesky_ex(need_square(A, "linalg.cholesky"), upper=bool(upper)))
     if check_errors:
         refuse_failed(found.info, "linalg.cholesky_ex", NOT_POSITIVE)
-    return found if out is None else write_out(out, found, "linalg_cholesky_ex", exact_dtype=True)
+    return found
 
 
 # ---- QR
 
 
-def qr(A, mode="reduced", *, out=None):
+@out_variant(dtype=same, aliases="any")
+def qr(A, mode="reduced"):
     """Q and R with ``A = Q @ R``: ``"reduced"``, with a square Q (``"complete"``), or R alone (``"r"``)."""
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', or 'complete'"
         )
-    found = Qr(spectral.qr(need_floating(need_matrices(A, "linalg.qr"), "linalg.qr"), mode=mode))
-    return found if out is None else write_out(out, found, "linalg_qr", exact_dtype=True)
+    return Qr(spectral.qr(need_floating(need_matrices(A, "linalg.qr"), "linalg.qr"), mode=mode))
 
 
-def householder_product(A, tau, *, out=None):
+@out_variant(aliases="any")
+def householder_product(A, tau):
     """The first columns of the product of the reflections ``I - tau[i] v v.mH``; v is column i of A below a one."""
     check_reflections(A, tau)
-    found = reflected(A, tau, ops.eye_from(A))
-    return found if out is None else write_out(out, found, "linalg_householder_product")
+    return reflected(A, tau, ops.eye_from(A))
 
 
 def check_reflections(A, tau):
@@ -122,19 +125,19 @@ def reflected(A, tau, C, adjoint=False):
 # ---- singular values
 
 
-def svd(A, full_matrices=True, *, driver=None, out=None):
+@out_variant(dtype=same, aliases="any")
+def svd(A, full_matrices=True, *, driver=None):
     """U, S, Vh with ``A = U @ diag(S) @ Vh``, S descending."""
     check_driver(driver, "svd")
     need_floating(need_matrices(A, "linalg.svd"), "linalg.svd")
-    found = Svd(spectral.svd(A, full_matrices=bool(full_matrices)))
-    return found if out is None else write_out(out, found, "linalg_svd", exact_dtype=True)
+    return Svd(spectral.svd(A, full_matrices=bool(full_matrices)))
 
 
-def svdvals(A, *, driver=None, out=None):
+@out_variant(dtype=same, aliases="any")
+def svdvals(A, *, driver=None):
     """The singular values of each matrix, descending."""
     check_driver(driver, "svdvals")
-    found = spectral.svdvals(need_floating(need_matrices(A, "linalg.svd"), "linalg.svd"))
-    return found if out is None else write_out(out, found, "linalg_svdvals", exact_dtype=True)
+    return spectral.svdvals(need_floating(need_matrices(A, "linalg.svd"), "linalg.svd"))
 
 
 def check_driver(driver, name):
@@ -147,16 +150,16 @@ def check_driver(driver, name):
 # ---- eigenvalues
 
 
-def eigh(A, UPLO="L", *, out=None):
+@out_variant(dtype=same, aliases="any")
+def eigh(A, UPLO="L"):
     """The eigenvalues (ascending) and eigenvectors of each symmetric or Hermitian matrix, read from one triangle."""
-    found = Eigh(spectral.eigh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO)))
-    return found if out is None else write_out(out, found, "linalg_eigh", exact_dtype=True)
+    return Eigh(spectral.eigh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO)))
 
 
-def eigvalsh(A, UPLO="L", *, out=None):
+@out_variant(dtype=same, aliases="any")
+def eigvalsh(A, UPLO="L"):
     """The eigenvalues of each symmetric or Hermitian matrix, ascending."""
-    found = spectral.eigvalsh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO))
-    return found if out is None else write_out(out, found, "linalg_eigvalsh", exact_dtype=True)
+    return spectral.eigvalsh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO))
 
 
 def triangle_of(uplo):
@@ -167,35 +170,36 @@ def triangle_of(uplo):
     return uplo.upper()
 
 
-def eig(A, *, out=None):
+@out_variant(aliases="any")
+def eig(A):
     """The eigenvalues and eigenvectors of each square matrix; always complex."""
-    found = Eig(spectral.eig(need_square(A, "linalg.eig")))
-    return found if out is None else write_out(out, found, "linalg_eig")
+    return Eig(spectral.eig(need_square(A, "linalg.eig")))
 
 
-def eigvals(A, *, out=None):
+@out_variant(aliases="any")
+def eigvals(A):
     """The eigenvalues of each square matrix; always complex."""
-    found = spectral.eigvals(need_square(A, "linalg.eigvals"))
-    return found if out is None else write_out(out, found, "linalg_eigvals")
+    return spectral.eigvals(need_square(A, "linalg.eigvals"))
 
 
 # ---- LU
 
 
-def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
+@out_variant(dtype=same, aliases="any")
+def lu_factor_ex(A, *, pivot=True, check_errors=False):
     """The LU factorization in one matrix, its pivots, and for each matrix 0 or the number of a zero pivot."""
     found = LuFactorEx(_factored(A, pivot, "linalg.lu_factor"))
     if check_errors:
         refuse_failed(found.info, "torch.linalg.lu_factor_ex", ZERO_PIVOT)
-    return found if out is None else write_out(out, found, "linalg_lu_factor_ex", exact_dtype=True)
+    return found
 
 
-def lu_factor(A, *, pivot=True, out=None):
+@out_variant(dtype=same, aliases="any")
+def lu_factor(A, *, pivot=True):
     """The LU factorization with partial pivoting in one matrix, and its pivots, as ``lu_solve`` takes them."""
     LU, pivots, info = _factored(A, pivot, "torch.lu_factor")
     refuse_failed(info, "torch.linalg.lu_factor", ZERO_PIVOT, RuntimeError)
-    found = LuFactor(LU, pivots)
-    return found if out is None else write_out(out, found, "linalg_lu_factor", exact_dtype=True)
+    return LuFactor(LU, pivots)
 
 
 def _factored(A, pivot, name):
@@ -208,12 +212,12 @@ def _factored(A, pivot, name):
     return ops.lu_factor_ex(A)
 
 
-def lu(A, *, pivot=True, out=None):
+@out_variant(dtype=same, aliases="any")
+def lu(A, *, pivot=True):
     """P, L, U with ``A = P @ L @ U``: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
     LU, pivots, _ = _factored(A, pivot, "linalg.lu")
     P = ops.permutation_matrix(pivots, size=A._a.shape[-2], dtype=LU._a.dtype)
-    found = Lu(P, *unpacked(LU))
-    return found if out is None else write_out(out, found, "linalg_lu", exact_dtype=True)
+    return Lu(P, *unpacked(LU))
 
 
 def unpacked(LU):
@@ -226,23 +230,25 @@ def unpacked(LU):
 # ---- LDL
 
 
-def ldl_factor_ex(A, *, hermitian=False, check_errors=False, out=None):
+@out_variant(dtype=same, aliases="any")
+def ldl_factor_ex(A, *, hermitian=False, check_errors=False):
     """The LDL factorization of each symmetric (or Hermitian) matrix in one, its pivots, and where it met a zero."""
     found = LdlFactorEx(ops.ldl_factor_ex(need_square(A, "linalg.ldl_factor_ex"), hermitian=bool(hermitian)))
     if check_errors:
         refuse_failed(found.info, "torch.linalg.ldl_factor_ex", ZERO_BLOCK)
-    return found if out is None else write_out(out, found, "linalg_ldl_factor_ex", exact_dtype=True)
+    return found
 
 
-def ldl_factor(A, *, hermitian=False, out=None):
+@out_variant(dtype=same, aliases="any")
+def ldl_factor(A, *, hermitian=False):
     """The LDL factorization of each symmetric (or Hermitian) matrix in one, and its pivots."""
     LD, pivots, info = ops.ldl_factor_ex(need_square(A, "torch.linalg.ldl_factor"), hermitian=bool(hermitian))
     refuse_failed(info, "torch.linalg.ldl_factor", ZERO_BLOCK, RuntimeError)
-    found = LdlFactor(LD, pivots)
-    return found if out is None else write_out(out, found, "linalg_ldl_factor", exact_dtype=True)
+    return LdlFactor(LD, pivots)
 
 
-def ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
+@out_variant(dtype=same, aliases="any")
+def ldl_solve(LD, pivots, B, *, hermitian=False):
     """X with ``A @ X = B``, given the LDL factorization of A."""
     name = "torch.linalg.ldl_solve"
     need_square(LD, name)
@@ -258,5 +264,4 @@ def ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
         raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype}")
     need_same_dtype(LD, B, name)
     need_fitting(LD, B, True, name)
-    found = ops.ldl_solve(LD, pivots, B, hermitian=bool(hermitian))
-    return found if out is None else write_out(out, found, "linalg_ldl_solve")
+    return ops.ldl_solve(LD, pivots, B, hermitian=bool(hermitian))

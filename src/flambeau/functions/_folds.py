@@ -30,6 +30,8 @@ def numpy_names(function):
             kwargs = {_NAMES.get(name, name): value for name, value in kwargs.items()}
         return function(*args, **kwargs)
 
+    if hasattr(function, "method"):  # what it is without out=
+        call.method = numpy_names(function.method)
     return call
 
 
@@ -38,15 +40,15 @@ def by_numpy_names(dim, keepdim, axis, keepdims):
     return (axis if dim is None else dim), (keepdims or keepdim)
 
 
-def added_in(input, dtype, out):
-    """The input, and the NumPy dtype in which it adds up: as asked for, else that of `out`, else int64 for integers.
+def added_in(input, dtype):
+    """The input, and the NumPy dtype in which it adds up: as asked for, else int64 for integers.
 
     None leaves the dtype as it is. An input of a higher kind than the dtype is cast before, as in PyTorch.
     """
     own = input._a.dtype
-    if dtype is None and out is None:
+    if dtype is None:
         return input, (None if is_inexact(own) else INT64)
-    dtype = np_dtype_of(dtype) if dtype is not None else out._a.dtype
+    dtype = np_dtype_of(dtype)
     lower = is_inexact(dtype) < is_inexact(own) or (own.kind == "c" and dtype.kind != "c")
     return (cast(input, dtype=dtype) if lower else input), dtype
 

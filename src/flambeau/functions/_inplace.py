@@ -7,19 +7,22 @@ import inspect
 
 from .. import _dtypes
 from .._cells import store
+from .._dtypes import type_word
 from .._modes import modes
 from .._size import broadcasts
 from .._tensor import Tensor
 from ..autograd._writes import check_history, in_graph, snapshot, take_history
 from ..engines import engine_of
 from ..ops.shape import cast
-from ._args import OUT_CAST, bump, check_writable, type_word
+from ._args import OUT_CAST, bump, check_writable
 
 WRONG_SHAPE = "output with shape {own} doesn't match the broadcast shape {new}"
 
 
 def inplace(function, name):
     """The method ``name`` that runs `function` on the tensor and stores the result in it."""
+
+    compute = getattr(function, "method", function)  # without out=
 
     @functools.wraps(function)
     def method(self, *args, **kwargs):
@@ -28,7 +31,7 @@ def inplace(function, name):
         if modes.grad and (in_graph(self) or any_requires_grad(args) or any_requires_grad(kwargs.values())):
             check_history(self)
             source = snapshot(self)
-        return assign(self, function(source, *args, **kwargs), name)
+        return assign(self, compute(source, *args, **kwargs), name)
 
     signature = inspect.signature(function)
     keep = [p for p in signature.parameters.values() if p.name != "out"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import inspect
 
 from .._cells import store
 from .._modes import modes
 from .._tensor import Tensor, refresh, wrap
 from ..autograd._writes import at_place_of, check_history, take_history
-from ._args import bump, check_writable, write_out
+from ._args import bump, check_writable
+from ._out import out_variant, same
 
 
 def into(t, op, inputs, settings, name, overlap=False):
@@ -41,7 +41,7 @@ def into(t, op, inputs, settings, name, overlap=False):
 
 
 def forms(prepare=None, *, out=True):
-    """Makes the public function and puts it on Tensor as method and in-place method.
+    """Makes the public function, with ``out=`` unless told not to, and puts it on Tensor as method and in-place method.
 
     `prepare` has the signature of the function. It checks the arguments and returns (op, its inputs, its settings);
     the first input is the tensor itself.
@@ -49,26 +49,20 @@ def forms(prepare=None, *, out=True):
     if prepare is None:
         return functools.partial(forms, out=out)
     name = prepare.__name__
-    signature = inspect.signature(prepare)
 
     @functools.wraps(prepare)
     def function(*args, **kwargs):
-        to = kwargs.pop("out", None) if out else None
         op, inputs, settings = prepare(*args, **kwargs)
-        result = op(*inputs, **settings)
-        return result if to is None else write_out(to, result, name)
+        return op(*inputs, **settings)
 
     @functools.wraps(prepare)
     def method(self, *args, **kwargs):
         op, inputs, settings = prepare(self, *args, **kwargs)
         return into(self, op, inputs[1:], settings, name + "_")
 
-    if out:
-        more = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
-        function.__signature__ = signature.replace(parameters=[*signature.parameters.values(), more])
     method.__name__ = name + "_"
     method.__qualname__ = f"Tensor.{name}_"
     method.__doc__ = f"In-place form of ``{name}``."
     setattr(Tensor, name, function)
     setattr(Tensor, name + "_", method)
-    return function
+    return out_variant(function, dtype=same) if out else function

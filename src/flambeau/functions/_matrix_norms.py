@@ -14,9 +14,10 @@ from ..ops.pointwise import div, mul, where
 from ..ops.reduce import amax, amin, sum_
 from ..ops.shape import basic_index, cast, permute, reshape
 from ..ops.spectral import svdvals
-from ._args import axis_of, dim_in_range, need_tensor, np_dtype_of, write_out
+from ._args import axis_of, dim_in_range, need_tensor, np_dtype_of
 from ._folds import numpy_names
 from ._matrices import need_floating, need_matrices, word_of
+from ._out import out_variant, same
 from ._solve import inv_ex, tolerances
 
 NO_IDENTITY = (
@@ -49,7 +50,8 @@ def checked_dtype(x, dtype, name):
 
 
 @numpy_names
-def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
+@out_variant(dtype=same, aliases="any")
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The norm of order ``ord`` of all elements, or along ``dim``."""
     need_tensor(x, "linalg_vector_norm", "x")
     if isinstance(ord, str) or not isinstance(ord, int | float | complex):
@@ -59,8 +61,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     x = checked_dtype(x, dtype, "linalg.vector_norm")
     axis = axis_of(dim, x._a.ndim)
     check_identity(x._a, ord, axis)
-    found = vector_norm_op(x, ord=float(ord), axis=axis, keepdims=keepdim)
-    return found if out is None else write_out(out, found, "linalg_vector_norm", exact_dtype=True)
+    return vector_norm_op(x, ord=float(ord), axis=axis, keepdims=keepdim)
 
 
 def check_identity(a, ord, axis):
@@ -75,7 +76,8 @@ def check_identity(a, ord, axis):
 
 
 @numpy_names
-def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
+@out_variant(dtype=same, aliases="any")
+def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """The norm of each matrix: "fro", "nuc", inf, -inf, 1, -1, 2 or -2."""
     name = "linalg.matrix_norm"
     need_matrices(A, name)
@@ -85,8 +87,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=No
     if rows == columns:
         raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
     A = checked_dtype(A, dtype, name)
-    found = _matrix_norm(A, ord, rows, columns, keepdim, name)
-    return found if out is None else write_out(out, found, "linalg_matrix_norm", exact_dtype=True)
+    return _matrix_norm(A, ord, rows, columns, keepdim, name)
 
 
 def _matrix_norm(A, ord, rows, columns, keepdim, name):
@@ -124,7 +125,8 @@ def ones_at(shape, axes):
 
 
 @numpy_names
-def norm(input, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
+@out_variant(dtype=same, aliases="any")
+def norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
     """A vector norm or, with a pair of dims or a matrix and an order, a matrix norm. By default of all elements."""
     need_tensor(input, "linalg_norm", "A")
     if isinstance(dim, int):
@@ -138,14 +140,15 @@ def norm(input, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
         )
     as_matrix = ord is not None and (len(dim) == 2 if dim is not None else input._a.ndim == 2)
     if as_matrix or isinstance(ord, str):
-        return matrix_norm(input, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype, out=out)
-    return vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype, out=out)
+        return matrix_norm(input, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    return vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
 # ---- condition and rank
 
 
-def cond(A, p=None, *, out=None):
+@out_variant(aliases="any")
+def cond(A, p=None):
     """The condition number of each matrix in the norm ``p``: how much solving with it can magnify an error."""
     need_tensor(A, "linalg_cond", "A")
     if A._a.ndim < 2:
@@ -160,7 +163,7 @@ def cond(A, p=None, *, out=None):
             found = div(smallest, largest) if p == -2 else div(largest, smallest)
     else:
         found = _cond_by_inverse(A, p)
-    return found if out is None else write_out(out, found, "linalg_cond")
+    return found
 
 
 def _cond_by_inverse(A, p):
@@ -180,7 +183,8 @@ def _cond_by_inverse(A, p):
     return where(singular, wrap(np.asarray(math.inf, found._a.dtype)), found) if info._a.any() else found
 
 
-def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None):
+@out_variant(aliases="any")
+def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
     """The number of singular values above ``max(atol, rtol * largest)``."""
     name = "torch.linalg.matrix_rank"
     need_matrices(A, name, "input")
@@ -191,7 +195,6 @@ def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None)
     size = k.abs(k.linalg.eigvalsh(A._a)) if hermitian else k.linalg.svd(A._a, compute_uv=False)
     atol, rtol = tolerances(A, atol, rtol, name)
     limit = k.maximum(atol._a[..., None], rtol._a[..., None] * size.max(axis=-1, keepdims=True, initial=0))
-    found = wrap(k.as_array(k.sum(size > limit, axis=-1, dtype=np.dtype(np.int64))))
-    return found if out is None else write_out(out, found, "linalg_matrix_rank")
+    return wrap(k.as_array(k.sum(size > limit, axis=-1, dtype=np.dtype(np.int64))))
 
 

@@ -13,7 +13,7 @@ from ..ops import linalg as ops
 from ..ops import spectral
 from ..ops.matmul import column, product
 from ..ops.shape import cast, clone, permute, reshape
-from ._args import as_int, made, need_tensor, write_out
+from ._args import as_int, made, need_tensor
 from ._matrices import (
     need_fitting,
     need_floating,
@@ -23,6 +23,7 @@ from ._matrices import (
     refuse_failed,
     word_of,
 )
+from ._out import out_variant, same
 from ._results import result
 
 SINGULAR = (
@@ -39,37 +40,40 @@ Lstsq = result("linalg_lstsq", "solution", "residuals", "rank", "singular_values
 # ---- determinants
 
 
-def det(A, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def det(A):
     """The determinant of each square matrix."""
-    found = ops.det(need_square(A, "linalg.det"))
-    return found if out is None else write_out(out, found, "linalg_det", exact_dtype=True)
+    return ops.det(need_square(A, "linalg.det"))
 
 
-def slogdet(A, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def slogdet(A):
     """The sign and the logarithm of the absolute value of the determinant of each square matrix."""
-    found = Slogdet(ops.slogdet(need_square(A, "linalg.slogdet")))
-    return found if out is None else write_out(out, found, "linalg_slogdet", exact_dtype=True)
+    return Slogdet(ops.slogdet(need_square(A, "linalg.slogdet")))
 
 
 # ---- inverses
 
 
-def inv(A, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def inv(A):
     """The inverse of each square matrix; LinAlgError where there is none."""
     found, info = ops.inv_ex(need_square(A, "linalg.inv"))
     refuse_failed(info, "linalg.inv", SINGULAR)
-    return found if out is None else write_out(out, found, "linalg_inv", exact_dtype=True)
+    return found
 
 
-def inv_ex(A, *, check_errors=False, out=None):
+@out_variant(dtype=same, aliases="any")
+def inv_ex(A, *, check_errors=False):
     """The inverses, and for each matrix 0 or the number of the zero pivot that made it fail."""
     found = InvEx(ops.inv_ex(need_square(A, "linalg.inv")))
     if check_errors:
         refuse_failed(found.info, "linalg.inv_ex", SINGULAR)
-    return found if out is None else write_out(out, found, "linalg_inv_ex", exact_dtype=True)
+    return found
 
 
-def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
+@out_variant(aliases="any")
+def pinv(A, *, atol=None, rtol=None, hermitian=False):
     """The pseudo-inverse of each matrix; singular values up to ``max(atol, rtol * largest)`` count as zero."""
     need_tensor(A, "linalg_pinv", "A")
     if A._a.ndim < 2 or not _dtypes.is_inexact(A._a.dtype) or A._a.dtype in _dtypes.HALF:
@@ -80,8 +84,7 @@ def pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
     if hermitian:
         need_square(A, "linalg.pinv")
     atol, rtol = tolerances(A, atol, rtol, "linalg.pinv")
-    found = ops.pinv(A, atol, rtol, hermitian=hermitian)
-    return found if out is None else write_out(out, found, "linalg_pinv")
+    return ops.pinv(A, atol, rtol, hermitian=hermitian)
 
 
 def tolerances(A, atol, rtol, name):
@@ -105,7 +108,8 @@ def as_tolerance(value, dtype, name):
     return wrap(np.asarray(value, dtype))
 
 
-def tensorinv(A, ind=2, *, out=None):
+@out_variant(aliases="any")
+def tensorinv(A, ind=2):
     """The inverse of the linear map that A is: its first ``ind`` dimensions the result, the others the argument."""
     need_tensor(A, "linalg_tensorinv", "A")
     ind = as_int(ind, "linalg_tensorinv", "ind")
@@ -118,26 +122,27 @@ def tensorinv(A, ind=2, *, out=None):
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{columns} != {rows}"
         )
-    found = reshape(inv(reshape(A, shape=(rows, columns))), shape=(*shape[ind:], *shape[:ind]))
-    return found if out is None else write_out(out, found, "linalg_tensorinv")
+    return reshape(inv(reshape(A, shape=(rows, columns))), shape=(*shape[ind:], *shape[:ind]))
 
 
 # ---- solving
 
 
-def solve(A, B, *, left=True, out=None):
+@out_variant(dtype=same, aliases="any")
+def solve(A, B, *, left=True):
     """X with ``A @ X = B`` (``X @ A = B`` if not ``left``), for square A; LinAlgError where A is singular."""
     found, info = _solved(A, B, left)
     refuse_failed(info, "torch.linalg.solve", SOLVE_SINGULAR)
-    return found if out is None else write_out(out, found, "linalg_solve", exact_dtype=True)
+    return found
 
 
-def solve_ex(A, B, *, left=True, check_errors=False, out=None):
+@out_variant(dtype=same, aliases="any")
+def solve_ex(A, B, *, left=True, check_errors=False):
     """The solution of ``solve``, and for each matrix 0 or the number of the zero pivot that made it fail."""
     found = SolveEx(_solved(A, B, left))
     if check_errors:
         refuse_failed(found.info, "torch.linalg.solve_ex", SOLVE_SINGULAR)
-    return found if out is None else write_out(out, found, "linalg_solve_ex", exact_dtype=True)
+    return found
 
 
 def _solved(A, B, left):
@@ -161,7 +166,8 @@ def is_vector(a, b):
     return len(b) == 1 or (len(a) - 1 == len(b) and b == a[:-1])
 
 
-def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
+@out_variant(dtype=same, aliases="any")
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
     """X with ``A @ X = B`` (``X @ A = B`` if not ``left``), for triangular A. Zeros on the diagonal are not noticed."""
     name = "linalg.solve_triangular"
     need_matrices(A, name)
@@ -170,11 +176,11 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
     need_same_dtype(A, B, name)
     need_square(A, name, NotImplementedError)
     need_fitting(A, B, left, name)
-    found = ops.solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)
-    return found if out is None else write_out(out, found, "linalg_solve_triangular", exact_dtype=True)
+    return ops.solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)
 
 
-def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
+@out_variant(dtype=same, aliases="any")
+def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     """X with ``A @ X = B``, given the LU factorization of A; ``left`` and ``adjoint`` as for the other solvers."""
     name = "linalg.lu_solve"
     need_square(LU, name)
@@ -191,8 +197,7 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
     need_matrices(B, name, "B")
     need_fitting(LU, B, left, name)
     P = ops.permutation_matrix(pivots, size=LU._a.shape[-1], dtype=LU._a.dtype)
-    found = from_lu(P, LU, B, left, adjoint)
-    return found if out is None else write_out(out, found, "linalg_lu_solve", exact_dtype=True)
+    return from_lu(P, LU, B, left, adjoint)
 
 
 def from_lu(P, LU, B, left, adjoint):
@@ -206,7 +211,8 @@ def from_lu(P, LU, B, left, adjoint):
     return ops.from_triangle(LU, x, upper=True)
 
 
-def tensorsolve(A, B, dims=None, *, out=None):
+@out_variant(aliases="any")
+def tensorsolve(A, B, dims=None):
     """X with ``tensordot(A, X, X.ndim) = B``; the dimensions of A in ``dims`` are moved to its end first."""
     need_tensor(A, "linalg_tensorsolve", "A")
     need_tensor(B, "linalg_tensorsolve", "B", 2)
@@ -221,8 +227,7 @@ def tensorsolve(A, B, dims=None, *, out=None):
             f"but got {math.prod(rest)} != {math.prod(shape[:B._a.ndim])}"
         )
     x = solve(reshape(A, shape=(-1, math.prod(rest))), reshape(B, shape=(B._a.size,)))
-    x = reshape(x, shape=rest)
-    return x if out is None else write_out(out, x, "linalg_tensorsolve")
+    return reshape(x, shape=rest)
 
 
 # ---- least squares
@@ -276,7 +281,8 @@ def check_lstsq(A, B, driver, name):
 # ---- powers
 
 
-def matrix_power(A, n, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def matrix_power(A, n):
     """Each square matrix multiplied with itself n times; its inverse for negative n."""
     name = "linalg.matrix_power"
     need_matrices(A, name)
@@ -284,8 +290,7 @@ def matrix_power(A, n, *, out=None):
     rows, columns = A._a.shape[-2:]
     if rows != columns:
         raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
-    found = power(A, n)
-    return found if out is None else write_out(out, found, "linalg_matrix_power", exact_dtype=True)
+    return power(A, n)
 
 
 def power(A, n):

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from .._tensor import Tensor
-from ._args import need_tensor, write_out
+from ._args import need_tensor
+from ._out import out_variant
 
 
-def unary(call, name, doc):
-    """``name(input, *, out=None)`` over the op `call`."""
+def unary(call, name, doc, **rules):
+    """``name(input, *, out=None)`` over the op `call`; the `rules` are those of its ``out=``."""
+    variant = out_variant(on_tensors(call, name, doc), **rules)
+    variant.method = call
+    return variant
 
-    def function(input, *, out=None):
+
+def on_tensors(call, name, doc):
+    """``name(input)`` over the op `call`, for functions that PyTorch gives no ``out=``."""
+
+    def function(input):
         if not isinstance(input, Tensor):
             need_tensor(input, name)
-        result = call(input)
-        return result if out is None else write_out(out, result, name)
+        return call(input)
 
     function.method = call
     call.__doc__ = call.__doc__ or doc

@@ -5,9 +5,10 @@ from __future__ import annotations
 from .. import _dtypes
 from ..ops import activation as ops
 from ..ops.shape import reshape
-from ._args import need_tensor, write_out
+from ._args import need_tensor
 from ._attach import methods
 from ._inplace import inplace
+from ._out import out_variant, same
 
 __all__ = [
     "celu", "celu_", "hardshrink", "prelu", "relu", "relu_", "rrelu", "rrelu_", "selu", "selu_", "threshold",
@@ -38,16 +39,16 @@ def selu(input):
     return ops.elu(need_tensor(input, "selu"), alpha=SELU_ALPHA, scale=SELU_SCALE, input_scale=1.0)
 
 
-def threshold(input, threshold, value, *, out=None):
+@out_variant(aliases="any")
+def threshold(input, threshold, value):
     """Each element that is above the threshold, ``value`` for the others."""
-    result = ops.threshold(need_tensor(input, "threshold"), threshold=threshold, value=value)
-    return result if out is None else write_out(out, result, "threshold")
+    return ops.threshold(need_tensor(input, "threshold"), threshold=threshold, value=value)
 
 
-def hardshrink(input, lambd=0.5, *, out=None):
+@out_variant(dtype=same)
+def hardshrink(input, lambd=0.5):
     """Each element, 0 where its absolute value is at most ``lambd``."""
-    result = ops.hardshrink(need_tensor(input, "hardshrink"), lambd=lambd)
-    return result if out is None else write_out(out, result, "hardshrink")
+    return ops.hardshrink(need_tensor(input, "hardshrink"), lambd=lambd)
 
 
 def prelu(input, weight):

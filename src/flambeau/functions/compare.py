@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from .._dtypes import type_word
 from ..ops import compare as ops
-from ._args import need_tensor, type_word
+from ._args import need_tensor
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, operands
-from ._unary import unary
+from ._out import out_variant, same
+from ._unary import on_tensors, unary
 
 __all__ = [
     "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
@@ -15,32 +17,30 @@ __all__ = [
     "logical_xor", "lt", "ne", "not_equal",
 ]
 
-eq = binary(ops.eq, "eq", "Whether the elements of each pair are equal.")
-ne = binary(ops.ne, "ne", "Whether the elements of each pair differ.")
-lt = binary(ops.lt, "lt", "Whether the first element of each pair is smaller.")
-le = binary(ops.le, "le", "Whether the first element of each pair is smaller or equal.")
-gt = binary(ops.gt, "gt", "Whether the first element of each pair is larger.")
-ge = binary(ops.ge, "ge", "Whether the first element of each pair is larger or equal.")
+eq = binary(ops.eq, "eq", "Whether the elements of each pair are equal.", differentiable=False)
+ne = binary(ops.ne, "ne", "Whether the elements of each pair differ.", differentiable=False)
+lt = binary(ops.lt, "lt", "Whether the first element of each pair is smaller.", differentiable=False)
+le = binary(ops.le, "le", "Whether the first element of each pair is smaller or equal.", differentiable=False)
+gt = binary(ops.gt, "gt", "Whether the first element of each pair is larger.", differentiable=False)
+ge = binary(ops.ge, "ge", "Whether the first element of each pair is larger or equal.", differentiable=False)
 not_equal, less, greater = alias(ne, "not_equal"), alias(lt, "less"), alias(gt, "greater")
 less_equal, greater_equal = alias(le, "less_equal"), alias(ge, "greater_equal")
 
-isnan = unary(ops.isnan, "isnan", "Whether each element is nan.")
-isinf = unary(ops.isinf, "isinf", "Whether each element is infinite.")
-isfinite = unary(ops.isfinite, "isfinite", "Whether each element is neither infinite nor nan.")
-isreal = unary(ops.isreal, "isreal", "Whether each element has no imaginary part.")
+isnan = on_tensors(ops.isnan, "isnan", "Whether each element is nan.")
+isinf = on_tensors(ops.isinf, "isinf", "Whether each element is infinite.")
+isfinite = on_tensors(ops.isfinite, "isfinite", "Whether each element is neither infinite nor nan.")
+isreal = on_tensors(ops.isreal, "isreal", "Whether each element has no imaginary part.")
 
 
 def _real_test(call, name, doc):
-    test = unary(call, name, doc)
-
-    def function(input, *, out=None):
+    def function(input):
         if need_tensor(input, name)._a.dtype.kind == "c":
             raise RuntimeError(f"{name} does not support complex inputs.")
-        return test(input, out=out)
+        return call(input)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__, function.__module__ = doc, "flambeau"
-    return function
+    return out_variant(function, dtype=same)
 
 
 isposinf = _real_test(ops.isposinf, "isposinf", "Whether each element is positive infinity.")
@@ -59,13 +59,14 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return ops.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
-logical_not = unary(ops.logical_not, "logical_not", "True where the element is zero.")
-logical_and = binary(ops.logical_and, "logical_and", "True where neither element is zero.", numbers=False)
-logical_or = binary(ops.logical_or, "logical_or", "True where not both elements are zero.", numbers=False)
-logical_xor = binary(ops.logical_xor, "logical_xor", "True where exactly one element is zero.", numbers=False)
+logical_not = unary(ops.logical_not, "logical_not", "True where the element is zero.", differentiable=False)
+_LOGIC = {"numbers": False, "differentiable": False}
+logical_and = binary(ops.logical_and, "logical_and", "True where neither element is zero.", **_LOGIC)
+logical_or = binary(ops.logical_or, "logical_or", "True where not both elements are zero.", **_LOGIC)
+logical_xor = binary(ops.logical_xor, "logical_xor", "True where exactly one element is zero.", **_LOGIC)
 
 bitwise_not = unary(
-    ops.bitwise_not, "bitwise_not", "Every bit turned over; for bool tensors the logical not.",
+    ops.bitwise_not, "bitwise_not", "Every bit turned over; for bool tensors the logical not.", dtype=same,
 )
 bitwise_and = binary(ops.bitwise_and, "bitwise_and", "The bits that both elements have.", either=True)
 bitwise_or = binary(ops.bitwise_or, "bitwise_or", "The bits that at least one element has.", either=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
+from .._dtypes import type_word
 from ..ops import pointwise as ops
 from ..ops import shape as views
-from ._args import need_tensor, type_word, write_out
+from ._args import need_tensor
 from ._attach import inplace_methods, methods
+from ._out import out_variant, same
 from ._unary import unary
 
 __all__ = [
@@ -87,10 +89,10 @@ def conj(input):
     return ops.conj(input) if input._a.dtype.kind == "c" else input
 
 
-def conj_physical(input, *, out=None):
+@out_variant(dtype=same)
+def conj_physical(input):
     """The complex conjugate of each element."""
-    result = conj(input)
-    return result if out is None else write_out(out, result, "conj_physical")
+    return conj(input)
 
 
 angle = unary(ops.angle, "angle", "The angle of each element in the complex plane, in radians.")
@@ -110,16 +112,16 @@ def parts(first, second, name, names):
     return first, second
 
 
-def complex(real, imag, *, out=None):
+@out_variant(dtype=same)
+def complex(real, imag):
     """The complex tensor with the given real and imaginary parts."""
-    result = ops.complex_(*parts(real, imag, "complex", ("real", "imag")))
-    return result if out is None else write_out(out, result, "complex", exact_dtype=True)
+    return ops.complex_(*parts(real, imag, "complex", ("real", "imag")))
 
 
-def polar(abs, angle, *, out=None):
+@out_variant(dtype=same)
+def polar(abs, angle):
     """The complex tensor with the given absolute values and angles."""
-    result = ops.polar(*parts(abs, angle, "polar", ("abs", "angle")))
-    return result if out is None else write_out(out, result, "polar", exact_dtype=True)
+    return ops.polar(*parts(abs, angle, "polar", ("abs", "angle")))
 
 
 methods(

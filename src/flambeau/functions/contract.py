@@ -13,9 +13,10 @@ from ..ops._errors import refuse_kinds
 from ..ops.join import stack
 from ..ops.reduce import sum_
 from ..ops.shape import permute, reshape
-from ._args import dim_in_range, dims_in_range, need_tensor, need_tensors, write_out
+from ._args import dim_in_range, dims_in_range, need_tensor, need_tensors
 from ._attach import methods
 from ._folds import numpy_names
+from ._out import out_variant, same
 from .like import ones_like
 from .matmul import c_name, differ, refuse_bool, word
 
@@ -27,7 +28,8 @@ CROSS_NO_DIM = (
 )
 
 
-def chain_matmul(*matrices, out=None):
+@out_variant(dtype=same, aliases="any")
+def chain_matmul(*matrices):
     """The product of several matrices, in the order of multiplication that costs least."""
     if len(matrices) == 1 and not isinstance(matrices[0], Tensor):
         matrices = tuple(matrices[0])
@@ -35,9 +37,10 @@ def chain_matmul(*matrices, out=None):
     if any(m._a.ndim != 2 for m in matrices):
         shapes = ", ".join(str(list(m.shape)) for m in matrices)
         raise RuntimeError(f"chain_matmul(): expected matrices, got the shapes {shapes}")
-    return matrices[0] if len(matrices) == 1 else multi_dot(matrices, out=out)
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 
+@out_variant(dtype=same, aliases="any")
 def tensordot(a, b, dims=2, out=None):
     """The products summed over ``dims``: the last n of a and the first n of b, or the dimensions in a pair of lists."""
     need_tensor(a, "tensordot", "a", 1)
@@ -53,8 +56,7 @@ def tensordot(a, b, dims=2, out=None):
                 f"contracted dimensions need to match, but first has size {a._a.shape[i]} in dim {i} and second has "
                 f"size {b._a.shape[j]} in dim {j}"
             )
-    result = contracted(a, b, left, right)
-    return result if out is None else write_out(out, result, "tensordot", exact_dtype=True)
+    return contracted(a, b, left, right)
 
 
 def tensordot_dims(a, b, dims):
@@ -96,7 +98,8 @@ def contracted(a, b, left, right):
     return reshape(ops.mm(x, y), shape=lead + trail)
 
 
-def inner(input, other, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def inner(input, other):
     """The products summed over the last dimension of both tensors; a number multiplies."""
     need_tensor(input, "inner")
     need_tensor(other, "inner", "other", 2)
@@ -110,11 +113,12 @@ def inner(input, other, *, out=None):
         )
     else:
         result = tensordot(input, other, ([-1], [-1]))
-    return result if out is None else write_out(out, result, "inner", exact_dtype=True)
+    return result
 
 
 @numpy_names
-def cross(input, other, dim=None, *, out=None):
+@out_variant(dtype=same, aliases="none")
+def cross(input, other, dim=None):
     """The cross product of three-element vectors along ``dim`` (by default the first dimension of size 3)."""
     need_tensor(input, "cross")
     need_tensor(other, "cross", "other", 2)
@@ -123,7 +127,7 @@ def cross(input, other, dim=None, *, out=None):
         if dim is None:
             raise RuntimeError(f"no dimension of size 3 in input, which has the shape {list(input._a.shape)}")
         warnings.warn(CROSS_NO_DIM, UserWarning, stacklevel=2)
-    return _cross(input, other, dim=dim, out=out)
+    return _cross(input, other, dim=dim)
 
 
 methods(cross, inner)
@@ -132,7 +136,8 @@ methods(cross, inner)
 # ---- what flambeau.linalg has
 
 
-def multi_dot(tensors, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def multi_dot(tensors):
     """The product of several matrices, in the order of multiplication that costs least; the ends may be vectors."""
     tensors = need_tensors(tensors, "linalg_multi_dot")
     check_chain(tensors)
@@ -152,7 +157,7 @@ def multi_dot(tensors, *, out=None):
     result = multiplied(matrices, cheapest_splits(sizes), 0, len(matrices) - 1)
     if first == 1 or last == 1:
         result = reshape(result, shape=result._a.shape[first == 1:2 - (last == 1)])
-    return result if out is None else write_out(out, result, "linalg_multi_dot", exact_dtype=True)
+    return result
 
 
 def check_chain(tensors):
@@ -189,7 +194,8 @@ def multiplied(matrices, split, i, j):
     return ops.mm(multiplied(matrices, split, i, m), multiplied(matrices, split, m + 1, j))
 
 
-def _cross(input, other, *, dim=-1, out=None):
+@out_variant(dtype=same, aliases="none")
+def _cross(input, other, *, dim=-1):
     """The cross product of three-element vectors along ``dim``."""
     need_tensor(input, "linalg_cross")
     need_tensor(other, "linalg_cross", "other", 2)
@@ -208,12 +214,12 @@ def _cross(input, other, *, dim=-1, out=None):
     if differ(a, b):
         raise RuntimeError(f"expected scalar type {word(a)} but found {word(b)}")
     refuse_kinds("cross", a, "b")
-    result = ops.linalg_cross(input, other, axis=axis)
-    return result if out is None else write_out(out, result, "linalg_cross", exact_dtype=True)
+    return ops.linalg_cross(input, other, axis=axis)
 
 
 @numpy_names
-def vecdot(x, y, *, dim=-1, out=None):
+@out_variant(dtype=same, aliases="any")
+def vecdot(x, y, *, dim=-1):
     """The inner products of the vectors along ``dim``, those of x conjugated."""
     need_tensor(x, "linalg_vecdot", "x")
     need_tensor(y, "linalg_vecdot", "y", 2)
@@ -225,8 +231,7 @@ def vecdot(x, y, *, dim=-1, out=None):
     if not is_inexact(x._a.dtype):
         raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {word(x._a)}")
     pairs = ops.mul(ops.cj(x), y)
-    result = sum_(pairs, axis=(dim_in_range(dim, pairs._a.ndim),), keepdims=False)
-    return result if out is None else write_out(out, result, "linalg_vecdot", exact_dtype=True)
+    return sum_(pairs, axis=(dim_in_range(dim, pairs._a.ndim),), keepdims=False)
 
 
 def vander(x, N=None):

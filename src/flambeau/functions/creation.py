@@ -8,11 +8,13 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import preserve_format
+from .._dtypes import type_word
 from .._tensor import Tensor
 from ..engines.numpy.base import ignore_fp_errors
 from ..engines.numpy.memory import empty_in
-from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from, type_word
+from ._args import as_int, nonnegative, np_dtype_of, shape_from
 from ._data import scalar_for
+from ._out import out_variant, own, refill, refill_loudly, resize_silently
 from .like import (
     create,
     empty_like,
@@ -21,7 +23,6 @@ from .like import (
     ones_like,
     shape_of_arguments,
     strided_maker,
-    written_out,
     zeros_like,
 )
 
@@ -31,11 +32,11 @@ __all__ = [
 ]
 
 
-def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+@out_variant(dtype=own, fit=resize_silently)
+def zeros(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``."""
     shape = shape_of_arguments("zeros", args, size)
-    t = create("zeros", np.zeros, shape, np_dtype_of(dtype), layout, device, requires_grad)
-    return t if out is None else written_out(out, t, dtype)
+    return create("zeros", np.zeros, shape, np_dtype_of(dtype), layout, device, requires_grad)
 
 
 def ones_array(shape, dtype):
@@ -45,14 +46,15 @@ def ones_array(shape, dtype):
     return out
 
 
-def ones(*args, size=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+@out_variant(dtype=own, fit=resize_silently)
+def ones(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``."""
     shape = shape_of_arguments("ones", args, size)
-    t = create("ones", ones_array, shape, np_dtype_of(dtype), layout, device, requires_grad)
-    return t if out is None else written_out(out, t, dtype)
+    return create("ones", ones_array, shape, np_dtype_of(dtype), layout, device, requires_grad)
 
 
-def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
+@out_variant(dtype=own, fit=resize_silently)
+def empty(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
           memory_format=None):
     """A tensor whose elements are not initialised: whatever the memory held before."""
     shape = shape_of_arguments("empty", args, size)
@@ -62,12 +64,12 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, pin_
     def make(shape, dtype):
         return empty_in(shape, dtype, memory_format)
 
-    t = create("empty", make if memory_format is not None else np.empty, shape, np_dtype_of(dtype), layout, device,
+    return create("empty", make if memory_format is not None else np.empty, shape, np_dtype_of(dtype), layout, device,
                requires_grad)
-    return t if out is None else written_out(out, t, dtype)
 
 
-def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
+@out_variant(dtype=own, fit=resize_silently)
+def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
          names=None):
     """A tensor of one value; its dtype follows the value's type where none is given."""
     if names is not None:
@@ -76,11 +78,8 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, pi
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     shape = nonnegative(shape_from((size,), "full"))
     value = number(fill_value, "full", "fill_value", 2)
-    if dtype is None and out is not None:
-        dtype = need_tensor(out, "full", "out", 0).dtype
     target = np_dtype_of(dtype, _dtypes.scalar_dtype(value))
-    t = create("full", np.full, shape, target, layout, device, requires_grad, scalar_for(value, target))
-    return t if out is None else written_out(out, t, dtype)
+    return create("full", np.full, shape, target, layout, device, requires_grad, scalar_for(value, target))
 
 
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
@@ -114,7 +113,8 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     return create("empty_permuted", make, shape, np_dtype_of(dtype), layout, device, requires_grad)
 
 
-def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+@out_variant(dtype=own, fit=resize_silently)
+def eye(n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """The n × m matrix with ones on the diagonal (square when `m` is left out)."""
     n = as_int(n, "eye", "n")
     m = n if m is None else as_int(m, "eye", "m")
@@ -127,14 +127,14 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, pin_memory
         a.reshape(-1)[: min(n, m) * (m + 1): m + 1] = 1
         return a
 
-    t = create("eye", make, (n, m), np_dtype_of(dtype), layout, device, requires_grad)
-    return t if out is None else written_out(out, t, dtype)
+    return create("eye", make, (n, m), np_dtype_of(dtype), layout, device, requires_grad)
 
 
 # ---- ranges
 
 
-def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+@out_variant(dtype=own, fit=refill_loudly)
+def arange(start=None, end=None, step=1, *, dtype=None, layout=None, device=None, pin_memory=False,
            requires_grad=False):
     """The numbers from `start` (0 when left out) up to but not with `end`, `step` apart.
 
@@ -147,18 +147,16 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
         start, end = 0, number(start, "arange", "end", 1)
     elif start is None:
         start = 0
-    if dtype is None and out is None and _is_simple(start, end, step):
+    if dtype is None and _is_simple(start, end, step):
         length = -((start - end) // step)
         return create("arange", _counted, (length,), _INT64, layout, device, requires_grad, start, end, step)
     start, end, step = (number(v, "arange", n, i) for i, (v, n) in
                         enumerate(((start, "start"), (end, "end"), (step, "step")), 1))
     if any(isinstance(v, complex) for v in (start, end, step)):
         raise RuntimeError("value cannot be converted to type double without overflow: arange takes real bounds")
-    asked = dtype
     if dtype is None:
-        given = need_tensor(out, "arange", "out", 0).dtype if out is not None else None
         floats = any(isinstance(v, float) for v in (start, end, step))
-        dtype = given or (_dtypes.get_default_dtype() if floats else _dtypes.int64)
+        dtype = _dtypes.get_default_dtype() if floats else _dtypes.int64
     target = np_dtype_of(dtype)
     if target.kind in "bc":
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_word(dtype)}'")
@@ -173,8 +171,7 @@ def arange(start=None, end=None, step=1, *, out=None, dtype=None, layout=None, d
                 return np.arange(first, first + by * length, by, np.int64).astype(dtype, copy=False)
             return (start + step * np.arange(length, dtype=np.float64)).astype(dtype, copy=False)
 
-    t = create("arange", make, (length,), target, layout, device, requires_grad)
-    return t if out is None else written_out(out, t, asked)
+    return create("arange", make, (length,), target, layout, device, requires_grad)
 
 
 _INT64 = _dtypes.int64.np
@@ -210,19 +207,21 @@ def range_length(start, end, step, dtype):
     return math.ceil((end - start) / step)
 
 
-def linspace(start, end, steps=None, *, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+@out_variant(dtype=own, fit=refill)
+def linspace(start, end, steps=None, *, dtype=None, layout=None, device=None, pin_memory=False,
              requires_grad=False):
     """`steps` numbers from `start` to `end`, both included, at equal distances."""
-    return _spaced("linspace", start, end, steps, None, out, dtype, layout, device, requires_grad)
+    return _spaced("linspace", start, end, steps, None, dtype, layout, device, requires_grad)
 
 
-def logspace(start, end, steps=None, base=10.0, *, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+@out_variant(dtype=own, fit=refill)
+def logspace(start, end, steps=None, base=10.0, *, dtype=None, layout=None, device=None, pin_memory=False,
              requires_grad=False):
     """`base` to the powers of ``linspace(start, end, steps)``."""
-    return _spaced("logspace", start, end, steps, base, out, dtype, layout, device, requires_grad)
+    return _spaced("logspace", start, end, steps, base, dtype, layout, device, requires_grad)
 
 
-def _spaced(name, start, end, steps, base, out, dtype, layout, device, requires_grad):
+def _spaced(name, start, end, steps, base, dtype, layout, device, requires_grad):
     if steps is None:
         raise TypeError(f'{name}() missing 1 required argument: "steps"')
     if isinstance(steps, float):
@@ -241,7 +240,7 @@ def _spaced(name, start, end, steps, base, out, dtype, layout, device, requires_
             )
     start, end = number(start, name, "start", 1), number(end, name, "end", 2)
     if dtype is None:
-        dtype = need_tensor(out, name, "out", 0).dtype if out is not None else _dtypes.get_default_dtype()
+        dtype = _dtypes.get_default_dtype()
         if isinstance(start, complex) or isinstance(end, complex):
             dtype = dtype.to_complex()
     target = np_dtype_of(dtype)
@@ -257,8 +256,7 @@ def _spaced(name, start, end, steps, base, out, dtype, layout, device, requires_
                 values = np.power(complex(base) if dtype.kind == "c" else float(base), values)
             return values.astype(dtype, copy=False)
 
-    t = create(name, make, (steps,), target, layout, device, requires_grad)
-    return t if out is None else written_out(out, t, None)
+    return create(name, make, (steps,), target, layout, device, requires_grad)
 
 
 def _evenly(start, end, steps, dtype):

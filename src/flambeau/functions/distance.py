@@ -11,10 +11,11 @@ from ..ops import pointwise as pw
 from ..ops.index import index_select
 from ..ops.reduce import sum_dims
 from ..ops.shape import cast, expand, reshape
-from ._args import axis_of, dim_in_range, need_tensor, write_out
+from ._args import axis_of, dim_in_range, need_tensor
 from ._attach import inplace_methods, methods
 from ._folds import need_flag, numpy_names
 from ._matrix_norms import matrix_norm, vector_norm
+from ._out import out_variant, same
 from ._results import made_by
 
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
@@ -24,15 +25,14 @@ COMPUTE_MODES = (
 )
 
 
+@out_variant(dtype=same, aliases="any")
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     """The ``p``-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values."""
     need_tensor(input, "norm")
     need_flag(keepdim, "norm")
     if isinstance(p, str):
-        found = _named_norm(input, p, dim, keepdim, dtype)
-    else:
-        found = vector_norm(input, 2 if p is None else p, dim, keepdim, dtype=dtype)
-    return found if out is None else write_out(out, found, "norm", exact_dtype=True)
+        return _named_norm(input, p, dim, keepdim, dtype)
+    return vector_norm(input, 2 if p is None else p, dim, keepdim, dtype=dtype)
 
 
 def _named_norm(input, p, dim, keepdim, dtype):
@@ -59,7 +59,8 @@ def dist(input, other, p=2):
 
 
 @numpy_names
-def renorm(input, p, dim, maxnorm, *, out=None):
+@out_variant(dtype=same)
+def renorm(input, p, dim, maxnorm):
     """The input with each slice along ``dim`` scaled down to a ``p``-norm of at most ``maxnorm``."""
     need_tensor(input, "renorm")
     ndim = input._a.ndim
@@ -72,8 +73,7 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     axis = dim_in_range(dim, ndim)
     norms = vector_norm(input, p, tuple(i for i in range(ndim) if i != axis), True)
     factor = pw.where(norms > maxnorm, maxnorm / (norms + 1e-7), _one(norms))
-    found = made_by("RenormBackward0", input * factor)
-    return found if out is None else write_out(out, found, "renorm", exact_dtype=True)
+    return made_by("RenormBackward0", input * factor)
 
 
 def _one(like):

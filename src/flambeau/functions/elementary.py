@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
+from .._dtypes import type_word
 from .._tensor import Tensor
 from ..ops import elementary as ops
 from ..ops.pointwise import is_complex
 from ..ops.shape import cast
-from ._args import need_tensor, type_word, write_out
+from ._args import need_tensor
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, operands
+from ._out import out_variant, same
 from ._results import result
 from ._unary import unary
 
@@ -61,13 +63,13 @@ for _name, _other in ALIASES.items():
     globals()[_name] = alias(globals()[_other], _name)
 
 
-def square(input, *, out=None):
+@out_variant
+def square(input):
     """The square of each element."""
     need_tensor(input, "square")
     if input._a.dtype.num == 0:
         input = cast(input, dtype=np.dtype(np.int64))
-    result = ops.square(input)
-    return result if out is None else write_out(out, result, "square")
+    return ops.square(input)
 
 
 def power(base, exponent):
@@ -84,21 +86,21 @@ def power(base, exponent):
     return ops.pow_(base, exponent)
 
 
-def pow(input, exponent, *, out=None):
+@out_variant
+def pow(input, exponent):
     """``input ** exponent``; one of them may be a number."""
     if not isinstance(input, Tensor) or not isinstance(exponent, Tensor):
         input, exponent = operands(input, exponent, "pow", either=True, second="exponent")
-    result = power(input, exponent)
-    return result if out is None else write_out(out, result, "pow")
+    return power(input, exponent)
 
 
-def float_power(input, exponent, *, out=None):
+@out_variant(dtype=same)
+def float_power(input, exponent):
     """``input ** exponent`` in double precision, whatever the dtypes of the operands."""
     input, exponent = operands(input, exponent, "float_power", either=True, second="exponent")
     wide = np.dtype(np.complex128 if is_complex(input) or is_complex(exponent) else np.float64)
     pair = [cast(v, dtype=wide) if isinstance(v, Tensor) else wide.type(v).item() for v in (input, exponent)]
-    result = power(*pair)
-    return result if out is None else write_out(out, result, "float_power", exact_dtype=True)
+    return power(*pair)
 
 
 atan2 = binary(
@@ -118,22 +120,22 @@ logaddexp2 = binary(
 xlogy = binary(ops.xlogy, "xlogy", "``input * log(other)``, 0 where ``input`` is 0.", either=True)
 
 
-def frexp(input, *, out=None):
+@out_variant(dtype=same)
+def frexp(input):
     """Each element as ``mantissa * 2**exponent`` with a mantissa in [0.5, 1)."""
     if need_tensor(input, "frexp").dtype.category != _dtypes.FLOAT:
         raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, got {input.dtype}")
-    result = FREXP(*ops.frexp(input))
-    return result if out is None else write_out(out, result, "frexp", exact_dtype=True)
+    return FREXP(*ops.frexp(input))
 
 
 FREXP = result("frexp", "mantissa", "exponent")
 
 
-def logit(input, eps=None, *, out=None):
+@out_variant
+def logit(input, eps=None):
     """``log(x / (1 - x))``; with ``eps``, x is first moved into [eps, 1 - eps]."""
     need_tensor(input, "logit")
-    result = ops.logit(input, eps=eps)
-    return result if out is None else write_out(out, result, "logit")
+    return ops.logit(input, eps=eps)
 
 
 _plain = [globals()[name] for name in (*UNARY, *ALIASES)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
+from .._dtypes import type_word
 from ..ops.fft import DUAL, c2c, c2r, r2c, r2c_full
 from ..ops.move import roll
 from ..ops.pointwise import conj
@@ -16,9 +17,8 @@ from ._args import (
     need_tensor,
     nonnegative,
     np_dtype_of,
-    type_word,
-    write_out,
 )
+from ._out import castable, out_variant, own, real
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
@@ -171,34 +171,32 @@ def as_complex(x):
 
 
 def _one(name, transform, doc, **settings):
-    def function(input, n=None, dim=-1, norm=None, *, out=None):
+    def function(input, n=None, dim=-1, norm=None):
         axis = one_axis(need_tensor(input, f"fft_{name}"), dim)
-        result = transform(name, input, (axis,), [n], norm, **settings)
-        return result if out is None else write_out(out, result, f"fft_{name}")
+        return transform(name, input, (axis,), [n], norm, **settings)
 
-    return _named(function, name, doc)
+    return _public(function, transform, name, doc)
 
 
 def _two(name, transform, doc, **settings):
-    def function(input, s=None, dim=(-2, -1), norm=None, *, out=None):
-        result = transform(name, input, *axes_and_sizes(need_tensor(input, f"fft_{name}"), s, dim), norm, **settings)
-        return result if out is None else write_out(out, result, f"fft_{name}")
+    def function(input, s=None, dim=(-2, -1), norm=None):
+        return transform(name, input, *axes_and_sizes(need_tensor(input, f"fft_{name}"), s, dim), norm, **settings)
 
-    return _named(function, name, doc)
+    return _public(function, transform, name, doc)
 
 
 def _many(name, transform, doc, **settings):
-    def function(input, s=None, dim=None, norm=None, *, out=None):
-        result = transform(name, input, *axes_and_sizes(need_tensor(input, f"fft_{name}"), s, dim), norm, **settings)
-        return result if out is None else write_out(out, result, f"fft_{name}")
+    def function(input, s=None, dim=None, norm=None):
+        return transform(name, input, *axes_and_sizes(need_tensor(input, f"fft_{name}"), s, dim), norm, **settings)
 
-    return _named(function, name, doc)
+    return _public(function, transform, name, doc)
 
 
-def _named(function, name, doc):
+def _public(function, transform, name, doc):
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc + '\n\nnorm: "backward" (the inverse divides by n), "ortho" (each by its root) or "forward".'
-    return function
+    gives_reals = transform in (complex_to_real, hermitian_to_real)
+    return out_variant(function, dtype=real if gives_reals else castable, aliases="any")
 
 
 fft = _one("fft", complex_transform, "The Fourier transform along ``dim``.", inverse=False)
@@ -226,24 +224,27 @@ ihfftn = _many("ihfftn", real_to_hermitian, "The inverse of ``hfftn``.")
 # ---- helpers
 
 
-def fftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+@out_variant(dtype=own)
+def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequency of each element of an ``fft`` of n samples, ``d`` apart."""
     index = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)]) if n > 0 else np.arange(0)
-    return _frequencies("fftfreq", index, n, d, out, dtype, device, requires_grad)
+    return _frequencies("fftfreq", index, n, d, dtype, device, requires_grad)
 
 
-def rfftfreq(n, d=1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+@out_variant(dtype=own)
+def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequency of each element of an ``rfft`` of n samples, ``d`` apart."""
-    return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, out, dtype, device, requires_grad)
+    return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, device, requires_grad)
 
 
-def _frequencies(name, index, n, d, out, dtype, device, requires_grad):
-    np_dtype = np_dtype_of(dtype if out is None or dtype is not None else out.dtype)
+def _frequencies(name, index, n, d, dtype, device, requires_grad):
+    np_dtype = np_dtype_of(dtype)
     if not _dtypes.is_inexact(np_dtype):
         raise RuntimeError(f"{name} requires a floating point or complex dtype, got {dtype}")
+    if np_dtype.kind == "c":
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_word(dtype)}': frequencies are real")
     nonnegative((n,))
-    result = made((index / (n * d) if n else index).astype(np_dtype), device, requires_grad)
-    return result if out is None else write_out(out, result, name)
+    return made((index / (n * d) if n else index).astype(np_dtype), device, requires_grad)
 
 
 def fftshift(input, dim=None):

@@ -8,9 +8,10 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import CPU, META, resolve
+from .._dtypes import type_word
 from .._tensor import Tensor, storage_of, wrap
 from ..engines.numpy.memory import copy_as
-from ._args import made, need_tensor, np_dtype_of, type_word
+from ._args import made, need_tensor, np_dtype_of
 from ._attach import methods
 from ._data import array_from, checked, scalar_for
 from ._warn import warn_once

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._dtypes import type_word
 from .._modes import modes
 from .._size import broadcasts
 from .._tensor import Tensor, refresh, wrap
 from ..engines import NUMPY
 from ..ops import index as ops
 from ..ops.shape import cast, reshape
-from ._args import bump, check_writable, type_word
+from ._args import bump, check_writable
 from ._data import scalar_for
 from ._inplace import assign
 from ._into import into

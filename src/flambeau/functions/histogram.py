@@ -10,8 +10,9 @@ from .._device import META
 from .._dtypes import HALF, type_word
 from .._tensor import Tensor, wrap
 from ..engines import meta_engine
-from ._args import need_tensor, write_out
+from ._args import need_tensor
 from ._attach import methods
+from ._out import out_variant, same
 from ._results import result
 
 __all__ = ["bincount", "histc", "histogram", "histogramdd"]
@@ -43,7 +44,8 @@ def bincount(input, weights=None, minlength=0):
     return wrap(found.astype(np.float32) if weights._a.dtype == np.float32 else found)
 
 
-def histc(input, bins=100, min=0, max=0, *, out=None):
+@out_variant(dtype=same, aliases="any", differentiable=False)
+def histc(input, bins=100, min=0, max=0):
     """The counts in bins of equal width from ``min`` to ``max``, if equal over the data's range."""
     need_tensor(input, "histc")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
@@ -56,7 +58,7 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
         found = wrap(meta_engine().empty((bins,), own))
     else:
         found = wrap(_even_counts(a, *_even_range(a, float(min), float(max)), bins).astype(own))
-    return found if out is None else write_out(out, found, "histc", exact_dtype=True)
+    return found
 
 
 def _even_range(a, low, high):
@@ -85,7 +87,8 @@ def _floating(input, kernel):
     return input._a
 
 
-def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
+@out_variant(dtype=same)
+def histogram(input, bins=100, *, range=None, weight=None, density=False):
     """The counts, weights or densities in bins of equal width or between given edges; and the edges."""
     need_tensor(input, "histogram")
     shape = input._a.shape
@@ -97,8 +100,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
     a = _floating(input, "histogramdd").reshape(-1, 1)
     weights = None if weight is None else weight._a.reshape(-1)
     hist, edges = _histogram(a, _edges(a, [bins], range), weights, density)
-    found = _HISTOGRAM(hist, edges[0])
-    return found if out is None else write_out(out, found, "histogram", exact_dtype=True)
+    return _HISTOGRAM(hist, edges[0])
 
 
 def histogramdd(input, bins, range=None, weight=None, density=False):

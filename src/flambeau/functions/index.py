@@ -7,15 +7,17 @@ import warnings
 import numpy as np
 
 from .. import _dtypes
+from .._dtypes import type_word
 from .._tensor import Tensor, wrap
 from ..ops import index as ops
 from ..ops.shape import cast
-from ._args import as_int, dim_in_range, need_tensor, type_word, write_out
+from ._args import as_int, dim_in_range, need_tensor
 from ._attach import methods
 from ._data import scalar_for
 from ._folds import numpy_names
 from ._inplace import inplace
 from ._into import forms
+from ._out import out_variant, same
 
 __all__ = [
     "argwhere", "index_add", "index_copy", "index_fill", "index_put", "index_put_", "index_select", "masked_fill",
@@ -174,7 +176,8 @@ index_put_ = Tensor.index_put_
 
 
 @numpy_names
-def index_select(input, dim, index, *, out=None):
+@out_variant(dtype=same, aliases="none")
+def index_select(input, dim, index):
     """The slices of `input` along ``dim`` that `index` names."""
     need_tensor(input, "index_select")
     axis = dim_in_range(as_int(dim, "index_select", "dim"), input._a.ndim)
@@ -183,8 +186,7 @@ def index_select(input, dim, index, *, out=None):
         raise RuntimeError(
             f"index_select(): Index to scalar can have only 1 value, got {index._a.size} value(s)"
         )
-    result = ops.index_select(input, as_vector(index), axis=axis)
-    return result if out is None else write_out(out, result, "index_select", exact_dtype=True)
+    return ops.index_select(input, as_vector(index), axis=axis)
 
 
 @forms
@@ -269,12 +271,12 @@ def index_fill(input, dim, index, value):
 # ---- the flat order of the elements
 
 
-def take(input, index, *, out=None):
+@out_variant(dtype=same, aliases="none")
+def take(input, index):
     """The elements of `input`, read in order as one vector, at `index`; the result has the shape of `index`."""
     need_tensor(input, "take")
     need_index(index, "take", 2, only_long=True)
-    result = ops.take(input, index)
-    return result if out is None else write_out(out, result, "take", exact_dtype=True)
+    return ops.take(input, index)
 
 
 @forms(out=False)
@@ -303,12 +305,12 @@ def masked_fill(input, mask, value):
     return ops.masked_fill, (input, fill_value(value, input, "masked_fill"), mask), {}
 
 
-def masked_select(input, mask, *, out=None):
+@out_variant(dtype=same, aliases="none")
+def masked_select(input, mask):
     """A vector of the elements at which the mask is set."""
     need_tensor(input, "masked_select")
     need_mask(mask, "masked_select")
-    result = ops.masked_select(input, mask)
-    return result if out is None else write_out(out, result, "masked_select", exact_dtype=True)
+    return ops.masked_select(input, mask)
 
 
 @forms(out=False)
@@ -328,14 +330,14 @@ def masked_scatter(input, mask, source):
 # ---- positions of nonzero elements
 
 
-def nonzero(input, *, out=None, as_tuple=False):
+@out_variant(dtype=same)
+def nonzero(input, *, as_tuple=False):
     """The indices of the nonzero elements: a row for each, or with `as_tuple` a vector for each dimension."""
     need_tensor(input, "nonzero")
     if as_tuple:
         source = input if input._a.ndim else input.reshape(1)
         return tuple([wrap(np.ascontiguousarray(column)) for column in source._a.nonzero()])
-    result = ops.nonzero(input)
-    return result if out is None else write_out(out, result, "nonzero", exact_dtype=True)
+    return ops.nonzero(input)
 
 
 def argwhere(input):
@@ -343,7 +345,8 @@ def argwhere(input):
     return nonzero(need_tensor(input, "argwhere"))
 
 
-def nonzero_static(input, *, size, fill_value=-1, out=None):
+@out_variant(dtype=same)
+def nonzero_static(input, *, size, fill_value=-1):
     """The first `size` rows of ``nonzero``, with rows of `fill_value` where there are fewer."""
     need_tensor(input, "nonzero_static")
     if as_int(size, "nonzero_static", "size") < 0:
@@ -351,7 +354,7 @@ def nonzero_static(input, *, size, fill_value=-1, out=None):
     found = ops.nonzero(input)._a[:size]
     rows = np.full((size, input._a.ndim), fill_value, np.int64)
     rows[: len(found)] = found
-    return wrap(rows) if out is None else write_out(out, wrap(rows), "nonzero_static", exact_dtype=True)
+    return wrap(rows)
 
 
 def fill_diagonal(input, fill_value, wrap=False):

@@ -14,9 +14,10 @@ from ..engines.numpy.move import stack as stack_arrays
 from ..ops import join as ops
 from ..ops._templates import join_call
 from ..ops.shape import cast, expand, reshape, unsqueeze, view
-from ._args import dim_in_range, made, need_tensor, need_tensors, write_out
+from ._args import dim_in_range, made, need_tensor, need_tensors
 from ._attach import methods
 from ._folds import numpy_names
+from ._out import out_variant
 from .contract import powers
 from .shape import reshaped
 
@@ -31,29 +32,32 @@ INDEXING = (
 )
 
 
-def joining(name, op, kernel, careful, doc):
-    """cat or stack. Inline are NumPy tensors of one dtype that the kernel joins without complaint; else `careful`."""
-    function = join_call()(op.spec, None, kernel, careful)
-    function.__name__, function.__qualname__, function.__module__ = name, name, __name__
-    function.__doc__ = doc
-    return function
+def joining(op, kernel):
+    """Decorator of cat and stack: inline are NumPy tensors of one dtype that the kernel joins without complaint."""
+
+    def decorate(careful):
+        function = join_call()(op.spec, None, kernel, careful)
+        function.__name__ = function.__qualname__ = careful.__name__
+        function.__module__, function.__doc__ = __name__, careful.__doc__
+        return function
+
+    return decorate
 
 
-def careful_cat(tensors, dim, out):
-    """cat with PyTorch's checks, promotion of dtypes and treatment of empty vectors."""
+def joinable(result, out, name, args):
+    """Castable dtypes; others are a TypeError here."""
+    if not can_cast(result, out):
+        raise TypeError(f"torch.{name}(): input types can't be cast to the desired output type {type_word(out)}")
+
+
+@joining(ops.cat, NUMPY.concatenate)
+@out_variant(dtype=joinable, aliases="none")
+def cat(tensors, dim):
+    """The tensors one after the other along a dimension. Empty vectors are left out, whatever the others' shape."""
     tensors = need_tensors(tensors, "cat")
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    result = checked_cat(tensors, dim)
-    if out is None:
-        return result
-    return joined_out(out, result, "cat")
-
-
-def joined_out(out, result, name):
-    if isinstance(out, Tensor) and not can_cast(result.dtype, out.dtype):
-        raise TypeError(f"torch.{name}(): input types can't be cast to the desired output type {type_word(out.dtype)}")
-    return write_out(out, result, name)
+    return checked_cat(tensors, dim)
 
 
 def checked_cat(tensors, dim):
@@ -85,8 +89,10 @@ def checked_cat(tensors, dim):
     return ops.cat(*tensors, axis=axis)
 
 
-def careful_stack(tensors, dim, out):
-    """stack with PyTorch's checks and promotion of dtypes."""
+@joining(ops.stack, stack_arrays)
+@out_variant(dtype=joinable, aliases="none")
+def stack(tensors, dim):
+    """Tensors of one shape along a new dimension."""
     tensors = some_tensors(tensors, "stack")
     shape = tensors[0]._a.shape
     dim = dim_in_range(dim, len(shape) + 1)
@@ -96,8 +102,7 @@ def careful_stack(tensors, dim, out):
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
                 f"{list(x._a.shape)} at entry {i}"
             )
-    result = ops.stack(*tensors, axis=dim)
-    return result if out is None else joined_out(out, result, "stack")
+    return ops.stack(*tensors, axis=dim)
 
 
 def some_tensors(tensors, name):
@@ -107,50 +112,50 @@ def some_tensors(tensors, name):
     return tensors
 
 
-cat = joining(
-    "cat", ops.cat, NUMPY.concatenate, careful_cat,
-    "The tensors one after the other along a dimension. Empty vectors are left out, whatever the others' shape.",
-)
-stack = joining("stack", ops.stack, stack_arrays, careful_stack, "Tensors of one shape along a new dimension.")
-
-
 @numpy_names
-def concat(tensors, dim=0, *, out=None):
+@out_variant(dtype=joinable, aliases="none")
+def concat(tensors, dim=0):
     """``cat`` by another name."""
-    return cat(tensors, dim, out=out)
+    return cat(tensors, dim)
 
 
 @numpy_names
-def concatenate(tensors, dim=0, *, out=None):
+@out_variant(dtype=joinable, aliases="none")
+def concatenate(tensors, dim=0):
     """``cat`` by NumPy's name."""
-    return cat(tensors, dim, out=out)
+    return cat(tensors, dim)
 
 
-def hstack(tensors, *, out=None):
+@out_variant(dtype=joinable, aliases="none")
+def hstack(tensors):
     """The tensors side by side: along dimension 1, vectors along their only one."""
     tensors = atleast_1d(some_tensors(tensors, "hstack"))
-    return cat(tensors, 0 if tensors[0]._a.ndim == 1 else 1, out=out)
+    return cat(tensors, 0 if tensors[0]._a.ndim == 1 else 1)
 
 
-def vstack(tensors, *, out=None):
+@out_variant(dtype=joinable, aliases="none")
+def vstack(tensors):
     """The tensors on top of each other: along dimension 0, vectors as rows."""
-    return cat(atleast_2d(some_tensors(tensors, "vstack")), 0, out=out)
+    return cat(atleast_2d(some_tensors(tensors, "vstack")), 0)
 
 
-def row_stack(tensors, *, out=None):
+@out_variant(dtype=joinable, aliases="none")
+def row_stack(tensors):
     """``vstack`` by another name."""
-    return vstack(tensors, out=out)
+    return vstack(tensors)
 
 
-def dstack(tensors, *, out=None):
+@out_variant(dtype=joinable, aliases="none")
+def dstack(tensors):
     """The tensors behind each other: along dimension 2."""
-    return cat(atleast_3d(some_tensors(tensors, "dstack")), 2, out=out)
+    return cat(atleast_3d(some_tensors(tensors, "dstack")), 2)
 
 
-def column_stack(tensors, *, out=None):
+@out_variant(dtype=joinable, aliases="none")
+def column_stack(tensors):
     """The tensors side by side, vectors as columns."""
     tensors = some_tensors(tensors, "column_stack")
-    return hstack([x if x._a.ndim > 1 else reshaped(x, (x._a.size, 1)) for x in tensors], out=out)
+    return hstack([x if x._a.ndim > 1 else reshaped(x, (x._a.size, 1)) for x in tensors])
 
 
 def block_diag(*tensors):
@@ -265,7 +270,8 @@ def combinations(input, r=2, with_replacement=False):
     return reshaped(input.index_select(0, wrap(picks.reshape(-1))), picks.shape)
 
 
-def kron(input, other, *, out=None):
+@out_variant
+def kron(input, other):
     """The Kronecker product: each element of ``input`` times the whole of ``other``."""
     need_tensor(input, "kron")
     need_tensor(other, "kron", "other", 2)
@@ -273,8 +279,7 @@ def kron(input, other, *, out=None):
     a, b = ((1,) * (n - x._a.ndim) + x._a.shape for x in (input, other))
     left = reshaped(input, tuple([m for pair in zip(a, (1,) * n) for m in pair]))
     right = reshaped(other, tuple([m for pair in zip((1,) * n, b) for m in pair]))
-    result = reshape(left * right, shape=tuple([i * j for i, j in zip(a, b)]))
-    return result if out is None else write_out(out, result, "kron")
+    return reshape(left * right, shape=tuple([i * j for i, j in zip(a, b)]))
 
 
 def vander(x, N=None, increasing=False):

@@ -10,17 +10,19 @@ import numpy as np
 from .. import _dtypes
 from .._cells import share
 from .._device import CPU, META, resolve
+from .._dtypes import type_word
 from .._size import Size
 from .._tensor import Tensor, storage_of, take_place, wrap
 from ..engines.numpy.memory import allocate
 from ..ops.shape import alias
-from ._args import need_tensor, nonnegative, np_dtype_of, shape_from, type_word
+from ._args import need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._data import array_from
+from ._out import out_variant, own, refill
 from ._warn import warn_once
 from .convert import converted
 from .creation import range_length
-from .like import create, number, written_out
+from .like import create, number
 from .storage import is_storage
 
 DEPRECATED = (
@@ -176,21 +178,22 @@ def set_default_tensor_type(t, /):
     _dtypes.set_default_dtype(dtype)
 
 
-def range(start, end, step=1, *, out=None, dtype=None, layout=None, device=None, pin_memory=False,
-          requires_grad=False):
+@out_variant(dtype=own, fit=refill)
+def range(start, end, step=1, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """Deprecated: the numbers from `start` to `end`, which is one of them; see ``arange``."""
     warnings.warn(RANGE, UserWarning, stacklevel=2)
     given = (start, "start"), (end, "end"), (step, "step")
     start, end, step = (number(value, "range", name, i) for i, (value, name) in enumerate(given, 1))
     range_length(start, end, step, np.float64)  # for its complaints
     count = math.floor((end - start) / step) + 1
-    target = np_dtype_of(dtype) if out is None or dtype is not None else need_tensor(out, "range", "out", 0)._a.dtype
+    target = np_dtype_of(dtype)
+    if target.kind in "bc":
+        raise NotImplementedError(f"\"range_cpu\" not implemented for '{type_word(dtype)}'")
 
     def make(shape, dtype):
         return (start + step * np.arange(count)).astype(dtype)
 
-    t = create("range", make, (count,), target, layout, device, requires_grad)
-    return t if out is None else written_out(out, t, dtype)
+    return create("range", make, (count,), target, layout, device, requires_grad)
 
 
 methods(as_subclass, new, type=type_)

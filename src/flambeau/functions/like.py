@@ -12,16 +12,11 @@ from .._tensor import Tensor, wrap
 from ..engines import meta_engine
 from ..engines.numpy.memory import allocate, check_format, empty_as, empty_in
 from ._args import (
-    bump,
-    check_out_grad,
-    check_writable,
     need_tensor,
     nonnegative,
     np_dtype_of,
     put_on,
-    resize,
     shape_from,
-    type_word,
 )
 from ._attach import methods
 from ._data import scalar_for
@@ -44,22 +39,6 @@ def create(name, make, shape, dtype, layout, device, requires_grad, *value):
     if requires_grad:
         t.requires_grad = True
     return t
-
-
-def written_out(out, result, dtype):
-    """A factory's ``out=`` with the result in it: resized without a word, of its own dtype."""
-    need_tensor(out, "factory", "out", 0)
-    check_out_grad(out, "factory")
-    check_writable(out)
-    if dtype is not None and out.dtype is not dtype and out._a.dtype != np_dtype_of(dtype):
-        raise RuntimeError(
-            f"dtype {type_word(dtype)} does not match dtype of out parameter ({type_word(out.dtype)})"
-        )
-    if out._a.shape != result._a.shape:
-        resize(out, result._a.shape)
-    bump(out, "a factory with out=")
-    np.copyto(out._a, result._a, casting="unsafe")
-    return out
 
 
 def shape_of_arguments(name, args, size):

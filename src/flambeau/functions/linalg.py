@@ -11,10 +11,11 @@ from ..ops.pointwise import where
 from ..ops.spectral import householder
 from . import _decompose as decompose
 from . import _solve as solving
-from ._args import need_tensor, write_out
+from ._args import need_tensor
 from ._attach import methods
 from ._decompose import reflected, unpacked
 from ._matrices import need_broadcast, need_floating, need_matrices, need_square
+from ._out import anything, out_variant, resize_silently, same
 from ._results import result
 
 __all__ = [
@@ -40,10 +41,10 @@ def det(input):
     return solving.det(input)
 
 
-def slogdet(input, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def slogdet(input):
     """The sign and the logarithm of the absolute value of the determinant of each square matrix."""
-    found = Slogdet(solving.slogdet(input))
-    return found if out is None else write_out(out, found, "slogdet", exact_dtype=True)
+    return Slogdet(solving.slogdet(input))
 
 
 def logdet(input):
@@ -54,9 +55,10 @@ def logdet(input):
     return where(sign == -1, float("nan"), magnitude)
 
 
-def inverse(input, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def inverse(input):
     """The inverse of each square matrix."""
-    return solving.inv(input, out=out)
+    return solving.inv(input)
 
 
 def pinverse(input, rcond=1e-15):
@@ -64,9 +66,10 @@ def pinverse(input, rcond=1e-15):
     return solving.pinv(input, atol=0.0, rtol=rcond)
 
 
-def matrix_power(input, n, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def matrix_power(input, n):
     """Each square matrix multiplied with itself n times; its inverse for negative n."""
-    return solving.matrix_power(input, n, out=out)
+    return solving.matrix_power(input, n)
 
 
 def matrix_exp(input):
@@ -77,7 +80,8 @@ def matrix_exp(input):
 # ---- decompositions
 
 
-def svd(input, some=True, compute_uv=True, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def svd(input, some=True, compute_uv=True):
     """U, S, V with ``input = U @ diag(S) @ V.mH``; zeros for U and V unless ``compute_uv``."""
     if compute_uv:
         U, S, Vh = decompose.svd(input, full_matrices=not some)
@@ -87,27 +91,29 @@ def svd(input, some=True, compute_uv=True, *, out=None):
         *batch, m, n = input._a.shape
         zeros = (wrap(np.zeros((*batch, size, size), input._a.dtype)) for size in (m, n))
         found = Svd(next(zeros), S, next(zeros))
-    return found if out is None else write_out(out, found, "svd", exact_dtype=True)
+    return found
 
 
-def qr(input, some=True, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def qr(input, some=True):
     """Q and R with ``input = Q @ R``; a square Q unless ``some``."""
-    found = Qr(decompose.qr(input, "reduced" if some else "complete"))
-    return found if out is None else write_out(out, found, "qr", exact_dtype=True)
+    return Qr(decompose.qr(input, "reduced" if some else "complete"))
 
 
-def geqrf(input, *, out=None):
+@out_variant(aliases="any")
+def geqrf(input):
     """The QR decomposition as LAPACK keeps it: R, the reflections below its diagonal, and their factors."""
-    found = Geqrf(householder(need_floating(need_matrices(input, "geqrf", "input"), "geqrf")))
-    return found if out is None else write_out(out, found, "geqrf")
+    return Geqrf(householder(need_floating(need_matrices(input, "geqrf", "input"), "geqrf")))
 
 
-def orgqr(input, input2, *, out=None):
+@out_variant(aliases="any")
+def orgqr(input, input2):
     """The matrix Q of the reflections that ``geqrf`` returns."""
-    return decompose.householder_product(input, input2, out=out)
+    return decompose.householder_product(input, input2)
 
 
-def ormqr(input, input2, input3, left=True, transpose=False, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def ormqr(input, input2, input3, left=True, transpose=False):
     """``Q @ input3``, ``input3 @ Q``, or the same with Q's adjoint, for the full Q of the given reflections."""
     for position, (argument, x) in enumerate((("input", input), ("input2", input2), ("input3", input3)), 1):
         need_tensor(x, "ormqr", argument, position)
@@ -116,7 +122,7 @@ def ormqr(input, input2, input3, left=True, transpose=False, *, out=None):
         found = reflected(input, input2, input3, adjoint=transpose)
     else:
         found = ops.mH(reflected(input, input2, ops.mH(input3), adjoint=not transpose))
-    return found if out is None else write_out(out, found, "ormqr", exact_dtype=True)
+    return found
 
 
 def check_ormqr(a, tau, c, left):
@@ -145,14 +151,20 @@ def check_ormqr(a, tau, c, left):
         raise RuntimeError("torch.ormqr: Expected input, tau and other to have the same dtype")
 
 
+@out_variant(dtype=anything, fit=resize_silently, aliases="any")
 def lu(A, pivot=True, get_infos=False, out=None):
     """The LU factorization in one matrix and its pivots; with ``get_infos`` also where it met a zero pivot."""
     LU, pivots, info = decompose.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
-    found = LuWithInfo(LU, pivots, info) if get_infos else (LU, pivots)
-    return found if out is None else write_out(out, found, "lu", exact_dtype=True)
+    return LuWithInfo(LU, pivots, info) if get_infos else (LU, pivots)
 
 
-def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None):
+def _lu(self, pivot=True, get_infos=False):
+    """The LU factorization in one matrix and its pivots; see ``lu``."""
+    return lu(self, pivot, get_infos)
+
+
+@out_variant(dtype=same, aliases="any")
+def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     """The matrices P, L and U of a factorization by ``lu_factor``; empty ones for what is not to be unpacked."""
     need_tensor(LU_data, "lu_unpack", "LU_data")
     need_tensor(LU_pivots, "lu_unpack", "LU_pivots", 2)
@@ -166,24 +178,26 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=N
     empty = wrap(np.zeros((0,), LU_data._a.dtype))
     P = ops.permutation_matrix(LU_pivots, size=LU_data._a.shape[-2], dtype=LU_data._a.dtype) if unpack_pivots else empty
     L, U = unpacked(LU_data) if unpack_data else (empty, empty)
-    found = LuUnpack(P, L, U)
-    return found if out is None else write_out(out, found, "lu_unpack", exact_dtype=True)
+    return LuUnpack(P, L, U)
 
 
 # ---- solving
 
 
-def lu_solve(input, LU_data, LU_pivots, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def lu_solve(input, LU_data, LU_pivots):
     """X with ``A @ X = input``, given the LU factorization of A."""
-    return solving.lu_solve(LU_data, LU_pivots, input, out=out)
+    return solving.lu_solve(LU_data, LU_pivots, input)
 
 
-def cholesky(input, upper=False, *, out=None):
+@out_variant(aliases="any")
+def cholesky(input, upper=False):
     """The Cholesky triangle of each symmetric (Hermitian) positive-definite matrix."""
-    return decompose.cholesky(input, upper=upper, out=out)
+    return decompose.cholesky(input, upper=upper)
 
 
-def cholesky_solve(input, input2, upper=False, *, out=None):
+@out_variant(aliases="any")
+def cholesky_solve(input, input2, upper=False):
     """X with ``A @ X = input``, given the Cholesky triangle ``input2`` of A."""
     need_tensor(input, "cholesky_solve", "input")
     need_tensor(input2, "cholesky_solve", "input2", 2)
@@ -198,17 +212,17 @@ def cholesky_solve(input, input2, upper=False, *, out=None):
             f"{b[-2]} by {b[-1]}"
         )
     need_broadcast(b, a)
-    found = ops.cholesky_solve(input, input2, upper=bool(upper))
-    return found if out is None else write_out(out, found, "cholesky_solve")
+    return ops.cholesky_solve(input, input2, upper=bool(upper))
 
 
-def cholesky_inverse(input, upper=False, *, out=None):
+@out_variant(aliases="any")
+def cholesky_inverse(input, upper=False):
     """The inverse of each matrix whose Cholesky triangle is given."""
-    found = ops.cholesky_inverse(need_square(input, "cholesky_inverse"), upper=bool(upper))
-    return found if out is None else write_out(out, found, "cholesky_inverse")
+    return ops.cholesky_inverse(need_square(input, "cholesky_inverse"), upper=bool(upper))
 
 
-def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False):
     """X with ``A @ X = input`` for triangular A (or its transpose), and a copy of A."""
     need_tensor(input, "triangular_solve", "input")
     need_tensor(A, "triangular_solve", "A", 2)
@@ -222,11 +236,10 @@ def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False,
     solution = solving.solve_triangular(
         coefficient, input, upper=upper != transpose, unitriangular=unitriangular,
     )
-    found = TriangularSolve(solution, A.clone())
-    return found if out is None else write_out(out, found, "triangular_solve", exact_dtype=True)
+    return TriangularSolve(solution, A.clone())
 
 
 methods(
-    cholesky, cholesky_inverse, cholesky_solve, det, geqrf, inverse, logdet, lu, lu_solve, matrix_exp, matrix_power,
-    orgqr, ormqr, pinverse, qr, slogdet, svd, triangular_solve,
+    cholesky, cholesky_inverse, cholesky_solve, det, geqrf, inverse, logdet, lu_solve, matrix_exp, matrix_power,
+    orgqr, ormqr, pinverse, qr, slogdet, svd, triangular_solve, lu=_lu,
 )

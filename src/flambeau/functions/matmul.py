@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 from .. import _dtypes
+from .._dtypes import type_word
 from .._tensor import Tensor
 from ..ops import matmul as ops
 from ..ops.shape import cast, reshape
-from ._args import need_tensor, type_word, write_out
+from ._args import need_tensor
 from ._attach import inplace_methods, methods
+from ._out import out_variant, resize_silently, same
 
 __all__ = [
     "addbmm", "addmm", "addmv", "addmv_", "addr", "baddbmm", "bmm", "dot", "ger", "matmul", "mm", "mv", "outer",
@@ -61,7 +63,8 @@ def refuse_bool(a, kernel):
 # ---- matmul
 
 
-def matmul(input, other, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def matmul(input, other):
     """The matrix product: leading dimensions are batches and broadcast, vectors act as rows or columns."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         need_tensor(input, "matmul", "input", 1)
@@ -78,7 +81,7 @@ def matmul(input, other, *, out=None):
         result = ops.matmul_folded(input, other)
     else:
         result = _matmul_rare(input, other, n, m)
-    return result if out is None else write_out(out, result, "matmul", exact_dtype=True)
+    return result
 
 
 def _matmul_rare(x, y, n, m):
@@ -190,7 +193,8 @@ def widened(tensors, dtype, name):
 # ---- products of a given rank
 
 
-def mm(input, mat2, out_dtype=None, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def mm(input, mat2, out_dtype=None):
     """The product of two matrices, in ``out_dtype`` if one is given."""
     if not isinstance(input, Tensor) or not isinstance(mat2, Tensor):
         need_tensor(input, "mm")
@@ -198,22 +202,22 @@ def mm(input, mat2, out_dtype=None, *, out=None):
     if out_dtype is not None:
         input, mat2 = widened((input, mat2), out_dtype, "mm")
     check_matrices(input._a, mat2._a)
-    result = ops.mm(input, mat2)
-    return result if out is None else write_out(out, result, "mm", exact_dtype=True)
+    return ops.mm(input, mat2)
 
 
-def bmm(input, mat2, out_dtype=None, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def bmm(input, mat2, out_dtype=None):
     """The products of the matrices in two batches, in ``out_dtype`` if one is given."""
     need_tensor(input, "bmm")
     need_tensor(mat2, "bmm", "mat2", 2)
     if out_dtype is not None:
         input, mat2 = widened((input, mat2), out_dtype, "bmm")
     check_bmm(input._a, mat2._a)
-    result = ops.bmm(input, mat2)
-    return result if out is None else write_out(out, result, "bmm", exact_dtype=True)
+    return ops.bmm(input, mat2)
 
 
-def mv(input, vec, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def mv(input, vec):
     """The product of a matrix and a vector."""
     need_tensor(input, "mv")
     need_tensor(vec, "mv", "vec", 2)
@@ -222,42 +226,42 @@ def mv(input, vec, *, out=None):
     if input._a.ndim != 2:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input._a.ndim}, {vec._a.ndim}")
     check_mv(input._a, vec._a)
-    result = ops.mv(input, vec)
-    return result if out is None else write_out(out, result, "mv", exact_dtype=True)
+    return ops.mv(input, vec)
 
 
-def dot(input, tensor, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def dot(input, tensor):
     """The sum of the products of two vectors' elements."""
     need_tensor(input, "dot")
     need_tensor(tensor, "dot", "tensor", 2)
     check_dot(input._a, tensor._a, "dot")
-    result = ops.dot(input, tensor)
-    return result if out is None else write_out(out, result, "dot", exact_dtype=True)
+    return ops.dot(input, tensor)
 
 
-def vdot(input, other, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def vdot(input, other):
     """The inner product of two vectors, the first one conjugated."""
     need_tensor(input, "vdot")
     need_tensor(other, "vdot", "other", 2)
     check_dot(input._a, other._a, "vdot")
-    result = ops.vdot(input, other)
-    return result if out is None else write_out(out, result, "vdot", exact_dtype=True)
+    return ops.vdot(input, other)
 
 
-def outer(input, vec2, *, out=None):
+@out_variant(aliases="any")
+def outer(input, vec2):
     """The products of all pairs of elements of two vectors."""
     need_tensor(input, "outer")
     need_tensor(vec2, "outer", "vec2", 2)
     for which, x in (("self", input), ("vec2", vec2)):
         if x._a.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {which}, but got {x._a.ndim}-D")
-    result = ops.outer(input, vec2)
-    return result if out is None else write_out(out, result, "outer")
+    return ops.outer(input, vec2)
 
 
-def ger(input, vec2, *, out=None):
+@out_variant(aliases="any")
+def ger(input, vec2):
     """The same as ``outer``."""
-    return outer(input, vec2, out=out)
+    return outer(input, vec2)
 
 
 # ---- sums with products
@@ -288,13 +292,12 @@ def check_expands(own, target):
             ))
 
 
-def _added(name, op, tensors, shape, beta, alpha, out):
+def _added(name, op, tensors, shape, beta, alpha):
     """beta * input + alpha * product, once the operands are known to fit each other."""
     x, a, b = tensors
     check_expands(x._a.shape, shape)
     check_scalars(name, a._a, beta, alpha)
-    result = op(x, a, b, beta=beta, alpha=alpha)
-    return result if out is None else write_out(out, result, name, exact_dtype=True)
+    return op(x, a, b, beta=beta, alpha=alpha)
 
 
 def _need_three(name, *arguments):
@@ -303,7 +306,8 @@ def _need_three(name, *arguments):
             need_tensor(value, name, argument, position)
 
 
-def addmm(input, mat1, mat2, out_dtype=None, *, beta=1, alpha=1, out=None):
+@out_variant(dtype=same)
+def addmm(input, mat1, mat2, out_dtype=None, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``. With ``beta=0`` the input is ignored, nan or not."""
     _need_three("addmm", ("input", input), ("mat1", mat1), ("mat2", mat2))
     if out_dtype is not None:
@@ -314,10 +318,11 @@ def addmm(input, mat1, mat2, out_dtype=None, *, beta=1, alpha=1, out=None):
     check_matrices(a, b, "mat1")
     if differ(x, b):
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {word(x)} and {word(b)}")
-    return _added("addmm", ops.addmm, (input, mat1, mat2), (a.shape[0], b.shape[1]), beta, alpha, out)
+    return _added("addmm", ops.addmm, (input, mat1, mat2), (a.shape[0], b.shape[1]), beta, alpha)
 
 
-def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
+@out_variant(dtype=same)
+def addmv(input, mat, vec, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
     _need_three("addmv", ("input", input), ("mat", mat), ("vec", vec))
     x, a, b = input._a, mat._a, vec._a
@@ -330,30 +335,33 @@ def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
             f"addmv input tensors must have the same dtype, but got {word(x)}, {word(a)}, and {word(b)}"
         )
     refuse_bool(a, "addmv_impl_cpu")
-    return _added("addmv", ops.addmv, (input, mat, vec), (a.shape[0],), beta, alpha, out)
+    return _added("addmv", ops.addmv, (input, mat, vec), (a.shape[0],), beta, alpha)
 
 
-def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
+@out_variant
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """``beta * input + alpha * outer(vec1, vec2)``."""
     _need_three("addr", ("input", input), ("vec1", vec1), ("vec2", vec2))
     for which, x in (("vec1", vec1), ("vec2", vec2)):
         if x._a.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {which}, but got {x._a.ndim}-D")
     shape = (vec1._a.shape[0], vec2._a.shape[0])
-    return _added("addr", ops.addr, (input, vec1, vec2), shape, beta, alpha, out)
+    return _added("addr", ops.addr, (input, vec1, vec2), shape, beta, alpha)
 
 
-def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
+@out_variant(dtype=same, fit=resize_silently)
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """``beta * input`` plus ``alpha`` times the sum of the products of the matrices in two batches."""
     _need_three("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
     x, a, b = input._a, batch1._a, batch2._a
     check_bmm(a, b)
     if differ(x, b):
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {word(x)} and {word(b)}")
-    return _added("addbmm", ops.addbmm, (input, batch1, batch2), (a.shape[1], b.shape[2]), beta, alpha, out)
+    return _added("addbmm", ops.addbmm, (input, batch1, batch2), (a.shape[1], b.shape[2]), beta, alpha)
 
 
-def baddbmm(input, batch1, batch2, out_dtype=None, *, beta=1, alpha=1, out=None):
+@out_variant(dtype=same)
+def baddbmm(input, batch1, batch2, out_dtype=None, *, beta=1, alpha=1):
     """``beta * input + alpha * bmm(batch1, batch2)``."""
     _need_three("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
     if out_dtype is not None:
@@ -365,7 +373,7 @@ def baddbmm(input, batch1, batch2, out_dtype=None, *, beta=1, alpha=1, out=None)
             f"Input dtypes must be the same, got: input {c_name(x)}, batch1: {c_name(a)}, batch2: {c_name(b)}"
         )
     shape = (a.shape[0], a.shape[1], b.shape[2])
-    return _added("baddbmm", ops.baddbmm, (input, batch1, batch2), shape, beta, alpha, out)
+    return _added("baddbmm", ops.baddbmm, (input, batch1, batch2), shape, beta, alpha)
 
 
 methods(matmul, mm, bmm, mv, dot, vdot, outer, ger, addmm, addmv, addr, addbmm, baddbmm)

@@ -14,9 +14,10 @@ from ..ops.reduce import sum_to
 from ..ops.shape import as_strided as strided_op
 from ..ops.shape import basic_index, embed_diagonal, part, select_index
 from ..ops.shape import diagonal as diagonal_op
-from ._args import as_int, dim_in_range, need_tensor, shape_from, write_out
+from ._args import as_int, dim_in_range, need_tensor, shape_from
 from ._attach import inplace_methods, methods, spread
 from ._folds import numpy_names
+from ._out import out_variant, same
 from .parts import clipped, diagonal, two_dims
 from .shape import reshaped
 
@@ -176,31 +177,30 @@ def rot90(input, k=1, dims=(0, 1)):
 
 
 def triangle(call, name, side):
-    def function(input, diagonal=0, *, out=None):
+    def function(input, diagonal=0):
         need_tensor(input, name)
         if input._a.ndim < 2:
             shape = list(input._a.shape)
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got shape {shape}")
-        result = call(input, diagonal=as_int(diagonal, name, "diagonal"))
-        return result if out is None else write_out(out, result, name, exact_dtype=True)
+        return call(input, diagonal=as_int(diagonal, name, "diagonal"))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {side} triangle of each matrix, zeros elsewhere; ``diagonal`` says where it ends."
-    return function
+    return out_variant(function, dtype=same, aliases="any")
 
 
 tril = triangle(ops.tril, "tril", "lower")
 triu = triangle(ops.triu, "triu", "upper")
 
 
-def diag(input, diagonal=0, *, out=None):
+@out_variant(dtype=same)
+def diag(input, diagonal=0):
     """A matrix with the vector on its diagonal, or a copy of the diagonal of a matrix."""
     need_tensor(input, "diag")
     ndim = input._a.ndim
     if ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
-    result = diag_embed(input, diagonal) if ndim == 1 else diagonal_copy(input, diagonal)
-    return result if out is None else write_out(out, result, "diag", exact_dtype=True)
+    return diag_embed(input, diagonal) if ndim == 1 else diagonal_copy(input, diagonal)
 
 
 def diagonal_copy(input, offset):
@@ -264,7 +264,8 @@ def select_scatter(input, src, dim, index):
 
 
 @numpy_names
-def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """A copy with ``src`` in the place of the slice ``start:end:step`` along a dimension."""
     need_tensor(input, "slice_scatter")
     dim = dim_in_range(dim, input._a.ndim)
@@ -274,8 +275,7 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
     start, end = (clipped(e, n) if e is not None else d for e, d in ((start, 0), (end, n)))
     key = part(dim, start, max(start, end), step)
     check_fits("slice_scatter", src, input._a[key].shape)
-    result = scattered(ops.slice_scatter, input, src, basic_index, {"key": key})
-    return result if out is None else write_out(out, result, "slice_scatter", exact_dtype=True)
+    return scattered(ops.slice_scatter, input, src, basic_index, {"key": key})
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
+from .._dtypes import type_word
 from .._modes import modes
 from .._tensor import Tensor
 from ..ops import pointwise as ops
 from ..ops._op import result_dtype
 from ..ops.shape import cast
-from ._args import need_tensor, type_word, write_out
+from ._args import need_tensor
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, need_operand, operands
 from ._data import scalar_for
+from ._out import castable, out_variant, same
 from ._straight import straight_into
 from ._unary import unary
 
@@ -73,7 +75,8 @@ def unrecorded(input, other):
     return input._a.dtype is other._a.dtype and 11 <= input._a.dtype.num <= 12
 
 
-def add(input, other, *, alpha=1, out=None):
+@out_variant
+def add(input, other, *, alpha=1):
     """``input + alpha * other``, with broadcasting and type promotion."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input, other = operands(input, other, "add", either=True)
@@ -83,10 +86,11 @@ def add(input, other, *, alpha=1, out=None):
         result = ops.add(input, ops.mul(other, alpha))
     else:
         result = ops.add_scaled(input, other, alpha=factor(input, other, alpha, "add"))
-    return result if out is None else write_out(out, result, "add")
+    return result
 
 
-def sub(input, other, *, alpha=1, out=None):
+@out_variant
+def sub(input, other, *, alpha=1):
     """``input - alpha * other``, with broadcasting and type promotion."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input, other = operands(input, other, "sub", either=True)
@@ -95,7 +99,7 @@ def sub(input, other, *, alpha=1, out=None):
     else:
         ops.no_bools(getattr(input, "_a", input), getattr(other, "_a", other))
         result = ops.sub_scaled(input, other, alpha=factor(input, other, alpha, "sub"))
-    return result if out is None else write_out(out, result, "sub")
+    return result
 
 
 def rsub(input, other, *, alpha=1):
@@ -109,7 +113,8 @@ mul = binary(ops.mul, "mul", "The product of each pair of elements.", either=Tru
 _ROUNDED = {None: ops.div, "floor": ops.div_floor, "trunc": ops.div_trunc}
 
 
-def div(input, other, *, rounding_mode=None, out=None):
+@out_variant
+def div(input, other, *, rounding_mode=None):
     """The quotient of each pair of elements; ``rounding_mode`` "floor" or "trunc" makes it a whole number."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input, other = operands(input, other, "div", either=True)
@@ -119,7 +124,7 @@ def div(input, other, *, rounding_mode=None, out=None):
         result = _ROUNDED[rounding_mode](input, other)
     else:
         raise RuntimeError(ROUNDING_MODE.format(mode=rounding_mode))
-    return result if out is None else write_out(out, result, "div")
+    return result
 
 
 true_divide = binary(ops.div, "true_divide", "The quotient of each pair of elements.", either=True)
@@ -145,59 +150,72 @@ gcd = binary(ops.gcd, "gcd", "The greatest common divisor of each pair of intege
 lcm = binary(ops.lcm, "lcm", "The least common multiple of each pair of integers.", numbers=False)
 
 
-def heaviside(input, values, *, out=None):
+@out_variant(dtype=same)
+def heaviside(input, values):
     """0 for negative elements, 1 for positive ones, ``values`` for zeros."""
     operands(input, values, "heaviside", numbers=False, second="values")
     complex_ = "c" in (input._a.dtype.kind, values._a.dtype.kind)
     if complex_ or input.dtype is not values.dtype:
         what = "complex tensors" if complex_ else "tensors with different dtypes"
         raise RuntimeError(f"heaviside is not yet implemented for {what}: {input.dtype} and {values.dtype}")
-    result = ops.heaviside(input, values)
-    return result if out is None else write_out(out, result, "heaviside", exact_dtype=True)
+    return ops.heaviside(input, values)
 
 
-def addcmul(input, tensor1, tensor2, *, value=1, out=None):
+@out_variant
+def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
     for position, t in enumerate((input, tensor1, tensor2), 1):
         need_tensor(t, "addcmul", ("input", "tensor1", "tensor2")[position - 1], position)
     if result_dtype((input, tensor1, tensor2)).category < _dtypes.FLOAT:
         value = int(value)
-    result = ops.addcmul(input, tensor1, tensor2, value=value)
-    return result if out is None else write_out(out, result, "addcmul")
+    return ops.addcmul(input, tensor1, tensor2, value=value)
 
 
-def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
+@out_variant
+def addcdiv(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 / tensor2``."""
     for position, t in enumerate((input, tensor1, tensor2), 1):
         need_tensor(t, "addcdiv", ("input", "tensor1", "tensor2")[position - 1], position)
     if result_dtype((tensor1, tensor2)).category < _dtypes.FLOAT:
         raise RuntimeError(INTEGER_ADDCDIV)
-    result = ops.addcdiv(input, tensor1, tensor2, value=value)
-    return result if out is None else write_out(out, result, "addcdiv")
+    return ops.addcdiv(input, tensor1, tensor2, value=value)
 
 
-def lerp(input, end, weight, *, out=None):
+def weighted(result, out, name, args):
+    """Castable dtypes where the weight is a number (or a tensor without dimensions), else the result's own."""
+    rule = same if isinstance(args[2], Tensor) and args[2].ndim else castable
+    rule(result, out, name, args)
+
+
+@out_variant(dtype=weighted)
+def lerp(input, end, weight):
     """``input + weight * (end - input)``."""
     operands(input, end, "lerp", numbers=False, second="end")
     need_operand(weight, "lerp", "weight", 3, numbers=True)
     for name, t in (("end", end), ("weight", weight)):
         if isinstance(t, Tensor) and t.dtype is not input.dtype:
             raise RuntimeError(f"lerp(): expected dtype {input.dtype} for `{name}` but got dtype {t.dtype}")
-    result = ops.lerp(input, end, weight)
-    return result if out is None else write_out(out, result, "lerp")
+    return ops.lerp(input, end, weight)
 
 
 # ---- signs and rounding
 
-abs = unary(ops.abs_, "abs", "The absolute value of each element.")
-neg = unary(ops.neg, "neg", "The negative of each element.")
-sign = unary(ops.sign, "sign", "-1, 0 or 1: the sign of each element; 0 for nan.")
-sgn = unary(ops.sgn, "sgn", "The sign of each element; a complex one divided by its absolute value.")
-signbit = unary(ops.signbit, "signbit", "Whether the sign bit of each element is set; it is for -0.0.")
-ceil = unary(ops.ceil, "ceil", "Each element rounded up to a whole number.")
-floor = unary(ops.floor, "floor", "Each element rounded down to a whole number.")
-trunc = unary(ops.trunc, "trunc", "Each element rounded towards zero.")
-frac = unary(ops.frac, "frac", "The part of each element behind the point, with its sign.")
+
+def magnitude(result, out, name, args):
+    """The result's own dtype; of complex numbers, castable ones."""
+    rule = castable if args[0].is_complex() else same
+    rule(result, out, name, args)
+
+
+abs = unary(ops.abs_, "abs", "The absolute value of each element.", dtype=magnitude)
+neg = unary(ops.neg, "neg", "The negative of each element.", dtype=same)
+sign = unary(ops.sign, "sign", "-1, 0 or 1: the sign of each element; 0 for nan.", dtype=same)
+sgn = unary(ops.sgn, "sgn", "The sign of each element; a complex one divided by its absolute value.", dtype=same)
+signbit = unary(ops.signbit, "signbit", "Whether the sign bit of each element is set; it is for -0.0.", dtype=same)
+ceil = unary(ops.ceil, "ceil", "Each element rounded up to a whole number.", dtype=same)
+floor = unary(ops.floor, "floor", "Each element rounded down to a whole number.", dtype=same)
+trunc = unary(ops.trunc, "trunc", "Each element rounded towards zero.", dtype=same)
+frac = unary(ops.frac, "frac", "The part of each element behind the point, with its sign.", dtype=same)
 absolute, negative, fix = alias(abs, "absolute"), alias(neg, "negative"), alias(trunc, "fix")
 
 
@@ -209,11 +227,11 @@ def positive(input):
     return input
 
 
-def round(input, *, decimals=0, out=None):
+@out_variant(dtype=same)
+def round(input, *, decimals=0):
     """Each element rounded to a whole number (or to ``decimals`` places), halves to the even one."""
     need_tensor(input, "round")
-    result = ops.round_(input) if decimals == 0 else ops.round_decimals(input, decimals=decimals)
-    return result if out is None else write_out(out, result, "round", exact_dtype=True)
+    return ops.round_(input) if decimals == 0 else ops.round_decimals(input, decimals=decimals)
 
 
 # ---- choice
@@ -222,13 +240,19 @@ def round(input, *, decimals=0, out=None):
 _PLAIN = (int, float, type(None))
 
 
-def clamp(input, min=None, max=None, *, out=None):
+def bounded(result, out, name, args):
+    """Castable dtypes where the bounds are tensors, the result's own where they are numbers."""
+    rule = castable if any(isinstance(bound, Tensor) for bound in args[1:]) else same
+    rule(result, out, name, args)
+
+
+@out_variant(dtype=bounded)
+def clamp(input, min=None, max=None):
     """Each element moved into [``min``, ``max``]: both numbers, or both tensors; one may be None."""
     if not isinstance(input, Tensor):
         need_tensor(input, "clamp")
     if type(min) in _PLAIN and type(max) in _PLAIN and min is not max and 11 <= input._a.dtype.num <= 13:
-        result = ops.clamp_numbers(input, low=min, high=max)
-        return result if out is None else write_out(out, result, "clamp", exact_dtype=True)
+        return ops.clamp_numbers(input, low=min, high=max)
     if min is None and max is None:
         raise RuntimeError(NO_BOUND)
     if min is not None and max is not None and isinstance(min, Tensor) is not isinstance(max, Tensor):
@@ -238,26 +262,33 @@ def clamp(input, min=None, max=None, *, out=None):
         )
     low = min if min is None else need_operand(min, "clamp", "min", 2, numbers=True)
     high = max if max is None else need_operand(max, "clamp", "max", 3, numbers=True)
-    result = ops.clamp(input, low, high)
-    return result if out is None else write_out(out, result, "clamp")
+    return ops.clamp(input, low, high)
 
 
-def clamp_min(input, min, *, out=None):
+@out_variant(dtype=bounded)
+def clamp_min(input, min):
     """Each element, or ``min`` where that is larger."""
-    result = ops.clamp_min(*operands(input, min, "clamp_min", second="min"))
-    return result if out is None else write_out(out, result, "clamp_min")
+    return ops.clamp_min(*operands(input, min, "clamp_min", second="min"))
 
 
-def clamp_max(input, max, *, out=None):
+@out_variant(dtype=bounded)
+def clamp_max(input, max):
     """Each element, or ``max`` where that is smaller."""
-    result = ops.clamp_max(*operands(input, max, "clamp_max", second="max"))
-    return result if out is None else write_out(out, result, "clamp_max")
+    return ops.clamp_max(*operands(input, max, "clamp_max", second="max"))
 
 
 clip = alias(clamp, "clip")
 
 
-def where(condition, input=None, other=None, *, self=None, out=None):
+def chosen(result, out, name, args):
+    """The result's own dtype; PyTorch has an ``out=`` for a choice of tensors only."""
+    for position, value in enumerate(args[1:3], 2):
+        need_tensor(value, name, ("input", "other")[position - 2], position)
+    same(result, out, name, args)
+
+
+@out_variant(dtype=chosen)
+def where(condition, input=None, other=None, *, self=None):
     """``input`` where the condition holds, ``other`` elsewhere; with the condition alone, where it holds."""
     if not isinstance(condition, Tensor):
         need_tensor(condition, "where", "condition")
@@ -275,8 +306,7 @@ def where(condition, input=None, other=None, *, self=None, out=None):
     if not (isinstance(input, Tensor) and isinstance(other, Tensor) and input._a.dtype is other._a.dtype):
         kind = result_dtype((input, other)).np
         input, other = in_dtype(input, kind), in_dtype(other, kind)
-    result = ops.where(condition, input, other)
-    return result if out is None else write_out(out, result, "where", exact_dtype=True)
+    return ops.where(condition, input, other)
 
 
 def in_dtype(value, kind):
@@ -286,7 +316,8 @@ def in_dtype(value, kind):
     return np.asarray(scalar_for(value, kind), kind)
 
 
-def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
+@out_variant(dtype=same)
+def nan_to_num(input, nan=None, posinf=None, neginf=None):
     """nan and the infinities replaced: by default by 0 and the largest and smallest finite numbers."""
     need_tensor(input, "nan_to_num")
     for value, argument in ((nan, "nan"), (posinf, "posinf"), (neginf, "neginf")):
@@ -300,7 +331,7 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
             input, nan=0.0 if nan is None else nan, posinf=limits.max if posinf is None else posinf,
             neginf=limits.min if neginf is None else neginf,
         )
-    return result if out is None else write_out(out, result, "nan_to_num", exact_dtype=True)
+    return result
 
 
 # ---- methods

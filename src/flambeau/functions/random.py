@@ -10,6 +10,7 @@ from .. import _dtypes
 from .._cells import in_memory
 from .._device import META, resolve
 from .._device import device as Device
+from .._dtypes import type_word
 from .._generator import Generator
 from .._modes import modes
 from .._tensor import Tensor, wrap
@@ -19,10 +20,11 @@ from ..engines.numpy import random as kernels
 from ..engines.numpy.memory import empty_as
 from ..ops.pointwise import mul
 from ..ops.random import redrawn
-from ._args import as_int, bump, check_writable, need_tensor, nonnegative, np_dtype_of, shape_from, write_out
+from ._args import as_int, bump, check_writable, need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._inplace import assign
-from .like import create, empty_like, shape_of_arguments, written_out
+from ._out import out_variant, own, resize_silently, same
+from .like import create, empty_like, shape_of_arguments
 
 __all__ = ["alpha_dropout", "alpha_dropout_", "bernoulli", "binomial", "default_generator", "dropout", "dropout_",
            "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fork_rng",
@@ -121,21 +123,28 @@ def _blank(like, dtype):
 
 def _drawn(name, fill, shape, dtype, out, generator, layout, device, requires_grad):
     """A tensor of a shape, filled by a kernel; on the meta device nothing is drawn."""
-    if out is not None:
-        own = need_tensor(out, name, "out", 0)._a
-        t = create(name, np.empty, shape, own.dtype if dtype is None else np_dtype_of(dtype), None, None, False)
-        if own.shape == t._a.shape:
-            t._a = _blank(own, t._a.dtype)
-        fill(source(generator), t._a)
-        return written_out(out, t, dtype)
+    device = out.device if device is None and out is not None else device
     t = create(name, np.empty, shape, np_dtype_of(dtype), layout, device, False)
     if type(t._a) is np.ndarray:
+        if out is not None:
+            t._a = _memory(shape, t._a.dtype, out)
         fill(source(generator), t._a)
     if requires_grad:
         t.requires_grad = requires_grad
     return t
 
 
+def _memory(shape, dtype, out):
+    """Uninitialised memory for random numbers; if there is an ``out=``, of its dtype and with its order in memory.
+
+    For numbers are drawn in the order in which they lie.
+    """
+    if out is None or out.device is META:
+        return np.empty(shape, dtype)
+    return _blank(in_memory(out), out._a.dtype) if out._a.shape == shape else np.empty(shape, out._a.dtype)
+
+
+@out_variant(dtype=own, fit=resize_silently)
 def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
          requires_grad=False, names=None):
     """Uniform numbers in [0, 1)."""
@@ -143,6 +152,7 @@ def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, de
     return _drawn("rand", kernels.fill_uniform, shape, dtype, out, generator, layout, device, requires_grad)
 
 
+@out_variant(dtype=own, fit=resize_silently)
 def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
           requires_grad=False, names=None):
     """Normal numbers with mean 0 and deviation 1."""
@@ -150,6 +160,7 @@ def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, d
     return _drawn("randn", kernels.fill_normal, shape, dtype, out, generator, layout, device, requires_grad)
 
 
+@out_variant(dtype=own, fit=resize_silently)
 def randint(*args, low=None, high=None, size=None, generator=None, out=None, dtype=None, layout=None, device=None,
             pin_memory=False, requires_grad=False):
     """Integers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
@@ -168,23 +179,22 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     shape = nonnegative(shape_from((tuple(size),), "randint"))
-    dtype = dtype or (_dtypes.int64 if out is None else None)
+    dtype = dtype or _dtypes.int64
     return _drawn("randint", lambda g, a: kernels.fill_random(g, a, low, high), shape, dtype, out, generator, layout,
                   device, requires_grad)
 
 
-def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
+@out_variant(dtype=own, fit=resize_silently)
+def randperm(n, *, generator=None, dtype=None, layout=None, device=None, pin_memory=False,
              requires_grad=False):
     """A random order of 0, …, n - 1."""
     n = as_int(n, "randperm", "n")
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
-    np_dtype = np_dtype_of(dtype, _dtypes.int64) if out is None or dtype is not None else out._a.dtype
+    np_dtype = np_dtype_of(dtype, _dtypes.int64)
     if resolve(device) is META:
         return create("randperm", np.empty, (n,), np_dtype, layout, device, requires_grad)
     t = wrap(kernels.permutation(source(generator), n, np_dtype))
-    if out is not None:
-        return write_out(out, t, "randperm")
     t.requires_grad = requires_grad
     return t
 
@@ -226,6 +236,13 @@ def randint_like(input, *args, low=None, high=None, dtype=None, layout=None, dev
                  dtype=dtype, layout=layout, device=device, memory_format=memory_format)
 
 
+def floating(result, out, name, args):
+    """All dtypes that have normal numbers."""
+    if not _dtypes.is_inexact(out.np):
+        raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{type_word(out)}'")
+
+
+@out_variant(dtype=floating)
 def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None,
            pin_memory=False, requires_grad=False):
     """Normal numbers: around each mean with each deviation, or of a given ``size`` with one of each."""
@@ -239,29 +256,40 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
         raise RuntimeError(f"normal expects standard deviation to be non-complex, got {std.dtype}")
     arrays = [v._a if isinstance(v, Tensor) else v for v in (mean, std)]
     shape = np.broadcast_shapes(*map(np.shape, arrays))
-    own = None if out is None or out._a.shape != shape else _blank(in_memory(out), out._a.dtype)
-    result = wrap(np.asarray(kernels.normal(source(generator), *arrays, own)))
+    memory = _memory(shape, (mean if isinstance(mean, Tensor) else std).dtype.np, out)
+    result = wrap(kernels.fill_normal_each(source(generator), memory, *arrays))
     for given in (mean, std):
         if modes.grad and isinstance(given, Tensor) and given.requires_grad:
             result = redrawn(given, result)
-    return result if out is None else write_out(out, result, "normal", exact_dtype=True)
+    return result
 
 
+def by_probabilities(result, out, name, args):
+    """Any dtype; PyTorch has an ``out=`` for tensors of probabilities only."""
+    if args[1] is not None:
+        raise TypeError(f"{name}() received an invalid combination of arguments: p= and out= do not go together")
+
+
+@out_variant(dtype=by_probabilities, fit=resize_silently)
 def bernoulli(input, p=None, *, generator=None, out=None):
     """Ones with the probabilities in `input` (or with probability `p`, in the shape of `input`)."""
     need_tensor(input, "bernoulli")
     if input.device is META:
         return input.detach().clone()
-    dtype = input._a.dtype if out is None else out._a.dtype
-    same_shape = out is not None and out._a.shape == input._a.shape
-    array = _blank(in_memory(out), dtype) if same_shape else np.empty(input._a.shape, dtype)
+    array = _memory(input._a.shape, input._a.dtype, out)
     result = wrap(kernels.fill_bernoulli(source(generator), array, input._a if p is None else p))
     if modes.grad and input.requires_grad:
         result = redrawn(input, result)
-    return result if out is None else write_out(out, result, "bernoulli")
+    return result
 
 
-def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
+def _bernoulli(self, p=None, *, generator=None):
+    """Ones with the probabilities in the tensor (or with probability `p`, in its shape)."""
+    return bernoulli(self, p, generator=generator)
+
+
+@out_variant(dtype=same, fit=resize_silently, aliases="any")
+def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Indices drawn with the weights in the last dimension of `input`."""
     need_tensor(input, "multinomial")
     if input.dtype.category != _dtypes.FLOAT:
@@ -273,7 +301,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
         result = wrap(meta_engine().empty((*input._a.shape[:-1], n), np.dtype(np.int64)))
     else:
         result = wrap(np.asarray(kernels.multinomial(source(generator), input._a, n, replacement)))
-    return result if out is None else write_out(out, result, "multinomial", exact_dtype=True)
+    return result
 
 
 def poisson(input, generator=None):
@@ -363,7 +391,8 @@ def log_normal_(self, mean=1, std=2, *, generator=None):
     return _fill(self, "log_normal_", kernels.fill_log_normal, generator, mean, std)
 
 
-methods(bernoulli, bernoulli_, cauchy_, exponential_, geometric_, log_normal_, multinomial, normal_, random_, uniform_)
+methods(bernoulli_, cauchy_, exponential_, geometric_, log_normal_, multinomial, normal_, random_, uniform_,
+        bernoulli=_bernoulli)
 
 
 # ---- dropout

@@ -12,7 +12,7 @@ from ..ops import pointwise as pw
 from ..ops import reduce as ops
 from ..ops import softmax as soft
 from ..ops.shape import cast
-from ._args import axis_of, need_tensor, np_dtype_of, write_out
+from ._args import axis_of, need_tensor, np_dtype_of
 from ._attach import methods
 from ._folds import (
     EMPTY_DIM,
@@ -25,6 +25,7 @@ from ._folds import (
     numpy_names,
     one_dim,
 )
+from ._out import castable, out_variant, own, real, same
 from ._results import result, selections
 
 __all__ = [
@@ -50,37 +51,37 @@ _AMINMAX = result("aminmax", "min", "max")
 # ---- sums and means
 
 
-def sum(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keepdims=None):
+@out_variant(dtype=own, aliases="any", needs="dim")
+def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
     """The sum of all elements, or along ``dim``. Integers and booleans add up in int64."""
     if not isinstance(input, Tensor):
         need_tensor(input, "sum")
-    if dim is None is dtype is out is axis and not keepdim and not keepdims:
+    if dim is None is dtype is axis and not keepdim and not keepdims:
         return ops.whole_sum(input)
     if axis is not None or keepdims is not None:
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
-    exact = dtype is not None
-    if dtype is None is out:
+    if dtype is None:
         dtype = INT64 if input._a.dtype.num < 11 else None
     else:
-        input, dtype = added_in(input, dtype, out)
+        input, dtype = added_in(input, dtype)
     if dim is None:
-        found = ops.sum_(input, axis=None, keepdims=keepdim, dtype=dtype)
-    else:
-        found = ops.sum_dims(input, axis=_axes(dim, input, "sum", keepdim), keepdims=keepdim, dtype=dtype)
-    return found if out is None else write_out(out, found, "sum", exact_dtype=exact)
+        return ops.sum_(input, axis=None, keepdims=keepdim, dtype=dtype)
+    return ops.sum_dims(input, axis=_axes(dim, input, "sum", keepdim), keepdims=keepdim, dtype=dtype)
 
 
 @numpy_names
-def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
+@out_variant(dtype=real, aliases="any")
+def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum, with NaN counted as zero."""
     need_tensor(input, "nansum")
-    exact = dtype is not None
-    input, dtype = added_in(input, dtype, out)
-    found = ops.nansum(input, axis=_axes(dim, input, "nansum", keepdim), keepdims=keepdim, dtype=dtype)
-    return found if out is None else write_out(out, found, "nansum", exact_dtype=exact)
+    input, dtype = added_in(input, dtype)
+    if (input._a.dtype if dtype is None else dtype).kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs; sum the real and imaginary parts")
+    return ops.nansum(input, axis=_axes(dim, input, "nansum", keepdim), keepdims=keepdim, dtype=dtype)
 
 
-def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, keepdims=None):
+@out_variant(dtype=own, aliases="any")
+def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
     """The mean of all elements, or along ``dim``."""
     if not isinstance(input, Tensor):
         need_tensor(input, "mean")
@@ -93,14 +94,13 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None, axis=None, kee
         wrong = _dtypes.from_np(dtype or input._a.dtype)
         raise RuntimeError(NO_MEAN.format(which=which, word=type_word(wrong)))
     if dim is None:
-        found = ops.mean(input, axis=None, keepdims=keepdim, dtype=dtype)
-    else:
-        found = ops.mean_dims(input, axis=_axes(dim, input, "mean", keepdim), keepdims=keepdim, dtype=dtype)
-    return found if out is None else write_out(out, found, "mean", exact_dtype=dtype is not None)
+        return ops.mean(input, axis=None, keepdims=keepdim, dtype=dtype)
+    return ops.mean_dims(input, axis=_axes(dim, input, "mean", keepdim), keepdims=keepdim, dtype=dtype)
 
 
 @numpy_names
-def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
+@out_variant(dtype=real, aliases="any")
+def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of the elements that are not NaN."""
     need_tensor(input, "nanmean")
     if input._a.dtype.num < 11:
@@ -110,21 +110,18 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
         )
     axis = _axes(dim, input, "nanmean", keepdim)
     numbers = ops.sum_(~pw.isnan(input), axis=axis, keepdims=keepdim, dtype=INT64)
-    found = nansum(input, dim, keepdim, dtype=dtype) / numbers
-    return found if out is None else write_out(out, found, "nanmean")
+    return nansum(input, dim, keepdim, dtype=dtype) / numbers
 
 
 @numpy_names
-def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
+@out_variant(dtype=own, aliases="any", needs="dim")
+def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or along one ``dim``. Integers multiply in int64."""
     need_tensor(input, "prod")
-    exact = dtype is not None
-    input, dtype = added_in(input, dtype, out)
+    input, dtype = added_in(input, dtype)
     if dim is None:
-        found = ops.prod(input, axis=None, keepdims=keepdim, dtype=dtype)
-    else:
-        found = ops.prod_dim(input, axis=_axes(dim, input, "prod", keepdim, False), keepdims=keepdim, dtype=dtype)
-    return found if out is None else write_out(out, found, "prod", exact_dtype=exact)
+        return ops.prod(input, axis=None, keepdims=keepdim, dtype=dtype)
+    return ops.prod_dim(input, axis=_axes(dim, input, "prod", keepdim, False), keepdims=keepdim, dtype=dtype)
 
 
 def _axes(dim, input, name, keepdim=False, many=True):
@@ -165,18 +162,24 @@ def _moment(op, input, dim, unbiased, keepdim, correction, name):
     return op(input, axis=axis, keepdims=keepdim, correction=correction)
 
 
+def deviation(result, out, name, args):
+    """Castable dtypes, but for real inputs no complex one."""
+    rule = castable if args[0].is_complex() else real
+    rule(result, out, name, args)
+
+
 @numpy_names
-def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+@out_variant(dtype=deviation, aliases="any")
+def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """The variance: the squared distances from the mean over ``n - correction``, which is 1 unless given."""
-    found = _moment(ops.var, input, dim, unbiased, keepdim, correction, "var")
-    return found if out is None else write_out(out, found, "var")
+    return _moment(ops.var, input, dim, unbiased, keepdim, correction, "var")
 
 
 @numpy_names
-def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+@out_variant(dtype=deviation, aliases="any")
+def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """The standard deviation; see ``var``."""
-    found = _moment(ops.std, input, dim, unbiased, keepdim, correction, "std")
-    return found if out is None else write_out(out, found, "std")
+    return _moment(ops.std, input, dim, unbiased, keepdim, correction, "std")
 
 
 @numpy_names
@@ -195,21 +198,22 @@ def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
 
 
 @numpy_names
-def amax(input, dim=(), keepdim=False, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def amax(input, dim=(), keepdim=False):
     """The largest element, of all or along ``dim``; equal ones share the gradient."""
-    found = _extreme(ops.amax, input, dim, keepdim, "amax")
-    return found if out is None else write_out(out, found, "amax", exact_dtype=True)
+    return _extreme(ops.amax, input, dim, keepdim, "amax")
 
 
 @numpy_names
-def amin(input, dim=(), keepdim=False, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def amin(input, dim=(), keepdim=False):
     """The smallest element, of all or along ``dim``; equal ones share the gradient."""
-    found = _extreme(ops.amin, input, dim, keepdim, "amin")
-    return found if out is None else write_out(out, found, "amin", exact_dtype=True)
+    return _extreme(ops.amin, input, dim, keepdim, "amin")
 
 
 @numpy_names
-def aminmax(input, *, dim=None, keepdim=False, out=None):
+@out_variant(dtype=same, aliases="any")
+def aminmax(input, *, dim=None, keepdim=False):
     """The smallest and the largest element as ``(min, max)``, of all or along one ``dim``."""
     need_tensor(input, "aminmax")
     if dim is None and not input._a.size:
@@ -217,8 +221,7 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
     axis = None if dim is None else one_dim(input, dim, "aminmax", keepdim)
-    found = _AMINMAX(along(ops.aminmax, input, axis=axis, keepdims=keepdim))
-    return found if out is None else write_out(out, found, "aminmax", exact_dtype=True)
+    return _AMINMAX(along(ops.aminmax, input, axis=axis, keepdims=keepdim))
 
 
 def _extreme(op, input, dim, keepdim, name):
@@ -234,21 +237,29 @@ def _extreme(op, input, dim, keepdim, name):
     return op(input, axis=axis, keepdims=keepdim)
 
 
-def max(input, dim=None, keepdim=False, *, other=None, out=None, axis=None, keepdims=None):
+def selected(result, out, name, args):
+    """With ``dim`` the dtypes of the values and indices; else castable ones."""
+    rule = castable if args[1] is None or isinstance(args[1], Tensor) else same
+    rule(result, out, name, args)
+
+
+@out_variant(dtype=selected)
+def max(input, dim=None, keepdim=False, *, other=None, axis=None, keepdims=None):
     """The largest element; with ``dim`` those along it and their indices; with a tensor, of each pair."""
     if axis is not None or keepdims is not None:
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
-    return _max_or_min(input, dim, keepdim, other, out, "max")
+    return _max_or_min(input, dim, keepdim, other, "max")
 
 
-def min(input, dim=None, keepdim=False, *, other=None, out=None, axis=None, keepdims=None):
+@out_variant(dtype=selected)
+def min(input, dim=None, keepdim=False, *, other=None, axis=None, keepdims=None):
     """The smallest element; with ``dim`` those along it and their indices; with a tensor, of each pair."""
     if axis is not None or keepdims is not None:
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
-    return _max_or_min(input, dim, keepdim, other, out, "min")
+    return _max_or_min(input, dim, keepdim, other, "min")
 
 
-def _max_or_min(input, dim, keepdim, other, out, name):
+def _max_or_min(input, dim, keepdim, other, name):
     if not isinstance(input, Tensor):
         need_tensor(input, name)
     whole, select, pair = _EXTREMA[name]
@@ -257,37 +268,35 @@ def _max_or_min(input, dim, keepdim, other, out, name):
     if isinstance(dim, Tensor) or other is not None:
         if keepdim or (dim is not None and other is not None):
             raise TypeError(f"{name}() takes (input, other) or (input, dim, keepdim), not both")
-        found = pair(input, dim if other is None else other)
-    elif dim is None:
+        return pair(input, dim if other is None else other)
+    if dim is None:
         if keepdim:
             raise TypeError(
                 f"{name}() takes keepdim only together with dim; use amax or amin to keep all dimensions"
             )
-        found = _extreme(whole, input, None, False, name)
-    else:
-        axis = one_dim(input, dim, name, keepdim)
-        call = select if input._a.ndim else functools.partial(along, select)
-        found = _RESULTS[name](call(input, axis=axis, keepdims=keepdim))
-    return found if out is None else write_out(out, found, name, exact_dtype=isinstance(found, tuple))
+        return _extreme(whole, input, None, False, name)
+    axis = one_dim(input, dim, name, keepdim)
+    call = select if input._a.ndim else functools.partial(along, select)
+    return _RESULTS[name](call(input, axis=axis, keepdims=keepdim))
 
 
 _EXTREMA = {"max": (ops.max_all, ops.max_dim, pw.maximum), "min": (ops.min_all, ops.min_dim, pw.minimum)}
 
 
-def argmax(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=None):
+@out_variant(dtype=same, aliases="any")
+def argmax(input, dim=None, keepdim=False, *, axis=None, keepdims=None):
     """The index of the largest element (the first of several) in the flattened input or along ``dim``."""
     if axis is not None or keepdims is not None:
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
-    found = _arg(ops.argmax, input, dim, keepdim, "argmax")
-    return found if out is None else write_out(out, found, "argmax", exact_dtype=True)
+    return _arg(ops.argmax, input, dim, keepdim, "argmax")
 
 
-def argmin(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=None):
+@out_variant(dtype=same, aliases="any")
+def argmin(input, dim=None, keepdim=False, *, axis=None, keepdims=None):
     """The index of the smallest element (the first of several) in the flattened input or along ``dim``."""
     if axis is not None or keepdims is not None:
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
-    found = _arg(ops.argmin, input, dim, keepdim, "argmin")
-    return found if out is None else write_out(out, found, "argmin", exact_dtype=True)
+    return _arg(ops.argmin, input, dim, keepdim, "argmin")
 
 
 def _arg(op, input, dim, keepdim, name):
@@ -307,20 +316,26 @@ def _arg(op, input, dim, keepdim, name):
 # ---- truth
 
 
-def all(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=None):
+def boolean(result, out, name, args):
+    """bool, or PyTorch's first one, uint8."""
+    if out not in (_dtypes.bool_, _dtypes.uint8):
+        raise RuntimeError(f"{name} only supports bool tensor for result, got: {type_word(out)}")
+
+
+@out_variant(dtype=boolean, aliases="any")
+def all(input, dim=None, keepdim=False, *, axis=None, keepdims=None):
     """Whether all elements are nonzero, altogether or along ``dim``."""
     if axis is not None or keepdims is not None:
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
-    found = _truth(ops.all_, input, dim, keepdim, "all")
-    return found if out is None else _truth_out(out, found, "all")
+    return _truth(ops.all_, input, dim, keepdim, "all")
 
 
-def any(input, dim=None, keepdim=False, *, out=None, axis=None, keepdims=None):
+@out_variant(dtype=boolean, aliases="any")
+def any(input, dim=None, keepdim=False, *, axis=None, keepdims=None):
     """Whether any element is nonzero, altogether or along ``dim``."""
     if axis is not None or keepdims is not None:
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
-    found = _truth(ops.any_, input, dim, keepdim, "any")
-    return found if out is None else _truth_out(out, found, "any")
+    return _truth(ops.any_, input, dim, keepdim, "any")
 
 
 def _truth(op, input, dim, keepdim, name):
@@ -330,12 +345,6 @@ def _truth(op, input, dim, keepdim, name):
     found = op(input, axis=axis, keepdims=keepdim)
     # uint8 was PyTorch's first bool, and still answers with its own dtype.
     return cast(found, dtype=input._a.dtype) if input._a.dtype.char == "B" else found
-
-
-def _truth_out(out, found, name):
-    if need_tensor(out, name, "out", 0)._a.dtype.char not in "?B":
-        raise RuntimeError(f"{name} only supports bool tensor for result, got: {type_word(out.dtype)}")
-    return write_out(out, cast(found, dtype=out._a.dtype), name)
 
 
 @numpy_names
@@ -355,32 +364,33 @@ def _count_nonzero(self, *dims, dim=None):
 
 
 @numpy_names
-def logsumexp(input, dim, keepdim=False, *, out=None):
+@out_variant
+def logsumexp(input, dim, keepdim=False):
     """The logarithm of the sum of the exponentials along ``dim``, without overflow."""
     need_tensor(input, "logsumexp")
-    found = soft.logsumexp(input, axis=_axes(dim, input, "logsumexp", keepdim), keepdims=keepdim)
-    return found if out is None else write_out(out, found, "logsumexp")
+    return soft.logsumexp(input, axis=_axes(dim, input, "logsumexp", keepdim), keepdims=keepdim)
 
 
 @numpy_names
-def softmax(input, dim, dtype=None, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def softmax(input, dim, dtype=None):
     """The exponentials along ``dim``, scaled so that they add up to one."""
-    return _soft(soft.softmax, input, dim, dtype, out, "softmax")
+    return _soft(soft.softmax, input, dim, dtype, "softmax")
 
 
 @numpy_names
-def log_softmax(input, dim, dtype=None, *, out=None):
+@out_variant(dtype=same, aliases="any")
+def log_softmax(input, dim, dtype=None):
     """The logarithm of ``softmax``."""
-    return _soft(soft.log_softmax, input, dim, dtype, out, "log_softmax")
+    return _soft(soft.log_softmax, input, dim, dtype, "log_softmax")
 
 
-def _soft(op, input, dim, dtype, out, name):
+def _soft(op, input, dim, dtype, name):
     if not isinstance(input, Tensor):
         need_tensor(input, name)
     if dtype is not None:
         input = cast(input, dtype=np_dtype_of(dtype))
-    found = op(input, axis=_axes(dim, input, name, many=False))
-    return found if out is None else write_out(out, found, name, exact_dtype=True)
+    return op(input, axis=_axes(dim, input, name, many=False))
 
 
 methods(

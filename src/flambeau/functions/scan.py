@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from .. import _dtypes
 from .._dtypes import is_inexact, type_word
 from .._tensor import Tensor
 from ..ops import scan as ops
 from ..ops.join import cat
 from ..ops.shape import basic_index, reshape
-from ._args import dim_in_range, dims_in_range, need_tensor, write_out
+from ._args import dim_in_range, dims_in_range, need_tensor
 from ._attach import inplace_methods, methods
 from ._folds import added_in, along, numpy_names
+from ._out import out_variant, own, same
 from ._results import selections
 
 __all__ = [
@@ -23,53 +25,56 @@ _RESULTS = selections("cummax", "cummin")
 
 
 @numpy_names
-def cumsum(input, dim, *, dtype=None, out=None):
+@out_variant(dtype=own)
+def cumsum(input, dim, *, dtype=None):
     """The sums of the elements so far along ``dim``; integers and booleans add up in int64."""
-    return _running(ops.cumsum, input, dim, dtype, out, "cumsum")
+    return _running(ops.cumsum, input, dim, dtype, "cumsum")
 
 
 @numpy_names
-def cumprod(input, dim, *, dtype=None, out=None):
+@out_variant(dtype=own)
+def cumprod(input, dim, *, dtype=None):
     """The products of the elements so far along ``dim``; integers and booleans multiply in int64."""
-    return _running(ops.cumprod, input, dim, dtype, out, "cumprod")
+    return _running(ops.cumprod, input, dim, dtype, "cumprod")
 
 
-def _running(op, input, dim, dtype, out, name):
+def _running(op, input, dim, dtype, name):
     need_tensor(input, name)
-    exact = dtype is not None
-    input, dtype = added_in(input, dtype, out)
-    found = op(input, axis=dim_in_range(dim, input._a.ndim), reverse=False, dtype=dtype)
-    return found if out is None else write_out(out, found, name, exact_dtype=exact)
+    if dtype is _dtypes.bool_:
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'; leave dtype= out to add in int64")
+    input, dtype = added_in(input, dtype)
+    return op(input, axis=dim_in_range(dim, input._a.ndim), reverse=False, dtype=dtype)
 
 
 @numpy_names
-def logcumsumexp(input, dim, *, out=None):
+@out_variant(dtype=same)
+def logcumsumexp(input, dim):
     """The logarithms of the sums of exponentials so far along ``dim``."""
     need_tensor(input, "logcumsumexp")
     if not is_inexact(input._a.dtype):
         raise NotImplementedError(
             f"\"logcumsumexp_out_cpu\" not implemented for '{type_word(input.dtype)}'; use .float()"
         )
-    found = ops.logcumsumexp(input, axis=dim_in_range(dim, input._a.ndim), reverse=False)
-    return found if out is None else write_out(out, found, "logcumsumexp", exact_dtype=True)
+    return ops.logcumsumexp(input, axis=dim_in_range(dim, input._a.ndim), reverse=False)
 
 
 @numpy_names
-def cummax(input, dim, *, out=None):
+@out_variant(dtype=same)
+def cummax(input, dim):
     """The largest elements so far along ``dim``, and where each was met last."""
-    return _extremes(ops.cummax, input, dim, out, "cummax")
+    return _extremes(ops.cummax, input, dim, "cummax")
 
 
 @numpy_names
-def cummin(input, dim, *, out=None):
+@out_variant(dtype=same)
+def cummin(input, dim):
     """The smallest elements so far along ``dim``, and where each was met last."""
-    return _extremes(ops.cummin, input, dim, out, "cummin")
+    return _extremes(ops.cummin, input, dim, "cummin")
 
 
-def _extremes(op, input, dim, out, name):
+def _extremes(op, input, dim, name):
     need_tensor(input, name)
-    found = _RESULTS[name](along(op, input, axis=dim_in_range(dim, input._a.ndim)))
-    return found if out is None else write_out(out, found, name, exact_dtype=True)
+    return _RESULTS[name](along(op, input, axis=dim_in_range(dim, input._a.ndim)))
 
 
 # ---- differences
@@ -81,7 +86,8 @@ def part(x, axis, start, stop):
 
 
 @numpy_names
-def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
+@out_variant
+def diff(input, n=1, dim=-1, prepend=None, append=None):
     """The differences of neighbours along ``dim``, taken ``n`` times."""
     need_tensor(input, "diff")
     if input._a.ndim == 0:
@@ -102,7 +108,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
             found = late ^ early if found._a.dtype.kind == "b" else late - early
         if not n:
             found = input.clone()
-    return found if out is None else write_out(out, found, "diff")
+    return found
 
 
 def _check_end(end, input, axis):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._dtypes import type_word
 from .._tensor import Tensor
 from ..ops import scatter as ops
 from ..ops._errors import refuse_kinds
 from ..ops.shape import expand
-from ._args import as_int, dim_in_range, need_tensor, type_word, write_out
+from ._args import as_int, dim_in_range, need_tensor
 from ._attach import inplace_methods, methods
 from ._data import scalar_for
 from ._folds import numpy_names
 from ._into import forms
+from ._out import out_variant, same
 from .index import need_index, source_checked
 
 __all__ = ["gather", "index_reduce", "scatter", "scatter_add", "scatter_reduce", "take_along_dim"]
@@ -69,15 +71,16 @@ def checked(input, dim, index, name, src=None):
 
 
 @numpy_names
-def gather(input, dim, index, *, sparse_grad=False, out=None):
+@out_variant(dtype=same, aliases="none")
+def gather(input, dim, index, *, sparse_grad=False):
     """The elements ``input[..., index[...], ...]``, `index` standing at ``dim``."""
     axis = checked(input, dim, index, "gather")
-    result = ops.gather(input, index, axis=axis)
-    return result if out is None else write_out(out, result, "gather", exact_dtype=True)
+    return ops.gather(input, index, axis=axis)
 
 
 @numpy_names
-def take_along_dim(input, indices, dim=None, *, out=None):
+@out_variant(dtype=same, aliases="none")
+def take_along_dim(input, indices, dim=None):
     """``gather`` with `input` and `indices` broadcast against each other, in all dimensions but ``dim``."""
     need_tensor(input, "take_along_dim")
     need_tensor(indices, "take_along_dim", "indices", 2)
@@ -96,8 +99,7 @@ def take_along_dim(input, indices, dim=None, *, out=None):
         axis = dim_in_range(dim, input._a.ndim)
         input, indices = broadcast_others(input, indices, axis)
         indices = indices % max(input._a.shape[axis], 1)  # here, unlike in gather, -1 is the last one
-    result = ops.gather(input, indices, axis=axis)
-    return result if out is None else write_out(out, result, "take_along_dim", exact_dtype=True)
+    return ops.gather(input, indices, axis=axis)
 
 
 def broadcast_others(input, indices, axis):
@@ -151,19 +153,20 @@ def scatter_add(input, dim, index, src):
 
 
 @numpy_names
-def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
+@out_variant(dtype=same)
+def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     """`input` reduced with the elements of `src` at ``[..., index[...], ...]`` by sum, prod, mean, amax or amin."""
     need_tensor(src, "scatter_reduce", "src", 4)
     axis = checked(input, dim, index, "scatter_reduce", src)
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     refuse_kinds(f"scatter_reduce_{reduce}", input._a, {"mean": "b", "amax": "c", "amin": "c"}.get(reduce, ""))
-    result = ops.scatter_reduce(input, src, index, axis=axis, reduce=reduce, include_self=bool(include_self))
-    return result if out is None else write_out(out, result, "scatter_reduce", exact_dtype=True)
+    return ops.scatter_reduce(input, src, index, axis=axis, reduce=reduce, include_self=bool(include_self))
 
 
 @numpy_names
-def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
+@out_variant(dtype=same)
+def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     """`input` with the slices along ``dim`` that `index` names reduced with those of `source`."""
     if reduce not in REDUCTIONS[1:]:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
@@ -172,8 +175,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
     shape = source._a.shape
     along = index.reshape(tuple([-1 if d == axis else 1 for d in range(len(shape))]))
     index = expand(along, shape=shape)
-    result = ops.index_reduce(input, source, index, axis=axis, reduce=reduce, include_self=bool(include_self))
-    return result if out is None else write_out(out, result, "index_reduce", exact_dtype=True)
+    return ops.index_reduce(input, source, index, axis=axis, reduce=reduce, include_self=bool(include_self))
 
 
 methods(gather, index_reduce, scatter_reduce, take_along_dim)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
+from .._dtypes import type_word
 from .._tensor import Tensor, wrap
 from ..ops import sort as ops
 from ..ops._errors import refuse_kinds
-from ._args import as_int, dim_in_range, need_tensor, type_word, write_out
+from ._args import as_int, dim_in_range, need_tensor
 from ._attach import methods
 from ._folds import along, need_flag, numpy_names, one_dim
+from ._out import out_variant, same
 from ._results import selections
 
 __all__ = [
@@ -25,24 +27,24 @@ _RESULTS = selections("sort", "topk", "kthvalue")
 
 
 @numpy_names
-def sort(input, dim=-1, descending=False, stable=False, *, out=None):
+@out_variant(dtype=same)
+def sort(input, dim=-1, descending=False, stable=False):
     """The elements in order along ``dim``, and where they came from. Equal elements keep their order."""
     need_tensor(input, "sort")
     _check_order(input, descending, False if stable is None else stable, "sort")
     axis = dim_in_range(dim, input._a.ndim)
     found = along(ops.sort, input, axis=axis, descending=bool(descending), stable=bool(stable))
-    found = _RESULTS["sort"](found)
-    return found if out is None else write_out(out, found, "sort", exact_dtype=True)
+    return _RESULTS["sort"](found)
 
 
 @numpy_names
-def argsort(input, dim=-1, descending=False, stable=False, *, out=None):
+@out_variant(dtype=same)
+def argsort(input, dim=-1, descending=False, stable=False):
     """The indices that sort the input along ``dim``."""
     need_tensor(input, "argsort")
     _check_order(input, descending, stable, "argsort")
     axis = dim_in_range(dim, input._a.ndim)
-    found = along(ops.argsort, input, axis=axis, descending=bool(descending), stable=bool(stable))
-    return found if out is None else write_out(out, found, "argsort")
+    return along(ops.argsort, input, axis=axis, descending=bool(descending), stable=bool(stable))
 
 
 def _check_order(input, descending, stable, name):
@@ -52,14 +54,15 @@ def _check_order(input, descending, stable, name):
         raise RuntimeError("Sort does not support complex dtypes on CPU")
 
 
-def msort(input, *, out=None):
+@out_variant(dtype=same)
+def msort(input):
     """The elements in order along the first dimension."""
-    found = sort(need_tensor(input, "msort"), 0)[0]
-    return found if out is None else write_out(out, found, "msort", exact_dtype=True)
+    return sort(need_tensor(input, "msort"), 0)[0]
 
 
 @numpy_names
-def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
+@out_variant(dtype=same)
+def topk(input, k, dim=-1, largest=True, sorted=True):
     """The ``k`` largest (or smallest) elements along ``dim``, and where they lie."""
     need_tensor(input, "topk")
     k = as_int(k, "topk", "k")
@@ -75,12 +78,12 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
         raise RuntimeError(
             f"topk does not support {'bool' if input._a.dtype.kind == 'b' else 'complex'} dtypes on CPU"
         )
-    found = _RESULTS["topk"](along(ops.topk, input, axis=axis, count=k, largest=largest, sorted=sorted))
-    return found if out is None else write_out(out, found, "topk", exact_dtype=True)
+    return _RESULTS["topk"](along(ops.topk, input, axis=axis, count=k, largest=largest, sorted=sorted))
 
 
 @numpy_names
-def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
+@out_variant(dtype=same)
+def kthvalue(input, k, dim=-1, keepdim=False):
     """The ``k``-th smallest element along ``dim``, and where it lies."""
     need_tensor(input, "kthvalue")
     k = as_int(k, "kthvalue", "k")
@@ -89,24 +92,24 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {axis}: k={k} of {list(input.shape)}"
         )
-    found = _RESULTS["kthvalue"](along(ops.kthvalue, input, axis=axis, keepdims=keepdim, kth=k))
-    return found if out is None else write_out(out, found, "kthvalue", exact_dtype=True)
+    return _RESULTS["kthvalue"](along(ops.kthvalue, input, axis=axis, keepdims=keepdim, kth=k))
 
 
 # ---- search
 
 
-def searchsorted(sorted_sequence, input=None, *, out_int32=False, right=False, side=None, sorter=None, out=None,
-                 self=None):
+@out_variant(dtype=same)
+def searchsorted(sorted_sequence, input=None, *, out_int32=False, right=False, side=None, sorter=None, self=None):
     """Where each value would go in the sorted last dimension of ``sorted_sequence``; a number may be ``self``."""
     need_tensor(sorted_sequence, "searchsorted", "sorted_sequence")
     input = self if input is None else input
     if input is None:
         raise TypeError("searchsorted() missing 1 required positional argument: 'input'")
-    return _search(sorted_sequence, input, out_int32, right, side, sorter, out, "searchsorted")
+    return _search(sorted_sequence, input, out_int32, right, side, sorter, "searchsorted")
 
 
-def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+@out_variant(dtype=same)
+def bucketize(input, boundaries, *, out_int32=False, right=False):
     """The index of the bucket, between sorted ``boundaries``, of each value."""
     need_tensor(boundaries, "bucketize", "boundaries", 2)
     if boundaries._a.ndim != 1:
@@ -114,10 +117,10 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
             f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})"
         )
     refuse_kinds("bucketize", boundaries._a, "b")
-    return _search(boundaries, input, out_int32, right, None, None, out, "bucketize")
+    return _search(boundaries, input, out_int32, right, None, None, "bucketize")
 
 
-def _search(boundaries, values, out_int32, right, side, sorter, out, name):
+def _search(boundaries, values, out_int32, right, side, sorter, name):
     if side not in (None, "left", "right"):
         raise RuntimeError(f"{name}(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
@@ -138,14 +141,7 @@ def _search(boundaries, values, out_int32, right, side, sorter, out, name):
     if b.dtype.kind == "c" or v.dtype.kind == "c":
         raise RuntimeError(f"{name}(): complex values have no order")
     to = np.dtype(np.int32 if out_int32 else np.int64)
-    found = ops.searchsorted(boundaries, values, sorter, right=right or side == "right", dtype=to)
-    if out is not None and out.dtype is not found.dtype:
-        raise RuntimeError(
-            f"{name}(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending "
-            f"on whether out_int32 flag is True, but we got output tensor's dtype {out.dtype} and out_int32 "
-            f"flag is {out_int32}"
-        )
-    return found if out is None else write_out(out, found, name)
+    return ops.searchsorted(boundaries, values, sorter, right=right or side == "right", dtype=to)
 
 
 def _check_sorter(sorter, boundaries, name):
@@ -162,7 +158,8 @@ def _check_sorter(sorter, boundaries, name):
         raise RuntimeError(f"{name}(): sorter index out of range")
 
 
-def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False, out=None, element=None,
+@out_variant(dtype=same)
+def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False, element=None,
          test_element=None):
     """Whether each of ``elements`` is among ``test_elements``; one of the two may be a number, ``element``."""
     elements = element if elements is None else elements
@@ -173,8 +170,7 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     for a in arrays:
         if a.dtype.kind in "bc":
             raise RuntimeError(f"Unsupported input type encountered for isin(): {type_word(_dtypes.from_np(a.dtype))}")
-    found = wrap(np.asarray(np.isin(*arrays, assume_unique=assume_unique, invert=invert)))
-    return found if out is None else write_out(out, found, "isin", exact_dtype=True)
+    return wrap(np.asarray(np.isin(*arrays, assume_unique=assume_unique, invert=invert)))
 
 
 # ---- distinct values

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..ops import special as ops
-from ._args import as_int, need_tensor, write_out
+from ._args import as_int, need_tensor
 from ._attach import inplace_methods, methods
 from ._binary import binary
+from ._out import out_variant
 from ._unary import unary
 
 __all__ = [
@@ -29,24 +30,24 @@ igammac = binary(
 )
 
 
-def polygamma(n, input, *, out=None):
+@out_variant
+def polygamma(n, input):
     """The ``n``-th derivative of ``digamma``."""
     need_tensor(input, "polygamma", position=2)
     n = as_int(n, "polygamma", "n")
     if n < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n, got {n}.")
-    result = ops.digamma(input) if n == 0 else ops.polygamma(input, n=n)
-    return result if out is None else write_out(out, result, "polygamma")
+    return ops.digamma(input) if n == 0 else ops.polygamma(input, n=n)
 
 
-def mvlgamma(input, p, *, out=None):
+@out_variant(aliases="any")
+def mvlgamma(input, p):
     """The logarithm of the ``p``-dimensional gamma function."""
     need_tensor(input, "mvlgamma")
     p = as_int(p, "mvlgamma", "p")
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, got {p}")
-    result = ops.mvlgamma(input, p=p)
-    return result if out is None else write_out(out, result, "mvlgamma")
+    return ops.mvlgamma(input, p=p)
 
 
 def _polygamma(self, n):

@@ -16,9 +16,10 @@ from ..ops.matmul import mH, product
 from ..ops.reduce import mean_dims, sum_, sum_dims
 from ..ops.scatter import gather
 from ..ops.shape import basic_index, cast, expand, permute, reshape
-from ._args import dim_in_range, made, need_tensor, write_out
+from ._args import dim_in_range, made, need_tensor
 from ._attach import methods
 from ._folds import along, numpy_names, one_dim
+from ._out import out_variant, same
 from ._results import made_by, selections
 
 __all__ = ["corrcoef", "cov", "median", "mode", "nanmedian", "nanquantile", "quantile"]
@@ -35,45 +36,46 @@ _RESULTS = selections("median", "mode", "nanmedian")
 
 
 @numpy_names
-def median(input, dim=None, keepdim=False, *, out=None):
+@out_variant(dtype=same, needs="dim")
+def median(input, dim=None, keepdim=False):
     """The median, the lower one of two; with ``dim`` also where it lies. NaN wins."""
-    return _median(ops.median, ops.median_dim, input, dim, keepdim, out, "median")
+    return _median(ops.median, ops.median_dim, input, dim, keepdim, "median")
 
 
 @numpy_names
-def nanmedian(input, dim=None, keepdim=False, *, out=None):
+@out_variant(dtype=same, needs="dim")
+def nanmedian(input, dim=None, keepdim=False):
     """The median of the elements that are not NaN; see ``median``."""
-    return _median(ops.nanmedian, ops.nanmedian_dim, input, dim, keepdim, out, "nanmedian")
+    return _median(ops.nanmedian, ops.nanmedian_dim, input, dim, keepdim, "nanmedian")
 
 
-def _median(whole, select, input, dim, keepdim, out, name):
+def _median(whole, select, input, dim, keepdim, name):
     need_tensor(input, name)
     if dim is None:
         return whole(input)
-    found = _RESULTS[name](along(select, input, axis=one_dim(input, dim, name, keepdim), keepdims=keepdim))
-    return found if out is None else write_out(out, found, name, exact_dtype=True)
+    return _RESULTS[name](along(select, input, axis=one_dim(input, dim, name, keepdim), keepdims=keepdim))
 
 
 @numpy_names
-def mode(input, dim=-1, keepdim=False, *, out=None):
+@out_variant(dtype=same)
+def mode(input, dim=-1, keepdim=False):
     """The most frequent element along ``dim``, the smallest of several, and where it comes last."""
     need_tensor(input, "mode")
-    found = _RESULTS["mode"](along(ops.mode, input, axis=one_dim(input, dim, "mode", keepdim), keepdims=keepdim))
-    return found if out is None else write_out(out, found, "mode", exact_dtype=True)
+    return _RESULTS["mode"](along(ops.mode, input, axis=one_dim(input, dim, "mode", keepdim), keepdims=keepdim))
 
 
 @numpy_names
-def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
+@out_variant(dtype=same)
+def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The ``q``-quantiles of all elements or along ``dim``; several ``q`` make a new first dimension."""
-    found = _quantile(input, q, dim, keepdim, interpolation, False)
-    return found if out is None else write_out(out, found, "quantile", exact_dtype=True)
+    return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
 @numpy_names
-def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
+@out_variant(dtype=same)
+def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """``quantile`` of the elements that are not NaN."""
-    found = _quantile(input, q, dim, keepdim, interpolation, True)
-    return found if out is None else write_out(out, found, "nanquantile", exact_dtype=True)
+    return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
 def _quantile(input, q, dim, keepdim, interpolation, ignore_nan):

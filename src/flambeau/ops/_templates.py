@@ -90,13 +90,13 @@ if None in flags and True not in flags and False not in flags:
 """
 READ_JOINED = """
 if out is not axis or (type(tensors) is not list and type(tensors) is not tuple):  # the first: one of the two was given
-    return otherwise(tensors, dim if axis is None else axis, out)
+    return otherwise(tensors, dim if axis is None else axis, out=out)
 arrays, flags, recording = [], [], False
 try:
     for x in tensors:
         a = x._a
         if type(a) is not ndarray:
-            return otherwise(tensors, dim, out)
+            return otherwise(tensors, dim, out=out)
         if x._view is not None:
             refresh(x)
         if x._rg:
@@ -104,7 +104,7 @@ try:
         arrays.append(a)
         flags.append(x._rg)
 except AttributeError:
-    return otherwise(tensors, dim, out)
+    return otherwise(tensors, dim, out=out)
 """
 READ_VIEWED = """
 if not isinstance(x0, Tensor):
@@ -165,7 +165,7 @@ elif row_major and not r.flags.c_contiguous:
 """
 FINISH_JOINED = """
 if r.dtype is not arrays[0].dtype or not r.flags.c_contiguous:  # NumPy's promotion may differ from PyTorch's
-    return otherwise(tensors, dim, out)
+    return otherwise(tensors, dim, out=out)
 settings = AXIS[dim if dim >= 0 else dim + r.ndim]
 {wrap}
 """
@@ -363,7 +363,7 @@ def join_call():
     """``bind`` for functions like ``cat``: the kernel joins NumPy arrays of one dtype, `otherwise` everything else."""
     source = fill(
         CALL, state="", parameters="tensors, dim=0, *, out=None, axis=None",  # axis: NumPy's name for dim
-        read=READ_JOINED, compute="kernel(arrays, dim)", recover="return otherwise(tensors, dim, out)",
+        read=READ_JOINED, compute="kernel(arrays, dim)", recover="return otherwise(tensors, dim, out=out)",
         finish=FINISH_JOINED, wrap=WRAP, record=RECORD_ALL, inputs="tensors", recording="recording",
     )
     return compiled(source, "call of a function that joins tensors")

@@ -43,7 +43,7 @@ from .random_tools import (
 __all__ = [
     "fill_uniform",
     "fill_normal",
-    "normal",
+    "fill_normal_each",
     "fill_random",
     "permutation",
     "fill_bernoulli",
@@ -198,11 +198,8 @@ def _normals(generator, n):
 
 
 @draw
-def normal(generator, mean, std, out=None):
-    """Normals around ``mean`` with deviation ``std`` (one may be a number), in ``out`` or in a new array."""
-    if out is None:
-        given = mean if isinstance(mean, np.ndarray) else std
-        out = np.empty(np.broadcast_shapes(np.shape(mean), np.shape(std)), given.dtype)
+def fill_normal_each(generator, out, mean, std):
+    """Normal numbers around each ``mean`` with each deviation ``std``: arrays, of which one may be a number."""
     if isinstance(std, np.ndarray):
         check(not (std < 0).any(), "normal expects all elements of std >= 0.0")
         _apply(np.multiply, fill_normal(generator, out), std)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
+from ...functions._out import out_variant
 from ...functions.distance import cosine_similarity
 from ...functions.einsum import einsum
 from ...ops import matmul as ops
@@ -35,10 +36,11 @@ def bilinear(input1, input2, weight, bias=None):
     return out if bias is None else out + bias
 
 
+@out_variant
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """Divides by the p-norm along `dim`, at least `eps`."""
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps)
-    return input.div(norm.expand_as(input)) if out is None else out.copy_(input / norm)
+    return input.div(norm.expand_as(input))
 
 
 def one_hot(tensor, num_classes=-1):

@@ -1,0 +1,285 @@
+"""``out=``: a function stores its result in a tensor of the caller's.
+
+A function computes and returns; the decorator gives it the keyword, and the variant that checks and stores::
+
+    @out_variant(dtype=same)
+    def index_select(input, dim, index): ...
+
+The rules that differ from function to function are its arguments.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import types
+import warnings
+from collections.abc import Callable
+
+from .. import _dtypes
+from .._cells import store
+from .._dtypes import type_word
+from .._modes import modes
+from .._tensor import Tensor
+from ..engines import engine_of
+from ._args import OUT_CAST, bump, check_writable, dense_order, resize
+
+OUT_TYPE = "{name}(): argument 'out' must be {wanted}, not {got}"
+OUT_NEEDS = (
+    "{name}() received an invalid combination of arguments: out= goes with {argument}=. Give that too, or copy the "
+    "result into the tensor."
+)
+OUT_GRAD = (
+    "{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+    "requires grad. Call it without out=, or under no_grad()."
+)
+OUT_DEVICE = "{name}(): expected out on device {result}, but got {out}"
+OUT_DTYPE = "{name}(): Expected out tensor to have dtype {result}, but got {out} instead"
+OUT_MISMATCH = "{name}(): dtype {asked} does not match dtype of out parameter ({out}): leave dtype= out"
+OUT_REAL = "{name}() expects a floating point output tensor, but got {out}"
+OUT_RESIZED = (
+    "An output with one or more elements was resized since it had shape {old}, which does not match the required "
+    "output shape {new}. This behavior is deprecated: pass an empty out tensor, or one of the right shape."
+)
+OUT_REFILLED = (
+    "The number of elements in the out tensor of shape {shape} is {own} which does not match the computed number of "
+    "elements {count}. The out tensor will be resized to a tensor of shape ({count},): pass an empty one."
+)
+OUT_OVERLAP = (
+    "{name}(): unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+    "memory location. Please clone() the tensor before performing the operation."
+)
+TEMPLATE = """
+def bind(body, write):
+    def variant({parameters}):
+        if out is None:
+            return body({call})
+        return write(out, ({arguments}), dict({keywords}))
+    return variant
+"""
+
+
+# ---- which dtypes a result may be stored in
+
+
+def castable(result, out, name, args):
+    """Those of the result's category (bool, integer, floating, complex) and higher ones."""
+    if not _dtypes.can_cast(result, out):
+        raise RuntimeError(OUT_CAST.format(result=type_word(result), out=type_word(out)))
+
+
+def same(result, out, name, args):
+    """The result's own."""
+    if result is not out:
+        raise RuntimeError(OUT_DTYPE.format(name=name, result=result, out=out))
+
+
+def real(result, out, name, args):
+    """Castable ones, but for a real result no complex one."""
+    if out.is_complex and not result.is_complex:
+        raise RuntimeError(OUT_REAL.format(name=name, out=out))
+    castable(result, out, name, args)
+
+
+def anything(result, out, name, args):
+    """All of them; the elements are converted."""
+
+
+def own(result, out, name, args):
+    """All of them; the function computes in the dtype of ``out``, which ``dtype=`` must not contradict."""
+
+
+# ---- how a tensor is brought to the shape of the result
+
+
+def resize_loudly(out, result):
+    """Resizes, with the warning that PyTorch gives unless the tensor is empty."""
+    if out._a.shape != result._a.shape:
+        if out._a.size:
+            message = OUT_RESIZED.format(old=list(out.shape), new=list(result.shape))
+            warnings.warn(message, UserWarning, stacklevel=6)
+        resize(out, result._a.shape, dense_order(result))
+    return result._a
+
+
+def resize_silently(out, result):
+    """Resizes without a word."""
+    if out._a.shape != result._a.shape:
+        resize(out, result._a.shape)
+    return result._a
+
+
+def refill(out, result):
+    """A tensor of another shape that has as many elements keeps its shape; it is filled in the order of its indices."""
+    if out._a.size != result._a.size:
+        resize(out, result._a.shape)
+    return engine_of(result._a).reshape(result._a, out._a.shape)
+
+
+def refill_loudly(out, result):
+    """``refill``, with PyTorch's warning where it must resize a tensor that has elements."""
+    if 0 != out._a.size != result._a.size:
+        message = OUT_REFILLED.format(shape=list(out.shape), own=out._a.size, count=result._a.size)
+        warnings.warn(message, UserWarning, stacklevel=6)
+    return refill(out, result)
+
+
+# ---- the decorator
+
+
+def out_variant(function=None, **rules):
+    """Decorator: gives a function the keyword ``out=``. The function without it is the variant's ``method``.
+
+    The `rules` are the fields of ``Writer``. A function that has a parameter ``out`` itself is told, and may compute in
+    the dtype or memory order of the tensor.
+    """
+    if function is None:
+        return functools.partial(out_variant, **rules)
+    target = inspect.unwrap(function)
+    code = target.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    positional, keywords = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount : count]
+    starred = code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else None
+    writer = Writer(function, positional, told="out" in keywords, **rules)
+    bind = binder(positional, len(target.__defaults__ or ()), starred, keywords, target is function)
+    variant = bind(plain(function) if target is function else function, writer)
+    variant.__defaults__ = target.__defaults__
+    variant.__kwdefaults__ = {**(target.__kwdefaults__ or {}), **({} if "out" in positional else {"out": None})}
+    for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
+        setattr(variant, attribute, getattr(function, attribute))
+    variant.method = function
+    return variant
+
+
+def plain(function):
+    """The function with all its parameters positional: ``*args`` as a tuple after the keyword-only ones.
+
+    Python binds no arguments quicker, so that a function with ``out=`` costs hardly more than one without.
+    """
+    code, flags = function.__code__, function.__code__.co_flags
+    count = code.co_argcount + code.co_kwonlyargcount + bool(flags & inspect.CO_VARARGS)
+    code = code.replace(co_argcount=count, co_kwonlyargcount=0, co_flags=flags & ~inspect.CO_VARARGS)
+    return types.FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
+
+
+@functools.cache
+def binder(positional, optional, starred, keywords, by_position):
+    """Makes functions of these parameters and ``out=``; they call a ``plain`` function if `by_position`."""
+    first = len(positional) - optional
+    parameters = [name if i < first else f"{name}=None" for i, name in enumerate(positional)]
+    if "out" not in positional:
+        parameters.append(f"*{starred}" if starred else "*")
+        parameters += [f"{name}=None" for name in keywords]
+        parameters += [] if "out" in keywords else ["out=None"]
+    star = [f"*{starred}"] if starred else []
+    pairs = [f"{name}={name}" for name in keywords]
+    call = [*positional, *keywords, *([starred] if starred else [])] if by_position else [*positional, *star, *pairs]
+    names = {}
+    exec(TEMPLATE.format(
+        parameters=", ".join(parameters), call=", ".join(call), keywords=", ".join(pairs),
+        arguments="".join(f"{name}, " for name in [*positional, *star]),
+    ), names)
+    return names["bind"]
+
+
+@dataclasses.dataclass
+class Writer:
+    """Runs a function and stores what it returns, by its rules.
+
+    Args:
+        body: the function.
+        positional: the names of its positional parameters.
+        told: whether it is told of ``out``, which then is one tensor.
+        dtype: which dtypes a result may be stored in, one of the rules above.
+        fit: how ``out`` is brought to the shape of the result.
+        aliases: which inputs ``out`` may share memory with: "equal" ones that lie in memory just as it does, "none", or
+            "any", for functions of which PyTorch does not check it.
+        differentiable: whether PyTorch knows a gradient; if not, ``out`` may require one.
+        needs: an argument without which PyTorch has no ``out=``.
+    """
+
+    body: Callable
+    positional: tuple[str, ...]
+    told: bool = False
+    dtype: Callable = castable
+    fit: Callable = resize_loudly
+    aliases: str = "equal"
+    differentiable: bool = True
+    needs: str | None = None
+
+    @property
+    def name(self):
+        return self.body.__name__
+
+    def __call__(self, out, args, kwargs):
+        if self.needs and args[self.positional.index(self.needs)] is None and kwargs.get("axis") is None:
+            raise TypeError(OUT_NEEDS.format(name=self.name, argument=self.needs))
+        outs = self.tensors(out)
+        if self.dtype is own:
+            self.take_dtype(outs[0], kwargs)
+        result = self.body(*args, **kwargs)
+        results = result if isinstance(result, tuple) else (result,)
+        if isinstance(result, tuple) is isinstance(out, Tensor) or len(outs) != len(results):
+            wanted = f"tuple of {len(results)} Tensors" if isinstance(result, tuple) else "Tensor"
+            raise TypeError(OUT_TYPE.format(name=self.name, wanted=wanted, got=type(out).__name__))
+        for o, r in zip(outs, results, strict=True):
+            self.check(o, r, args, kwargs)
+        for o, r in zip(outs, results, strict=True):
+            self.write(o, r)
+        if not isinstance(result, tuple):
+            return out
+        return type(result)(*outs) if hasattr(result, "_fields") else tuple(outs)
+
+    def tensors(self, out):
+        """The tensors given as ``out=``, as a tuple."""
+        outs = tuple(out) if isinstance(out, tuple | list) and not self.told else (out,)
+        if not all(isinstance(o, Tensor) for o in outs):
+            raise TypeError(OUT_TYPE.format(name=self.name, wanted="Tensor", got=type(out).__name__))
+        return outs
+
+    def take_dtype(self, out, kwargs):
+        """Lets the function compute in the dtype (and a factory on the device) of ``out``."""
+        if kwargs.get("device", ...) is None:
+            kwargs["device"] = out.device
+        if kwargs["dtype"] is None:
+            kwargs["dtype"] = out.dtype
+        elif kwargs["dtype"] is not out.dtype:
+            asked = type_word(kwargs["dtype"]) if isinstance(kwargs["dtype"], _dtypes.dtype) else kwargs["dtype"]
+            raise RuntimeError(OUT_MISMATCH.format(name=self.name, asked=asked, out=type_word(out.dtype)))
+
+    def check(self, out, result, args, kwargs):
+        """Raises unless `result` can be stored in `out`."""
+        if modes.grad and (result._rg or (self.differentiable and out.requires_grad)):
+            raise RuntimeError(OUT_GRAD.format(name=self.name))
+        if out.device != result.device:
+            raise RuntimeError(OUT_DEVICE.format(name=self.name, result=result.device, out=out.device))
+        self.dtype(result.dtype, out.dtype, self.name, args)
+        check_writable(out)
+        if self.aliases != "any":
+            for t in (*args, *kwargs.values()):
+                for x in t if isinstance(t, tuple | list) else (t,):
+                    if isinstance(x, Tensor) and overlap(out, x) in ("partial", self.aliases != "equal" and "full"):
+                        raise RuntimeError(OUT_OVERLAP.format(name=self.name))
+
+    def write(self, out, result):
+        array = self.fit(out, result)
+        bump(out, self.name)
+        store(out, engine_of(out._a).write(out._a, array))
+
+
+def overlap(out, x):
+    """Whether two tensors share memory: "full" if they lie there in just the same way, "partial", or None.
+
+    None also for tensors with gaps between their elements, as in PyTorch: there it would be hard to tell.
+    """
+    if x is out:
+        return "full"
+    if x._storage is None or x._storage is not out._storage or not x._a.size or not out._a.size:
+        return None
+    if dense_order(out) is None or dense_order(x) is None:
+        return None
+    a, b = out.storage_offset() * out.itemsize, x.storage_offset() * x.itemsize
+    if a == b and out.nbytes == x.nbytes:
+        return "full" if out.stride() == x.stride() else "partial"
+    return "partial" if a < b + x.nbytes and b < a + out.nbytes else None
