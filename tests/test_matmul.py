@@ -277,9 +277,9 @@ MESSAGES = [
      "The expanded size of the tensor (2) must match the existing size (3) at non-singleton dimension 1."),
     (lambda: flambeau.einsum("ij,jk->iz", flambeau.ones(2, 2), flambeau.ones(2, 2)),
      "output subscript z does not appear in the equation"),
-    (lambda: linear(flambeau.ones(2, 3), flambeau.ones(5, 4)),
+    (lambda: linear(flambeau.ones(2, 3), flambeau.ones(5, 4), None),
      "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"),
-    (lambda: linear(flambeau.ones(2, 3), flambeau.ones(5, 3).double()),
+    (lambda: linear(flambeau.ones(2, 3), flambeau.ones(5, 3).double(), None),
      "mat1 and mat2 must have the same dtype, but got Float and Double"),
 ]
 
@@ -345,11 +345,11 @@ def test_linear(shape, bias):
 
 def test_linear_with_views_and_no_grad():
     w = flambeau.ones(6, 3, requires_grad=True)
-    y = linear(flambeau.ones(2, 3), w[:4])
+    y = linear(flambeau.ones(2, 3), w[:4], None)
     y.sum().backward()
     np.testing.assert_array_equal(w.grad.numpy(), [[2] * 3] * 4 + [[0] * 3] * 2)
     with flambeau.no_grad():
-        assert linear(flambeau.ones(2, 3), w).grad_fn is None
+        assert linear(flambeau.ones(2, 3), w, None).grad_fn is None
     with flambeau.inference_mode():
         assert linear(flambeau.ones(2, 3), w).is_inference()
 
@@ -357,7 +357,7 @@ def test_linear_with_views_and_no_grad():
 def test_linear_notices_a_changed_weight():
     w = flambeau.ones(4, 3, requires_grad=True)
     x = flambeau.ones(2, 3, requires_grad=True)
-    y = linear(x, w)
+    y = linear(x, w, None)
     with flambeau.no_grad():
         w.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):

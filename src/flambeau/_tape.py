@@ -190,12 +190,17 @@ class OpNode(Node):
     __slots__ = ("backward", "guards", "inputs", "out", "settings", "shapes")
 
     op = None
+    _full_name = None  # with the namespace, where PyTorch's name has one
     packed = False  # whether something saved went through saved-tensor hooks
 
     @property
     def _places(self):
         places = range(len(self._edges))
         return places if self.op.joint is not None else [i for i in places if i in self.op.vjps]
+
+    def name(self):
+        """The name of the node, for example ``AddBackward0``."""
+        return self._full_name
 
     def _free(self):
         if self.inputs or self.out is not None:

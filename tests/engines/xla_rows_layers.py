@@ -29,20 +29,20 @@ LAYERS = [
     row("convolution_transposed", R(1, 4, 3, 3), R(4, 3, 3, 2), None, spatial=(3, 6), **FLAT),
     row("conv_weight", R(2, 3, 5, 6), R(2, 4, 5, 3), kernel=(3, 2), **FLAT),
     # pools
-    *[row(f"max_pool{n}d", R(2, 2, *[5] * n), **windows(n, 2, 2, 0), dilation=(1,) * n, **sized(n, 2)) for n in (1, 2, 3)],
-    row("max_pool2d", R(2, 1, 5, 4), **BIG, dilation=(1, 2), sizes=(3, 4)),
-    *[row(f"avg_pool{n}d", R(2, 2, *[5] * n), **windows(n, 2, 2, 0), **sized(n, 2), include_pad=True, override=None)
+    *[row("max_pool", R(2, 2, *[5] * n), **windows(n, 2, 2, 0), dilation=(1,) * n, **sized(n, 2)) for n in (1, 2, 3)],
+    row("max_pool", R(2, 1, 5, 4), **BIG, dilation=(1, 2), sizes=(3, 4)),
+    *[row("avg_pool", R(2, 2, *[5] * n), **windows(n, 2, 2, 0), **sized(n, 2), include_pad=True, override=None)
       for n in (1, 2, 3)],
-    row("avg_pool2d", R(2, 1, 5, 4), **BIG, sizes=(3, 5), include_pad=False, override=None),
-    row("avg_pool2d", R(2, 1, 5, 4), **BIG, sizes=(3, 5), include_pad=False, override=5),
-    *[row(f"avg_pool{n}d_pull", R(2, 1, *[3] * n), **windows(n, 3, 2, 1), spatial=(5,) * n, include_pad=False,
+    row("avg_pool", R(2, 1, 5, 4), **BIG, sizes=(3, 5), include_pad=False, override=None),
+    row("avg_pool", R(2, 1, 5, 4), **BIG, sizes=(3, 5), include_pad=False, override=5),
+    *[row("avg_pool_pull", R(2, 1, *[3] * n), **windows(n, 3, 2, 1), spatial=(5,) * n, include_pad=False,
           override=None) for n in (1, 2, 3)],
-    *[row(f"adaptive_{how}_pool{n}d", R(2, 2, *[5] * n), **sized(n, m))
+    *[row(f"adaptive_{how}_pool", R(2, 2, *[5] * n), **sized(n, m))
       for how in ("avg", "max") for n in (1, 2, 3) for m in (1, 3)],
-    *[row(f"adaptive_avg_pool{n}d_pull", R(2, 1, *[3] * n), spatial=(5,) * n) for n in (1, 2, 3)],
-    row("max_unpool1d", R(1, 1, 3), V([[[0, 3, 5]]]), spatial=(6,)),
-    row("max_unpool2d", R(1, 1, 1, 3), V([[[[0, 3, 5]]]]), spatial=(2, 3)),
-    row("max_unpool3d", R(1, 1, 1, 1, 3), V([[[[[0, 3, 5]]]]]), spatial=(1, 2, 3)),
+    *[row("adaptive_avg_pool_pull", R(2, 1, *[3] * n), spatial=(5,) * n) for n in (1, 2, 3)],
+    row("max_unpool", R(1, 1, 3), V([[[0, 3, 5]]]), spatial=(6,)),
+    row("max_unpool", R(1, 1, 1, 3), V([[[[0, 3, 5]]]]), spatial=(2, 3)),
+    row("max_unpool", R(1, 1, 1, 1, 3), V([[[[[0, 3, 5]]]]]), spatial=(1, 2, 3)),
     # normalisation
     row("native_batch_norm", R(3, 2, 4), R(2), R(2), eps=1e-5, how=None),
     row("native_batch_norm", R(5, 2), None, None, eps=1e-5, how=None),
@@ -69,6 +69,6 @@ LAYERS = [
     row("binary_cross_entropy_with_logits", R(3, 4), HIT, fixed(P(4)), fixed(P(4)), reduction="sum"),
     *[row("nll_loss", R(4, 5), CLASSES, fixed(P(5)), ignore=-100, reduction=how) for how in ("none", "mean", "sum")],
     row("nll_loss", R(4, 5), CLASSES, None, ignore=-100, reduction="mean"),
-    row("nll_loss2d", R(2, 3, 2, 2), V([[[0, 1], [2, -1]], [[1, 1], [0, 2]]]), None, ignore=-1, reduction="mean"),
+    row("nll_loss", R(2, 3, 2, 2), V([[[0, 1], [2, -1]], [[1, 1], [0, 2]]]), None, ignore=-1, reduction="mean"),
     row("nll_slopes", CLASSES, fixed(P(5)), ignore=-100, reduction="mean", classes=5),
 ]

@@ -4,7 +4,9 @@ import numpy as np
 
 from engines.xla_row import C, R, V, row, rows
 from flambeau.ops._op import OPS
+from flambeau.ops.move import PADDINGS
 
+MARGINS = ((0, 0), (1, 2), (0, 1), (3, 0))
 F32, F64, C128, I64 = map(np.dtype, ("float32", "float64", "complex128", "int64"))
 
 
@@ -27,13 +29,13 @@ SHAPES = [
     row("permute", R(2, 3, 4), axes=(2, 0, 1)),
     row("transpose", R(2, 3, 4), axis0=0, axis1=2),
     row("unsqueeze", R(2, 3), axis=1),
-    row("squeeze", R(2, 1, 3, 1), axis=None),
-    row("squeeze_dim", R(2, 1, 3, 1), axis=(1,)),
-    row("squeeze_dims", R(2, 1, 3, 1), axis=(1, 3)),
+    row("squeeze", R(2, 1, 3, 1), axis=None, overload=0),
+    row("squeeze", R(2, 1, 3, 1), axis=(1,), overload=1),
+    row("squeeze", R(2, 1, 3, 1), axis=(1, 3), overload=2),
     row("basic_index", R(3, 4), key=(slice(None), slice(0, 4, 2))),
     row("basic_index", R(3, 4), key=(slice(1, None), Ellipsis)),
-    row("select_index", R(3, 4), key=(1,)),
-    row("select_index", R(3, 4), key=(Ellipsis, -1)),
+    row("basic_index", R(3, 4), key=(1,), last="select"),
+    row("basic_index", R(3, 4), key=(Ellipsis, -1), last="select"),
     row("embed", R(3, 2), key=(slice(None), slice(0, 4, 2)), shape=(3, 4)),
     *rows("split split_with_sizes", R(2, 5), sizes=(2, 2, 1), axis=1),
     row("split", R(2, 5), sizes=(5,), axis=1),
@@ -55,10 +57,10 @@ SHAPES = [
     row("view_dtype", R(2, 4), dtype=np.dtype("int32")),
     row("view_dtype", V(np.arange(8, dtype=np.int32).reshape(2, 4)), dtype=F64),
     # keys with None
-    row("unsqueeze_index", R(2, 3), key=(None, Ellipsis, None)),
-    row("unsqueeze_select_index", R(2, 3), key=(None, 1)),
-    row("unsqueeze_slice_index", R(2, 3), key=(1, None, slice(1, 3))),
-    row("alias_index", R(2, 3), key=(Ellipsis,)),
+    row("basic_index", R(2, 3), key=(None, Ellipsis, None), last="unsqueeze"),
+    row("basic_index", R(2, 3), key=(None, 1), last="select"),
+    row("basic_index", R(2, 3), key=(1, None, slice(1, 3))),
+    row("basic_index", R(2, 3), key=(Ellipsis,), last="alias"),
     # copies to other places
     row("flip", R(2, 3), axes=(0, 1)),
     row("roll", R(2, 3), shifts=(1, -1), axes=(0, 1)),
@@ -69,12 +71,12 @@ SHAPES = [
     row("repeat_interleave", R(2, 3), count=2, axis=1),
     *rows("tril triu", R(2, 3, 4), diagonal=1),
     *rows("trace eye_like eye_from", R(3, 4)),
-    *rows("select_scatter copy_slices", R(3, 4), R(4), chain=(step("select_index", key=(1,)),)),
+    *rows("select_scatter copy_slices", R(3, 4), R(4), chain=(step("basic_index", key=(1,), last="select"),)),
     row("copy_slices", R(3, 4), R(2, 2), chain=(step("t"), step("basic_index", key=(slice(0, 4, 2), slice(2))))),
     row("copy_slices", R(3, 2), C(3), chain=(step("view_as_complex"),)),
     row("copy_slices", C(3), R(3, 2), chain=(step("view_as_real"),)),
     row("copy_slices", C(3), R(3), chain=(step("real"),)),
-    row("copy_slices", C(3), R(), chain=(step("imag"), step("select_index", key=(1, ...)))),
+    row("copy_slices", C(3), R(), chain=(step("imag"), step("basic_index", key=(1, ...), last="select"))),
     row("slice_scatter", R(3, 4), R(3, 2), chain=(step("basic_index", key=(slice(None), slice(0, 4, 2))),)),
     row("diagonal_scatter", R(3, 4), R(3), chain=(step("diagonal", offset=0, axis1=0, axis2=1),)),
     row("as_strided_scatter", R(2, 3), R(2, 2), chain=(
@@ -83,14 +85,8 @@ SHAPES = [
     # padding
     row("constant_pad", R(2, 3), pads=((1, 2), (0, 1)), value=0.5),
     row("constant_pad", R(2, 3), pads=((-1, 2), (0, -1)), value=0.5),
-    *rows("reflection_pad1d replication_pad1d circular_pad1d", R(2, 5), pads=((0, 0), (2, 1))),
-    *rows("reflection_pad1d_fold replication_pad1d_fold circular_pad1d_fold", R(2, 8), pads=((0, 0), (2, 1))),
-    *rows("reflection_pad2d replication_pad2d circular_pad2d", R(1, 3, 4), pads=((0, 0), (1, 2), (0, 1))),
-    *rows("reflection_pad2d_fold replication_pad2d_fold circular_pad2d_fold", R(1, 6, 5),
-          pads=((0, 0), (1, 2), (0, 1))),
-    *rows("reflection_pad3d replication_pad3d circular_pad3d", R(1, 3, 4, 2), pads=((0, 0), (1, 2), (0, 1), (1, 0))),
-    *rows("reflection_pad3d_fold replication_pad3d_fold circular_pad3d_fold", R(1, 6, 5, 3),
-          pads=((0, 0), (1, 2), (0, 1), (1, 0))),
+    *[row("pad_edges", R(1, *[4] * n), pads=MARGINS[:n + 1], mode=mode, dims=n) for mode in PADDINGS for n in (1, 2, 3)],
+    *[row("fold_edges", R(1, *[7] * n), pads=MARGINS[:n + 1], mode=mode, dims=n) for mode in PADDINGS for n in (1, 2, 3)],
     # joins
     row("cat", R(2, 3), R(2, 1), axis=1),
     row("cat", R(2, 3), C(1, 3), V([[1, 2, 3]]), axis=0),

@@ -7,8 +7,6 @@ import operator
 import numpy as np
 
 from .._tensor import Tensor, wrap
-from ..ops.index import unsqueeze_index, unsqueeze_select_index, unsqueeze_slice_index
-from ..ops.shape import alias_index, basic_index, select_index
 from ._data import MAX_DIMS
 from .index import NOT_INDICES, TOO_MANY
 
@@ -21,42 +19,42 @@ INVALID = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})"
 )
 
-# The op that takes the view is chosen by what comes last in the key, as it gives the node its name.
-SELECT, SLICE, UNSQUEEZE, ALIAS = select_index, basic_index, unsqueeze_index, alias_index
-WITH_NONE = {SELECT: unsqueeze_select_index, SLICE: unsqueeze_slice_index, UNSQUEEZE: unsqueeze_index}
-
 _ndarray = np.ndarray
 _FULL = slice(None)
 
 
-def basic_op(key):
-    """The op that views a tuple of plain integers, slices, None and Ellipsis; None where something else is in it."""
-    op, new = ALIAS, False
+def last_part(key):
+    """What comes last in a tuple of plain integers, slices, None and Ellipsis; None where something else is in it.
+
+    The op that takes the view, ``basic_index``, names its node by it.
+    """
+    last = "alias"
     for part in key:
         kind = type(part)
         if kind is int:
-            op = SELECT
+            last = "select"
         elif kind is slice:
             step = part.step
             if step is not None and (type(step) is not int or step <= 0):
                 return None
             if step is not None or part.start is not None or part.stop is not None:
-                op = SLICE
+                last = "slice"
         elif part is None:
-            op, new = UNSQUEEZE, True
+            last = "unsqueeze"
         elif part is not ...:
             return None
-    return WITH_NONE[op] if new else op
+    return last
 
 
 def parsed(x, key):
-    """(op, basic key, index tensors, their dimensions): first the view to take, None for none; then the indices."""
+    """(last part, basic key, index tensors, their dimensions): first the view to take, with None as the last part if
+    there is none to take; then the indices."""
     items = as_items(key)
     shape = x._a.shape
     left = len(shape) - sum(map(dims_used, items))
     if left < 0:
         raise IndexError(SCALAR if not shape and is_int(items[0]) else TOO_MANY.format(ndim=len(shape)))
-    basic, indices, dims, op = [], [], [], None
+    basic, indices, dims, last = [], [], [], None
     dim = place = 0  # in x, and in the view
     for item in items:
         if isinstance(item, Tensor) and item._a.ndim == 0:
@@ -66,19 +64,19 @@ def parsed(x, key):
             dim, place, left = dim + left, place + left, 0
         elif item is None:
             basic.append(None)
-            place, op = place + 1, UNSQUEEZE
+            place, last = place + 1, "unsqueeze"
         elif isinstance(item, bool):
             basic.append(None)
             indices.append(wrap(np.zeros(int(item), np.int64)))
             dims.append(place)
-            place, op = place + 1, UNSQUEEZE
+            place, last = place + 1, "unsqueeze"
         elif isinstance(item, int):
             basic.append(bounded(item, dim, shape[dim]))
-            dim, op = dim + 1, SELECT
+            dim, last = dim + 1, "select"
         elif isinstance(item, slice):
             basic.append(item)
             if item != _FULL:
-                op = SLICE
+                last = "slice"
             dim, place = dim + 1, place + 1
         else:
             used = dims_used(item)
@@ -86,11 +84,9 @@ def parsed(x, key):
             indices.append(item)
             dims.append(place)
             dim, place = dim + used, place + used
-    if None in basic:
-        op = WITH_NONE[op]
-    elif op is None and not indices:
-        op = SLICE if len(items) == 1 and isinstance(items[0], slice) else ALIAS
-    return op, (*basic, ...), indices, tuple(dims)
+    if last is None and not indices:
+        last = "slice" if len(items) == 1 and isinstance(items[0], slice) else "alias"
+    return last, (*basic, ...), indices, tuple(dims)
 
 
 def as_items(key):

@@ -11,7 +11,7 @@ from .._tape import move_hooks
 from .._tensor import Tensor, storage_of, take_place
 from ..autograd._writes import at_place_of, check_history
 from ._args import bump
-from ._results import made_by
+from ._results import rename_node
 
 
 def metadata_methods(*functions, **renamed):
@@ -46,7 +46,7 @@ def become(t, function, args, kwargs, name):
     share(t, after)
     if modes.grad:
         if after._node is not None:
-            made_by(numbered(after._node.name()), after)
+            rename_node(after, numbered(after._node.name()))
         take_place(t, after)
     if view is not None:
         t._view = after._view

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from operator import itemgetter
 
 
@@ -34,20 +33,15 @@ def remade(name, values):
 def result(name, *fields):
     """The type of results that a function called `name` returns."""
     names = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
-    _TYPES[name] = made = type(name, (Result,), {"__slots__": (), "_fields": fields, **names})
-    return made
+    _TYPES[name] = cls = type(name, (Result,), {"__slots__": (), "_fields": fields, **names})
+    return cls
 
 
-def made_by(node, t):
+def rename_node(t, name):
     """The new tensor `t`, whose graph node gets the name that PyTorch shows, where it takes other steps to make it."""
     if t._node is not None:
-        t._node.__class__ = _node_type(t._node.op, node)
+        t._node.__class__ = t._node.op.node_class(name)
     return t
-
-
-@functools.cache
-def _node_type(op, name):
-    return op.node_type(name)
 
 
 def selections(*names):

@@ -9,14 +9,14 @@ from .._dtypes import type_word
 from ..ops import norms as ops
 from ..ops import pointwise as pw
 from ..ops.index import index_select
-from ..ops.reduce import sum_dims
+from ..ops.reduce import sum_
 from ..ops.shape import cast, expand, reshape
 from ._args import axis_of, dim_in_range, need_tensor
 from ._attach import inplace_methods, methods
 from ._folds import need_flag, numpy_names
 from ._matrix_norms import matrix_norm, vector_norm
 from ._out import out_variant, same
-from ._results import made_by
+from ._results import rename_node
 
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
 
@@ -73,7 +73,7 @@ def renorm(input, p, dim, maxnorm):
     axis = dim_in_range(dim, ndim)
     norms = vector_norm(input, p, tuple(i for i in range(ndim) if i != axis), True)
     factor = pw.where(norms > maxnorm, maxnorm / (norms + 1e-7), _one(norms))
-    return made_by("RenormBackward0", input * factor)
+    return rename_node(input * factor, "RenormBackward0")
 
 
 def _one(like):
@@ -104,7 +104,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     axis = axis_of(dim, len(shape))
     x1, x2 = (x if x._a.shape == shape else expand(x, shape=shape) for x in (x1, x2))
     norms = [pw.clamp_min(vector_norm(x, 2, axis, True), eps) for x in (x1, x2)]
-    return sum_dims((x1 / norms[0]) * (x2 / norms[1]), axis=axis, keepdims=False)
+    return sum_((x1 / norms[0]) * (x2 / norms[1]), axis=axis, keepdims=False)
 
 
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
@@ -124,10 +124,10 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     difference = rows - columns
     last = difference._a.ndim - 1
     if not a[-1]:
-        found = sum_dims(difference, axis=last, keepdims=False)
+        found = sum_(difference, axis=last, keepdims=False)
     else:
         found = ops.vector_norm(difference, ord=float(p), axis=last, keepdims=False)
-    return made_by("CdistBackward0", found)
+    return rename_node(found, "CdistBackward0")
 
 
 def _check_rows(x1, x2, p):
@@ -158,7 +158,7 @@ def pdist(input, p=2):
         raise RuntimeError(f"pdist only supports non-negative p values, got p={p}")
     first, second = np.triu_indices(input._a.shape[0], 1)
     difference = index_select(input, first, axis=0) - index_select(input, second, axis=0)
-    return made_by("PdistBackward0", ops.vector_norm(difference, ord=float(p), axis=1, keepdims=False))
+    return rename_node(ops.vector_norm(difference, ord=float(p), axis=1, keepdims=False), "PdistBackward0")
 
 
 # ---- comparisons that answer with a Python bool

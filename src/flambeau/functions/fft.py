@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._dtypes import type_word
-from ..ops.fft import DUAL, c2c, c2r, r2c, r2c_full
+from ..ops.fft import DUAL, c2c, c2r, r2c
 from ..ops.move import roll
 from ..ops.pointwise import conj
 from ..ops.shape import basic_index, cast, embed
@@ -120,8 +120,7 @@ def last_axis(axes, name):
 
 def complex_transform(name, x, axes, sizes, norm, inverse):
     x = checked(x, name)
-    transform = c2c if x._a.dtype.kind == "c" else r2c_full
-    return transform(all_resized(x, axes, sizes), axes=axes, inverse=inverse, norm=mode(norm))
+    return c2c(all_resized(x, axes, sizes), axes=axes, inverse=inverse, norm=mode(norm))
 
 
 def real_to_complex(name, x, axes, sizes, norm):

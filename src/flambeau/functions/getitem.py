@@ -14,12 +14,12 @@ from .._size import broadcasts
 from .._tensor import Tensor, refresh, wrap
 from ..engines import NUMPY
 from ..ops import index as ops
-from ..ops.shape import cast, reshape
+from ..ops.shape import basic_index, cast, reshape
 from ._args import bump, check_writable
 from ._data import scalar_for
 from ._inplace import assign
 from ._into import into
-from ._key import SELECT, SLICE, UNSQUEEZE, basic_op, parsed
+from ._key import last_part, parsed
 from .index import expanded, put_call
 
 EXPANDED = (
@@ -30,6 +30,7 @@ EXPANDED = (
 _new = object.__new__
 _ndarray = np.ndarray
 _INDEX = ops.index
+_wrap_view = basic_index.wrap_view
 _ROWS = {"dims": (0,)}
 _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
@@ -43,18 +44,18 @@ def __getitem__(self, key):
     kind = type(key)
     given, new = key, False
     if kind is int:
-        key, op = (key, ...), SELECT
+        key, last = (key, ...), "select"
     elif kind is slice:
         step = key.step
-        op = SLICE if step is None or (type(step) is int and step > 0) else None
+        last = "slice" if step is None or (type(step) is int and step > 0) else None
     elif kind is tuple:
-        op = basic_op(key)
-        if op is None:  # before any comparison: an array in the key compares element by element
+        last = last_part(key)
+        if last is None:  # before any comparison: an array in the key compares element by element
             return read(self, key)
         new = None in key
         key = (*key, ...) if ... not in key else key
     elif key is None:
-        key, op, new = (None, ...), UNSQUEEZE, True
+        key, last, new = (None, ...), "unsqueeze", True
     elif kind is Tensor and key._a.ndim and a.ndim:
         dtype = key._a.dtype
         if dtype is _INT64:
@@ -64,13 +65,13 @@ def __getitem__(self, key):
         return read(self, key)
     else:
         return read(self, key)
-    if op is None or type(a) is not _ndarray:
+    if last is None or type(a) is not _ndarray:
         return read(self, given)
     try:
         r = NUMPY.new_dims(a, key) if new else a[key]
     except (IndexError, TypeError):
         return read(self, given)
-    return op.wrap_view(self, a, r, {"key": key})
+    return _wrap_view(self, a, r, {"key": key, "last": last})
 
 
 def take_rows(x, index):
@@ -89,9 +90,9 @@ def take_rows(x, index):
 
 def read(x, key):
     """x[key] for any key."""
-    op, basic, indices, dims = parsed(x, key)
-    if op is not None:
-        x = op(x, key=basic)
+    last, basic, indices, dims = parsed(x, key)
+    if last is not None:
+        x = basic_index(x, key=basic, last=last)
     if indices:
         found, dims = expanded(indices, x, dims)
         x = ops.index(x, *found, dims=dims)
@@ -105,9 +106,9 @@ def __setitem__(self, key, value):
     """Stores `value`, broadcast and converted, in the elements that `key` names."""
     if key is False or (is_plain(key) and store(self, key, value)):
         return
-    op, basic, indices, dims = parsed(self, key)
-    if op is not None:
-        self = op(self, key=basic)
+    last, basic, indices, dims = parsed(self, key)
+    if last is not None:
+        self = basic_index(self, key=basic, last=last)
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(number(value, self), self._a.dtype))
     if not indices:
@@ -131,7 +132,7 @@ def is_plain(key):
         return key.step is None or (type(key.step) is int and key.step > 0)
     if kind is Tensor:
         return key._a.dtype is _INT64 or key._a.dtype is _BOOL
-    return kind is tuple and basic_op(key) is not None
+    return kind is tuple and last_part(key) is not None
 
 
 def store(x, key, value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ops.matmul import mH, product
-from ..ops.reduce import mean_dims
+from ..ops.reduce import mean
 from ._args import need_tensor
 from ._decompose import qr, svd
 from .random import randn
@@ -45,5 +45,5 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     if center:
-        A = A - mean_dims(A, axis=(A._a.ndim - 2,), keepdims=True)
+        A = A - mean(A, axis=(A._a.ndim - 2,), keepdims=True)
     return svd_lowrank(A, q, niter)

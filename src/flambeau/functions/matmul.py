@@ -8,6 +8,7 @@ from .. import _dtypes
 from .._dtypes import type_word
 from .._tensor import Tensor
 from ..ops import matmul as ops
+from ..ops.matmul import c_name, check_mm, refuse_bool
 from ..ops.shape import cast, reshape
 from ._args import need_tensor
 from ._attach import inplace_methods, methods
@@ -18,7 +19,6 @@ __all__ = [
     "vdot",
 ]
 
-MM_SHAPES = "mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
 MV_SHAPES = "size mismatch, got input ({n}), mat ({a[0]}x{a[1]}), vec ({b[0]})"
 BMM_SHAPES = (
     "Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}]."
@@ -33,18 +33,6 @@ EXPAND = (
     "Target sizes: {target}.  Tensor sizes: {own}"
 )
 
-_C_NAMES = {
-    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short",
-    "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}
-
-
-def c_name(array):
-    """The C type of an array's elements, which some of PyTorch's messages show."""
-    name = _dtypes.from_np(array.dtype).name
-    return _C_NAMES.get(name, name)
-
 
 def word(array):
     return type_word(_dtypes.from_np(array.dtype))
@@ -53,11 +41,6 @@ def word(array):
 def differ(a, b):
     """Whether two arrays differ in dtype."""
     return a.dtype is not b.dtype and a.dtype != b.dtype
-
-
-def refuse_bool(a, kernel):
-    if a.dtype.num == 0:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool': convert the operands, e.g. by .int()")
 
 
 # ---- matmul
@@ -96,7 +79,7 @@ def _matmul_rare(x, y, n, m):
         )
     if m == 1:
         check_mv(a, b)
-        return ops.mv(x, y) if n == 2 else ops.matvec_folded(x, y)
+        return ops.mv(x, y)
     if n == 1 and m == 2:
         check_mm(a.reshape(1, -1), b)
         return ops.vecmat(x, y)
@@ -106,20 +89,6 @@ def _matmul_rare(x, y, n, m):
         return reshape(ops.matmul_batched(lead, y), shape=(*b.shape[:-2], b.shape[-1]))
     check_batched(a, b)
     return ops.matmul_batched(x, y)
-
-
-def check_mm(a, b):
-    """Matrices (or a folded batch of them and a matrix) that can be multiplied."""
-    if a.shape[-1] != b.shape[0]:
-        raise RuntimeError(MM_SHAPES.format(a=(math.prod(a.shape[:-1]), a.shape[-1]), b=b.shape))
-    dtype = a.dtype
-    if dtype is not b.dtype and dtype != b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {c_name(a)} != {c_name(b)}")
-    if dtype.num == 0:
-        refuse_bool(a, "addmm_impl_cpu_")
-
-
-ops.mm.spec.check = check_mm
 
 
 def check_batched(a, b):

@@ -12,7 +12,7 @@ from .._tensor import Tensor, wrap
 from ..ops import move as ops
 from ..ops.reduce import sum_to
 from ..ops.shape import as_strided as strided_op
-from ..ops.shape import basic_index, embed_diagonal, part, select_index
+from ..ops.shape import basic_index, embed_diagonal, part
 from ..ops.shape import diagonal as diagonal_op
 from ._args import as_int, dim_in_range, need_tensor, shape_from
 from ._attach import inplace_methods, methods, spread
@@ -260,7 +260,7 @@ def select_scatter(input, src, dim, index):
     need_tensor(input, "select_scatter")
     check_fits("select_scatter", src, input.select(dim, index)._a.shape)
     key = (slice(None),) * dim_in_range(dim, input._a.ndim) + (as_int(index, "select_scatter", "index"), ...)
-    return scattered(ops.select_scatter, input, src, select_index, {"key": key})
+    return scattered(ops.select_scatter, input, src, basic_index, {"key": key, "last": "select"})
 
 
 @numpy_names

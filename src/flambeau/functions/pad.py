@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._tensor import Tensor
 from ..ops._errors import refuse_kinds
-from ..ops.move import PADDINGS, constant_pad
+from ..ops.move import constant_pad, pad_edges
 from ._args import need_tensor, shape_from
 
 __all__ = ["pad"]
@@ -45,7 +45,7 @@ def pad(input, pad, mode="constant", value=None):
         refuse_kinds(f"pad: {mode}", input._a, "b")
     if mode == "replicate":
         pads = tuple([leave_one(a, b, n) for (a, b), n in zip(pads, input._a.shape)])
-    return PADDINGS[MODES[mode]][count - 1](input, pads=pads)
+    return pad_edges(input, pads=pads, mode=MODES[mode], dims=count)
 
 
 def leave_one(before, after, n):

@@ -34,7 +34,7 @@ def select(input, dim, index):
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}"
         )
-    return ops.select_index(input, key=(slice(None),) * dim + (index, ...))
+    return ops.basic_index(input, key=(slice(None),) * dim + (index, ...), last="select")
 
 
 @numpy_names

@@ -64,9 +64,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None)
         dtype = INT64 if input._a.dtype.num < 11 else None
     else:
         input, dtype = added_in(input, dtype)
-    if dim is None:
-        return ops.sum_(input, axis=None, keepdims=keepdim, dtype=dtype)
-    return ops.sum_dims(input, axis=_axes(dim, input, "sum", keepdim), keepdims=keepdim, dtype=dtype)
+    return ops.sum_(input, axis=_listed_axes(dim, input, "sum", keepdim), keepdims=keepdim, dtype=dtype)
 
 
 @numpy_names
@@ -93,9 +91,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None
         which = "Input" if dtype is None else "Optional"
         wrong = _dtypes.from_np(dtype or input._a.dtype)
         raise RuntimeError(NO_MEAN.format(which=which, word=type_word(wrong)))
-    if dim is None:
-        return ops.mean(input, axis=None, keepdims=keepdim, dtype=dtype)
-    return ops.mean_dims(input, axis=_axes(dim, input, "mean", keepdim), keepdims=keepdim, dtype=dtype)
+    return ops.mean(input, axis=_listed_axes(dim, input, "mean", keepdim), keepdims=keepdim, dtype=dtype)
 
 
 @numpy_names
@@ -119,9 +115,13 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or along one ``dim``. Integers multiply in int64."""
     need_tensor(input, "prod")
     input, dtype = added_in(input, dtype)
-    if dim is None:
-        return ops.prod(input, axis=None, keepdims=keepdim, dtype=dtype)
-    return ops.prod_dim(input, axis=_axes(dim, input, "prod", keepdim, False), keepdims=keepdim, dtype=dtype)
+    return ops.prod(input, axis=_axes(dim, input, "prod", keepdim, False), keepdims=keepdim, dtype=dtype)
+
+
+def _listed_axes(dim, input, name, keepdim):
+    """As ``_axes``, but all of them where ``dim`` is empty: PyTorch tells that from a ``dim`` that was not given."""
+    axis = _axes(dim, input, name, keepdim)
+    return axis if dim is None or axis is not None else tuple(range(input._a.ndim))
 
 
 def _axes(dim, input, name, keepdim=False, many=True):

@@ -13,14 +13,14 @@ from ..ops import elementary as el
 from ..ops import pointwise as pw
 from ..ops import sort as ops
 from ..ops.matmul import mH, product
-from ..ops.reduce import mean_dims, sum_, sum_dims
+from ..ops.reduce import mean, sum_
 from ..ops.scatter import gather
 from ..ops.shape import basic_index, cast, expand, permute, reshape
 from ._args import dim_in_range, made, need_tensor
 from ._attach import methods
 from ._folds import along, numpy_names, one_dim
 from ._out import out_variant, same
-from ._results import made_by, selections
+from ._results import rename_node, selections
 
 __all__ = ["corrcoef", "cov", "median", "mode", "nanmedian", "nanquantile", "quantile"]
 
@@ -94,7 +94,7 @@ def _quantile(input, q, dim, keepdim, interpolation, ignore_nan):
     found = permute(found, axes=(len(lead), *range(len(lead))))  # the quantiles first
     if keepdim:
         lead = (1,) * a.ndim if axis is None else tuple(1 if i == axis else n for i, n in enumerate(a.shape))
-    return made_by("SqueezeBackward4", reshape(found, shape=(*q._a.shape, *lead)))
+    return rename_node(reshape(found, shape=(*q._a.shape, *lead)), "SqueezeBackward4")
 
 
 def _checked_q(input, q, interpolation):
@@ -180,12 +180,12 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 def _deviations(x, f, w, correction):
     """The distances from the mean, the same times the weights, and the degrees of freedom."""
     if f is None and w is None:
-        away = x - mean_dims(x, axis=1, keepdims=True)
+        away = x - mean(x, axis=1, keepdims=True)
         return away, away, x._a.shape[1] - correction
     weights = f if w is None else w if f is None else f * w
     total = sum_(weights, axis=None, keepdims=False)
     less = correction if w is None else correction * sum_(weights * w, axis=None, keepdims=False) / total
-    away = x - sum_dims(x * weights, axis=1, keepdims=True) / total
+    away = x - sum_(x * weights, axis=1, keepdims=True) / total
     return away, away * weights, total - less
 
 

@@ -34,7 +34,7 @@ from ._calls import aliased
 from ._errors import refuse, translated
 from ._plan import Plan, at_edge, fetch
 from ._promotion import are_large_halves, in_opmath, in_pieces, promoted, result_dtype
-from ._templates import call_of, recorder_of, variadic_wrapper, view_call, view_wrapper
+from ._templates import call_of, recorder_of
 
 _ndarray = np.ndarray
 
@@ -47,38 +47,63 @@ class Op:
     ``function`` is the op as others use it; see ``_templates.py``.
     """
 
-    def __init__(self, forward, name, node, promote, opmath, refuses="", scalar_node=None, row_major=False, kernel=None,
-                 by_element=False):
+    is_view = False
+
+    def __init__(self, forward, name, *, node=None, scalar_node=None, promote=None, opmath=False, refuses="",
+                 row_major=False, check=None, piecewise_linear=False, kernel=None, by_element=False):
         self.forward = forward
         self.name = name
         self.kernel = kernel  # the name of the kernel that is its whole forward
         self.by_element = by_element  # whether that is a pointwise kernel: it works on pieces as well
         self.promote = promote
         self.opmath = opmath
+        self.refuses = refuses
+        self.row_major = row_major
+        self.check = check
+        self.piecewise_linear = piecewise_linear
         (_, *self.inputs), self.variadic, self.settings = parameters_of(forward)
+        self.defaults = forward.__kwdefaults__ or {}  # of settings
         self.is_operator = len(self.inputs) == 2 and self.variadic is None and not self.settings and promote is not None
         self.vjps = {}  # input position -> (function, getters)
         self.joint = None  # (function, getters) of a vjp for all inputs at once
         self.plans = {}
         self.recorders = {}
-        self.check = None  # called with the operands as given, to refuse what promotion would hide
-        self.kinked = False  # whether the gradient depends on the inputs by steps alone
-        self.refuses = refuses
-        self.row_major = row_major
-        self.Node = self.node_type(node or "".join(part.capitalize() for part in name.split("_")) + "Backward0")
-        self.ScalarNode = self.Node if scalar_node is None else self.node_type(scalar_node)
+        self.node = node or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
+        self.scalar_node = scalar_node or self.node
+        self.node_getters = tuple(map(self._getter, parameters_of(node)[0])) if callable(node) else None
+        self.node_classes = {}
         # The range of NumPy type numbers that need no promotion. What is refused is left to the general call, which
         # says so.
         floats = promote == "float" or "i" in refuses
         self.lowest = FIRST_FLOAT if floats else FIRST_INTEGER if "b" in refuses else BOOL_TYPE
         self.highest = LAST_FLOAT if "c" in refuses else FLOAT16 - 1 if opmath else LAST_TYPE
+        # Whether inputs other than float32 may need promotion, float32 inside, or a refusal.
+        self.picky = promote is not None or bool(opmath) or bool(refuses) or check is not None
         self.__doc__ = forward.__doc__
 
     def __repr__(self):
         return f"<op {self.name}>"
 
-    def node_type(self, name):
-        return type(name, (tape.OpNode,), {"op": self, "__module__": "flambeau.autograd", "__slots__": ()})
+    def node_class(self, name):
+        """The class of this op's nodes that have `name`."""
+        found = self.node_classes.get(name)
+        if found is None:
+            members = {"op": self, "_full_name": name, "__module__": "flambeau.autograd", "__slots__": ()}
+            found = self.node_classes[name] = type(name.rpartition(":")[2], (tape.OpNode,), members)
+        return found
+
+    def node_name(self, inputs, arrays, settings):
+        """The name of the node of a call."""
+        if self.node_getters is not None:
+            operands = [a if isinstance(x, Tensor) else x for x, a in zip(inputs, arrays)]
+            return self.node(*[self.of_call(operands, settings, kind, where) for kind, where in self.node_getters])
+        return self.node if all(isinstance(x, Tensor) for x in inputs) else self.scalar_node
+
+    def of_call(self, operands, settings, kind, where):
+        """What the name of a node may depend on: an input, its shape, or a setting."""
+        if kind == "setting":
+            return settings[where] if where in settings else self.defaults[where]
+        return operands[where] if kind == "input" else operands[where].shape
 
     # ---- declaration of gradients
 
@@ -130,14 +155,9 @@ class Op:
         found = self.recorders.get(flags)
         if found is None:
             wanted = tuple([flag is True for flag in flags])
-            found = recorder_of(self.plan(wanted), wanted, [flag is not None for flag in flags])
+            found = recorder_of(self, wanted, [flag is not None for flag in flags])
             self.recorders[flags] = found
         return found
-
-    @property
-    def picky(self):
-        """Whether inputs other than float32 may need promotion, float32 inside, or a refusal."""
-        return self.promote is not None or bool(self.opmath) or bool(self.refuses) or self.check is not None
 
     # ---- the general call
 
@@ -228,7 +248,10 @@ class Op:
                 wanted.append(False)
         wanted = tuple(wanted)
         plan = self.plans.get(wanted) or self.plan(wanted)
-        return None if plan.backward is None else plan.record(tuple(edges), inputs, arrays, result, out, settings)
+        if plan.backward is None:
+            return None
+        node = self.node_class(self.node_name(inputs, arrays, settings))()
+        return plan.record(node, tuple(edges), inputs, arrays, result, out, settings)
 
     # ---- backward on Tensors, or with saved-tensor hooks; the plain case is the plan's compiled function
 
@@ -243,12 +266,14 @@ class Op:
             else:
                 function, getters = self.vjps[i]
                 result = function(grads, *[fetch(node, kind, where, graph) for kind, where in getters])
-                results.append(in_steps(result, edge) if graph and self.kinked else result)
+                results.append(constant_in(result, edge) if graph and self.piecewise_linear else result)
         return results
 
 
 class ViewOp(Op):
     """An op whose results alias its only input. It computes nothing: nothing is promoted, nothing can overflow."""
+
+    is_view = True
 
     def call(self, inputs, settings):
         """The op on a tensor or an array of any engine."""
@@ -276,14 +301,8 @@ class ViewOp(Op):
         return out
 
 
-def kinked(*ops):
-    """Says of ops that they are linear but for kinks: their second derivative is there, and zero."""
-    for each in ops:
-        each.spec.kinked = True
-
-
-def in_steps(g, edge):
-    """A gradient that changes in steps with the input at `edge`."""
+def constant_in(g, edge):
+    """A gradient that is piecewise constant in the input at `edge`: its derivative is there, and zero."""
     from .shape import steps
 
     return steps(g, at_edge(g._a, edge))
@@ -314,50 +333,43 @@ def as_contiguous(a):
 # ---- the decorator
 
 
-def op(forward=None, /, *, name=None, node=None, scalar_node=None, promote=None, opmath=None, view=False, refuses="",
-       row_major=False):
+def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
     """Declares an op. See the head of this file.
 
     Args:
         name: the op's name, when it is not the function's.
-        node: the name of its graph nodes, when it is not ``<Name>Backward0``.
+        node: the name of its graph nodes, when it is not ``<Name>Backward0``; or a function that returns the name, of
+            whatever its parameters name: inputs, settings, or shapes of inputs.
         scalar_node: their name where an operand is a Python number, when PyTorch has another one for it.
         promote: "common" casts all inputs to their common dtype, "float" at least to a floating one, None does not.
         opmath: compute half-precision inputs in float32; follows ``promote`` when not given. With "first" only the
             first of several results goes back to half precision.
         view: the result aliases the input, the only one.
         refuses: kinds of dtype (after promotion) that PyTorch does not implement: "b" bool, "i" integers, "f", "c".
+        check: called with the operands as they come, to refuse what promotion would hide. Of float32 it may complain
+            only where the forward fails.
         row_major: the result is contiguous in PyTorch, whatever the layout of the inputs, so that ``view`` works on it.
+        piecewise_linear: the gradient depends on the inputs by steps alone; the second derivative is there, and zero.
     """
     if forward is None:
-        return lambda f: op(f, name=name, node=node, scalar_node=scalar_node, promote=promote, opmath=opmath, view=view,
-                            refuses=refuses, row_major=row_major)
+        return lambda f: op(f, name=name, opmath=opmath, view=view, **traits)
     name = name or forward.__name__.rstrip("_")
-    opmath = promote is not None if opmath is None else opmath
-    spec = (ViewOp if view else Op)(forward, name, node, promote, opmath, refuses, scalar_node, row_major)
-    if view:
-        function = view_call()(spec, forward, None, None)
-        function.wrap_view = view_wrapper()(spec)
-    else:
-        function = call_of(spec)
-        if spec.variadic is not None:
-            function.wrap_result = variadic_wrapper()(spec)
-    return declared(spec, function)
+    opmath = traits.get("promote") is not None if opmath is None else opmath
+    return declared((ViewOp if view else Op)(forward, name, opmath=opmath, **traits))
 
 
-def kernel_op(name, kernel=None, /, *, inputs, promote, node=None, scalar_node=None, refuses="", by_element=True):
+def kernel_op(name, kernel=None, /, *, inputs, by_element=True, **traits):
     """Declares an op whose forward is one kernel of the engine, a pointwise one if it works `by_element`."""
     kernel = kernel or name
     forward = eval(f"lambda k, {inputs}: k.{kernel}({inputs})")
-    by_element = by_element and "f" not in refuses
-    spec = Op(forward, name, node, promote, True, refuses, scalar_node, kernel=kernel, by_element=by_element)
-    return declared(spec, call_of(spec))
+    by_element = by_element and "f" not in traits.get("refuses", "")
+    return declared(Op(forward, name, opmath=True, kernel=kernel, by_element=by_element, **traits))
 
 
-def declared(spec, function):
-    """Notes the op, and puts the methods that declare its gradients on its function."""
+def declared(spec):
+    """The function of an op, with the methods that declare its gradients."""
     OPS[spec.name] = spec
-    spec.function = function
+    spec.function = function = call_of(spec)
     function.spec = spec
     function.vjp = spec.vjp
     function.joint_vjp = spec.joint_vjp
@@ -366,4 +378,4 @@ def declared(spec, function):
     return function
 
 
-__all__ = ["OPS", "Op", "kernel_op", "kinked", "op", "promoted", "result_dtype"]
+__all__ = ["OPS", "Op", "kernel_op", "op", "promoted", "result_dtype"]

@@ -22,8 +22,6 @@ class Plan:
         kinds = {kind for kind, _ in getters}
         positions = {i for kind, i in getters if kind == "input"}
         positions.update(j for kind, i in getters if kind == "inputs" for j in range(i, len(wanted)))
-        self.Node, self.ScalarNode = op.Node, op.ScalarNode
-        self.variadic = op.variadic is not None
         self.saves = tuple(i in positions for i in range(len(wanted)))
         self.saves_parts = frozenset(i for kind, i in getters if kind == "part")
         self.saves_out = "out" in kinds or bool(self.saves_parts)
@@ -46,10 +44,8 @@ class Plan:
 
     # ---- recording
 
-    def record(self, edges, inputs, arrays, result, out, settings):
-        """Puts `out`, a tensor or a tuple of them with the arrays `result`, in the graph; returns the node."""
-        number = self.ScalarNode is not self.Node and any(not isinstance(x, Tensor) and x is not None for x in inputs)
-        node = (self.ScalarNode if number else self.Node)()
+    def record(self, node, edges, inputs, arrays, result, out, settings):
+        """Puts `out`, a tensor or a tuple of them with the arrays `result`, in the graph, at the new `node`."""
         node._edges = edges
         node._seq = next_sequence()
         node._hooked = False

@@ -247,7 +247,7 @@ def record({parameters}, r, t, settings):
     dtype = r.dtype
     if dtype.num < FIRST_FLOAT:
         return
-    node = Node()
+    node = {node}
     node._edges = {edges}
     node._seq = next_sequence()
     node._count = 1
@@ -402,7 +402,9 @@ def call_of(op, otherwise=None):
     """The function that an op is. An op of two operands calls `otherwise`, by default its general call, with operands
     that it does not take inline."""
     kernel = None if op.kernel is None else getattr(NUMPY, op.kernel)
-    if op.variadic is not None:
+    if op.is_view:
+        bind = view_call()
+    elif op.variadic is not None:
         bind = variadic_call()
     elif len(op.inputs) == 1:
         bind = unary_call(bool(op.settings), kernel is not None)
@@ -410,15 +412,21 @@ def call_of(op, otherwise=None):
         bind = operator_call(kernel is not None, isinstance(kernel, np.ufunc))
     else:
         bind = flat_call(len(op.inputs), bool(op.settings))
-    return bind(op, op.forward, kernel, otherwise or op)
+    function = bind(op, op.forward, kernel, otherwise or op)
+    if op.is_view:
+        function.wrap_view = view_wrapper()(op)
+    elif op.variadic is not None:
+        function.wrap_result = variadic_wrapper()(op)
+    return function
 
 
-def recorder_of(plan, wanted, tensors):
+def recorder_of(op, wanted, tensors):
     """The function that records a call with one result, on inputs of which those in `tensors` are tensors.
 
     It takes the inputs, their arrays, the result's array, the result and the settings; of a variadic op the inputs are
     one argument, and the arrays too.
     """
+    plan = op.plan(wanted)
     if plan.backward is None:
         return lambda *_: None
     n = range(len(wanted))
@@ -426,13 +434,23 @@ def recorder_of(plan, wanted, tensors):
     edge = "(x{0}, LEAF) if x{0}._node is None else (x{0}._node, x{0}._nr)"
     guards = [f"guard(x{i})" for i in n if plan.saves[i] and tensors[i]] + ["guard(t)"] * plan.saves_out
     shapes = [f"a{i}.shape" if tensors[i] else f"getattr(a{i}, 'shape', ())" for i in n]
+    if op.node_getters is None:
+        node, names = "Node()", {"Node": op.node_class(op.node if all(tensors) else op.scalar_node)}
+    else:
+        node = f"node_class(node_name({', '.join([source_of(op, *getter) for getter in op.node_getters])}))()"
+        names = {"node_class": op.node_class, "node_name": op.node}
     source = fill(
-        RECORDER, parameters="inputs, arrays" if plan.variadic else f"{xs[1:-3]}, {arrays[1:-3]}",
-        unpack=f"{xs} = inputs\n{arrays} = arrays" if plan.variadic else "",
-        edges=listed(edge.format(i) if wanted[i] else "None" for i in n),
+        RECORDER, parameters="inputs, arrays" if op.variadic else f"{xs[1:-3]}, {arrays[1:-3]}",
+        unpack=f"{xs} = inputs\n{arrays} = arrays" if op.variadic else "",
+        node=node, edges=listed(edge.format(i) if wanted[i] else "None" for i in n),
         saved=listed(f"a{i}" if saves else "None" for i, saves in enumerate(plan.saves)) if any(plan.saves) else "()",
-        guards=listed(guards), out="r" if plan.saves_out else "None",
-        shapes=listed(shapes) if plan.shapes else "None",
+        guards=listed(guards), out="r" if plan.saves_out else "None", shapes=listed(shapes) if plan.shapes else "None",
     )
-    node = plan.Node if all(tensors) else plan.ScalarNode
-    return compiled(source, f"recorder of {node.__name__}, gradients {wanted}", Node=node, backward=plan.backward)
+    return compiled(source, f"recorder of {op.name}, gradients {wanted}", backward=plan.backward, **names)
+
+
+def source_of(op, kind, where):
+    """The text by which a recorder gets an input, its shape, or a setting."""
+    if kind == "setting":
+        return f"settings.get({where!r}, {op.defaults[where]!r})" if where in op.defaults else f"settings[{where!r}]"
+    return f"a{where}" if kind == "input" else f"a{where}.shape"

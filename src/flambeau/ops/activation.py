@@ -1,13 +1,10 @@
-"""Activations that ``torch`` itself has; they are kinked, so their gradients are masks."""
+"""Activations that ``torch`` itself has; they are piecewise linear, so their gradients are masks."""
 
 from __future__ import annotations
 
-from ._op import kernel_op, kinked, op
+from ._op import kernel_op, op
 from .elementary import exp
 from .pointwise import is_bool, keep, where
-
-relu = kernel_op("relu", inputs="x", promote="common", refuses="bc")
-relu.vjp(x=lambda g, out: threshold_pull(g, out, threshold=0.0))
 
 
 def no_bool(x):
@@ -15,10 +12,11 @@ def no_bool(x):
         raise RuntimeError("Boolean inputs not supported for relu; convert the tensor first: .float()")
 
 
-relu.spec.check = no_bool
+relu = kernel_op("relu", inputs="x", promote="common", refuses="bc", check=no_bool, piecewise_linear=True)
+relu.vjp(x=lambda g, out: threshold_pull(g, out, threshold=0.0))
 
 
-@op(opmath=True, refuses="bc")
+@op(opmath=True, refuses="bc", piecewise_linear=True)
 def threshold(k, x, *, threshold, value):
     """x where it is above the threshold, `value` elsewhere."""
     return k.where(x <= threshold, value, x).astype(x.dtype)
@@ -36,7 +34,7 @@ def threshold_pull(k, g, x, *, threshold):
 threshold_pull.vjp(g=lambda h, x, threshold: threshold_pull(h, x, threshold=threshold))
 
 
-@op(opmath=True, refuses="bic")
+@op(opmath=True, refuses="bic", piecewise_linear=True)
 def hardshrink(k, x, *, lambd):
     """Zero where |x| is at most `lambd`."""
     return k.keep(x, ~((x >= -lambd) & (x <= lambd)))
@@ -45,7 +43,7 @@ def hardshrink(k, x, *, lambd):
 hardshrink.vjp(x=lambda g, x, lambd: keep(g, (x > lambd) | (x < -lambd)))
 
 
-@op(opmath=True, refuses="bic")
+@op(opmath=True, refuses="bic", piecewise_linear=True)
 def leaky_relu(k, x, *, negative_slope):
     return k.where(x > 0, x, negative_slope * x)
 
@@ -53,7 +51,7 @@ def leaky_relu(k, x, *, negative_slope):
 leaky_relu.vjp(x=lambda g, x, negative_slope: where(x > 0, g, negative_slope * g))
 
 
-@op(opmath=True, node="RreluWithNoiseBackward0", refuses="bic")
+@op(opmath=True, node="RreluWithNoiseBackward0", refuses="bic", piecewise_linear=True)
 def rrelu_eval(k, x, *, slope):
     """The randomised leaky ReLU with its mean slope."""
     return k.where(x > 0, x, slope * x)
@@ -70,15 +68,12 @@ def rrelu_train(k, x, slopes):
 rrelu_train.vjp(x=lambda g, slopes: g * slopes)
 
 
-@op(opmath=True, node="PreluKernelBackward0", refuses="bic")
+@op(opmath=True, node="PreluKernelBackward0", refuses="bic", piecewise_linear=True)
 def prelu(k, x, weight):
     return k.where(x > 0, x, weight * x)
 
 
 prelu.vjp(x=lambda g, x, weight: where(x > 0, g, weight * g), weight=lambda g, x: keep(g * x, x <= 0))
-
-
-kinked(relu, threshold, hardshrink, leaky_relu, rrelu_eval, prelu)
 
 
 @op(opmath=True, refuses="bic")

@@ -36,7 +36,7 @@ def square(k, x):
 square.vjp(x=lambda g, x: g * (2 * cj(x)))
 
 
-@op(promote="common", node="PowBackward0")
+@op(promote="common", node="PowBackward0", check=numbers_fit)
 def pow_scalar(k, x, y):
     """x to the power of a Python number. The array libraries do squares and roots on their own."""
     if type(y) is int and y == 3:
@@ -51,7 +51,6 @@ def power_slope(g, x, y):
 
 
 pow_scalar.vjp(x=power_slope)
-pow_scalar.spec.check = numbers_fit
 
 pow_ = kernel_op("pow", "power", inputs="x, y", promote="common", node="PowBackward1", refuses="b")
 pow_.vjp(
@@ -187,7 +186,12 @@ logit.vjp(x=logit_slope)
 # ---- angles
 
 
-@op(promote="float", node="Deg2RadBackward0", refuses="c")
+def no_complex(x):
+    if is_complex(x):
+        raise RuntimeError("angles in degrees are not supported for complex tensors")
+
+
+@op(promote="float", node="Deg2RadBackward0", refuses="c", check=no_complex)
 def deg2rad(k, x):
     return x * (math.pi / 180)
 
@@ -195,20 +199,13 @@ def deg2rad(k, x):
 deg2rad.vjp(x=lambda g: g * (math.pi / 180))
 
 
-@op(promote="float", node="Rad2DegBackward0", refuses="c")
+@op(promote="float", node="Rad2DegBackward0", refuses="c", check=no_complex)
 def rad2deg(k, x):
     return x * (180 / math.pi)
 
 
 rad2deg.vjp(x=lambda g: g * (180 / math.pi))
 
-
-def no_complex(x):
-    if is_complex(x):
-        raise RuntimeError("angles in degrees are not supported for complex tensors")
-
-
-deg2rad.spec.check = rad2deg.spec.check = no_complex
 
 sin = kernel_op("sin", inputs="x", promote="float")
 sin.vjp(x=lambda g, x: g * cj(cos(x)))

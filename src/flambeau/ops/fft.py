@@ -11,21 +11,15 @@ from ._op import op
 DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
-def _full_transform(name, node):
-    """A transform over all frequencies; only the name of its graph node tells whether it began at a real tensor."""
-
-    @op(name=name, node=node)
-    def call(k, x, *, axes, inverse, norm):
-        if not axes:
-            return k.cast(x, k.result_type(x.dtype, k.complex64))
-        return (k.fft.ifftn if inverse else k.fft.fftn)(x, axes=axes, norm=norm)
-
-    call.vjp(x=lambda g, axes, inverse, norm: c2c(g, axes=axes, inverse=not inverse, norm=DUAL[norm]))
-    return call
+@op(name="fft_c2c", node=lambda x: "FftC2CBackward0" if x.dtype.kind == "c" else "FftR2CBackward0")
+def c2c(k, x, *, axes, inverse, norm):
+    """A transform over all frequencies; a real x counts as complex."""
+    if not axes:
+        return k.cast(x, k.result_type(x.dtype, k.complex64))
+    return (k.fft.ifftn if inverse else k.fft.fftn)(x, axes=axes, norm=norm)
 
 
-c2c = _full_transform("fft_c2c", "FftC2CBackward0")
-r2c_full = _full_transform("fft_r2c_full", "FftR2CBackward0")
+c2c.vjp(x=lambda g, axes, inverse, norm: c2c(g, axes=axes, inverse=not inverse, norm=DUAL[norm]))
 
 
 @op(name="fft_r2c", node="FftR2CBackward0", row_major=True)

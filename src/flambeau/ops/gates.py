@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ._op import kinked, op
+from ._op import op
 from .elementary import exp, sigmoid, tanh
 from .pointwise import keep, where
 
@@ -90,7 +90,7 @@ def log_sigmoid(k, x):
 log_sigmoid.vjp(x=lambda g, x: g * sigmoid(-x))
 
 
-@op(opmath=True, refuses="c")
+@op(opmath=True, refuses="c", piecewise_linear=True)
 def hardtanh(k, x, *, low, high):
     return k.clip(x, low, high)
 
@@ -98,7 +98,7 @@ def hardtanh(k, x, *, low, high):
 hardtanh.vjp(x=lambda g, x, low, high: keep(g, ~((x <= low) | (x >= high))))  # a NaN lets the gradient through
 
 
-@op(opmath=True, refuses="bic")
+@op(opmath=True, refuses="bic", piecewise_linear=True)
 def hardsigmoid(k, x):
     return k.clip(x / 6 + 0.5, 0, 1)
 
@@ -114,11 +114,9 @@ def hardswish(k, x):
 hardswish.vjp(x=lambda g, x: where(x <= -3, g * 0, where(x < 3, g * (x / 3 + 0.5), g)))
 
 
-@op(opmath=True, refuses="bic")
+@op(opmath=True, refuses="bic", piecewise_linear=True)
 def softshrink(k, x, *, lambd):
     return k.where(x > lambd, x - lambd, k.where(x < -lambd, x + lambd, k.keep(x, k.isnan(x))))
 
 
 softshrink.vjp(x=lambda g, x, lambd: keep(g, (x > lambd) | (x < -lambd)))
-
-kinked(hardtanh, hardsigmoid, softshrink)

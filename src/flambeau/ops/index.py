@@ -7,26 +7,7 @@ of their gradients needs the elements of x, so nothing has to be copied first.
 from __future__ import annotations
 
 from ._op import op
-from .shape import embed, reshape, zeros_like
-
-# ---- views by keys with None in them; others are in ops/shape.py
-
-
-def _new_dims(name, node):
-    """x[key] for a key with None in it; what comes last in the key gives the node its name."""
-
-    @op(name=name, node=node, view=True)
-    def new_dims(k, x, *, key):
-        return k.new_dims(x, key)
-
-    new_dims.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
-    return new_dims
-
-
-unsqueeze_index = _new_dims("unsqueeze_index", "UnsqueezeBackward0")
-unsqueeze_select_index = _new_dims("unsqueeze_select_index", "SelectBackward0")
-unsqueeze_slice_index = _new_dims("unsqueeze_slice_index", "SliceBackward0")
-
+from .shape import reshape, zeros_like
 
 # ---- index tensors: integers that broadcast together, or one mask
 

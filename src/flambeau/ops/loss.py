@@ -134,32 +134,26 @@ def factors(k, target, weight, ignore, dtype, classes):
     return safe, kept.astype(dtype) if weight is None else k.where(kept, weight[safe], 0).astype(dtype)
 
 
-def _nll_loss(name, node):
-    @op(name=name, node=node, opmath=True, refuses="c")
-    def nll_loss(k, x, target, weight, *, ignore, reduction):
-        """The loss, and the sum of the weights that it was averaged by."""
-        axis = class_axis(x.shape)
-        safe, weights = factors(k, target, weight, ignore, x.dtype, x.shape[axis])
-        picked = k.take_along(x, k.expand_dims(safe, axis), axis).reshape(target.shape)
-        loss = k.where(weights != 0, -picked * weights, 0).astype(x.dtype)
-        total = k.sum(weights)
-        if reduction == "none":
-            return loss, total
-        return (k.sum(loss) / total if reduction == "mean" else k.sum(loss)), total
-
-    @nll_loss.joint_vjp
-    def _(g, target, weight, x_shape, ignore, reduction):
-        axis = class_axis(x_shape)
-        safe, slopes = nll_slopes(target, weight, ignore=ignore, reduction=reduction, classes=x_shape[axis])
-        one = (*x_shape[:axis], 1, *x_shape[axis + 1:])
-        g, safe = reshape(g[0] * slopes, shape=one), reshape(safe, shape=one)
-        return place(g, safe, axis=axis, shape=tuple(x_shape)), None, None
-
-    return nll_loss
+@op(node=lambda x_shape: f"NllLoss{'2D' * (len(x_shape) > 2)}Backward0", opmath=True, refuses="c")
+def nll_loss(k, x, target, weight, *, ignore, reduction):
+    """The loss, and the sum of the weights that it was averaged by."""
+    axis = class_axis(x.shape)
+    safe, weights = factors(k, target, weight, ignore, x.dtype, x.shape[axis])
+    picked = k.take_along(x, k.expand_dims(safe, axis), axis).reshape(target.shape)
+    loss = k.where(weights != 0, -picked * weights, 0).astype(x.dtype)
+    total = k.sum(weights)
+    if reduction == "none":
+        return loss, total
+    return (k.sum(loss) / total if reduction == "mean" else k.sum(loss)), total
 
 
-nll_loss = _nll_loss("nll_loss", "NllLossBackward0")
-nll_loss_nd = _nll_loss("nll_loss2d", "NllLoss2DBackward0")
+@nll_loss.joint_vjp
+def _(g, target, weight, x_shape, ignore, reduction):
+    axis = class_axis(x_shape)
+    safe, slopes = nll_slopes(target, weight, ignore=ignore, reduction=reduction, classes=x_shape[axis])
+    one = (*x_shape[:axis], 1, *x_shape[axis + 1:])
+    g, safe = reshape(g[0] * slopes, shape=one), reshape(safe, shape=one)
+    return place(g, safe, axis=axis, shape=tuple(x_shape)), None, None
 
 
 @op

@@ -18,6 +18,14 @@ from .pointwise import cj, mul
 from .reduce import sum_
 from .shape import permute, reshape
 
+MM_SHAPES = "mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
+
+_C_NAMES = {
+    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short",
+    "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}
+
 
 def mT(x):
     """The matrices transposed, as a view."""
@@ -65,14 +73,35 @@ def scaled(g, factor):
 # ---- plain products
 
 
-def _matmul_op(name, node):
-    """A product of matrices, or of batches of them; only the name of its graph node differs."""
-    call = kernel_op(name, "matmul", inputs="x, y", promote="common", node=node, refuses="b", by_element=False)
+def c_name(array):
+    """The C type of an array's elements, which some of PyTorch's messages show."""
+    name = _dtypes.from_np(array.dtype).name
+    return _C_NAMES.get(name, name)
+
+
+def refuse_bool(a, kernel):
+    if a.dtype.kind == "b":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool': convert the operands, e.g. by .int()")
+
+
+def check_mm(x, y):
+    """Raises PyTorch's error for matrices (or a folded batch of them and a matrix) that cannot be multiplied."""
+    if x.shape[-1] != y.shape[0]:
+        raise RuntimeError(MM_SHAPES.format(a=(math.prod(x.shape[:-1]), x.shape[-1]), b=y.shape))
+    if x.dtype != y.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {c_name(x)} != {c_name(y)}")
+    refuse_bool(x, "addmm_impl_cpu_")
+
+
+def _matmul_op(name, node, check=None):
+    """A product of matrices, or of batches of them."""
+    call = kernel_op(name, "matmul", inputs="x, y", promote="common", node=node, refuses="b", check=check,
+                     by_element=False)
     call.vjp(x=lambda g, y: product(g, mH(y)), y=lambda g, x: product(mH(x), g))
     return call
 
 
-mm = _matmul_op("mm", "MmBackward0")
+mm = _matmul_op("mm", "MmBackward0", check_mm)
 bmm = _matmul_op("bmm", "BmmBackward0")
 matmul_batched = _matmul_op("matmul_batched", "UnsafeViewBackward0")
 
@@ -86,18 +115,16 @@ def matmul_folded(k, x, y):
 matmul_folded.vjp(x=lambda g, y: matmul_folded(g, mH(y)), y=lambda g, x: product(mH(rows(x)), rows(g)))
 
 
-def _matvec_op(name, node):
-    """Matrices of any leading dimensions times one vector."""
-    call = kernel_op(name, "matmul", inputs="x, y", promote="common", node=node, refuses="b", by_element=False)
-    call.vjp(
-        x=lambda g, y: column(g) * cj(y),
-        y=lambda g, x: reshape(product(mH(rows(x)), reshape(g, shape=(-1, 1))), shape=(x.shape[-1],)),
-    )
-    return call
+def mv_node(x_shape):
+    return "MvBackward0" if len(x_shape) == 2 else "UnsafeViewBackward0"
 
 
-mv = _matvec_op("mv", "MvBackward0")
-matvec_folded = _matvec_op("matvec_folded", "UnsafeViewBackward0")
+# Matrices of any leading dimensions times one vector.
+mv = kernel_op("mv", "matmul", inputs="x, y", promote="common", node=mv_node, refuses="b", by_element=False)
+mv.vjp(
+    x=lambda g, y: column(g) * cj(y),
+    y=lambda g, x: reshape(product(mH(rows(x)), reshape(g, shape=(-1, 1))), shape=(x.shape[-1],)),
+)
 
 
 @op(node="SqueezeBackward4", promote="common", opmath=False)
@@ -180,25 +207,6 @@ addr = _add_product(
 # ---- the affine map of a layer
 
 
-def _linear_op(name, node):
-    @op(name=name, node=node, opmath=True)
-    def spec(k, x, weight, bias):
-        return k.linear(x, weight, bias)
-
-    @spec.joint_vjp
-    def _(g, x, weight, needs):
-        x_needs, weight_needs, bias_needs = needs
-        flat = rows(g) if weight_needs or bias_needs else g
-        return (
-            (product if len(g.shape) == 2 else matmul_folded)(g, cj(weight)) if x_needs else None,
-            product(mT(flat), cj(rows(x))) if weight_needs else None,
-            sum_(flat, axis=(0,), keepdims=False) if bias_needs else None,
-        )
-
-    spec.spec.check = check_linear
-    return spec
-
-
 def check_linear(x, weight, bias):
     if x.shape[-1] != weight.shape[1]:
         count = math.prod(x.shape[:-1])
@@ -211,18 +219,27 @@ def check_linear(x, weight, bias):
         raise RuntimeError("mat1 and mat2 must have the same dtype, but got {} and {}".format(*words))
 
 
-_LINEAR = {  # by (x is a matrix, there is a bias)
-    (True, True): _linear_op("linear_matrix", "AddmmBackward0"),
-    (True, False): _linear_op("linear_matrix_plain", "MmBackward0"),
-    (False, True): _linear_op("linear", "ViewBackward0"),
-    (False, False): _linear_op("linear_plain", "UnsafeViewBackward0"),
-}
+def linear_node(x, bias):
+    if x.ndim == 2:
+        return "MmBackward0" if bias is None else "AddmmBackward0"
+    return "UnsafeViewBackward0" if bias is None else "ViewBackward0"
 
 
-def linear(x, weight, bias=None):
+@op(node=linear_node, opmath=True, check=check_linear)
+def linear(k, x, weight, bias):
     """``x @ weight.T + bias`` over the last dimension of x, which has at least two; bias may be None."""
-    ndim = x._a.ndim if isinstance(x, Tensor) else x.ndim
-    return _LINEAR[ndim == 2, bias is not None](x, weight, bias)
+    return k.linear(x, weight, bias)
+
+
+@linear.joint_vjp
+def _(g, x, weight, needs):
+    x_needs, weight_needs, bias_needs = needs
+    flat = rows(g) if weight_needs or bias_needs else g
+    return (
+        (product if len(g.shape) == 2 else matmul_folded)(g, cj(weight)) if x_needs else None,
+        product(mT(flat), cj(rows(x))) if weight_needs else None,
+        sum_(flat, axis=(0,), keepdims=False) if bias_needs else None,
+    )
 
 
 # ---- the cross product

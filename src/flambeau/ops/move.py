@@ -126,23 +126,19 @@ def constant_pad(k, x, *, pads, value):
 constant_pad.vjp(x=lambda g, pads: constant_pad(g, pads=tuple([(-a, -b) for a, b in pads]), value=0))
 
 
-def _padding(name, n, mode):
-    """An op that fills the margins with elements of x, by `mode`: "reflect", "edge" or "wrap"."""
-
-    @op(name=f"{name}_pad{n}d", node=f"{name.capitalize()}Pad{n}DBackward0")
-    def pad(k, x, *, pads):
-        return k.pad_edges(x, pads, mode)
-
-    @op(name=f"{name}_pad{n}d_fold", opmath=True)
-    def fold(k, g, *, pads):
-        return k.fold_edges(g, pads, mode)
-
-    pad.vjp(x=lambda g, pads: fold(g, pads=pads))
-    fold.vjp(g=lambda g, pads: pad(g, pads=pads))
-    return pad
+PADDINGS = {"reflect": "Reflection", "edge": "Replication", "wrap": "Circular"}  # PyTorch's names of the modes
 
 
-PADDINGS = {
-    mode: tuple(_padding(name, n, mode) for n in (1, 2, 3))
-    for mode, name in (("reflect", "reflection"), ("edge", "replication"), ("wrap", "circular"))
-}
+@op(node=lambda mode, dims: f"{PADDINGS[mode]}Pad{dims}DBackward0")
+def pad_edges(k, x, *, pads, mode, dims):
+    """x with margins in its last `dims` dimensions that repeat elements of x, by `mode`."""
+    return k.pad_edges(x, pads, mode)
+
+
+@op(node=lambda mode, dims: f"{PADDINGS[mode]}Pad{dims}DBackwardBackward0", opmath=True)
+def fold_edges(k, g, *, pads, mode, dims):
+    return k.fold_edges(g, pads, mode)
+
+
+pad_edges.vjp(x=lambda g, pads, mode, dims: fold_edges(g, pads=pads, mode=mode, dims=dims))
+fold_edges.vjp(g=lambda g, pads, mode, dims: pad_edges(g, pads=pads, mode=mode, dims=dims))

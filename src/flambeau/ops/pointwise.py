@@ -122,7 +122,7 @@ angle.vjp(x=lambda g, x: keep(g * 1j * x / (abs_(x) * abs_(x)), x != 0) if is_co
 
 @op(name="keep", node="MaskedFillBackward0")
 def keep(k, x, mask):
-    """x where the mask holds, zero elsewhere even for infinities: the gradient of most kinked functions."""
+    """x where the mask holds, zero elsewhere even for infinities: the gradient of most piecewise functions."""
     return k.keep(x, mask)
 
 
@@ -173,7 +173,11 @@ def numbers_fit(x, *numbers):
                 raise RuntimeError(f"value cannot be converted to type {x.dtype} without overflow: {n}")
 
 
-@op(promote="common", node="ClampBackward0", scalar_node="ClampBackward1", refuses="bc")
+def clamp_node(low, high):
+    return "ClampBackward1" if isinstance(low, int | float) or isinstance(high, int | float) else "ClampBackward0"
+
+
+@op(promote="common", node=clamp_node, refuses="bc", check=numbers_fit)
 def clamp(k, x, low, high):
     return between(k, x, low, high)
 
@@ -201,14 +205,12 @@ def clamp_numbers(k, x, *, low, high):
 
 clamp_numbers.vjp(x=lambda g, x, low, high: keep(g, inside(x, low, high)))
 
-clamp_min = kernel_op("clamp_min", "maximum", inputs="x, y", promote="common", refuses="c",
+clamp_min = kernel_op("clamp_min", "maximum", inputs="x, y", promote="common", refuses="c", check=numbers_fit,
                       node="ClampMinBackward1", scalar_node="ClampMinBackward0")
-clamp_min.spec.check = clamp.spec.check = numbers_fit
 clamp_min.vjp(x=lambda g, x, y: keep(g, x >= y), y=lambda g, x, y: keep(g, x < y))
 
-clamp_max = kernel_op("clamp_max", "minimum", inputs="x, y", promote="common", refuses="c",
+clamp_max = kernel_op("clamp_max", "minimum", inputs="x, y", promote="common", refuses="c", check=numbers_fit,
                       node="ClampMaxBackward1", scalar_node="ClampMaxBackward0")
-clamp_max.spec.check = numbers_fit
 clamp_max.vjp(x=lambda g, x, y: keep(g, x <= y), y=lambda g, x, y: keep(g, x > y))
 
 
@@ -234,7 +236,13 @@ nan_to_num.vjp(x=lambda g, x: keep(g, isfinite(x)))
 add = kernel_op("add", inputs="x, y", promote="common")
 add.vjp(x=lambda g: g, y=lambda g: g)
 
-sub = kernel_op("sub", "subtract", inputs="x, y", promote="common", refuses="b")
+
+def no_bools(x, y):
+    if is_bool(x) or is_bool(y):
+        raise RuntimeError(SUBTRACT_BOOLS if is_bool(x) and is_bool(y) else SUBTRACT_BOOL)
+
+
+sub = kernel_op("sub", "subtract", inputs="x, y", promote="common", refuses="b", check=no_bools)
 sub.vjp(x=lambda g: g, y=lambda g: -g)
 
 
@@ -246,7 +254,7 @@ def add_scaled(k, x, y, *, alpha):
 add_scaled.vjp(x=lambda g: g, y=lambda g, alpha: g * alpha.conjugate())
 
 
-@op(promote="common", node="SubBackward0")
+@op(promote="common", node="SubBackward0", check=no_bools)
 def sub_scaled(k, x, y, *, alpha):
     return x - y * alpha
 
@@ -254,20 +262,13 @@ def sub_scaled(k, x, y, *, alpha):
 sub_scaled.vjp(x=lambda g: g, y=lambda g, alpha: -g * alpha.conjugate())
 
 
-@op(promote="common", node="RsubBackward0", scalar_node="RsubBackward1", refuses="b")
+@op(promote="common", node="RsubBackward0", scalar_node="RsubBackward1", refuses="b", check=no_bools)
 def rsub(k, x, y):
     return k.subtract(y, x)
 
 
 rsub.vjp(x=lambda g: -g, y=lambda g: g)
 
-
-def no_bools(x, y):
-    if is_bool(x) or is_bool(y):
-        raise RuntimeError(SUBTRACT_BOOLS if is_bool(x) and is_bool(y) else SUBTRACT_BOOL)
-
-
-sub.spec.check = sub_scaled.spec.check = rsub.spec.check = no_bools
 
 mul = kernel_op("mul", "multiply", inputs="x, y", promote="common")
 mul.vjp(x=lambda g, y: g * cj(y), y=lambda g, x: g * cj(x))
@@ -296,16 +297,14 @@ fmod = kernel_op(
 )
 fmod.vjp(x=lambda g: g, y=lambda g, x, y: -g * div_trunc(x, y))
 
-neg = kernel_op("neg", "negative", inputs="x", promote="common", refuses="b")
-neg.vjp(x=lambda g: -g)
-
 
 def no_bool(x):
     if is_bool(x):
         raise RuntimeError(NEGATE_BOOL)
 
 
-neg.spec.check = no_bool
+neg = kernel_op("neg", "negative", inputs="x", promote="common", refuses="b", check=no_bool)
+neg.vjp(x=lambda g: -g)
 
 abs_ = kernel_op("abs", inputs="x", promote="common", refuses="b")
 abs_.vjp(x=lambda g, x: g * sgn(x))

@@ -46,14 +46,17 @@ def kept(y, shape, axis):
 # ---- sums
 
 
-def total(k, x, *, axis, keepdims, dtype=None):
+def node_of(name):
+    """PyTorch numbers the nodes of some reductions: 0 over all elements, 1 along given dimensions."""
+    return lambda axis: f"{name}Backward{int(axis is not None)}"
+
+
+@op(node=node_of("Sum"), row_major=True)
+def sum_(k, x, *, axis, keepdims, dtype=None):
     return k.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
-sum_ = op(total, name="sum", row_major=True)
-sum_dims = op(total, name="sum_dims", node="SumBackward1", row_major=True)
-for spec in (sum_, sum_dims):
-    spec.vjp(x=lambda g, x_shape, axis: spread(g, x_shape, axis))
+sum_.vjp(x=lambda g, x_shape, axis: spread(g, x_shape, axis))
 
 
 def sum_to(x, shape):
@@ -72,14 +75,12 @@ whole_sum = kernel_op("whole_sum", "total", inputs="x", promote="common", node="
 whole_sum.vjp(x=lambda g, x_shape: spread(g, x_shape, None))
 
 
-def average(k, x, *, axis, keepdims, dtype=None):
+@op(node=node_of("Mean"), row_major=True)
+def mean(k, x, *, axis, keepdims, dtype=None):
     return k.mean(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
-mean = op(average, name="mean", row_major=True)
-mean_dims = op(average, name="mean_dims", node="MeanBackward1", row_major=True)
-for spec in (mean, mean_dims):
-    spec.vjp(x=lambda g, x_shape, axis: mean_pull(g, x_shape, axis))
+mean.vjp(x=lambda g, x_shape, axis: mean_pull(g, x_shape, axis))
 
 
 def mean_pull(g, shape, axis):
@@ -113,14 +114,16 @@ def any_(k, x, *, axis, keepdims):
 # ---- products
 
 
-def product(k, x, *, axis, keepdims, dtype=None):
+@op(node=node_of("Prod"), row_major=True)
+def prod(k, x, *, axis, keepdims, dtype=None):
     return k.prod(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
-prod = op(product, name="prod", row_major=True)
-prod_dim = op(product, name="prod_dim", node="ProdBackward1", row_major=True)
-prod.vjp(x=lambda g, x: reshape(g, shape=(1,) * len(x.shape)) * pw.cj(others_of_all(x)))
-prod_dim.vjp(x=lambda g, x, axis: kept(g, x.shape, axis) * pw.cj(others(x, axis)))
+@prod.joint_vjp
+def _(g, x, axis):
+    if axis is None:
+        return (reshape(g, shape=(1,) * len(x.shape)) * pw.cj(others_of_all(x)),)
+    return (kept(g, x.shape, axis) * pw.cj(others(x, axis)),)
 
 
 def others(x, axis):
@@ -170,7 +173,7 @@ var.vjp(x=lambda g, x, axis, correction: var_pull(g, x, axis, correction))
 def var_pull(g, x, axis, correction):
     shape = tuple(x.shape)
     freedom = folded(shape, axis) - correction
-    away = x - mean_dims(x, axis=axis, keepdims=True)
+    away = x - mean(x, axis=axis, keepdims=True)
     return kept(g * (2 / freedom if freedom else math.inf), shape, axis) * away
 
 

@@ -113,45 +113,31 @@ def unsqueeze(k, x, *, axis):
     return k.expand_dims(x, axis)
 
 
-unsqueeze.vjp(x=lambda g, axis: squeeze_dim(g, axis=(axis,)))
+unsqueeze.vjp(x=lambda g, axis: squeeze(g, axis=(axis,), overload=1))
 
 
-def _squeeze(name, node):
-    """PyTorch has a node type for each way to call squeeze: all dimensions of size one, one given, several given."""
-
-    @op(name=name, node=node, view=True)
-    def squeeze(k, x, *, axis):
-        return x.squeeze(axis)
-
-    squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
-    return squeeze
+@op(view=True, node=lambda overload: f"SqueezeBackward{overload}")
+def squeeze(k, x, *, axis, overload):
+    """PyTorch numbers its nodes by the overload: 0 for all dimensions of size one, 1 for one given, 2 for several."""
+    return x.squeeze(axis)
 
 
-squeeze_all = _squeeze("squeeze", "SqueezeBackward0")
-squeeze_dim = _squeeze("squeeze_dim", "SqueezeBackward1")
-squeeze_dims = _squeeze("squeeze_dims", "SqueezeBackward2")
+squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
 
 # ---- parts
 
 
-def _basic_index(name, node):
-    """x[key] for a key of integers, slices and Ellipsis, always a view; what comes last in it gives the node its name.
+@op(view=True, node=lambda last: f"{last.capitalize()}Backward0")
+def basic_index(k, x, *, key, last="slice"):
+    """x[key] for a key of integers, slices, None and Ellipsis, always a view.
 
-    Keys with None in them are in ops/index.py.
+    The node is named after what comes `last` in the key: a "select", "slice" or "unsqueeze"; "alias" if none of them.
     """
-
-    @op(name=name, node=node, view=True)
-    def index(k, x, *, key):
-        return x[key]
-
-    index.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
-    return index
+    return k.new_dims(x, key) if type(key) is tuple and None in key else x[key]
 
 
-basic_index = _basic_index("basic_index", "SliceBackward0")
-select_index = _basic_index("select_index", "SelectBackward0")
-alias_index = _basic_index("alias_index", "AliasBackward0")
+basic_index.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
 
 
 @op(node="SliceBackward0")

@@ -196,8 +196,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     _check_classes(input, target, weight, "nll_loss")
     if not _dtypes.is_inexact(input._a.dtype):
         raise not_implemented("nll_loss", input._a.dtype, (input._a,))
-    call = ops.nll_loss if input._a.ndim < 3 else ops.nll_loss_nd
-    return call(input, target, weight, ignore=ignore_index, reduction=reduction)[0]
+    return ops.nll_loss(input, target, weight, ignore=ignore_index, reduction=reduction)[0]
 
 
 def _check_classes(input, target, weight, name):

@@ -112,7 +112,7 @@ def _max_pool(n):
     def with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         windows = _windows(kernel_size, stride, padding, dilation, n, name)
         input, batched = _batched(input, n, name)
-        return _unbatched(ops.max_pool[n](input, **windows, sizes=_sizes(input, windows, ceil_mode, name)), batched)
+        return _unbatched(ops.max_pool(input, **windows, sizes=_sizes(input, windows, ceil_mode, name)), batched)
 
     def max_pool(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False, return_indices=False):
         if n == 1 and not return_indices and isinstance(input, Tensor):
@@ -131,7 +131,7 @@ def _adaptive_max_pool(n):
     def with_indices(input, output_size, return_indices=False):
         input, batched, sizes = _adaptive(input, output_size, n, name)
         _check_not_empty(input, batched, name, 1)
-        return _unbatched(ops.adaptive_max_pool[n](input, sizes=sizes), batched)
+        return _unbatched(ops.adaptive_max_pool(input, sizes=sizes), batched)
 
     def adaptive_max_pool(input, output_size, return_indices=False):
         found = with_indices(input, output_size)
@@ -201,7 +201,7 @@ def _max_unpool(input, indices, kernel_size, stride, padding, output_size, n):
     if indices._a.size and not 0 <= int(indices.min()) <= int(indices.max()) < places:
         raise RuntimeError(f"{name}(): found an invalid max index: the indices reach from {int(indices.min())} to "
                            f"{int(indices.max())}, the output size is {list(spatial)}")
-    return _unbatched(ops.max_unpool[n](input, indices, spatial=spatial), batched)
+    return _unbatched(ops.max_unpool(input, indices, spatial=spatial), batched)
 
 
 def _unpooled_size(spatial, kernel, stride, padding, output_size, n):
@@ -248,8 +248,7 @@ def _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad,
         refuse_kinds(name, input._a, "bi")
     sizes = _sizes(input, windows, ceil_mode, name)
     del windows["dilation"]
-    result = ops.avg_pool[n](input, **windows, sizes=sizes, include_pad=bool(count_include_pad),
-                             override=divisor_override)
+    result = ops.avg_pool(input, **windows, sizes=sizes, include_pad=bool(count_include_pad), override=divisor_override)
     return _unbatched(result, batched)
 
 
@@ -278,7 +277,7 @@ def _adaptive_avg_pool(input, output_size, n):
     if out == (1,) * n and (n > 1 or 0 in input._a.shape):  # PyTorch takes a plain mean then
         return _unbatched(input.mean(tuple(range(-n, 0)), keepdim=True), batched)
     _check_not_empty(input, batched, name, 1 if n == 3 else 2)
-    return _unbatched(ops.adaptive_avg_pool[n](input, sizes=out), batched)
+    return _unbatched(ops.adaptive_avg_pool(input, sizes=out), batched)
 
 
 def adaptive_avg_pool1d(input, output_size):
