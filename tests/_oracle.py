@@ -19,7 +19,7 @@ def to_array(t):
     t = t.detach()
     if dtype_name(t) in HALF:
         t = t.float()
-    return np.array(t.resolve_conj().resolve_neg().numpy() if type(t).__module__ == "torch" else t._a)
+    return np.array(t.numpy(force=True) if type(t).__module__ == "torch" else t._a)
 
 
 def to_flambeau(t):

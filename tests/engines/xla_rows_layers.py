@@ -56,7 +56,7 @@ LAYERS = [
     # tables
     row("embedding", R(5, 3), LOOKED_UP, padding=None, by_frequency=False),
     row("embedding", R(5, 3), LOOKED_UP, padding=2, by_frequency=True),
-    row("row_factors", LOOKED_UP, rows=5, padding=None, by_frequency=True),
+    row("row_factors", LOOKED_UP, rows=5, padding=None, by_frequency=True, dtype=np.dtype(np.float32)),
     row("unembedding", R(2, 3, 4), LOOKED_UP, shape=(5, 4)),
     row("rrelu_train", R(2, 3), fixed(P(2, 3))),
     # losses
@@ -70,5 +70,5 @@ LAYERS = [
     *[row("nll_loss", R(4, 5), CLASSES, fixed(P(5)), ignore=-100, reduction=how) for how in ("none", "mean", "sum")],
     row("nll_loss", R(4, 5), CLASSES, None, ignore=-100, reduction="mean"),
     row("nll_loss", R(2, 3, 2, 2), V([[[0, 1], [2, -1]], [[1, 1], [0, 2]]]), None, ignore=-1, reduction="mean"),
-    row("nll_slopes", CLASSES, fixed(P(5)), ignore=-100, reduction="mean", classes=5),
+    row("nll_slopes", CLASSES, fixed(P(5)), ignore=-100, reduction="mean", classes=5, dtype=np.dtype(np.float64)),
 ]

@@ -104,7 +104,7 @@ POINTWISE = [
     row("threshold", X, threshold=0.5, value=-1.0),
     row("threshold_pull", X, X, threshold=0.5),
     row("hardshrink", X, lambd=0.5),
-    row("softshrink", X, lambd=0.5),
+    row("softshrink", X, lambd=0.5, edge=0.5),
     row("leaky_relu", X, negative_slope=0.1),
     row("rrelu_eval", X, slope=0.2),
     row("prelu", X, R(3)),

@@ -42,6 +42,7 @@ REDUCTIONS = [
     *rows("argmax argmin", R(2, 3), **WHOLE),
     row("count_nonzero", SPARSE, axis=None),
     row("ties", TIES, V([[3.0], [-2.0], [5.0]]), axis=1),
+    row("equals", TIES, V([[3.0], [-2.0], [5.0]]), axis=1),
     row("place", R(2, 2), V([[0, 2], [1, 0]]), axis=1, shape=(2, 3)),
     # scans
     *rows("cumsum cumprod logcumsumexp", R(2, 3), axis=1, reverse=False),

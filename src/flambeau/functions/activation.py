@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .. import _dtypes
 from ..ops import activation as ops
 from ..ops.shape import reshape
@@ -45,10 +47,16 @@ def threshold(input, threshold, value):
     return ops.threshold(need_tensor(input, "threshold"), threshold=threshold, value=value)
 
 
+def in_half(number, input):
+    """A number that elements are compared with, in the precision of `input` if that is half."""
+    dtype = input._a.dtype
+    return float(np.asarray(number, dtype)) if dtype in _dtypes.HALF else number
+
+
 @out_variant(dtype=same)
 def hardshrink(input, lambd=0.5):
     """Each element, 0 where its absolute value is at most ``lambd``."""
-    return ops.hardshrink(need_tensor(input, "hardshrink"), lambd=lambd)
+    return ops.hardshrink(need_tensor(input, "hardshrink"), lambd=in_half(lambd, input))
 
 
 def prelu(input, weight):

@@ -6,6 +6,8 @@ import numpy as np
 
 from .. import _dtypes
 from .._dtypes import type_word
+from .._tensor import wrap
+from ..engines import engine_of
 from ..ops import norms as ops
 from ..ops import pointwise as pw
 from ..ops.index import index_select
@@ -77,7 +79,7 @@ def renorm(input, p, dim, maxnorm):
 
 
 def _one(like):
-    return cast(like * 0 + 1, dtype=like._a.dtype)
+    return wrap(engine_of(like._a).ones_like(like._a))
 
 
 # ---- pairs of tensors

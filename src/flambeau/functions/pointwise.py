@@ -37,6 +37,10 @@ INTEGER_ADDCDIV = (
     "Integer division with addcdiv is no longer supported: convert the tensors to a floating dtype first, or "
     "use (input + value * trunc(tensor1 / tensor2)).to(input.dtype)."
 )
+NO_COMPLEX_NAN_TO_NUM = (
+    "nan_to_num does not support automatic differentiation for outputs with complex dtype. Detach the input, or treat "
+    "its real and imaginary parts on their own."
+)
 
 
 def result_type(*operands, **named):
@@ -325,6 +329,8 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
             raise TypeError(f"nan_to_num(): argument '{argument}' must be float, not {type(value).__name__}")
     if input.dtype.category < _dtypes.FLOAT:
         result = input.clone()
+    elif input.dtype.is_complex and modes.grad and input.requires_grad:
+        raise RuntimeError(NO_COMPLEX_NAN_TO_NUM)
     else:
         limits = _dtypes.finfo(input.dtype)
         result = ops.nan_to_num(

@@ -175,7 +175,7 @@ def _slope(y, axis, step, order):
         return part(y, axis, start, stop)
 
     before, after, first, second, last_but_one, last = widths
-    inner = (
+    inner = (at(2, None) - at(None, -2)) / (2 * step) if before is step else (
         at(2, None) * (before / (after * (before + after))) - at(None, -2) * (after / (before * (before + after)))
         + at(1, -1) * ((after - before) / (before * after))
     )
@@ -199,7 +199,11 @@ def _end(y0, y1, y2, near, far):
 def trapezoid(y, x=None, *, dx=None, dim=-1):
     """The integral along ``dim`` by the trapezoid rule, over points ``x`` or with spacing ``dx``."""
     areas = _areas(y, x, dx, dim, "trapezoid")
-    return areas.sum(dim)
+    if isinstance(x, Tensor):
+        return areas.sum(dim)
+    axis = dim_in_range(dim, y._a.ndim)
+    ends = (y.select(axis, 0) + y.select(axis, -1)) * 0.5 if y._a.shape[axis] else 0
+    return (y.sum(axis) - ends) * (x if dx is None and x is not None else 1 if dx is None else dx)
 
 
 @numpy_names

@@ -185,7 +185,10 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     if dim is not None:
         axis = dim_in_range(dim, a.ndim)
         _check_slices(a, axis, dim)
-    values, _, inverse, counts = np.unique(a, True, True, True, axis, equal_nan=False)
+    half = a.dtype in _dtypes.HALF  # which NumPy does not order where there is a nan
+    wide = a.astype(np.float32) if half else a
+    values, _, inverse, counts = np.unique(wide, True, True, True, axis, equal_nan=False)
+    values = values.astype(a.dtype) if half else values
     inverse = inverse.reshape(a.shape if dim is None else -1)
     return _chosen(values, inverse.astype(np.int64, copy=False), counts, return_inverse, return_counts)
 

@@ -73,7 +73,7 @@ def prelu(k, x, weight):
     return k.where(x > 0, x, weight * x)
 
 
-prelu.vjp(x=lambda g, x, weight: where(x > 0, g, weight * g), weight=lambda g, x: keep(g * x, x <= 0))
+prelu.vjp(x=lambda g, x, weight: where(x > 0, g, weight * g), weight=lambda g, x: keep(g * x, ~(x > 0)))
 
 
 @op(opmath=True, refuses="bic")
@@ -83,7 +83,7 @@ def elu(k, x, *, alpha, scale, input_scale):
 
 
 def elu_slope(g, x, alpha, scale, input_scale):
-    below = keep(x, x < 0)
+    below = keep(x, ~(x >= 0))
     return where(x > 0, g * scale, g * (alpha * scale * input_scale) * exp(input_scale * below))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from .._dtypes import get_default_dtype
 from ._op import kernel_op, op
 
 eq = kernel_op("eq", "equal", inputs="x, y", promote="common")
@@ -36,6 +37,8 @@ def isclose(k, x, y, *, rtol, atol, equal_nan):
         close = close | ((x != x) & (y != y))
     if x.dtype.kind == "b":
         return close
+    if x.dtype.kind in "iu":  # whose difference may overflow
+        x, y = (a.astype(get_default_dtype().np) for a in (x, y))
     error = k.abs(x - y)
     return close | (k.isfinite(error) & (error <= atol + k.abs(rtol * y)))
 

@@ -6,10 +6,11 @@ import cmath
 import math
 
 from ._op import kernel_op, op
-from .pointwise import cj, is_complex, keep, numbers_fit
+from .pointwise import cj, is_complex, keep, numbers_fit, where
 from .shape import zeros_like
 
 LN2, LN10 = math.log(2), math.log(10)
+ROOTS, INVERSES = (0.5, -0.5), (-1, -2)  # powers
 
 # ---- powers and roots
 
@@ -38,16 +39,24 @@ square.vjp(x=lambda g, x: g * (2 * cj(x)))
 
 @op(promote="common", node="PowBackward0", check=numbers_fit)
 def pow_scalar(k, x, y):
-    """x to the power of a Python number. The array libraries do squares and roots on their own."""
-    if type(y) is int and y == 3:
+    """x to the power of a Python number: the usual ones, with what infinities and zeros give there, by other means."""
+    if type(y) not in (int, float):
+        return x**y
+    if y == 3:
         return x * x * x
+    if x.dtype.kind in "biu":
+        return x**y
+    if y in ROOTS:
+        return k.sqrt(x) if y > 0 else k.reciprocal(k.sqrt(x))
+    if y in INVERSES:
+        return k.reciprocal(x if y == -1 else x * x)
     return x**y
 
 
 def power_slope(g, x, y):
     if y == 0:
         return zeros_like(g)
-    return g * (2 * cj(x)) if y == 2 else g * cj(y * x ** (y - 1))
+    return g * (2 * cj(x)) if y == 2 else g * cj(y * pow_scalar(x, y - 1))
 
 
 pow_scalar.vjp(x=power_slope)
@@ -61,7 +70,7 @@ pow_.vjp(
 
 def exponent_matters(x, y):
     """False where 0 ** y stays 0 (or 1) around a non-negative y."""
-    return x != 0 if is_complex(y) else (x != 0) | (y < 0)
+    return x != 0 if is_complex(y) else (x != 0) | ~(y >= 0)
 
 
 @op(promote="common", node="PowBackward2", refuses="b")
@@ -70,7 +79,13 @@ def rpow(k, x, y):
     return k.power(y, x)
 
 
-rpow.vjp(x=lambda g, x, y, out: g * cj(out * log_of_number(y)) if y != 0 else keep(g * -math.inf, x < 0))
+def rpow_slope(g, x, y, out):
+    if y != 0:
+        return g * cj(out * log_of_number(y))
+    return keep(g * (out * -math.inf), x != x if is_complex(x) else ~(x >= 0))
+
+
+rpow.vjp(x=rpow_slope)
 
 
 def log_of_number(y):
@@ -105,7 +120,7 @@ exp.vjp(x=lambda g, out: g * cj(out))
 
 
 def two_to(k, x):
-    return k.exp(x * LN2) if x.dtype.kind == "c" else k.exp2(x)
+    return k.exp(k.to_complex(x.real * LN2, x.imag * LN2)) if x.dtype.kind == "c" else k.exp2(x)
 
 
 @op(promote="float")
@@ -177,8 +192,8 @@ def logit(k, x, *, eps):
 def logit_slope(g, x, eps):
     low, high = (0, 1) if eps is None else (eps, 1 - eps)
     slope = g / (x * (1 - x))
-    outside = (x < low) | (x > high)
-    return keep(slope, ~outside) if eps is not None else slope + keep(g * 0 + math.nan, outside)
+    inside = (x >= low) & (x <= high)
+    return keep(slope, inside) if eps is not None else slope + keep(g * 0 + math.nan, ~inside)
 
 
 logit.vjp(x=logit_slope)
@@ -241,10 +256,10 @@ def sinc(k, x):
 
 
 def sinc_slope(g, x):
-    at_zero = x == 0
     turn = math.pi * x
-    slope = (cos(turn) * turn - sin(turn)) / (turn * (x + at_zero))
-    return keep(g * cj(slope), ~at_zero)
+    square = turn * x
+    slope = (cos(turn) * turn - sin(turn)) / where(square == 0, 1, square)
+    return keep(g * cj(slope), square != 0)
 
 
 sinc.vjp(x=sinc_slope)
@@ -264,7 +279,7 @@ asinh = kernel_op("asinh", "arcsinh", inputs="x", promote="float")
 asinh.vjp(x=lambda g, x: g * cj(rsqrt(x * x + 1)))
 
 acosh = kernel_op("acosh", "arccosh", inputs="x", promote="float")
-acosh.vjp(x=lambda g, x: g * cj(rsqrt(x - 1) * rsqrt(x + 1)))
+acosh.vjp(x=lambda g, x: g * (cj(rsqrt(x - 1) * rsqrt(x + 1)) if is_complex(x) else rsqrt(x * x - 1)))
 
 atanh = kernel_op("atanh", "arctanh", inputs="x", promote="float")
 atanh.vjp(x=lambda g, x: g / cj(1 - x * x))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._op import op
+from .pointwise import at_least_float32
 
 
 @op
@@ -14,18 +15,20 @@ def embedding(k, weight, index, *, padding, by_frequency):
 @embedding.joint_vjp
 def _(g, index, weight_shape, padding, by_frequency):
     if padding is not None or by_frequency:
-        factors = row_factors(index, rows=weight_shape[0], padding=padding, by_frequency=by_frequency)
+        factors = row_factors(
+            index, rows=weight_shape[0], padding=padding, by_frequency=by_frequency, dtype=at_least_float32(g)
+        )
         g = g * factors
     return unembedding(g, index, shape=tuple(weight_shape)), None
 
 
 @op
-def row_factors(k, index, *, rows, padding, by_frequency):
+def row_factors(k, index, *, rows, padding, by_frequency, dtype):
     """How much of its gradient each looked-up row gets: none for the padding, less for those that come often."""
-    factors = k.ones(index.shape, k.float32) if padding is None else (index != padding).astype(k.float32)
+    factors = k.ones(index.shape, dtype) if padding is None else (index != padding).astype(dtype)
     if by_frequency:
         flat = index.reshape(-1)
-        counts = k.unindex(k.ones(flat.shape, k.float32), (flat,), (0,), (rows,))
+        counts = k.unindex(k.ones(flat.shape, dtype), (flat,), (0,), (rows,))
         factors = factors / counts[index]
     return factors.reshape(*index.shape, 1)
 

@@ -115,8 +115,9 @@ hardswish.vjp(x=lambda g, x: where(x <= -3, g * 0, where(x < 3, g * (x / 3 + 0.5
 
 
 @op(opmath=True, refuses="bic", piecewise_linear=True)
-def softshrink(k, x, *, lambd):
+def softshrink(k, x, *, lambd, edge):
+    """Each element moved towards 0 by `lambd`; the gradient begins at `edge`, which is `lambd` but for its rounding."""
     return k.where(x > lambd, x - lambd, k.where(x < -lambd, x + lambd, k.keep(x, k.isnan(x))))
 
 
-softshrink.vjp(x=lambda g, x, lambd: keep(g, (x > lambd) | (x < -lambd)))
+softshrink.vjp(x=lambda g, x, edge: keep(g, (x > edge) | (x < -edge)))

@@ -7,7 +7,7 @@ import math
 from ._op import op
 from .elementary import log, sigmoid
 from .gates import hardtanh, softplus
-from .pointwise import clamp_numbers
+from .pointwise import at_least_float32, clamp_numbers
 from .reduce import place
 from .shape import reshape
 
@@ -150,14 +150,16 @@ def nll_loss(k, x, target, weight, *, ignore, reduction):
 @nll_loss.joint_vjp
 def _(g, target, weight, x_shape, ignore, reduction):
     axis = class_axis(x_shape)
-    safe, slopes = nll_slopes(target, weight, ignore=ignore, reduction=reduction, classes=x_shape[axis])
+    safe, slopes = nll_slopes(
+        target, weight, ignore=ignore, reduction=reduction, classes=x_shape[axis], dtype=at_least_float32(g[0])
+    )
     one = (*x_shape[:axis], 1, *x_shape[axis + 1:])
     g, safe = reshape(g[0] * slopes, shape=one), reshape(safe, shape=one)
     return place(g, safe, axis=axis, shape=tuple(x_shape)), None, None
 
 
 @op
-def nll_slopes(k, target, weight, *, ignore, reduction, classes):
+def nll_slopes(k, target, weight, *, ignore, reduction, classes, dtype):
     """The classes looked up by ``nll_loss``, and the derivative of the loss by each looked-up element."""
-    safe, weights = factors(k, target, weight, ignore, k.float32 if weight is None else weight.dtype, classes)
+    safe, weights = factors(k, target, weight, ignore, dtype, classes)
     return safe, -weights / k.sum(weights) if reduction == "mean" else -weights

@@ -12,8 +12,9 @@ import math
 from .._tensor import Tensor
 from ..engines import engine_of
 from ._op import op
+from .pointwise import cj
 from .reduce import sum_, sum_to
-from .shape import reshape
+from .shape import reshape, zeros_like
 
 
 def shaped(x, shape):
@@ -59,7 +60,8 @@ def _normalization(name, node, layout):
             grads = engine_of(x).layer_norm_pull(g[0], x, weight, axes, out_1, out_2, g[1], g[2], eps)
             return [grad if needed else None for grad, needed in zip(grads, needs)]
         x, weight, g_y = shaped(x, shape), shaped(weight, of_weight), shaped(g[0], shape)
-        away, inv = x - out_1, (out_2 + eps) ** -0.5
+        # the statistics of nothing are nan, but nothing has no part in a gradient
+        away, inv = x - out_1, (out_2 + eps) ** -0.5 if math.prod(shape) else zeros_like(out_2)
         # What the weight does not see is summed first: the sums serve weight, bias and input.
         lead = len(shape) - len(of_weight)
         inner = tuple([a for a in axes if a >= lead and of_weight[a - lead] == 1])
@@ -152,7 +154,7 @@ def rms_norm(k, x, weight, *, how, eps):
 def _(g, x, weight, out_1, how, eps, needs):
     g_y, g_square = g
     axes = tuple(range(len(x.shape) - how, len(x.shape)))
-    inv = (out_1 + eps) ** -0.5
+    x, weight, inv = cj(x), weight if weight is None else cj(weight), cj((out_1 + eps) ** -0.5)
     n = count(x.shape, axes)
     scaled = g_y if weight is None else g_y * weight
     slope = (2 * g_square - sum_over(scaled * x, axes) * (inv * inv * inv)) / n

@@ -6,12 +6,14 @@ import math
 
 from ._op import op
 from .matmul import mT, product
-from .pointwise import abs_, sgn
-from .reduce import kept, over, sum_, ties
+from .pointwise import abs_, keep, sgn
+from .reduce import folded, kept, over, sum_, ties
 
 
 @op(opmath=True, node="LinalgVectorNormBackward0", row_major=True)
 def vector_norm(k, x, *, ord, axis, keepdims):
+    if ord and folded(x.shape, axis) == 1:
+        return k.sum(k.abs(x), axis=axis, keepdims=keepdims)
     if ord == 2:
         return k.norm2(x, axis, keepdims)
     a = k.abs(x)
@@ -33,22 +35,18 @@ def vector_norm_pull(g, x, out, ord, axis):
     shape = tuple(x.shape)
     g, out = kept(g, shape, axis), kept(out, shape, axis)
     if ord == 0:
-        return g * sgn(x) * 0
+        return None
     if ord == 1:
         return g * sgn(x)
     if ord == 2:
         return over(g, out) * x
     if ord in (math.inf, -math.inf):
         return g * sgn(x) * ties(abs_(x), out, axis=axis)
+    if ord < 1:
+        return keep(sgn(x) * abs_(x) ** (ord - 1), x != 0) * (g * out ** (1 - ord))
     if ord < 2:
-        return sgn(x) * raised(x, ord - 1) * over(g, out ** (ord - 1))
+        return sgn(x) * abs_(x) ** (ord - 1) * over(g, out ** (ord - 1))
     return x * abs_(x) ** (ord - 2) * over(g, out ** (ord - 1))
-
-
-def raised(x, exponent):
-    """|x| to a power that may be negative; zero where x is zero."""
-    a = abs_(x)
-    return a ** (exponent) if exponent >= 0 else over(a * 0 + 1, a ** (-exponent))
 
 
 @op(opmath=True, node="ViewBackward0", row_major=True)

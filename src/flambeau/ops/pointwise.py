@@ -6,6 +6,7 @@ import math
 
 from numpy import ndarray
 
+from .._dtypes import float32
 from ._op import kernel_op, op
 from .compare import isclose, isfinite, isnan  # noqa: F401  (for the other families)
 from .shape import PUTTING_BACK, zeros_like
@@ -23,6 +24,9 @@ NEGATE_BOOL = (
     "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
     "use the `~` or `logical_not()` operator instead."
 )
+
+
+FLOAT32 = float32.np
 
 
 def flat(g):
@@ -49,6 +53,17 @@ def is_complex(x):
     if dtype is None:
         return isinstance(x, complex)
     return dtype.is_complex if hasattr(dtype, "is_complex") else dtype.kind == "c"
+
+
+def numpy_dtype(x):
+    """The NumPy dtype of an array or a tensor."""
+    return getattr(x.dtype, "np", x.dtype)
+
+
+def at_least_float32(x):
+    """The NumPy dtype in which factors of a gradient x are computed."""
+    dtype = numpy_dtype(x)
+    return FLOAT32 if dtype.itemsize < FLOAT32.itemsize else dtype
 
 
 # ---- complex numbers
@@ -102,7 +117,7 @@ def polar(k, radius, angle):
 
 
 polar.vjp(
-    radius=lambda g, radius, angle: real(g * conj(polar(radius * 0 + 1, angle))),
+    radius=lambda g, out: real(g * conj(sgn(out))),
     angle=lambda g, out: real(g * conj(out * 1j)),
 )
 
@@ -224,6 +239,12 @@ heaviside.vjp(x=undifferentiable("heaviside"), values=undifferentiable("heavisid
 
 @op(promote="common")
 def nan_to_num(k, x, *, nan, posinf, neginf):
+    if x.dtype.kind == "c":
+        return k.to_complex(*[replaced(k, part, nan, posinf, neginf) for part in (x.real, x.imag)])
+    return replaced(k, x, nan, posinf, neginf)
+
+
+def replaced(k, x, nan, posinf, neginf):
     finite = k.where(x == math.inf, posinf, k.where(x == -math.inf, neginf, x))
     return k.where(x != x, nan, finite).astype(x.dtype)
 
@@ -356,8 +377,7 @@ lerp.vjp(
 
 @op(promote="common", refuses="b")
 def addcmul(k, x, a, b, *, value):
-    product = a * b
-    return x + (product if value == 1 else value * product)
+    return x + (a if value == 1 else value * a) * b
 
 
 addcmul.vjp(
@@ -367,8 +387,7 @@ addcmul.vjp(
 
 @op(promote="common")
 def addcdiv(k, x, a, b, *, value):
-    quotient = a / b
-    return x + (quotient if value == 1 else value * quotient)
+    return x + (a if value == 1 else value * a) / b
 
 
 addcdiv.vjp(

@@ -179,7 +179,7 @@ def var_pull(g, x, axis, correction):
 
 @op(opmath=True, row_major=True)
 def std(k, x, *, axis, keepdims, correction):
-    return k.sqrt(k.variance(x, axis, keepdims, correction))
+    return k.deviation(x, axis, keepdims, correction)
 
 
 std.vjp(x=lambda g, x, out, axis, correction: var_pull(over(g, out * 2), x, axis, correction))
@@ -197,7 +197,7 @@ var_mean.vjp(x=lambda g, x, axis, correction: (
 
 @op(opmath=True, row_major=True)
 def std_mean(k, x, *, axis, keepdims, correction):
-    return k.sqrt(k.variance(x, axis, keepdims, correction)), k.mean(x, axis=axis, keepdims=keepdims)
+    return k.deviation(x, axis, keepdims, correction), k.mean(x, axis=axis, keepdims=keepdims)
 
 
 std_mean.vjp(x=lambda g, x, out, axis, correction: (
@@ -229,7 +229,9 @@ amax = op(highest, name="amax", opmath=True, refuses="c", row_major=True)
 amin = op(lowest, name="amin", opmath=True, refuses="c", row_major=True)
 max_all = op(highest, name="max", node="MaxBackward1", opmath=True, refuses="c")
 min_all = op(lowest, name="min", node="MinBackward1", opmath=True, refuses="c")
-for spec in (amax, amin, max_all, min_all):
+for spec in (amax, amin):
+    spec.vjp(x=lambda g, x, out, axis: to_equals(g, x, out, axis))
+for spec in (max_all, min_all):
     spec.vjp(x=lambda g, x, out, axis: to_ties(g, x, out, axis))
 
 
@@ -247,12 +249,26 @@ def ties(k, x, extreme, *, axis):
     return hit.astype(x.dtype) / count.astype(x.dtype)
 
 
+def to_equals(g, x, out, axis):
+    """``to_ties`` that takes nan for no tie: there the gradient is nan."""
+    shape = tuple(x.shape)
+    return kept(g, shape, axis) * equals(x, kept(out, shape, axis), axis=axis)
+
+
+@op
+def equals(k, x, extreme, *, axis):
+    """What part of the gradient of `extreme` each element of x gets, nan where there is no such element."""
+    hit = x == extreme
+    count = k.sum(hit, axis=axis, keepdims=True)
+    return k.where(count == 0, math.nan, hit.astype(x.dtype) / k.maximum(count, 1).astype(x.dtype))
+
+
 @op(opmath=True, refuses="c", row_major=True)
 def aminmax(k, x, *, axis, keepdims):
     return k.min(x, axis=axis, keepdims=keepdims), k.max(x, axis=axis, keepdims=keepdims)
 
 
-aminmax.vjp(x=lambda g, x, out, axis: to_ties(g[0], x, out[0], axis) + to_ties(g[1], x, out[1], axis))
+aminmax.vjp(x=lambda g, x, out, axis: to_equals(g[0], x, out[0], axis) + to_equals(g[1], x, out[1], axis))
 
 
 @op(opmath=True, row_major=True)

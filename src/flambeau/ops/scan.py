@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from .._tensor import Tensor
 from . import elementary as el
 from . import pointwise as pw
 from ._op import op
 from .scatter import ungather
-from .softmax import finite
 
 
 def scanned(k, scan, x, axis, reverse):
@@ -87,12 +88,25 @@ def logcumsumexp(k, x, *, axis, reverse):
     return scanned(k, k.log_running_sum, x, axis, reverse)
 
 
-logcumsumexp.vjp(x=lambda g, x, out, axis, reverse: (
-    running_share(g, x, out, axis, not reverse) - running_share(-g, x, out, axis, not reverse)
-))
+def logcumsumexp_pull(g, x, out, axis, reverse):
+    if pw.is_complex(x):
+        return pw.cj(el.exp(x)) * cumsum(g * pw.cj(el.exp(-out)), axis=axis, reverse=not reverse)
+    return running_share(g, x, out, axis, not reverse) - running_share(-g, x, out, axis, not reverse)
+
+
+logcumsumexp.vjp(x=logcumsumexp_pull)
 
 
 def running_share(g, x, out, axis, reverse):
     """exp(x) times the running sum of g / exp(out), of the positive part of g, without overflow."""
     logs = el.log(pw.keep(g, g > 0)) - finite(out)
     return el.exp(x + logcumsumexp(logs, axis=axis, reverse=reverse))
+
+
+@op
+def finite(k, x):
+    """Zero in the place of minus infinity, the logarithm of an empty sum: a difference with it is a number."""
+    return k.where(x == -math.inf, k.zeros((), x.dtype), x)
+
+
+finite.vjp(x=lambda g, x: g * (finite(x) == x))

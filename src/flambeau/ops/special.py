@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import ml_dtypes
+
 from ._op import kernel_op, op
 from .elementary import as_arrays, exp, log, log1p, xlogy
-from .pointwise import keep, sgn, undifferentiable, where
+from .pointwise import abs_, keep, numpy_dtype, sgn, undifferentiable, where
 
 TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 ROOT_2PI = math.sqrt(2 * math.pi)
@@ -112,18 +114,23 @@ i0 = kernel_op("i0", inputs="x", promote="float", refuses="c")
 i0.vjp(x=lambda g, x: g * i1(x))
 
 i1 = kernel_op("special_i1", "i1", inputs="x", promote="float", refuses="c")
-i1.vjp(x=lambda g, x, out: g * where(x == 0, 0.5, i0(x) - out / nonzero(x)))
+i1.vjp(x=lambda g, x, out: g * where(is_far(x), i0(x) - out / nonzero(x), 0.5))
 
 i0e = kernel_op("special_i0e", "i0e", inputs="x", promote="float", refuses="c", node="SpecialI0EBackward0")
 i0e.vjp(x=lambda g, x, out: g * (i1e(x) - sgn(x) * out))
 
 i1e = kernel_op("special_i1e", "i1e", inputs="x", promote="float", refuses="c", node="SpecialI1EBackward0")
-i1e.vjp(x=lambda g, x, out: g * where(x == 0, 0.5, i0e(x) - out * (sgn(x) + 1 / nonzero(x))))
+i1e.vjp(x=lambda g, x, out: g * where(is_far(x), i0e(x) - out * (sgn(x) + 1 / nonzero(x)), 0.5))
+
+
+def is_far(x):
+    """Whether x is far enough from zero for a difference quotient."""
+    return abs_(x) > ml_dtypes.finfo(numpy_dtype(x)).eps
 
 
 def nonzero(x):
-    """x with ones for zeros, to divide by where the quotient is not used."""
-    return where(x == 0, 1, x)
+    """x with ones near zero, to divide by where the quotient is not used."""
+    return where(is_far(x), x, 1)
 
 
 UNRECORDED = (  # in PyTorch these have no gradient

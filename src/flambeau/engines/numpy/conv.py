@@ -74,7 +74,8 @@ def conv(x, weight, stride, padding, dilation, groups, out=None):
     rows = weight.reshape(groups, weight.shape[0] // groups, -1)
     y = np.empty((samples, weight.shape[0], *out), np.result_type(x, weight))
     if max(*kernel, *stride) == 1 and not any(padding) and out == x.shape[2:]:
-        np.matmul(rows, x.reshape(samples, groups, -1, places), out=y.reshape(samples, *rows.shape[:2], places))
+        flat = x.reshape(samples, groups, channels // groups, places)
+        np.matmul(rows, flat, out=y.reshape(samples, *rows.shape[:2], places))
         return y
     if channels == groups == weight.shape[0]:
         return by_place(x, weight, y, stride, padding, dilation)

@@ -63,8 +63,12 @@ def sign(x):
     """The sign, 0 for nan; of a complex number the number on the unit circle."""
     if x.dtype.kind == "b":
         return x.copy()
+    if x.dtype.kind == "c":
+        size = np.abs(x)
+        zero = size == 0
+        return to_complex(*[np.where(zero, 0, part / np.where(zero, 1, size)) for part in (x.real, x.imag)])
     s = np.asarray(np.sign(x))
-    if x.dtype.kind in "fc":
+    if x.dtype.kind == "f":
         nan = x != x
         if nan.any():
             s[nan] = 0
@@ -99,6 +103,17 @@ def sigmoid(x):
 def combine_narrow(x, y, how):
     """Two arrays in half precision added, or whatever `how` names, in float32."""
     return engine.cast(getattr(np, how)(engine.cast(x, _FLOAT32), engine.cast(y, _FLOAT32)), x.dtype)
+
+
+@engine.kernel
+def log1p(x):
+    """np.log1p, exact for complex numbers near zero too."""
+    if getattr(x, "dtype", _FLOAT32).kind != "c":
+        return np.log1p(x)
+    a, b = x.real, x.imag
+    near = np.maximum(np.abs(a), np.abs(b)) < 0.5
+    exact = np.log1p(np.where(near, a * (2 + a) + b * b, 0)) / 2
+    return to_complex(np.where(near, exact, np.log(np.abs(x + 1))), np.arctan2(b, a + 1))
 
 
 # ---- integers: a division by zero is an error, a negative power is not
@@ -138,6 +153,27 @@ def div_trunc(x, y):
         return np.trunc(np.divide(x, y))
     quotient = np.floor_divide(x, y)
     return quotient + ((quotient < 0) & (quotient * y != x))
+
+
+@engine.kernel
+def gcd(x, y):
+    """np.gcd; of the lowest integer, whose size is no integer, what Euclid's algorithm on remainders in C gives."""
+    if x.dtype.kind != "i" or not (np.any(x == np.iinfo(x.dtype).min) or np.any(y == np.iinfo(x.dtype).min)):
+        return np.gcd(x, y)
+    a, b = np.broadcast_arrays(np.abs(x), np.abs(y))
+    while np.any(a):
+        on = a != 0
+        a, b = np.where(on, np.fmod(b, np.where(on, a, 1)), a), np.where(on, a, b)
+    return b
+
+
+@engine.kernel
+def lcm(x, y):
+    """The least common multiple, as C's arithmetic has it: the product wraps around, in no fewer than 32 bits."""
+    divisor = gcd(x, y)
+    wide = np.int32 if x.dtype.itemsize < 4 else x.dtype
+    quotient = np.floor_divide(x, np.where(divisor == 0, 1, divisor), dtype=wide)
+    return np.abs(np.multiply(quotient, y, dtype=wide)).astype(x.dtype)
 
 
 @engine.kernel

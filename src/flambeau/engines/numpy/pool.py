@@ -148,6 +148,8 @@ def ranges_max(x, ranges):
         sizes = window.shape[2:]
         flat = window.reshape(*lead, math.prod(sizes))
         place = flat.argmax(-1)
+        if x.dtype.kind == "f" and (nan := np.isnan(flat)).any():  # of several the last
+            place = np.where(nan.any(-1), flat.shape[-1] - 1 - nan[..., ::-1].argmax(-1), place)
         best[(..., *cell)] = np.take_along_axis(flat, place[..., None], -1)[..., 0]
         coordinates = [c + start for c, (start, _) in zip(np.unravel_index(place, sizes), box, strict=True)]
         index[(..., *cell)] = flat_place(coordinates, spatial)

@@ -15,6 +15,7 @@ _FEW = 512
 _BIG = 2048  # elements from which NumPy's own way to add is slower than ours
 _CHUNK = 500  # how many elements are added in a row: the sums of chunks are added apart, for a small error
 _OF_MATRIX = {0: 0, (0,): 0, -2: 0, 1: 1, (1,): 1, -1: 1}  # which axis of a matrix is meant
+_WIDER = {"f": np.float64, "F": np.complex128}
 _ONES = {np.dtype(t).num: np.ones(_CHUNK, t) for t in (np.float32, np.float64)}
 
 
@@ -178,6 +179,24 @@ def any(x, axis=None, keepdims=False):
 @engine.kernel
 def variance(x, axis, keepdims, correction):
     """The mean of squared distances from the mean, over n - correction."""
+    found = _variance(x, axis, keepdims, correction)
+    wider = _WIDER.get(x.dtype.char)
+    if wider is None or np.isfinite(found).all():
+        return found
+    return _variance(x.astype(wider), axis, keepdims, correction).astype(found.dtype)
+
+
+@engine.kernel
+def deviation(x, axis, keepdims, correction):
+    """The root of the variance, which itself may be too large or too small for the dtype."""
+    found = _variance(x, axis, keepdims, correction)
+    wider = _WIDER.get(x.dtype.char)
+    if wider is None or (np.isfinite(found) & (found >= np.finfo(found.dtype).tiny)).all():
+        return np.sqrt(found)
+    return np.sqrt(_variance(x.astype(wider), axis, keepdims, correction)).astype(found.dtype)
+
+
+def _variance(x, axis, keepdims, correction):
     n = _folded(x.shape, axis)
     away = x - sum(x, axis, True) / n
     if away.dtype.kind == "c":

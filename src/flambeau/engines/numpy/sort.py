@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..._dtypes import HALF
 from .. import NUMPY as engine
 from .reduce import take_along
 
@@ -96,9 +97,30 @@ def select_mode(x, axis, keepdims):
 @engine.kernel
 def search_rows(boundaries, values, side):
     """np.searchsorted for each row of `boundaries`; one row serves all values."""
+    if boundaries.dtype in HALF:
+        boundaries, values = boundaries.astype(np.float32), values.astype(np.float32)
     if boundaries.ndim == 1:
-        return np.searchsorted(boundaries, values, side)
+        return _search(boundaries, values, side)
     out = np.empty(values.shape, np.int64)
     for row in np.ndindex(boundaries.shape[:-1]):
-        out[row] = np.searchsorted(boundaries[row], values[row], side)
+        out[row] = _search(boundaries[row], values[row], side)
     return out
+
+
+def _search(boundaries, values, side):
+    """np.searchsorted, but nothing is before nan, not even among the boundaries."""
+    if boundaries.dtype.kind == "f" and np.isnan(boundaries).any():
+        return _bisect(boundaries, values, side)
+    return np.searchsorted(boundaries, values, side)
+
+
+def _bisect(boundaries, values, side):
+    """Halves the range of places of each value until one is left; a comparison with nan sends it on."""
+    first, last = np.zeros(values.shape, np.int64), np.full(values.shape, boundaries.size, np.int64)
+    stops = np.greater_equal if side == "left" else np.greater
+    while (open := first < last).any():
+        middle = (first + last) // 2
+        stop = stops(boundaries[np.minimum(middle, boundaries.size - 1)], values)
+        last = np.where(open & stop, middle, last)
+        first = np.where(open & ~stop, middle + 1, first)
+    return first

@@ -195,6 +195,7 @@ def zeta(x, q):
     if regular.any():
         out[regular] = hurwitz(x[regular], q[regular])
     out[(x == 1) | (x > 1) & (q <= 0) & whole] = np.inf
+    out[(x > 1) & (q == np.inf)] = 0
     out[np.isnan(x) | np.isnan(q)] = np.nan
     return out
 

@@ -33,6 +33,10 @@ def sign(x):
     """The sign, 0 for nan; of a complex number the number on the unit circle."""
     if x.dtype == bool:
         return x
+    if x.dtype.kind == "c":
+        size = jnp.abs(x)
+        zero = size == 0
+        return jax.lax.complex(*[jnp.where(zero, 0, part / jnp.where(zero, 1, size)) for part in (x.real, x.imag)])
     return jnp.where(x != x, jnp.zeros((), x.dtype), jnp.sign(x))
 
 

@@ -20,6 +20,11 @@ def variance(x, axis, keepdims, correction):
 
 
 @engine.kernel
+def deviation(x, axis, keepdims, correction):
+    return jnp.std(x, axis=axis, keepdims=keepdims, correction=correction)
+
+
+@engine.kernel
 def logsumexp(x, axis, keepdims):
     return jax.nn.logsumexp(x, axis=axis, keepdims=keepdims)
 

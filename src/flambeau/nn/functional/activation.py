@@ -157,7 +157,7 @@ def softshrink(input, lambd=0.5):
     need_tensor(input, "softshrink")
     if lambd < 0:
         raise RuntimeError(f"lambda must be in range [0, inf) for input dtype {input.dtype}, but found {lambd}")
-    return gates.softshrink(input, lambd=lambd)
+    return gates.softshrink(input, lambd=lambd, edge=base.in_half(lambd, input))
 
 
 def tanhshrink(input):

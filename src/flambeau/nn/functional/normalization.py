@@ -149,7 +149,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     _check_parameters(normalized, weight=weight)
     _check_end(input, normalized)
     if eps is None:
-        eps = _dtypes.finfo(input.dtype).eps
+        eps = _dtypes.finfo(_dtypes.float32 if input._a.dtype in _dtypes.HALF else input.dtype).eps
     return ops.rms_norm(input, weight, how=len(normalized), eps=eps)[0]
 
 

@@ -7,6 +7,7 @@ from ..._tensor import Tensor
 from ...functions._args import need_tensor
 from ...ops import pool as ops
 from ...ops._errors import refuse_kinds
+from ...ops.activation import relu
 from ...ops.pointwise import sign
 from ._sizes import per_dim
 
@@ -304,7 +305,7 @@ def _lp_pool(pool, input, norm_type, kernel_size, stride, ceil_mode, n):
     count = 1
     for k in per_dim(kernel_size, n, f"lp_pool{n}d", "kernel_size"):
         count *= k
-    return (sign(mean) * mean.abs()).mul(count).pow(1.0 / power)
+    return (sign(mean) * relu(mean.abs())).mul(count).pow(1.0 / power)
 
 
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
