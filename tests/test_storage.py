@@ -10,6 +10,206 @@ from _oracle import check_code
 from flambeau.functions import _warn
 
 STORAGES = """
+torch.UntypedStorage()
+torch.UntypedStorage(3).nbytes()
+torch.UntypedStorage([1,2,3])
+torch.UntypedStorage([1,2,300])
+torch.UntypedStorage([1,2,-1])
+torch.UntypedStorage(3, device="cpu").device
+torch.UntypedStorage(3, device="meta").device
+torch.UntypedStorage(-1)
+torch.UntypedStorage(2.5)
+torch.UntypedStorage("a")
+torch.UntypedStorage(3, dtype=torch.float32)
+s=torch.UntypedStorage([1,2,3,4]); s[1:3]
+s=torch.UntypedStorage([1,2,3,4]); s[1:3].data_ptr()==s.data_ptr()+1
+s=torch.UntypedStorage([1,2,3,4]); v=s[1:3]; v[0]=9; s
+s=torch.UntypedStorage([1,2,3,4]); s[::2]
+s=torch.UntypedStorage([1,2,3,4]); s[-1]
+s=torch.UntypedStorage([1,2,3,4]); s[4]
+s=torch.UntypedStorage([1,2,3,4]); s[-5]
+s=torch.UntypedStorage([1,2,3,4]); s[1.5]
+s=torch.UntypedStorage([1,2,3,4]); s['a']
+s=torch.UntypedStorage([1,2,3,4]); s[1]=300; s
+s=torch.UntypedStorage([1,2,3,4]); s[1]=-1; s
+s=torch.UntypedStorage([1,2,3,4]); s[1]=2.5; s
+s=torch.UntypedStorage([1,2,3,4]); s[1:3]=7; s
+s=torch.UntypedStorage([1,2,3,4]); s[1:3]=[7,8]; s
+s=torch.UntypedStorage([1,2,3,4]); s[9]=7; s
+s=torch.UntypedStorage([1,2,3,4]); s[0:9]=7; s
+s=torch.UntypedStorage([1,2,3,4]); s[-1]=7; s
+s=torch.UntypedStorage([1,2,3,4]); s.fill_(300)
+s=torch.UntypedStorage([1,2,3,4]); s.fill_(2.5)
+s=torch.UntypedStorage([1,2,3,4]); s.fill_(5) is s
+s=torch.UntypedStorage([1,2,3,4]); s.copy_(torch.UntypedStorage([4,3,2,1]))
+s=torch.UntypedStorage([1,2,3,4]); s.copy_(torch.UntypedStorage([4,3,2]))
+s=torch.UntypedStorage([1,2,3,4]); s.copy_([1,2,3,4])
+s=torch.UntypedStorage([1,2,3,4]); s.resize_(2)
+s=torch.UntypedStorage([1,2,3,4]); s.resize_(6)[:4]
+s=torch.UntypedStorage([1,2,3,4]); s.resize_(2.5)
+s=torch.UntypedStorage([1,2,3,4]); s.resize_(-1)
+s=torch.UntypedStorage([1,2,3,4]); s.tolist()
+s=torch.UntypedStorage([1,2,3,4]); list(s)
+s=torch.UntypedStorage([1,2,3,4]); s.clone().data_ptr()==s.data_ptr()
+s=torch.UntypedStorage([1,2,3,4]); s.cpu() is s
+s=torch.UntypedStorage([1,2,3,4]); s.is_shared(), s.is_pinned(), s.is_cuda, s.is_sparse, s.is_hpu, s.is_sparse_csr
+s=torch.UntypedStorage([1,2,3,4]); s.type()
+s=torch.UntypedStorage([1,2,3,4]); s.float()
+s=torch.UntypedStorage([1,2,3,4]); s.double().dtype
+s=torch.UntypedStorage([1,2,3,4]); s.bool()
+s=torch.UntypedStorage([1,2,3,4]); s.byte()
+s=torch.UntypedStorage([1,2,3,4]); s.get_device()
+s=torch.UntypedStorage([1,2,3,4]); s.new()
+s=torch.UntypedStorage([1,2,3,4]); s.to(device="cpu") is s
+s=torch.UntypedStorage([1,2,3,4]); s.untyped() is s
+s=torch.UntypedStorage([1,2,3,4]); s.filename
+s=torch.UntypedStorage([1,2,3,4]); s.resizable()
+s=torch.UntypedStorage([1,2,3,4]); s.byteswap(torch.int16); s
+s=torch.UntypedStorage([1,2,3,4]); s == torch.UntypedStorage([1,2,3,4])
+s=torch.UntypedStorage([1,2,3,4]); s == s, s != s
+s=torch.UntypedStorage([1,2,3,4]); s < s
+s=torch.UntypedStorage([1,2,3,4]); hash(s)==hash(s)
+s=torch.UntypedStorage([1,2,3,4]); s.bogus
+x=torch.arange(3.); x.untyped_storage() == x.untyped_storage()
+x=torch.arange(3.); hash(x.untyped_storage())==hash(x[1:].untyped_storage())
+x=torch.arange(3.); x.untyped_storage()._cdata == x[1:].untyped_storage()._cdata
+import copy; s=torch.UntypedStorage([1,2,3,4]); copy.copy(s)
+import copy; s=torch.UntypedStorage([1,2,3,4]); copy.deepcopy(s)
+import copy; s=torch.UntypedStorage([1,2,3,4]); d=copy.deepcopy([s,s]); d[0].data_ptr()==d[1].data_ptr()
+torch.UntypedStorage._new_shared(4).is_shared()
+torch.UntypedStorage._new_shared(4).nbytes()
+torch.UntypedStorage._new_shared(4, device="cpu").device
+s=torch.UntypedStorage([1,2,3,4]); s.share_memory_().is_shared()
+s=torch.UntypedStorage([1,2,3,4]); s.share_memory_() is s
+s=torch.UntypedStorage([1,2,3,4]); s._share_memory_lock_protected
+s=torch.UntypedStorage(8); torch.tensor([], dtype=torch.float32).set_(s).shape
+x=torch.zeros(4); s=x.untyped_storage(); s[3]=64; x[0]
+x=torch.zeros(4); s=x.untyped_storage(); s.fill_(1); x.view(torch.int32)[0]
+x=torch.zeros(4); s=x.untyped_storage(); s.resize_(0); s.nbytes(), x.shape
+x=torch.zeros(4); x.untyped_storage().device, x.untyped_storage().is_cuda
+torch.UntypedStorage.from_buffer(b"abcd", dtype=torch.uint8)
+torch.UntypedStorage.from_buffer(bytearray([1,2,3,4]), "little", dtype=torch.int16)
+torch.TypedStorage()
+torch.TypedStorage(3).size()
+torch.TypedStorage([1,2,3])
+torch.TypedStorage([1,2,3], dtype=torch.int64)
+torch.TypedStorage([1.5,2], dtype=torch.int32)
+torch.TypedStorage(2, device="meta")
+torch.TypedStorage(2, dtype="x")
+torch.TypedStorage(1,2)
+torch.TypedStorage(wrap_storage=torch.UntypedStorage(8))
+torch.TypedStorage(wrap_storage=torch.UntypedStorage(8), dtype=torch.float32).size()
+torch.TypedStorage(wrap_storage=[1], dtype=torch.float32)
+torch.TypedStorage(3, wrap_storage=torch.UntypedStorage(8), dtype=torch.float32)
+torch.TypedStorage(wrap_storage=torch.UntypedStorage(8), dtype=torch.float32, device="cpu")
+torch.TypedStorage(wrap_storage=torch.FloatStorage(2), dtype=torch.float32)
+s=torch.FloatStorage([1,2,3]); s
+s=torch.FloatStorage([1,2,3]); s[1]
+s=torch.FloatStorage([1,2,3]); s[-1]
+s=torch.FloatStorage([1,2,3]); s[3]
+s=torch.FloatStorage([1,2,3]); s[-4]
+s=torch.FloatStorage([1,2,3]); s[0:2]
+s=torch.FloatStorage([1,2,3]); s[1.0]
+s=torch.FloatStorage([1,2,3]); s['a']
+s=torch.FloatStorage([1,2,3]); s[1]=5; s
+s=torch.FloatStorage([1,2,3]); s[0:2]=5; s
+s=torch.FloatStorage([1,2,3]); s[0:2]=[5,6]; s
+s=torch.FloatStorage([1,2,3]); s[5]=5; s
+s=torch.FloatStorage([1,2,3]); s['a']=5; s
+s=torch.FloatStorage([1,2,3]); s[1]='a'; s
+s=torch.LongStorage([1,2,3]); s[1]=2.7; s
+s=torch.BoolStorage([True,False]); s[0], s
+s=torch.ComplexFloatStorage([1+2j,3]); s
+s=torch.HalfStorage([1.5,3]); s
+s=torch.BFloat16Storage([1.5,3]); s
+s=torch.FloatStorage([1,2,3]); s.fill_(4)
+s=torch.FloatStorage([1,2,3]); s.fill_('a')
+s=torch.FloatStorage([1,2,3]); s.copy_(torch.FloatStorage([3,2,1]))
+s=torch.FloatStorage([1,2,3]); s.copy_(torch.DoubleStorage([3,2,1]))
+s=torch.FloatStorage([1,2,3]); s.copy_(torch.FloatStorage([3,2]))
+s=torch.FloatStorage([1,2,3]); s.resize_(2)
+s=torch.FloatStorage([1,2,3]); s.resize_(5).size()
+s=torch.FloatStorage([1,2,3]); s.type()
+s=torch.FloatStorage([1.5,2,3]); s.double()
+s=torch.FloatStorage([1.5,2,3]); s.float() is s
+s=torch.FloatStorage([1.5,2,3]); s.half()
+s=torch.FloatStorage([1.5,2,3]); s.bfloat16()
+s=torch.FloatStorage([1.5,2,3]); s.long()
+s=torch.FloatStorage([1.5,2,3]); s.int()
+s=torch.FloatStorage([1.5,2,3]); s.short()
+s=torch.FloatStorage([1.5,2,3]); s.char()
+s=torch.FloatStorage([1.5,2,3]); s.byte()
+s=torch.FloatStorage([1.5,0,3]); s.bool()
+s=torch.FloatStorage([1.5,0,3]); s.complex_float()
+s=torch.FloatStorage([1.5,0,3]); s.complex_double()
+s=torch.FloatStorage([1.5,0,3]); s.tolist()
+s=torch.FloatStorage([1.5,0,3]); list(s)
+s=torch.FloatStorage([1.5,0,3]); s.clone()
+s=torch.FloatStorage([1.5,0,3]); s.cpu() is s
+s=torch.FloatStorage([1.5,0,3]); s.untyped().nbytes()
+s=torch.FloatStorage([1.5,0,3]); s.is_shared(), s.is_pinned(), s.is_cuda, s.is_sparse
+s=torch.FloatStorage([1.5,0,3]); s.share_memory_().is_shared()
+s=torch.FloatStorage([1.5,0,3]); s.get_device()
+s=torch.FloatStorage([1.5,0,3]); s.pickle_storage_type()
+s=torch.FloatStorage([1.5,0,3]); s.is_resizable() if hasattr(s,'is_resizable') else s.resizable()
+s=torch.FloatStorage([1.5,0,3]); s == s
+s=torch.FloatStorage([1.5,0,3]); s == torch.FloatStorage([1.5,0,3])
+s=torch.FloatStorage([1.5,0,3]); hash(s) == hash(s)
+s=torch.FloatStorage([1.5,0,3]); isinstance(s, torch.FloatStorage), isinstance(s, torch.TypedStorage), isinstance(s, torch.LongStorage), type(s).__name__
+s=torch.FloatStorage([1.5,0,3]); s.data_ptr() == s.untyped().data_ptr()
+s=torch.FloatStorage([1.5,0,3]); s.to(device='cpu')
+s=torch.FloatStorage([1.5,0,3]); s.filename
+s=torch.FloatStorage([1.5,0,3]); s.bogus
+import copy; s=torch.FloatStorage([1.5,0,3]); copy.copy(s)
+import copy; s=torch.FloatStorage([1.5,0,3]); copy.deepcopy(s)
+torch.FloatStorage(2, dtype=torch.float64)
+torch.FloatStorage(2, dtype=torch.float32)
+torch.FloatStorage(2, device='cpu').device
+torch.FloatStorage(2, device='meta').device
+torch.FloatStorage('a')
+torch.FloatStorage(1,2)
+torch.FloatStorage(wrap_storage=torch.UntypedStorage(8)).size()
+torch.FloatStorage(wrap_storage=torch.UntypedStorage(7)).size()
+torch.FloatStorage._new_shared(4).size()
+torch.TypedStorage.from_buffer(b"abcd", dtype=torch.uint8)
+torch.FloatStorage.from_buffer(b"abcdefgh", "little").size()
+torch.ByteStorage.from_buffer(bytearray([1,2]))
+torch.FloatStorage.from_buffer(b"abc", "native")
+torch.FloatStorage.from_buffer(b"abcd")
+torch.is_storage(torch.FloatStorage(1)), torch.is_storage(torch.UntypedStorage(1)), torch.is_storage(3)
+x=torch.arange(4.); x.storage().size(), x[1:].storage().size(), x.storage()[1]
+x=torch.arange(4.); s=x.storage(); s[0]=9; x
+x=torch.arange(4.); s=x.storage(); s.fill_(2); x
+x=torch.arange(4); x.storage().dtype, x.storage().type()
+x=torch.arange(4.); x.storage().data_ptr()==x.data_ptr()
+x=torch.arange(4.); x.storage_type()
+x=torch.arange(4.); torch.FloatTensor(x.storage())
+x=torch.arange(4.); torch.FloatTensor(x.storage()).data_ptr()==x.data_ptr()
+x=torch.arange(4.); torch.tensor(x.storage())
+x=torch.arange(4.); torch.tensor([]).set_(x.storage())
+x=torch.arange(4.); torch.tensor([]).set_(x.storage(), 1, (3,))
+x=torch.arange(4.); torch.tensor([]).set_(x.untyped_storage(), 1, (3,), (1,))
+x=torch.arange(4.); torch.tensor([]).set_(torch.LongStorage(3))
+x=torch.zeros(3, device='meta'); x.untyped_storage().nbytes(), x.untyped_storage().data_ptr()
+x=torch.zeros(3, device='meta'); x.untyped_storage()[0]
+x=torch.zeros(3, device='meta'); x.untyped_storage().tolist()
+x=torch.zeros(3, device='meta'); x.untyped_storage()
+x=torch.zeros(3, device='meta'); x.untyped_storage().fill_(1)
+x=torch.zeros(3, device='meta'); x.storage()[0]
+x=torch.zeros(3, device='meta'); x.storage()
+x=torch.zeros(3, device='meta'); x.untyped_storage().clone().nbytes()
+x=torch.zeros(3, device='meta'); x.untyped_storage().resize_(24).nbytes()
+bytes(torch.UntypedStorage([1,2,3]))
+s=torch.FloatStorage([1,2,3]); s._untyped_storage.nbytes()
+torch.storage.UntypedStorage is torch.UntypedStorage, torch.storage.TypedStorage is torch.TypedStorage
+s=torch.UntypedStorage([1,2,3]); 2 in s
+s=torch.UntypedStorage([1,2,3]); s.nbytes() and bool(s)
+s=torch.UntypedStorage(0); bool(s)
+s=torch.UntypedStorage([1,2,3]); s.new().nbytes()
+s=torch.UntypedStorage([1,2,3]); str(s)
+s=torch.UntypedStorage([1,2,3]); s.long()
+s=torch.UntypedStorage([1,2,3]); s.complex_double().size()
+s=torch.UntypedStorage([1,2,3]); s.half()
 torch.ones(2).storage()
 torch.ones(2).untyped_storage()
 torch.ones(2).storage()[0]
@@ -121,3 +321,32 @@ def test_forked_processes_share_memory():
     process.start()
     process.join()
     assert t.tolist() == [3, 3]
+
+
+def test_a_file_as_memory(tmp_path):
+    path = tmp_path / "elements"
+    written = flambeau.FloatStorage.from_file(path, True, 3)
+    written[1] = 2.5
+    assert written.is_shared() and path.stat().st_size == 12
+    private = flambeau.UntypedStorage.from_file(path, False, 12)
+    private.fill_(0)
+    again = flambeau.FloatStorage.from_file(path, True, 3)
+    assert again.tolist() == [0, 2.5, 0] and not private.is_shared()
+    assert flambeau.empty(0).set_(again)[1].item() == 2.5
+
+
+@pytest.mark.parametrize("order, value", [("little", 513), ("big", 258)])
+def test_the_byte_order_of_a_buffer(order, value):
+    storage = flambeau.ShortStorage.from_buffer(bytes([0, 1, 2]), order, offset=1)
+    assert storage.tolist() == [value]
+    storage.untyped().byteswap(flambeau.int16)
+    assert storage.tolist() == [771 - value]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+@pytest.mark.parametrize("storage", [flambeau.UntypedStorage._new_shared(2), flambeau.UntypedStorage(2).share_memory_()])
+def test_forked_processes_share_storages(storage):
+    process = multiprocessing.get_context("fork").Process(target=storage.fill_, args=(3,))
+    process.start()
+    process.join()
+    assert storage.tolist() == [3, 3]

@@ -152,6 +152,7 @@ RETURNS = by_name({
     "AbstractContextManager[None]": "fork_rng",
     "RemovableHandle": "register_hook register_post_accumulate_grad_hook",
     "TypedStorage": "storage",
+    "type[TypedStorage]": "storage_type",
     "UntypedStorage": "untyped_storage",
     TENSORS: """broadcast_tensors chunk dsplit gradient hsplit lu meshgrid split split_with_sizes tensor_split unbind
         unravel_index vsplit""",

@@ -97,7 +97,7 @@ from .functions.random import *
 from .functions.lowrank import *
 from .functions.stft import *
 from . import _C, overrides
-from . import compiler, distributions, fft, func, linalg, nn, optim, random, serialization, testing, utils
+from . import compiler, distributions, fft, func, linalg, nn, optim, random, serialization, storage, testing, utils
 from ._generator import Generator
 from .compiler import compile
 from ._layer_functions import *

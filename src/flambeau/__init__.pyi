@@ -22,6 +22,7 @@ from . import random as random
 from . import serialization as serialization
 from . import signal as signal
 from . import special as special
+from . import storage as storage
 from . import testing as testing
 from . import utils as utils
 from ._device import channels_last as channels_last
@@ -62,8 +63,8 @@ from ._modes import set_grad_enabled as set_grad_enabled
 from ._size import Size as Size
 from ._tensor import Tensor as Tensor
 from ._types import Bool, Device, Dims, DType, Float, Int, Layout, MemoryFormat, Number
+from .functions._untyped_storage import UntypedStorage as UntypedStorage
 from .functions.storage import TypedStorage as TypedStorage
-from .functions.storage import UntypedStorage as UntypedStorage
 
 BFloat16Storage: type[TypedStorage]
 BFloat16Tensor: type[Tensor]
