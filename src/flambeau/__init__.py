@@ -59,6 +59,7 @@ from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enab
 from .functions.about import *
 from .functions.convert import *
 from .functions.creation import *
+from .functions.dlpack import *
 from .functions.from_data import *
 from .functions.activation import *
 from .functions.compare import *

@@ -9,14 +9,15 @@ import numpy as np
 from .. import _dtypes
 from .._device import CPU, META, resolve
 from .._dtypes import type_word
-from .._tensor import Tensor, storage_of, wrap
+from .._tensor import Tensor, wrap
 from ..engines.numpy.memory import copy_as
-from ._args import made, need_tensor, np_dtype_of
+from ._args import made, np_dtype_of
 from ._attach import methods
 from ._data import array_from, checked, scalar_for
 from ._warn import warn_once
+from .dlpack import from_dlpack
 
-__all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "scalar_tensor", "tensor", "to_dlpack"]
+__all__ = ["as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor", "tensor"]
 
 COPY_CONSTRUCT = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -185,62 +186,4 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     return made(raw[offset:offset + count * item].view(np_dtype), CPU, requires_grad)
 
 
-# ---- DLPack
-
-
-class _Capsule:
-    """A DLPack capsule for NumPy's importer, which wants an object with the two methods."""
-
-    def __init__(self, capsule):
-        self.capsule = capsule
-
-    def __dlpack__(self, **_):
-        return self.capsule
-
-    def __dlpack_device__(self):
-        return 1, 0
-
-
-def from_dlpack(ext_tensor, *, device=None, copy=None):
-    """A tensor over the memory of another library's tensor (or of a DLPack capsule)."""
-    if device is not None:
-        resolve(device)
-    if isinstance(ext_tensor, Tensor):
-        out = ext_tensor.detach()
-        return out.clone() if copy else out
-    if type(ext_tensor).__name__ == "PyCapsule":
-        ext_tensor = _Capsule(ext_tensor)
-    elif not hasattr(ext_tensor, "__dlpack__"):
-        raise RuntimeError(
-            f"from_dlpack received an invalid capsule: {type(ext_tensor).__name__} has no __dlpack__ method"
-        )
-    array = np.from_dlpack(ext_tensor)
-    out = wrap(array)
-    return out.clone() if copy or not array.flags.writeable else out
-
-
-def to_dlpack(tensor):
-    """A DLPack capsule over the tensor's memory, for another library to take once."""
-    return need_tensor(tensor, "to_dlpack").__dlpack__()
-
-
-def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
-    """The DLPack capsule that another library's ``from_dlpack`` asks for."""
-    if self.requires_grad:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    if self.device is META:
-        raise BufferError("Cannot pack tensors on meta: they have no memory")
-    if _dtypes.is_foreign(self._a.dtype):
-        raise BufferError(f"{self.dtype} tensors cannot be exported by DLPack here; convert them to float32 first")
-    storage_of(self)
-    return self._a.__dlpack__(max_version=max_version, copy=copy)
-
-
-def __dlpack_device__(self):
-    """(device type, index) in DLPack's terms: the CPU."""
-    if self.device is META:
-        raise BufferError("Cannot pack tensors on meta: they have no memory")
-    return self._a.__dlpack_device__()
-
-
-methods(new_tensor, __dlpack__, __dlpack_device__)
+methods(new_tensor)

@@ -1,5 +1,5 @@
 """Tensors in the memory of other libraries, by the DLPack protocol."""
 
-from ..functions.from_data import from_dlpack, to_dlpack
+from ..functions.dlpack import DLDeviceType, from_dlpack, to_dlpack
 
-__all__ = ["from_dlpack", "to_dlpack"]
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
