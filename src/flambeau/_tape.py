@@ -105,12 +105,17 @@ class Node:
         """The (node, output number) pairs to which this node sends gradients."""
         pairs = [(None, 0) if e is None else (as_node(e[0]), max(e[1], 0)) for e in self._edges]
         self._leaf_nodes = [node for node, _ in pairs if type(node) is AccumulateGrad]  # they live while this node does
-        return tuple([pairs[i] for i in self._places])
+        return tuple([pairs[i] for i in self._input_places])
 
     @property
-    def _places(self):
+    def _input_places(self):
         """The places among the inputs of those that can have gradients."""
         return range(len(self._edges))
+
+    @property
+    def _output_places(self):
+        """The places among the outputs of those that hooks get gradients of."""
+        return range(self._count)
 
     def _output(self, nr):
         """(shape, dtype) of an output."""
@@ -194,9 +199,13 @@ class OpNode(Node):
     packed = False  # whether something saved went through saved-tensor hooks
 
     @property
-    def _places(self):
+    def _input_places(self):
         places = range(len(self._edges))
         return places if self.op.joint is not None else [i for i in places if i in self.op.vjps]
+
+    @property
+    def _output_places(self):
+        return [nr for nr in range(self._count) if _dtypes.is_inexact(self._output(nr)[1])]
 
     def name(self):
         """The name of the node, for example ``AddBackward0``."""

@@ -206,4 +206,8 @@ class SavedTensor:
         if type(value) is tape.Packed:
             value, edge = value.array(), edge or self.edge
             return wrap(value) if edge is None else at_edge(value, edge)
-        return value if edge is None else at_edge(value, edge)
+        if edge is None:
+            return value
+        t = at_edge(value, edge)
+        t._storage = storage
+        return t

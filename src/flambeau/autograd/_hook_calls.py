@@ -64,27 +64,33 @@ def call_pre_hooks(node, grads, graph):
     """The hooks on a node before it runs."""
     several = node._count != 1
     grads = list(grads or [None] * node._count) if several else [grads]
+    places = node._output_places
     for hook in list(node._pre_hooks.values()):
-        before = tuple([wrapped(g, graph) for g in grads])
+        before = tuple([wrapped(grads[nr], graph) for nr in places])
         after = hook(before)
         if after is not None:
-            check_replacements(hook, before, after)
-            grads = [unwrapped(g, graph) for g in after]
+            replace(hook, grads, places, before, after, graph)
     return defined(grads) if several else grads[0]
 
 
 def call_post_hooks(node, grads, results, graph):
     """The hooks on a node after it ran."""
-    grads = tuple([wrapped(g, graph) for g in (grads if type(grads) is list else [grads] * node._count)])
-    places = node._places
+    grads = grads if type(grads) is list else [grads] * node._count
+    grads = tuple([wrapped(grads[nr], graph) for nr in node._output_places])
+    places = node._input_places
     for hook in list(node._post_hooks.values()):
         before = tuple([wrapped(results[i], graph) for i in places])
         after = hook(before, grads)
         if after is not None:
-            check_replacements(hook, before, after)
-            for i, g in zip(places, after, strict=True):
-                results[i] = unwrapped(g, graph)
+            replace(hook, results, places, before, after, graph)
     return results
+
+
+def replace(hook, grads, places, before, after, graph):
+    """Puts what a hook on a node returned for `before` at its `places` among the gradients."""
+    check_replacements(hook, before, after)
+    for i, g in zip(places, after, strict=True):
+        grads[i] = unwrapped(g, graph)
 
 
 # ---- what hooks may return

@@ -261,7 +261,7 @@ class Pass:
             self.capture(leaf, grad)
             if leaf not in self.execute:
                 return None
-        return self.accumulate(leaf, grad)
+        return self.accumulate(leaf, grad) if leaf._rg else None
 
     def finish_hooked_leaf(self, leaf, grad):
         """``finish_leaf`` of a leaf with hooks; they run also where the gradient is undefined."""
@@ -274,10 +274,11 @@ class Pass:
                 return
         if node is not None and node._pre_hooks:
             grad = call_pre_hooks(node, grad, self.graph)
-        if grad is not None:
-            self.accumulate(leaf, grad)
-        for hook in list(hooks.post_accumulate.values()):
-            hook(leaf)
+        if leaf._rg:
+            if grad is not None:
+                self.accumulate(leaf, grad)
+            for hook in list(hooks.post_accumulate.values()):
+                hook(leaf)
         if node is not None and node._post_hooks:
             call_post_hooks(node, grad, (), self.graph)
 
@@ -304,7 +305,7 @@ class _Count(Pass):
 def references_of_our_own():
     """How many references there are in ``accumulate`` to a gradient that nobody else holds."""
     trial = _Count((), False, False)
-    trial.finish_leaf(wrap(np.zeros(1)), [0, np.zeros(1)])
+    trial.finish_leaf(wrap(np.zeros(1)).requires_grad_(), [0, np.zeros(1)])
     return trial.captured
 
 

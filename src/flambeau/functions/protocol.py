@@ -27,6 +27,7 @@ DETACH_VIEW = (
     "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
     "called on these gradients."
 )
+NO_DATA = "Cannot copy out of meta tensor; no data!"
 ITEM_META = "Tensor.item() cannot be called on meta tensors: they have no data"
 AMBIGUOUS = "Boolean value of Tensor with {how} is ambiguous (shape {shape}). Use .any() or .all()."
 ONE_ELEMENT = "only one element tensors can be converted to Python scalars"
@@ -77,7 +78,7 @@ def item(self):
 def tolist(self):
     """The elements as nested lists of Python numbers; a number for a zero-dimensional tensor."""
     if self.device is META:
-        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        raise NotImplementedError(NO_DATA)
     a = on_host(self._a, "tolist()")
     return a.astype(np.float32).tolist() if _dtypes.is_foreign(a.dtype) else a.tolist()
 
@@ -159,11 +160,14 @@ def __contains__(self, element):
 
 
 def numpy(self, *, force=False):
-    """The NumPy array over the same memory; with ``force=True`` also of a tensor that requires grad."""
-    if self.requires_grad and not force:
+    """The NumPy array over the same memory.
+
+    Of a tensor that requires grad it must be asked for with ``force=True``, or where nothing is recorded.
+    """
+    if modes.grad and not force and self.requires_grad:
         raise RuntimeError(NUMPY_GRAD)
     if self.device is META:
-        raise TypeError(NUMPY_META)
+        raise NotImplementedError(NO_DATA) if force else TypeError(NUMPY_META)
     if _dtypes.is_foreign(self._a.dtype):
         raise TypeError(
             f"Got unsupported ScalarType {self.dtype.name}: NumPy has no such dtype. "

@@ -140,9 +140,7 @@ def saved_input(node, i, graph):
     if not graph or value is None or not hasattr(value, "dtype"):
         return value
     edge = node._edges[i]
-    if edge is None:
-        return wrap(value)
-    return at_edge(value, edge)
+    return in_its_storage(wrap(value) if edge is None else at_edge(value, edge), node)
 
 
 def saved_output(node, graph):
@@ -164,7 +162,17 @@ def unpacked(value):
 
 def output_of(node, nr, array):
     """The tensor that output `nr` of a node was; integers are none of the graph's business."""
-    return at_edge(array, (node, nr)) if is_inexact(array.dtype) else wrap(array)
+    return in_its_storage(at_edge(array, (node, nr)) if is_inexact(array.dtype) else wrap(array), node)
+
+
+def in_its_storage(t, node):
+    """A tensor over what a node saved, with the storage it was saved from: the next graph notices writes to it too."""
+    if t._storage is None and type(t._a) is _ndarray:
+        for storage, _ in node.guards:
+            if storage.array is not None and np.may_share_memory(storage.array, t._a):
+                t._storage = storage
+                break
+    return t
 
 
 def at_edge(array, edge):

@@ -110,7 +110,7 @@ def frexp(k, x):
     return k.frexp(x)
 
 
-frexp.vjp(x=lambda g, out: ldexp(g[0], -out[1]))
+frexp.vjp(x=lambda g, out_1: ldexp(g[0], -out_1))
 
 
 # ---- exponentials and logarithms

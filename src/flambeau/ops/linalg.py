@@ -70,7 +70,7 @@ def inv_ex(k, A):
     return k.inv_ex(A)
 
 
-inv_ex.vjp(A=lambda g, out: -product(mH(out[0]), product(g[0], mH(out[0]))))
+inv_ex.vjp(A=lambda g, out_0: -product(mH(out_0), product(g[0], mH(out_0))))
 
 
 def inverse(A):
@@ -84,8 +84,8 @@ def solve_ex(k, A, B, *, left):
 
 
 @solve_ex.joint_vjp
-def _(g, A, out, left, needs):
-    X = out[0]
+def _(g, A, out_0, left, needs):
+    X = out_0
     B_grad = solve_ex(mH(A), g[0], left=left)[0]
     if not needs[0]:
         return None, B_grad
@@ -125,10 +125,10 @@ def slogdet(k, A):
 
 
 @slogdet.joint_vjp
-def _(g, A, out):
+def _(g, A, out_0):
     sign_grad, log_grad = g
     if is_complex(A):
-        log_grad = log_grad - 1j * imag(cj(sign_grad) * out[0])
+        log_grad = log_grad - 1j * imag(cj(sign_grad) * out_0)
     return (scalar(log_grad) * mH(inverse(A)),)
 
 
@@ -174,8 +174,8 @@ def lstsq(k, A, B, rtol, *, residuals):
 
 
 @lstsq.joint_vjp
-def _(g, A, B, rtol, out, residuals):
-    X, gX = out[0], g[0]
+def _(g, A, B, rtol, out_0, residuals):
+    X, gX = out_0, g[0]
     P = pinv(A, rtol * 0, rtol, hermitian=False)
     gB = product(mH(P), gX)
     gA = pinv_pull(product(gX, mH(B)), A, P)
@@ -212,8 +212,8 @@ def cholesky_ex(k, A, *, upper):
 
 
 @cholesky_ex.joint_vjp
-def _(g, out, upper):
-    L, gL = (mH(out[0]), mH(g[0])) if upper else (out[0], g[0])
+def _(g, out_0, upper):
+    L, gL = (mH(out_0), mH(g[0])) if upper else (out_0, g[0])
     phi = tril(product(mH(L), gL), diagonal=0)
     phi = (phi + mH(tril(phi, diagonal=-1))) / 2
     half = from_triangle(mH(L), phi, upper=True)

@@ -295,7 +295,7 @@ mul = kernel_op("mul", "multiply", inputs="x, y", promote="common")
 mul.vjp(x=lambda g, y: g * cj(y), y=lambda g, x: g * cj(x))
 
 div = kernel_op("div", "divide", inputs="x, y", promote="float")
-div.vjp(x=lambda g, y: g / cj(y), y=lambda g, y, out: -g * cj(out / y))
+div.vjp(x=lambda g, y: g / cj(y), y=lambda g, x, y: -g * cj(x / y / y))
 
 div_floor = kernel_op(
     "div_floor", "floor_divide", inputs="x, y", promote="common", node="DivBackward2", refuses="bc",

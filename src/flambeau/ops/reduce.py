@@ -200,8 +200,8 @@ def std_mean(k, x, *, axis, keepdims, correction):
     return k.deviation(x, axis, keepdims, correction), k.mean(x, axis=axis, keepdims=keepdims)
 
 
-std_mean.vjp(x=lambda g, x, out, axis, correction: (
-    var_pull(over(g[0], out[0] * 2), x, axis, correction) + mean_pull(g[1], x.shape, axis)
+std_mean.vjp(x=lambda g, x, out_0, axis, correction: (
+    var_pull(over(g[0], out_0 * 2), x, axis, correction) + mean_pull(g[1], x.shape, axis)
 ))
 
 
@@ -289,8 +289,8 @@ def selection(forward=None, /, **options):
     if forward is None:
         return lambda f: selection(f, **options)
     spec = op(forward, opmath=True, **options, row_major=True)
-    spec.vjp(x=lambda g, out, axis, x_shape: place(
-        kept(g[0], x_shape, axis), kept(out[1], x_shape, axis), axis=axis, shape=tuple(x_shape)
+    spec.vjp(x=lambda g, out_1, axis, x_shape: place(
+        kept(g[0], x_shape, axis), kept(out_1, x_shape, axis), axis=axis, shape=tuple(x_shape)
     ))
     return spec
 

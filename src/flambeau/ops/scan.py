@@ -72,7 +72,7 @@ def declare_extreme(name, kernel):
     def forward(k, x, *, axis):
         return getattr(k, kernel)(x, axis)
 
-    forward.vjp(x=lambda g, out, axis, x_shape: ungather(g[0], out[1], axis=axis, shape=tuple(x_shape)))
+    forward.vjp(x=lambda g, out_1, axis, x_shape: ungather(g[0], out_1, axis=axis, shape=tuple(x_shape)))
     return forward
 
 

@@ -9,7 +9,7 @@ from .reduce import place, selection, to_ties
 def ordered(forward):
     """Declares an op that returns (values, indices) of several elements along ``axis``, each of them once."""
     spec = op(forward, opmath=True, refuses="c", row_major=True)
-    spec.vjp(x=lambda g, out, axis, x_shape: place(g[0], out[1], axis=axis, shape=tuple(x_shape)))
+    spec.vjp(x=lambda g, out_1, axis, x_shape: place(g[0], out_1, axis=axis, shape=tuple(x_shape)))
     return spec
 
 

@@ -7,7 +7,7 @@ import math
 import ml_dtypes
 
 from ._op import kernel_op, op
-from .elementary import as_arrays, exp, log, log1p, xlogy
+from .elementary import as_arrays, exp, log, log1p, square, xlogy
 from .pointwise import abs_, keep, numpy_dtype, sgn, undifferentiable, where
 
 TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -23,7 +23,7 @@ erfc = kernel_op("erfc", inputs="x", promote="float", refuses="c")
 erfc.vjp(x=lambda g, x: -g * TWO_BY_ROOT_PI * exp(-x * x))
 
 erfinv = kernel_op("erfinv", inputs="x", promote="float", refuses="c")
-erfinv.vjp(x=lambda g, out: g / TWO_BY_ROOT_PI * exp(out * out))
+erfinv.vjp(x=lambda g, x: g / TWO_BY_ROOT_PI * exp(square(erfinv(x))))
 
 erfcx = kernel_op("special_erfcx", "erfcx", inputs="x", promote="float", refuses="c")
 erfcx.vjp(x=lambda g, x, out: g * (2 * x * out - TWO_BY_ROOT_PI))

@@ -39,8 +39,10 @@ class SGD(Optimizer):
                 raise ValueError(f"Invalid {name}: {value}")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        if fused and (differentiable or foreach):
-            raise RuntimeError("`fused` does not go together with `differentiable` or `foreach`")
+        if fused and differentiable:
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if fused and foreach:
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         super().__init__(params, dict(
             lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
             maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused,
@@ -63,16 +65,23 @@ class SGD(Optimizer):
     def _update(self, p, grad, group):
         if group["maximize"]:
             grad = -grad
-        if group["weight_decay"] != 0:
-            grad = grad.add(p, alpha=group["weight_decay"])
+        weight_decay = group["weight_decay"]
+        if weight_decay != 0:
+            if isinstance(weight_decay, Tensor) and weight_decay.requires_grad:
+                grad = grad.addcmul(p.clone(), weight_decay)  # of a copy: `p` is about to be written to
+            else:
+                grad = grad.add(p, alpha=weight_decay)
         momentum = group["momentum"]
         if momentum != 0:
             state = self.state[p]
             buffer = state.get("momentum_buffer")
             if buffer is None:
-                buffer = state["momentum_buffer"] = grad.clone() if group["differentiable"] else grad.detach().clone()
+                buffer = state["momentum_buffer"] = grad.detach().clone()
             else:
                 buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
             grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
         lr = group["lr"]
-        p.add_(grad, alpha=-(lr.item() if isinstance(lr, Tensor) and not group["differentiable"] else lr))
+        if isinstance(lr, Tensor) and lr.requires_grad:
+            p.addcmul_(grad, lr, value=-1)
+        else:
+            p.add_(grad, alpha=-(lr.item() if isinstance(lr, Tensor) else lr))
