@@ -73,6 +73,7 @@ sum([torch.ones(2), torch.ones(2)])
 NUMPY = """
 torch.ones(3, requires_grad=True).numpy()
 torch.ones(3, requires_grad=True).numpy(force=True)
+torch.ones(3, device="meta").numpy(force=True)
 torch.ones(3, dtype=torch.bfloat16).numpy()
 np.asarray(torch.ones(3, dtype=torch.bfloat16))
 np.asarray(torch.ones(3, requires_grad=True))
@@ -189,6 +190,19 @@ ERRORS = [
 def test_refuses(call, error, message):
     with pytest.raises(error, match=message):
         call(flambeau.ones(2))
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode", "enable_grad"])
+def test_numpy_where_nothing_is_recorded(mode):
+    leaf = flambeau.ones(2, requires_grad=True)
+    for t in (leaf, leaf * 1):
+        with getattr(flambeau, mode)():
+            if mode == "enable_grad":
+                with pytest.raises(RuntimeError, match="requires grad"):
+                    t.numpy()
+            else:
+                assert np.shares_memory(t.numpy(), t.detach().numpy())
+                assert np.asarray(t).tolist() == [1.0, 1.0]
 
 
 def test_numpy_shares_memory():

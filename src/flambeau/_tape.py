@@ -275,9 +275,14 @@ def pack(t):
 def changed(node, storage, version):
     array = storage.array
     return RuntimeError(CHANGED.format(
-        type=_dtypes.type_word(_dtypes.from_np(array.dtype)) + "Tensor", shape=list(array.shape), saver=node.name(),
+        type=_dtypes.type_word(_dtypes.from_np(array.dtype)) + "Tensor", shape=list(array.shape), saver=name_of(node),
         now=storage.version, then=version, writer=storage.writer or "an in-place operation",
     ))
+
+
+def name_of(node):
+    """The name of a node; ``node.name`` itself may be an attribute that a user has put on the ctx of a Function."""
+    return type(node).name(node)
 
 
 def start(node, edges, result):

@@ -239,6 +239,38 @@ def module_list_is_a_collection(t):
 
 
 @programs
+def reprs_of_deep_nests(t):
+    nn = t.nn
+    texts = []
+    for wrap in (nn.Sequential, lambda m: nn.ModuleDict({"a": m}), lambda m: nn.ModuleList([m])):
+        module = nn.Linear(2, 3)
+        for _ in range(200):
+            module = wrap(module)
+        lines = repr(module).split("\n")
+        texts.append([len(lines), lines[0], lines[1], lines[200], lines[-1]])
+    return texts
+
+
+@programs
+def reprs_of_shared_and_own(t):
+    nn = t.nn
+
+    class Own(nn.Module):
+        def __repr__(self):
+            return "own\nlines"
+
+    class Decorated(nn.Sequential):
+        def __repr__(self):
+            return "<" + super().__repr__() + ">"
+
+    shared = nn.ReLU()
+    holder = nn.Module()
+    holder.add_module("nothing", None)
+    return [repr(nn.Sequential(shared, nn.Sequential(shared, Own()), Decorated(Own(), shared))), repr(holder),
+            repr(nn.ModuleList([Own(), Own(), Decorated(shared)]))]
+
+
+@programs
 def module_list_reprs(t):
     nn = t.nn
 

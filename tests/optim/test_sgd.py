@@ -35,6 +35,33 @@ def settings(t):
     return found
 
 
+def differentiated(t, lr, weight_decay=0, **settings):
+    """Three recorded steps, and the gradients of what comes out by everything that went in."""
+    start, direction = t.tensor([1.0, 2.0], requires_grad=True), t.tensor([0.5, -1.0], requires_grad=True)
+    p = start.clone()
+    optimizer = t.optim.SGD([p], lr=lr, weight_decay=weight_decay, differentiable=True, **settings)
+    for i in range(3):
+        p.grad = direction * (i + 1)
+        optimizer.step()
+    tensors = [v for v in (start, direction, lr, weight_decay) if isinstance(v, t.Tensor) and v.requires_grad]
+    grads = []
+    error = raised(lambda: grads.append(t.autograd.grad((p**2).sum(), tensors)))
+    return [error, p, grads]
+
+
+@programs
+def differentiable_settings(t):
+    def number(value, **options):
+        return t.tensor(value, requires_grad=True, **options)
+
+    return [differentiated(t, number(0.1)), differentiated(t, t.tensor(0.1)), differentiated(t, number([0.1])),
+            differentiated(t, number(0.1, dtype=t.float64)), differentiated(t, number(0.1), number(0.2)),
+            differentiated(t, 0.1, number(0.2)), differentiated(t, 0.1, t.tensor(0.2)),
+            differentiated(t, number(0.1), momentum=0.9), differentiated(t, number(0.1), momentum=0.9, nesterov=True),
+            differentiated(t, 0.1, 0.1, momentum=0.9), differentiated(t, number(0.1), maximize=True),
+            raised(lambda: differentiated(t, 0.1, fused=True)), raised(lambda: differentiated(t, number(-0.1)))]
+
+
 @programs
 def groups(t):
     a, b = t.ones(2, requires_grad=True), t.ones(1, requires_grad=True)

@@ -152,7 +152,8 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
         n = len(self._is_tensor)
         if (len(results) > n and any(r is not None for r in results[n:])) or len(results) < n:
             raise RuntimeError(
-                f"function {self._name} returned an incorrect number of gradients (expected {n}, got {len(results)})"
+                f"function {tape.name_of(self)} returned an incorrect number of gradients (expected {n}, got "
+                f"{len(results)})"
             )
         gradients = []
         for i, (is_tensor, r) in enumerate(zip(self._is_tensor, results, strict=False)):
@@ -160,8 +161,8 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
                 gradients.append(self._checked_gradient(i, r, graph))
             elif r is not None:
                 raise RuntimeError(
-                    f"function {self._name} returned a gradient different from None at position {i + 1}, but the "
-                    "corresponding forward input was not a Variable"
+                    f"function {tape.name_of(self)} returned a gradient different from None at position {i + 1}, but "
+                    "the corresponding forward input was not a Variable"
                 )
         return gradients
 
@@ -170,15 +171,10 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
             return None
         if not isinstance(grad, Tensor):
             raise RuntimeError(
-                f"expected Variable or None (got {type(grad).__name__}): function {self._name} returned it at "
+                f"expected Variable or None (got {type(grad).__name__}): function {tape.name_of(self)} returned it at "
                 f"position {i + 1}"
             )
         return grad if graph else grad._a
-
-    @property
-    def _name(self):
-        """The node's name; ``name`` itself may be an attribute that the user has put there."""
-        return type(self).__name__
 
 
 def undefined_backward(ctx, *grad_outputs):

@@ -21,8 +21,8 @@ DIRTY_VIEW = (
     "than one Tensor: return the written view alone, or write to a clone of it."
 )
 DIRTY_NO_INPUT = (
-    "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it "
-    "to mark_dirty()."
+    "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that forward has written to belong "
+    "there; others need no mark."
 )
 SAVED_AS_IS = (
     "An input that has been returned as-is as output is being saved for backward. This is not supported if you "

@@ -109,9 +109,16 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 def _single(outputs, inputs, grads, retain_graph, create_graph):
     """One gradient for each of `inputs`, None where nothing depends on it."""
     roots = _roots(outputs, grads, create_graph)
-    captured = Pass(roots, retain_graph, create_graph, _captures(inputs)).run()
-    results = [captured.get(slot) for slot in range(len(inputs))]
-    return results if create_graph else [None if r is None else wrap(r) for r in results]
+    captures = _captures(inputs)
+    captured = Pass(roots, retain_graph, create_graph, captures).run()
+    results = [None] * len(inputs)
+    for slots in captures.values():
+        grad = captured.get(slots[0])
+        if grad is not None:
+            grad = grad if create_graph else wrap(grad)
+            for slot in slots:  # an input that was named twice: one tensor
+                results[slot] = grad
+    return results
 
 
 def _batched(outputs, inputs, grads, retain_graph, create_graph):

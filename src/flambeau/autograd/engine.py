@@ -233,11 +233,17 @@ class Pass:
             node._free()
         if node._post_hooks:
             pairs = zip(results, node._edges, strict=True)
-            results = [g if g is None or edge is None else fitted(g, *edge) for g, edge in pairs]
+            results = [g if g is None or edge is None else self.for_hooks(node, g, edge) for g, edge in pairs]
             results = call_post_hooks(node, grads, results, self.graph)
         if modes.anomaly and modes.anomaly_check_nan:
             check_nan(node, results)
         return results
+
+    def for_hooks(self, node, grad, edge):
+        """A gradient as the node sends it along an edge; ops compute none that nobody needs, Functions do."""
+        if self.needed is not None and edge[0] not in self.needed and isinstance(node, tape.OpNode):
+            return None
+        return fitted(grad, *edge)
 
     def capture(self, target, grads):
         """Keeps the gradients that the caller asked for."""
@@ -274,11 +280,10 @@ class Pass:
                 return
         if node is not None and node._pre_hooks:
             grad = call_pre_hooks(node, grad, self.graph)
-        if leaf._rg:
-            if grad is not None:
-                self.accumulate(leaf, grad)
-            for hook in list(hooks.post_accumulate.values()):
-                hook(leaf)
+        if grad is not None and leaf._rg:
+            self.accumulate(leaf, grad)
+        for hook in list(hooks.post_accumulate.values()):
+            hook(leaf)
         if node is not None and node._post_hooks:
             call_post_hooks(node, grad, (), self.graph)
 
@@ -353,7 +358,7 @@ def has_layout_of(grad, value):
 
 def tell_origin(node, error):
     """Adds to an error where in the forward its node was recorded (anomaly mode), and the node's name."""
-    error.add_note(f"in the backward of {node.name()}")
+    error.add_note(f"in the backward of {tape.name_of(node)}")
     if node._trace:
         error.add_note("recorded in the forward here:\n" + "".join(node._trace))
 
@@ -362,6 +367,6 @@ def check_nan(node, results):
     for i, grad in enumerate(results):
         array = grad._a if isinstance(grad, Tensor) else grad
         if array is not None and is_inexact(array.dtype) and np.isnan(array).any():
-            error = RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+            error = RuntimeError(f"Function '{tape.name_of(node)}' returned nan values in its {i}th output.")
             tell_origin(node, error)
             raise error
