@@ -32,7 +32,7 @@ INFERENCE_SAVED = (
     "use it in autograd."
 )
 
-NAMESPACED = ("AccumulateGrad", "CopyBackwards", "CopySlices", "Error")  # nodes whose names PyTorch does not shorten
+NAMESPACED = ("AccumulateGrad", "Error")  # nodes that are no ops, whose names PyTorch does not shorten
 
 
 def graph_freed():
