@@ -1,0 +1,182 @@
+"""How the arguments of templates are drawn: by the name in braces (digits at its end are dropped), and fitting {x}."""
+
+from __future__ import annotations
+
+import math
+
+from .literals import KINDS, kind_of
+
+
+def dim(w, x, row):
+    """A dimension of x; now and then one that it has not."""
+    n = max(x.ndim, 1)
+    return str(w.pick([*range(n), *range(-n, 0)]) if not w.seldom(40) else n + 1)
+
+
+def dims(w, x, row):
+    chosen = [d for d in range(x.ndim) if w.seldom(2)]
+    return f"({''.join(f'{d}, ' for d in chosen)})" if chosen else "(-1,)"
+
+
+def flag(w, x, row):
+    return w.pick(("False", "True"))
+
+
+def count(w, x, row):
+    return str(w.integer(0, 3))
+
+
+def index(w, x, row):
+    return str(w.pick((0, 1, -1, 2, -2)))
+
+
+def number(w, x, row):
+    """A Python number."""
+    options = ["2", "0.5", "-1", "3.0", "0", "True", "-2.5"]
+    if w.special:
+        options += ["nan", "inf", "1e30", "300"]
+    if "c" in row.kinds:
+        options.append("(1+2j)")
+    return w.pick(options)
+
+
+def positive(w, x, row):
+    return w.pick(("1.0", "0.5", "2", "3.0"))
+
+
+def dtype(w, x, row):
+    return f"torch.{w.dtype(row.kinds)}"
+
+
+def other(w, x, row):
+    """Something to compute with x: a tensor that broadcasts, or a number."""
+    if w.seldom(4):
+        return number(w, x, row)
+    return peer(w, x, row)
+
+
+def peer(w, x, row):
+    """A tensor that broadcasts with x."""
+    old = [name for name, v in w.tensors(row.kinds).items() if broadcasts(v.shape, x.shape)]
+    if old and w.seldom(2):
+        return w.pick(old)
+    if w.seldom(20):
+        return w.tensor(row.kinds)
+    shape = [1 if w.seldom(5) else size for size in x.shape]
+    shape = tuple(shape[w.integer(0, len(shape)) if w.seldom(5) else 0 :])
+    return w.new(shape, kind_of(x) if not w.seldom(3) and kind_of(x) in row.kinds else row.kinds)
+
+
+def same(w, x, row):
+    """A tensor of the shape and dtype of x."""
+    old = [name for name, v in w.tensors().items() if v.shape == x.shape and v.dtype == x.dtype]
+    if old and w.seldom(3):
+        return w.pick(old)
+    return w.new(tuple(x.shape), dtype=str(x.dtype).removeprefix("torch."))
+
+
+def mask(w, x, row):
+    return w.new(tuple(1 if w.seldom(5) else size for size in x.shape), "b")
+
+
+def positions(w, x, row):
+    """Distinct indices into the first dimension of x, as a tensor."""
+    size = x.shape[0] if x.ndim else 1
+    chosen = [i for i in range(size) if not w.seldom(3)]
+    if chosen and w.seldom(2):
+        chosen = chosen[::-1]
+    return f"torch.tensor({chosen}, dtype=torch.int64)"
+
+
+def key(w, x, row):
+    """A basic or advanced key into x."""
+    parts = []
+    for size in x.shape[: w.integer(0, x.ndim)]:
+        options = [":", "0", "-1", "::2", "1:", "None", f"[{max(size - 1, 0)}, 0]"]
+        parts.append(w.pick(options if size else options[:1]))
+    if w.seldom(4) or not parts:
+        parts.append("...")
+    return ", ".join(parts)
+
+
+def basic_key(w, x, row):
+    """A key that makes a view."""
+    parts = []
+    for size in x.shape[: w.integer(0, x.ndim)]:
+        parts.append(w.pick([":", "0", "-1", "::2", "1:", "None"] if size else [":"]))
+    if w.seldom(4) or not parts:
+        parts.insert(w.integer(0, len(parts)), "...")
+    return ", ".join(parts)
+
+
+def shape(w, x, row):
+    """A shape with as many elements as x."""
+    size = math.prod(x.shape)
+    options = ["(-1,)", str(tuple(x.shape)[::-1]), f"({size},)", f"(1, {size})", f"(-1, {x.shape[-1] if x.ndim else 1})"]
+    if size % 2 == 0:
+        options.append("(2, -1)")
+    return w.pick(options)
+
+
+def larger(w, x, row):
+    """A shape that x expands to."""
+    sizes = [w.pick((size, 2)) if size == 1 else size for size in x.shape]
+    return str((*([2] if w.seldom(3) else []), *sizes))
+
+
+def order(w, x, row):
+    """A permutation of the dimensions of x."""
+    rest, chosen = list(range(x.ndim)), []
+    while rest:
+        chosen.append(rest.pop(w.integer(0, len(rest) - 1)))
+    return str(tuple(chosen))
+
+
+def right(w, x, row):
+    """What x can be multiplied with as a matrix."""
+    inner = x.shape[-1] if x.ndim else 1
+    shape = w.pick([(inner, 2), (inner,), (inner, 1), (inner, 3)])
+    if x.ndim == 3 and w.seldom(2):
+        shape = (x.shape[0], inner, 2)
+    return w.new(shape, dtype=str(x.dtype).removeprefix("torch."))
+
+
+def out(w, x, row):
+    """A tensor to write a result of about the shape of x to."""
+    kinds = kind_of(x) if not w.seldom(4) else "fibc"
+    dtype = str(x.dtype).removeprefix("torch.") if not w.seldom(4) else w.dtype(kinds)
+    size = tuple(x.shape) if not w.seldom(5) else (0,)
+    return w.new(size, dtype=dtype)
+
+
+def outer_dtype(w, x, row):
+    return f"torch.{w.pick(KINDS['f'] + KINDS['i'] + KINDS['b'] + KINDS['c'])}"
+
+
+def broadcasts(left, right):
+    return all(a == b or 1 in (a, b) for a, b in zip(reversed(left), reversed(right)))
+
+
+ARGUMENTS = {
+    "dim": dim,
+    "dims": dims,
+    "flag": flag,
+    "count": count,
+    "index": index,
+    "number": number,
+    "positive": positive,
+    "dtype": dtype,
+    "any_dtype": outer_dtype,
+    "other": other,
+    "peer": peer,
+    "same": same,
+    "mask": mask,
+    "positions": positions,
+    "key": key,
+    "basic_key": basic_key,
+    "shape": shape,
+    "larger": larger,
+    "order": order,
+    "right": right,
+    "out": out,
+}

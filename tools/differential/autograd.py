@@ -1,0 +1,128 @@
+"""Programs of autograd: gradients of chains with views and writes, graphs of gradients, hooks, grad modes."""
+
+from __future__ import annotations
+
+from .writer import Over, rows
+
+FUNCTIONS = [
+    *rows("fc", "{x} NAME {other}", "* + - /"),
+    *rows("fc", "torch.NAME({x})", """exp sin cos tanh sqrt log sigmoid square reciprocal abs asinh atan expm1 log1p
+          sinh rsqrt neg"""),
+    *rows("f", "torch.NAME({x})", "relu erf lgamma sinc sgn floor trunc"),
+    *rows("f", "torch.nn.functional.NAME({x})", "gelu silu softplus elu leaky_relu hardswish mish logsigmoid selu hardtanh"),
+    *rows("fc", "{x} ** {number}"),
+    *rows("f", "torch.NAME({x}, {peer})", "maximum minimum atan2 hypot fmax logaddexp xlogy"),
+    *rows("fc", "torch.NAME({x}, {peer})", "mul add div pow"),
+    *rows("fc", "torch.NAME({x})", "sum mean prod"),
+    *rows("fc", "torch.NAME({x}, dim={dim}, keepdim={flag})", "sum mean prod"),
+    *rows("f", "torch.NAME({x}, dim={dim}, keepdim={flag})", "var std"),
+    *rows("f", "torch.NAME({x}, dim={dim})", "logsumexp softmax log_softmax amax amin cumsum cumprod cummax"),
+    *rows("f", "torch.NAME({x}, dim={dim}).values", "max min median sort"),
+    *rows("f", "torch.NAME({x})", "max min amax"),
+    *rows("fc", "{x} @ {right}"),
+    *rows("fc", "torch.NAME([{x}, {same}])", "cat stack"),
+    *rows("f", "torch.where({mask}, {x}, {peer})"),
+    *rows("fc", "{x}.masked_fill({mask}, 2.0)"),
+    *rows("f", "torch.clamp({x}, -1.0, 1.0)"),
+    *rows("f", "torch.clamp({x}, min={peer})"),
+    *rows("fc", "torch.lerp({x}, {same}, 0.25)"),
+    *rows("fc", "torch.addcmul({x}, {peer1}, {peer2}, value=2)"),
+    *rows("fc", "{x}[{key}]"),
+    *rows("fc", "torch.index_select({x}, 0, {positions})"),
+    *rows("fc", "torch.roll({x}, 1, 0)"),
+    *rows("fc", "torch.flip({x}, (0,))"),
+    *rows("fc", "torch.tril({x})"),
+    *rows("f", "torch.linalg.vector_norm({x}, {positive}, dim={dim})"),
+    *rows("f", "torch.nn.functional.layer_norm({x}, ({x}.shape[-1],))"),
+    *rows("f", "torch.nn.functional.NAME({x}, {same})", "mse_loss l1_loss smooth_l1_loss"),
+    *rows("f", "{x}.to(torch.NAME)", "float64 float32 complex64"),
+    *rows("c", "{x}.NAME", "real imag"),
+    *rows("c", "torch.NAME({x})", "abs angle view_as_real"),
+]
+VIEWS = [
+    *rows("fc", "{x}[{basic_key}]"),
+    *rows("fc", "{x}.transpose({dim1}, {dim2})"),
+    *rows("fc", "{x}.reshape({shape})"),
+    *rows("fc", "{x}.expand({larger})"),
+    *rows("fc", "{x}.NAME()", "clone detach flatten squeeze diagonal contiguous"),
+    *rows("fc", "{x}.unsqueeze({dim})"),
+    *rows("fc", "{x}.unbind({dim})"),
+    *rows("fc", "{x}.unfold({dim}, 2, 1)"),
+    *rows("fc", "torch.chunk({x}, 2, dim={dim})"),
+]
+WRITES = [
+    *rows("fc", "{x}.NAME_({other})", "mul add copy"),
+    *rows("f", "{x}.NAME_()", "exp sigmoid relu tanh neg zero"),
+    *rows("fc", "{x}[{key}] = {number}"),
+    *rows("fc", "{x}[{key}] = {peer}"),
+    *rows("fc", "{x}[{key}] *= {number}"),
+    *rows("fc", "{x}.masked_fill_({mask}, 0.5)"),
+    *rows("f", "{x}.clamp_(-1, 1)"),
+    *rows("fc", "{x}.detach_()"),
+    *rows("fc", "{x}.detach().mul_(2)"),
+    *rows("fc", "{x}.data.add_(1)"),
+]
+GRAPH = [
+    *rows("fc", "{x}.NAME", "requires_grad_() retain_grad() detach_()"),
+    *rows("fc", "{x}.register_hook(lambda g: g * 2)"),
+    *rows("fc", "{x}.register_hook(lambda g: log.append(('hook', g)))"),
+    *rows("fc", "{x}.register_post_accumulate_grad_hook(lambda p: log.append(('post', p.grad.clone())))"),
+    *rows("fc", "{x}.grad = None"),
+    *rows("fc", "with torch.no_grad(): {x}.mul_({number})"),
+    *rows("fc", "with torch.no_grad(): {x}.grad.zero_()"),
+]
+BACKWARD = [
+    *rows("f", "{x}.sum().backward()"),
+    *rows("fc", "{x}.abs().sum().backward(retain_graph=True)"),
+    *rows("f", "({x} * {x}).sum().backward(retain_graph={flag})"),
+    *rows("fc", "{x}.backward({same}, retain_graph={flag})"),
+    *rows("f", "{x}.sum().backward(inputs=[{leaf}])"),
+    *rows("f", "{x}.sum().backward(create_graph=True)"),
+]
+GRADIENTS = [
+    *rows("f", "torch.autograd.grad({x}.sum(), {leaf}, retain_graph={flag}, allow_unused=True)"),
+    *rows("f", "torch.autograd.grad({x}.sum(), {leaf}, create_graph=True, allow_unused=True)"),
+    *rows("f", "torch.autograd.grad(({x} * {x}).sum(), [{leaf1}, {leaf2}], create_graph=True, allow_unused=True)"),
+    *rows("fc", "torch.autograd.grad({x}, {leaf}, {same}, allow_unused=True, materialize_grads=True)"),
+]
+
+
+def write(writer):
+    """A leaf or two, functions of them, and gradients in the midst of it."""
+    writer.special = False
+    for _ in range(writer.integer(1, 2)):
+        writer.new(writer.shape(most=3), "fc" if writer.seldom(5) else "f", suffix=".requires_grad_()")
+    writer.do("[]", target="log")
+    while not writer.seldom(7):
+        table = writer.pick((FUNCTIONS, BACKWARD, VIEWS, GRADIENTS, FUNCTIONS, WRITES, GRAPH))
+        row = writer.pick(table)
+        if "{leaf" in row.template or table is BACKWARD:
+            differentiate(writer, row, table)
+        else:
+            writer.apply(row, target="" if table in (WRITES, GRAPH) else None)
+        unpack(writer)
+        if len(writer.pair.steps) > 11:
+            raise Over
+
+
+def differentiate(writer, row, table):
+    """Gradients of a tensor of the graph with respect to others."""
+    leaves = {f"leaf{i}": recorded(writer) for i in ("", "1", "2") if "{leaf" + i + "}" in row.template}
+    writer.apply(row, target="" if table is BACKWARD else None, x=recorded(writer, row.kinds), **leaves)
+
+
+def recorded(writer, kinds="fc"):
+    """A tensor that requires a gradient; the youngest is the simplest choice."""
+    found = [name for name, v in writer.tensors(kinds).items() if v.requires_grad]
+    if not found:
+        raise Over
+    return writer.pick(found[::-1])
+
+
+def unpack(writer):
+    """Gives one of several results a name of its own."""
+    name, value = list(writer.pair.oracle.items())[-1]
+    if isinstance(value, (tuple, list)) and value and name != "log":
+        i = writer.integer(0, len(value) - 1)
+        if value[i] is not None:
+            writer.do("{several}[{i}]", several=name, i=str(i))

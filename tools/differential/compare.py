@@ -1,0 +1,204 @@
+"""What two libraries made of one program: are the values, and all that can be observed of them, the same?"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Relative error that rounding and another order of summation explain; the absolute one is a tenth of it.
+TOLERANCE = {"float64": 1e-8, "complex128": 1e-8, "float32": 3e-5, "complex64": 3e-5, "float16": 4e-3, "bfloat16": 2e-2}
+
+
+class Disagreement(NamedTuple):
+    kind: str  # exception, type, dtype, shape, values, strides, version, requires_grad, aliasing, ...
+    where: str  # the variable, such as "b" or "a.grad"
+    ours: Any
+    theirs: Any
+    step: Any
+    pair: Any
+
+    @property
+    def signature(self):
+        """What findings of one cause have in common, roughly: the kind, and the template of the step."""
+        return self.kind, self.step.template
+
+    def __str__(self):
+        where = f" of {self.where}" if self.where else ""
+        return f"{self.kind}{where}: {self.ours}\n    PyTorch: {self.theirs}"
+
+
+def compare(ours, theirs, first_versions):
+    """The first difference of two sets of variables as (kind, where, ours, theirs), or None.
+
+    Writes are counted from the version that a tensor had when it was first seen, which `first_versions` keeps.
+    """
+    got, want = [list(leaves(values)) for values in (ours, theirs)]
+    if [path for path, _ in got] != [path for path, _ in want]:
+        return "structure", "", [path for path, _ in got], [path for path, _ in want]
+    pairs = [(path, g, w) for (path, g), (_, w) in zip(got, want)]
+    for path, g, w in pairs:
+        if is_tensor(g) != is_tensor(w):
+            return "type", path, type(g).__name__, type(w).__name__
+        difference = compare_tensors(g, w) if is_tensor(w) else compare_plain(g, w)
+        if difference is not None:
+            kind, *values = difference
+            return kind, path, *values
+    tensors = [row for row in pairs if is_tensor(row[2])]
+    return compare_versions(tensors, first_versions) or compare_aliasing(tensors)
+
+
+def leaves(value, path=""):
+    """(path, leaf) of all tensors and plain values that can be reached."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from leaves(item, f"{path}[{name!r}]" if path else str(name))
+    elif isinstance(value, (list, tuple)) and not hasattr(value, "numel"):
+        yield f"len({path})", len(value)
+        for i, item in enumerate(value):
+            yield from leaves(item, f"{path}[{i}]")
+    elif hasattr(value, "named_modules"):
+        yield from module_leaves(value, path)
+    elif type(value).__name__.startswith("Uninitialized"):
+        yield path, type(value).__name__
+    else:
+        yield path, value
+        if is_tensor(value) and value.is_leaf and value.grad is not None:
+            yield from leaves(value.grad, f"{path}.grad")
+        elif is_tensor(value) and value.requires_grad and value.retains_grad and value.grad is not None:
+            yield from leaves(value.grad, f"{path}.grad")
+
+
+def module_leaves(module, path):
+    yield f"repr({path})", repr(module)
+    for name, child in module.named_modules():
+        yield f"{path}.{name}.training", child.training
+    yield f"{path}.state_dict()", list(module.state_dict())
+    for name, parameter in module.named_parameters():
+        yield from leaves(parameter, f"{path}.{name}")
+    for name, buffer in module.named_buffers():
+        yield from leaves(buffer, f"{path}.{name}")
+
+
+def is_tensor(value):
+    return hasattr(value, "untyped_storage") and hasattr(value, "backward")
+
+
+def compare_tensors(got, want):
+    """The first difference of two tensors as (kind, ours, theirs), or None."""
+    for kind, read in ATTRIBUTES.items():
+        ours, theirs = read(got), read(want)
+        if ours != theirs:
+            return kind, ours, theirs
+    ours, theirs = numbers(got), numbers(want)
+    if not close(ours, theirs, str(want.dtype).removeprefix("torch.")):
+        return "values", got.tolist(), want.tolist()
+    return None
+
+
+def strides(tensor):
+    """Strides of the dimensions in which there is a step to make; the others are arbitrary."""
+    if tensor.numel() == 0:
+        return ()
+    return [step if size > 1 else None for step, size in zip(tensor.stride(), tensor.shape)]
+
+
+ATTRIBUTES = {
+    "class": lambda t: type(t).__name__,
+    "dtype": lambda t: str(t.dtype),
+    "shape": lambda t: tuple(t.shape),
+    "strides": strides,
+    "offset": lambda t: t.storage_offset() if t.numel() else 0,
+    "requires_grad": lambda t: t.requires_grad,
+    "is_leaf": lambda t: t.is_leaf,
+    "retains_grad": lambda t: t.retains_grad,
+    "is_view": lambda t: t._is_view(),
+}
+
+
+def numbers(tensor):
+    """The elements as a NumPy array. A copy: a look at its memory would make a tensor of PyTorch unresizable."""
+    copy = tensor.detach().resolve_conj().resolve_neg().clone()
+    if str(tensor.dtype) == "torch.bfloat16":
+        return (memory(copy).astype(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    return copy.numpy()
+
+
+def memory(tensor):
+    """The memory of a tensor as a NumPy array that can be written to; bfloat16, which NumPy lacks, as integers."""
+    tensor = tensor.detach()
+    if str(tensor.dtype) == "torch.bfloat16":
+        library = sys.modules[type(tensor).__module__.partition(".")[0]]
+        tensor = tensor.view(library.int16)
+    return tensor.numpy()
+
+
+def close(got, want, dtype):
+    """Equal, but for rounding; nan is nan, and of complex numbers that are not finite only that they are not counts."""
+    if dtype not in TOLERANCE:
+        return np.array_equal(got, want)
+    rtol = TOLERANCE[dtype]
+    finite = np.isfinite(want)
+    if not np.array_equal(np.isfinite(got), finite):
+        return False
+    if want.dtype.kind != "c" and not np.array_equal(got[~finite], want[~finite], equal_nan=True):
+        return False
+    got, want = got[finite], want[finite]
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    with np.errstate(over="ignore"):
+        return bool(np.all(np.abs(got.astype(wide) - want) <= rtol / 10 + rtol * np.abs(want.astype(wide))))
+
+
+def compare_plain(got, want):
+    if isinstance(want, (float, complex)) and type(got) is type(want):
+        if close(np.asarray(got), np.asarray(want), "float32"):
+            return None
+        return "values", got, want
+    if want is None or isinstance(want, (bool, int, str, list, bytes)):
+        return None if type(got) is type(want) and got == want else ("values", got, want)
+    ours, theirs = type(got).__name__, type(want).__name__
+    return None if ours == theirs else ("type", ours, theirs)
+
+
+def compare_versions(pairs, first):
+    """How often each tensor was written to since it was first seen; what happened before is nobody's promise."""
+    for path, *tensors in pairs:
+        ours, theirs = (t._version - first.setdefault(id(t), (t, t._version))[1] for t in tensors)
+        if ours != theirs:
+            return "version", path, ours, theirs
+    return None
+
+
+def compare_aliasing(pairs):
+    """Which tensors are one object, and which share memory."""
+    pairs = [(path, g, w) for path, g, w in pairs if w.numel()]
+    for kind, key in (("identity", id), ("aliasing", storage_of)):
+        ours = first_with_same_key(pairs, [key(g) for _, g, _ in pairs])
+        theirs = first_with_same_key(pairs, [key(w) for _, _, w in pairs])
+        for (path, _, _), mine, other in zip(pairs, ours, theirs):
+            if mine != other:
+                return kind, path, f"same as {mine}", f"same as {other}"
+    return None
+
+
+def storage_of(tensor):
+    """A key of the memory; a zero tensor of PyTorch's backward has none."""
+    try:
+        return tensor.untyped_storage().data_ptr()
+    except RuntimeError:
+        return id(tensor)
+
+
+def first_with_same_key(pairs, keys):
+    first = {}
+    return [first.setdefault(key, path) for (path, _, _), key in zip(pairs, keys)]
+
+
+def synchronize(ours, theirs):
+    """Gives our tensors the oracle's last digits, so that rounding does not add up over a program."""
+    for (_, got), (_, want) in zip(leaves(ours), leaves(theirs)):
+        if is_tensor(want) and (want.is_floating_point() or want.is_complex()):
+            mine, other = numbers(got), numbers(want)
+            if not np.array_equal(mine, other, equal_nan=True):
+                np.copyto(memory(got), memory(want.clone()))

@@ -1,0 +1,95 @@
+"""Differences that were decided on: they are no findings, and end the program, for what follows differs by them.
+
+An entry is a section of docs/differences.md, or says why the result is nobody's promise.
+"""
+
+from __future__ import annotations
+
+from .compare import is_tensor, leaves, storage_of
+from .ops import POINTWISE
+
+
+def is_deliberate(disagreement):
+    return any(applies(disagreement) for applies in DIFFERENCES.values())
+
+
+def arguments(d):
+    """The tensors that the step was given, as the oracle has them."""
+    variables = d.pair.oracle
+    return [v for v in (variables.get(name) for name in d.step.arguments.values()) if hasattr(v, "stride")]
+
+
+def is_fresh(d):
+    """What differs shares no memory with anything else that the program can see."""
+    for variables in d.pair.values():
+        found = {path: leaf for path, leaf in leaves(variables) if is_tensor(leaf) and leaf.numel()}
+        tensor = found.pop(d.where, None)
+        if tensor is not None and storage_of(tensor) in map(storage_of, found.values()):
+            return False
+    return True
+
+
+def layouts(d):
+    """The orders in which the tensors of the step lie in memory."""
+    return {tuple(sorted(range(t.ndim), key=t.stride)) for t in arguments(d) if t.ndim > 1}
+
+
+def keeps_layout(d):
+    """Whether PyTorch's documentation says how the result lies in memory: as the operands, if these agree."""
+    if d.where.endswith(".grad"):
+        leaf = dict(leaves(d.pair.oracle))[d.where.removesuffix(".grad")]
+        return is_dense(leaf)
+    return d.step.template in KEEP_LAYOUT and len(layouts(d)) < 2
+
+
+def is_dense(tensor):
+    """Whether the elements fill a piece of memory, each one place."""
+    steps = sorted((step, size) for step, size in zip(tensor.stride(), tensor.shape) if size > 1)
+    expected = 1
+    for step, size in steps:
+        if step != expected:
+            return False
+        expected *= size
+    return True
+
+
+KEEP_LAYOUT = {row.template for row in POINTWISE} | {"{x}.clone()", "{x}.double()", "torch.zeros_like({x})"}
+
+
+def is_conjugate(d):
+    variable = d.pair.oracle.get(d.where.partition("[")[0])
+    return hasattr(variable, "is_conj") and (variable.is_conj() or variable.is_neg())
+
+
+def raises(d, words):
+    return d.kind == "exception" and words in d.theirs
+
+
+def both_raise(d):
+    return d.kind == "exception" and "no exception" not in (d.ours, d.theirs)
+
+
+DIFFERENCES = {
+    "Memory that lies in two orders: the result lies in rows": lambda d: (
+        d.kind == "strides" and is_fresh(d) and not keeps_layout(d)
+    ),
+    "Conjugates are computed": is_conjugate,
+    "Overlapping memory is read before it is written": lambda d: (
+        raises(d, "the written-to tensor refer to a single memory location") and d.ours == "no exception"
+    ),
+    "Half precision computes where PyTorch has no kernel for it": lambda d: (
+        (raises(d, "not implemented for 'Half'") or raises(d, "not implemented for 'BFloat16'"))
+        and d.ours == "no exception"
+    ),
+    "Of two faults in one call, which is named is nobody's promise": lambda d: (
+        both_raise(d) and {d.ours.partition(":")[0], d.theirs.partition(":")[0]} == {"RuntimeError", "NotImplementedError"}
+    ),
+    "How often out= is written to in one call is nobody's promise": lambda d: (
+        d.kind == "version" and "out=" in d.step.template and d.ours > 0
+    ),
+    "Running statistics are written to, and so it counts": lambda d: d.kind == "version" and ".running_" in d.where,
+    "A gradient may, but need not, be the very tensor that it was computed from": lambda d: (
+        d.kind in ("identity", "aliasing") and "grad" in d.step.template + d.where and d.ours.endswith(f" {d.where}")
+    ),
+    "A new result may be a view of something that nobody sees": lambda d: d.kind == "is_view" and is_fresh(d),
+}
