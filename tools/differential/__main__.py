@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import pathlib
 import sys
+import tempfile
 
 import torch
 
@@ -22,10 +24,11 @@ def main():
     if unknown := set(families) - set(FAMILIES):
         parser.error(f"no such families: {', '.join(sorted(unknown))}")
     torch.set_num_threads(1)
-    search = Search(flambeau, torch, arguments.seed)
     count = 0
-    for count, finding in enumerate(search.run(families, arguments.seconds), 1):  # noqa: B007
-        print(f"--- {count}: {finding.family}\n{finding}\n", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        search = Search(flambeau, torch, pathlib.Path(folder), arguments.seed)
+        for count, finding in enumerate(search.run(families, arguments.seconds), 1):  # noqa: B007
+            print(f"--- {count}: {finding.family}\n{finding}\n", flush=True)
     print(f"seed {arguments.seed}: {search.programs} programs, {search.steps} steps, {count} findings")
     return count > 0
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import pathlib
-import tempfile
 import time
 from typing import NamedTuple
 
@@ -17,9 +15,8 @@ from .deliberate import is_deliberate
 from .program import Pair, header
 from .writer import Found, Over, Writer
 
-FAMILIES = {"ops": ops, "views": views, "autograd": autograd, "modules": modules, "files": files}
+FAMILIES = {module.__name__.rpartition(".")[2]: module for module in (ops, views, autograd, modules, files)}
 EXAMPLES = 100  # programs a round; then comes the next family
-SHRINK_SECONDS = 4  # the most that hypothesis may take; `reduced` does the rest
 
 
 class Finding(NamedTuple):
@@ -39,10 +36,10 @@ class TimeUp(BaseException):
 class Search:
     """Looks for disagreements of two libraries, each once."""
 
-    def __init__(self, ours, theirs, seed=0):
+    def __init__(self, ours, theirs, folder, seed=0, shrink_seconds=4):
         self.ours, self.theirs, self.seed = ours, theirs, seed
-        self.temporary = tempfile.TemporaryDirectory()
-        self.folders = [pathlib.Path(self.temporary.name) / library.__name__ for library in (ours, theirs)]
+        self.shrink_seconds = shrink_seconds  # the most that hypothesis may take; `reduced` does the rest
+        self.folders = [folder / library.__name__ for library in (ours, theirs)]  # for the files of programs
         for folder in self.folders:
             folder.mkdir()
         self.known = set()  # signatures of what was found
@@ -72,7 +69,7 @@ class Search:
                 return
             if best is not None and disagreement.signature != best.signature:
                 return  # another cause: its turn comes when this one is known
-            shrink_end = shrink_end or time.monotonic() + SHRINK_SECONDS
+            shrink_end = shrink_end or time.monotonic() + self.shrink_seconds
             steps = disagreement.pair.steps
             if best is None or weight(steps) <= weight(best.pair.steps):
                 best = disagreement
@@ -95,9 +92,12 @@ class Search:
         )
         return hypothesis.seed(seed)(settings(hypothesis.given(self.outcomes(family))(check)))
 
-    @st.composite
-    @staticmethod
-    def _outcomes(draw, self, family):
+    def outcomes(self, family):
+        """The strategy of what programs end in: a Disagreement, or None."""
+        return st.composite(self.outcome)(family)
+
+    def outcome(self, draw, family):
+        """Draws and runs one program."""
         pair = self.pair()
         disagreement = None
         try:
@@ -111,9 +111,6 @@ class Search:
         if disagreement is not None and is_deliberate(disagreement):
             return None
         return disagreement
-
-    def outcomes(self, family):
-        return Search._outcomes(self, family)
 
     def pair(self):
         for folder in self.folders:
