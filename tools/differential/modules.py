@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .writer import Over, rows
 
+TOLERANCE = 100  # a batch norm of few samples that hardly differ multiplies errors
 VECTORS = """nn.Linear(3,3) nn.ReLU() nn.Tanh() nn.Identity() nn.Linear(3,3,bias=False) nn.LayerNorm(3)
              nn.BatchNorm1d(3) nn.PReLU() nn.Softmax(-1) nn.Dropout(0.0) nn.Dropout(0.5) nn.GELU() nn.RMSNorm(3)
              nn.BatchNorm1d(3,affine=False) nn.BatchNorm1d(3,track_running_stats=False) nn.BatchNorm1d(3,momentum=None)

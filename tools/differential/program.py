@@ -47,13 +47,14 @@ class Step(NamedTuple):
 class Pair:
     """A program that runs on two libraries, step by step; they are compared after each."""
 
-    def __init__(self, ours, theirs, folders=("", "")):
+    def __init__(self, ours, theirs, folders=("", ""), tolerance=1):
         self.scopes = [{"torch": library, **NAMES} for library in (ours, theirs)]
         for scope, mine, other in zip(self.scopes, folders, reversed(folders)):
             scope.update(mine=mine, theirs=other)
             scope["torch"].manual_seed(0)
         self.hidden = {*self.scopes[0], "__builtins__", "__warningregistry__"}
         self.first_versions = {}
+        self.tolerance = tolerance
         self.steps = []
         self.failed = False
 
@@ -67,7 +68,7 @@ class Pair:
             if type(got).__name__ == type(want).__name__:
                 return None
             return Disagreement("exception", "", describe(got), describe(want), step, self)
-        difference = compare(*self.values(), self.first_versions)
+        difference = compare(*self.values(), self.first_versions, self.tolerance)
         if difference is not None:
             return Disagreement(*difference, step, self)
         synchronize(*self.values())

@@ -215,11 +215,20 @@ def summed(x, labels, unwanted):
     return sum_(x, axis=axes, keepdims=False), [label for i, label in enumerate(labels) if i not in axes]
 
 
+def squeezed(x, labels, later):
+    """x without the dimensions of size one that nothing later asks for: a sum over them would widen integers."""
+    rest = [i for i, n in enumerate(x._a.shape) if n != 1 or labels[i] in later]
+    if len(rest) == len(labels):
+        return x, labels
+    return reshape(x, shape=tuple(x._a.shape[i] for i in rest)), [labels[i] for i in rest]
+
+
 def contract_pair(x, x_labels, y, y_labels, later):
     """The product of two operands, summed over the labels that nothing later asks for."""
     if differ(x._a, y._a):
         raise RuntimeError(f"expected scalar type {word(x._a)} but found {word(y._a)}")
-    refuse_bool(x._a, "bmm")
+    x, x_labels = squeezed(x, x_labels, later)
+    y, y_labels = squeezed(y, y_labels, later)
     x_size = dict(zip(x_labels, x._a.shape, strict=True))
     y_size = dict(zip(y_labels, y._a.shape, strict=True))
     # A label to be summed that only one side has (or has at more than size one) is summed there, before the product.
@@ -235,6 +244,7 @@ def contract_pair(x, x_labels, y, y_labels, later):
     columns = [label for label in y_labels if label not in both]
     if not inner:
         return outer_product(x, x_labels, y, y_labels, batch, rows, columns)
+    refuse_bool(x._a, "bmm")
     left = grouped(x, x_labels, batch, rows, inner)
     right = grouped(y, y_labels, batch, inner, columns)
     product = matmul_batched(left, right)

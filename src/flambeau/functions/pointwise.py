@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 ALPHA_BOOL = "Boolean alpha only supported for Boolean results."
+ALPHA_COMPLEX = "For non-complex input tensors, argument alpha must not be a complex number."
 ALPHA_FLOAT = "For integral input tensors, argument alpha must not be a floating point number."
 ROUNDING_MODE = "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {mode!r}"
 NOT_A_MASK = "where expected condition to be a boolean tensor, but got a tensor with dtype {word}"
@@ -65,11 +66,18 @@ def factor(input, other, alpha, name):
     kind = result_dtype((input, other))
     if isinstance(alpha, bool) and kind is not _dtypes.bool_:
         raise RuntimeError(ALPHA_BOOL)
+    if isinstance(alpha, complex) and kind.category < _dtypes.COMPLEX:
+        raise RuntimeError(ALPHA_COMPLEX)
     if not isinstance(alpha, int) and kind.category < _dtypes.FLOAT:
         raise RuntimeError(ALPHA_FLOAT)
     if kind.np in _dtypes.HALF:
         return float(np.asarray(alpha).astype(kind.np))  # PyTorch rounds it first
     return bool(alpha) if kind is _dtypes.bool_ else alpha
+
+
+def number_for(value, *tensors):
+    """``value`` as a Python number that the common dtype of the tensors can hold."""
+    return scalar_for(value.item() if isinstance(value, Tensor) else value, result_dtype(tensors).np)
 
 
 def unrecorded(input, other):
@@ -170,9 +178,7 @@ def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
     for position, t in enumerate((input, tensor1, tensor2), 1):
         need_tensor(t, "addcmul", ("input", "tensor1", "tensor2")[position - 1], position)
-    if result_dtype((input, tensor1, tensor2)).category < _dtypes.FLOAT:
-        value = int(value)
-    return ops.addcmul(input, tensor1, tensor2, value=value)
+    return ops.addcmul(input, tensor1, tensor2, value=number_for(value, input, tensor1, tensor2))
 
 
 @out_variant
@@ -182,7 +188,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
         need_tensor(t, "addcdiv", ("input", "tensor1", "tensor2")[position - 1], position)
     if result_dtype((tensor1, tensor2)).category < _dtypes.FLOAT:
         raise RuntimeError(INTEGER_ADDCDIV)
-    return ops.addcdiv(input, tensor1, tensor2, value=value)
+    return ops.addcdiv(input, tensor1, tensor2, value=number_for(value, input, tensor1, tensor2))
 
 
 def weighted(result, out, name, args):
@@ -199,6 +205,8 @@ def lerp(input, end, weight):
     for name, t in (("end", end), ("weight", weight)):
         if isinstance(t, Tensor) and t.dtype is not input.dtype:
             raise RuntimeError(f"lerp(): expected dtype {input.dtype} for `{name}` but got dtype {t.dtype}")
+    if isinstance(weight, complex):
+        weight = number_for(weight, input)
     return ops.lerp(input, end, weight)
 
 

@@ -53,7 +53,7 @@ def promoted(inputs, arrays, how, name):
             out.append(None)
         elif hasattr(a, "dtype"):
             to = np.float32 if wide and not a.ndim and a.dtype not in _dtypes.HALF else np_dtype
-            out.append(a if a.dtype == to else a.astype(to))
+            out.append(a if a.dtype == to else NUMPY.cast(a, to))
         elif type(a) in _SCALARS and target.category == _dtypes.FLOAT and (wide or not half):
             out.append(a)
         else:
@@ -63,13 +63,21 @@ def promoted(inputs, arrays, how, name):
 
 
 def in_opmath(arrays):
-    """Half-precision operands in float32, and the dtype to return to (None when there is nothing to do)."""
+    """Half-precision operands in float32, and the dtype to return to (None when there is nothing to do).
+
+    Where dtypes mix, as those of a layer's input and its weights, the result has that of the first operand.
+    """
     for a in arrays:
         dtype = getattr(a, "dtype", None)
         if dtype is not None and dtype.num > 22 and dtype in _dtypes.HALF:
             wide = [NUMPY.cast(x, _FLOAT32) if getattr(x, "dtype", None) in _dtypes.HALF else x for x in arrays]
-            return wide, dtype
+            return wide, None if _is_wide(arrays[0]) else dtype
     return arrays, None
+
+
+def _is_wide(a):
+    """Whether it is a floating array with dimensions that is not in half precision."""
+    return getattr(a, "ndim", 0) > 0 and a.dtype.kind in "fc" and a.dtype not in _dtypes.HALF
 
 
 def are_large_halves(arrays):

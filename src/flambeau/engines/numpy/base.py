@@ -62,6 +62,8 @@ def call_without_fp_warnings(function, *arguments):
 
 @engine.kernel
 def cast(x, dtype):
+    if type(x) is np.ndarray and 0 in x.strides:
+        return x.astype(dtype, order="C")  # NumPy would move the expanded dimensions to the end
     return x.astype(dtype)
 
 
@@ -73,7 +75,7 @@ def as_array(x):
 @engine.kernel
 def accumulate(into, x):
     """Adds x to an array that is ours alone; returns the array that holds the sum."""
-    if into.shape and into.flags.writeable:
+    if into.flags.writeable:
         np.add(into, x, out=into, casting="unsafe")
         return into
     return np.asarray(into + x).astype(into.dtype, copy=False)

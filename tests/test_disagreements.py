@@ -1,0 +1,49 @@
+"""Programs on which Flambeau once disagreed with PyTorch, as the differential tool found them, by class."""
+
+import pytest
+
+from _oracle import check_code
+
+pytestmark = pytest.mark.oracle
+
+EXPANDED = "x = torch.arange(6).reshape(1, 2, 3).expand(2, 2, 3)\n"
+LEAF = "x = torch.ones(2, requires_grad=True)\n"
+
+LAYOUT = [EXPANDED + code for code in (
+    "torch.exp(x)", "x * 2.0", "x.bfloat16().exp()", "x.half() + 1", "x / 3", "torch.erfinv(x)", "x + torch.ones(3)",
+    "x.transpose(0, 1).exp()",
+)]
+DTYPES = [
+    *[f"torch.einsum('{equation}', torch.ones({left}, dtype=torch.{dtype}), torch.ones({right}, dtype=torch.{dtype}))"
+      for dtype in ("int32", "uint8", "int64")
+      for equation, left, right in (
+          ("i...,i...->...", (1,), (1,)), ("i...,i...->...", (2,), (2,)), ("i,j->ij", (2,), (3,)),
+          ("ij,j->ij", (2, 1), (1,)), ("ij,j->", (1, 1), (1,)), ("ij,jk->ik", (2, 2), (2, 2)),
+      )],
+    "torch.einsum('i,j->ij', torch.ones(2, dtype=torch.bool), torch.ones(2, dtype=torch.bool))",
+    "torch.einsum('i->', torch.ones(1, dtype=torch.int32))",
+    *[f"torch.nn.functional.rms_norm(torch.ones(2, 3, dtype=torch.{x}), (3,), torch.ones(3, dtype=torch.{w})).dtype"
+      for x in ("float32", "float64", "bfloat16", "float16") for w in ("float32", "bfloat16", "float16")],
+]
+NUMBERS = [
+    "torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=1j)",
+    "torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=(1+0j))",
+    "torch.addcmul(torch.ones(2).long(), torch.ones(2).long(), torch.ones(2).long(), value=1j)",
+    "torch.addcmul(torch.ones(2).long(), torch.ones(2).long(), torch.ones(2).long(), value=1.5)",
+    "torch.addcdiv(torch.ones(2), torch.ones(2), torch.ones(2), value=1j)",
+    "torch.add(torch.ones(2), torch.ones(2), alpha=1j)",
+    "torch.sub(torch.ones(2), torch.ones(2), alpha=(1+0j))",
+    "torch.lerp(torch.ones(2), torch.ones(2), 1j)",
+    *[f"torch.{name}(torch.zeros({shape}, dtype=torch.int64), {divisor})"
+      for name in ("fmod", "remainder", "floor_divide") for shape in ((0,), (2, 0), (2,))
+      for divisor in ("0", "torch.tensor(0)")],
+]
+GRADIENTS = [
+    "x = torch.tensor(1.0, requires_grad=True)\nx.sum().backward()\ng = x.grad\nx.sum().backward()\n"
+    "(g, g is x.grad, g.storage_offset(), g.detach().storage_offset())",
+]
+
+
+@pytest.mark.parametrize("code", [*LAYOUT, *DTYPES, *NUMBERS, *GRADIENTS])
+def test_agreement(code):
+    check_code(code, strides=code in LAYOUT)
