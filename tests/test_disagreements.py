@@ -25,6 +25,13 @@ DTYPES = [
     *[f"torch.nn.functional.rms_norm(torch.ones(2, 3, dtype=torch.{x}), (3,), torch.ones(3, dtype=torch.{w})).dtype"
       for x in ("float32", "float64", "bfloat16", "float16") for w in ("float32", "bfloat16", "float16")],
 ]
+MIXED = [
+    f"torch.nn.functional.{call}".replace("X", f"torch.ones(2, 3, 4, dtype=torch.{x})").replace("W", f"torch.ones({n}, dtype=torch.{w})")
+    for call, n in (("layer_norm(X, (4,), W, W)", 4), ("batch_norm(X, None, None, W, W, True)", 3), ("group_norm(X, 3, W, W)", 3),
+                    ("batch_norm(X, W, W, None, None, True)", 3), ("batch_norm(X, W, W)", 3), ("instance_norm(X, None, None, W, W)", 3),
+                    ("instance_norm(X, W, W)", 3))
+    for x in ("float32", "float64", "bfloat16") for w in ("float32", "float64", "bfloat16", "float16")
+]
 NUMBERS = [
     "torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=1j)",
     "torch.addcmul(torch.ones(2), torch.ones(2), torch.ones(2), value=(1+0j))",
@@ -38,12 +45,13 @@ NUMBERS = [
       for name in ("fmod", "remainder", "floor_divide") for shape in ((0,), (2, 0), (2,))
       for divisor in ("0", "torch.tensor(0)")],
 ]
+SHAPES = ["torch.tensor(1).unflatten(0, (-1, 1))", "torch.ones(2).unflatten(0, (-1, 1))"]
 GRADIENTS = [
     "x = torch.tensor(1.0, requires_grad=True)\nx.sum().backward()\ng = x.grad\nx.sum().backward()\n"
     "(g, g is x.grad, g.storage_offset(), g.detach().storage_offset())",
 ]
 
 
-@pytest.mark.parametrize("code", [*LAYOUT, *DTYPES, *NUMBERS, *GRADIENTS])
+@pytest.mark.parametrize("code", [*LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *GRADIENTS])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

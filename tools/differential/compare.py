@@ -7,9 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Relative error that rounding and another order of summation explain; the absolute one is a tenth of it.
-# Batch norm makes a large error of a small one; so a family may multiply it.
-TOLERANCE = {"float64": 1e-8, "complex128": 1e-8, "float32": 3e-5, "complex64": 3e-5, "float16": 4e-3, "bfloat16": 2e-2}
+# (relative, absolute) error that rounding and another order of summation explain. Batch norm makes a large error of a
+# small one, so a family may multiply both.
+TOLERANCE = {
+    **dict.fromkeys(("float64", "complex128"), (1e-8, 1e-9)),
+    **dict.fromkeys(("float32", "complex64"), (3e-5, 3e-6)),
+    "float16": (4e-3, 4e-3),
+    "bfloat16": (2e-2, 2e-2),
+}
 
 
 class Disagreement(NamedTuple):
@@ -139,7 +144,7 @@ def close(got, want, dtype, tolerance=1):
     """Equal, but for rounding; nan is nan, and of complex numbers that are not finite only that they are not counts."""
     if dtype not in TOLERANCE:
         return np.array_equal(got, want)
-    rtol = TOLERANCE[dtype] * tolerance
+    rtol, atol = (tolerance * bound for bound in TOLERANCE[dtype])
     finite = np.isfinite(want)
     if not np.array_equal(np.isfinite(got), finite):
         return False
@@ -148,7 +153,7 @@ def close(got, want, dtype, tolerance=1):
     got, want = got[finite], want[finite]
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
     with np.errstate(over="ignore"):
-        return bool(np.all(np.abs(got.astype(wide) - want) <= rtol / 10 + rtol * np.abs(want.astype(wide))))
+        return bool(np.all(np.abs(got.astype(wide) - want) <= atol + rtol * np.abs(want.astype(wide))))
 
 
 def compare_plain(got, want):

@@ -70,6 +70,15 @@ def both_raise(d):
     return d.kind == "exception" and "no exception" not in (d.ours, d.theirs)
 
 
+PASSED_ON = ("requires_grad", "is_leaf", "retains_grad")  # what a gradient has of the tensor that it is
+
+
+def is_passed_on(d):
+    """Whether the oracle's gradient is one of the tensors that the step was given."""
+    gradient = dict(leaves(d.pair.oracle)).get(d.where)
+    return any(gradient is argument for argument in arguments(d))
+
+
 DIFFERENCES = {
     "Memory that lies in two orders: the result lies in rows": lambda d: (
         d.kind == "strides" and is_fresh(d) and not keeps_layout(d)
@@ -90,7 +99,11 @@ DIFFERENCES = {
     ),
     "Running statistics are written to, and so it counts": lambda d: d.kind == "version" and ".running_" in d.where,
     "A gradient may, but need not, be the very tensor that it was computed from": lambda d: (
-        d.kind in ("identity", "aliasing") and "grad" in d.step.template + d.where and d.ours.endswith(f" {d.where}")
+        "grad" in d.step.template + d.where
+        and (d.kind in ("identity", "aliasing") and d.ours.endswith(f" {d.where}") or d.kind in PASSED_ON and is_passed_on(d))
+    ),
+    "Tensors that share memory count their writes together, also when they were loaded": lambda d: (
+        d.kind == "version" and any("torch.load" in step.template for step in d.pair.steps)
     ),
     "A new result may be a view of something that nobody sees": lambda d: (
         d.kind == "is_view" and (is_fresh(d) or "grad" in d.step.template)

@@ -45,7 +45,7 @@ WRITES = [
     *rows("fibc", "{x}.NAME_({dim})", "unsqueeze squeeze"),
     *rows("fibc", "{x}.t_()"),
     *rows("fibc", "{x}.masked_fill_({mask}, {number})", mild=True),
-    *rows("fibc", "{x}.index_copy_(0, torch.tensor([0]), {x}[:1] + 1)"),
+    *rows("fibc", "{x}.index_copy_(0, torch.tensor([0]), {x}[:1].clone())"),
     *rows("fibc", "{x}.index_add_(0, torch.tensor([0]), {x}[:1].clone())", mild=True),
     *rows("fibc", "{x}.diagonal().fill_({number})", mild=True),
     *rows("fi", "torch.add({x}, {number}, out={out})", mild=True),

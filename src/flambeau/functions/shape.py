@@ -207,16 +207,18 @@ def unflatten(input, dim, sizes):
     """Splits a dimension into several; one of ``sizes`` may be -1."""
     need_tensor(input, "unflatten")
     shape = input._a.shape
+    if not shape:
+        raise RuntimeError("unflatten: Dimension specified as 0 but tensor has no dimensions")
     dim = dim_in_range(dim, len(shape))
     sizes = shape_from((sizes,), "unflatten")
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     try:
-        sizes = target_shape(sizes, shape[dim] if shape else 1)
+        sizes = target_shape(sizes, shape[dim])
     except RuntimeError as error:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
-            f"({shape[dim] if shape else 1}) in the input tensor: {error}"
+            f"({shape[dim]}) in the input tensor: {error}"
         ) from None
     return ops.view(input, shape=(*shape[:dim], *sizes, *shape[dim + 1:]))
 

@@ -29,6 +29,10 @@ GROUPS = (
     "Expected number of channels in input to be divisible by num_groups, but got input of shape {shape} and "
     "num_groups={groups}"
 )
+MIXED = (
+    "mixed dtype (CPU): expect parameter to have scalar type of {expected}, but got {got} with an input of {own}; "
+    "convert one of them, e.g. by input.to(weight.dtype)"
+)
 
 
 def batch_norm(
@@ -47,7 +51,18 @@ def batch_norm(
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
         if len(shape) > 1 and math.prod(shape) == shape[1]:
             raise ValueError(ONE_VALUE.format(shape=Size(shape)))
+    _check_dtypes(input, weight, bias, running_mean, running_var)
     return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def _check_dtypes(input, *parameters):
+    """Parameters have the dtype of the input; those of a half may also be float32."""
+    own = input._a.dtype
+    for t in parameters:
+        if t is not None and t._a.dtype is not own and t._a.dtype != own:
+            expected = _dtypes.float32 if own in _dtypes.HALF else input.dtype
+            if t.dtype is not expected:
+                raise RuntimeError(MIXED.format(expected=expected, got=t.dtype, own=input.dtype))
 
 
 def _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps):
@@ -99,6 +114,7 @@ def instance_norm(
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and t._a.shape != (channels,):
             raise RuntimeError(ELEMENTS.format(name=name, channels=channels, got=list(t._a.shape)))
+    _check_dtypes(input, weight, bias)
     weight, bias, mean, var = (
         None if t is None else t.repeat(samples) for t in (weight, bias, running_mean, running_var)
     )
@@ -140,6 +156,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     normalized = _normalized(input, normalized_shape, "layer_norm")
     _check_parameters(normalized, weight=weight, bias=bias)
     _check_end(input, normalized)
+    _check_dtypes(input, weight, bias)
     return ops.layer_norm(input, weight, bias, eps=eps, how=len(normalized))[0]
 
 
@@ -170,6 +187,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
         if t is not None and t._a.shape != (shape[1],):
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but "
                                f"got {name} of shape {list(t._a.shape)} and input of shape {list(shape)}")
+    _check_dtypes(input, weight, bias)
     return ops.group_norm(input, weight, bias, eps=eps, how=num_groups)[0]
 
 
