@@ -60,7 +60,6 @@ WRITES = [
     *rows("f", "{x}.clamp_(-1, 1)"),
     *rows("fc", "{x}.detach_()"),
     *rows("fc", "{x}.detach().mul_(2)"),
-    *rows("fc", "{x}.data.add_(1)"),
 ]
 GRAPH = [
     *rows("fc", "{x}.NAME", "requires_grad_() retain_grad() detach_()"),
