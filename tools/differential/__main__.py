@@ -27,7 +27,7 @@ def main():
     count = 0
     with tempfile.TemporaryDirectory() as folder:
         search = Search(flambeau, torch, pathlib.Path(folder), arguments.seed)
-        for count, finding in enumerate(search.run(families, arguments.seconds), 1):  # noqa: B007
+        for count, finding in enumerate(search.run(families, arguments.seconds), 1):
             print(f"--- {count}: {finding.family}\n{finding}\n", flush=True)
     print(f"seed {arguments.seed}: {search.programs} programs, {search.steps} steps, {count} findings")
     return count > 0

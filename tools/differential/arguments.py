@@ -112,7 +112,8 @@ def basic_key(w, x, row):
 def shape(w, x, row):
     """A shape with as many elements as x."""
     size = math.prod(x.shape)
-    options = ["(-1,)", str(tuple(x.shape)[::-1]), f"({size},)", f"(1, {size})", f"(-1, {x.shape[-1] if x.ndim else 1})"]
+    last = x.shape[-1] if x.ndim else 1
+    options = ["(-1,)", str(tuple(x.shape)[::-1]), f"({size},)", f"(1, {size})", f"(-1, {last})"]
     if size % 2 == 0:
         options.append("(2, -1)")
     return w.pick(options)

@@ -9,7 +9,8 @@ FUNCTIONS = [
     *rows("fc", "torch.NAME({x})", """exp sin cos tanh sqrt log sigmoid square reciprocal abs asinh atan expm1 log1p
           sinh rsqrt neg"""),
     *rows("f", "torch.NAME({x})", "relu erf lgamma sinc sgn floor trunc"),
-    *rows("f", "torch.nn.functional.NAME({x})", "gelu silu softplus elu leaky_relu hardswish mish logsigmoid selu hardtanh"),
+    *rows("f", "torch.nn.functional.NAME({x})", """gelu silu softplus elu leaky_relu hardswish mish
+          logsigmoid selu hardtanh"""),
     *rows("fc", "{x} ** {number}"),
     *rows("f", "torch.NAME({x}, {peer})", "maximum minimum atan2 hypot fmax logaddexp xlogy"),
     *rows("fc", "torch.NAME({x}, {peer})", "mul add div pow"),
@@ -101,7 +102,8 @@ def write(writer):
             writer.apply(row, target="" if table in (WRITES, GRAPH) else None)
         unpack(writer)
         if len(writer.pair.steps) > 11:
-            raise Over
+            break
+    differentiate(writer, BACKWARD[0], BACKWARD)
 
 
 def differentiate(writer, row, table):

@@ -70,10 +70,12 @@ def leaves(value, path=""):
         yield path, type(value).__name__
     else:
         yield path, value
-        if is_tensor(value) and value.is_leaf and value.grad is not None:
+        if has_grad(value):
             yield from leaves(value.grad, f"{path}.grad")
-        elif is_tensor(value) and value.requires_grad and value.retains_grad and value.grad is not None:
-            yield from leaves(value.grad, f"{path}.grad")
+
+
+def has_grad(value):
+    return is_tensor(value) and (value.is_leaf or value.retains_grad) and value.grad is not None
 
 
 def module_leaves(module, path):

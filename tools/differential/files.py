@@ -1,18 +1,26 @@
-"""Programs of files: what one library saves, the other one loads. ``mine`` is the folder of the library that runs the
-line, ``theirs`` that of the other."""
+"""Programs of files: what one library saves, the other one loads.
+
+``mine`` is the folder of the library that runs the line, ``theirs`` that of the other.
+"""
 
 from __future__ import annotations
 
 from .views import VIEWS, unpack
-from .writer import Over, rows
+from .writer import Over, Row
 
-CONTENTS = """{x} [{x},{x2}] {{'a':{x},'b':[{x2},1.5]}} ({x},None,True,'text',3,2.5) {{1:{x},(2,'k'):{x2}}} [{x},{x}]
-              {x}.shape [{x}.dtype,{x}.device] torch.nn.Parameter({x}) {{'n':{{'m':({x},)}}}} {x}[:0] {x}.detach()
-              [torch.nn.Parameter({x}),{x}] {x}.T {x}.expand(2,*{x}.shape) {x}.untyped_storage() {x}.requires_grad_()
-              collections.OrderedDict(a={x},b={x2}) {{'set'}} b'bytes' slice(1,2) 1j 2**80 range(3) {x}.real""".split()
-LAYERS = """Linear(2,3) BatchNorm1d(2) Sequential(torch.nn.Linear(2,2),torch.nn.ReLU()) Embedding(3,2) Conv1d(2,2,1)
-            PReLU() LayerNorm(2) ParameterList([torch.ones(2)]) ModuleDict({{'a':torch.nn.Linear(1,1)}})""".split()
-LOADS = rows("", "torch.load(theirs / 'f.pt', NAME)", "weights_only=True weights_only=False map_location='cpu'")
+CONTENTS = [
+    "{x}", "[{x}, {x2}]", "{{'a': {x}, 'b': [{x2}, 1.5]}}", "({x}, None, True, 'text', 3, 2.5)", "[{x}, {x}]",
+    "{{1: {x}, (2, 'k'): {x2}}}", "{{'n': {{'m': ({x},)}}}}", "collections.OrderedDict(a={x}, b={x2})",
+    "torch.nn.Parameter({x})", "[torch.nn.Parameter({x}), {x}]", "{x}.requires_grad_()", "{x}.detach()", "{x}[:0]",
+    "{x}.T", "{x}.real", "{x}.expand(2, *{x}.shape)", "{x}.shape", "[{x}.dtype, {x}.device]", "{{'set'}}", "b'bytes'",
+    "slice(1, 2)", "range(3)", "1j", "2**80", "{x}.untyped_storage()",
+]
+LAYERS = [
+    "Linear(2, 3)", "BatchNorm1d(2)", "Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())", "Embedding(3, 2)",
+    "Conv1d(2, 2, 1)", "PReLU()", "LayerNorm(2)", "ParameterList([torch.ones(2)])", "LazyLinear(2)",
+    "ModuleDict({{'a': torch.nn.Linear(1, 1)}})",
+]
+OPTIONS = ["weights_only=True", "weights_only=False", "map_location='cpu'", "mmap=True"]
 
 
 def write(writer):
@@ -26,14 +34,19 @@ def write(writer):
         unpack(writer)
         if len(writer.pair.steps) > 6:
             raise Over
-    content = writer.pick(rows("fibc", "torch.save(NAME, mine / 'f.pt')", " ".join(CONTENTS)))
-    arguments = {"x2": writer.tensor()} if "{x2}" in content.template else {}
-    writer.apply(content, target="", **arguments)
-    loaded = writer.apply(writer.pick(LOADS))
-    if hasattr(writer.pair.oracle[loaded], "untyped_storage"):
-        writer.do("{x}.zero_()", target="", x=loaded)
-    elif isinstance(writer.pair.oracle[loaded], list):
-        writer.do("{x}[0].zero_()", target="", x=loaded)
+    content = writer.pick(CONTENTS)
+    second = {"x2": writer.tensor()} if "{x2}" in content else {}
+    writer.apply(Row(f"torch.save({content}, mine / 'f.pt')"), target="", **second)
+    loaded = writer.do("torch.load(theirs / 'f.pt', {options})", options=writer.pick(OPTIONS))
+    change(writer, loaded)
+
+
+def change(writer, loaded):
+    """Writes to what was loaded, to see what shares its memory."""
+    value = writer.pair.oracle[loaded]
+    path = "[0]" if isinstance(value, list) else ""
+    if hasattr(value[0] if path else value, "zero_"):
+        writer.do("{x}{path}.detach().zero_()", target="", x=loaded, path=path)
 
 
 def state(writer):

@@ -95,7 +95,8 @@ TABLE = [
     *rows("f", "torch.nn.functional.normalize({x}, dim={dim})", mild=True),
     *rows("fibc", "torch.nn.functional.pad({x}, ({count}, {index}), value={count2})"),
     *rows("f", "torch.nn.functional.pad({x}, (1, 0), mode='NAME')", "reflect replicate circular"),
-    *rows("f", "torch.nn.functional.NAME({x}, 2)", "max_pool1d avg_pool1d max_pool2d avg_pool2d adaptive_avg_pool2d", mild=True),
+    *rows("f", "torch.nn.functional.NAME({x}, 2)", """max_pool1d avg_pool1d max_pool2d avg_pool2d
+          adaptive_avg_pool2d""", mild=True),
     # in place, on a tensor of any layout
     *rows("fc", "{x}.NAME_()", "exp sin tanh sqrt neg square reciprocal sigmoid"),
     *rows("fi", "{x}.NAME_()", "abs neg sign floor round zero relu"),

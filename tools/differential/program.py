@@ -13,17 +13,19 @@ import numpy as np
 
 from .compare import Disagreement, compare, synchronize
 
-NAMES = {"inf": math.inf, "nan": math.nan, "copy": copy, "collections": collections}  # what a line may use beside `torch` and earlier results
+# What a line may use beside `torch` and earlier results.
+NAMES = {"inf": math.inf, "nan": math.nan, "copy": copy, "collections": collections}
 
 
 def header(text):
     """The lines that a program needs before it runs by itself."""
     lines = {
         "import collections": r"collections\.",
+        "import pathlib": "mine",
         "import copy": r"copy\.",
         "from math import inf, nan": r"\b(inf|nan)\b",
         "torch.manual_seed(0)": r"nn\.[A-Z]",
-        "from pathlib import Path; mine, theirs = Path('mine'), Path('theirs')  # what the other library saved": "theirs",
+        "mine, theirs = map(pathlib.Path, ('ours', 'theirs'))  # exchanged for the other library": "mine",
     }
     return "".join(f"{line}\n" for line, words in lines.items() if re.search(words, text))
 

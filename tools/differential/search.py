@@ -8,7 +8,8 @@ import time
 from typing import NamedTuple
 
 import hypothesis
-from hypothesis import HealthCheck, Phase, strategies as st
+from hypothesis import HealthCheck, Phase
+from hypothesis import strategies as st
 
 from . import autograd, files, modules, ops, views
 from .deliberate import is_deliberate
