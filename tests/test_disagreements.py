@@ -46,12 +46,25 @@ NUMBERS = [
       for divisor in ("0", "torch.tensor(0)")],
 ]
 SHAPES = ["torch.tensor(1).unflatten(0, (-1, 1))", "torch.ones(2).unflatten(0, (-1, 1))"]
+KINDS = [
+    *[f"torch.nn.functional.{name}(torch.ones({(2,) * ndim}), {size})"
+      for name in ("adaptive_avg_pool2d", "adaptive_max_pool2d", "adaptive_avg_pool3d") for ndim in range(6) for size in ("2", "(2, 2)")],
+    "torch.linalg.cross(torch.ones(()), torch.ones(()))",
+    "torch.cross(torch.ones(2), torch.ones(2), dim=0)",
+]
 GRADIENTS = [
+    LEAF + "x.sum().backward(create_graph=True)\n(x.grad.stride(), x.grad._is_view(), x.grad.zero_())",
+    LEAF + "g = torch.ones(2)\nx.backward(g, create_graph=True)\nx.grad.zero_()\n(g, x.grad)",
+    LEAF + "g = torch.ones(2, requires_grad=True)\nx.backward(g, create_graph=True)\nx.grad.sum().backward()\n(x.grad is g, g.grad)",
+    LEAF + "(x * x).sum().backward(create_graph=True)\ng = x.grad\nx.sum().backward()\n(x.grad is g, g, g.requires_grad)",
+    LEAF + "(x * x).sum().backward(create_graph=True)\nx.grad.grad_fn.name()",
+    "x = torch.ones(3, 2, requires_grad=True)\nx.t().backward(torch.ones(2, 3), create_graph=True)\nx.grad.stride()",
+    "x = torch.ones(1, 3).expand(2, 3).requires_grad_()\n(x * x).sum().backward()\nx.grad.stride()",
     "x = torch.tensor(1.0, requires_grad=True)\nx.sum().backward()\ng = x.grad\nx.sum().backward()\n"
     "(g, g is x.grad, g.storage_offset(), g.detach().storage_offset())",
 ]
 
 
-@pytest.mark.parametrize("code", [*LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *GRADIENTS])
+@pytest.mark.parametrize("code", [*LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *KINDS, *GRADIENTS])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

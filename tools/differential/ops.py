@@ -87,7 +87,7 @@ TABLE = [
     *rows("fibc", "torch.NAME({x})", "zeros_like ones_like atleast_2d"),
     *rows("fibc", "torch.full_like({x}, {number})", mild=True),
     *rows("fibc", "{x}.new_full({shape}, {number})", mild=True),
-    *rows("fib", "torch.einsum('i...,i...->...', {x}, {same})", mild=True),
+    *rows("fi", "torch.einsum('i...,i...->...', {x}, {same})", mild=True),
     *rows("fi", "torch.cross({x}, {same}, dim={dim})", mild=True),
     *rows("f", "torch.NAME({x}, {positive})", "dist renorm", mild=True),
     *rows("f", "torch.nn.functional.NAME({x}, {same})", "mse_loss l1_loss smooth_l1_loss huber_loss", mild=True),

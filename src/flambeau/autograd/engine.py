@@ -23,6 +23,7 @@ from .._tensor import LEAF, Tensor, storage_of, wrap
 from .._threads import call_in_thread
 from ..engines import engine_of
 from ..engines.numpy.base import IGNORED, reset_errors, set_errors
+from ..ops.convert import copy_in_layout
 from ..ops.reduce import sum_to
 from ..ops.shape import cast
 from ._hook_calls import call_output_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks, with_positive_strides
@@ -290,13 +291,11 @@ class Pass:
     def accumulate(self, leaf, grad):
         held = leaf._grad
         if self.graph:
-            leaf._grad = grad if held is None else held + grad
+            leaf._grad = copy_in_layout(wrap(leaf._a), grad) if held is None else held + grad
         elif held is None:
             if sys.getrefcount(grad) > ALONE or not has_layout_of(grad, leaf._a):
                 grad = engine_of(grad).copy_like(grad, leaf._a)
             leaf._grad = wrap(grad)
-        elif held._rg:
-            leaf._grad = wrap(held._a + grad)
         else:
             storage_of(held).version += 1
             store(held, engine_of(held._a, grad).accumulate(held._a, grad))

@@ -205,11 +205,12 @@ def _cross(input, other, *, dim=-1):
             "linalg.cross: inputs must have the same number of dimensions. "
             f"Got the shapes {list(a.shape)} and {list(b.shape)}"
         )
+    if a.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     axis = dim_in_range(dim, a.ndim)
-    if a.ndim == 0 or a.shape[axis] != 3 or b.shape[axis] != 3:
-        lengths = (a.shape[axis], b.shape[axis]) if a.ndim else (1, 1)
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[axis]} and {b.shape[axis]}"
         )
     if differ(a, b):
         raise RuntimeError(f"expected scalar type {word(a)} but found {word(b)}")
