@@ -56,6 +56,8 @@ def pytest_runtest_setup(item):
             if marker != "gpu" and os.environ.get("FLAMBEAU_REQUIRE_ORACLE"):
                 pytest.fail(reason, pytrace=False)
             pytest.skip(reason)
+    if item.get_closest_marker("jax"):
+        importlib.import_module("flambeau.engines.xla")  # it makes itself known for the arrays of jax
 
 
 @pytest.fixture

@@ -86,8 +86,8 @@ t.tensor([1], device="cpu:x") => cpu:x
 t.tensor([1], device=2.5) => not float
 t.Generator("gpu") => gpu
 m.to("gpu") => gpu
-meta + m => [2, 3] (meta) & [2, 3] (cpu)
-t.cat([m, meta]) => (meta) & (cpu)
+meta + m => float32[2, 3] on meta & float32[2, 3] on cpu
+t.cat([m, meta]) => on meta & on cpu
 t.add(m, m, out=meta) => meta & cpu
 meta.tolist() => no data
 meta.numpy() => no data
@@ -509,5 +509,5 @@ def test_leaves_tensors_as_they_were(call):
 
 @pytest.mark.parametrize("device", ["mps", "hpu:1"])
 def test_a_device_that_is_not_there_is_named_with_the_way_out(device):
-    with pytest.raises(RuntimeError, match=f"{device.partition(':')[0]}(.|\n)*device='cpu'"):
+    with pytest.raises(RuntimeError, match=f"{device.partition(':')[0]}.* cpu"):
         flambeau.zeros(2, device=device)

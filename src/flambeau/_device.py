@@ -6,12 +6,11 @@ import threading
 
 from ._threads import per_thread
 
-NO_XLA = (
-    "{kind} tensors need the XLA engine, which this version does not have yet.\n"
-    "Stay on the CPU: drop the device argument, or pass device='cpu'."
+NO_ENGINE = (
+    "{kind} devices are not supported: there is no engine for them. Use cpu, cuda, tpu, xla or meta."
 )
 _KNOWN = ("cpu", "cuda", "xla", "tpu", "meta", "mps", "xpu", "mkldnn", "hpu", "mtia", "privateuseone")
-_READY = ("cpu", "meta")
+_ACCELERATORS = ("cuda", "tpu", "xla")  # their engine is XLA
 
 
 class device:
@@ -67,7 +66,7 @@ class device:
 
 CPU = device("cpu")
 META = device("meta")
-XLA = device("xla")
+_RESOLVED = {("cpu", None): CPU, ("meta", None): META}
 
 
 class _Defaults(threading.local):
@@ -91,9 +90,9 @@ def set_default_device(device):
 
 
 def resolve(dev):
-    """A device that this version can serve, from a device, a string, an index or None (the default device).
+    """The device of tensors that are made on `dev`: a device, a string, an index or None (the default device).
 
-    XLA itself is the device of tensors over jax arrays: others can be made beside them.
+    It is one object for all of them, with an index on accelerators. Whether it is there is the engine's to say.
     """
     if dev is None:
         if not _defaults.stack and _default_device is CPU:
@@ -101,13 +100,17 @@ def resolve(dev):
         dev = get_default_device()
     elif dev is CPU or (type(dev) is str and dev == "cpu"):
         return CPU
-    elif dev is XLA:
-        return XLA
     if not isinstance(dev, device):
         dev = device(dev)
-    if dev.type not in _READY:
-        raise RuntimeError(NO_XLA.format(kind=dev.type))
-    return CPU if dev.type == "cpu" else META
+    index = dev.index
+    if dev.type in _ACCELERATORS:
+        index = index or 0
+    elif dev.type not in ("cpu", "meta"):
+        raise RuntimeError(NO_ENGINE.format(kind=dev.type))
+    else:
+        index = None
+    found = _RESOLVED.get((dev.type, index))
+    return found or _RESOLVED.setdefault((dev.type, index), device(dev.type, index))
 
 
 class _Named:

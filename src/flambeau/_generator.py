@@ -14,7 +14,7 @@ import numpy as np
 
 from ._device import device as Device
 from ._device import resolve
-from ._modes import ever, modes
+from ._modes import modes
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -47,6 +47,10 @@ WRONG_SEED_TYPE = "manual_seed expected a long, but got {type}"
 SEED_OVERFLOW = "Overflow when unpacking long long: the seed {seed} does not fit in 64 bits"
 WRONG_STATE_SIZE = (
     "Expected a CPUGeneratorImplState of size {expected} but found the input RNG state size to be {found}"
+)
+NO_GENERATOR = (
+    "Device type {kind} is not supported for torch.Generator() api: numbers are drawn on the CPU and moved. Make a "
+    "generator without a device."
 )
 INVALID_STATE = "Invalid mt19937 state"
 SEEDED_IN_PROGRAM = (
@@ -81,6 +85,8 @@ class Generator:
 
     def __init__(self, device="cpu"):
         self._device = resolve(device)
+        if self._device.type not in ("cpu", "meta"):
+            raise RuntimeError(NO_GENERATOR.format(kind=self._device.type.upper()))
         self._lock = threading.RLock()
         self._twister = np.random.MT19937(0)
         self._bulk = np.random.Generator(self._twister)
@@ -195,5 +201,5 @@ class Generator:
 
 def check_not_traced():
     """Raises where a program that is being traced would have to do more with a generator than draw from it."""
-    if ever.traced and modes.trace is not None:
-        raise modes.trace.refuse(RuntimeError(SEEDED_IN_PROGRAM))
+    if modes.tracer.active:
+        raise modes.tracer.refuse(RuntimeError(SEEDED_IN_PROGRAM))

@@ -8,9 +8,34 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ._device import CPU
 from ._threads import per_thread
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Tracer:
+    """What the floors below a trace ask of it. This one stands where no trace runs: it changes nothing."""
+
+    active = False
+    device = CPU  # on which traced tensors are
+
+    def prepare_write(self, t):
+        """`t` is about to be written to."""
+
+    def draw(self, kernel, generator, args, kwargs):
+        """The numbers that a kernel draws."""
+        return kernel(generator, *args, **kwargs)
+
+    def require(self, holds, wrong, error):
+        """The traced program must raise ``error(wrong)`` unless it finds `holds` to be true."""
+
+    def refuse(self, error):
+        """`error`, which the caller raises; a trace fails then, even where it is caught."""
+        return error
+
+
+NO_TRACER = Tracer()
 
 
 class _Modes(threading.local):
@@ -24,7 +49,7 @@ class _Modes(threading.local):
         self.anomaly = False
         self.anomaly_check_nan = True
         self.running = None  # the pass of backward that is under way
-        self.trace = None  # the trace by which a function is being compiled
+        self.tracer = NO_TRACER  # the trace by which a function is being compiled
 
     def set_anomaly(self, on, check_nan):
         self.anomaly, self.anomaly_check_nan = bool(on), bool(check_nan)

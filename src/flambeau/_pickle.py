@@ -8,8 +8,9 @@ import numpy as np
 
 from . import _dtypes
 from ._device import META
-from ._tensor import Storage, Tensor, storage_of
-from .engines import meta_engine
+from ._storage import Storage
+from ._tensor import Tensor, device_storage, engine_for, storage_of
+from .engines import NUMPY, engine_on
 from .engines.numpy.memory import array_in, bytes_of
 
 NOT_A_LEAF = (
@@ -23,7 +24,8 @@ _new = object.__new__
 def rebuild_tensor(cls, storage, dtype, offset, shape, stride, requires_grad):
     """A tensor of class `cls` over a storage."""
     if storage is None:
-        return _filled(_new(cls), meta_engine().empty(shape, dtype.np), None, requires_grad)
+        array = engine_on(META).create(None, shape, dtype.np, META)
+        return _filled(_new(cls), array, device_storage(array, META), requires_grad)
     array = array_in(bytes_of(storage.array), dtype.np, offset, shape, stride)
     return _filled(_new(cls), array, storage, requires_grad)
 
@@ -60,8 +62,9 @@ def deepcopy_tensor(self, memo):
         raise RuntimeError(NOT_A_LEAF)
     if id(self) in memo:
         return memo[id(self)]
-    if not isinstance(self._a, np.ndarray) or self.device is META:
-        out = _filled(_new(type(self)), self._a, None, self._rg)
+    if engine_for(self) is not NUMPY:
+        array = engine_for(self).copy(self._a)
+        out = _filled(_new(type(self)), array, device_storage(array, self.device), self._rg)
     else:
         storage = _copied(storage_of(self), memo)
         out = rebuild_tensor(type(self), storage, *_parts(self))

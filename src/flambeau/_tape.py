@@ -11,7 +11,8 @@ import numpy as np
 from . import _dtypes
 from ._hooks import add_hook
 from ._modes import ever, modes
-from ._tensor import Storage, Tensor, edge_of, storage_of, wrap
+from ._storage import Storage
+from ._tensor import Tensor, edge_of, storage_of, wrap
 from .engines import engine_of
 
 next_sequence = itertools.count().__next__

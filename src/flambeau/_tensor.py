@@ -10,11 +10,15 @@ import warnings
 import numpy as np
 
 from . import _dtypes
-from ._device import CPU, META, XLA, strided
+from ._device import CPU, strided
 from ._modes import ever, modes
 from ._size import Size
+from ._storage import DeviceStorage, Storage, address
+from .engines import NUMPY, engine_of
+from .engines._views import replay
 
 _new = object.__new__
+_ndarray = np.ndarray
 _new_size = tuple.__new__
 
 LEAF = -1  # the output number in an edge that ends at a leaf tensor
@@ -47,25 +51,6 @@ NON_LEAF_GRAD = (
     "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
     "Tensor, use .retain_grad() on the non-leaf Tensor."
 )
-
-
-class Storage:
-    """The memory behind one or more tensors, and the count of writes to it.
-
-    Tensors that alias each other share one Storage. It is made when it is first needed: when a tensor is viewed,
-    written to, or saved for backward.
-    """
-
-    __slots__ = ("__dict__", "__weakref__", "array", "cell", "inference", "version", "writer")
-
-    shared = False  # whether forked processes see each other's writes
-
-    def __init__(self, array):
-        self.array = array
-        self.version = 0
-        self.writer = None  # name of the operation that wrote last
-        self.inference = False  # made in inference mode
-        self.cell = None  # of the tensors that share the elements, where arrays cannot be written to (see _cells.py)
 
 
 class View:
@@ -122,12 +107,8 @@ class Tensor:
     @property
     def device(self):
         """Where the tensor lies."""
-        kind = type(self._a)
-        if kind is np.ndarray:
-            return CPU
-        if issubclass(kind, np.ndarray):
-            return META
-        return XLA if modes.trace is None else CPU  # what is traced stands for what lies on the CPU
+        storage = self._storage
+        return CPU if storage is None else storage.device
 
     @property
     def layout(self):
@@ -149,18 +130,13 @@ class Tensor:
 
     def stride(self, dim=None):
         """How many elements apart neighbours along each dimension (or along ``dim``) lie in memory."""
-        a = self._a
-        if type(a) is not np.ndarray and self._storage is not None and self._storage.cell is not None:
-            a, _ = self._storage.cell.in_memory(self)
-        if a.size == 0 or type(a) is not np.ndarray:
-            strides = contiguous_strides(a.shape)
-        else:
-            strides = tuple([s // a.itemsize for s in a.strides])
+        strides = engine_for(self).strides_of(self._a)
         if dim is None:
             return strides
-        if not -max(a.ndim, 1) <= dim < max(a.ndim, 1):
+        ndim = len(strides)
+        if not -max(ndim, 1) <= dim < max(ndim, 1):
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-a.ndim}, {a.ndim - 1}], but got {dim})"
+                f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
             )
         return strides[dim]
 
@@ -170,13 +146,7 @@ class Tensor:
 
     def storage_offset(self):
         """Where in its storage the tensor begins, in elements."""
-        a, storage = self._a, storage_of(self)
-        root = storage.array
-        if not isinstance(a, np.ndarray):
-            if storage.cell is None:
-                return 0
-            a, root = storage.cell.in_memory(self)
-        return (address(a) - address(root)) // self._a.itemsize
+        return storage_of(self).offset(self._a)
 
     @property
     def _version(self):
@@ -273,11 +243,7 @@ class Tensor:
     @property
     def data(self):
         """The same memory without history, and with a version counter of its own."""
-        out = wrap(self._a)
-        out._storage = Storage(storage_of(self).array)
-        if type(self._a) is not np.ndarray:
-            share(out, self)
-        return out
+        return share(_new(Tensor), self, storage_of(self).beside())
 
     @data.setter
     def data(self, value):
@@ -285,19 +251,17 @@ class Tensor:
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self._rg and value._a.dtype is not self._a.dtype and not _dtypes.is_inexact(value._a.dtype):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        version = self._storage.version if self._storage is not None else 0
-        self._a = value._a
-        self._storage = Storage(storage_of(value).array)
-        self._storage.version = version
-        if type(self._a) is not np.ndarray:
-            share(self, value)
+        storage = storage_of(value).beside()
+        storage.version = 0 if self._storage is None else self._storage.version
+        self._storage = storage
+        storage.attach(self, value._a, value)
 
 
-def wrap(array):
-    """A new tensor without history over `array`."""
+def wrap(array, device=None):
+    """A new tensor without history over `array`, which is on `device`."""
     t = _new(Tensor)
     t._a = array
-    t._storage = None
+    t._storage = None if type(array) is _ndarray else device_storage(array, device)
     t._rg = False
     t._node = None
     t._nr = 0
@@ -309,22 +273,37 @@ def wrap(array):
     return t
 
 
+def device_storage(array, device=None):
+    """The storage of an array that is not NumPy's."""
+    engine = engine_of(array)
+    if engine is NUMPY:
+        raise TypeError(f"there is no engine for arrays of type {type(array).__name__}")
+    return DeviceStorage(array, engine, device or engine.device_of(array))
+
+
 def storage_of(t):
     """The tensor's storage, made now if nothing has needed it before."""
+    array = t._a  # a trace lifts the tensor now, and gives it another storage
     storage = t._storage
     if storage is None:
-        array = t._a  # a trace lifts the tensor now, and gives it a storage
-        if t._storage is None:
-            t._storage = Storage(array)
-        storage = t._storage
+        storage = t._storage = Storage(array)
     return storage
 
 
-def share(t, source):
-    """``_cells.share``, which stands on this file."""
-    from ._cells import share
+def engine_for(t):
+    """The engine that computes on the tensor's device."""
+    _ = t._a  # a trace lifts the tensor now, and gives it another storage
+    return NUMPY if t._storage is None else t._storage.engine
 
-    share(t, source)
+
+def share(t, source, storage=None):
+    """Makes `t`, whose slots may be empty, a leaf over the memory of `source`; counted by another storage, if given."""
+    t._storage = storage_of(source) if storage is None else storage
+    t._node = t._view = t._grad = t._hooks = None
+    t._nr = 0
+    t._rg = False
+    t._storage.attach(t, source._a, source)
+    return t
 
 
 def refresh(t):
@@ -358,15 +337,6 @@ def take_place(t, other):
     t._node, t._nr, t._rg = other._node, other._nr, other._rg
 
 
-def replay(base, chain):
-    """Applies the steps of a view to `base` (a tensor or a raw array)."""
-    for op, params, nr in chain:
-        base = op(base, **params)
-        if nr is not None:
-            base = base[nr]
-    return base
-
-
 def edge_of(t):
     """Where the gradient of `t` goes: (node, output number), (leaf tensor, LEAF), or None."""
     if t._view is not None:
@@ -388,17 +358,3 @@ def check_grad_fits(t, grad):
         raise RuntimeError(f"assigned grad has data located on a different device: {grad.device}, expected {t.device}")
     if grad._a.shape != t._a.shape:
         raise RuntimeError(f"assigned grad has data of a different size: {list(grad.shape)}, expected {list(t.shape)}")
-
-
-def contiguous_strides(shape):
-    """Row-major strides in elements; empty dimensions count as one."""
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
-
-
-def address(array):
-    """Where in memory an array begins."""
-    return array.__array_interface__["data"][0]

@@ -8,6 +8,7 @@ import pytest
 import flambeau
 from flambeau._tensor import wrap
 from flambeau.autograd import Function, grad
+from flambeau.engines._views import value_of
 
 pytestmark = pytest.mark.jax
 
@@ -29,8 +30,8 @@ def assert_both_ways(jax, program, *arrays):
     def run(*arrays):
         leaves = list(map(leaf, arrays))
         out = program(*leaves)
-        return [t._a for t in (out if isinstance(out, tuple) else (out,))], [
-            None if t._grad is None else t._grad._a for t in leaves
+        return [value_of(t._a) for t in (out if isinstance(out, tuple) else (out,))], [
+            None if t._grad is None else value_of(t._grad._a) for t in leaves
         ]
 
     want, got = run(*map(np.copy, arrays)), jax.jit(run)(*arrays)
@@ -180,7 +181,6 @@ def test_tensors_that_share_elements_can_go(jax):
     x = wrap(jax.numpy.ones(3))
     for _ in range(10):
         x[0].add_(1)
-    assert len(x._storage.cell.shown) == 1
     assert x.tolist() == [11, 1, 1]
 
 

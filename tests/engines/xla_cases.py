@@ -14,6 +14,7 @@ from engines.xla_rows_linalg import LINALG
 from engines.xla_rows_pointwise import POINTWISE
 from engines.xla_rows_reduce import REDUCTIONS
 from engines.xla_rows_shape import SHAPES
+from flambeau.engines._views import value_of
 
 for _module in pkgutil.iter_modules(flambeau.ops.__path__):
     importlib.import_module(f"flambeau.ops.{_module.name}")
@@ -42,7 +43,7 @@ class Case:
         """Lists of arrays, None among them: results and gradients, for `run` as it is."""
         row, values = self.row, self.row.with_variable(self.values, arrays)
         try:
-            return ([t._a for t in row.apply(row.tensors(values))],) if row.refuses else self.run(row, values, cotangents)
+            return ([value_of(t._a) for t in row.apply(row.tensors(values))],) if row.refuses else self.run(row, values, cotangents)
         except Exception as error:
             error.add_note(f"in the row {row}")
             raise

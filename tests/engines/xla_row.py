@@ -13,6 +13,7 @@ import numpy as np
 
 from flambeau._tensor import Tensor, wrap
 from flambeau.autograd import backward, grad
+from flambeau.engines._views import value_of
 from flambeau.ops._op import OPS
 
 
@@ -144,7 +145,7 @@ class Row:
         if roots:
             backward(roots, list(map(wrap, cotangents)))
         wanted = [t for t in tensors if isinstance(t, Tensor) and t._rg]
-        return [t._a for t in outs], [None if t._grad is None else t._grad._a for t in wanted]
+        return [value_of(t._a) for t in outs], [None if t._grad is None else value_of(t._grad._a) for t in wanted]
 
     def run_twice(self, values, cotangents):
         """The gradients of half the sum of the gradients' squares, also by the cotangents: second order."""
@@ -157,7 +158,7 @@ class Row:
         first = grad(roots, wanted, seeds, create_graph=True, allow_unused=True)
         first = [g for g in first if g is not None and g._rg]
         second = grad(first, wanted + seeds, [g.detach() for g in first], allow_unused=True) if first else ()
-        return ([None if g is None else g._a for g in second],)
+        return ([None if g is None else value_of(g._a) for g in second],)
 
 
 def row(name, *inputs, **settings):

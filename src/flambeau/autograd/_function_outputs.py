@@ -7,9 +7,9 @@ import warnings
 from .. import _tape as tape
 from .._dtypes import is_inexact
 from .._modes import no_grad
-from .._tensor import LEAF_INPLACE, Tensor, storage_of, wrap
+from .._tensor import LEAF_INPLACE, Tensor, wrap
 from ..ops.shape import alias
-from ._writes import check_history, take_history
+from ._writes import check_history, count_write, take_history
 
 DIRTY_NO_TENSOR = "mark_dirty can only accept variables, but argument is of type {kind}: name the inputs written to"
 DIRTY_KEPT = (
@@ -72,8 +72,7 @@ class Outputs:
         for t in self.ctx.dirty_tensors:
             if not isinstance(t, Tensor):
                 raise RuntimeError(DIRTY_NO_TENSOR.format(kind=type(t).__name__))
-            storage_of(t).version += 1
-            storage_of(t).writer = type(self.ctx).__name__
+            count_write(t, type(self.ctx).__name__)
 
     def is_differentiable(self, t):
         return self.recording and is_inexact(t._a.dtype) and not is_among(t, self.ctx.non_differentiable)

@@ -1,13 +1,36 @@
-"""Writes: when the graph allows one, and where the tensor that was written to stands in it afterwards."""
+"""Writes to a tensor's memory: the one way there is.
+
+``check_writable`` says whether the memory may be written to, ``check_history`` whether the graph allows it. ``write``
+then does it: the elements change, the write is counted, and views on engines whose arrays are values learn of it. If it
+fails, nothing has happened. ``take_history`` puts the tensor where the result stands in the graph. ``assign`` is all of
+it, for a result that was computed before.
+"""
 
 from __future__ import annotations
 
+from .. import _dtypes
+from .._modes import ever, modes
+from .._size import broadcasts
 from .._tape import move_hooks
-from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, refresh, replay, take_place, wrap
-from ..engines import engine_of
+from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, engine_for, refresh, storage_of, take_place, wrap
+from ..engines._views import replay
 from ..ops.move import writing
-from ..ops.shape import as_strided
+from ..ops.shape import as_strided, cast, put
 
+OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+READ_ONLY = "the tensor's memory is read-only (it came from a read-only NumPy array); clone() it first"
+INFERENCE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+    "tensor before doing inplace update."
+)
+WRONG_SHAPE = "output with shape {own} doesn't match the broadcast shape {new}"
+OUT_CAST = (
+    "result type {result} can't be cast to the desired output type {out}. Compute out of place, or convert the output "
+    "first."
+)
 REFUSED = {
     "multi": "Output {nr} of {node} is a view and is being modified inplace. This view is the output of a function "
              "that returns multiple views. Such functions do not allow the output views to be modified inplace. You "
@@ -24,6 +47,51 @@ REFUSED = {
 }
 
 copy_slices = writing("copy_slices", node="torch::autograd::CopySlices")  # what a write to a view means for its base
+
+
+# ---- memory
+
+
+def check_writable(t, alike=False):
+    """Raises unless the memory of `t` may be written to.
+
+    Where elements overlap the result would depend on the order, unless all elements are set `alike`.
+    """
+    if ever.traced:
+        modes.tracer.prepare_write(t)
+    engine, a = engine_for(t), t._a
+    if not alike and engine.is_expanded(a):
+        raise RuntimeError(OVERLAP)
+    if not engine.is_writable(a):
+        raise RuntimeError(READ_ONLY)
+
+
+def count_write(t, writer):
+    """Counts a write to the tensor's memory."""
+    storage = storage_of(t)
+    if storage.inference and modes.grad is not None:
+        raise RuntimeError(INFERENCE)
+    storage.version += 1
+    storage.writer = writer
+
+
+def write(t, name, fill, *arguments):
+    """Writes to the memory of `t`: ``fill(array, *arguments)`` gets its array and returns that of the new elements.
+
+    It is the same array, filled, or, on engines whose arrays are values, another one.
+    """
+    storage, own = storage_of(t), t._a
+    if storage.inference and modes.grad is not None:
+        raise RuntimeError(INFERENCE)
+    array = fill(own, *arguments)
+    storage.version += 1
+    storage.writer = name
+    if array is not own:
+        storage.replace(t, array, put)
+    return t
+
+
+# ---- the graph
 
 
 def in_graph(t):
@@ -63,9 +131,28 @@ def take_history(t, result):
     move_hooks(t)
 
 
+def assign(t, result, name):
+    """Stores `result` in the memory of `t`, and puts `t` where the result stands in the graph."""
+    own, new = t._a, result._a
+    if new.shape != own.shape and not broadcasts(new.shape, own.shape):
+        raise RuntimeError(WRONG_SHAPE.format(own=list(own.shape), new=list(new.shape)))
+    if new.dtype != own.dtype:
+        if not _dtypes.can_cast(result.dtype, t.dtype):
+            words = _dtypes.type_word(result.dtype), _dtypes.type_word(t.dtype)
+            raise RuntimeError(OUT_CAST.format(result=words[0], out=words[1]))
+        result = cast(result, dtype=own.dtype)
+    recorded = modes.grad and (result._rg or t._rg)
+    if recorded:
+        check_history(t)
+    write(t, name, engine_for(t).write, result._a)
+    if recorded:
+        take_history(t, result)
+    return t
+
+
 def at_place_of(t, array):
     """A tensor over `array` where `t` stands in the graph."""
-    other = wrap(array)
+    other = wrap(array, t.device)
     take_place(other, t)
     return other
 
@@ -75,4 +162,4 @@ def snapshot(t):
     place = t
     if t._view is not None and any(step is as_strided for step, _, _ in t._view.chain):
         place = replay(t._view.base, t._view.chain)  # it may reach elements that the tensor it was taken of has not
-    return at_place_of(place, engine_of(t._a).copy(t._a))
+    return at_place_of(place, engine_for(t).copy(t._a))

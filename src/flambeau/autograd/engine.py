@@ -15,18 +15,18 @@ from heapq import heappop, heappush
 import numpy as np
 
 from .. import _tape as tape
-from .._cells import store
 from .._dtypes import is_inexact
 from .._modes import modes
 from .._size import broadcasts
-from .._tensor import LEAF, Tensor, storage_of, wrap
+from .._tensor import LEAF, Tensor, wrap
 from .._threads import call_in_thread
-from ..engines import engine_of
+from ..engines import NUMPY, engine_of
 from ..engines.numpy.base import IGNORED, reset_errors, set_errors
 from ..ops.convert import copy_in_layout
 from ..ops.reduce import sum_to
 from ..ops.shape import cast
 from ._hook_calls import call_output_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks, with_positive_strides
+from ._writes import write
 
 _ndarray = np.ndarray
 
@@ -60,7 +60,7 @@ class Pass:
         """Runs the pass; returns the captured gradients by slot."""
         if modes.running is not None:
             self.depth = modes.running.depth + 1
-            if self.depth % DEPTH_OF_A_THREAD == 0 and modes.trace is None:
+            if self.depth % DEPTH_OF_A_THREAD == 0 and not modes.tracer.active:
                 return call_in_thread(self.walk)
         return self.walk()
 
@@ -294,11 +294,10 @@ class Pass:
             leaf._grad = copy_in_layout(wrap(leaf._a), grad) if held is None else held + grad
         elif held is None:
             if sys.getrefcount(grad) > ALONE or not has_layout_of(grad, leaf._a):
-                grad = engine_of(grad).copy_like(grad, leaf._a)
-            leaf._grad = wrap(grad)
+                grad = engine_of(grad, leaf._a).copy_like(grad, leaf._a)
+            leaf._grad = wrap(grad, leaf.device)
         else:
-            storage_of(held).version += 1
-            store(held, engine_of(held._a, grad).accumulate(held._a, grad))
+            write(held, "backward", engine_of(held._a, grad).accumulate, grad)
 
 
 class _Count(Pass):
@@ -345,8 +344,8 @@ def fitted(grad, target, nr):
 
 def has_layout_of(grad, value):
     """Whether a gradient has memory of its own, in the order of the value it belongs to."""
-    if type(grad) is not _ndarray:
-        return True
+    if engine_of(grad, value) is not NUMPY:
+        return False
     if grad.base is not None:
         return False
     flags = grad.flags

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from .._hooks import RemovableHandle
 from .._modes import modes
 from .._tape import AccumulateGrad, Node, as_node
-from .._tensor import Tensor, edge_of, storage_of
+from .._tensor import Tensor, edge_of
+from ._writes import count_write
 
 __all__ = ["AccumulateGrad", "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
            "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
@@ -38,9 +39,7 @@ def increment_version(tensor):
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not isinstance(t, Tensor):
             raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
-        storage = storage_of(t)
-        storage.version += 1
-        storage.writer = "increment_version"
+        count_write(t, "increment_version")
 
 
 class saved_tensors_hooks:

@@ -106,7 +106,7 @@ def wants_program(backend, mode, options, disable):
 
 def is_compiling():
     """Whether the code that asks is being traced to be compiled."""
-    return modes.trace is not None
+    return modes.tracer.active
 
 
 def disable(fn=None, recursive=True, *, reason=None):

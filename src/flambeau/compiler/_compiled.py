@@ -48,7 +48,7 @@ class Compiled:
         functools.update_wrapper(self, function)
 
     def __call__(self, *args, **kwargs):
-        if modes.trace is not None or modes.watched or self.count > self.limit:
+        if modes.tracer.active or modes.watched or self.count > self.limit:
             return self.function(*args, **kwargs)  # part of another program, or to be watched op by op
         if not self.called:
             self.called = True
@@ -116,7 +116,7 @@ def user_line(traceback):
 def like(t):
     a, flag = t._a, t.requires_grad
     extra = flatten(t.__dict__, []) if t.__dict__ else None
-    return type(t), type(a), a.dtype, a.shape, flag, t._node is None, a.strides, extra
+    return type(t), t.device, a.dtype, a.shape, flag, t._node is None, t.stride(), extra
 
 
 def sharing(tensors):

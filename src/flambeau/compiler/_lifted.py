@@ -8,10 +8,14 @@ import jax
 import numpy as np
 from jax.extend.core import Primitive
 
-from .._cells import Cell
+from .._device import CPU
 from .._modes import modes
+from .._storage import DeviceStorage
 from .._tape import Node
-from .._tensor import Storage, Tensor
+from .._tensor import Tensor
+from ..engines import NUMPY
+from ..engines._views import ViewArray
+from ..engines.xla import engine as XLA
 
 OUTER_GRAPH = (
     "{name} cannot be compiled: it asks for gradients that pass through a tensor from outside, {tensor}, into the "
@@ -55,25 +59,25 @@ class Lifted:
         self.tensor = t
         self.array = array
         self.index = index  # of its place among the inputs
-        self.traced = self.now = traced
+        self.traced = traced
+        self.now = XLA.laid_out(traced, NUMPY.strides_of(array))
         self.place = (slot_node.__get__(t), t._nr, t._rg, t._view, t._storage, slot_hooks.__get__(t))
         self.rebound = False  # whether the function has given it other memory (``.data = ...``)
         self.node = self.storage = None  # those that it has while the trace runs
 
     @property
     def written(self):
-        return self.now is not self.traced
+        """Whether the function has changed its elements, or given it other memory."""
+        return self.tensor._storage is not self.storage or self.storage.array is not self.traced
 
     def enter(self, name):
         """Gives the tensor another place in the graph and other memory, for as long as the trace runs."""
         t, array = self.tensor, self.array
         if self.place[0] is not None:
             self.node = Outside(name, array)
-        self.storage = Storage(self.traced)
+        self.storage = DeviceStorage(self.now, XLA, CPU)
         self.storage.version, self.storage.inference = t._storage.version, t._storage.inference
         t._node, t._nr, t._view, t._storage = self.node, 0, None, self.storage
-        if not array.flags.c_contiguous:
-            self.storage.cell = Cell(t, like=array)
 
     def restore(self):
         t = self.tensor
@@ -123,8 +127,9 @@ def hooks_of(t):
     return ({}, {}, None) if hooks is None else (dict(hooks.grad), dict(hooks.post_accumulate), hooks.retain)
 
 
-def shows(cell, t):
-    return cell is not None and id(t) in cell.shown
+def chain_of(array):
+    """The steps from the memory of which an array is a view."""
+    return array.chain if type(array) is ViewArray else ()
 
 
 def described(array):
@@ -157,8 +162,3 @@ def owner_of(array):
     while isinstance(array, np.ndarray) and array.base is not None:
         array = array.base
     return array
-
-
-def lies_in_rows(x):
-    """Whether an array lies in memory in the order of its elements; numbers do."""
-    return not isinstance(x, np.ndarray) or x.flags.c_contiguous

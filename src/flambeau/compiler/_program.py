@@ -6,8 +6,9 @@ import numpy as np
 
 from .. import _tape as tape
 from .._modes import modes
-from .._tensor import Tensor, edge_of, replay, storage_of, wrap
-from ..functions._args import check_writable
+from .._tensor import Tensor, edge_of, engine_for, wrap
+from ..autograd._writes import check_writable, write
+from ..engines._views import replay
 from ..ops.shape import alias
 from ._contents import refill
 from ._guards import Guards
@@ -234,10 +235,7 @@ def create(x, array):
 
 def write_back(t, array, name):
     """Puts new elements into the memory of a tensor."""
-    np.copyto(t._a, array)
-    storage = storage_of(t)
-    storage.version += 1
-    storage.writer = name
+    write(t, name, engine_for(t).write, array)
 
 
 def with_strides(array, strides):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import jax
 
-from .._cells import in_memory
 from ..autograd.engine import Pass
-from ._lifted import lies_in_rows
+from ..engines._views import value_of
+from ._lifted import chain_of
 from ._nest import Like, Nest, flatten
 from ._places import MISSING
 from ._segment import Partition, on_cpu
@@ -36,7 +36,7 @@ class Recording:
 
         def body():
             self.collect(function(*args, **kwargs))
-            arrays = [t._a for t in self.outputs] + [x.tensor._a for x in self.written]
+            arrays = [value_of(t._a) for t in [*self.outputs, *[x.tensor for x in self.written]]]
             trace.check_draws()
             self.checks = list(trace.required)
             checks = [v for holds, wrong, _ in self.checks for v in (holds, wrong)]
@@ -63,8 +63,7 @@ class Recording:
         outside = [t for t in self.results if not self.is_inside(t)]
         self.aliases = {id(t): (t, *(self.view_of_outside(t) or (t, ()))) for t in outside}
         self.find_views()
-        memory = [in_memory(t) for t in self.outputs]
-        self.strides = [None if lies_in_rows(m) else m.strides for m in memory]
+        self.strides = [None if t.is_contiguous() else t.stride() for t in self.outputs]
 
     def flatten(self, value):
         return flatten(value, self.results, self.stand_in)
@@ -84,23 +83,34 @@ class Recording:
 
     def view_of_outside(self, t):
         """(the tensor from outside of which `t` is a view, the steps of the view); None if there is none."""
-        cell = None if t._storage is None else t._storage.cell
-        for reference, chain in () if cell is None else cell.shown.values():
-            if not chain and id(reference()) in self.trace.lifted:
-                return reference(), cell.chain(t)
+        memory = memory_of(t)
+        for lifted in self.trace.lifted.values() if memory is not None else ():
+            if lifted.storage.memory is memory:
+                return lifted.tensor, chain_of(t._a)
         return None
 
     def find_views(self):
         """Of outputs that share memory the program computes the base; the others are views of it again."""
         families = {}
         for t in self.outputs:
-            base, chain = base_of(t)
+            base, chain = self.base_of(t)
             families.setdefault(id(base), (base, []))[1].append((t, chain))
         for base, members in families.values():
             views = {id(t): (t, base, chain) for t, chain in members if t is not base and can_be_replayed(t)}
             if len(members) > 1 and id(base) in self.trace.inside:
                 self.aliases.update(views)
                 self.outputs = [*dict.fromkeys([t for t in self.outputs if id(t) not in views] + [base])]
+
+    def base_of(self, t):
+        """(the tensor over the whole memory of `t`, the steps of the view that `t` is)"""
+        if t._view is not None:
+            return t._view.base, t._view.chain
+        memory = memory_of(t)
+        others = [reference() for reference in self.trace.inside.values()] if memory is not None else ()
+        for other in others:
+            if memory_of(other) is memory and other._view is None and not chain_of(other._a):
+                return other, chain_of(t._a)
+        return t, ()
 
     def trace_gradients(self):
         """Traces the gradients of all tensors from outside, from placeholders for those of the outputs."""
@@ -123,15 +133,9 @@ class Recording:
         return [caught[x.index] for x in self.differentiated]
 
 
-def base_of(t):
-    """(the tensor over the whole memory of `t`, the steps of the view that `t` is)"""
-    cell = None if t._storage is None else t._storage.cell
-    if cell is None:
-        return (t, ()) if t._view is None else (t._view.base, t._view.chain)
-    for reference, chain in cell.shown.values():
-        if not chain and reference() is not None and reference()._view is None:
-            return reference(), cell.chain(t)
-    return t, ()
+def memory_of(t):
+    """What holds the elements that a traced tensor may share with others; None for a constant."""
+    return getattr(getattr(t, "_storage", None), "memory", None)
 
 
 def can_be_replayed(t):

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._device import CPU, META
 from .._modes import modes
 from ._lifted import SLOTS, HooksBefore, holds, slot_a, slot_grad, slot_hooks, slot_node
 
+ON_DEVICE = (
+    "{name} cannot be compiled: it uses a tensor on {device}. What is compiled runs on the CPU: move the tensor there, "
+    "or run the function eagerly."
+)
 ESCAPED = (
     "this tensor was made while {name} was traced to be compiled, and was kept outside of it without being returned: "
     "it has no elements. Return it from the compiled function, or keep it as an attribute of a module."
@@ -23,7 +28,7 @@ class WatchedArray:
         if t is None:
             return self
         array, trace = slot_a.__get__(t), self.trace
-        if not isinstance(array, np.ndarray) or not trace.on():
+        if not trace.on():
             return array
         key = id(t)
         lifted = trace.lifted.get(key)
@@ -31,7 +36,12 @@ class WatchedArray:
             return lifted.now
         if key in trace.inside:
             return trace.constant(t, array)
-        return trace.lift(t, array) if type(array) is np.ndarray else array
+        device = CPU if t._storage is None else t._storage.device
+        if device is CPU:
+            return trace.lift(t, array)
+        if device is META:
+            return array
+        raise trace.refuse(RuntimeError(ON_DEVICE.format(name=trace.name, device=device)))
 
     def __set__(self, t, array):
         trace, key = self.trace, id(t)

@@ -19,10 +19,15 @@ import jax
 import numpy as np
 
 from .. import _dtypes
-from .._cells import Cell, in_memory
-from .._modes import ever, modes
-from .._tensor import Storage, Tensor, refresh, replay, storage_of, wrap
-from ._lifted import SLOTS, Drawn, Lifted, described, hooks_of, lies_in_rows, overlap, program_input, shows, slot_a
+from .._device import CPU
+from .._modes import NO_TRACER, Tracer, ever, modes
+from .._storage import DeviceStorage, Storage
+from .._tensor import Tensor, refresh
+from ..engines import NUMPY, engine_of
+from ..engines._views import ViewArray, replay
+from ..engines.xla import engine as XLA
+from ..ops.shape import as_strided, view
+from ._lifted import SLOTS, Drawn, Lifted, chain_of, described, hooks_of, overlap, program_input, slot_a
 from ._patches import noting, was_caught_by_user
 from ._slots import WATCHED, Escaped
 from ._watch import Watch
@@ -69,7 +74,7 @@ _one_at_a_time = threading.Lock()
 MODES = ("mode of recording (no_grad, enable_grad)", "default dtype")
 
 
-class Trace:
+class Trace(Tracer):
     """One run of a function with placeholders for what comes from outside.
 
     Args:
@@ -77,6 +82,8 @@ class Trace:
         arguments: the tensors among its arguments.
         call: all its arguments.
     """
+
+    active = True
 
     def __init__(self, name, arguments, call):
         self.name = name
@@ -99,7 +106,7 @@ class Trace:
     def running(self):
         """The trace is on: slots are watched. Afterwards all is as it was."""
         with _one_at_a_time:
-            modes.trace, ever.traced = self, True
+            modes.tracer, ever.traced = self, True
             for name, watched in WATCHED.items():
                 setattr(Tensor, name, watched(self))
             try:
@@ -108,7 +115,7 @@ class Trace:
             finally:
                 for name, slot in SLOTS.items():
                     setattr(Tensor, name, slot)
-                modes.trace = None
+                modes.tracer = NO_TRACER
                 self.restore()
 
     def restore(self):
@@ -162,13 +169,13 @@ class Trace:
             raise RuntimeError(DRAWN_BY_VALUE.format(name=self.name, kernel=kernel.__name__))
         given_array = args[0] if args and isinstance(args[0], np.ndarray) else None
         filled = args if given_array is None else (np.empty_like(given_array), *args[1:])
-        modes.trace = None
+        modes.tracer = NO_TRACER
         try:
             mark = generator._get_state_bytes()
             result = kernel(generator, *filled, **kwargs)
             generator._set_state_bytes(mark)
         finally:
-            modes.trace = self
+            modes.tracer = self
         if given_array is not None and result is filled[0]:
             result = given_array
         drawn = Drawn(kernel, generator, args, kwargs, result)
@@ -197,48 +204,51 @@ class Trace:
             return array
         drawn, traced = found
         drawn.used = True
+        self.make_traced(t, traced, array)
+        return slot_a.__get__(t)
+
+    def make_traced(self, t, traced, array):
+        """Gives a tensor a traced array that lies, as it were, like the one it had."""
+        traced = XLA.laid_out(traced, NUMPY.strides_of(array))
+        t._storage = DeviceStorage(traced, XLA, CPU)
         slot_a.__set__(t, traced)
-        self.lies_like(t, array)
-        return traced
 
-    def lay_out(self, spec, inputs, settings, out):
-        """Notes how the result of an op would lie in NumPy's memory, where its operands do not lie in rows."""
-        memory = [in_memory(x) if isinstance(x, Tensor) else x for x in inputs]
-        if all(lies_in_rows(m) for m in memory):
-            return
-        with self.pause(), contextlib.suppress(Exception):  # that are about elements, which are no real ones here
-            tensors = [wrap(np.zeros_like(m)) if isinstance(m, np.ndarray) else m for m in memory]
-            arrays = [x._a if isinstance(x, Tensor) else x for x in tensors]
-            result, _ = spec.compute(tensors, arrays, settings)
-            results, outs = (result, out) if type(out) is tuple else ((result,), (out,))
-            for t, array in zip(outs, results, strict=True):
-                self.lies_like(t, array)
-
-    def lies_like(self, t, array):
-        """A tensor that was made inside lies, as it were, like an array."""
-        if not lies_in_rows(array) and type(slot_a.__get__(t)) is not np.ndarray:
-            storage_of(t).cell = Cell(t, like=array)
-
-    def adopt(self, t):
+    def prepare_write(self, t):
         """Makes traced arrays of a constant, and of all that shares its memory, so that it can be written to."""
+        if engine_of(t._a) is not NUMPY:  # now that a tensor from outside was lifted
+            return
         base = t if t._view is None else t._view.base
+        if id(base) not in self.inside:
+            return
         array = base._a
-        if type(array) is not np.ndarray or id(base) not in self.inside:
-            return
-        storage = base._storage
-        family = [base] if storage is None else [
-            member for member in (reference() for reference in list(self.inside.values()))
-            if member is not None and member._storage is storage
+        before = base._storage
+        family = [] if before is None else [
+            (member, slot_a.__get__(member)) for member in (reference() for reference in list(self.inside.values()))
+            if member is not None and member._storage is before
         ]
-        slot_a.__set__(base, jax.numpy.asarray(array))
-        if len(family) == 1:
-            return
-        cell = storage.cell = Cell(base)
-        for member in family:
-            if member is not base:
-                chain = () if member._view is None else member._view.chain
-                slot_a.__set__(member, replay(cell.whole, chain))
-                cell.show(member, chain)
+        self.make_traced(base, jax.numpy.asarray(array), array)
+        if before is not None:
+            base._storage.version = before.version
+        others = [(member, own) for member, own in family if member is not base]
+        if others:
+            memory = base._storage.memory
+            slot_a.__set__(base, ViewArray(memory, (), memory.array, NUMPY.strides_of(array)))
+        for member, own in others:
+            self.join(member, own, base, before)
+
+    def join(self, member, array, base, before):
+        """Makes `member`, whose array lay in the same memory as the one of `base`, a view of it again."""
+        strides, offset = NUMPY.strides_of(array), before.offset(array)
+        if member._view is not None:
+            chain = member._view.chain
+        elif (array.shape, strides, offset) == (base._a.shape, base.stride(), 0):
+            chain = ()
+        else:
+            places = dict(size=array.shape, stride=strides, offset=offset, own_stride=(1,), own_offset=0)
+            chain = (view, {"shape": (-1,)}, None), (as_strided, places, None)
+        memory = base._storage.memory
+        member._storage = base._storage
+        slot_a.__set__(member, ViewArray(memory, chain, replay(memory.array, chain), strides, offset))
 
     # ---- the end
 
@@ -267,19 +277,19 @@ class Trace:
                 raise RuntimeError(CHANGED_FLAG.format(name=self.name, tensor=described(t._a)))
 
     def check_lifted(self, lifted):
-        t, cell, now = lifted.tensor, lifted.storage.cell, lifted.now
+        t, now = lifted.tensor, lifted.now
         if t._node is not lifted.node:
             raise RuntimeError(GIVEN_HISTORY.format(name=self.name, tensor=lifted))
         if t._rg is not lifted.place[2]:
             raise RuntimeError(CHANGED_FLAG.format(name=self.name, tensor=lifted))
         shape, dtype = lifted.array.shape, lifted.array.dtype
         if t._storage is not lifted.storage:
-            if any(other.tensor is not t and shows(t._storage.cell, other.tensor) for other in self.lifted.values()):
+            memory = getattr(t._storage, "memory", None)
+            if any(other.tensor is not t and other.storage.memory is memory for other in self.lifted.values()):
                 raise RuntimeError(CHANGED_MEMORY.format(name=self.name, tensor=lifted))
             lifted.rebound = True
             return
-        if (now.shape != shape or now.dtype != dtype
-                or (cell is not None and cell.chain(t))):
+        if now.shape != shape or now.dtype != dtype or chain_of(now):
             raise RuntimeError(CHANGED_MEMORY.format(name=self.name, tensor=lifted))
 
     def check_draws(self):

@@ -1,21 +1,31 @@
 """Engines: what computes. An engine is a namespace of kernels with NumPy's names and meaning.
 
-Ops are written against such a namespace, called ``k``. Most names are served by the engine's array library
-itself; an engine overrides a kernel by defining a function of that name in its own folder.
+Ops are written against such a namespace, called ``k``. Most names are served by the engine's array library itself; an
+engine overrides a kernel by defining a function of that name in its own folder.
+
+Every engine also says how its arrays come about and lie in memory:
+
+- ``create(make, shape, dtype, device, *value)``: a new array, as ``make(shape, *value, dtype)`` makes it on NumPy;
+- ``from_host(array, device)`` and ``to_host(array)``: copies between a device and NumPy;
+- ``device_of(array)``: the device that an array is on;
+- ``strides_of(array)``; where NumPy does not know them, ``layout_of(array)`` and ``laid_out(array, strides, offset)``:
+  where its elements lie, or would lie, in memory, counted in elements;
+- ``aliases``: whether views share the memory of what they are taken of, so that it can be written to through them.
 """
 
 from __future__ import annotations
 
 import importlib
-import sys
 
 import numpy as np
 
 from .._modes import modes
 
 
-class Namespace:
+class Engine:
     """Kernels by name: the engine's own ones first, the array library's for the rest."""
+
+    aliases = True
 
     def __init__(self, name, library):
         self.name = name
@@ -25,6 +35,9 @@ class Namespace:
         found = getattr(self._library, kernel)
         setattr(self, kernel, found)
         return found
+
+    def __repr__(self):
+        return f"<engine {self.name}>"
 
     def operand(self, x):
         """x as the engine's kernels take it."""
@@ -36,70 +49,90 @@ class Namespace:
         return function
 
 
-NUMPY = Namespace("numpy", np)
-PLAIN = frozenset((float, int, bool, complex, type(None)))  # operands that belong to no engine
+NUMPY = Engine("numpy", np)
 
 TRACED = (
     "{what} needs the elements of a tensor ({operands}), which are not known while a program is traced to be compiled. "
     "Say it with tensors (where() instead of if, a mask instead of a selection), or do it outside of what is compiled."
 )
 
+NO_JAX = (
+    "tensors on {device} need JAX, which is not installed: pip install 'flambeau[xla]'. Or stay on the CPU: leave the "
+    "device argument out, or pass device='cpu'."
+)
 
-def is_traced(array):
-    """Whether the array belongs to a program that is being traced, so that its elements are not known."""
-    return type(array).__module__.startswith("jax") and isinstance(array, sys.modules["jax"].core.Tracer)
-
-
-def is_traced_error(error):
-    """Whether jax raised `error` because something asked for the elements of a traced array."""
-    return type(error).__module__ == "jax.errors"
+# ---- which engine
 
 
-def on_host(array, what):
-    """The elements as a NumPy array, for `what`, which is named where a traced array has none."""
-    if type(array) is np.ndarray:
-        return array
+_MODULES = {"meta": ".meta", "xla": ".xla", "cuda": ".xla", "tpu": ".xla"}  # by type of device
+_BY_TYPE = dict.fromkeys((np.ndarray, float, int, bool, complex, type(None)), NUMPY)  # numbers belong to no engine
+_BASES: list[tuple[type, Engine]] = []
+
+
+def engine_on(device):
+    """The engine that computes on a device; it is imported when it is first asked for."""
+    if device.type == "cpu":
+        return NUMPY
     try:
-        return np.asarray(array)
-    except TypeError as error:
-        if not is_traced_error(error):
-            raise
-        raise needs_elements(what, f"{array.dtype}{list(array.shape)}") from error
+        return importlib.import_module(_MODULES[device.type], __name__).engine
+    except ModuleNotFoundError as error:
+        raise RuntimeError(NO_JAX.format(device=device)) from error
 
 
-def needs_elements(what, operands):
-    """The error of something that needs the elements of a traced array. The trace fails, even where it is caught."""
-    error = RuntimeError(TRACED.format(what=what, operands=operands))
-    return error if modes.trace is None else modes.trace.refuse(error)
-
-
-def demand(holds, wrong, error):
-    """Raises ``error(wrong)`` unless `holds` is true: now, or, of traced values, when the compiled program runs."""
-    if not is_traced(holds):
-        if not holds:
-            raise error(wrong.item())
-    elif modes.trace is not None:
-        modes.trace.require(holds, wrong, error)
-
-
-def xla_engine():
-    """The XLA engine, which is imported when it is first asked for."""
-    return importlib.import_module("flambeau.engines.xla").engine
-
-
-def meta_engine():
-    """The meta engine, which is imported when it is first asked for."""
-    return importlib.import_module("flambeau.engines.meta").meta
+def register_arrays(engine, *types):
+    """Makes arrays of these types, and of types derived from them, the engine's."""
+    _BASES[:0] = [(base, engine) for base in types]
 
 
 def engine_of(*operands):
     """NumPy, unless an operand is an array of another engine: NumPy's arrays are constants to the others."""
     for x in operands:
         kind = type(x)
-        if kind is np.ndarray or kind in PLAIN:
-            continue
-        if kind.__module__.partition(".")[0] in ("jax", "jaxlib"):
-            return xla_engine()
-        if isinstance(x, np.ndarray):
-            return meta_engine()
+        engine = _BY_TYPE.get(kind) or _look_up(kind)
+        if engine is not NUMPY:
+            return engine
     return NUMPY
+
+
+def _look_up(kind):
+    for base, engine in _BASES:
+        if issubclass(kind, base):
+            _BY_TYPE[kind] = engine
+            return engine
+    return NUMPY
+
+
+# ---- elements
+
+
+def on_host(array, what):
+    """The elements as a NumPy array, for `what`, which is named where a traced array has none."""
+    engine = engine_of(array)
+    if engine is NUMPY:
+        return array
+    if is_traced(array):
+        raise needs_elements(what, f"{array.dtype}{list(array.shape)}")
+    return engine.to_host(array)
+
+
+def is_traced(array):
+    """Whether the array belongs to a program that is being traced, so that its elements are not known."""
+    return engine_of(array).is_traced(array)
+
+
+def is_traced_error(error):
+    """Whether an array library raised `error` because something asked for the elements of a traced array."""
+    return any([isinstance(error, engine.traced_errors) for _, engine in _BASES])
+
+
+def needs_elements(what, operands):
+    """The error of something that needs the elements of a traced array. The trace fails, even where it is caught."""
+    return modes.tracer.refuse(RuntimeError(TRACED.format(what=what, operands=operands)))
+
+
+def demand(holds, wrong, error):
+    """Raises ``error(wrong)`` unless `holds` is true: now, or, of traced values, when the compiled program runs."""
+    if is_traced(holds):
+        modes.tracer.require(holds, wrong, error)
+    elif not holds:
+        raise error(wrong.item())

@@ -11,7 +11,11 @@ import math
 
 import numpy as np
 
-from . import NUMPY, Namespace
+from .._device import META, preserve_format
+from .._layout import contiguous_strides, strides_in
+from .._layout import is_contiguous as is_row_major
+from .._layout import is_expanded as is_expanded_by
+from . import NUMPY, Engine, register_arrays
 from ._probe import STEP, extrapolated
 from .numpy.memory import check_shape
 
@@ -25,7 +29,10 @@ MIXED = (
     "Tensor on device cpu is not on the expected device meta! Found operands of shape {meta} (meta) and {cpu} (cpu)."
 )
 
-NO_DATA = "Cannot copy out of meta tensor; no data! The values are needed here, and a meta tensor has none."
+NO_DATA = (
+    "Cannot copy out of meta tensor; no data! The values are needed here, and a meta tensor has none. Make real memory "
+    "first: Tensor.new_empty, or Module.to_empty."
+)
 DATA_DEPENDENT = "{name} cannot run on meta tensors: the shape or value of its result depends on data they do not have"
 
 _ELEMENT = bytearray(16)  # the one element of all of them
@@ -45,7 +52,12 @@ _LIKE = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 
 
 class MetaArray(np.ndarray):
-    """An array without memory: every element is the same place."""
+    """An array without memory: every element is the same place.
+
+    ``layout`` says where they would lie: (strides, offset), in elements; None stands for row-major order.
+    """
+
+    layout = None
 
     def __new__(cls, shape, dtype):
         try:
@@ -302,7 +314,7 @@ def _as_meta(result, shapes=None):
 # ---- the engine
 
 
-class _Meta(Namespace):
+class _Meta(Engine):
     """NumPy's own function of a name if it has one, as MetaArray knows these; otherwise the NumPy engine's kernel."""
 
     def operand(self, x):
@@ -324,7 +336,78 @@ class _Meta(Namespace):
 
 _DATA_DEPENDENT_KERNELS = {"masked_select", "histogram_counts"}
 _OTHERS_IN_NUMPY = {"place"}  # names of kernels that mean something else there
-meta = _Meta("meta", np)
+engine = meta = _Meta("meta", np)
+register_arrays(meta, MetaArray)
+meta.traced_errors = ()
+
+
+# ---- arrays and devices
+
+
+@meta.kernel
+def create(make, shape, dtype, device, *value):
+    return MetaArray(shape, dtype)
+
+
+@meta.kernel
+def from_host(array, device):
+    return as_array(array)
+
+
+@meta.kernel
+def to_host(array):
+    raise NotImplementedError(NO_DATA)
+
+
+@meta.kernel
+def device_of(array):
+    return META
+
+
+@meta.kernel
+def is_traced(array):
+    return False
+
+
+@meta.kernel
+def layout_of(array):
+    return array.layout or (contiguous_strides(array.shape), 0)
+
+
+@meta.kernel
+def strides_of(array):
+    return layout_of(array)[0]
+
+
+@meta.kernel
+def is_expanded(array):
+    return is_expanded_by(array.shape, strides_of(array))
+
+
+@meta.kernel
+def is_contiguous(array):
+    return array.layout is None or is_row_major(array.shape, array.layout[0])
+
+
+@meta.kernel
+def is_writable(array):
+    return True
+
+
+@meta.kernel
+def resized(array, shape):
+    return MetaArray(shape, array.dtype)
+
+
+@meta.kernel
+def laid_out(array, strides, offset=0):
+    if offset or not is_row_major(array.shape, strides):
+        array = MetaArray(array.shape, array.dtype)
+        array.layout = strides, offset
+    return array
+
+
+# ---- kernels
 
 
 @meta.kernel
@@ -358,12 +441,17 @@ def copy_like(x, like):
 
 
 @meta.kernel
-def copy_as(x, dtype, format=None):
-    return x.astype(dtype)
+def copy_as(x, dtype, format=preserve_format):
+    return laid_out(x.astype(dtype), strides_in(x.shape, strides_of(x), format))
 
 
 @meta.kernel
 def accumulate(into, x):
+    return into
+
+
+@meta.kernel
+def fill(into, value):
     return into
 
 

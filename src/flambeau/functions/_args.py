@@ -8,17 +8,12 @@ import operator
 import numpy as np
 
 from .. import _dtypes
-from .._device import CPU, META, resolve
-from .._modes import ever, modes
-from .._tensor import Tensor, storage_of, wrap
-from ..engines import meta_engine, xla_engine
+from .._device import CPU, resolve
+from .._tensor import Tensor, device_storage, storage_of, wrap
+from ..engines import NUMPY, engine_on
 from ..engines.numpy.memory import allocate, bytes_of
 
 DIM_RANGE = "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
-OUT_CAST = (
-    "result type {result} can't be cast to the desired output type {out}. Compute out of place, or convert the output "
-    "first."
-)
 
 
 def need_tensor(value, name, argument="input", position=1):
@@ -121,43 +116,14 @@ _PYTHON_TYPES = {
 
 
 def made(array, device=None, requires_grad=False):
-    """A new tensor over `array`, on `device`."""
-    if device is not None or resolve(None) is META:
-        array = put_on(resolve(device), array)
-    t = wrap(array)
+    """A new tensor with the elements of a NumPy array, on `device`."""
+    device = resolve(device)
+    t = wrap(array) if device is CPU else wrap(engine_on(device).from_host(array, device), device)
     if requires_grad:
         t.requires_grad = True
     return t
 
 
-def put_on(device, array):
-    """A NumPy array as one of the engine of `device`."""
-    if device is CPU:
-        return array
-    return (meta_engine() if device is META else xla_engine()).as_array(array)
-
-
-def check_writable(t, alike=False):
-    """In-place work on memory in which elements overlap is refused, as the result would depend on the order.
-
-    It does not where all elements are set `alike`.
-    """
-    a = t._a
-    if ever.traced and modes.trace is not None:
-        modes.trace.adopt(t)
-        a = t._a
-    if type(a) is not np.ndarray:
-        if t._storage is None or t._storage.cell is None:
-            return  # without memory there is no overlap
-        a, _ = t._storage.cell.in_memory(t)
-    if a.size and 0 in a.strides and not alike and any(
-            s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
-    if not a.flags.writeable:
-        raise RuntimeError("the tensor's memory is read-only (it came from a read-only NumPy array); clone() it first")
 
 
 def resize(t, shape, order=None):
@@ -166,6 +132,12 @@ def resize(t, shape, order=None):
     `order` has the dimensions from the outermost in memory to the innermost, if that is not as they are counted.
     """
     storage = storage_of(t)
+    engine = storage.engine
+    if engine is not NUMPY:
+        t._a = engine.resized(t._a, shape)
+        t._storage = device_storage(t._a, storage.device)
+        t._storage.version = storage.version
+        return
     flat = root_elements(t)
     offset = t.storage_offset()
     need = offset + math.prod(shape)
@@ -196,19 +168,7 @@ def dense_order(t):
 def root_elements(t):
     """The whole storage of a tensor as a flat array of its dtype."""
     root, dtype = storage_of(t).array, t._a.dtype
-    if root.dtype == dtype and (root.flags.c_contiguous or type(root) is not np.ndarray):
+    if root.dtype == dtype and root.flags.c_contiguous:
         return root.reshape(-1)
     raw = bytes_of(root)
     return raw[: raw.size // dtype.itemsize * dtype.itemsize].view(dtype)
-
-
-def bump(t, writer):
-    """Counts a write to the tensor's memory."""
-    storage = storage_of(t)
-    if storage.inference and modes.grad is not None:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
-            "normal tensor before doing inplace update."
-        )
-    storage.version += 1
-    storage.writer = writer

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from .._cells import store
 from .._modes import modes
 from .._tensor import Tensor, refresh, wrap
-from ..autograd._writes import at_place_of, check_history, take_history
-from ._args import bump, check_writable
+from ..autograd._writes import at_place_of, check_history, check_writable, take_history, write
 from ._out import out_variant, same
 
 
@@ -25,17 +23,17 @@ def into(t, op, inputs, settings, name, overlap=False):
     if recording:
         check_history(t)
         before = at_place_of(t, t._a)
-    arrays = [t._a, *[x._a if isinstance(x, Tensor) else x for x in inputs]]
-    bump(t, name)
-    try:
-        written, arrays = op.spec.compute((t, *inputs), arrays, {**settings, "into": True})
-    except Exception:
-        t._storage.version -= 1  # it was refused before anything was written
-        raise
-    store(t, written)
+    used = [t._a, *[x._a if isinstance(x, Tensor) else x for x in inputs]]
+
+    def fill(own):
+        nonlocal used
+        written, used = op.spec.compute((t, *inputs), used, {**settings, "into": True})
+        return written
+
+    write(t, name, fill)
     if recording:
-        out = wrap(t._a)
-        op.spec.record((before, *inputs), arrays, t._a, out, settings)
+        out = wrap(t._a, t.device)
+        op.spec.record((before, *inputs), used, t._a, out, settings)
         take_history(t, out)
     return t
 

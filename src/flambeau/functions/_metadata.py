@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 
-from .._cells import share
 from .._modes import modes
 from .._tape import move_hooks
-from .._tensor import Tensor, storage_of, take_place
-from ..autograd._writes import at_place_of, check_history
-from ._args import bump
+from .._tensor import Tensor, share, storage_of, take_place
+from ..autograd._writes import check_history, count_write
 from ._results import rename_node
 
 
@@ -37,13 +35,12 @@ def become(t, function, args, kwargs, name):
     view, storage = t._view, storage_of(t)
     if modes.grad and t.requires_grad:
         check_history(t)
-    before = at_place_of(t, t._a)
-    before._storage, before._view = storage, view
-    share(before, t)
+    before = share(object.__new__(Tensor), t)
+    take_place(before, t)
+    before._view = view
     after = function(before, *args, **kwargs)
-    bump(t, name)
-    t._a = after._a
-    share(t, after)
+    count_write(t, name)
+    storage.attach(t, after._a, after)
     if modes.grad:
         if after._node is not None:
             rename_node(after, numbered(after._node.name()))

@@ -18,12 +18,12 @@ import warnings
 from collections.abc import Callable
 
 from .. import _dtypes
-from .._cells import store
 from .._dtypes import type_word
 from .._modes import modes
-from .._tensor import Tensor
+from .._tensor import Tensor, engine_for
+from ..autograd._writes import OUT_CAST, check_writable, write
 from ..engines import engine_of
-from ._args import OUT_CAST, bump, check_writable, dense_order, resize
+from ._args import dense_order, resize
 
 OUT_TYPE = "{name}(): argument 'out' must be {wanted}, not {got}"
 OUT_NEEDS = (
@@ -263,9 +263,7 @@ class Writer:
                         raise RuntimeError(OUT_OVERLAP.format(name=self.name))
 
     def write(self, out, result):
-        array = self.fit(out, result)
-        bump(out, self.name)
-        store(out, engine_of(out._a).write(out._a, array))
+        write(out, self.name, engine_for(out).write, self.fit(out, result))
 
 
 def overlap(out, x):

@@ -6,15 +6,19 @@ import numpy as np
 
 from .._modes import modes
 from .._tensor import Tensor
-from ..autograd._writes import in_graph
+from ..autograd._writes import check_writable, in_graph, write
 from ..engines.numpy.base import call_without_fp_warnings
-from ._args import bump, check_writable
 
 
 def straight_into(ufunc, name):
     """The in-place method `name`, which lets the ufunc write straight to memory where nothing is recorded."""
     general = getattr(Tensor, name)
     scales = name in ("add_", "sub_")
+
+    def fill(a, b, alpha):
+        if alpha is not None:
+            b = call_without_fp_warnings(np.multiply, b, alpha)
+        return call_without_fp_warnings(ufunc, a, b, a)
 
     def method(self, other, **settings):
         a, alpha = self._a, None
@@ -37,15 +41,7 @@ def straight_into(ufunc, name):
                 check_writable(self)
                 if self._a is not a:  # a constant of a trace, which is not written to
                     return general(self, other, **settings)
-                bump(self, name)
-                try:
-                    if alpha is not None:
-                        b = call_without_fp_warnings(np.multiply, b, alpha)
-                    call_without_fp_warnings(ufunc, a, b, a)
-                except OverflowError:
-                    self._storage.version -= 1  # the number does not fit: nothing was written
-                    raise
-                return self
+                return write(self, name, fill, b, alpha)
         return general(self, other, **settings)
 
     method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", general.__doc__

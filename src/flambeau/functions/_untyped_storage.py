@@ -10,8 +10,9 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import CPU, META, resolve
-from .._tensor import Storage, address
-from ..engines import meta_engine
+from .._storage import Storage, address
+from .._tensor import device_storage
+from ..engines import engine_on
 from ..engines.numpy.memory import bytes_of
 
 BYTE_ORDERS = ("native", "little", "big")
@@ -35,7 +36,7 @@ class StorageBase:
     @property
     def device(self):
         """Where the memory lies."""
-        return CPU if type(self._storage.array) is np.ndarray else META
+        return self._storage.device
 
     def get_device(self):
         """The number of the accelerator that the memory belongs to; None on the CPU."""
@@ -83,7 +84,7 @@ def new_bytes(count, device=None):
     if count < 0:
         raise RuntimeError(f"a storage cannot have a negative number of bytes, got {count}")
     if device is not None and resolve(device) is META:
-        return Storage(meta_engine().empty((count,), np.dtype(np.uint8)))
+        return device_storage(engine_on(META).create(None, (count,), np.dtype(np.uint8), META), META)
     return Storage(np.empty(count, np.uint8))
 
 

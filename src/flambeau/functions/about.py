@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from .. import _dtypes
-from .._cells import in_memory
 from .._device import CPU, META, contiguous_format, memory_format
-from .._tensor import Tensor, address, storage_of
-from ..engines.numpy.memory import element_strides, is_laid_out
+from .._storage import address
+from .._tensor import Tensor, storage_of
 from ._args import dim_in_range, need_tensor
 from ._attach import methods
 
@@ -116,13 +115,13 @@ def dim_order(self, *, ambiguity_check=False):
     """
     order = tuple(sorted(range(self._a.ndim), key=lambda i: -self.stride(i)))
     if ambiguity_check is True:
-        steps = [s for s, n in zip(element_strides(self._a), self._a.shape, strict=True) if n > 1]
+        steps = [s for s, n in zip(self.stride(), self._a.shape, strict=True) if n > 1]
         if len(set(steps)) < self._a.ndim:
             raise RuntimeError(f"The tensor does not have unique dim order: strides {self.stride()}.")
     elif isinstance(ambiguity_check, list | tuple):
         if not all(isinstance(f, memory_format) for f in ambiguity_check):
             raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
-        fitting = [f for f in ambiguity_check if is_laid_out(in_memory(self), f)]
+        fitting = [f for f in ambiguity_check if self.is_contiguous(memory_format=f)]
         if len(fitting) > 1:
             raise RuntimeError(f"The tensor fits more than one memory format: {fitting}.")
         if fitting and fitting[0] is contiguous_format:

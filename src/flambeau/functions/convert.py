@@ -5,27 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
-from .._cells import in_memory, store
-from .._device import CPU, META, contiguous_format, preserve_format, resolve
+from .._device import CPU, contiguous_format, preserve_format, resolve
 from .._device import device as Device
+from .._layout import check_format, format_of, is_in_format
 from .._modes import modes
-from .._tensor import Tensor, wrap
-from ..autograd._writes import check_history
-from ..engines import engine_of, meta_engine, on_host
+from .._tensor import Tensor, engine_for, wrap
+from ..autograd._writes import WRONG_SHAPE, assign, check_history, check_writable, write
+from ..engines import NUMPY
 from ..engines.numpy.base import call_without_fp_warnings
-from ..engines.numpy.memory import check_format, copy_as, format_of, is_laid_out
 from ..ops import convert as ops
 from ..ops._errors import broadcast_clash
-from ._args import bump, check_writable, need_tensor, np_dtype_of, put_on
+from ._args import need_tensor, np_dtype_of
 from ._attach import methods
 from ._data import scalar_for
-from ._inplace import WRONG_SHAPE, assign
 from ._warn import warn_once
 
 __all__ = ["clone", "fill", "fill_", "zero_"]
 
 DISCARDS = "Casting complex values to real discards the imaginary part"
-NO_DATA = "Cannot copy out of meta tensor; no data! Make real memory first: Tensor.new_empty, or Module.to_empty."
 
 
 def to(self, *args, **kwargs):
@@ -71,32 +68,24 @@ def converted(t, device=None, dtype=None, copy=False, memory_format=None):
     a = t._a
     target = a.dtype if dtype is None else np_dtype_of(dtype)
     if device is not None and resolve(device) is not t.device:
-        return _moved(t, resolve(device), target)
+        return ops.to_device(converted(t, dtype=dtype), device=resolve(device))
     format = preserve_format if memory_format is None else memory_format
     if format is not preserve_format:
         check_format(format, a.ndim)
-        copy = copy or format_of(in_memory(t)) is not format
+        copy = copy or format_of(a.shape, t.stride()) is not format
     if a.dtype is target or a.dtype == target:
         if not copy:
             return t
     elif a.dtype.kind == "c" and target.kind not in "cb":
         warn_once(DISCARDS, stacklevel=3)
     if format is preserve_format and _is_plain(t):
-        return wrap(call_without_fp_warnings(copy_as, a, target))
+        return wrap(call_without_fp_warnings(NUMPY.copy_as, a, target))
     return ops.to_copy(t, dtype=target, format=format)
 
 
 def _is_plain(t):
-    """Whether the tensor is a NumPy array to which nothing is recorded: what needs no op."""
-    return type(t._a) is np.ndarray and not (modes.grad and (t._rg or t._view is not None))
-
-
-def _moved(t, device, target):
-    if t.device is META:
-        raise NotImplementedError(NO_DATA)
-    if device is META:
-        return wrap(meta_engine().empty(t._a.shape, target))
-    return wrap(put_on(device, on_host(t._a, "to()").astype(target)))
+    """Whether the tensor is on the CPU and nothing is recorded: what needs no op."""
+    return engine_for(t) is NUMPY and not modes.tracer.active and not (modes.grad and (t._rg or t._view is not None))
 
 
 def _to_dtype(name, dtype, doc):
@@ -147,7 +136,7 @@ def clone(input, *, memory_format=None):
         need_tensor(input, "clone")
     if memory_format is None:
         if _is_plain(input):
-            return wrap(copy_as(input._a, input._a.dtype))
+            return wrap(NUMPY.copy_as(input._a, input._a.dtype))
         return ops.clone_as(input, format=preserve_format)
     check_format(memory_format, input._a.ndim)
     return ops.clone_as(input, format=memory_format)
@@ -155,21 +144,18 @@ def clone(input, *, memory_format=None):
 
 def contiguous(self, memory_format=contiguous_format):
     """The tensor if its elements lie in `memory_format` without gaps, otherwise a copy that does."""
-    a = self._a
-    if memory_format is contiguous_format and (
-            a.flags.c_contiguous if type(a) is np.ndarray else is_laid_out(in_memory(self), contiguous_format)):
-        return self
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    check_format(memory_format, self._a.ndim)
-    return self if is_laid_out(in_memory(self), memory_format) else ops.clone_as(self, format=memory_format)
+    if memory_format is not contiguous_format:
+        check_format(memory_format, self._a.ndim)
+    return self if is_contiguous(self, memory_format) else ops.clone_as(self, format=memory_format)
 
 
 def is_contiguous(self, memory_format=contiguous_format):
     """Whether the elements lie in `memory_format` without gaps."""
-    if memory_format is contiguous_format and type(self._a) is np.ndarray:
-        return self._a.flags.c_contiguous
-    return is_laid_out(in_memory(self), memory_format)
+    if memory_format is contiguous_format:
+        return engine_for(self).is_contiguous(self._a)
+    return is_in_format(self._a.shape, self.stride(), memory_format)
 
 
 # ---- writes
@@ -182,31 +168,17 @@ def copy_(self, other, non_blocking=False):
             need_tensor(other, "copy_", "other")
         return fill_(self, other)
     check_writable(self)
+    if other.device is not self.device:
+        other = ops.to_device(other, device=self.device)
     a, b = self._a, other._a
-    if type(a) is np.ndarray is type(b) and a.shape == b.shape and a.dtype is b.dtype and not (
-            modes.grad and (self.requires_grad or other.requires_grad)):
-        bump(self, "copy_")
-        a[...] = b
-        return self
-    if type(self._a) is not type(other._a) and self.device is not other.device:
-        return _copy_across(self, other)
-    if other._a.dtype.kind == "c" and self._a.dtype.kind not in "cb":
+    if b.dtype.kind == "c" and a.dtype.kind not in "cb":
         warn_once(DISCARDS, stacklevel=2)
     if b.ndim > a.ndim:
         raise RuntimeError(WRONG_SHAPE.format(own=list(a.shape), new=list(b.shape)))
     if modes.grad and (self.requires_grad or other.requires_grad):
         check_history(self)
         return assign(self, ops.copy_over(self, other), "copy_")
-    call_without_fp_warnings(_write, self, other._a, "copy_")
-    return self
-
-
-def _copy_across(t, other):
-    """Copies between the CPU and the meta device: the one way there is nothing to copy, the other nothing to do."""
-    if other.device is META:
-        raise NotImplementedError(NO_DATA)
-    _write(t, meta_engine().as_array(other._a), "copy_")
-    return t
+    return _write(self, b, "copy_")
 
 
 def _write(t, array, name):
@@ -214,12 +186,10 @@ def _write(t, array, name):
     if array.dtype.kind == "c" and own.dtype.kind not in "cb":
         array = array.real
     try:
-        written = engine_of(own).write(own, array)
+        return call_without_fp_warnings(write, t, name, engine_for(t).write, array)
     except ValueError:
         clash = broadcast_clash([own.shape, array.shape])
         raise RuntimeError(clash or f"{name}: {list(array.shape)} does not fit into {list(own.shape)}") from None
-    bump(t, name)
-    store(t, written)
 
 
 def fill_(input, value):
@@ -233,22 +203,12 @@ def fill_(input, value):
         if modes.grad and (input.requires_grad or value.requires_grad):
             check_history(input)
             return assign(input, ops.fill_from_in_place(input, value), "fill_")
-        _write(input, value._a, "fill_")
-        return input
+        return _write(input, value._a, "fill_")
     value = scalar_for(_number(value, "fill_"), input._a.dtype)
     if modes.grad and input.requires_grad:
         check_history(input)
         return assign(input, ops.fill_in_place(input, value=value), "fill_")
-    bump(input, "fill_")
-    _fill(input, value)
-    return input
-
-
-def _fill(t, value):
-    if isinstance(t._a, np.ndarray):
-        t._a.fill(value)
-    else:
-        store(t, engine_of(t._a).write(t._a, value))
+    return write(input, "fill_", engine_for(input).fill, value)
 
 
 def _number(value, name):
@@ -277,9 +237,7 @@ def zero_(input):
     if modes.grad and input.requires_grad:
         check_history(input)
         return assign(input, ops.zero(input), "zero_")
-    bump(input, "zero_")
-    _fill(input, 0)
-    return input
+    return write(input, "zero_", engine_for(input).fill, 0)
 
 
 methods(clone, contiguous, copy_, cpu, cuda, fill_, is_contiguous, to, type_as, zero_)

@@ -86,7 +86,8 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     """An uninitialised tensor with given strides (in elements)."""
     make = strided_maker(size, stride)
     shape = nonnegative(shape_from((size,), "empty_strided"))
-    return create("empty_strided", make, shape, np_dtype_of(dtype), layout, device, requires_grad)
+    return create("empty_strided", make, shape, np_dtype_of(dtype), layout, device, requires_grad,
+                  strides=tuple(stride))
 
 
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False,

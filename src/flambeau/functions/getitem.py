@@ -12,12 +12,11 @@ from .._dtypes import type_word
 from .._modes import modes
 from .._size import broadcasts
 from .._tensor import Tensor, refresh, wrap
+from ..autograd._writes import assign, check_writable, write
 from ..engines import NUMPY
 from ..ops import index as ops
 from ..ops.shape import basic_index, cast, reshape
-from ._args import bump, check_writable
 from ._data import scalar_for
-from ._inplace import assign
 from ._into import into
 from ._key import last_part, parsed
 from .index import expanded, put_call
@@ -157,11 +156,15 @@ def store(x, key, value):
     elif kind is not int:
         return False
     try:
-        a[key] = value
+        write(x, "__setitem__", set_elements, key, value)
     except (IndexError, ValueError, TypeError, OverflowError):
         return False
-    bump(x, "__setitem__")
     return True
+
+
+def set_elements(array, key, value):
+    array[key] = value
+    return array
 
 
 def number(value, t):

@@ -9,11 +9,11 @@ import numpy as np
 from .._device import META
 from .._dtypes import HALF, type_word
 from .._tensor import Tensor, wrap
-from ..engines import meta_engine
 from ._args import need_tensor
 from ._attach import methods
 from ._out import out_variant, same
 from ._results import result
+from .like import create
 
 __all__ = ["bincount", "histc", "histogram", "histogramdd"]
 
@@ -55,7 +55,7 @@ def histc(input, bins=100, min=0, max=0):
     if bins <= 0:
         raise RuntimeError(f"torch.histc(): bins must be > 0, but got {bins}")
     if input.device is META:
-        found = wrap(meta_engine().empty((bins,), own))
+        found = create("histc", None, (bins,), own, None, META, False)
     else:
         found = wrap(_even_counts(a, *_even_range(a, float(min), float(max)), bins).astype(own))
     return found

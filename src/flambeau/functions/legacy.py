@@ -8,12 +8,10 @@ import warnings
 import numpy as np
 
 from .. import _dtypes
-from .._cells import share
 from .._device import CPU, META, resolve
 from .._dtypes import type_word
 from .._size import Size
-from .._tensor import Tensor, storage_of, take_place, wrap
-from ..engines.numpy.memory import allocate
+from .._tensor import Tensor, share, take_place, wrap
 from ..ops.shape import alias
 from ._args import need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
@@ -46,7 +44,7 @@ def legacy_array(args, dtype, device=None, data=None):
     first = args[0]
     if (len(args) == 1 and not isinstance(first, int | np.integer)) or isinstance(first, bool):
         if isinstance(first, Size):
-            return wrap(allocate(np.empty, nonnegative(tuple(first)), dtype))
+            return _uninitialized(tuple(first), dtype)
         if isinstance(first, Tensor):
             return _alias(first, dtype)
         if is_storage(first):
@@ -54,7 +52,11 @@ def legacy_array(args, dtype, device=None, data=None):
         if isinstance(first, float | complex | bool | None):
             raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
         return wrap(array_from(first, dtype))
-    return wrap(allocate(np.empty, nonnegative(shape_from(args, "new")), dtype))
+    return _uninitialized(shape_from(args, "new"), dtype)
+
+
+def _uninitialized(shape, dtype):
+    return create("new", np.empty, nonnegative(shape), dtype, None, CPU, False)
 
 
 def _alias(t, dtype):
@@ -91,11 +93,9 @@ def as_subclass(self, cls):
 
 def _of_class(cls, t):
     """A tensor that nobody else holds, as an object of another class."""
-    out = object.__new__(cls)
-    out._a, out._storage, out._view = t._a, storage_of(t), t._view
+    out = share(object.__new__(cls), t)
+    out._view = t._view
     take_place(out, t)
-    out._grad = out._hooks = None
-    share(out, t)
     return out
 
 

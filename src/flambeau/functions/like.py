@@ -6,18 +6,11 @@ from math import prod
 
 import numpy as np
 
-from .._cells import in_memory
-from .._device import META, preserve_format, resolve, strided
+from .._device import preserve_format, resolve, strided
+from .._layout import check_format, is_contiguous, strides_in
 from .._tensor import Tensor, wrap
-from ..engines import meta_engine
-from ..engines.numpy.memory import allocate, check_format, empty_as, empty_in
-from ._args import (
-    need_tensor,
-    nonnegative,
-    np_dtype_of,
-    put_on,
-    shape_from,
-)
+from ..engines import NUMPY, engine_on
+from ._args import need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._data import scalar_for
 
@@ -27,15 +20,16 @@ NO_SPARSE = "{name}(): layout {layout} is not supported, only torch.strided; lea
 # ---- what all factories share
 
 
-def create(name, make, shape, dtype, layout, device, requires_grad, *value):
-    """A tensor over ``make(shape, *value, dtype)``; on the meta device nothing is made."""
+def create(name, make, shape, dtype, layout, device, requires_grad, *value, strides=None):
+    """A tensor of what ``make(shape, *value, dtype)`` makes of NumPy arrays; `strides` are those of such an array."""
     if layout is not None and layout is not strided:
         raise NotImplementedError(NO_SPARSE.format(name=name, layout=layout))
     device = resolve(device)
-    if device is META:
-        t = wrap(meta_engine().empty(shape, dtype))
-    else:
-        t = wrap(put_on(device, allocate(make, shape, dtype, *value)))
+    engine = engine_on(device)
+    array = engine.create(make, shape, dtype, device, *value)
+    if strides is not None and engine is not NUMPY:
+        array = engine.laid_out(array, strides)
+    t = wrap(array, device)
     if requires_grad:
         t.requires_grad = True
     return t
@@ -83,16 +77,18 @@ def _like(name, input, dtype, layout, device, memory_format, requires_grad, valu
     format = preserve_format if memory_format is None else memory_format
     check_format(format, a.ndim)
 
+    strides = strides_in(a.shape, input.stride(), format)
+
     def make(shape, dtype):
-        if value == 0 and type(a) is np.ndarray and a.flags.c_contiguous and format is preserve_format:
+        if value == 0 and is_contiguous(shape, strides):
             return np.zeros(shape, dtype)
-        like = in_memory(input)
-        out = empty_as(like, dtype, format) if type(like) is np.ndarray else empty_in(shape, dtype)
+        out = np.ndarray(shape, dtype, strides=tuple([s * dtype.itemsize for s in strides]))
         if value is not None:
             out.fill(scalar_for(value, dtype))
         return out
 
-    return create(name, make, a.shape, target, layout, input.device if device is None else device, requires_grad)
+    return create(name, make, a.shape, target, layout, input.device if device is None else device, requires_grad,
+                  strides=strides)
 
 
 def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
@@ -157,7 +153,8 @@ def new_empty_strided(self, size, stride, *, dtype=None, layout=None, device=Non
     target = self._a.dtype if dtype is None else np_dtype_of(dtype)
     device = self.device if device is None else device
     make = strided_maker(size, stride)
-    return create("new_empty_strided", make, nonnegative(shape_from((size,))), target, layout, device, requires_grad)
+    shape = nonnegative(shape_from((size,)))
+    return create("new_empty_strided", make, shape, target, layout, device, requires_grad, strides=tuple(stride))
 
 
 def strided_maker(size, stride):
@@ -172,7 +169,7 @@ def strided_maker(size, stride):
 
     def make(shape, dtype):
         extent = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
-        raw = allocate(np.empty, (max(extent, 1) * dtype.itemsize,), np.dtype(np.uint8))
+        raw = np.empty(max(extent, 1) * dtype.itemsize, np.uint8)
         return np.ndarray(shape, dtype, raw, strides=tuple(s * dtype.itemsize for s in stride))
 
     return make

@@ -8,11 +8,13 @@ import warnings
 
 import numpy as np
 
-from .._device import META
+from .._device import CPU
+from .._layout import check_format, contiguous_strides, strides_in
 from .._modes import modes
-from .._tensor import LEAF_INPLACE, Tensor, contiguous_strides, storage_of
-from ..engines.numpy.memory import array_in, bytes_of, check_format, element_strides, empty_in
-from ._args import bump, need_tensor, nonnegative, resize, shape_from
+from .._tensor import LEAF_INPLACE, Tensor, engine_for, storage_of
+from ..autograd._writes import count_write, write
+from ..engines.numpy.memory import array_in, bytes_of
+from ._args import need_tensor, nonnegative, resize, shape_from
 from ._attach import methods
 from ._data import array_from
 from .storage import TypedStorage, UntypedStorage, is_storage
@@ -45,7 +47,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor or Storage, not {kind}")
     if self._rg and self._node is None and modes.grad:
         raise RuntimeError(LEAF_INPLACE)
-    bump(self, "set_")
+    count_write(self, "set_")
     self._a, self._storage, self._view = array, kept, None
     return self
 
@@ -63,12 +65,11 @@ def resize_(self, *args, size=None, memory_format=None):
     if memory_format is not None:
         check_format(memory_format, len(shape))
     if shape != self._a.shape:
-        bump(self, "resize_")
+        count_write(self, "resize_")
         resize(self, shape)
     if memory_format is not None:
-        pattern = empty_in(shape, self._a.dtype, memory_format)
         raw, offset = bytes_of(storage_of(self).array), self.storage_offset()
-        self._a = array_in(raw, self._a.dtype, offset, shape, element_strides(pattern))
+        self._a = array_in(raw, self._a.dtype, offset, shape, strides_in(shape, None, memory_format))
     return self
 
 
@@ -98,7 +99,7 @@ def resize_as_copy(self, tensor):
 def share_memory_(self):
     """Moves the tensor to memory that forked processes share; views of it that exist already do not move along."""
     kept = storage_of(self)
-    if kept.shared or self.device is META:
+    if kept.shared or self.device is not CPU:
         return self
     raw = bytes_of(kept.array)
     offset, stride = self.storage_offset(), self.stride()
@@ -146,11 +147,9 @@ def map_(self, tensor, callable):
 
 
 def _each(t, operands, callable, name):
-    columns = [np.broadcast_to(x._a, t._a.shape).reshape(-1).tolist() for x in operands]
+    columns = [x.broadcast_to(t._a.shape).reshape(-1).tolist() for x in operands]
     values = [callable(*row) for row in zip(*columns, strict=True)]
-    bump(t, name)
-    t._a[...] = array_from(values, t._a.dtype).reshape(t._a.shape)
-    return t
+    return write(t, name, engine_for(t).write, array_from(values, t._a.dtype).reshape(t._a.shape))
 
 
 methods(apply_, is_pinned, is_shared, map_, pin_memory, resize_, resize_as_, set_, share_memory_, resize=resize_copy,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._cells import cell_of
 from .._dtypes import type_word
-from .._tensor import Tensor, View, refresh
-from ..engines.numpy.shape import extent, restride
+from .._layout import extent
+from .._tensor import Tensor, View, engine_for, refresh, storage_of
+from ..engines import NUMPY
+from ..engines._views import ViewArray
 from ..ops import join
 from ..ops import shape as ops
 from ._args import as_int, dim_in_range, need_tensor, root_elements, shape_from
@@ -291,8 +292,8 @@ def as_strided(input, size, stride, storage_offset=None):
 
 def at_strides(input, size, stride, offset):
     """The view, recorded as what it means for the elements of `input`, and remembered as a view of the base."""
-    writable = isinstance(input._a, np.ndarray)
-    flat = root_elements(input) if writable else whole_elements(input)
+    engine = engine_for(input)
+    flat = root_elements(input) if engine is NUMPY else whole_elements(input)
     item = flat.dtype.itemsize
     need = extent(size, stride, offset)
     if need > flat.size:
@@ -301,8 +302,8 @@ def at_strides(input, size, stride, offset):
             f"requiring a storage size of {need * item} are out of bounds for storage of size {flat.size * item}"
         )
     settings = dict(size=size, stride=stride, offset=offset)
-    if type(flat) is np.ndarray:
-        array = restride(flat, size, tuple([s * item for s in stride]), offset * item if need else 0)
+    if engine is NUMPY:
+        array = NUMPY.restride(flat, size, tuple([s * item for s in stride]), offset * item if need else 0)
     else:
         array = ops.as_strided(flat, **settings, **FLAT)
     own = dict(own_stride=input.stride(), own_offset=input.storage_offset())
@@ -314,9 +315,9 @@ def at_strides(input, size, stride, offset):
         own = dict(own_stride=base.stride(), own_offset=base.storage_offset())
         before = out._view
         out._view = View.of(base, (ops.as_strided, {**settings, **own}, None), before.version, before.origin)
-    if not writable:
-        flatten = ops.view, {"shape": (-1,)}, None
-        cell_of(input).show(out, (flatten, (ops.as_strided, {**settings, **FLAT}, None)))
+    if not engine.aliases:  # it may reach elements that `input` has not
+        chain = (ops.view, {"shape": (-1,)}, None), (ops.as_strided, {**settings, **FLAT}, None)
+        out._a = ViewArray(storage_of(input).memory, chain, array, stride, offset)
     return out
 
 
@@ -324,17 +325,17 @@ FLAT = {"own_stride": (1,), "own_offset": 0}  # the places of the elements of a 
 
 
 def whole_elements(t):
-    """All elements that `t` shares with other tensors, as a vector, on an engine without writable memory."""
-    cell = cell_of(t)
-    whole = cell.whole
-    if cell.like is not None:
-        raise RuntimeError("as_strided: in a function that is compiled, a tensor from outside must lie in rows for "
-                           "this; make it contiguous() first")
+    """All elements that `t` shares with other tensors, as a vector, where there is no NumPy memory."""
+    memory = storage_of(t).memory
+    whole = memory.array
+    if memory.strides is not None:
+        raise RuntimeError("as_strided: on this device, and in a function that is compiled, the tensor that was viewed "
+                           "first must be contiguous for this; make it contiguous() first")
     if whole.dtype != t._a.dtype:
         raise RuntimeError(
             f"as_strided: this tensor is a view as {t._a.dtype} of elements that are {whole.dtype}; clone() it first"
         )
-    return whole.reshape(-1)
+    return engine_for(t).reshape_view(whole, (whole.size,))
 
 
 split_method.__name__ = "split"

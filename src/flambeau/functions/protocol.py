@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
-from .._cells import share
 from .._device import META
 from .._format import format_spec, format_tensor
 from .._modes import modes
-from .._tensor import Tensor, storage_of, wrap
-from ..engines import on_host
+from .._tensor import Tensor, share, storage_of, wrap
+from ..engines import NUMPY, engine_of, on_host
 from ._attach import methods
 from ._data import GRAD_TO_SCALAR
 from ._warn import warn_once
@@ -41,15 +40,7 @@ _new = object.__new__
 
 def detach(input):
     """The same memory, out of the graph."""
-    out = _new(Tensor)  # as `wrap` does it, in line: a state dict detaches everything a model has
-    out._a = input._a
-    out._storage = input._storage or storage_of(input)
-    out._node = out._view = out._grad = out._hooks = None
-    out._nr = 0
-    out._rg = False
-    if type(input._a) is not np.ndarray:
-        share(out, input)
-    return out
+    return share(_new(Tensor), input)
 
 
 def detach_(input):
@@ -68,7 +59,7 @@ def item(self):
     a = self._a
     if a.size != 1:
         raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar (shape {list(a.shape)})")
-    if type(a) is not np.ndarray:
+    if engine_of(a) is not NUMPY:
         if self.device is META:
             raise RuntimeError(ITEM_META)
         a = on_host(a, "a Python number (item(), bool(), if, float(), int())")

@@ -7,22 +7,20 @@ import contextlib
 import numpy as np
 
 from .. import _dtypes
-from .._cells import in_memory
-from .._device import META, resolve
+from .._device import CPU, META, resolve
 from .._device import device as Device
 from .._dtypes import type_word
 from .._generator import Generator
+from .._layout import is_contiguous, preserved_strides
 from .._modes import modes
-from .._tensor import Tensor, wrap
-from ..autograd._writes import check_history, in_graph, snapshot
-from ..engines import meta_engine
+from .._tensor import Tensor, engine_for, wrap
+from ..autograd._writes import assign, check_history, check_writable, in_graph, snapshot, write
+from ..engines import NUMPY, is_traced, on_host
 from ..engines.numpy import random as kernels
-from ..engines.numpy.memory import empty_as
 from ..ops.pointwise import mul
 from ..ops.random import redrawn
-from ._args import as_int, bump, check_writable, need_tensor, nonnegative, np_dtype_of, shape_from
+from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
-from ._inplace import assign
 from ._out import out_variant, own, resize_silently, same
 from .like import create, empty_like, shape_of_arguments
 
@@ -115,23 +113,36 @@ def source(generator):
 
 
 def _blank(like, dtype):
-    """Uninitialised memory in the order of `like`, with gaps where it has gaps: what is drawn depends on both."""
-    dense = np.empty_like(like, dtype, subok=False)
-    gaps = dense.flags.c_contiguous and not like.flags.c_contiguous
-    return np.empty((*like.shape, 2), dtype)[..., 0] if gaps else dense
+    """Uninitialised memory in the order of a tensor, with gaps where it has gaps: what is drawn depends on both."""
+    shape, strides = like._a.shape, like.stride()
+    dense = np.ndarray(shape, dtype, strides=tuple([s * dtype.itemsize for s in preserved_strides(shape, strides)]))
+    gaps = dense.flags.c_contiguous and not is_contiguous(shape, strides)
+    return np.empty((*shape, 2), dtype)[..., 0] if gaps else dense
+
+
+def _elements(value):
+    """What a kernel draws by: a number, or an array that NumPy can read. (What is traced, the trace refuses.)"""
+    if not isinstance(value, Tensor):
+        return value
+    return value._a if is_traced(value._a) else on_host(value._a, "a draw")
+
+
+def _as_drawn(array, like):
+    """A tensor of numbers that were drawn, on the device of another one."""
+    t = wrap(np.asarray(array))
+    return t if like.device is CPU else t.to(like.device)
 
 
 def _drawn(name, fill, shape, dtype, out, generator, layout, device, requires_grad):
     """A tensor of a shape, filled by a kernel; on the meta device nothing is drawn."""
     device = out.device if device is None and out is not None else device
-    t = create(name, np.empty, shape, np_dtype_of(dtype), layout, device, False)
-    if type(t._a) is np.ndarray:
-        if out is not None:
-            t._a = _memory(shape, t._a.dtype, out)
-        fill(source(generator), t._a)
-    if requires_grad:
-        t.requires_grad = requires_grad
-    return t
+
+    def make(shape, dtype):
+        array = _memory(shape, dtype, out)
+        fill(source(generator), array)
+        return array
+
+    return create(name, make, shape, np_dtype_of(dtype), layout, device, requires_grad)
 
 
 def _memory(shape, dtype, out):
@@ -141,7 +152,7 @@ def _memory(shape, dtype, out):
     """
     if out is None or out.device is META:
         return np.empty(shape, dtype)
-    return _blank(in_memory(out), out._a.dtype) if out._a.shape == shape else np.empty(shape, out._a.dtype)
+    return _blank(out, out._a.dtype) if out._a.shape == shape else np.empty(shape, out._a.dtype)
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -194,16 +205,18 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, pin_mem
     np_dtype = np_dtype_of(dtype, _dtypes.int64)
     if resolve(device) is META:
         return create("randperm", np.empty, (n,), np_dtype, layout, device, requires_grad)
-    t = wrap(kernels.permutation(source(generator), n, np_dtype))
+    t = wrap(kernels.permutation(source(generator), n, np_dtype)).to(resolve(device))
     t.requires_grad = requires_grad
     return t
 
 
 def _like(input, name, fill, generator, requires_grad, **options):
     need_tensor(input, name)
-    t = empty_like(input, **options)
-    if t.device is not META:
+    device = resolve(options.pop("device") or input.device)
+    t = empty_like(input, **options, device=META if device is META else CPU)
+    if device is not META:
         fill(source(generator), t._a)
+    t = t.to(device)
     t.requires_grad = requires_grad
     return t
 
@@ -254,10 +267,10 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
                       device, requires_grad)
     if isinstance(std, Tensor) and std._a.dtype.kind == "c":
         raise RuntimeError(f"normal expects standard deviation to be non-complex, got {std.dtype}")
-    arrays = [v._a if isinstance(v, Tensor) else v for v in (mean, std)]
-    shape = np.broadcast_shapes(*map(np.shape, arrays))
-    memory = _memory(shape, (mean if isinstance(mean, Tensor) else std).dtype.np, out)
-    result = wrap(kernels.fill_normal_each(source(generator), memory, *arrays))
+    like = mean if isinstance(mean, Tensor) else std
+    arrays = _elements(mean), _elements(std)
+    memory = _memory(np.broadcast_shapes(*map(np.shape, arrays)), like.dtype.np, out)
+    result = _as_drawn(kernels.fill_normal_each(source(generator), memory, *arrays), like)
     for given in (mean, std):
         if modes.grad and isinstance(given, Tensor) and given.requires_grad:
             result = redrawn(given, result)
@@ -277,7 +290,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     if input.device is META:
         return input.detach().clone()
     array = _memory(input._a.shape, input._a.dtype, out)
-    result = wrap(kernels.fill_bernoulli(source(generator), array, input._a if p is None else p))
+    result = _as_drawn(kernels.fill_bernoulli(source(generator), array, _elements(input) if p is None else p), input)
     if modes.grad and input.requires_grad:
         result = redrawn(input, result)
     return result
@@ -298,16 +311,16 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         raise RuntimeError(f"number of categories cannot exceed 2^24, got {input._a.shape[-1]}")
     n = as_int(num_samples, "multinomial", "num_samples")
     if input.device is META:
-        result = wrap(meta_engine().empty((*input._a.shape[:-1], n), np.dtype(np.int64)))
+        result = create("multinomial", None, (*input._a.shape[:-1], n), np.dtype(np.int64), None, META, False)
     else:
-        result = wrap(np.asarray(kernels.multinomial(source(generator), input._a, n, replacement)))
+        result = _as_drawn(kernels.multinomial(source(generator), _elements(input), n, replacement), input)
     return result
 
 
 def poisson(input, generator=None):
     """Poisson numbers with the rates in `input`."""
     need_tensor(input, "poisson")
-    result = wrap(np.asarray(kernels.poisson(source(generator), input._a)))
+    result = _as_drawn(kernels.poisson(source(generator), _elements(input)), input)
     return redrawn(input, result) if modes.grad and input.requires_grad else result
 
 
@@ -315,7 +328,7 @@ def binomial(count, prob, generator=None):
     """The number of successes among `count` trials, each with probability `prob`."""
     need_tensor(count, "binomial", "count")
     need_tensor(prob, "binomial", "prob", 2)
-    result = wrap(np.asarray(kernels.binomial(source(generator), count._a, prob._a)))
+    result = _as_drawn(kernels.binomial(source(generator), _elements(count), _elements(prob)), prob)
     return redrawn(prob, result) if modes.grad and prob.requires_grad else result
 
 
@@ -330,13 +343,16 @@ def _fill(t, name, kernel, generator, *values):
         check_history(t)
     if t.device is META:
         return t
-    if recorded or type(t._a) is not np.ndarray:
-        drawn = _blank(in_memory(t), t._a.dtype)
+    if recorded or engine_for(t) is not NUMPY:
+        drawn = _blank(t, t._a.dtype)
         kernel(source(generator), drawn, *values)
-        return assign(t, redrawn(t, wrap(drawn)), name)
-    kernel(source(generator), t._a, *values)
-    bump(t, name)
-    return t
+        return assign(t, redrawn(t, _as_drawn(drawn, t)), name)
+
+    def fill(array):
+        kernel(source(generator), array, *values)
+        return array
+
+    return write(t, name, fill)
 
 
 def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kwargs):
@@ -368,7 +384,7 @@ def random_(self, *args, generator=None, to=None, **kwargs):
 
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fills the tensor with ones (with probability `p`) and zeros."""
-    return _fill(self, "bernoulli_", kernels.fill_bernoulli, generator, p._a if isinstance(p, Tensor) else p)
+    return _fill(self, "bernoulli_", kernels.fill_bernoulli, generator, _elements(p))
 
 
 def exponential_(self, lambd=1, *, generator=None):
@@ -402,7 +418,7 @@ def _blank_mask(input, feature):
     """Memory for a mask: one element for each of `input`, in its order in memory, or one for each of its channels."""
     a = input._a
     if not feature:
-        return empty_as(in_memory(input), a.dtype)
+        return _blank(input, a.dtype)
     if a.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return np.empty((*a.shape[:2], *(1,) * (a.ndim - 2)), a.dtype)
@@ -423,11 +439,11 @@ def _dropout(input, p, train, name, feature, alpha):
         return mul(input, 0.0)
     mask = _blank_mask(input, feature)
     if not alpha:
-        return mul(input, wrap(kernels.fill_kept(default_generator, mask, p)))
+        return mul(input, _as_drawn(kernels.fill_kept(default_generator, mask, p), input))
     if not _dtypes.is_inexact(input._a.dtype):
         word = _dtypes.type_word(input.dtype)
         raise RuntimeError(f"{name}: result type Float can't be cast to the desired output type {word}; use .float()")
-    kept = wrap(kernels.fill_bernoulli(default_generator, mask, 1 - p))
+    kept = _as_drawn(kernels.fill_bernoulli(default_generator, mask, 1 - p), input)
     saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
     scale = (saturated**2 * p + 1) ** -0.5 * (1 - p) ** -0.5
     shift = (kept.double() - 1) * (saturated * scale) + saturated * scale * p

@@ -7,11 +7,10 @@ from math import prod
 
 import numpy as np
 
-from .._cells import in_memory, share
 from .._dtypes import dtype as dtype_type
 from .._dtypes import type_word
+from .._layout import view_strides
 from .._tensor import Tensor, storage_of
-from ..engines import NUMPY, engine_of
 from ..ops import shape as ops
 from ..ops.pointwise import conj
 from ._args import dim_in_range, need_tensor, shape_from
@@ -98,8 +97,7 @@ def view(self, *size, dtype=None, **named):
 
 def viewable(x, shape):
     """Whether the memory of x can be seen in that shape."""
-    a = in_memory(x)
-    return engine_of(a).viewable(a, shape)
+    return view_strides(x._a.shape, x.stride(), shape) is not None or not x._a.size
 
 
 def at_once(x, size):
@@ -124,8 +122,6 @@ def viewed(x, shape):
     a = x._a
     if type(a) is _ndarray and a.flags.c_contiguous and 1 not in a.shape:
         return _view.wrap_view(x, a, a.reshape(shape), {"shape": shape})
-    if not isinstance(a, _ndarray):
-        NUMPY.reshape_view(in_memory(x), shape)  # refuses what memory with strides would not allow
     return _view(x, shape=shape)
 
 
@@ -147,7 +143,7 @@ def view_dtype(self, dtype):
                 raise RuntimeError(f"self.stride({i}) must be divisible by {ratio} to view {names}, but got {step}")
     out = ops.view_dtype(self, dtype=new)
     out._storage = storage_of(self)
-    share(out, self, (ops.view_dtype, {"dtype": new}, None))
+    out._storage.attach(out, out._a, self, (ops.view_dtype, {"dtype": new}, None))
     return out
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .. import _dtypes
 from .._device import CPU
-from .._tensor import Storage, storage_of, wrap
+from .._storage import Storage
+from .._tensor import storage_of, wrap
 from ._args import np_dtype_of
 from ._attach import methods
 from ._data import array_from, scalar_for

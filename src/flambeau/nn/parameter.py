@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Self
 
-from .._cells import share
 from .._format import format_tensor
-from .._tensor import Tensor, storage_of
+from .._tensor import Tensor, share
 from ..functions.creation import empty
 from ..overrides import disabled as plain_results
 
@@ -32,10 +31,7 @@ def _blank(cls, requires_grad):
 
 def _over(cls, data, requires_grad):
     """A leaf of class `cls` over the memory of `data`."""
-    t = _blank(cls, False)
-    t._a = data._a
-    t._storage = storage_of(data)
-    share(t, data)
+    t = share(object.__new__(cls), data)
     if requires_grad:
         t.requires_grad = requires_grad
     return t
@@ -136,7 +132,7 @@ class UninitializedTensorMixin:
         fresh = empty(shape, device=device or self.device, dtype=dtype or self.dtype)
         del self._sample
         self.__class__ = self.cls_to_become
-        self._a = fresh._a
+        self._a, self._storage = fresh._a, fresh._storage
 
     @property
     def _a(self):

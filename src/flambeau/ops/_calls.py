@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._cells import share
 from .._tensor import Tensor, View, storage_of
+from ..engines import engine_of
 from ..engines.numpy.base import call_without_fp_warnings
 
 _ndarray = np.ndarray
 _new = object.__new__
+
+
+def on_arrays(forward, *inputs, **settings):
+    """The forward on raw arrays, by the engine that they belong to."""
+    k = engine_of(*inputs)
+    return forward(k, *map(k.operand, inputs), **settings)
 
 
 def as_constant(number, dtype):
@@ -36,12 +42,13 @@ def aliased(x, array, step, origin):
         view.base = above.base
         view.origin = origin or above.origin
     t = _new(Tensor)
-    t._a = array
     t._storage = storage
     t._view = view
     t._grad = t._hooks = t._node = None
     t._nr = 0
     t._rg = False
-    if type(array) is not _ndarray:
-        share(t, x, step)
+    if type(array) is _ndarray:
+        t._a = array
+    else:
+        storage.attach(t, array, x, step)
     return t

@@ -7,6 +7,8 @@ import re
 import numpy as np
 
 from .. import _dtypes
+from .._device import CPU
+from .._tensor import Tensor
 from ..engines import is_traced_error, needs_elements
 
 BROADCAST = (
@@ -19,6 +21,26 @@ NOT_IMPLEMENTED = (
 )
 NO_LOOP = re.compile("not supported for the input types|did not contain a loop")  # in NumPy's words
 NO_MEMORY = "not enough memory: {op} on {operands} tried to allocate more than there is: {cause}"
+
+
+MIXED_DEVICES = (
+    "Tensor on device {other} is not on the expected device {first}! Expected all tensors to be on the same device, "
+    "but found at least two devices, {first} and {other}: {op} got {operands}. Move them to one device first, with "
+    ".to()."
+)
+
+
+def common_device(spec, inputs):
+    """The device of the tensors among the inputs. What has no dimensions may be on the CPU, and so may indices."""
+    tensors = [x for x in inputs if isinstance(x, Tensor)]
+    device = tensors[0].device
+    if device is CPU and tensors[0]._a.ndim == 0:
+        device = next((t.device for t in tensors if t._a.ndim), CPU)
+    for t in tensors:
+        if t.device is not device and not (t.device is CPU and t._a.ndim == 0) and spec.variadic != "indices":
+            operands = ", ".join([f"{describe(t._a)} on {t.device}" for t in tensors])
+            raise RuntimeError(MIXED_DEVICES.format(first=device, other=t.device, op=spec.name, operands=operands))
+    return device
 
 
 class LinAlgError(RuntimeError):

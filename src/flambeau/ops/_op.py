@@ -25,13 +25,16 @@ import inspect
 import numpy as np
 
 from .. import _tape as tape
+from .._device import CPU
 from .._dtypes import BOOL_TYPE, FIRST_FLOAT, FIRST_INTEGER, FLOAT16, LAST_FLOAT, LAST_TYPE
-from .._modes import ever, modes
+from .._layout import elementwise_strides, is_contiguous
+from .._modes import modes
+from .._size import broadcasts
 from .._tensor import LEAF, Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
 from ..engines.numpy.base import call_without_fp_warnings, ignore_fp_errors, is_context_busy, run_in_fp_context
-from ._calls import aliased
-from ._errors import refuse, translated
+from ._calls import aliased, on_arrays
+from ._errors import common_device, refuse, translated
 from ._plan import Plan, at_edge, fetch
 from ._promotion import are_large_halves, in_opmath, in_pieces, promoted, result_dtype
 from ._templates import call_of, recorder_of
@@ -50,7 +53,8 @@ class Op:
     is_view = False
 
     def __init__(self, forward, name, *, node=None, scalar_node=None, promote=None, opmath=False, refuses="",
-                 row_major=False, check=None, piecewise_linear=False, kernel=None, by_element=False):
+                 row_major=False, lays_out=False, put=None, copies=False, check=None, piecewise_linear=False,
+                 kernel=None, by_element=False):
         self.forward = forward
         self.name = name
         self.kernel = kernel  # the name of the kernel that is its whole forward
@@ -59,6 +63,9 @@ class Op:
         self.opmath = opmath
         self.refuses = refuses
         self.row_major = row_major
+        self.lays_out = lays_out
+        self.put = put
+        self.copies = copies
         self.check = check
         self.piecewise_linear = piecewise_linear
         (_, *self.inputs), self.variadic, self.settings = parameters_of(forward)
@@ -177,22 +184,35 @@ class Op:
             else:
                 arrays.append(x)
         if not graph:
-            return self.forward(engine_of(*inputs), *inputs, **settings)
+            return on_arrays(self.forward, *inputs, **settings)
+        device = common_device(self, inputs)
         result, arrays = self.compute(inputs, arrays, settings, recording and modes.grad)
-        out = self.wrap_results(inputs, arrays, result, settings, recording)
-        if ever.traced and modes.trace is not None:
-            modes.trace.lay_out(self, inputs, settings, out)
-        return out
+        if device is not CPU or modes.tracer.active:
+            result = self.lay_out(inputs, result)
+        return self.wrap_results(inputs, arrays, result, settings, recording, device)
 
-    def wrap_results(self, inputs, arrays, result, settings, recording):
+    def lay_out(self, inputs, result):
+        """A result whose engine knows no strides, with those that it gets on NumPy."""
+        if type(result) is tuple:
+            return tuple([self.lay_out(inputs, r) for r in result])
+        k = engine_of(result)
+        if k is NUMPY or self.row_major or self.lays_out:
+            return result
+        shape = result.shape
+        operands = [(x._a.shape, x.stride()) for x in inputs if isinstance(x, Tensor) and broadcasts(x._a.shape, shape)]
+        if all([is_contiguous(*operand) for operand in operands]):
+            return result
+        return k.laid_out(result, elementwise_strides(shape, operands))
+
+    def wrap_results(self, inputs, arrays, result, settings, recording, device=None):
         """The result (an array, or a tuple of them) as tensors, recorded."""
         if type(result) is tuple:
             result = tuple([r if type(r) is _ndarray else engine_of(r).as_array(r) for r in result])
             if self.row_major:
                 result = tuple([as_contiguous(r) for r in result])
-            out = tuple([wrap(r) for r in result])
+            out = tuple([wrap(r, device) for r in result])
         else:
-            out = wrap(result)
+            out = wrap(result, device)
         if recording and modes.grad:
             self.record(inputs, arrays, result, out, settings)
         return out
@@ -215,7 +235,9 @@ class Op:
             if k is NUMPY:
                 result = run_in_fp_context(self.forward, k, *arrays, **settings)
             else:
-                result = self.forward(k, *[k.operand(a) for a in arrays], **settings)
+                if not self.lays_out:
+                    arrays = [k.operand(a) for a in arrays]
+                result = self.forward(k, *arrays, **settings)
         except Exception as error:
             result = self.recover(error, arrays, settings)
         if type(result) is tuple:
@@ -348,6 +370,11 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
         refuses: kinds of dtype (after promotion) that PyTorch does not implement: "b" bool, "i" integers, "f", "c".
         check: called with the operands as they come, to refuse what promotion would hide. Of float32 it may complain
             only where the forward fails.
+        lays_out: the kernel decides where the elements of the result lie in memory, and asks where those of x do. The
+            results of other ops are contiguous (row_major), or have their dimensions in the order of the inputs.
+        put: of a view, ``put(k, x, value, **settings)``: x with `value` in the place of the view. Where it is not
+            given, the engine finds the places.
+        copies: of a view, that on values it makes a copy, through which nothing can be written.
         row_major: the result is contiguous in PyTorch, whatever the layout of the inputs, so that ``view`` works on it.
         piecewise_linear: the gradient depends on the inputs by steps alone; the second derivative is there, and zero.
     """

@@ -9,6 +9,7 @@ from .._dtypes import is_inexact
 from .._modes import ever, modes
 from .._tape import guard, next_sequence
 from .._tensor import Tensor, wrap
+from ..engines._views import value_of
 
 _ndarray = np.ndarray
 
@@ -75,18 +76,18 @@ class Plan:
         if any(self.saves):
             saved, guards = [], []
             for x, a, saves in zip(inputs, arrays, self.saves):
-                saved.append(a if saves else None)
-                if saves and isinstance(x, Tensor) and a is x._a:
+                saved.append(value_of(a) if saves else None)
+                if saves and isinstance(x, Tensor) and value_of(a) is value_of(x._a):
                     guards.append(guard(x))
             node.inputs, node.guards = tuple(saved), tuple(guards)
         else:
             node.inputs = node.guards = ()
         node.out = None
         if self.saves_parts:
-            node.out = tuple([r if nr in self.saves_parts else None for nr, r in enumerate(result)])
+            node.out = tuple([value_of(r) if nr in self.saves_parts else None for nr, r in enumerate(result)])
             node.guards += tuple([guard(out[nr]) for nr in self.saves_parts])
         elif self.saves_out:
-            node.out = result
+            node.out = tuple(map(value_of, result)) if type(result) is tuple else value_of(result)
             node.guards += tuple([guard(t) for t in out]) if type(out) is tuple else (guard(out),)
         node.shapes = None
         if self.shapes:

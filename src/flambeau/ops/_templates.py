@@ -21,9 +21,9 @@ from .._dtypes import FIRST_FLOAT, LAST_FLOAT
 from .._modes import ever, modes
 from .._tape import guard, next_sequence
 from .._tensor import LEAF, Tensor, refresh, storage_of
-from ..engines import NUMPY, engine_of
+from ..engines import NUMPY
 from ..engines.numpy.base import run_in_fp_context
-from ._calls import aliased, as_constant
+from ._calls import aliased, as_constant, on_arrays
 from ._errors import translated
 
 MAX_COMPILED = 8  # inputs of a variadic op up to which a recorder is compiled for each pattern of gradients
@@ -31,10 +31,10 @@ AXIS = [{"axis": axis} for axis in range(65)]  # settings of ops: arrays have up
 NAMES = {
     "AXIS": AXIS, "FIRST_FLOAT": FIRST_FLOAT, "LAST_FLOAT": LAST_FLOAT, "LEAF": LEAF, "MAX_COMPILED": MAX_COMPILED,
     "NUMPY": NUMPY, "Tensor": Tensor, "aliased": aliased, "as_constant": as_constant,
-    "as_contiguous": np.ascontiguousarray, "asarray": np.asarray, "engine_of": engine_of, "ever": ever,
+    "as_contiguous": np.ascontiguousarray, "asarray": np.asarray, "ever": ever,
     "float32": np.dtype(np.float32), "guard": guard, "int64": np.dtype(np.int64), "modes": modes, "ndarray": np.ndarray,
-    "new": object.__new__, "next_sequence": next_sequence, "refresh": refresh, "run": run_in_fp_context,
-    "storage_of": storage_of, "translated": translated, "__name__": __name__,
+    "new": object.__new__, "next_sequence": next_sequence, "on_arrays": on_arrays, "refresh": refresh,
+    "run": run_in_fp_context, "storage_of": storage_of, "translated": translated, "__name__": __name__,
 }
 
 CALL = """
@@ -71,7 +71,7 @@ if isinstance({x}, Tensor):
 OR_PROMOTED = " or ({a}.dtype is not float32 and picky)"
 COMPUTE_ONLY = """
 else:
-    return forward(NUMPY if type({x}) is ndarray else engine_of({x}), {x}{options})
+    return forward(NUMPY, {x}{options}) if type({x}) is ndarray else on_arrays(forward, {x}{options})
 """
 TAKE_NUMBER = """
 elif not picky or {x} is None or type({x}) is float or type({x}) is int:
@@ -86,7 +86,7 @@ for x in inputs:
     arrays.append(a)
     flags.append(flag)
 if None in flags and True not in flags and False not in flags:
-    return forward(engine_of(*inputs), *inputs{options})
+    return on_arrays(forward, *inputs{options})
 """
 READ_JOINED = """
 if out is not axis or (type(tensors) is not list and type(tensors) is not tuple):  # the first: one of the two was given
@@ -108,7 +108,7 @@ except AttributeError:
 """
 READ_VIEWED = """
 if not isinstance(x0, Tensor):
-    return forward(NUMPY if type(x0) is ndarray else engine_of(x0), x0{options})
+    return forward(NUMPY, x0{options}) if type(x0) is ndarray else on_arrays(forward, x0{options})
 a0 = x0._a
 """
 READ_OPERANDS = """
@@ -327,7 +327,7 @@ def flat_call(count, settings):
     none = " and ".join(f"flag{i} is None" for i in range(count))
     source = fill(
         CALL, state="" if settings else NO_SETTINGS, parameters=", ".join(names) + ", **settings" * settings,
-        read="\n".join(reads) + f"\nif {none}:\n    return forward(engine_of({{names}}), {{names}}{{options}})",
+        read="\n".join(reads) + f"\nif {none}:\n    return on_arrays(forward, {{names}}{{options}})",
         compute="run(forward, NUMPY, {array_names}{options})", recover=RECOVER, finish=FINISH, wrap=WRAP,
         record=RECORD_FLAT, **flat_slots(names, settings),
     )
@@ -374,7 +374,7 @@ def view_call():
     """``bind`` for ops whose result aliases the input: they compute nothing."""
     source = fill(
         CALL, state="record = None", parameters="x0, **settings", read="nonlocal record" + READ_VIEWED,
-        compute="forward(NUMPY if type(a0) is ndarray else engine_of(a0), a0, **settings)",
+        compute="forward(NUMPY, a0, **settings) if type(a0) is ndarray else on_arrays(forward, a0, **settings)",
         recover="raise translated(op, error, (a0,)) from error", finish=WRAP_VIEW, record=RECORD_ONE,
         options=", **settings",
     )

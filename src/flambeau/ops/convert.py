@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from .._modes import modes
+from .._tensor import Tensor, wrap
+from ..engines import engine_on, on_host
 from ._op import op
 from .shape import zeros_like
 
 
-@op
+@op(lays_out=True)
 def to_copy(k, x, *, dtype, format):
     """The elements in a NumPy dtype and a memory format; the engine converts the gradient back."""
     return k.copy_as(x, dtype, format)
@@ -15,7 +18,34 @@ def to_copy(k, x, *, dtype, format):
 to_copy.vjp(x=lambda g: g)
 
 
-@op(node="CloneBackward0")
+@op(node="ToCopyBackward0")
+def move(k, x, *, device, origin):
+    """x, which is on the device `origin`, on another one; ``to_device`` is how it is called."""
+    return transfer(x, device)
+
+
+move.vjp(x=lambda g, origin: to_device(g, device=origin))
+
+
+def to_device(x, *, device):
+    """A tensor or an array on another device."""
+    if not isinstance(x, Tensor):
+        return transfer(x, device)
+    out = wrap(transfer(x._a, device), device)
+    if modes.grad and x.requires_grad:
+        move.spec.record((x,), (x._a,), out._a, out, {"device": device, "origin": x.device})
+    return out
+
+
+def transfer(array, device):
+    """The elements of an array in the memory of another device; the meta device wants none."""
+    engine = engine_on(device)
+    if device.type == "meta":
+        return engine.create(None, array.shape, array.dtype, device)
+    return engine.from_host(on_host(array, "to()"), device)
+
+
+@op(node="CloneBackward0", lays_out=True)
 def clone_as(k, x, *, format):
     """A copy in a memory format."""
     return k.copy_as(x, x.dtype, format)

@@ -9,7 +9,7 @@ from numpy import ndarray
 from .._dtypes import float32
 from ._op import kernel_op, op
 from .compare import isclose, isfinite, isnan  # noqa: F401  (for the other families)
-from .shape import PUTTING_BACK, zeros_like
+from .shape import zeros_like
 
 NO_GRADIENT = "derivative for aten::{name} is not implemented. Detach its inputs, or use another function."
 SUBTRACT_BOOLS = (
@@ -84,7 +84,7 @@ def cj(x):
     return conj(x) if is_complex(x) else x
 
 
-@op(view=True, node="SelectBackward0")
+@op(view=True, node="SelectBackward0", put=lambda k, x, value: k.to_complex(value, x.imag), copies=True)
 def real(k, x):
     return x.real
 
@@ -92,15 +92,12 @@ def real(k, x):
 real.vjp(x=lambda g: g)  # the engine makes it complex
 
 
-@op(view=True, node="SelectBackward0")
+@op(view=True, node="SelectBackward0", put=lambda k, x, value: k.to_complex(x.real, value), copies=True)
 def imag(k, x):
     return x.imag
 
 
 imag.vjp(x=lambda g: g * 1j)
-
-PUTTING_BACK[real] = lambda k, x, value: k.to_complex(value, x.imag)
-PUTTING_BACK[imag] = lambda k, x, value: k.to_complex(x.real, value)
 
 
 @op(name="complex")

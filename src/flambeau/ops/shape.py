@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._tensor import replay
+from ..engines._views import replay
 from ._op import op
 
+# ---- x with a value in the place of a view of it
 
-@op(view=True, node="AliasBackward0")
+
+def _put_key(k, x, value, *, key, last="slice"):
+    return k.put_key(x, key, value)
+
+
+def _reshape_back(k, x, value, **_):
+    return k.reshape(value, x.shape)
+
+
+def _put_strided(k, x, value, *, size, stride, offset, own_stride, own_offset):
+    there = k.move_strided(k.ones_like(value), stride, offset, x.shape, own_stride, own_offset, shared="to")
+    new = k.move_strided(value, stride, offset, x.shape, own_stride, own_offset, shared="to")
+    return k.where(there != 0, new, x)
+
+
+# ---- the same elements, copies and casts
+
+
+@op(view=True, node="AliasBackward0", put=lambda k, x, value: value)
 def alias(k, x):
     return x[...]
 
@@ -27,7 +46,7 @@ def cast(k, x, *, dtype):
 cast.vjp(x=lambda g: g)
 
 
-@op
+@op(lays_out=True)
 def clone(k, x):
     return k.copy(x)
 
@@ -49,7 +68,7 @@ def steps(k, g, x):
 steps.vjp(g=lambda g: g, x=lambda g: zeros_like(g))
 
 
-@op(view=True)
+@op(view=True, put=_reshape_back)
 def view(k, x, *, shape):
     return k.reshape_view(x, shape)
 
@@ -77,7 +96,7 @@ expand.vjp(x=lambda g: g)  # the engine sums what was broadcast
 # ---- the order and number of dimensions
 
 
-@op(view=True)
+@op(view=True, put=lambda k, x, value, *, axes: value.transpose(inverse_permutation(axes)))
 def permute(k, x, *, axes):
     return x.transpose(axes)
 
@@ -92,7 +111,7 @@ def inverse_permutation(axes):
     return tuple(inverse)
 
 
-@op(view=True)
+@op(view=True, put=lambda k, x, value, *, axis0, axis1: value.swapaxes(axis0, axis1))
 def transpose(k, x, *, axis0, axis1):
     return x.swapaxes(axis0, axis1)
 
@@ -100,7 +119,7 @@ def transpose(k, x, *, axis0, axis1):
 transpose.vjp(x=lambda g, axis0, axis1: transpose(g, axis0=axis0, axis1=axis1))
 
 
-@op(view=True)
+@op(view=True, put=lambda k, x, value: value.T)
 def t(k, x):
     return x.T
 
@@ -108,7 +127,7 @@ def t(k, x):
 t.vjp(x=lambda g: t(g))
 
 
-@op(view=True)
+@op(view=True, put=_reshape_back)
 def unsqueeze(k, x, *, axis):
     return k.expand_dims(x, axis)
 
@@ -116,7 +135,7 @@ def unsqueeze(k, x, *, axis):
 unsqueeze.vjp(x=lambda g, axis: squeeze(g, axis=(axis,), overload=1))
 
 
-@op(view=True, node=lambda overload: f"SqueezeBackward{overload}")
+@op(view=True, node=lambda overload: f"SqueezeBackward{overload}", put=_reshape_back)
 def squeeze(k, x, *, axis, overload):
     """PyTorch numbers its nodes by the overload: 0 for all dimensions of size one, 1 for one given, 2 for several."""
     return x.squeeze(axis)
@@ -128,7 +147,7 @@ squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 # ---- parts
 
 
-@op(view=True, node=lambda last: f"{last.capitalize()}Backward0")
+@op(view=True, node=lambda last: f"{last.capitalize()}Backward0", put=_put_key)
 def basic_index(k, x, *, key, last="slice"):
     """x[key] for a key of integers, slices, None and Ellipsis, always a view.
 
@@ -199,7 +218,7 @@ fold_windows.vjp(g=lambda g, axis, size, step: unfold(g, axis=axis, size=size, s
 # ---- as_strided
 
 
-@op(view=True)
+@op(view=True, put=_put_strided, copies=True)
 def as_strided(k, x, *, size, stride, offset, own_stride, own_offset):
     """The elements at given places of the storage in which x's own places are `own_stride` and `own_offset`.
 
@@ -231,7 +250,7 @@ unstrided.vjp(
 # ---- other element types in the same memory
 
 
-@op(view=True)
+@op(view=True, put=lambda k, x, value: k.as_complex(value), copies=True)
 def view_as_real(k, x):
     return k.view_as_real(x)
 
@@ -239,7 +258,7 @@ def view_as_real(k, x):
 view_as_real.vjp(x=lambda g: as_complex(g))
 
 
-@op(view=True)
+@op(view=True, put=lambda k, x, value: k.view_as_real(value), copies=True)
 def view_as_complex(k, x):
     return k.view_as_complex(x)
 
@@ -256,7 +275,7 @@ def as_complex(k, x):
 as_complex.vjp(x=lambda g: view_as_real(g))
 
 
-@op
+@op(put=lambda k, x, value, *, dtype: k.view_dtype(value, x.dtype), copies=True)
 def view_dtype(k, x, *, dtype):
     """The bits of x as another element type; not differentiable."""
     return k.view_dtype(x, dtype)
@@ -267,25 +286,13 @@ def view_dtype(k, x, *, dtype):
 
 def put(k, base, chain, value):
     """A copy of `base` in which the view at the end of `chain` (a View's steps) holds `value`."""
-    for i, (step, settings, _) in enumerate(chain):
-        if step in PUTTING_BACK:
-            # On values such a step makes a copy, which cannot be written through: write to it, and put it back.
-            before = replay(base, chain[:i])
-            inside = put(k, step(before, **settings), chain[i + 1:], value)
-            return put(k, base, chain[:i], PUTTING_BACK[step](k, before, inside, **settings))
-    return k.put_view(base, lambda x: replay(x, chain), value)
-
-
-def put_strided(k, x, value, *, size, stride, offset, own_stride, own_offset):
-    """x with `value` at its places in x's storage."""
-    there = k.move_strided(k.ones_like(value), stride, offset, x.shape, own_stride, own_offset, shared="to")
-    new = k.move_strided(value, stride, offset, x.shape, own_stride, own_offset, shared="to")
-    return k.where(there != 0, new, x)
-
-
-PUTTING_BACK = {
-    as_strided: put_strided,
-    view_as_real: lambda k, x, value: k.as_complex(value),
-    view_as_complex: lambda k, x, value: k.view_as_real(value),
-    view_dtype: lambda k, x, value, *, dtype: k.view_dtype(value, x.dtype),
-}
+    if not chain:
+        return k.cast(k.broadcast_to(value, base.shape), base.dtype)
+    step, settings, nr = chain[0]
+    together = next((i for i, (step, _, _) in enumerate(chain) if step.spec.copies), len(chain))
+    if step.spec.put is not None and nr is None and not (k.aliases and together == len(chain)):
+        return step.spec.put(k, base, put(k, step(base, **settings), chain[1:], value), **settings)
+    # The engine finds the places of several steps at once: one of them alone may show an element more than once.
+    if together < len(chain):
+        value = put(k, replay(base, chain[:together]), chain[together:], value)
+    return k.put_view(base, lambda x: replay(x, chain[:together]), value)

@@ -10,8 +10,7 @@ from .._device import device as Device
 from .._pickle import rebuild_tensor, set_state
 from .._size import Size
 from .._tensor import Tensor
-from ..engines import meta_engine
-from ..functions._args import made
+from ..functions.creation import empty_strided
 from ..functions.storage import STORAGES, TypedStorage, UntypedStorage
 from ..nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 
@@ -22,7 +21,7 @@ BEYOND = (
 
 
 def meta_tensor(dtype, size, stride, requires_grad):
-    return made(meta_engine().empty(tuple(size), dtype.np), META, requires_grad)
+    return empty_strided(size, stride, dtype=dtype, device=META, requires_grad=requires_grad)
 
 
 def tensor(storage, offset, size, stride, requires_grad=False, hooks=None, metadata=None):

@@ -14,7 +14,8 @@ from .._device import META, strided
 from .._device import device as Device
 from .._pickle import reduce_tensor
 from .._size import Size
-from .._tensor import Tensor, address, storage_of
+from .._storage import address
+from .._tensor import Tensor, storage_of
 from ..engines.numpy.memory import bytes_of
 from ..functions.storage import STORAGES, TypedStorage, UntypedStorage
 from ..nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter

@@ -14,8 +14,8 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import device as Device
-from .._tensor import Storage
-from ..engines import meta_engine
+from .._storage import Storage
+from ..functions.creation import empty
 from ..functions.storage import STORAGES, TypedStorage, UntypedStorage
 from ._rebuild import CONTAINERS, LAZY, MAKERS, NAMES
 from ._safe import allowed
@@ -88,7 +88,7 @@ class _Loading:
         if callable(self.map_location):
             untyped = self.moved(_untyped(self.elements(name, dtype)), location)
         elif self.target(location) == "meta":
-            untyped = _untyped(meta_engine().empty((count,), dtype.np))
+            untyped = empty(count, dtype=dtype, device="meta").untyped_storage()
         else:
             untyped = _untyped(self.elements(name, dtype))
         return TypedStorage(wrap_storage=untyped, dtype=dtype)

@@ -82,6 +82,13 @@ def accumulate(into, x):
 
 
 @engine.kernel
+def fill(into, value):
+    """Sets all elements to a number."""
+    into.fill(value)
+    return into
+
+
+@engine.kernel
 def write(into, x):
     """Stores x in the memory of `into`."""
     np.copyto(into, x, casting="unsafe")

@@ -6,8 +6,11 @@ import math
 
 import numpy as np
 
-from ..._device import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+from ..._device import CPU, contiguous_format, preserve_format
+from ..._layout import CHANNELS_LAST, check_format, contiguous_strides, preserved_strides
 from .. import NUMPY as engine
+
+engine.traced_errors = ()
 
 NO_MEMORY = "not enough memory: you tried to allocate {bytes} bytes for a {dtype} tensor of shape {shape}"
 TOO_BIG = "Storage size calculation overflowed with sizes={shape}"
@@ -18,9 +21,6 @@ TOO_BIG_AND_EMPTY = (
 TOO_MANY_DIMS = "only tensors with up to 64 dims are supported, as NumPy, which holds them, goes no further; got {ndim}"
 
 MAX_DIMS = 64
-
-# The dimensions of a channels-last tensor from the outermost to the innermost in memory.
-_CHANNELS_LAST = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
 
 
 def allocate(make, shape, dtype, *value):
@@ -45,13 +45,57 @@ def check_shape(shape, dtype):
         raise RuntimeError(TOO_BIG_AND_EMPTY.format(shape=list(shape)))
 
 
-def check_format(format, ndim):
-    """Raises unless a tensor of `ndim` dimensions can lie in `format`."""
-    if not isinstance(format, memory_format):
-        raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(format).__name__}")
-    order = _CHANNELS_LAST.get(format)
-    if order is not None and len(order) != ndim:
-        raise RuntimeError(f"required rank {len(order)} tensor to use {format.name} format")
+# ---- arrays and devices
+
+
+@engine.kernel
+def create(make, shape, dtype, device, *value):
+    return allocate(make, shape, dtype, *value)
+
+
+@engine.kernel
+def from_host(array, device):
+    return array
+
+
+@engine.kernel
+def to_host(array):
+    return array
+
+
+@engine.kernel
+def device_of(array):
+    return CPU
+
+
+@engine.kernel
+def is_traced(array):
+    return False
+
+
+@engine.kernel
+def strides_of(array):
+    """The strides of an array in elements, as PyTorch has them."""
+    return element_strides(array) if array.size else contiguous_strides(array.shape)
+
+
+@engine.kernel
+def is_expanded(array):
+    """Whether a dimension repeats the same elements."""
+    return 0 in array.strides and array.size > 0 and any([s == 0 and n > 1 for s, n in zip(array.strides, array.shape)])
+
+
+@engine.kernel
+def is_contiguous(array):
+    return array.flags.c_contiguous
+
+
+@engine.kernel
+def is_writable(array):
+    return array.flags.writeable
+
+
+# ---- memory formats
 
 
 def empty_in(shape, dtype, format=None):
@@ -61,7 +105,7 @@ def empty_in(shape, dtype, format=None):
     check_format(format, len(shape))
     if format is preserve_format:
         raise RuntimeError("unsupported memory format Preserve: there is no tensor whose format could be kept")
-    order = _CHANNELS_LAST[format]
+    order = CHANNELS_LAST[format]
     return allocate(np.empty, tuple(shape[i] for i in order), dtype).transpose(np.argsort(order))
 
 
@@ -72,7 +116,7 @@ def empty_as(a, dtype, format=preserve_format):
     flags = a.flags
     if flags.c_contiguous and 1 not in a.shape:
         return allocate(np.empty, a.shape, dtype)
-    steps = preserved_strides(a)
+    steps = preserved_strides(a.shape, element_strides(a))
     return allocate(_with_strides, a.shape, dtype, tuple([s * dtype.itemsize for s in steps]))
 
 
@@ -124,82 +168,4 @@ def element_strides(a):
     return tuple([s // item for s in a.strides])
 
 
-def preserved_strides(a):
-    """The strides, in elements, of a dense tensor that keeps the order of the dimensions of `a`."""
-    steps = element_strides(a)
-    if _is_dense(a.shape, steps):
-        return steps
-    out, step = [0] * a.ndim, 1
-    for axis in reversed(_order(a.shape, steps)):
-        out[axis] = step
-        step *= max(a.shape[axis], 1)
-    return tuple(out)
-
-
-def _is_dense(shape, steps):
-    """Whether the elements fill their memory without holes and overlaps, in whatever order."""
-    expected = 1
-    for step, n in sorted(zip(steps, shape, strict=True)):
-        if n != 1:
-            if step != expected:
-                return False
-            expected *= n
-    return True
-
-
-def _order(shape, steps):
-    """The axes from the outermost to the innermost. A broadcast axis (step 0) stays beside its neighbours."""
-    order = []
-    for axis in range(len(shape)):
-        place = len(order)
-        for i in reversed(range(len(order))):
-            other = order[i]
-            if steps[axis] and steps[other]:
-                if (steps[axis], shape[axis]) <= (steps[other], shape[other]):
-                    break
-                place = i
-        order.insert(place, axis)
-    return order
-
-
-def is_laid_out(a, format):
-    """Whether the elements of `a` lie in `format` without gaps; dimensions of size 1 may have any stride."""
-    if type(a) is not np.ndarray:
-        return format not in _CHANNELS_LAST  # other engines' arrays say nothing else about their order
-    order = _CHANNELS_LAST.get(format)
-    if order is None:
-        return a.flags.c_contiguous
-    if a.ndim != len(order):
-        return False
-    steps, expected = element_strides(a), 1
-    for axis in reversed(order):
-        if a.shape[axis] != 1:
-            if steps[axis] != expected:
-                return False
-            expected *= a.shape[axis]
-    return True
-
-
-def format_of(a):
-    """The memory format that the strides of `a` suggest; contiguous where they leave it open."""
-    if type(a) is not np.ndarray:
-        return contiguous_format
-    for format, order in _CHANNELS_LAST.items():
-        if a.ndim == len(order) and _suggests(a, order):
-            return format
-    return contiguous_format
-
-
-def _suggests(a, order):
-    steps, least = element_strides(a), 0
-    if steps[1] == 0 or a.size == 0:
-        return False
-    for axis in reversed(order):
-        if steps[axis] < least or (axis == 0 and least == steps[1]):
-            return False
-        least = steps[axis] * max(a.shape[axis], 1)
-    return True
-
-
-__all__ = ["allocate", "array_in", "bytes_of", "check_format", "copy_as", "element_strides", "empty_as", "empty_in",
-           "format_of", "is_laid_out", "preserved_strides"]
+__all__ = ["allocate", "array_in", "bytes_of", "copy_as", "element_strides", "empty_as", "empty_in"]

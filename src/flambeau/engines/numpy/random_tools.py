@@ -65,8 +65,8 @@ def draw(kernel):
 
     @functools.wraps(kernel)
     def alone(generator, *args, **kwargs):
-        if ever.traced and modes.trace is not None:
-            return modes.trace.draw(alone, generator, args, kwargs)
+        if ever.traced and modes.tracer.active:
+            return modes.tracer.draw(alone, generator, args, kwargs)
         with generator._lock:
             token = set_errors(IGNORED)
             try:

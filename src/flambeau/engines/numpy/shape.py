@@ -11,8 +11,9 @@ import math
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ..._layout import extent, overlaps, view_strides
 from .. import NUMPY as engine
-from .memory import check_shape
+from .memory import check_shape, element_strides
 
 NOT_VIEWABLE = (
     "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -20,6 +21,7 @@ NOT_VIEWABLE = (
 )
 
 
+@engine.kernel
 def restride(x, shape, strides, start=0, dtype=None):
     """The memory of x from `start` on (in bytes, like the strides); it must not leave the span of x's elements."""
     if not x.flags.c_contiguous:
@@ -148,37 +150,10 @@ def view_dtype(x, dtype):
 # ---- view
 
 
-def view_strides(shape, strides, new, itemsize):
-    """The strides (in bytes) that show memory of `shape` and `strides` in the shape `new`; None where there are none.
-
-    Old dimensions that lie in memory without gaps between them form a block; each block must be split among
-    consecutive new dimensions.
-    """
-    if not shape:
-        return (itemsize,) * len(new)
-    out = [0] * len(new)
-    at = len(new) - 1
-    block, step = 1, strides[-1]
-    for i in range(len(shape) - 1, -1, -1):
-        block *= shape[i]
-        if i and (shape[i - 1] == 1 or strides[i - 1] == block * step):
-            continue
-        filled = 1
-        while at >= 0 and (filled < block or new[at] == 1):
-            out[at] = filled * step
-            filled *= new[at]
-            at -= 1
-        if filled != block:
-            return None
-        if i:
-            block, step = 1, strides[i - 1]
-    return tuple(out) if at < 0 else None
-
-
 @engine.kernel
 def viewable(x, shape):
     """Whether x can be seen in another shape (of as many elements) without a copy."""
-    return x.flags.c_contiguous or x.size == 0 or view_strides(x.shape, x.strides, shape, x.itemsize) is not None
+    return x.flags.c_contiguous or x.size == 0 or view_strides(x.shape, element_strides(x), shape) is not None
 
 
 @engine.kernel
@@ -193,11 +168,11 @@ def reshape_view(x, shape):
         return x.reshape(shape)
     if x.size != math.prod(shape):
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {x.size}")
-    strides = view_strides(x.shape, x.strides, shape, x.itemsize)
+    old = element_strides(x)
+    strides = view_strides(x.shape, old, shape)
     if strides is None:
-        old = [s // x.itemsize for s in x.strides]
-        raise RuntimeError(NOT_VIEWABLE.format(old=list(x.shape), strides=old, new=list(shape)))
-    return restride(x, shape, strides)
+        raise RuntimeError(NOT_VIEWABLE.format(old=list(x.shape), strides=list(old), new=list(shape)))
+    return restride(x, shape, tuple([s * x.itemsize for s in strides]))
 
 
 # ---- what views look like from the other side
@@ -220,6 +195,14 @@ def embed_view(g, view_of, shape):
 
 
 @engine.kernel
+def put_key(x, key, value):
+    """A copy of x with `value` at a basic key."""
+    out = np.array(x, order="C", copy=True)
+    out[key] = value
+    return out
+
+
+@engine.kernel
 def put_view(base, view_of, value):
     """A copy of `base` in which the view that `view_of` takes of it holds `value`."""
     out = np.array(base, order="C", copy=True)
@@ -230,27 +213,12 @@ def put_view(base, view_of, value):
 # ---- as_strided on values: which element lies where in the storage is told by strides and an offset
 
 
-def overlaps(shape, strides):
-    """Whether two indices may lead to the same place."""
-    reach = 0
-    for step, n in sorted(zip(strides, shape)):
-        if n > 1:
-            if step <= reach:
-                return True
-            reach += (n - 1) * step
-    return False
-
-
 def places(shape, strides, offset):
     """Where in the storage each element lies."""
     out = np.full(shape, offset, np.intp)
     for axis, (n, step) in enumerate(zip(shape, strides)):
         out += (np.arange(n) * step).reshape(-1, *(1,) * (len(shape) - 1 - axis))
     return out
-
-
-def extent(shape, strides, offset):
-    return 0 if 0 in shape else offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides))
 
 
 @engine.kernel

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-import numpy as np
 
 from . import engine
 
@@ -14,19 +13,13 @@ def cast(x, dtype):
 
 
 @engine.kernel
-def as_array(x):
-    return jnp.asarray(x)
-
-
-@engine.kernel
-def operand(x):
-    """x as kernels here take it. NumPy's arrays are constants; masks stay as they are, for they may decide shapes."""
-    return jnp.asarray(x) if type(x) is np.ndarray and x.dtype != bool else x
-
-
-@engine.kernel
 def accumulate(into, x):
     return (into + x).astype(into.dtype)
+
+
+@engine.kernel
+def fill(into, value):
+    return jnp.full(into.shape, value, into.dtype)
 
 
 @engine.kernel
@@ -40,13 +33,14 @@ def embed(g, key, shape):
 
 
 @engine.kernel
-def reshape_view(x, shape):
-    return jnp.reshape(x, shape)
+def put_key(x, key, value):
+    """x with `value` at a basic key."""
+    return x.at[key].set(value)
 
 
 @engine.kernel
-def copy(x):
-    return x
+def reshape_view(x, shape):
+    return jnp.reshape(x, shape)
 
 
 @engine.kernel
@@ -55,8 +49,3 @@ def put_view(base, view_of, value):
     places = view_of(jnp.arange(base.size).reshape(base.shape))
     value = jnp.broadcast_to(value, places.shape)
     return base.reshape(-1).at[places.reshape(-1)].set(value.reshape(-1)).reshape(base.shape)
-
-
-@engine.kernel
-def copy_like(x, like):
-    return x

@@ -1,12 +1,158 @@
-"""The XLA twins of the copying kernels: the order of the elements in memory is the compiler's affair."""
+"""Arrays of jax and the devices they are on. Where elements lie in memory is XLA's affair: strides are kept beside."""
 
 from __future__ import annotations
 
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..._device import device, preserve_format, resolve
+from ..._layout import contiguous_strides, strides_in
+from ..._layout import is_contiguous as is_row_major
+from ..._layout import is_expanded as is_expanded_by
+from ..._modes import modes
+from .._views import Memory, ViewArray, value_of
+from ..numpy.memory import allocate, element_strides
 from . import engine
+
+PLATFORMS = {"cuda": "gpu", "tpu": "tpu"}  # by type of device; "xla" is whatever jax has
+NO_DEVICE = "there is no device {device}: jax has {found}. Run on one of them, or on device='cpu'."
+
+
+# ---- devices
+
+
+@functools.cache
+def jax_device(wanted):
+    """The device of jax behind one of ours; RuntimeError where there is none."""
+    try:
+        found = jax.devices(PLATFORMS.get(wanted.type))
+    except RuntimeError:
+        found = []
+    if wanted.index >= len(found):
+        names = ", ".join(map(str, jax.devices()))
+        raise RuntimeError(NO_DEVICE.format(device=wanted, found=names))
+    return found[wanted.index]
 
 
 @engine.kernel
-def copy_as(x, dtype, format=None):
-    if x.dtype.kind == "c" and dtype.kind not in "cb":
-        x = x.real
-    return x.astype(dtype)
+def check_device(wanted):
+    """Raises unless there is such a device."""
+    jax_device(wanted)
+
+
+@functools.cache
+def _device(platform, index):
+    return resolve(device({"gpu": "cuda", "tpu": "tpu"}.get(platform, "xla"), index))
+
+
+@engine.kernel
+def device_of(array):
+    array = value_of(array)
+    if is_traced(array):
+        return modes.tracer.device
+    found, = array.devices()
+    return _device(found.platform, found.id)
+
+
+@engine.kernel
+def is_traced(array):
+    return isinstance(value_of(array), jax.core.Tracer)
+
+
+# ---- arrays
+
+
+@engine.kernel
+def create(make, shape, dtype, device, *value):
+    return from_host(allocate(make, shape, dtype, *value), device)
+
+
+@engine.kernel
+def from_host(array, device):
+    return laid_out(jax.device_put(array, jax_device(device)), element_strides(array))
+
+
+@engine.kernel
+def to_host(array):
+    return np.array(value_of(array))
+
+
+@engine.kernel
+def as_array(x):
+    return x if type(x) is ViewArray else jnp.asarray(x)
+
+
+@engine.kernel
+def operand(x):
+    """x as kernels here take it. NumPy's arrays are constants; masks stay as they are, for they may decide shapes."""
+    if type(x) is ViewArray:
+        return x.value
+    return jnp.asarray(x) if type(x) is np.ndarray and x.dtype != bool else x
+
+
+# ---- where elements would lie
+
+
+@engine.kernel
+def layout_of(array):
+    return (array.strides, array.offset) if type(array) is ViewArray else (contiguous_strides(array.shape), 0)
+
+
+@engine.kernel
+def strides_of(array):
+    return array.strides if type(array) is ViewArray else contiguous_strides(array.shape)
+
+
+@engine.kernel
+def is_expanded(array):
+    return type(array) is ViewArray and is_expanded_by(array.shape, array.strides)
+
+
+@engine.kernel
+def is_contiguous(array):
+    return type(array) is not ViewArray or is_row_major(array.shape, array.strides)
+
+
+@engine.kernel
+def is_writable(array):
+    return True
+
+
+@engine.kernel
+def resized(array, shape):
+    """The elements in another shape: as many as there are, then zeros."""
+    flat, size = jnp.ravel(value_of(array)), math.prod(shape)
+    return jnp.pad(flat[:size], (0, max(size - flat.size, 0))).reshape(shape)
+
+
+@engine.kernel
+def laid_out(array, strides, offset=0):
+    """An array that lies, as it were, as strides say."""
+    if is_row_major(array.shape, strides):
+        return array
+    return ViewArray(Memory(array, strides), (), array, strides, offset)
+
+
+# ---- copies
+
+
+@engine.kernel
+def copy(x):
+    return laid_out(operand(x), strides_in(x.shape, strides_of(x), preserve_format))
+
+
+@engine.kernel
+def copy_like(x, like):
+    return laid_out(operand(x), strides_of(like))
+
+
+@engine.kernel
+def copy_as(x, dtype, format=preserve_format):
+    array = value_of(x)
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        array = array.real
+    return laid_out(array.astype(dtype), strides_in(x.shape, strides_of(x), format))

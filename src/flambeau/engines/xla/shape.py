@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..numpy.shape import extent, overlaps, places
+from ..._layout import extent, overlaps
+from ..numpy.shape import places
 from . import engine
 
 

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ... import _tape as tape
-from ..._cells import share
 from ..._hooks import add_hook
 from ..._modes import modes
-from ..._tensor import Tensor, View, edge_of, storage_of, wrap
+from ..._tensor import Tensor, View, edge_of, share, wrap
 from ...ops.shape import alias
 
 KINDS = ("forward_pre", "forward", "backward_pre", "backward", "state_dict_pre", "state_dict", "load_pre", "load")
@@ -298,9 +297,7 @@ def pass_through(tensors, node_class, see):
 
 
 def _behind(node, nr, t):
-    out = wrap(t._a)
-    out._storage = storage_of(t)
-    share(out, t)
+    out = share(object.__new__(Tensor), t)
     out._view = View.of(t, (alias, {}, None), out._storage.version, None)
     out._node, out._nr, out._rg = node, nr, True
     return out

@@ -1,0 +1,209 @@
+"""How elements lie in memory, as integers: shapes and strides, counted in elements, and what follows from them.
+
+A NumPy array carries its strides itself. Tensors of other engines carry them as these integers, and the same rules say
+what strides a view, an elementwise result or a copy gets on every engine.
+"""
+
+from __future__ import annotations
+
+from ._device import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+
+# The dimensions of a channels-last tensor from the outermost to the innermost in memory.
+CHANNELS_LAST = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
+
+
+def contiguous_strides(shape):
+    """Row-major strides; empty dimensions count as one."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def dense_strides(shape, order):
+    """The strides of a tensor without gaps whose dimensions, from the outermost to the innermost, are `order`."""
+    strides, step = [0] * len(shape), 1
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(strides)
+
+
+def is_contiguous(shape, strides):
+    """Whether the elements lie in row-major order without gaps; dimensions of size 1 may have any stride."""
+    return _is_dense_in(range(len(shape)), shape, strides)
+
+
+def _is_dense_in(order, shape, strides):
+    if 0 in shape:
+        return True
+    step = 1
+    for axis in reversed(order):
+        if shape[axis] != 1:
+            if strides[axis] != step:
+                return False
+            step *= shape[axis]
+    return True
+
+
+def is_in_format(shape, strides, format):
+    """Whether the elements lie in a memory format without gaps."""
+    order = CHANNELS_LAST.get(format)
+    if order is None:
+        return is_contiguous(shape, strides)
+    return len(shape) == len(order) and 0 not in shape and _is_dense_in(order, shape, strides)
+
+
+def format_of(shape, strides):
+    """The memory format that strides suggest; contiguous where they leave it open."""
+    for format, order in CHANNELS_LAST.items():
+        if len(shape) == len(order) and _suggests(shape, strides, order):
+            return format
+    return contiguous_format
+
+
+def _suggests(shape, strides, order):
+    if strides[1] == 0 or 0 in shape:
+        return False
+    least = 0
+    for axis in reversed(order):
+        if strides[axis] < least or (axis == 0 and least == strides[1]):
+            return False
+        least = strides[axis] * max(shape[axis], 1)
+    return True
+
+
+def check_format(format, ndim):
+    """Raises unless a tensor of `ndim` dimensions can lie in `format`."""
+    if not isinstance(format, memory_format):
+        raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(format).__name__}")
+    order = CHANNELS_LAST.get(format)
+    if order is not None and len(order) != ndim:
+        raise RuntimeError(f"required rank {len(order)} tensor to use {format.name} format")
+
+
+def strides_in(shape, strides, format):
+    """The strides of a copy in a memory format; those of ``preserve_format`` follow the `strides` of what is copied."""
+    if format is preserve_format:
+        return preserved_strides(shape, strides)
+    order = CHANNELS_LAST.get(format)
+    return contiguous_strides(shape) if order is None else dense_strides(shape, order)
+
+
+def preserved_strides(shape, strides):
+    """The strides of a dense tensor that keeps the order of the dimensions."""
+    if _is_dense(shape, strides):
+        return strides
+    return dense_strides(shape, _order(shape, strides))
+
+
+def _is_dense(shape, strides):
+    """Whether the elements fill their memory without gaps and overlaps, in whatever order."""
+    expected = 1
+    for step, n in sorted(zip(strides, shape, strict=True)):
+        if n != 1:
+            if step != expected:
+                return False
+            expected *= n
+    return True
+
+
+def _order(shape, strides):
+    """The axes from the outermost to the innermost. A broadcast axis (stride 0) stays beside its neighbours."""
+    order = []
+    for axis in range(len(shape)):
+        place = len(order)
+        for i in reversed(range(len(order))):
+            other = order[i]
+            if strides[axis] and strides[other]:
+                if (strides[axis], shape[axis]) <= (strides[other], shape[other]):
+                    break
+                place = i
+        order.insert(place, axis)
+    return order
+
+
+def elementwise_strides(shape, operands):
+    """The strides of an elementwise result of `shape`: the dimensions in the order that the operands have them.
+
+    `operands` are (shape, strides) pairs. The first operand that tells two dimensions apart decides, as in NumPy.
+    """
+    aligned = [_aligned(shape, *operand) for operand in operands]
+    order = list(range(len(shape)))
+    for i in range(1, len(order)):  # an insertion sort, because the comparison of two axes may stay open
+        axis, place = order[i], i
+        for j in reversed(range(i)):
+            decision = _comes_before(axis, order[j], aligned)
+            if decision is False:
+                break
+            if decision:
+                place = j
+        order.insert(place, order.pop(i))
+    return dense_strides(shape, order)
+
+
+def _aligned(shape, own, strides):
+    """The strides of an operand broadcast to `shape`."""
+    lead = len(shape) - len(own)
+    return (0,) * lead + tuple([0 if n == 1 else s for n, s in zip(own, strides)])
+
+
+def _comes_before(axis, other, operands):
+    """Whether `axis` lies outside of `other`; None where no operand tells."""
+    ambiguous = None
+    for strides in operands:
+        a, b = strides[axis], strides[other]
+        if a and b:
+            if abs(a) <= abs(b):
+                return False
+            ambiguous = True
+    return ambiguous
+
+
+def view_strides(shape, strides, new):
+    """The strides that show memory of `shape` and `strides` in the shape `new`; None where there are none.
+
+    Old dimensions that lie in memory without gaps between them form a block; each block must be split among
+    consecutive new dimensions.
+    """
+    if not shape:
+        return (1,) * len(new)
+    out = [0] * len(new)
+    at = len(new) - 1
+    block, step = 1, strides[-1]
+    for i in range(len(shape) - 1, -1, -1):
+        block *= shape[i]
+        if i and (shape[i - 1] == 1 or strides[i - 1] == block * step):
+            continue
+        filled = 1
+        while at >= 0 and (filled < block or new[at] == 1):
+            out[at] = filled * step
+            filled *= new[at]
+            at -= 1
+        if filled != block:
+            return None
+        if i:
+            block, step = 1, strides[i - 1]
+    return tuple(out) if at < 0 else None
+
+
+def is_expanded(shape, strides):
+    """Whether a dimension repeats the same elements."""
+    return 0 not in shape and any([s == 0 and n > 1 for s, n in zip(strides, shape)])
+
+
+def overlaps(shape, strides):
+    """Whether two indices may lead to the same place."""
+    reach = 0
+    for step, n in sorted(zip(strides, shape)):
+        if n > 1:
+            if step <= reach:
+                return True
+            reach += (n - 1) * step
+    return False
+
+
+def extent(shape, strides, offset=0):
+    """How many elements of a storage a tensor reaches over, from the storage's first on."""
+    return 0 if 0 in shape else offset + 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])

@@ -1,0 +1,129 @@
+"""Views on engines whose arrays are values.
+
+NumPy's views lie over one memory: what is written through one is seen by all. Arrays of jax cannot be written to. There
+the tensors that share elements hold ViewArrays of one Memory. A write exchanges the Memory's array; a ViewArray notices
+it when it is read next, and is taken from the new array. So a write costs the same however many views there are.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+_BYTES = np.zeros(16, np.uint8)
+
+
+def replay(base, chain):
+    """Applies the steps of a view, (op, settings, output number or None) each, to `base`: a tensor or an array."""
+    for op, settings, nr in chain:
+        base = op(base, **settings)
+        if nr is not None:
+            base = base[nr]
+    return base
+
+
+class Memory:
+    """The elements that several tensors share: an array, and how often it was exchanged.
+
+    ``strides`` say how its elements would lie in memory; None stands for row-major order.
+    """
+
+    __slots__ = ("array", "stamp", "strides")
+
+    def __init__(self, array, strides=None):
+        self.array = array
+        self.stamp = 0
+        self.strides = strides
+
+    def exchange(self, array):
+        self.array = array
+        self.stamp += 1
+
+
+class ViewArray:
+    """What a chain of steps takes from a Memory. Read as an array, it is always up to date.
+
+    Args:
+        memory: the Memory.
+        chain: the steps from its array to this view; see ``replay``.
+        array: what they give now.
+        strides, offset: where the elements would lie in memory, counted in elements.
+    """
+
+    __slots__ = ("_array", "_stamp", "chain", "dtype", "memory", "offset", "shape", "strides")
+
+    def __init__(self, memory, chain, array, strides, offset=0):
+        self.memory = memory
+        self.chain = chain
+        self.shape = array.shape
+        self.dtype = array.dtype
+        self.strides = strides
+        self.offset = offset
+        self.refresh(array)
+
+    def refresh(self, array):
+        """Notes what the steps give now."""
+        self._array = value_of(array)
+        self._stamp = self.memory.stamp
+
+    @property
+    def value(self):
+        """The array, as it is after all writes."""
+        if self._stamp != self.memory.stamp:
+            self.refresh(replay(self.memory.array, self.chain))
+        return self._array
+
+    def __jax_array__(self):
+        return self.value
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.value, dtype)
+
+    def __getattr__(self, name):  # of what an array has besides: size, ndim, astype, at, ...
+        return getattr(self.value, name)
+
+    def __getitem__(self, key):
+        return self.value[key]
+
+
+def _operator(name):
+    call = getattr(operator, name)
+    return lambda self, other: call(self.value, value_of(other)), lambda self, other: call(value_of(other), self.value)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor"):
+    _straight, _reflected = _operator(_name)
+    setattr(ViewArray, f"__{_name.rstrip('_')}__", _straight)
+    setattr(ViewArray, f"__r{_name.rstrip('_')}__", _reflected)
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(ViewArray, f"__{_name}__", _operator(_name)[0])
+for _call in (operator.neg, operator.invert, operator.abs):
+    setattr(ViewArray, f"__{_call.__name__}__", lambda self, call=_call: call(self.value))
+ViewArray.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+
+def value_of(x):
+    """The array behind x, if it is a ViewArray."""
+    return x.value if type(x) is ViewArray else x
+
+
+# ---- where the elements of a view would lie
+
+
+def phantom(shape, strides, dtype):
+    """A NumPy array with these strides (in elements) and no memory: it must not be read, only viewed."""
+    return as_strided(_BYTES[: dtype.itemsize].view(dtype), shape, tuple([s * dtype.itemsize for s in strides]))
+
+
+def view_layout(shape, strides, offset, dtype, step):
+    """(strides, offset) of the view that `step` takes of elements that lie as told: NumPy works it out."""
+    _, settings, _ = step
+    if "stride" in settings:  # as_strided says it itself
+        return settings["stride"], settings["offset"]
+    before = phantom(shape, strides, np.dtype(dtype))
+    after = replay(before, (step,))
+    moved = after.__array_interface__["data"][0] - before.__array_interface__["data"][0] if after.size else 0
+    offset = (offset * before.itemsize + moved) // after.itemsize
+    return tuple([s // after.itemsize for s in after.strides]), offset
