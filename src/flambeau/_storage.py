@@ -63,6 +63,10 @@ class DeviceStorage(Storage):
     def array(self):
         return self.memory.array
 
+    @array.setter
+    def array(self, array):
+        self.memory.exchange(array)
+
     def beside(self):
         return DeviceStorage(None, self.engine, self.device, self.memory)
 

@@ -16,7 +16,7 @@ from ..engines import engine_on
 from ..engines.numpy.memory import bytes_of
 
 BYTE_ORDERS = ("native", "little", "big")
-NO_BYTES = "Not available for 'meta' device type: a meta storage has no bytes"
+NO_BYTES = "Not available for '{device}' device type: only storages on the CPU show their bytes"
 NOT_INTS = (
     "torch.UntypedStorage(): tried to construct a storage from a sequence ({kind}), but one of the items was of type "
     "{item} instead of int"
@@ -182,8 +182,8 @@ class UntypedStorage(StorageBase):
 
     @property
     def _bytes(self):
-        if self.device is META:
-            raise NotImplementedError(NO_BYTES)
+        if self.device is not CPU:
+            raise NotImplementedError(NO_BYTES.format(device=self.device))
         return bytes_of(self._storage.array)
 
     _values = _bytes
