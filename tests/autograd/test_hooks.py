@@ -169,6 +169,26 @@ def a_root_that_is_not_wanted(t):
 
 
 @programs
+def captures_before_and_after_hooks(t):
+    """A gradient that is captured on the way has not been through the hooks; one at the end has."""
+    x = t.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda g: g * 10)
+    x.register_hook(lambda g: g * 100)
+    z = (y * 3).sum()
+    return [t.autograd.grad(z, wanted, retain_graph=True) for wanted in ([y], [x, y], [y, x], [x])]
+
+
+@programs
+def views_through_which_nothing_flows(t):
+    x = t.ones(2, requires_grad=True)
+    with t.no_grad():
+        view = x.view(2, 1)
+    x.sum().backward(inputs=[view])
+    return [x.grad is None, t.autograd.grad(x.sum(), [view], allow_unused=True)]
+
+
+@programs
 def leaves_that_stopped_requiring_grad(t):
     log = []
     x, y = t.ones(2, requires_grad=True), t.ones(2, requires_grad=True)

@@ -72,7 +72,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     for t in inputs:
         if isinstance(t, Tensor):
             t.retain_grad()
-    Pass(roots, retain_graph, create_graph, {}, [_arrival(t)[0] for t in inputs]).run()
+    edges = [_arrival(t) for t in inputs]
+    Pass(roots, retain_graph, create_graph, {}, [edge[0] for edge in edges if edge is not None]).run()
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,

@@ -216,13 +216,18 @@ class Pass:
     # ---- one node
 
     def visit(self, node, grads):
-        """Runs a node between its hooks, with the checks of anomaly mode, unless it is there for a capture alone."""
+        """Runs a node between its hooks, with the checks of anomaly mode, unless it is there for a capture alone.
+
+        As in PyTorch, what is captured of a node that runs has not been through the hooks of its outputs.
+        """
+        runs = self.captures is None or node in self.execute
+        if self.captures and runs:
+            self.capture(node, grads)
         if node._out_hooks is not None:
             grads = call_output_hooks(node, grads, self.graph)
-        if self.captures is not None:
+        if not runs:
             self.capture(node, grads)
-            if node not in self.execute:
-                return [None] * len(node._edges)
+            return [None] * len(node._edges)
         if node._pre_hooks:
             grads = call_pre_hooks(node, grads, self.graph)
         try:

@@ -54,7 +54,7 @@ def clone_as(k, x, *, format):
 clone_as.vjp(x=lambda g: g)
 
 
-@op(node="CopyBackwards")
+@op(node="torch::autograd::CopyBackwards")
 def copy_over(k, x, src):
     """`src` in the shape and dtype of `x`: what stands in `x` after ``x.copy_(src)``."""
     return k.copy_as(k.broadcast_to(src, x.shape), x.dtype)
