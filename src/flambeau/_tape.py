@@ -226,16 +226,16 @@ class OpNode(Node):
         elif guards is None:
             raise graph_freed()
         if self._count != 1:
-            came = next(g for g in grads if g is not None)
-            grads = [zeros_for(self, nr, graph, came) if g is None else g for nr, g in enumerate(grads)]
+            defined = next(g for g in grads if g is not None)
+            grads = [zeros_for(self, nr, graph, defined) if g is None else g for nr, g in enumerate(grads)]
         if graph or self.packed:
             return self.op.pull(self, grads, graph)
         return self.backward(grads, self)
 
 
-def zeros_for(node, nr, graph, came=None):
-    """Zeros for a gradient that never came, of output `nr` of a node with several; `came` is one that did."""
-    like = came._a if isinstance(came, Tensor) else came
+def zeros_for(node, nr, graph, defined=None):
+    """Zeros for an undefined gradient of output `nr` of a node; `defined` is the gradient of another output."""
+    like = defined._a if isinstance(defined, Tensor) else defined
     if like is None or type(like) is np.ndarray:
         zeros = np.zeros(*node._output(nr))
     else:
@@ -262,7 +262,7 @@ class Packed:
         return tensor._a
 
 
-IN_OTHER_HANDS = ((Storage(None), 0),)  # the guards of what hooks keep: writes to it cannot be noticed
+UNGUARDED = ((Storage(None), 0),)  # the guards of what hooks keep: writes to it cannot be noticed
 
 
 def pack(t):

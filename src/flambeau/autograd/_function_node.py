@@ -190,7 +190,7 @@ class SavedTensor:
         self.guard = tape.guard(t)
         self.value = t if self.nr is None else t._a
         if modes.saved_hooks:
-            self.guard, = tape.IN_OTHER_HANDS
+            self.guard, = tape.UNGUARDED
             self.edge = edge_of(t) if self.nr is None else None
             self.value = tape.pack(t if self.nr is None else wrap(t._a))
 

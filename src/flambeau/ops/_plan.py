@@ -114,7 +114,7 @@ class Plan:
             elif node.out is not None:
                 node.out = tape.pack(wrap(node.out))
             if node.guards:
-                node.guards = tape.IN_OTHER_HANDS
+                node.guards = tape.UNGUARDED
 
 
 def fetch(node, kind, where, graph):
