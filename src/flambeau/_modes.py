@@ -27,6 +27,10 @@ class Tracer:
         """The numbers that a kernel draws."""
         return kernel(generator, *args, **kwargs)
 
+    def settings_of(self, op, settings):
+        """The settings with which an op is to run."""
+        return settings
+
     def require(self, holds, wrong, error):
         """The traced program must raise ``error(wrong)`` unless it finds `holds` to be true."""
 

@@ -11,17 +11,15 @@ import warnings
 from .. import _dtypes
 from .._modes import modes
 from ..engines import TRACED, is_traced_error
-from ._nest import flatten
+from ._pytree import flatten
 
 log = logging.getLogger("flambeau.compiler")
 
 TOO_MANY = (
-    "{name} was compiled {limit} times, the last time because {why}. From now on it runs as it is, without being "
-    "compiled. Pass what changes as a tensor, or raise recompile_limit."
+    "{name} was compiled {limit} times, the last time because {why}. From now on it runs eagerly. Pass what changes as "
+    "a tensor, or raise recompile_limit."
 )
-NEVER_THE_SAME = (
-    "{name} runs as it is from now on, without being compiled, because {why}. Pass what changes as an argument."
-)
+VOLATILE = "{name} runs eagerly from now on, because {why}."
 SECOND_CALL = "it is called for the second time"
 FIRST_OF_ITS_KIND = "it is called in this way for the first time"
 WHILE_TRACED = "while {name} was traced to be compiled{line}"
@@ -78,17 +76,17 @@ class Compiled:
             return self.function(*args, **kwargs)
         start = time.perf_counter()
         try:
-            program = Program(self.function, self.name, args, kwargs, tensors)
+            program = Program.of(self.function, self.name, args, kwargs, tensors)
         except Exception as error:
             note = WHILE_TRACED.format(name=self.name, line=user_line(error.__traceback__))
-            if is_traced_error(error) or "Tracer has no attribute" in str(error):
+            if is_traced_error(error) or is_missing_from_tracer(error):
                 what = f"something that {self.name} does"
                 error = RuntimeError(TRACED.format(what=what, operands="see the error above"))
             error.add_note(note)
             raise error
         if program.guards.volatile is not None:
             self.count, why = self.limit + 1, program.guards.volatile
-            warnings.warn(NEVER_THE_SAME.format(name=self.name, why=why), RuntimeWarning, stacklevel=3)
+            warnings.warn(VOLATILE.format(name=self.name, why=why), RuntimeWarning, stacklevel=3)
         result = program.run(tensors, (args, kwargs))
         self.programs.setdefault(key, []).insert(0, program)
         log.info("compiled %s in %.2f s because %s", self.name, time.perf_counter() - start, why)
@@ -100,13 +98,23 @@ class Compiled:
         self.count = 0
 
 
+def is_missing_from_tracer(error):
+    """Whether something asked a traced array for what only arrays with elements have."""
+    if not isinstance(error, AttributeError):
+        return False
+    traceback = error.__traceback__
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return str(traceback.tb_frame.f_globals.get("__name__")).startswith("jax.")
+
+
 def user_line(traceback):
     """Where, in the user's code, an error came up."""
-    from ._patches import is_foreign
+    from ._trust import is_foreign
 
     found = ""
     while traceback is not None:
-        if not is_foreign(traceback.tb_frame.f_globals.get("__name__")):
+        if not is_foreign(traceback.tb_frame.f_globals.get("__name__", "")):
             file, line = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
             found = f", at {file}:{line}: {linecache.getline(file, line).strip()}"
         traceback = traceback.tb_next

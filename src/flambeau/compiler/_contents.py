@@ -1,4 +1,4 @@
-"""What containers hold: noted, compared, put back."""
+"""What containers hold: noted, compared, restored."""
 
 from __future__ import annotations
 
@@ -12,56 +12,65 @@ import numpy as np
 
 from .._tensor import Tensor
 from ..nn.modules._hooks import KINDS, Hooks
-from ._nest import Elements, alike, attributes_of
 from ._places import Element, Item
+from ._pytree import ArrayValue, fields_of, is_same_value
 
-CONTAINERS = (dict, list, tuple, set, collections.deque, types.SimpleNamespace, types.MethodType, functools.partial,
-              Hooks, np.ndarray)
-FIXED = (tuple, types.MethodType, functools.partial, Hooks)  # those that cannot be made to hold something else
+CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque, types.SimpleNamespace, types.MethodType,
+              functools.partial, Hooks, np.ndarray)
+FIXED = (tuple, frozenset, types.MethodType, functools.partial, Hooks)  # those that cannot hold something else later
+OPEN = (dict, list, collections.defaultdict, collections.OrderedDict)  # those in which floats may be exchanged
 
 
 class Contents:
     """What a container holds, for comparison: plain values by value, arrays by their elements, others by identity.
 
-    Tensors are left to those who know their places.
+    Tensors are left to those who know their places, and so are the floats at the keys of ``inputs``.
     """
 
     def __init__(self, container):
         self.container = container
         self.table = vars(container) if isinstance(container, types.SimpleNamespace) else container
-        self.elements = Elements(container) if isinstance(container, np.ndarray) else None
+        self.elements = ArrayValue(container) if isinstance(container, np.ndarray) else None
         self.keys, self.values = parts_of(container)
+        self.now = self.values  # with what stands for floats while a trace runs
+        self.inputs = set()
 
-    def still(self):
+    def matches(self):
         """Whether the container holds what it held, or what is as good for a program."""
         table = self.table
         if self.elements is not None:
-            return Elements(table) == self.elements
+            return ArrayValue(table) == self.elements
         if len(table) != len(self.values):
             return False
         if isinstance(table, dict):
-            if not all(map(is_, table, self.keys)) and not all(map(alike, table, self.keys)):
+            if not all(map(is_, table, self.keys)) and not all(map(is_same_value, table, self.keys)):
                 return False
             table = table.values()
-        return all(map(is_, table, self.values)) or all(map(self.as_good, table, self.values))
+        if all(map(is_, table, self.values)):
+            return True
+        names = self.keys or range(len(self.values))
+        if not all(map(self.is_as_good, table, self.values, names)):
+            return False
+        self.values = list(table)
+        return True
 
-    def as_good(self, now, was):
-        """Whether what is held now is as good as what was held there."""
+    def is_as_good(self, now, was, name):
+        """Whether what is held now is as good as what was held under this name."""
         if isinstance(now, Tensor):
             return now is was or (isinstance(was, Tensor) and isinstance(self.table, dict | list))
-        return alike(now, was)
+        return is_same_value(now, was) or (name in self.inputs and is_like_input(now, was))
 
-    def untouched(self):
+    def is_untouched(self):
         """Whether the container holds the very same things."""
         if self.elements is not None:
-            return Elements(self.container) == self.elements
+            return ArrayValue(self.container) == self.elements
         keys, values = parts_of(self.container)
-        return (len(keys) == len(self.keys) and len(values) == len(self.values)
-                and all(a is b for a, b in zip(keys, self.keys)) and all(a is b for a, b in zip(values, self.values)))
+        return (len(keys) == len(self.keys) and len(values) == len(self.now)
+                and all(map(is_, keys, self.keys)) and all(map(is_, values, self.now)))
 
     @property
     def is_fixed(self):
-        """Whether the container cannot be made to hold something else."""
+        """Whether the container cannot hold something else later."""
         return isinstance(self.container, FIXED)
 
     def places(self):
@@ -71,9 +80,29 @@ class Contents:
         names = self.keys or range(len(self.values))
         return [(kind and kind(table, name), value) for name, value in zip(names, self.values)]
 
+    def exchange(self, stand_in):
+        """Puts what ``stand_in(place, value)`` returns, unless it is the value itself, in the place of each value."""
+        if type(self.table) not in OPEN:
+            return
+        self.now = list(self.values)
+        for nr, (place, value) in enumerate(self.places()):
+            new = stand_in(place, value)
+            if new is not value:
+                place.put(new)
+                self.now[nr] = new
+                self.inputs.add(place.name)
+
     def restore(self):
-        if not self.untouched():
+        if self.now is not self.values or not self.is_untouched():
             refill(self.container, self.keys, self.elements.value if self.elements is not None else self.values)
+
+
+def is_like_input(now, was):
+    """Whether a float, or a tuple with floats, can be taken as an input like another one."""
+    if type(was) is not tuple:
+        return type(now) is type(was)
+    return type(now) is tuple and len(now) == len(was) and all(
+        is_same_value(a, b) or type(a) is type(b) is float for a, b in zip(now, was))
 
 
 def parts_of(container):
@@ -91,8 +120,8 @@ def parts_of(container):
     if isinstance(container, np.ndarray):
         return (), ()
     if dataclasses.is_dataclass(container):
-        held = attributes_of(container)
-        return list(held), list(held.values())
+        fields = fields_of(container)
+        return list(fields), list(fields.values())
     return (), list(container)
 
 
@@ -112,7 +141,7 @@ def refill(container, keys, values):
         container.clear()
         container.extend(values)
     elif not isinstance(container, list):
-        for name in attributes_of(container).keys() - keys:
+        for name in fields_of(container).keys() - keys:
             object.__delattr__(container, name)
         for name, value in zip(keys, values, strict=True):
             object.__setattr__(container, name, value)

@@ -1,11 +1,69 @@
-"""Whether a program still holds: what a traced function read, compared with what is there now."""
+"""Whether a program is still valid: what a traced function read, compared with what is there now.
+
+Almost always nothing has changed, and what was read is there again, the very same objects. That is asked first, in a few
+loops of the interpreter's own over all places at once; it costs some tens of nanoseconds a place. Only where something
+is another object is it looked at by itself.
+"""
 
 from __future__ import annotations
 
-from ._nest import PLAIN, alike
-from ._places import MISSING, Argument, Fixed, Gradient, Place
+from itertools import chain
+from operator import attrgetter, call, eq, is_, itemgetter
 
-LOST = "it uses a tensor, {tensor}, that is found in no attribute, global name, closure or argument"
+from ._contents import is_like_input
+from ._floats import NotAFloat
+from ._places import MISSING, Argument, Fixed, Gradient, Place
+from ._pytree import PLAIN, is_same_value
+from ._watch import FUNCTION_PARTS
+
+LOST = (
+    "it uses a tensor, {tensor}, that is found in no attribute, global name, closure or argument. Pass it as an "
+    "argument, or hold it in one of these"
+)
+
+_requires_grad = attrgetter("_rg")
+
+
+class Value:
+    """A value that must be at a place."""
+
+    __slots__ = ("is_input", "label", "place", "value")
+
+    def __init__(self, place, value, label, is_input=False):
+        self.place = place
+        self.value = value
+        self.label = label
+        self.is_input = is_input  # a float that the program takes as an input: it only must be a float
+
+    def changed(self):
+        now = self.place.value()
+        if now is not self.value:
+            if not is_same_value(now, self.value) and not (self.is_input and is_like_input(now, self.value)):
+                return f"{self.label} was {described(self.value)} and is {described(now)}"
+            self.value = now
+        return None
+
+
+class TensorKind:
+    """A place at which there must be a tensor like the one that was there."""
+
+    __slots__ = ("cls", "label", "place", "requires_grad", "value")
+
+    def __init__(self, place, t, requires_grad, label):
+        self.place = place
+        self.value = t
+        self.cls = type(t)
+        self.requires_grad = requires_grad
+        self.label = label
+
+    def changed(self):
+        t = self.place.value()
+        if type(t) is not self.cls:
+            return f"{self.label} was a {self.cls.__name__} and is {described(t)}"
+        if t._rg is not self.requires_grad:
+            return f"{self.label} had requires_grad={self.requires_grad}"
+        self.value = t
+        return None
 
 
 class Guards:
@@ -16,31 +74,38 @@ class Guards:
     """
 
     def __init__(self, watch):
-        self.volatile = watch.volatile  # why the program cannot be kept; None if it can
-        self.items = [[n.place.read, n.place.name, n.value, n.label] for n in watch.noted.values()
-                      if n.read and id(n.value) not in watch.tensors]
+        self.volatile = watch.volatile  # why the program is not valid for the next call; None if it may be
+        self.identities = watch.compares_identities
+        self.values = [Value(seen.place, seen.value, seen.label, seen.is_input)
+                       for seen in watch.observations.values() if seen.is_read and id(seen.value) not in watch.tensors]
         self.containers = [(c, label) for c, label in watch.contents.values() if not c.is_fixed]
-        self.kinds = []  # (read, name, class, requires_grad, label) of places of tensors
+        self.functions = [*watch.functions.values()]
+        self.classes = [(thing, type(thing)) for thing in watch.objects.values()]
+        self.expectations = [] if watch.floats is None else [*watch.floats.expectations.values()]
+        self.kinds = []  # of TensorKind
         self.same = []  # (place, place, label) at which there is one tensor
-        self.places = {}  # id of a tensor -> its place, while the program is made
-        for t, flag, places in watch.tensors.values():
-            self.place_tensor(t, flag, places)
+        self.places = {}  # id of a tensor -> its place, while the program is compiled
+        for t, requires_grad, places in watch.tensors.values():
+            self.place_tensor(t, requires_grad, places)
+        self.fast = None
 
-    def place_tensor(self, t, flag, places):
+    def place_tensor(self, t, requires_grad, places):
         """Notes where a tensor is found, and what must hold there. One that is found twice may not be exchanged."""
         open_to_change = [(place, label) for place, label in places if isinstance(place, Place)]
-        if len(open_to_change) == len(places) == 1:
+        if len(open_to_change) == len(places) == 1 and not self.identities:
             place, label = places[0]
-            self.kinds.append((place.read, place.name, type(t), flag, label))
+            self.kinds.append(TensorKind(place, t, requires_grad, label))
             self.places[id(t)] = place
         elif len(open_to_change) == len(places) or any(place is None for place, _ in places):
-            self.items += [[place.read, place.name, t, label] for place, label in open_to_change]
-            self.kinds += [(place.read, place.name, type(t), flag, label) for place, label in open_to_change[:1]]
+            self.values += [Value(place, t, label) for place, label in open_to_change]
+            self.kinds += [TensorKind(place, t, requires_grad, label) for place, label in open_to_change[:1]]
             self.places[id(t)] = Fixed(t)
         else:
             first = next(place for place, _ in places if not isinstance(place, Place))
             self.places[id(t)] = first
             self.same += [(first, place, label) for place, label in places if place is not first]
+            if self.identities and isinstance(first, Argument):
+                self.same.append((first, Fixed(t), "an argument"))
 
     def find(self, t):
         """The place of a tensor."""
@@ -52,34 +117,98 @@ class Guards:
         return Gradient(self.find(place.of)) if isinstance(place, Gradient) else place
 
     def resolve(self):
-        """Lets go of what only the making of the program needed."""
+        """Lets go of what only the compilation needed."""
         whole = lambda p: Gradient(self.find(p.of)) if isinstance(p, Gradient) else p  # noqa: E731
         self.same = [(whole(a), whole(b), label) for a, b, label in self.same]
         self.places = None
 
     def changed(self, arguments):
         """What has changed since, in words; None if nothing has."""
-        for item in self.items:
-            read, name, value, label = item
-            got = read(name, MISSING)
-            if got is not value:
-                if not alike(got, value):
-                    return f"{label} was {shown(value)} and is {shown(got)}"
-                item[2] = got
-        for read, name, kind, flag, label in self.kinds:
-            t = read(name, None)
-            if type(t) is not kind:
-                return f"{label} was a {kind.__name__} and is {shown(t)}"
-            if t._rg is not flag:
-                return f"{label} had requires_grad={flag}"
-        for contents, label in self.containers:
-            if not contents.still():
-                return f"{label} holds something else"
+        if self.fast is None or not self.fast.holds():
+            for guard in (*self.values, *self.kinds):
+                reason = guard.changed()
+                if reason is not None:
+                    return reason
+            for thing, cls in self.classes:
+                if type(thing) is not cls:
+                    return f"a {cls.__name__} is now a {type(thing).__name__}"
+            for function, *parts in self.functions:
+                if not all(map(is_, FUNCTION_PARTS(function), parts)):
+                    return f"the code or the defaults of {function.__name__} are others"
+            for contents, label in self.containers:
+                if not contents.matches():
+                    return f"{label} holds something else"
+            self.fast = Snapshot(self)
         for a, b, label in self.same:
             if a.find(arguments) is not b.find(arguments):
                 return f"{label} was the same tensor as {'an argument' if isinstance(a, Argument) else 'a gradient'}"
-        return None
+        return self.expectation_that_fails()
+
+    def expectation_that_fails(self):
+        try:
+            return next((reason for x in self.expectations if (reason := x.changed()) is not None), None)
+        except (NotAFloat, ArithmeticError, ValueError) as error:
+            return str(error)
 
 
-def shown(value):
+class Snapshot:
+    """The very objects that were at all places when they were last looked at one by one.
+
+    What may be another object each time (arrays, floats that are inputs) is not among them, and always looked at.
+    """
+
+    def __init__(self, guards):
+        tables, self.others, self.inputs = {}, [], []
+        self.absent, self.absent_names = [], []
+        for guard in (*guards.values, *guards.kinds):
+            if isinstance(guard, Value) and guard.is_input:
+                self.inputs.append(guard)
+            elif guard.place.table is None:
+                self.others.append((guard.place, guard.value))
+            else:
+                tables.setdefault(id(guard.place.table), (guard.place.table, {}))[1][guard.place.name] = guard.value
+        self.tables, self.getters, self.values = [], [], []
+        for table, found in tables.values():
+            there = [name for name, value in found.items() if value is not MISSING]
+            if there:
+                self.tables.append(table)
+                self.getters.append(itemgetter(there[0], *there))  # of one name it would return no tuple
+                self.values += [found[name] for name in (there[0], *there)]
+            if len(there) < len(found):
+                self.absent.append(table.keys().isdisjoint)
+                self.absent_names.append(tuple(found.keys() - there))
+        self.tensors = [guard.value for guard in guards.kinds]
+        self.requires_grad = [guard.requires_grad for guard in guards.kinds]
+        self.objects, self.classes = [o for o, _ in guards.classes], [cls for _, cls in guards.classes]
+        self.functions = [function for function, *_ in guards.functions]
+        self.function_parts = [*chain.from_iterable(parts for _, *parts in guards.functions)]
+        plain = [c for c, _ in guards.containers if c.elements is None and not c.inputs]
+        self.variable = [c for c, _ in guards.containers if c.elements is not None or c.inputs]
+        self.containers = [c.table for c in plain]
+        self.lengths = [len(c.values) for c in plain]
+        self.views = [c.table.values() if isinstance(c.table, dict) else c.table for c in plain]
+        self.contents = [*chain.from_iterable(c.values for c in plain)]
+        self.dicts = [c.table for c in plain if isinstance(c.table, dict)]
+        self.keys = [*chain.from_iterable(c.keys for c in plain if isinstance(c.table, dict))]
+
+    def holds(self):
+        try:
+            return (
+                all(map(is_, chain.from_iterable(map(call, self.getters, self.tables)), self.values))
+                and all(map(call, self.absent, self.absent_names))
+                and all(map(is_, map(_requires_grad, self.tensors), self.requires_grad))
+                and all(map(is_, map(type, self.objects), self.classes))
+                and all(map(is_, chain.from_iterable(map(FUNCTION_PARTS, self.functions)), self.function_parts))
+                and all(map(eq, map(len, self.containers), self.lengths))
+                and all(map(is_, chain.from_iterable(self.views), self.contents))
+                and all(map(is_, chain.from_iterable(self.dicts), self.keys))
+                and all(place.value() is value for place, value in self.others)
+                and all(contents.matches() for contents in self.variable)
+                and all(guard.changed() is None for guard in self.inputs)
+            )
+        except KeyError:  # a name that is gone
+            return False
+
+
+def described(value):
     return "absent" if value is MISSING else repr(value) if type(value) in PLAIN else f"a {type(value).__name__}"

@@ -24,7 +24,8 @@ OUTER_GRAPH = (
 )
 
 program_input = Primitive("program_input")  # `index` says which
-program_input.def_abstract_eval(lambda *, index, shape, dtype: jax.core.ShapedArray(shape, dtype))
+program_input.def_abstract_eval(
+    lambda *, index, shape, dtype, weak_type: jax.core.ShapedArray(shape, dtype, weak_type=weak_type))
 
 SLOTS = {name: Tensor.__dict__[name] for name in ("_a", "_grad", "_hooks", "_node")}
 slot_a, slot_grad, slot_hooks, slot_node = SLOTS.values()

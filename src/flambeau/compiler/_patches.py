@@ -7,84 +7,99 @@ import collections
 import contextlib
 import dis
 import enum
+import logging
 import sys
+import types
 
 from .._tensor import Tensor
 from ..nn.modules.module import Module
+from ._trust import is_foreign, is_ours, is_users
 
-_FOREIGN = {"flambeau", "jax", "jaxlib", "ml_dtypes", "numpy", *sys.stdlib_module_names} - {"__main__"}
 _OURS = ("flambeau.optim.", "flambeau.distributions.", "flambeau.utils.")  # classes with attributes that users set
-_ALSO = (argparse.Namespace, collections.UserDict, collections.UserList)
-_NEVER = (Module, Tensor, type, BaseException, enum.Enum, tuple)
+_STDLIB = (argparse.Namespace, collections.ChainMap, collections.UserDict, collections.UserList)
+_UNWATCHED = (Module, Tensor, type, BaseException, enum.Enum, tuple, types.ModuleType)
+_HOOKS = ("__getattribute__", "__setattr__", "__delattr__")
 _ABSENT = object()
-
-
-def is_foreign(module):
-    """Whether a module, given by its name, is no place of users' code."""
-    return type(module) is not str or module.partition(".")[0] in _FOREIGN
-
-
-def is_made_by_users(cls):
-    """Whether a class is of the user's own."""
-    return not is_foreign(cls.__module__)
+_DYNAMIC = {"getattr", "hasattr", "setattr", "vars", "__dict__", "attrgetter"}  # they name attributes by strings
 
 
 def is_watched(cls):
-    ours = cls in _ALSO or str(cls.__module__).startswith(_OURS)
-    return (ours or is_made_by_users(cls)) and not issubclass(cls, _NEVER)
+    ours = cls in _STDLIB or str(cls.__module__).startswith(_OURS)
+    return (ours or is_users(cls)) and not issubclass(cls, _UNWATCHED)
 
 
 def watched_classes():
-    """The classes whose objects are watched: of those that inherit from each other, the first."""
-    found, seen, order = [], set(), type.__subclasses__(object)
-    for cls in order:
-        if cls not in seen:
-            seen.add(cls)
-            if is_watched(cls):
-                found.append(cls)
-            elif not issubclass(cls, type):
-                order.extend(type.__subclasses__(cls))
+    """The classes whose objects are watched: of those that inherit from each other the first, and those with hooks."""
+    found, seen, queue = [], set(), [(cls, False) for cls in type.__subclasses__(object)]
+    for cls, is_inherited in queue:
+        if cls in seen:
+            continue
+        seen.add(cls)
+        watched = is_watched(cls)
+        if watched and (not is_inherited or any(name in cls.__dict__ for name in _HOOKS)):
+            found.append(cls)
+        if not issubclass(cls, type):
+            queue.extend([(sub, watched or is_inherited) for sub in type.__subclasses__(cls)])
     return found
 
 
 @contextlib.contextmanager
 def on_classes(watch):
     """Puts methods on classes by which `watch` hears of every attribute that is read and set."""
-    before = []
+    replaced = []
     try:
-        for cls in (Module, *watched_classes()):
-            for name, method in methods(cls, watch).items():
-                was = cls.__dict__.get(name, _ABSENT)
-                with contextlib.suppress(TypeError, AttributeError):  # of a class that does not let itself be changed
+        for cls in (Module, logging.Logger, *watched_classes()):
+            try:
+                for name, method in methods(cls, watch).items():
+                    before = cls.__dict__.get(name, _ABSENT)
                     setattr(cls, name, method)
-                    before.append((cls, name, was))
+                    replaced.append((cls, name, before))
+            except (TypeError, AttributeError):  # a class that does not let itself be changed
+                continue
+            watch.classes.add(cls)
+            if is_users(cls) and (cls, "__getattribute__", _ABSENT) not in replaced:
+                watch.opaque.add(cls)
         yield
     finally:
-        for cls, name, was in reversed(before):
-            if was is _ABSENT:
+        for cls, name, before in reversed(replaced):
+            if before is _ABSENT:
                 delattr(cls, name)
             else:
-                setattr(cls, name, was)
+                setattr(cls, name, before)
+        for module in watch.modules:
+            module.__class__ = types.ModuleType
 
 
 def methods(cls, watch):
-    """The methods that a class is given."""
+    """The methods that a class gets."""
     get, set_, delete = cls.__getattribute__, cls.__setattr__, cls.__delattr__
 
     def __getattribute__(thing, name):
-        if name[:2] != "__" or (name == "__dict__" and not is_foreign(sys._getframe(1).f_globals.get("__name__"))):
-            watch.saw(thing, name)
+        if name[:2] != "__" or (name == "__dict__" and not is_ours(sys._getframe(1).f_globals.get("__name__", ""))):
+            watch.on_read(thing, name)
+        return get(thing, name)
+
+    def __getattribute__of_users(thing, name):
+        if not is_foreign(sys._getframe(1).f_globals.get("__name__", "")):
+            watch.on_read(thing, name)
         return get(thing, name)
 
     def __setattr__(thing, name, value):
-        watch.sets(thing, name)
+        watch.on_write(thing, name)
         set_(thing, name, value)
 
     def __delattr__(thing, name):
-        watch.sets(thing, name)
+        watch.on_write(thing, name)
         delete(thing, name)
 
+    if cls is logging.Logger:  # which reads and writes a lot that is nobody else's
+        return dict(__getattribute__=__getattribute__of_users)
     return dict(__getattribute__=__getattribute__, __setattr__=__setattr__, __delattr__=__delattr__)
+
+
+def watched_module_class(watch):
+    """The class that Python modules of the user's get while a trace runs."""
+    return type("module", (types.ModuleType,), dict(methods(types.ModuleType, watch), __module__="builtins"))
 
 
 @contextlib.contextmanager
@@ -111,18 +126,25 @@ def noting(errors, found):
 def was_caught_by_user(error):
     """Whether an error got as far as code of the user's own."""
     traceback = error.__traceback__
-    return traceback is not None and not is_foreign(traceback.tb_frame.f_globals.get("__name__"))
+    return traceback is not None and not is_foreign(traceback.tb_frame.f_globals.get("__name__", ""))
 
 
 class NamesOf:
-    """The names in a function's code: global ones, those of attributes, and of Python modules that it imports."""
+    """The names in a function's code: global ones, those of attributes, and of Python modules that it imports.
+
+    ``read`` are the names of attributes, and whatever else the code names: new versions of Python have new instructions
+    that read attributes.
+    """
 
     def __init__(self, code):
-        self.globals, self.stored, self.read, self.written, self.imported = set(), set(), set(), set(), set()
+        self.globals, self.stored, self.written, self.imported = set(), set(), set(), set()
         kinds = {"LOAD_GLOBAL": self.globals, "LOAD_NAME": self.globals, "STORE_GLOBAL": self.stored,
-                 "DELETE_GLOBAL": self.stored, "LOAD_ATTR": self.read, "LOAD_METHOD": self.read,
-                 "IMPORT_FROM": self.read, "STORE_ATTR": self.written, "DELETE_ATTR": self.written,
+                 "DELETE_GLOBAL": self.stored, "STORE_ATTR": self.written, "DELETE_ATTR": self.written,
                  "IMPORT_NAME": self.imported}
         for instruction in dis.get_instructions(code):
             if instruction.opname in kinds:
                 kinds[instruction.opname].add(instruction.argval)
+        self.read = set(code.co_names)
+        self.is_dynamic = not _DYNAMIC.isdisjoint(code.co_names)
+        if self.is_dynamic:
+            self.read |= {c for c in code.co_consts if type(c) is str and c.isidentifier()}

@@ -1,4 +1,4 @@
-"""Where a program finds what it depends on: tensors, each time it runs, and other values that it was made for."""
+"""Where a program finds what it depends on: tensors, each time it runs, and other values that it was compiled for."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ class Place:
     """Outside of the arguments. ``read(name, default)`` and ``put(value)`` work on the `name` of an `owner`."""
 
     __slots__ = ("name", "owner", "read")
+    table = None  # the class of the tables that hold it under its name, by which guards read many places at once
 
     def __init__(self, owner, name):
         self.owner = owner
@@ -58,7 +59,7 @@ class Place:
     def find(self, arguments):
         return self.read(self.name, None)
 
-    def now(self):
+    def value(self):
         return self.read(self.name, MISSING)
 
 
@@ -69,6 +70,10 @@ class Item(Place):
 
     def reader(self):
         return self.owner.get
+
+    @property
+    def table(self):
+        return self.owner
 
     def put(self, value):
         if value is MISSING:
@@ -85,6 +90,9 @@ class Element(Place):
     def reader(self):
         return lambda index, default: self.owner[index] if index < len(self.owner) else default
 
+    def put(self, value):
+        self.owner[self.name] = value
+
 
 class ClassItem(Place):
     """At a class."""
@@ -93,6 +101,10 @@ class ClassItem(Place):
 
     def reader(self):
         return self.owner.__dict__.get
+
+    @property
+    def table(self):
+        return self.owner.__dict__
 
     def put(self, value):
         if value is MISSING:
@@ -107,7 +119,7 @@ class Slot(Place):
     __slots__ = ()
 
     def reader(self):
-        return lambda member, default: filled(lambda: member.__get__(self.owner), AttributeError, default)
+        return lambda member, default: read_or(lambda: member.__get__(self.owner), AttributeError, default)
 
     def put(self, value):
         if value is MISSING:
@@ -116,13 +128,13 @@ class Slot(Place):
             self.name.__set__(self.owner, value)
 
 
-class Closed(Place):
+class ClosureCell(Place):
     """In the cell of a closure."""
 
     __slots__ = ()
 
     def reader(self):
-        return lambda name, default: filled(lambda: self.owner.cell_contents, ValueError, default)
+        return lambda name, default: read_or(lambda: self.owner.cell_contents, ValueError, default)
 
     def put(self, value):
         if value is MISSING:
@@ -131,8 +143,8 @@ class Closed(Place):
             self.owner.cell_contents = value
 
 
-def filled(read, error, default):
-    """What `read` gives, or the default where it says with `error` that there is nothing."""
+def read_or(read, error, default):
+    """What `read` returns, or the default where it says with `error` that there is nothing."""
     try:
         return read()
     except error:

@@ -13,15 +13,18 @@ from ..ops.shape import alias
 from ._contents import refill
 from ._guards import Guards
 from ._lifted import Drawn, Lifted, hooks_of, overlap
-from ._nest import containers_in, unflatten
 from ._places import MISSING
+from ._pytree import containers_in, unflatten
 from ._recording import Recording
 from ._records import (
+    DRAW,
+    FLOAT,
     GRADIENT,
     TENSOR,
     Alias,
     Assignment,
     DrawInput,
+    FloatInput,
     GradAssignment,
     GradientInput,
     GradState,
@@ -43,10 +46,25 @@ WHOLE_VIEW: tuple = ((alias, {}, None),)  # the chain of a view of all elements
 class Program:
     """What a recording says, done again and again. See _records.py for what it is made of."""
 
-    def __init__(self, function, name, args, kwargs, tensors):
-        recording = Recording(function, name, args, kwargs, tensors)
+    @classmethod
+    def of(cls, *call):
+        """The program of a call, with floats from outside as inputs; as constants, where the function minds those."""
+        recording = Recording(*call, takes_floats=True)
+        try:
+            recording.run()
+        except Exception as error:
+            if not recording.trace.floats.exchanged or recording.trace.is_refusal(error):
+                raise
+        else:
+            if not (recording.trace.watch.asks_for_types and recording.trace.floats.exchanged):
+                return cls(recording)
+        recording = Recording(*call, takes_floats=False)
+        recording.run()
+        return cls(recording)
+
+    def __init__(self, recording):
         trace = recording.trace
-        self.name = name
+        self.name = trace.name
         self.guards = Guards(trace.watch)
         self.partition = recording.partition
         find = self.guards.find
@@ -68,7 +86,8 @@ class Program:
         self.assignments = [Assignment(*x) for x in recording.assignments]
         self.refills = [Refill(*x) for x in recording.refills]
         self.new_grads = [GradAssignment(find(t), grad is not None) for t, grad in recording.new_grads]
-        self.takes_containers = bool(trace.watch.given)
+        self.float_outputs = [] if trace.floats is None else trace.floats.outputs
+        self.takes_containers = bool(trace.watch.argument_containers)
         self.guards.resolve()
 
     def input_records(self, inputs):
@@ -78,6 +97,8 @@ class Program:
                 records.append(TensorInput(self.guards.find(x.tensor), signature(x.tensor)))
             elif isinstance(x, Drawn):
                 records.append(DrawInput(x.draw))
+            elif isinstance(x, FloatInput):
+                records.append(x)
             else:
                 records.append(GradientInput(gradients))
                 gradients += 1
@@ -128,8 +149,10 @@ class Program:
         """The result of the function for these arguments, with everything it changes changed."""
         partition = self.partition
         tensors = [x.place.find(arguments) if x.kind is TENSOR else None for x in self.inputs]
-        arrays = [None if x.kind is GRADIENT else x.draw() if t is None else t._a
+        arrays = [t._a if t is not None else x.compute() if x.kind is FLOAT else x.draw() if x.kind is DRAW else None
                   for t, x in zip(tensors, self.inputs)]
+        for x in self.float_outputs:
+            x.value = x.compute()
         results, residuals = partition.run_forward(arrays)
         n, m = len(self.outputs), len(self.writes)
         created, written, checks = results[:n], results[n:n + m], results[n + m:]

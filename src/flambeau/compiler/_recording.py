@@ -6,9 +6,10 @@ import jax
 
 from ..autograd.engine import Pass
 from ..engines._views import value_of
+from ._floats import TracedFloat
 from ._lifted import chain_of
-from ._nest import Like, Nest, flatten
 from ._places import MISSING
+from ._pytree import CopyOf, Tree, flatten
 from ._segment import Partition, on_cpu
 from ._trace import Trace
 
@@ -25,17 +26,22 @@ class Recording:
         name: of the function, for messages.
         args, kwargs: what it is called with.
         tensors: the tensors among these.
+        takes_floats: whether floats from outside may become inputs.
     """
 
-    def __init__(self, function, name, args, kwargs, tensors):
-        self.trace = trace = Trace(name, tensors, (args, kwargs))
-        trace.watch.reached(function, name)
+    def __init__(self, function, name, args, kwargs, tensors, takes_floats):
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.trace = Trace(name, tensors, (args, kwargs), takes_floats)
         self.results = []
         self.flattened = set()  # ids of objects that were taken apart
         self.graph_freed = False  # whether the function itself has run a backward through its graph
 
+    def run(self):
+        """Traces the function."""
+        trace = self.trace
+
         def body():
-            self.collect(function(*args, **kwargs))
+            self.collect(self.function(*self.args, **self.kwargs))
             arrays = [value_of(t._a) for t in [*self.outputs, *[x.tensor for x in self.written]]]
             trace.check_draws()
             self.checks = list(trace.required)
@@ -43,6 +49,7 @@ class Recording:
             return arrays + checks + self.trace_gradients()
 
         with on_cpu(), trace.running():
+            trace.watch.note_value(self.function, trace.name)
             closed = jax.make_jaxpr(body)()
         self.partition = Partition(closed, len(self.outputs) + len(self.written) + 2 * len(self.checks))
 
@@ -50,7 +57,7 @@ class Recording:
         """Collects the results, and what the function has set, accumulated and written outside."""
         trace = self.trace
         self.tree = self.flatten(result)
-        places, refilled = trace.watch.changed()
+        places, refilled = trace.watch.changes()
         self.assignments = [(place, MISSING if value is MISSING else self.flatten(value)) for place, value in places]
         self.refills = [(container, now.keys, self.flatten(now.elements.value if now.elements else now.values))
                         for container, now in refilled]
@@ -70,11 +77,13 @@ class Recording:
 
     def stand_in(self, value):
         """What stands for a container from outside, or for an object that the function has created; None for others."""
+        if type(value) is TracedFloat:
+            return self.trace.floats.output(value)
         watch = self.trace.watch
-        found = watch.keep(value)
+        found = watch.stand_in(value)
         if found is None and watch.is_new(value) and id(value) not in self.flattened:
             self.flattened.add(id(value))
-            found = Nest(Like(value), tuple(vars(value)), tuple([self.flatten(v) for v in vars(value).values()]))
+            found = Tree(CopyOf(value), tuple(vars(value)), tuple([self.flatten(v) for v in vars(value).values()]))
         return found
 
     def is_inside(self, t):

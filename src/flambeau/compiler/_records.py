@@ -8,7 +8,7 @@ from typing import Any
 
 from .._tensor import Tensor
 
-TENSOR, DRAW, GRADIENT = "tensor", "draw", "gradient"
+TENSOR, DRAW, FLOAT, GRADIENT = "tensor", "draw", "float", "gradient"
 
 
 @dataclasses.dataclass(slots=True)
@@ -23,11 +23,20 @@ class TensorInput:
 
 @dataclasses.dataclass(slots=True)
 class DrawInput:
-    """Random numbers, drawn before each run by ``draw()``."""
+    """Random numbers, drawn before each run."""
 
     draw: Callable
 
     kind = DRAW
+
+
+@dataclasses.dataclass(slots=True)
+class FloatInput:
+    """A float, read or computed before each run."""
+
+    compute: Callable
+
+    kind = FLOAT
 
 
 @dataclasses.dataclass(slots=True)

@@ -86,7 +86,7 @@ class WatchedGrad:
             grad = slot_grad.__get__(t)
             noted = self.trace.grads[id(t)] = [t, grad, grad]
             if grad is not None:
-                self.trace.watch.gradient(grad, t)
+                self.trace.watch.note_gradient(grad, t)
         return noted
 
 

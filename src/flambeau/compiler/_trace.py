@@ -27,8 +27,10 @@ from ..engines import NUMPY, engine_of
 from ..engines._views import ViewArray, replay
 from ..engines.xla import engine as XLA
 from ..ops.shape import as_strided, view
+from ._floats import Floats, TracedFloat, constants
 from ._lifted import SLOTS, Drawn, Lifted, chain_of, described, hooks_of, overlap, program_input, slot_a
 from ._patches import noting, was_caught_by_user
+from ._records import FloatInput
 from ._slots import WATCHED, Escaped
 from ._watch import Watch
 
@@ -70,6 +72,8 @@ TRACED_ERRORS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConve
                  jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError,
                  jax.errors.NonConcreteBooleanIndexError)
 
+ARITHMETIC_SETTINGS = ("add_scaled", "sub_scaled", "addcmul", "addcdiv")  # ops that multiply by their setting
+
 _one_at_a_time = threading.Lock()
 MODES = ("mode of recording (no_grad, enable_grad)", "default dtype")
 
@@ -81,11 +85,12 @@ class Trace(Tracer):
         name: of the function, for messages.
         arguments: the tensors among its arguments.
         call: all its arguments.
+        takes_floats: whether floats from outside may become inputs.
     """
 
     active = True
 
-    def __init__(self, name, arguments, call):
+    def __init__(self, name, arguments, call, takes_floats):
         self.name = name
         self.thread = threading.get_ident()
         self.inputs = []  # by index: Lifted, Drawn, or the shape and dtype of an output's gradient
@@ -94,7 +99,8 @@ class Trace(Tracer):
         self.drawn = {}  # id of an array -> (Drawn, its placeholder)
         self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
         self.required = []  # (what must hold, the value that is wrong if it does not, the error made of it)
-        self.watch = Watch(arguments, call)
+        self.floats = Floats(self.float_placeholder) if takes_floats else None
+        self.watch = Watch(arguments, call, self.floats)
         self.differentiates = False  # whether the function itself runs a backward
         self.hooks = {}  # id of a tensor from outside -> HooksBefore
         self.suspects = []  # errors of jax
@@ -116,6 +122,8 @@ class Trace(Tracer):
                 for name, slot in SLOTS.items():
                     setattr(Tensor, name, slot)
                 modes.tracer = NO_TRACER
+                if self.floats is not None:
+                    self.floats.is_active = False
                 self.restore()
 
     def restore(self):
@@ -146,10 +154,20 @@ class Trace(Tracer):
 
     # ---- inputs
 
-    def placeholder(self, what, shape, dtype):
-        """A new input of the program."""
+    def placeholder(self, what, shape, dtype, is_number=False):
+        """A new input of the program; a number has no dtype of its own where it meets arrays."""
         self.inputs.append(what)
-        return program_input.bind(index=len(self.inputs) - 1, shape=tuple(shape), dtype=np.dtype(dtype))
+        return program_input.bind(index=len(self.inputs) - 1, shape=tuple(shape), dtype=np.dtype(dtype),
+                                  weak_type=is_number)
+
+    def float_placeholder(self, compute):
+        return self.placeholder(FloatInput(compute), (), np.float64, is_number=True)
+
+    def settings_of(self, op, settings):
+        """The settings of a call, in which floats from outside are constants unless the op does nothing but arithmetic."""
+        if op.name in ARITHMETIC_SETTINGS:
+            return settings
+        return {name: float(value) if type(value) is TracedFloat else value for name, value in settings.items()}
 
     def lift(self, t, array):
         """Makes a tensor from outside an input."""
@@ -165,6 +183,7 @@ class Trace(Tracer):
 
     def draw(self, kernel, generator, args, kwargs):
         """What a kernel draws, for a constant array that stands for the numbers of every run."""
+        args = constants(args)
         if any(isinstance(v, jax.core.Tracer) for v in args):
             raise RuntimeError(DRAWN_BY_VALUE.format(name=self.name, kernel=kernel.__name__))
         given_array = args[0] if args and isinstance(args[0], np.ndarray) else None
@@ -190,6 +209,10 @@ class Trace(Tracer):
         """Notes an error that must not be caught: what comes after it is not what the function does."""
         self.refused = error
         return error
+
+    def is_refusal(self, error):
+        """Whether an error says that the function cannot be compiled at all."""
+        return error is self.refused or isinstance(error, TRACED_ERRORS)
 
     # ---- tensors made inside
 

@@ -1,17 +1,21 @@
 """What a traced function reads and sets besides tensors.
 
 Attributes of modules, of optimizers and of the user's own objects are watched where they are read and set: by methods
-put on their classes for as long as the trace runs. Global names, closures, and what is read from classes and from
-Python modules are noted when a function that names them is called. What containers hold is noted when they are reached.
+put on their classes for as long as the trace runs. Global names, closures, and what is read from classes are noted when
+a function that names them is called. What containers hold is noted when they are reached. What can be neither watched
+nor relied on makes the program *volatile*: it serves one call only.
 
-What was read decides later whether the program still holds (see _guards.py). What was changed is put back after the
+What was read decides later whether the program is still valid (see _guards.py). What was changed is restored after the
 trace, and changed again by every run of the program.
 """
 
 from __future__ import annotations
 
 import contextlib
+import enum
+import functools
 import gc
+import operator
 import random
 import sys
 import threading
@@ -23,26 +27,63 @@ from .._tensor import Tensor
 from ..nn.modules._hooks import everywhere
 from ..nn.modules.module import Module
 from ..optim.optimizer import _everywhere as every_step
+from ._compiled import Compiled
 from ._contents import CONTAINERS, Contents, refill
-from ._nest import Given, Same, containers_in, flatten, gives_on, others_in
-from ._patches import NamesOf, is_foreign, is_made_by_users, on_classes
-from ._places import MISSING, Argument, ClassItem, Closed, Gradient, Item, Place, Slot
+from ._floats import TracedFloat
+from ._patches import NamesOf, on_classes, watched_module_class
+from ._places import MISSING, Argument, ClassItem, ClosureCell, Gradient, Item, Place, Slot
+from ._pytree import LARGE, ArgumentContainer, Identity, containers_in, flatten, opaque_leaves
+from ._trust import (
+    IDENTITY,
+    IMPURE_CALL,
+    IMPURE_CLASS,
+    ITERATOR,
+    LARGE_ARRAY,
+    UNKNOWN,
+    advances,
+    has_visible_state,
+    is_constant,
+    is_foreign,
+    is_ours,
+    is_pure,
+    is_users,
+)
 
 TABLES = ("_parameters", "_buffers", "_modules")
 DRAWN = "it draws from Python's or NumPy's random numbers, which a program would not draw again"
-ITERATOR = "{label} is an iterator or draws random numbers: it gives something else each time"
+FEW = 64  # entries of a container up to which its floats may become inputs
+BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
+PARTS = {  # what holds nothing but other values -> those values
+    types.BuiltinFunctionType: lambda f: () if isinstance(f.__self__, types.ModuleType) else (f.__self__,),
+    types.MethodWrapperType: lambda f: (f.__self__,),
+    types.MappingProxyType: lambda proxy: gc.get_referents(proxy)[:1],
+    property: lambda p: (p.fget, p.fset, p.fdel),
+    classmethod: lambda f: (f.__func__,),
+    staticmethod: lambda f: (f.__func__,),
+    functools.cached_property: lambda p: (p.func,),
+    slice: lambda s: (s.start, s.stop, s.step),
+    Compiled: lambda f: (f.function,),
+}
+FUNCTION_PARTS = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
+_importers = ("importlib._bootstrap", "importlib._bootstrap_external")
 
 
-class Noted:
+class Observation:
     """What was at a place when it was first read or set."""
 
-    __slots__ = ("label", "place", "read", "value")
+    __slots__ = ("is_read", "label", "now", "place", "value")
 
-    def __init__(self, place, value, label, read):
+    def __init__(self, place, value, label, is_read):
         self.place = place
         self.value = value
+        self.now = value  # or what stands for it while the trace runs
         self.label = label
-        self.read = read  # before it was set
+        self.is_read = is_read  # before it was set
+
+    @property
+    def is_input(self):
+        """Whether it is a float that may be another one each time."""
+        return self.now is not self.value
 
 
 class Watch:
@@ -51,35 +92,45 @@ class Watch:
     Args:
         arguments: the tensors among the arguments of the function.
         call: all its arguments.
+        floats: exchanges floats for inputs of the program; None to have them as constants.
     """
 
-    def __init__(self, arguments, call):
-        self.noted = {}  # by key of the place
+    def __init__(self, arguments, call, floats):
+        self.floats = floats
+        self.observations = {}  # by key of the place
         self.contents = {}  # id of a container -> (Contents, label)
         self.tensors = {}  # id -> (tensor, requires_grad, its places: (place, label))
         self.attributes = {}  # id -> (tensor, what the user has set on it)
-        self.seen = set()  # (id, name) of attributes that were read
-        self.things = {}  # id -> object whose attributes were noted
-        self.made = {}  # id -> object that the function itself has made
-        self.codes = {}  # of functions that ran -> the names in them
-        self.importing = 0  # how deep in the import system: what runs there is not the function's
-        self.volatile = None  # why no program can be kept
+        self.reads = set()  # (id, name) of attributes that were read
+        self.objects = {}  # id -> object whose attributes were noted
+        self.created = {}  # id -> object that the function itself has created
+        self.codes = {}  # of functions of the user's that ran -> the names in them
+        self.functions = {}  # id -> (function, its code, defaults, defaults of keywords)
+        self.known_codes = set()  # of functions that were reached
+        self.names = set()  # of attributes that some code reads
+        self.written_names = set()  # of attributes that some code sets
+        self.namespaces = {}  # id -> class of the user's or foreign module that some code reads from
+        self.classes = set()  # those that have watching methods
+        self.opaque = set()  # those of them with another way to their attributes
+        self.modules = []  # Python modules of the user's, whose attributes are watched
+        self.import_depth = 0  # what runs in the import system is not the function's
+        self.prints = False  # what runs while print() does neither
+        self.volatile = None  # why no program is valid for the next call
+        self.compares_identities = False  # whether tensors may not be exchanged for others
+        self.asks_for_types = False  # whether code asks for the exact type of something
         self.thread = threading.get_ident()
-        self.given = [Contents(c) for c in containers_in(call, [])]
-        self.made.update((id(c.container), c.container) for c in self.given)
-        for nr, t in enumerate(arguments):
-            self.tensor(t, Argument(nr), "an argument")
-        for value in others_in(flatten(call, [])):
-            self.reached(value, "an argument")
-        self.reached(everywhere, "hooks on all modules")
-        self.reached(every_step, "hooks on all optimizers")
+        self.argument_containers = [Contents(c) for c in containers_in(call, [])]
+        self.created.update((id(c.container), c.container) for c in self.argument_containers)
+        self.call = arguments, call
 
     @contextlib.contextmanager
     def running(self):
-        """Watches; then puts back everything that was changed."""
-        drawn, profile = drawing_state(), sys.getprofile()
+        """Watches; then restores everything that was changed."""
+        draws, profile = random_state(), sys.getprofile()
         try:
             with on_classes(self):
+                self.module_class = watched_module_class(self)
+                self.start()
                 sys.setprofile(self.profile)
                 try:
                     yield
@@ -87,14 +138,23 @@ class Watch:
                     set_profile(profile)
         finally:
             self.restore()
-        if drawing_state() != drawn:
-            self.volatile = DRAWN
+        if random_state() != draws:
+            self.make_volatile(DRAWN)
+
+    def start(self):
+        arguments, call = self.call
+        for nr, t in enumerate(arguments):
+            self.note_tensor(t, Argument(nr), "an argument")
+        for value in opaque_leaves(flatten(call, [])):
+            self.note_value(value, "an argument")
+        self.note_value(everywhere, "hooks on all modules")
+        self.note_value(every_step, "hooks on all optimizers")
 
     def restore(self):
-        for noted in self.noted.values():
-            if noted.place.now() is not noted.value:
-                noted.place.put(noted.value)
-        for contents in (*[c for c, _ in self.contents.values()], *self.given):
+        for seen in self.observations.values():
+            if seen.place.value() is not seen.value:
+                seen.place.put(seen.value)
+        for contents in (*[c for c, _ in self.contents.values()], *self.argument_containers):
             contents.restore()
         for t, flag, _ in self.tensors.values():
             t._rg = flag
@@ -102,132 +162,238 @@ class Watch:
             if vars(t) or before:
                 refill(vars(t), before.keys(), before.values())
 
-    def changed(self):
+    def changes(self):
         """What the function has changed: (place, value) pairs, and (container or argument number, Contents) pairs."""
-        places = [(noted.place, noted.place.now()) for noted in self.noted.values()
-                  if noted.place.now() is not noted.value]
-        refilled = [(c.container, Contents(c.container)) for c, _ in self.contents.values() if not c.untouched()]
-        refilled += [(nr, Contents(c.container)) for nr, c in enumerate(self.given) if not c.untouched()]
+        places = [(seen.place, seen.place.value()) for seen in self.observations.values()
+                  if seen.place.value() is not seen.now]
+        refilled = [(c.container, Contents(c.container)) for c, _ in self.contents.values() if not c.is_untouched()]
+        refilled += [(nr, Contents(c.container)) for nr, c in enumerate(self.argument_containers)
+                     if not c.is_untouched()]
         return places, refilled
 
-    def keep(self, value):
+    def stand_in(self, value):
         """What stands for a container from outside, which is not to be copied; None for others."""
-        for nr, contents in enumerate(self.given):
+        for nr, contents in enumerate(self.argument_containers):
             if contents.container is value:
-                return Given(nr)
-        return Same(value) if id(value) in self.contents or id(value) in self.things else None
+                return ArgumentContainer(nr)
+        return Identity(value) if id(value) in self.contents or id(value) in self.objects else None
 
     def is_new(self, value):
-        """Whether a value is an object of the user's that the function has made."""
-        return id(value) in self.made and is_made_by_users(type(value)) and not isinstance(value, (*CONTAINERS, Module))
+        """Whether a value is an object of the user's that the function has created."""
+        return id(value) in self.created and is_users(type(value)) and not isinstance(value, (*CONTAINERS, Module))
+
+    def make_volatile(self, reason):
+        self.volatile = self.volatile or reason
 
     # ---- places, and what is reached from there
 
-    def depends(self, place, value, label):
-        """The program holds only as long as there is `value` at a place, or, of a tensor, another one like it."""
-        if place.key not in self.noted:
-            self.noted[place.key] = Noted(place, value, label, True)
-            if isinstance(value, Tensor):
-                self.tensor(value, place, label)
-            else:
-                self.reached(value, label)
+    def note_read(self, place, value, label, may_vary=True):
+        """The program is valid only as long as there is `value` at a place, or, of a tensor, another one like it.
 
-    def will_set(self, place, label):
+        Args:
+            may_vary: whether the program may take a float at this place as an input.
+        """
+        if place.key in self.observations:
+            return
+        seen = self.observations[place.key] = Observation(place, value, label, True)
+        if isinstance(value, Tensor):
+            self.note_tensor(value, place, label)
+            return
+        self.note_value(value, label)
+        if may_vary and self.floats is not None:
+            seen.now = self.floats.stand_in(place, value, label)
+            if seen.is_input:
+                place.put(seen.now)
+
+    def note_write(self, place, label):
         """What is at a place now is about to be changed."""
-        if place.key not in self.noted:
-            self.noted[place.key] = Noted(place, place.now(), label, False)
+        if place.key not in self.observations:
+            self.observations[place.key] = Observation(place, place.value(), label, False)
 
-    def tensor(self, t, place, label):
+    def note_tensor(self, t, place, label):
         if id(t) not in self.tensors:
             self.tensors[id(t)] = t, t._rg, []
             self.attributes[id(t)] = t, dict(vars(t))
             if vars(t) and not isinstance(place, Argument):
                 self.tensors[id(t)][2].append((None, label))  # not to be exchanged for another one
-                self.reached(vars(t), label)
+                self.note_value(vars(t), label)
         places = self.tensors[id(t)][2]
         if not isinstance(place, Place) or all(place.key != getattr(other, "key", None) for other, _ in places):
             places.append((place, label))
 
-    def gradient(self, grad, t):
+    def note_gradient(self, grad, t):
         """The gradient of `t` was read."""
-        self.tensor(grad, Gradient(t), "a gradient")
+        self.note_tensor(grad, Gradient(t), "a gradient")
 
-    def reached(self, value, label):
-        """Notes what a value holds."""
-        if isinstance(value, CONTAINERS):
-            if id(value) not in self.contents and id(value) not in self.made:
-                contents = Contents(value)
-                self.contents[id(value)] = contents, label
-                for key in contents.keys:
-                    if isinstance(key, Tensor):
-                        self.tensor(key, None, label)
-                for place, part in contents.places():
-                    if isinstance(part, Tensor):
-                        self.tensor(part, place, label)
-                    else:
-                        self.reached(part, label)
-        elif isinstance(value, types.FunctionType):
-            self.closure(value)
-        elif gives_on(value):
-            self.volatile = ITERATOR.format(label=label)
-
-    def closure(self, function):
-        """Notes what a function has closed over, and what it takes where an argument is not given."""
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            place = Closed(cell, "cell_contents")
-            self.depends(place, place.now(), f"the closed-over name {name}")
-        for defaults in (function.__defaults__, function.__kwdefaults__):
-            self.reached(defaults, f"a default of {function.__name__}")
-
-    # ---- attributes
-
-    def on(self, thing):
-        return threading.get_ident() == self.thread and id(thing) not in self.made
-
-    def saw(self, thing, name):
-        """An attribute of an object is read."""
-        if (id(thing), name) in self.seen or not self.on(thing):
+    def note_value(self, value, label):
+        """Notes what a value holds; one of which that cannot be said makes the program volatile."""
+        kind = type(value)
+        if issubclass(kind, (Tensor, TracedFloat)) or id(value) in self.created:
             return
-        self.seen.add((id(thing), name))
-        self.things[id(thing)] = thing
-        label = f"{type(thing).__name__}.{name}"
+        if issubclass(kind, CONTAINERS):
+            self.note_container(value, label)
+        elif issubclass(kind, types.FunctionType):
+            self.note_function(value)
+        elif issubclass(kind, type | types.ModuleType):
+            self.note_namespace(value, label)
+        elif kind in PARTS:
+            for part in PARTS[kind](value):
+                self.note_value(part, label)
+        elif issubclass(kind, enum.Enum):
+            self.note_value(vars(value), label)
+        elif advances(value):
+            self.make_volatile(ITERATOR.format(label=label))
+        elif not is_constant(value) and not has_visible_state(kind, self.classes, self.opaque):
+            self.make_volatile(UNKNOWN.format(label=label, kind=kind.__qualname__))
+
+    def note_container(self, value, label):
+        if id(value) in self.contents:
+            return
+        if isinstance(value, np.ndarray) and value.nbytes > LARGE:
+            self.make_volatile(LARGE_ARRAY.format(label=label, size=-(-value.nbytes // 10**6)))
+            return
+        if isinstance(value, np.ndarray) and value.dtype.hasobject:
+            self.make_volatile(UNKNOWN.format(label=label, kind="NumPy array of objects"))
+            return
+        contents = Contents(value)
+        self.contents[id(value)] = contents, label
+        for key in contents.keys:
+            if isinstance(key, Tensor):
+                self.note_tensor(key, None, label)
+            else:
+                self.note_value(key, label)
+        for place, part in contents.places():
+            if isinstance(part, Tensor):
+                self.note_tensor(part, place, label)
+            else:
+                self.note_value(part, item_label(label, place))
+        if isinstance(value, tuple) and getattr(value, "__dict__", None):
+            self.note_value(vars(value), label)
+        if self.floats is not None and len(contents.values) <= FEW:
+            contents.exchange(lambda place, v: self.floats.stand_in(place, v, item_label(label, place)))
+
+    def note_function(self, function):
+        """Notes what a function has closed over, what it takes where an argument is missing, and its attributes."""
+        if id(function) in self.functions:
+            return
+        self.functions[id(function)] = function, *FUNCTION_PARTS(function)
+        self.known_codes.add(function.__code__)
+        module = function.__globals__.get("__name__", "")
+        if is_ours(module) or module.partition(".")[0] == "numpy":
+            return
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            place = ClosureCell(cell, "cell_contents")
+            self.note_read(place, place.value(), f"the closed-over name {name}")
+        for defaults in (function.__defaults__, function.__kwdefaults__):
+            self.note_value(defaults, f"a default of {function.__name__}")
+        if not is_foreign(module):
+            self.note_value(vars(function), f"the attributes of {function.__name__}")
+
+    # ---- classes and Python modules
+
+    def note_namespace(self, space, label):
+        """Notes what code has read, or may read from now on, from a class or a Python module."""
+        if id(space) in self.namespaces:
+            return
+        self.namespaces[id(space)] = space
+        if isinstance(space, type) and is_users(type(space)):
+            self.note_namespace(type(space), type(space).__name__)
+        if isinstance(space, types.ModuleType) and not is_foreign(space.__name__):
+            if type(space) is types.ModuleType:
+                space.__class__ = self.module_class
+                self.modules.append(space)
+            elif type(space) is not self.module_class:
+                self.make_volatile(UNKNOWN.format(label=label, kind="Python module of its own class"))
+        elif isinstance(space, type) and not is_constant(space):
+            self.make_volatile(IMPURE_CLASS.format(name=f"{space.__module__}.{space.__qualname__}"))
+        else:
+            self.read_from(space, self.names)
+            self.write_to(space, self.written_names)
+
+    def note_names(self, names):
+        """Code reads, and sets, attributes of these names: of whatever it reaches."""
+        read, written = names.read - self.names, names.written - self.written_names
+        self.names |= read
+        self.written_names |= written
+        for space in list(self.namespaces.values()) if read or written else ():
+            self.read_from(space, read)
+            self.write_to(space, written)
+
+    def write_to(self, space, names):
+        if isinstance(space, type) and is_users(space):
+            for name in names - space.__dict__.keys():
+                self.note_write(ClassItem(space, name), f"{space.__name__}.{name}")
+
+    def read_from(self, space, names):
+        if isinstance(space, type):
+            for cls in space.__mro__:
+                if is_users(cls):
+                    for name in names & cls.__dict__.keys():
+                        self.note_read(ClassItem(cls, name), cls.__dict__[name], f"{cls.__name__}.{name}", False)
+        elif is_foreign(space.__name__):
+            table = vars(space)
+            for name in names & table.keys():
+                self.read_from_foreign(space, table, name)
+
+    def read_from_foreign(self, module, table, name):
+        """A function of a foreign module is compared only; what its calls return is judged when it is called."""
+        place, value = Item(table, name), table[name]
+        is_internal = is_ours(module.__name__) and not isinstance(value, types.ModuleType)
+        if is_internal or isinstance(value, (types.FunctionType, *BUILTINS)):
+            if place.key not in self.observations:
+                self.observations[place.key] = Observation(place, value, f"{module.__name__}.{name}", True)
+        else:
+            self.note_read(place, value, f"{module.__name__}.{name}", False)
+
+    # ---- attributes of objects
+
+    def is_outside(self, thing):
+        return threading.get_ident() == self.thread and id(thing) not in self.created
+
+    def on_read(self, thing, name):
+        """An attribute of an object is read."""
+        if (id(thing), name) in self.reads or not self.is_outside(thing):
+            return
+        self.reads.add((id(thing), name))
+        self.objects[id(thing)] = thing
+        label = f"{label_of(thing)}.{name}"
         tables = tables_of(thing)
         if name == "__dict__":
-            self.reached(tables[0], label)
+            self.note_value(tables[0], label)
             return
+        may_vary = not is_ours(type(thing).__module__)
         for table in tables:
             if name in table:
-                self.depends(Item(table, name), table[name], label)
+                self.note_read(Item(table, name), table[name], label, may_vary)
                 return
         for cls in type(thing).__mro__:
             if name in cls.__dict__:
-                self.saw_at_class(thing, cls, name, tables, label)
+                self.on_read_at_class(thing, cls, name, tables, label)
                 return
         for table in tables:
-            self.depends(Item(table, name), MISSING, label)
+            self.note_read(Item(table, name), MISSING, label)
 
-    def saw_at_class(self, thing, cls, name, tables, label):
+    def on_read_at_class(self, thing, cls, name, tables, label):
         found = cls.__dict__[name]
-        if isinstance(found, types.MemberDescriptorType):
+        if isinstance(found, types.MemberDescriptorType) and found.__objclass__ is cls:
             place = Slot(thing, found)
-            self.depends(place, place.now(), label)
+            self.note_read(place, place.value(), label)
             return
         if tables and not hasattr(type(found), "__set__"):
-            self.depends(Item(tables[0], name), MISSING, label)
-        if not is_foreign(cls.__module__):
-            self.depends(ClassItem(cls, name), found, label)
+            self.note_read(Item(tables[0], name), MISSING, label)
+        self.note_read(ClassItem(cls, name), found, label, False)
 
-    def sets(self, thing, name):
+    def on_write(self, thing, name):
         """An attribute of an object is about to be set or deleted."""
-        if not self.on(thing):
+        if not self.is_outside(thing):
             return
-        self.things[id(thing)] = thing
-        label = f"{type(thing).__name__}.{name}"
+        self.objects[id(thing)] = thing
+        label = f"{label_of(thing)}.{name}"
         for table in tables_of(thing):
-            self.will_set(Item(table, name), label)
+            self.note_write(Item(table, name), label)
         member = getattr(type(thing), name, None)
         if isinstance(member, types.MemberDescriptorType):
-            self.will_set(Slot(thing, member), label)
+            self.note_write(Slot(thing, member), label)
 
     def tensors_with_other_attributes(self):
         return [t for t, before in self.attributes.values()
@@ -236,59 +402,82 @@ class Watch:
     # ---- functions
 
     def profile(self, frame, event, arg):
-        module, code = frame.f_globals.get("__name__"), frame.f_code
-        if module == "importlib._bootstrap":
-            self.importing += (event == "call") - (event == "return")
-        if event != "call" or self.importing:
+        """Called by the interpreter when a function is called, or returns."""
+        if event[:2] == "c_":
+            if frame.f_code in self.codes and not self.import_depth:
+                self.prints = event == "c_call" and arg is print
+                if event == "c_call":
+                    self.on_builtin_call(arg)
             return
+        module = frame.f_globals.get("__name__", "")
+        if module in _importers:
+            self.import_depth += (event == "call") - (event == "return")
+        if event == "call" and not self.import_depth and not self.prints:
+            self.on_call(frame, frame.f_code, module)
+
+    def on_call(self, frame, code, module):
         if code.co_name == "__init__" and code.co_argcount:
-            self.begins(frame.f_locals.get(code.co_varnames[0]))
+            self.on_creation(frame.f_locals.get(code.co_varnames[0]))
         if is_foreign(module):
+            if not is_pure(module, code.co_name) and frame.f_back is not None and frame.f_back.f_code in self.codes:
+                self.make_volatile(IMPURE_CALL.format(name=f"{module}.{code.co_qualname}"))
+            elif code.co_name == "__hash__" and frame.f_back is not None and frame.f_back.f_code in self.codes:
+                self.compares_identities = True
             return
         names = self.codes.get(code)
         if names is None:
             names = self.codes[code] = NamesOf(code)
-            self.first_call(code)
-        for name in (names.globals if "globals" not in names.globals else {*frame.f_globals}) | names.stored:
-            value = frame.f_globals.get(name, MISSING)
-            if value is not MISSING or name in names.stored:
-                self.depends(Item(frame.f_globals, name), value, f"the global name {name}")
-                self.explore(value, names)
-        for name in names.imported:
-            self.explore(sys.modules.get(name), names)
+            self.on_first_call(frame, code, names)
         for value in list(frame.f_locals.values()):
-            self.explore(value if isinstance(value, type) else type(value), names)
+            cls = value if isinstance(value, type) else type(value)
+            if is_users(cls):
+                self.note_namespace(cls, cls.__name__)
+                if names.is_dynamic:
+                    self.read_from(cls, {name for base in cls.__mro__ for name in base.__dict__ if name[:2] != "__"})
 
-    def begins(self, thing):
-        """The function makes an object: what is new is nobody else's."""
-        if id(thing) not in self.things and not any(tables_of(thing)):
-            self.made[id(thing)] = thing
-
-    def first_call(self, code):
-        """Of a function that was reached in no way that is watched, closures are found through its code."""
-        if code.co_freevars and not any(code in other.co_consts for other in self.codes):
+    def on_first_call(self, frame, code, names):
+        """Code of the user's is run for the first time: notes the global names in it."""
+        if "type" in names.globals:
+            self.asks_for_types = True
+        if code not in self.known_codes and not any(code in other.co_consts for other in self.codes):
             for function in gc.get_referrers(code):
                 if isinstance(function, types.FunctionType):
-                    self.closure(function)
+                    self.note_function(function)
+        table = frame.f_globals
+        for name in (names.globals if "globals" not in names.globals else {*table}) | names.stored:
+            value = table.get(name, MISSING)
+            if value is not MISSING or name in names.stored:
+                self.note_read(Item(table, name), value, f"the global name {name}")
+        for name in names.imported:
+            if name in sys.modules:
+                self.note_namespace(sys.modules[name], name)
+        self.note_names(names)
 
-    def explore(self, space, names, depth=3):
-        """Notes what code with these names may read from, or set in, a class or a Python module of the user's."""
-        if isinstance(space, types.ModuleType):
-            if not is_foreign(space.__name__):
-                self.explore_names(Item, vars(space), vars(space), space.__name__, names, depth)
-        elif isinstance(space, type):
-            for cls in space.__mro__:
-                if is_made_by_users(cls):
-                    self.explore_names(ClassItem, cls, cls.__dict__, cls.__name__, names, depth)
+    def on_builtin_call(self, function):
+        """Code of the user's calls a function that is written in C."""
+        owner, name = function.__self__, function.__name__
+        if owner is None or isinstance(owner, types.ModuleType):
+            module = function.__module__
+        else:
+            module = (owner if isinstance(owner, type) else type(owner)).__module__
+        if module == "builtins" and name in IDENTITY:
+            self.compares_identities = True
+        elif is_foreign(module) and not is_pure(module, name):
+            self.make_volatile(IMPURE_CALL.format(name=f"{module}.{name}"))
 
-    def explore_names(self, kind, owner, table, label, names, depth):
-        for name in names.read | names.written:
-            if name in table:
-                self.depends(kind(owner, name), table[name], f"{label}.{name}")
-                if depth:
-                    self.explore(table[name], names, depth - 1)
-            elif name in names.written:
-                self.will_set(kind(owner, name), f"{label}.{name}")
+    def on_creation(self, thing):
+        """The function creates an object: what is new is nobody else's."""
+        if id(thing) not in self.objects and not any(tables_of(thing)):
+            self.created[id(thing)] = thing
+
+
+def item_label(label, place):
+    """How to call what a container holds."""
+    return f"{label}[{place.name!r}]" if isinstance(place, Place) and type(place.name) in (str, int) else label
+
+
+def label_of(thing):
+    return thing.__name__ if isinstance(thing, types.ModuleType) else type(thing).__name__
 
 
 def tables_of(thing):
@@ -302,9 +491,10 @@ def tables_of(thing):
     return [attributes, *[attributes[t] for t in TABLES if t in attributes]]
 
 
-def drawing_state():
+def random_state():
     """What Python and NumPy draw next."""
-    return random.getstate(), repr(np.random.get_state())
+    kind, words, *rest = np.random.get_state()
+    return random.getstate(), kind, words.tobytes(), *rest
 
 
 def set_profile(profile):

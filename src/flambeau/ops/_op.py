@@ -173,6 +173,7 @@ class Op:
 
     def call(self, inputs, settings):
         """The op on tensors, arrays and numbers of any kind."""
+        settings = modes.tracer.settings_of(self, settings)
         arrays, recording, graph = [], False, False
         for x in inputs:
             if isinstance(x, Tensor):

@@ -41,7 +41,8 @@ class Plan:
             arguments = "".join(", " + sources[kind].format(where) for kind, where in call[1]) if call else ""
             terms.append(f"f{i}(g{arguments})" if call else "None")
         body = terms[0] if joint else f"[{', '.join(terms)}]"
-        return eval(f"lambda g, n: {body}", {f"f{i}": call[0] for i, call in enumerate(calls) if call})
+        functions = {f"f{i}": call[0] for i, call in enumerate(calls) if call}
+        return eval(f"lambda g, n: {body}", functions | {"__name__": __name__})
 
     # ---- recording
 

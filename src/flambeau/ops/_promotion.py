@@ -54,7 +54,7 @@ def promoted(inputs, arrays, how, name):
         elif hasattr(a, "dtype"):
             to = np.float32 if wide and not a.ndim and a.dtype not in _dtypes.HALF else np_dtype
             out.append(a if a.dtype == to else NUMPY.cast(a, to))
-        elif type(a) in _SCALARS and target.category == _dtypes.FLOAT and (wide or not half):
+        elif a.__class__ in _SCALARS and target.category == _dtypes.FLOAT and (wide or not half):
             out.append(a)
         else:
             with ignore_fp_errors():  # a number too large for half precision becomes infinite

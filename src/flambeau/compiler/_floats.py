@@ -1,0 +1,246 @@
+"""Floats from outside that become inputs of a program: learning rates, momenta and the like.
+
+While a trace runs, such a float is exchanged for a stand-in. Where it meets a tensor it is an input of the program.
+Arithmetic with other numbers gives further stand-ins, computed by Python before each run. Whatever else is done with it
+uses its value, and binds the program to that: a comparison to its outcome, anything else to the value itself.
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+
+import numpy as np
+
+from ._places import MISSING
+from ._pytree import is_same_value
+
+NUMBERS = (int, float, bool)
+COMPARISONS = {"__eq__": operator.eq, "__ne__": operator.ne, "__lt__": operator.lt, "__le__": operator.le,
+               "__gt__": operator.gt, "__ge__": operator.ge}
+ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
+              "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow}
+UNARY = {"__neg__": operator.neg, "__pos__": operator.pos, "__abs__": abs}
+CONVERSIONS = ("__bool__", "__int__", "__float__", "__trunc__", "__floor__", "__ceil__", "__round__", "__hash__",
+               "__repr__", "__str__", "__format__", "__divmod__", "__rdivmod__")
+
+
+class NotAFloat(Exception):
+    """There is no float where there was one."""
+
+
+class Source:
+    """Where a float is read: at a place, or in a tuple at a place."""
+
+    __slots__ = ("index", "label", "place")
+
+    def __init__(self, place, index, label):
+        self.place = place
+        self.index = index
+        self.label = label
+
+    @property
+    def key(self):
+        return (*self.place.key, self.index)
+
+    def __call__(self):
+        value = self.place.value()
+        if self.index is not None and type(value) is tuple and self.index < len(value):
+            value = value[self.index]
+        if type(value) is not float:
+            raise NotAFloat(f"{self.label} was a float and is {'absent' if value is MISSING else repr(value)}")
+        return value
+
+
+class Derived:
+    """What Python computes of floats."""
+
+    __slots__ = ("function", "operands")
+
+    def __init__(self, function, *operands):
+        self.function = function
+        self.operands = operands
+
+    @property
+    def key(self):
+        """Equal for computations that give the same."""
+        return (self.function, *[x.key if type(x) in (Source, Derived) else (type(x), repr(x)) for x in self.operands])
+
+    def __call__(self):
+        return self.function(*[x() if type(x) in (Source, Derived) else x for x in self.operands])
+
+    @property
+    def label(self):
+        return f"what is computed of {next(x.label for x in self.operands if type(x) in (Source, Derived))}"
+
+
+class Expectation:
+    """What must be computed of floats for a program to be valid."""
+
+    __slots__ = ("compute", "outcome")
+
+    def __init__(self, compute, outcome):
+        self.compute = compute
+        self.outcome = outcome
+
+    def changed(self):
+        now = self.compute()
+        return None if is_same_value(now, self.outcome) else f"{self.compute.label} was {self.outcome} and is {now}"
+
+
+class FloatOutput:
+    """A float that leaves the function; ``value`` is computed before each run."""
+
+    __slots__ = ("compute", "value")
+
+    def __init__(self, compute):
+        self.compute = compute
+
+
+class Floats:
+    """The floats that one trace has exchanged.
+
+    Args:
+        placeholder: returns a new input of the program, given the function that computes it.
+    """
+
+    def __init__(self, placeholder):
+        self.placeholder = placeholder
+        self.thread = threading.get_ident()
+        self.is_active = True
+        self.exchanged = False
+        self.expectations = {}  # by key of what is computed
+        self.inputs = {}  # by key of what is computed -> placeholder
+        self.outputs = []
+
+    def stand_in(self, place, value, label):
+        """What stands for a float, or for a tuple with floats, at a place; the value itself for others."""
+        if type(value) is float:
+            self.exchanged = True
+            return TracedFloat(self, Source(place, None, label), value)
+        if type(value) is tuple and float in map(type, value):
+            self.exchanged = True
+            return tuple([TracedFloat(self, Source(place, nr, label), v) if type(v) is float else v
+                          for nr, v in enumerate(value)])
+        return value
+
+    def is_tracing(self):
+        return self.is_active and threading.get_ident() == self.thread
+
+    def expect(self, compute, outcome):
+        if self.is_tracing():
+            self.expectations.setdefault(compute.key, Expectation(compute, outcome))
+
+    def traced(self, x):
+        """The input of the program that a stand-in is."""
+        key = x._compute.key
+        if key not in self.inputs:
+            self.inputs[key] = self.placeholder(x._compute)
+        return self.inputs[key]
+
+    def output(self, x):
+        self.outputs.append(FloatOutput(x._compute))
+        return self.outputs[-1]
+
+
+class TracedFloat:
+    """Stands for a float while a trace runs; an ordinary number to everybody else."""
+
+    __slots__ = ("_compute", "_floats", "_value")
+    __class__ = property(lambda self: float)  # for isinstance
+
+    def __init__(self, floats, compute, value):
+        self._floats = floats
+        self._compute = compute
+        self._value = value
+
+    def _constant(self):
+        """The value, to which the program is bound from now on."""
+        self._floats.expect(self._compute, self._value)
+        return self._value
+
+    def __getattr__(self, name):
+        if not hasattr(float, name):
+            raise AttributeError(f"'float' object has no attribute '{name}'")
+        return getattr(self._constant(), name)
+
+    def conjugate(self):
+        return self
+
+    def as_traced(self):
+        return self._floats.traced(self)
+
+    __jax_array__ = as_traced
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self._constant(), dtype)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **settings):
+        return getattr(ufunc, method)(*constants(inputs), **settings)
+
+    def __array_function__(self, function, types, args, kwargs):
+        return function(*constants(args), **dict(zip(kwargs, constants(kwargs.values()), strict=True)))
+
+    def __reduce__(self):
+        return float, (self._constant(),)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def constants(values):
+    """The values with floats instead of their stand-ins."""
+    return [x._constant() if type(x) is TracedFloat else type(x)(constants(x)) if type(x) in (list, tuple) else x
+            for x in values]
+
+
+def derive(function, *operands):
+    """What an operator gives, of which one operand at least is a stand-in."""
+    values = [x._value if type(x) is TracedFloat else x for x in operands]
+    floats = next(x._floats for x in operands if type(x) is TracedFloat)
+    value = function(*values)
+    if not floats.is_tracing():
+        return value
+    if type(value) is not float:
+        return function(*constants(operands))
+    computes = [x._compute if type(x) is TracedFloat else x for x in operands]
+    return TracedFloat(floats, Derived(function, *computes), value)
+
+
+def _comparison(function):
+    def method(self, other):
+        if type(other) is not TracedFloat and type(other) not in NUMBERS:
+            return NotImplemented
+        operands = [x._compute if type(x) is TracedFloat else x for x in (self, other)]
+        outcome = function(*[x._value if type(x) is TracedFloat else x for x in (self, other)])
+        self._floats.expect(Derived(function, *operands), outcome)
+        return outcome
+
+    return method
+
+
+def _binary(function, reflected):
+    def method(self, other):
+        if type(other) is not TracedFloat and type(other) not in NUMBERS:
+            return NotImplemented
+        return derive(function, other, self) if reflected else derive(function, self, other)
+
+    return method
+
+
+def _conversion(name):
+    return lambda self, *args: getattr(self._constant(), name)(*constants(args))
+
+
+for _name, _function in COMPARISONS.items():
+    setattr(TracedFloat, _name, _comparison(_function))
+for _name, _function in ARITHMETIC.items():
+    setattr(TracedFloat, f"__{_name}__", _binary(_function, False))
+    setattr(TracedFloat, f"__r{_name}__", _binary(_function, True))
+for _name, _function in UNARY.items():
+    setattr(TracedFloat, _name, lambda self, function=_function: derive(function, self))
+for _name in CONVERSIONS:
+    setattr(TracedFloat, _name, _conversion(_name))

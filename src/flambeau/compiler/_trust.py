@@ -1,0 +1,138 @@
+"""What a program may rely on without looking again.
+
+A program is valid as long as all that the function read is as it was. A value is a *constant*, which cannot change, or
+*watched*: its parts are compared before each run. Whatever is neither may hold state that nobody sees, and a function
+that reaches it has no program that is valid for the next call. The same goes for calls: functions of the modules below
+return what follows from their arguments; others may return something else each time.
+"""
+
+from __future__ import annotations
+
+import collections
+import fractions
+import io
+import logging
+import operator
+import random
+import re
+import sys
+import types
+import typing
+
+import numpy as np
+
+from .._device import device, layout, memory_format
+from .._dtypes import dtype, finfo, iinfo
+from .._generator import Generator
+
+FOREIGN = {"flambeau", "jax", "jaxlib", "ml_dtypes", "numpy", *sys.stdlib_module_names} - {"__main__"}
+OURS = {"flambeau", "jax", "jaxlib", "ml_dtypes"}
+PURE = {
+    "builtins", "__future__", "abc", "_abc", "array", "ast", "base64", "binascii", "bisect", "_bisect", "cmath",
+    "collections", "_collections", "_collections_abc", "collections.abc", "contextlib", "copy", "copyreg",
+    "dataclasses", "difflib", "enum", "fractions", "functools", "_functools", "graphlib", "hashlib", "_hashlib",
+    "heapq", "_heapq", "itertools", "json", "json.decoder", "json.encoder", "_json", "keyword", "math", "numbers",
+    "operator", "_operator", "pprint", "re", "_sre", "reprlib", "statistics", "string", "_string", "struct", "_struct",
+    "textwrap", "traceback", "types", "typing", "_typing", "unicodedata", "warnings", "_warnings", "zlib",
+}
+IMPURE_BUILTINS = {"__import__", "breakpoint", "input", "open"}
+IDENTITY = {"hash", "id"}  # what they return tells tensors apart that are alike
+IMPURE_NUMPY = {"DataSource", "fromfile", "fromregex", "genfromtxt", "get_printoptions", "getbufsize", "geterr",
+                "geterrcall", "load", "loadtxt", "memmap", "open_memmap"}
+IMPURE_OURS = {"are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",
+               "get_file_path", "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
+               "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "load", "load_file"}
+OUTPUT = {"critical", "debug", "error", "exception", "fatal", "flush", "info", "log", "warn", "warning", "write",
+          "writelines"}  # of loggers and files: nothing comes back
+
+CONSTANTS = (
+    bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range, np.generic, np.dtype,
+    np.ufunc, dtype, device, layout, memory_format, finfo, iinfo, Generator, re.Pattern, fractions.Fraction, types.CodeType, types.GenericAlias,
+    types.UnionType, types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType,
+    types.MethodDescriptorType, types.ClassMethodDescriptorType, typing.TypeVar, operator.itemgetter,
+    operator.attrgetter, operator.methodcaller, logging.Logger,
+)
+CONSTANT_PACKAGES = {"typing", "types", "jaxlib", "jax", "__future__"}  # of the classes of other constants
+RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
+VISIBLE_BASES = (bool, int, float, complex, str, bytes, dict, list, tuple, set, frozenset, collections.deque, np.generic)
+VISIBLE_MODULES = {"abc", "argparse", "collections", "collections.abc", "_collections_abc", "contextlib", "enum", "numbers",
+                   "typing"}  # Python classes, or containers
+
+UNKNOWN = (
+    "{label} is a {kind}, of which a program cannot tell whether it has changed. Read it before the call and pass what "
+    "was read as an argument, or hold it in a dict, a list, or an attribute of an object of yours"
+)
+ITERATOR = "{label} is an iterator or draws random numbers: it gives something else each time"
+IMPURE_CLASS = (
+    "it uses the class {name}, whose objects depend on more than what they are created with. Create them before the "
+    "call, and pass plain values as arguments"
+)
+IMPURE_CALL = (
+    "it calls {name}, which may return something else each time. Call it before, and pass its result as an argument"
+)
+LARGE_ARRAY = (
+    "{label} is a NumPy array of {size} MB, too large to be compared before each run. Turn it into a tensor outside of "
+    "the function (torch.from_numpy): tensors are inputs of a program"
+)
+
+
+def is_foreign(module):
+    """Whether a module, given by its name, is no place of users' code."""
+    return type(module) is not str or module.partition(".")[0] in FOREIGN
+
+
+def is_users(cls):
+    """Whether a class is one of the user's own."""
+    return not is_foreign(cls.__module__)
+
+
+def is_ours(module):
+    """Whether a module, given by its name, belongs to this package or to what it runs on."""
+    return type(module) is str and module.partition(".")[0] in OURS
+
+
+def is_pure(module, name):
+    """Whether what a function of a foreign module returns follows from its arguments."""
+    if type(module) is not str:
+        return False
+    package = module.partition(".")[0]
+    if package in OURS:
+        return name not in IMPURE_OURS
+    if package == "numpy":
+        return not module.startswith("numpy.random") and name not in IMPURE_NUMPY
+    if package in ("logging", "_io", "io"):
+        return name in OUTPUT
+    return module in PURE and not (module == "builtins" and name in IMPURE_BUILTINS)
+
+
+def is_constant(value):
+    """Whether a value cannot change; classes count, what is read from them is noted by name."""
+    kind = type(value)
+    if kind is object or issubclass(kind, CONSTANTS):
+        return True
+    if issubclass(kind, type):
+        return is_users(value) or is_pure(value.__module__, value.__name__) or issubclass(value, BaseException)
+    if issubclass(kind, io.IOBase):
+        return not value.closed and not value.readable()
+    return str(kind.__module__).partition(".")[0] in CONSTANT_PACKAGES or kind.__name__ == "_ArrayFunctionDispatcher"
+
+
+def advances(value):
+    """Whether a value is an iterator of Python's own, or draws random numbers: it is another one after each use."""
+    kind = type(value)
+    return issubclass(kind, RANDOM) or (hasattr(kind, "__next__") and not kind.__dictoffset__)
+
+
+def has_visible_state(cls, watched, opaque):
+    """Whether all that an object of a class holds is in attributes that are watched, or in a container.
+
+    Args:
+        cls: the class.
+        watched: the classes that have watching methods.
+        opaque: those that have another way to their attributes.
+    """
+    bases = cls.__mro__
+    return any(base in watched for base in bases) and opaque.isdisjoint(bases) and all(
+        base in watched or base is object or base in VISIBLE_BASES or base.__module__ in VISIBLE_MODULES
+        or is_ours(base.__module__) or (is_users(base) and "__getattribute__" not in base.__dict__) for base in bases
+    )

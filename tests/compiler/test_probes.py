@@ -1,0 +1,751 @@
+"""A value in Python is read, changes, and the compiled function is called again: the result is never stale.
+
+Each probe returns (read, change): what the function multiplies its argument by, and what changes that. Some of these
+values are guarded, some are inputs, others make the function run eagerly, with a warning; all must be right.
+"""
+
+import argparse
+import array
+import collections
+import contextvars
+import ctypes
+import dataclasses
+import datetime
+import decimal
+import enum
+import functools
+import io
+import itertools
+import logging
+import math
+import operator
+import os
+import queue
+import random
+import sys
+import threading
+import time
+import types
+import warnings
+import weakref
+from os import environ
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+from flambeau.nn import functional as F
+
+pytestmark = pytest.mark.jax
+
+
+@pytest.fixture(autouse=True)
+def _needs_jax():
+    pytest.importorskip("jax", reason="the compiler needs jax")
+
+
+PROBES = {}
+
+
+def probe(make):
+    PROBES[make.__name__] = make
+    return make
+
+
+def holder(value):
+    """(object with the value as an attribute, function that sets it)"""
+    thing = types.SimpleNamespace(value=value)
+    return thing, lambda new: setattr(thing, "value", new)
+
+
+# ---- state of the process
+
+
+@probe
+def os_environ():
+    os.environ["FLAMBEAU_PROBE"] = "1"
+    return lambda: float(os.environ["FLAMBEAU_PROBE"]), lambda: os.environ.update(FLAMBEAU_PROBE="5")
+
+
+@probe
+def os_environ_by_name():
+    environ["FLAMBEAU_PROBE"] = "1"
+    return lambda: float(environ.get("FLAMBEAU_PROBE")), lambda: environ.update(FLAMBEAU_PROBE="5")
+
+
+@probe
+def os_getenv():
+    os.environ["FLAMBEAU_PROBE"] = "1"
+    return lambda: float(os.getenv("FLAMBEAU_PROBE", "9")), lambda: os.environ.update(FLAMBEAU_PROBE="5")
+
+
+@probe
+def environment_in_a_closure_of_a_closure():
+    os.environ["FLAMBEAU_PROBE"] = "1"
+    get = os.environ.get
+    inner = lambda: float(get("FLAMBEAU_PROBE"))  # noqa: E731
+    return lambda: inner(), lambda: os.environ.update(FLAMBEAU_PROBE="5")
+
+
+@probe
+def arguments_of_the_process():
+    del sys.argv[1:]
+    return lambda: len(sys.argv), lambda: sys.argv.append("more")
+
+
+@probe
+def context_variable():
+    variable = contextvars.ContextVar("variable", default=1.0)
+    return variable.get, lambda: variable.set(5.0)
+
+
+@probe
+def context_variable_of_a_function():
+    variable = contextvars.ContextVar("variable", default=1.0)
+    return lambda: variable.get() + 1, lambda: variable.set(5.0)
+
+
+@probe
+def thread_local():
+    local = threading.local()
+    local.rate = 1.0
+    return lambda: local.rate, lambda: setattr(local, "rate", 5.0)
+
+
+@probe
+def thread_local_of_a_class():
+    class Local(threading.local):
+        rate = 1.0
+
+    local = Local()
+    return lambda: local.rate, lambda: setattr(local, "rate", 5.0)
+
+
+@probe
+def decimal_context():
+    decimal.getcontext().prec = 2
+    return lambda: float(decimal.Decimal(1) / 3), lambda: setattr(decimal.getcontext(), "prec", 8)
+
+
+@probe
+def decimal_context_of_a_number():
+    decimal.getcontext().prec = 2
+    one = decimal.Decimal(1)
+    return lambda: float(one / 3), lambda: setattr(decimal.getcontext(), "prec", 8)
+
+
+@probe
+def log_level():
+    log = logging.getLogger("flambeau.probe")
+    log.setLevel(10)
+    return lambda: log.level, lambda: log.setLevel(30)
+
+
+@probe
+def log_is_enabled():
+    log = logging.getLogger("flambeau.probe")
+    log.setLevel(10)
+    return lambda: float(log.isEnabledFor(20)), lambda: log.setLevel(30)
+
+
+@probe
+def threads_of_flambeau():
+    torch.set_num_threads(1)
+    return lambda: torch.get_num_threads(), lambda: torch.set_num_threads(2)
+
+
+@probe
+def file():
+    stream = io.StringIO("1 2 3 4 5 6 ")
+    return lambda: float(stream.read(2)), lambda: None
+
+
+@probe
+def recursion_limit():
+    limit = sys.getrecursionlimit()
+    return lambda: sys.getrecursionlimit() - limit + 1, lambda: sys.setrecursionlimit(limit + 4)
+
+
+# ---- random numbers and iterators
+
+
+@probe
+def python_random():
+    random.seed(0)
+    return lambda: random.random(), lambda: random.seed(5)
+
+
+@probe
+def python_random_choice():
+    random.seed(0)
+    return lambda: random.choice([1.0, 2.0, 3.0, 4.0]), lambda: random.seed(6)
+
+
+@probe
+def numpy_random():
+    np.random.seed(0)
+    return lambda: float(np.random.rand()), lambda: np.random.seed(5)
+
+
+@probe
+def numpy_generator():
+    generators = {"a": np.random.default_rng(0)}
+    return lambda: float(generators["a"].random()), lambda: generators.update(a=np.random.default_rng(5))
+
+
+@probe
+def method_of_a_generator_of_random_numbers():
+    draw = random.Random(0).random
+    return lambda: draw(), lambda: None
+
+
+@probe
+def counter():
+    count = itertools.count()
+    return lambda: next(count), lambda: None
+
+
+@probe
+def generator():
+    numbers = (float(n) for n in range(9))
+    return lambda: next(numbers), lambda: None
+
+
+@probe
+def iterator_in_an_object():
+    thing, _ = holder(iter([float(n) for n in range(9)]))
+    return lambda: next(thing.value), lambda: None
+
+
+# ---- containers
+
+
+@probe
+def chain_map():
+    first, second = {}, {"rate": 1.0}
+    chain = collections.ChainMap(first, second)
+    return lambda: chain["rate"], lambda: first.update(rate=5.0)
+
+
+@probe
+def mapping_proxy():
+    table = {"rate": 1.0}
+    proxy = types.MappingProxyType(table)
+    return lambda: proxy["rate"], lambda: table.update(rate=5.0)
+
+
+@probe
+def mapping_proxy_of_a_class():
+    class Config:
+        rate = 1
+
+    return lambda: vars(Config)["rate"], lambda: setattr(Config, "rate", 5)
+
+
+@probe
+def bytes_that_change():
+    data = bytearray([1])
+    return lambda: data[0], lambda: data.__setitem__(0, 5)
+
+
+@probe
+def subclass_of_bytes_that_change():
+    class Data(bytearray):
+        pass
+
+    data = Data([1])
+    return lambda: data[0], lambda: data.__setitem__(0, 5)
+
+
+@probe
+def array_of_numbers():
+    data = array.array("d", [1.0])
+    return lambda: data[0], lambda: data.__setitem__(0, 5.0)
+
+
+@probe
+def memory():
+    data = bytearray([1])
+    view = memoryview(data)
+    return lambda: view[0], lambda: data.__setitem__(0, 5)
+
+
+@probe
+def number_of_c():
+    number = ctypes.c_double(1.0)
+    return lambda: number.value, lambda: setattr(number, "value", 5.0)
+
+
+@probe
+def small_array():
+    table = np.ones(3)
+    return lambda: float(table[0]), lambda: table.fill(5)
+
+
+@probe
+def large_array():
+    table = np.ones(100_000)
+    return lambda: float(table[7]), lambda: table.__setitem__(7, 5)
+
+
+@probe
+def array_of_objects():
+    table = np.array([[1.0], None], dtype=object)
+    return lambda: table[0][0], lambda: table[0].__setitem__(0, 5.0)
+
+
+@probe
+def array_in_a_dict_in_a_list():
+    tables = [{"a": np.ones(3)}]
+    return lambda: torch.from_numpy(tables[0]["a"]).sum(), lambda: tables[0]["a"].fill(5)
+
+
+@probe
+def user_dict():
+    table = collections.UserDict(rate=1.0)
+    return lambda: table["rate"], lambda: table.update(rate=5.0)
+
+
+@probe
+def ordered_dict():
+    table = collections.OrderedDict(rate=1.0)
+    return lambda: table["rate"], lambda: table.update(rate=5.0)
+
+
+@probe
+def default_dict():
+    table = collections.defaultdict(int)
+    return lambda: table["n"] + 1, lambda: table.update(n=5)
+
+
+@probe
+def queue_of_numbers():
+    source = queue.SimpleQueue()
+    for n in range(9):
+        source.put(float(n))
+    return lambda: source.get(), lambda: None
+
+
+@probe
+def set_of_names():
+    names = {"a"}
+    return lambda: len(names), lambda: names.add("b")
+
+
+@probe
+def nested_containers():
+    tree = ({"a": [collections.deque([types.SimpleNamespace(rate=(1.0, [1.0]))])]},)
+    return lambda: tree[0]["a"][0][0].rate[1][0], lambda: tree[0]["a"][0][0].rate[1].__setitem__(0, 5.0)
+
+
+@probe
+def list_in_a_named_tuple():
+    Pair = collections.namedtuple("Pair", "a b")  # noqa: PYI024
+    pair = Pair([1.0], 2)
+    return lambda: pair.a[0], lambda: pair.a.__setitem__(0, 5.0)
+
+
+@probe
+def attribute_of_a_list():
+    class Named(list):
+        pass
+
+    items = Named([1.0])
+    items.rate = 1.0
+    return lambda: items.rate, lambda: setattr(items, "rate", 5.0)
+
+
+@probe
+def weak_reference():
+    class Thing:
+        pass
+
+    things = [Thing()]
+    reference = weakref.ref(things[0])
+    return lambda: 1.0 if reference() is not None else 5.0, things.clear
+
+
+@probe
+def weak_dict():
+    class Thing:
+        pass
+
+    things = [Thing()]
+    table = weakref.WeakKeyDictionary({things[0]: 1})
+    return lambda: 1.0 + len(table), things.clear
+
+
+# ---- functions
+
+
+@probe
+def cached_function():
+    rates = [1.0]
+    rate = functools.lru_cache(lambda: rates[0])
+
+    def change():
+        rates[0] = 5.0
+        rate.cache_clear()
+
+    return lambda: rate(), change
+
+
+@probe
+def cached_function_in_an_object():
+    rates = {"a": 1.0}
+    thing, _ = holder(functools.cache(lambda name: rates[name]))
+
+    def change():
+        rates["a"] = 5.0
+        thing.value.cache_clear()
+
+    return lambda: thing.value("a"), change
+
+
+@probe
+def attribute_of_a_function():
+    def rate():
+        return rate.value
+
+    rate.value = 1.0
+    return lambda: rate(), lambda: setattr(rate, "value", 5.0)
+
+
+@probe
+def default_of_a_function():
+    def rate(value=1.0):
+        return value
+
+    return lambda: rate(), lambda: setattr(rate, "__defaults__", (5.0,))
+
+
+@probe
+def keyword_default_of_a_function():
+    def rate(*, value=1.0):
+        return value
+
+    return lambda: rate(), lambda: rate.__kwdefaults__.update(value=5.0)
+
+
+@probe
+def code_of_a_function():
+    def rate():
+        return 1.0
+
+    return lambda: rate(), lambda: setattr(rate, "__code__", (lambda: 5.0).__code__)
+
+
+@probe
+def keywords_of_a_partial():
+    rate = functools.partial(lambda value: value, value=1.0)
+    return lambda: rate(), lambda: rate.keywords.update(value=5.0)
+
+
+@probe
+def bound_method():
+    thing = collections.UserList([1.0])
+    get = thing.__getitem__
+    return lambda: get(0), lambda: thing.__setitem__(0, 5.0)
+
+
+@probe
+def bound_method_of_a_dict():
+    table = {"rate": 1.0}
+    get = table.get
+    return lambda: get("rate"), lambda: table.update(rate=5.0)
+
+
+@probe
+def slot_wrapper_of_a_list():
+    items = [1.0]
+    length = items.__len__
+    return lambda: length(), lambda: items.append(2.0)
+
+
+@probe
+def getter_of_an_attribute():
+    thing, change = holder(1.0)
+    get = operator.attrgetter("value")
+    return lambda: get(thing), lambda: change(5.0)
+
+
+@probe
+def function_of_math():
+    before = math.sqrt
+    return lambda: math.sqrt(4.0), lambda: (setattr(math, "sqrt", lambda x: 5.0), CLEANUP.append(
+        lambda: setattr(math, "sqrt", before)))
+
+
+@probe
+def function_of_flambeau():
+    before = F.relu
+    return lambda: F.relu(torch.ones(1)), lambda: (setattr(F, "relu", lambda x: x * 5), CLEANUP.append(
+        lambda: setattr(F, "relu", before)))
+
+
+@probe
+def method_of_a_layer():
+    model, before = nn.Identity(), nn.Identity.forward
+    return lambda: model(torch.ones(1)), lambda: (setattr(nn.Identity, "forward", lambda self, x: x * 5), CLEANUP.append(
+        lambda: setattr(nn.Identity, "forward", before)))
+
+
+# ---- classes and Python modules
+
+
+class Base:
+    rate = 1.0
+
+
+@probe
+def attribute_of_super():
+    class Child(Base):
+        rate = 9.0
+
+        def read(self):
+            return super().rate
+
+    child = Child()
+    Base.rate = 1.0
+    return lambda: child.read(), lambda: setattr(Base, "rate", 5.0)
+
+
+@probe
+def class_held_by_an_object():
+    class Config:
+        rate = 1.0
+
+    thing, _ = holder(Config)
+    return lambda: thing.value.rate, lambda: setattr(Config, "rate", 5.0)
+
+
+@probe
+def class_attribute_by_a_computed_name():
+    class Config:
+        rate_1 = 1.0
+
+    return lambda: getattr(Config, f"rate_{len([0])}"), lambda: setattr(Config, "rate_1", 5.0)
+
+
+@probe
+def attribute_of_a_metaclass():
+    class Meta(type):
+        rate = 1.0
+
+    class Config(metaclass=Meta):
+        pass
+
+    return lambda: Config.rate, lambda: setattr(Meta, "rate", 5.0)
+
+
+@probe
+def static_method():
+    class Config:
+        @staticmethod
+        def rate():
+            return 1.0
+
+    return lambda: Config.rate(), lambda: setattr(Config, "rate", staticmethod(lambda: 5.0))
+
+
+@probe
+def class_of_an_object():
+    class One:
+        def rate(self):
+            return 1.0
+
+    class Five:
+        def rate(self):
+            return 5.0
+
+    thing = One()
+    return lambda: thing.rate(), lambda: setattr(thing, "__class__", Five)
+
+
+@probe
+def module_attribute():
+    module = types.ModuleType("a_module")
+    module.rate = 1.0
+    return lambda: module.rate, lambda: setattr(module, "rate", 5.0)
+
+
+@probe
+def module_held_by_an_object():
+    module = types.ModuleType("a_module")
+    module.rate = "1"
+    thing, _ = holder(module)
+    return lambda: float(thing.value.rate), lambda: setattr(module, "rate", "5")
+
+
+@probe
+def module_attribute_by_a_computed_name():
+    module = types.ModuleType("a_module")
+    module.rate_1 = 1
+    return lambda: getattr(module, f"rate_{len([0])}"), lambda: setattr(module, "rate_1", 5)
+
+
+# ---- objects
+
+
+class Mode(enum.Enum):
+    TRAIN = 1
+
+    def __init__(self, value):
+        self.rate = 1
+
+
+@probe
+def attribute_of_an_enum_member():
+    Mode.TRAIN.rate = 1
+    return lambda: Mode.TRAIN.rate, lambda: setattr(Mode.TRAIN, "rate", 5)
+
+
+@probe
+def dataclass():
+    @dataclasses.dataclass
+    class Config:
+        rates: list
+
+    config = Config([1.0])
+    return lambda: config.rates[0], lambda: config.rates.__setitem__(0, 5.0)
+
+
+@probe
+def slots():
+    class Config:
+        __slots__ = ("rate",)
+
+    config = Config()
+    config.rate = 1.0
+    return lambda: config.rate, lambda: setattr(config, "rate", 5.0)
+
+
+@probe
+def dict_of_an_object():
+    class Config:
+        pass
+
+    config = Config()
+    config.__dict__["rate"] = 1
+    return lambda: config.rate, lambda: config.__dict__.update(rate=5)
+
+
+@probe
+def dict_of_a_module():
+    model = nn.Identity()
+    model.__dict__["rate"] = 1
+    return lambda: model.rate, lambda: model.__dict__.update(rate=5)
+
+
+@probe
+def computed_attribute():
+    class Config:
+        def __getattr__(self, name):
+            return rates[0]
+
+    rates, config = [1], Config()
+    return lambda: config.rate, lambda: rates.__setitem__(0, 5)
+
+
+@probe
+def attributes_by_another_way():
+    class Config:
+        def __getattribute__(self, name):
+            return object.__getattribute__(self, "rates")[0]
+
+    config = Config()
+    object.__setattr__(config, "rates", [1])
+    return lambda: config.anything, lambda: object.__getattribute__(config, "rates").__setitem__(0, 5)
+
+
+@probe
+def cached_property():
+    class Config:
+        value = 1
+
+        @functools.cached_property
+        def rate(self):
+            return self.value
+
+    config = Config()
+
+    def change():
+        config.value = 5
+        del config.rate
+
+    return lambda: config.rate, change
+
+
+@probe
+def parsed_arguments():
+    space = argparse.Namespace(rates=[1.0])
+    return lambda: space.rates[0], lambda: space.rates.__setitem__(0, 5.0)
+
+
+@probe
+def identity_of_a_tensor():
+    thing, change = holder(torch.ones(1))
+    known = {id(thing.value)}
+    return lambda: 1.0 if id(thing.value) in known else 5.0, lambda: change(torch.ones(1))
+
+
+@probe
+def tensor_in_a_set():
+    thing, change = holder(torch.ones(1))
+    known = {thing.value}
+    return lambda: 1.0 if thing.value in known else 5.0, lambda: change(torch.ones(1))
+
+
+@probe
+def setting_of_an_optimizer():
+    optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    return lambda: optimizer.param_groups[0]["lr"], lambda: optimizer.param_groups[0].update(lr=5.0)
+
+
+CLEANUP = []
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_a_changed_value_is_never_stale(name):
+    torch_threads, python_limit = torch.get_num_threads(), sys.getrecursionlimit()
+    seen = []
+    try:
+        for wrap in (lambda f: f, torch.compile):
+            read, change = PROBES[name]()
+            function = wrap(lambda x, read=read: x * read())
+            results = []
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*runs eagerly from now on.*", category=RuntimeWarning)
+                for nr in range(6):
+                    if nr == 3:
+                        change()
+                    results.append(function(torch.full((1,), 2.0)).item())
+            seen.append(results)
+            while CLEANUP:
+                CLEANUP.pop()()
+    finally:
+        torch.set_num_threads(torch_threads)
+        sys.setrecursionlimit(python_limit)
+        decimal.setcontext(decimal.Context())
+    eager, compiled = seen
+    assert compiled == pytest.approx(eager)
+    assert len(set(eager)) > 1  # the probe does change something
+
+
+@pytest.mark.parametrize("clock", [time.time, time.perf_counter, time.monotonic, lambda: time.time_ns() / 1e9,
+                                   lambda: datetime.datetime.now().timestamp()],
+                         ids=["time", "perf_counter", "monotonic", "time_ns", "now"])
+def test_clocks_go_on(clock):
+    compiled = torch.compile(lambda x: x + clock())
+    seen = [compiled(torch.zeros((), dtype=torch.float64)).item()]
+    with pytest.warns(RuntimeWarning, match="runs eagerly from now on, because it (calls|uses)"):
+        seen += [compiled(torch.zeros((), dtype=torch.float64)).item()]
+    for _ in range(3):
+        time.sleep(0.001)
+        seen.append(compiled(torch.zeros((), dtype=torch.float64)).item())
+    assert seen == sorted({*seen})
+
+
+def test_there_are_many_probes():
+    assert len(PROBES) >= 60
