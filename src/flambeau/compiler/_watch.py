@@ -348,7 +348,8 @@ class Watch:
     # ---- attributes of objects
 
     def is_outside(self, thing):
-        return threading.get_ident() == self.thread and id(thing) not in self.created
+        return (id(thing) not in self.created and threading.get_ident() == self.thread
+                and not self.import_depth and not self.prints)
 
     def on_read(self, thing, name):
         """An attribute of an object is read."""
