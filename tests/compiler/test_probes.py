@@ -341,7 +341,7 @@ def nested_containers():
 
 @probe
 def list_in_a_named_tuple():
-    Pair = collections.namedtuple("Pair", "a b")  # noqa: PYI024
+    Pair = collections.namedtuple("Pair", "a b")
     pair = Pair([1.0], 2)
     return lambda: pair.a[0], lambda: pair.a.__setitem__(0, 5.0)
 

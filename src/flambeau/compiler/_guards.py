@@ -1,6 +1,6 @@
 """Whether a program is still valid: what a traced function read, compared with what is there now.
 
-Almost always nothing has changed, and what was read is there again, the very same objects. That is asked first, in a few
+Almost always nothing has changed, and the very objects that were read are there again. That is asked first, in a few
 loops of the interpreter's own over all places at once; it costs some tens of nanoseconds a place. Only where something
 is another object is it looked at by itself.
 """

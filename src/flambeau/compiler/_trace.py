@@ -164,7 +164,7 @@ class Trace(Tracer):
         return self.placeholder(FloatInput(compute), (), np.float64, is_number=True)
 
     def settings_of(self, op, settings):
-        """The settings of a call, in which floats from outside are constants unless the op does nothing but arithmetic."""
+        """The settings of a call: floats from outside are constants in them, unless the op only multiplies by them."""
         if op.name in ARITHMETIC_SETTINGS:
             return settings
         return {name: float(value) if type(value) is TracedFloat else value for name, value in settings.items()}

@@ -47,14 +47,14 @@ OUTPUT = {"critical", "debug", "error", "exception", "fatal", "flush", "info", "
 
 CONSTANTS = (
     bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range, np.generic, np.dtype,
-    np.ufunc, dtype, device, layout, memory_format, finfo, iinfo, Generator, re.Pattern, fractions.Fraction, types.CodeType, types.GenericAlias,
-    types.UnionType, types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType,
-    types.MethodDescriptorType, types.ClassMethodDescriptorType, typing.TypeVar, operator.itemgetter,
-    operator.attrgetter, operator.methodcaller, logging.Logger,
+    np.ufunc, dtype, device, layout, memory_format, finfo, iinfo, Generator, re.Pattern, fractions.Fraction,
+    types.CodeType, types.GenericAlias, types.UnionType, types.GetSetDescriptorType, types.MemberDescriptorType,
+    types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType, typing.TypeVar,
+    operator.itemgetter, operator.attrgetter, operator.methodcaller, logging.Logger,
 )
 CONSTANT_PACKAGES = {"typing", "types", "jaxlib", "jax", "__future__"}  # of the classes of other constants
 RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
-VISIBLE_BASES = (bool, int, float, complex, str, bytes, dict, list, tuple, set, frozenset, collections.deque, np.generic)
+VISIBLE_BASES = (bool, int, float, complex, str, bytes, dict, list, tuple, set, frozenset, collections.deque)
 VISIBLE_MODULES = {"abc", "argparse", "collections", "collections.abc", "_collections_abc", "contextlib", "enum", "numbers",
                    "typing"}  # Python classes, or containers
 
