@@ -36,6 +36,7 @@ import pytest
 import flambeau as torch
 from flambeau import nn
 from flambeau.nn import functional as F
+from flambeau.ops._op import OPS
 
 pytestmark = pytest.mark.jax
 
@@ -749,3 +750,10 @@ def test_clocks_go_on(clock):
 
 def test_there_are_many_probes():
     assert len(PROBES) >= 60
+
+
+def test_generated_functions_say_that_they_are_ours():
+    owners = [torch, torch.Tensor, F, torch.linalg, torch.special]
+    functions = [f for owner in owners for f in vars(owner).values() if isinstance(f, types.FunctionType)]
+    functions += [op.function for op in OPS.values()]
+    assert [f for f in functions if not f.__globals__.get("__name__", "").startswith("flambeau")] == []

@@ -55,8 +55,8 @@ CONSTANTS = (
 CONSTANT_PACKAGES = {"typing", "types", "jaxlib", "jax", "__future__"}  # of the classes of other constants
 RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
 VISIBLE_BASES = (bool, int, float, complex, str, bytes, dict, list, tuple, set, frozenset, collections.deque)
-VISIBLE_MODULES = {"abc", "argparse", "collections", "collections.abc", "_collections_abc", "contextlib", "enum", "numbers",
-                   "typing"}  # Python classes, or containers
+VISIBLE_MODULES = {"abc", "argparse", "collections", "collections.abc", "_collections_abc", "contextlib", "enum",
+                   "numbers", "typing"}  # of Python classes and containers
 
 UNKNOWN = (
     "{label} is a {kind}, of which a program cannot tell whether it has changed. Read it before the call and pass what "

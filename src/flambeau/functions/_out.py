@@ -175,7 +175,7 @@ def binder(positional, optional, starred, keywords, by_position):
     star = [f"*{starred}"] if starred else []
     pairs = [f"{name}={name}" for name in keywords]
     call = [*positional, *keywords, *([starred] if starred else [])] if by_position else [*positional, *star, *pairs]
-    names = {}
+    names = {"__name__": __name__}
     exec(TEMPLATE.format(
         parameters=", ".join(parameters), call=", ".join(call), keywords=", ".join(pairs),
         arguments="".join(f"{name}, " for name in [*positional, *star]),
