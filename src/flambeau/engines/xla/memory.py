@@ -91,6 +91,8 @@ def operand(x):
     """x as kernels here take it. NumPy's arrays are constants; masks stay as they are, for they may decide shapes."""
     if type(x) is ViewArray:
         return x.value
+    if hasattr(type(x), "as_traced"):  # a number that is an input of a program
+        return x.as_traced()
     return jnp.asarray(x) if type(x) is np.ndarray and x.dtype != bool else x
 
 
