@@ -128,7 +128,7 @@ class Watch:
         """Watches; then restores everything that was changed."""
         draws, profile = random_state(), sys.getprofile()
         try:
-            with on_classes(self):
+            with no_collector(), on_classes(self):
                 self.module_class = watched_module_class(self)
                 self.start()
                 sys.setprofile(self.profile)
@@ -490,6 +490,18 @@ def tables_of(thing):
     if not isinstance(thing, Module):
         return [attributes]
     return [attributes, *[attributes[t] for t in TABLES if t in attributes]]
+
+
+@contextlib.contextmanager
+def no_collector():
+    """The garbage collector waits: what it calls, whenever it likes, is not called by the function."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def random_state():
