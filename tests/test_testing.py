@@ -1,5 +1,8 @@
 """assert_close says what PyTorch's says; make_tensor makes what it is asked for."""
 
+import math
+
+import numpy as np
 import pytest
 
 import flambeau
@@ -66,3 +69,56 @@ def test_what_cannot_be_compared():
         flambeau.testing.assert_close("a", "a")
     with pytest.raises(ValueError, match="`low` must be less than `high`"):
         flambeau.testing.make_tensor(2, dtype=flambeau.float32, low=3, high=1)
+
+
+BOUNDS = [(None, None), (0, 5), (-3, 3), (-1e300, 1e300), (-math.inf, math.inf), (None, 3), (3, None), (0.5, 2.5), (-300, 300),
+          (True, 2), (0, 1), (-(2**63), 2**63), (0, 2**70),  # drawn
+          (math.nan, 1), (1, math.nan), (3, 1), (None, -20), (20, None), (1e300, 2e300), (5, -math.inf)]  # refused
+KINDS = ["bool", "uint8", "int8", "int32", "int64", "uint16", "float16", "bfloat16", "float32", "float64", "complex64",
+         "float8_e5m2"]
+
+
+def drawn(t, kind, low, high, **options):
+    """The values that make_tensor draws from seed 0, and the strides of the result; or the type of its exception."""
+    t.manual_seed(0)
+    try:
+        out = t.testing.make_tensor(2, 3, dtype=getattr(t, kind), device="cpu", low=low, high=high, **options)
+    except Exception as error:
+        return type(error).__name__
+    values = out.float() if kind in ("bfloat16", "float8_e5m2") else out
+    return values.tolist(), out.stride(), str(out.dtype)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("low", "high"), BOUNDS)
+def test_make_tensor_draws_as_torch_does(kind, low, high):
+    torch = pytest.importorskip("torch")
+    for options in ({}, {"noncontiguous": True}):
+        want, got = (drawn(t, kind, low, high, **options) for t in (torch, flambeau))
+        if isinstance(want, str):
+            assert got == want
+            continue
+        assert got[1:] == want[1:]
+        np.testing.assert_allclose(np.array(got[0]), np.array(want[0]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    ({"low": 3, "high": 1}, "less than `high`"), ({"low": math.nan}, "cannot be NaN"),
+    ({"low": 250, "high": 300, "dtype": flambeau.int8}, r"only supports \[-128, 128\)"),
+    ({"dtype": flambeau.int8, "requires_grad": True}, "not supported for boolean and integral dtypes"),
+    ({"noncontiguous": True, "memory_format": flambeau.contiguous_format}, "mutually exclusive"),
+])
+def test_make_tensor_refuses(options, words):
+    with pytest.raises(ValueError, match=words):
+        flambeau.testing.make_tensor(2, **{"dtype": flambeau.float32, **options})
+
+
+def test_make_tensor_of_an_empty_interval():
+    with pytest.warns(FutureWarning, match="Passing `low==high`"):
+        assert flambeau.testing.make_tensor(2, dtype=flambeau.float32, low=2, high=2).tolist() == [2, 2]
+
+
+def test_make_tensor_without_zeros():
+    for dtype in (flambeau.bool, flambeau.uint8, flambeau.float64):
+        assert flambeau.testing.make_tensor(50, dtype=dtype, low=0, high=2, exclude_zero=True).all()

@@ -188,6 +188,8 @@ def _fused64(x, scale, shift):
     if abs(mantissa) == 0.5 or not math.isfinite(scale):
         product += shift
         return product
+    if exponent > 1020:  # the halves would overflow
+        return 16.0 * _fused64(x, scale / 16, shift / 16)
     # The product's rounding error, by Dekker: halves of 26 bits multiply exactly.
     scale_high = math.ldexp(round(math.ldexp(mantissa, 26)), exponent - 26)
     scale_low = scale - scale_high
