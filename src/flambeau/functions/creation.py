@@ -14,6 +14,7 @@ from ..engines.numpy.base import ignore_fp_errors
 from ..engines.numpy.memory import empty_in
 from ._args import as_int, nonnegative, np_dtype_of, shape_from
 from ._data import scalar_for
+from ._determinism import determinism, filled
 from ._out import out_variant, own, refill, refill_loudly, resize_silently
 from .like import (
     create,
@@ -64,8 +65,9 @@ def empty(*args, size=None, dtype=None, layout=None, device=None, pin_memory=Fal
     def make(shape, dtype):
         return empty_in(shape, dtype, memory_format)
 
-    return create("empty", make if memory_format is not None else np.empty, shape, np_dtype_of(dtype), layout, device,
-               requires_grad)
+    make = make if memory_format is not None else np.empty
+    out = create("empty", make, shape, np_dtype_of(dtype), layout, device, requires_grad)
+    return filled(out) if determinism.fills else out
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -86,8 +88,9 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     """An uninitialised tensor with given strides (in elements)."""
     make = strided_maker(size, stride)
     shape = nonnegative(shape_from((size,), "empty_strided"))
-    return create("empty_strided", make, shape, np_dtype_of(dtype), layout, device, requires_grad,
-                  strides=tuple(stride))
+    out = create("empty_strided", make, shape, np_dtype_of(dtype), layout, device, requires_grad,
+                 strides=tuple(stride))
+    return filled(out) if determinism.fills else out
 
 
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False,
@@ -111,7 +114,8 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     def make(shape, dtype):
         return np.empty([shape[i] for i in order], dtype).transpose(np.argsort(order))
 
-    return create("empty_permuted", make, shape, np_dtype_of(dtype), layout, device, requires_grad)
+    out = create("empty_permuted", make, shape, np_dtype_of(dtype), layout, device, requires_grad)
+    return filled(out) if determinism.fills else out
 
 
 @out_variant(dtype=own, fit=resize_silently)

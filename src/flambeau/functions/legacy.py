@@ -16,6 +16,7 @@ from ..ops.shape import alias
 from ._args import need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._data import array_from
+from ._determinism import determinism, filled
 from ._out import out_variant, own, refill
 from ._warn import warn_once
 from .convert import converted
@@ -56,7 +57,8 @@ def legacy_array(args, dtype, device=None, data=None):
 
 
 def _uninitialized(shape, dtype):
-    return create("new", np.empty, nonnegative(shape), dtype, None, CPU, False)
+    out = create("new", np.empty, nonnegative(shape), dtype, None, CPU, False)
+    return filled(out) if determinism.fills else out
 
 
 def _alias(t, dtype):

@@ -13,6 +13,7 @@ from ..engines import NUMPY, engine_on
 from ._args import need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._data import scalar_for
+from ._determinism import determinism, filled
 
 NO_SPARSE = "{name}(): layout {layout} is not supported, only torch.strided; leave the layout argument out"
 
@@ -94,7 +95,8 @@ def _like(name, input, dtype, layout, device, memory_format, requires_grad, valu
 def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
                memory_format=None):
     """An uninitialised tensor of the shape, dtype and memory order of `input`."""
-    return _like("empty_like", input, dtype, layout, device, memory_format, requires_grad, None)
+    out = _like("empty_like", input, dtype, layout, device, memory_format, requires_grad, None)
+    return filled(out) if determinism.fills else out
 
 
 def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
@@ -127,7 +129,8 @@ def _new(self, name, make, args, size, dtype, layout, device, requires_grad, *va
 
 def new_empty(self, *args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """An uninitialised tensor of this one's dtype and device."""
-    return _new(self, "new_empty", np.empty, args, size, dtype, layout, device, requires_grad)
+    out = _new(self, "new_empty", np.empty, args, size, dtype, layout, device, requires_grad)
+    return filled(out) if determinism.fills else out
 
 
 def new_zeros(self, *args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
@@ -154,7 +157,8 @@ def new_empty_strided(self, size, stride, *, dtype=None, layout=None, device=Non
     device = self.device if device is None else device
     make = strided_maker(size, stride)
     shape = nonnegative(shape_from((size,)))
-    return create("new_empty_strided", make, shape, target, layout, device, requires_grad, strides=tuple(stride))
+    out = create("new_empty_strided", make, shape, target, layout, device, requires_grad, strides=tuple(stride))
+    return filled(out) if determinism.fills else out
 
 
 def strided_maker(size, stride):

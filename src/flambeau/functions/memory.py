@@ -17,6 +17,7 @@ from ..engines.numpy.memory import array_in, bytes_of
 from ._args import need_tensor, nonnegative, resize, shape_from
 from ._attach import methods
 from ._data import array_from
+from ._determinism import blank, determinism
 from .storage import TypedStorage, UntypedStorage, is_storage
 
 __all__ = ["resize_as_"]
@@ -65,8 +66,11 @@ def resize_(self, *args, size=None, memory_format=None):
     if memory_format is not None:
         check_format(memory_format, len(shape))
     if shape != self._a.shape:
+        before = storage_of(self).array.nbytes
         count_write(self, "resize_")
         resize(self, shape)
+        if determinism.fills and self.device is CPU:
+            bytes_of(storage_of(self).array)[before:].view(self._a.dtype)[...] = blank(self.dtype)
     if memory_format is not None:
         raw, offset = bytes_of(storage_of(self).array), self.storage_offset()
         self._a = array_in(raw, self._a.dtype, offset, shape, strides_in(shape, None, memory_format))

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ._determinism import determinism
+
 __all__ = [
     "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision",
     "get_num_interop_threads", "get_num_threads", "is_deterministic_algorithms_warn_only_enabled",
@@ -24,8 +26,6 @@ THREAD_SETTERS: list[Callable[[int], None]] = []
 class _Settings:
     threads = None
     interop_threads = None
-    deterministic = False
-    warn_only = False
     matmul_precision = "highest"
 
 
@@ -78,24 +78,24 @@ def _set_blas_threads(num):
             setter(num)
 
 
-# ---- determinism: everything here is deterministic, so these only remember what was asked for
+# ---- determinism
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Asks for deterministic algorithms; there are no others."""
+    """Asks for deterministic algorithms; there are no others. Functions such as ``empty`` then fill their memory."""
     if not isinstance(mode, bool):
         raise TypeError(f"use_deterministic_algorithms(): argument 'mode' must be bool, not {type(mode).__name__}")
-    _settings.deterministic, _settings.warn_only = mode, bool(warn_only)
+    determinism.set(enabled=mode, warn_only=bool(warn_only))
 
 
 def are_deterministic_algorithms_enabled():
     """Whether ``use_deterministic_algorithms(True)`` was called."""
-    return _settings.deterministic
+    return determinism.enabled
 
 
 def is_deterministic_algorithms_warn_only_enabled():
     """Whether only a warning was asked for."""
-    return _settings.warn_only
+    return determinism.warn_only
 
 
 _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
@@ -118,7 +118,7 @@ def set_deterministic_debug_mode(debug_mode):
 
 def get_deterministic_debug_mode():
     """0, 1 or 2: see ``set_deterministic_debug_mode``."""
-    return 0 if not _settings.deterministic else 1 if _settings.warn_only else 2
+    return 0 if not determinism.enabled else 1 if determinism.warn_only else 2
 
 
 # ---- precision

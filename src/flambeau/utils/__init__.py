@@ -1,5 +1,5 @@
 """Tools around tensors and modules."""
 
-from . import dlpack, hooks
+from . import deterministic, dlpack, hooks
 
-__all__ = ["dlpack", "hooks"]
+__all__ = ["deterministic", "dlpack", "hooks"]
