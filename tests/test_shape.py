@@ -76,6 +76,12 @@ AGREEING = [
     C + "torch.view_as_real(c)", C + "torch.view_as_real(c.t())", C + "c.real", C + "c.imag", V + "v.real",
     V + "v.imag",
     V + "torch.view_as_complex(v.view(3, 2))", V + "torch.view_as_complex(v.view(2, 3))", V + "torch.view_as_real(v)",
+    *[f"torch.view_as_complex({code})" for code in (
+        "torch.ones(2, 1).t()", "torch.ones(1, 2).as_strided((1, 2), (1, 1))", "torch.ones(1, 2).as_strided((1, 2), (3, 1))",
+        "torch.ones(4).as_strided((1, 1, 2), (1, 3, 1))", "torch.ones(4).as_strided((2, 2), (1, 1))",
+        "torch.ones(4).as_strided((1, 2), (2, 1), 1)", "torch.ones(2, 1, 2).expand(2, 3, 2)", "torch.ones(3, 0, 2)",
+    )],
+    "torch.view_as_complex(torch.ones(0, 2)).storage_offset()",
     "torch.view_as_complex(torch.zeros(2, 2).t())", "torch.view_as_complex(torch.zeros(2, 3)[:, :2])",
     "torch.view_as_complex(torch.zeros(2, dtype=torch.int32))", "torch.view_as_complex(torch.tensor(1.))",
     # joins

@@ -48,7 +48,7 @@ def view_as_complex(input):
     strides = input.stride()
     if strides[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any([s % 2 for s in strides[:-1]]):
+    if any([s % 2 for n, s in zip(a.shape, strides[:-1]) if n != 1]):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     if input.storage_offset() % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
