@@ -5,12 +5,20 @@ from __future__ import annotations
 import cmath
 import math
 
+from numpy import generic, ndarray
+
 from ._op import kernel_op, op
 from .pointwise import cj, is_complex, keep, numbers_fit, where
 from .shape import zeros_like
 
 LN2, LN10 = math.log(2), math.log(10)
-ROOTS, INVERSES = (0.5, -0.5), (-1, -2)  # powers
+USUAL_POWERS = {
+    3: lambda k, x: x * x * x,
+    0.5: lambda k, x: k.sqrt(x),
+    -0.5: lambda k, x: k.reciprocal(k.sqrt(x)),
+    -1: lambda k, x: k.reciprocal(x),
+    -2: lambda k, x: k.reciprocal(x * x),
+}
 
 # ---- powers and roots
 
@@ -40,17 +48,11 @@ square.vjp(x=lambda g, x: g * (2 * cj(x)))
 @op(promote="common", node="PowBackward0", check=numbers_fit)
 def pow_scalar(k, x, y):
     """x to the power of a Python number: the usual ones, with what infinities and zeros give there, by other means."""
-    if type(y) not in (int, float):
-        return x**y
-    if y == 3:
-        return x * x * x
-    if x.dtype.kind in "biu":
-        return x**y
-    if y in ROOTS:
-        return k.sqrt(x) if y > 0 else k.reciprocal(k.sqrt(x))
-    if y in INVERSES:
-        return k.reciprocal(x if y == -1 else x * x)
-    return x**y
+    y = y.item() if isinstance(y, ndarray | generic) and not y.ndim else y
+    way = USUAL_POWERS.get(y) if type(y) in (int, float, complex) and x.dtype.kind in "fc" else None
+    if way is not None:
+        return way(k, x)
+    return x * x * x if type(y) is int and y == 3 else x**y
 
 
 def power_slope(g, x, y):

@@ -39,7 +39,7 @@ def vector_norm_pull(g, x, out, ord, axis):
     if ord == 1:
         return g * sgn(x)
     if ord == 2:
-        return over(g, out) * x
+        return g * over(x, out)
     if ord in (math.inf, -math.inf):
         return g * sgn(x) * ties(abs_(x), out, axis=axis)
     if ord < 1:

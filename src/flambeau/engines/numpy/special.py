@@ -129,12 +129,12 @@ def lgamma_positive(x):
 
 
 def lgamma_negative(x):
-    return np.log(math.pi / np.abs(sin_pi(x))) - lgamma_positive(1 - x)
+    return math.log(math.pi) - np.log(np.abs(sin_pi(x))) - lgamma_positive(1 - x)
 
 
 @special
 def lgamma(x):
-    regular = np.isfinite(x) & (x < 1e305)
+    regular = np.abs(x) < 1e305
     out = pieces(x, (regular & (x > 0), lgamma_positive), (regular & (x <= 0), lgamma_negative), other=np.inf)
     return np.where(np.isnan(x), x, out)
 
