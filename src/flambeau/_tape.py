@@ -33,7 +33,7 @@ INFERENCE_SAVED = (
     "use it in autograd."
 )
 
-NAMESPACED = ("AccumulateGrad", "Error")  # nodes that are no ops, whose names PyTorch does not shorten
+NAMESPACED = ("AccumulateGrad", "CopyBackwards", "CopySlices", "Error")  # nodes whose names PyTorch does not shorten
 
 
 def graph_freed():
@@ -196,7 +196,6 @@ class OpNode(Node):
     __slots__ = ("backward", "guards", "inputs", "out", "settings", "shapes")
 
     op = None
-    _full_name = None  # with the namespace, where PyTorch's name has one
     packed = False  # whether something saved went through saved-tensor hooks
 
     @property
@@ -207,10 +206,6 @@ class OpNode(Node):
     @property
     def _output_places(self):
         return [nr for nr in range(self._count) if _dtypes.is_inexact(self._output(nr)[1])]
-
-    def name(self):
-        """The name of the node, for example ``AddBackward0``."""
-        return self._full_name
 
     def _free(self):
         if self.inputs or self.out is not None:

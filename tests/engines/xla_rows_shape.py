@@ -100,5 +100,5 @@ SHAPES = [
     row("copy_over", V(np.zeros((2, 3))), V([1, 2, 3])),
     *rows("fill fill_in_place", R(2, 3), value=2.5),
     *rows("fill_from fill_from_in_place", R(2, 3), R()),
-    row("redrawn", R(2, 3), V(np.ones((2, 3)))),
+    row("redrawn", R(2, 3), V(np.ones((2, 3))), node="NormalBackward0"),
 ]

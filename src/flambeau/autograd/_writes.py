@@ -46,7 +46,7 @@ REFUSED = {
                  "it first, or make the view outside inference mode.",
 }
 
-copy_slices = writing("copy_slices", node="torch::autograd::CopySlices")  # what a write to a view means for its base
+copy_slices = writing("copy_slices", node="CopySlices")  # what a write to a view means for its base
 
 
 # ---- memory

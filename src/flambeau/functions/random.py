@@ -271,9 +271,10 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
     arrays = _elements(mean), _elements(std)
     memory = _memory(np.broadcast_shapes(*map(np.shape, arrays)), like.dtype.np, out)
     result = _as_drawn(kernels.fill_normal_each(source(generator), memory, *arrays), like)
+    node = f"NormalBackward{isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)}"
     for given in (mean, std):
         if modes.grad and isinstance(given, Tensor) and given.requires_grad:
-            result = redrawn(given, result)
+            result = redrawn(given, result, node=node)
     return result
 
 
@@ -292,7 +293,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     array = _memory(input._a.shape, input._a.dtype, out)
     result = _as_drawn(kernels.fill_bernoulli(source(generator), array, _elements(input) if p is None else p), input)
     if modes.grad and input.requires_grad:
-        result = redrawn(input, result)
+        result = redrawn(input, result, node="BernoulliBackward0")
     return result
 
 
@@ -321,7 +322,7 @@ def poisson(input, generator=None):
     """Poisson numbers with the rates in `input`."""
     need_tensor(input, "poisson")
     result = _as_drawn(kernels.poisson(source(generator), _elements(input)), input)
-    return redrawn(input, result) if modes.grad and input.requires_grad else result
+    return redrawn(input, result, node="PoissonBackward0") if modes.grad and input.requires_grad else result
 
 
 def binomial(count, prob, generator=None):
@@ -329,7 +330,7 @@ def binomial(count, prob, generator=None):
     need_tensor(count, "binomial", "count")
     need_tensor(prob, "binomial", "prob", 2)
     result = _as_drawn(kernels.binomial(source(generator), _elements(count), _elements(prob)), prob)
-    return redrawn(prob, result) if modes.grad and prob.requires_grad else result
+    return redrawn(prob, result, node="BinomialBackward0") if modes.grad and prob.requires_grad else result
 
 
 # ---- in place
@@ -346,7 +347,8 @@ def _fill(t, name, kernel, generator, *values):
     if recorded or engine_for(t) is not NUMPY:
         drawn = _blank(t, t._a.dtype)
         kernel(source(generator), drawn, *values)
-        return assign(t, redrawn(t, _as_drawn(drawn, t)), name)
+        node = f"{name.title().replace('_', '')}Backward0"
+        return assign(t, redrawn(t, _as_drawn(drawn, t), node=node), name)
 
     def fill(array):
         kernel(source(generator), array, *values)

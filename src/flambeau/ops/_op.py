@@ -95,8 +95,8 @@ class Op:
         """The class of this op's nodes that have `name`."""
         found = self.node_classes.get(name)
         if found is None:
-            members = {"op": self, "_full_name": name, "__module__": "flambeau.autograd", "__slots__": ()}
-            found = self.node_classes[name] = type(name.rpartition(":")[2], (tape.OpNode,), members)
+            members = {"op": self, "__module__": "flambeau.autograd", "__slots__": ()}
+            found = self.node_classes[name] = type(name, (tape.OpNode,), members)
         return found
 
     def node_name(self, inputs, arrays, settings):

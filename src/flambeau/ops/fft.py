@@ -11,7 +11,14 @@ from ._op import op
 DUAL = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
-@op(name="fft_c2c", node=lambda x: "FftC2CBackward0" if x.dtype.kind == "c" else "FftR2CBackward0")
+def c2c_node(x, axes, inverse):
+    """PyTorch transforms a real x one-sidedly along one axis first; the inverse of that is a conjugate."""
+    if x.dtype.kind == "c" or len(axes) != 1:
+        return "FftC2CBackward0"
+    return "ConjBackward0" if inverse else "FftR2CBackward0"
+
+
+@op(name="fft_c2c", node=c2c_node)
 def c2c(k, x, *, axes, inverse, norm):
     """A transform over all frequencies; a real x counts as complex."""
     if not axes:

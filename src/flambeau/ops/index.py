@@ -107,7 +107,7 @@ def scaled(g, alpha):
     return g if alpha == 1 else g * alpha
 
 
-@op
+@op(node="IndexFillBackward1", scalar_node="IndexFillBackward0")
 def index_fill(k, x, value, index, *, axis, into=False):
     return back(k.index_put(rows(x), (index,), (axis,), value, False, into), x)
 
@@ -152,7 +152,7 @@ put.vjp(
 # ---- masks
 
 
-@op(row_major=True)
+@op(node="MaskedFillBackward1", scalar_node="MaskedFillBackward0", row_major=True)
 def masked_fill(k, x, value, mask, *, into=False):
     return k.masked_fill(x, mask, value, into)
 

@@ -126,16 +126,20 @@ def constant_pad(k, x, *, pads, value):
 constant_pad.vjp(x=lambda g, pads: constant_pad(g, pads=tuple([(-a, -b) for a, b in pads]), value=0))
 
 
-PADDINGS = {"reflect": "Reflection", "edge": "Replication", "wrap": "Circular"}  # PyTorch's names of the modes
+PADDINGS = {"reflect": "ReflectionPad{}D", "edge": "ReplicationPad{}D", "wrap": "CircularPad{}D"}
 
 
-@op(node=lambda mode, dims: f"{PADDINGS[mode]}Pad{dims}DBackward0")
+def pad_node(mode, dims):
+    return "CopySlices" if mode == "wrap" else PADDINGS[mode].format(dims) + "Backward0"
+
+
+@op(node=pad_node)
 def pad_edges(k, x, *, pads, mode, dims):
     """x with margins in its last `dims` dimensions that repeat elements of x, by `mode`."""
     return k.pad_edges(x, pads, mode)
 
 
-@op(node=lambda mode, dims: f"{PADDINGS[mode]}Pad{dims}DBackwardBackward0", opmath=True)
+@op(node=lambda mode, dims: PADDINGS[mode].format(dims) + "BackwardBackward0", opmath=True)
 def fold_edges(k, g, *, pads, mode, dims):
     return k.fold_edges(g, pads, mode)
 

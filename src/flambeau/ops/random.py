@@ -6,9 +6,9 @@ from ._op import op
 from .shape import zeros_like
 
 
-@op
-def redrawn(k, x, value):
-    """`value`, drawn in the place of x."""
+@op(node=lambda node: node)
+def redrawn(k, x, value, *, node):
+    """`value`, drawn in the place of x by the function that `node` is named after."""
     return value
 
 
