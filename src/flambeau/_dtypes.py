@@ -104,7 +104,7 @@ def from_np(np_dtype):
 # that others add, as ml_dtypes does, come last.
 BOOL_TYPE, FIRST_INTEGER = np.dtype(bool).num, np.dtype(np.int8).num
 FIRST_FLOAT, LAST_FLOAT = np.dtype(np.float32).num, np.dtype(np.longdouble).num
-FLOAT16 = np.dtype(np.float16).num
+FIRST_HALF = np.dtype(np.float16).num  # from here on: what is computed in float32
 FIRST_FOREIGN = 256
 LAST_TYPE = 1 << 30
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
-from .._dtypes import type_word
+from .._dtypes import BOOL_TYPE, type_word
 from .._tensor import Tensor
 from ..ops import elementary as ops
 from ..ops.pointwise import is_complex
@@ -67,7 +67,7 @@ for _name, _other in ALIASES.items():
 def square(input):
     """The square of each element."""
     need_tensor(input, "square")
-    if input._a.dtype.num == 0:
+    if input._a.dtype.num == BOOL_TYPE:
         input = cast(input, dtype=np.dtype(np.int64))
     return ops.square(input)
 

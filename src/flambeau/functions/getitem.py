@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._dtypes import type_word
+from .._dtypes import FIRST_FLOAT, LAST_FLOAT, type_word
 from .._modes import modes
 from .._size import broadcasts
 from .._tensor import Tensor, refresh, wrap
@@ -151,7 +151,7 @@ def store(x, key, value):
             return False
         value = value._a
     elif kind is float:
-        if not 11 <= a.dtype.num <= 13:
+        if not FIRST_FLOAT <= a.dtype.num <= LAST_FLOAT:
             return False
     elif kind is not int:
         return False

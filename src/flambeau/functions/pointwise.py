@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
-from .._dtypes import type_word
+from .._dtypes import BOOL_TYPE, FIRST_FLOAT, LAST_FLOAT, type_word
 from .._modes import modes
 from .._tensor import Tensor
 from ..ops import pointwise as ops
@@ -84,7 +84,7 @@ def unrecorded(input, other):
     """Whether these are float32 or float64 tensors of which nothing is recorded: two plain ops serve them faster."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor) or (modes.grad and (input._rg or other._rg)):
         return False
-    return input._a.dtype is other._a.dtype and 11 <= input._a.dtype.num <= 12
+    return input._a.dtype is other._a.dtype and FIRST_FLOAT <= input._a.dtype.num <= LAST_FLOAT
 
 
 @out_variant
@@ -234,7 +234,7 @@ absolute, negative, fix = alias(abs, "absolute"), alias(neg, "negative"), alias(
 def positive(input):
     """The tensor itself; a bool tensor is refused, as ``+`` is arithmetic."""
     need_tensor(input, "positive")
-    if input._a.dtype.num == 0:
+    if input._a.dtype.num == BOOL_TYPE:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
@@ -263,7 +263,8 @@ def clamp(input, min=None, max=None):
     """Each element moved into [``min``, ``max``]: both numbers, or both tensors; one may be None."""
     if not isinstance(input, Tensor):
         need_tensor(input, "clamp")
-    if type(min) in _PLAIN and type(max) in _PLAIN and min is not max and 11 <= input._a.dtype.num <= 13:
+    numbers = type(min) in _PLAIN and type(max) in _PLAIN and min is not max
+    if numbers and FIRST_FLOAT <= input._a.dtype.num <= LAST_FLOAT:
         return ops.clamp_numbers(input, low=min, high=max)
     if min is None and max is None:
         raise RuntimeError(NO_BOUND)
@@ -311,7 +312,7 @@ def where(condition, input=None, other=None, *, self=None):
         input = need_operand(input, "where", "input", 2, numbers=True)
     if not isinstance(other, Tensor):
         other = need_operand(other, "where", "other", 3, numbers=True)
-    if condition._a.dtype.num != 0:
+    if condition._a.dtype.num != BOOL_TYPE:
         if condition.dtype is not _dtypes.uint8:
             raise RuntimeError(NOT_A_MASK.format(word=type_word(condition.dtype)))
         condition = cast(condition, dtype=np.dtype(bool))

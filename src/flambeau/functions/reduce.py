@@ -6,7 +6,7 @@ import functools
 import warnings
 
 from .. import _dtypes
-from .._dtypes import type_word
+from .._dtypes import FIRST_FLOAT, type_word
 from .._tensor import Tensor
 from ..ops import pointwise as pw
 from ..ops import reduce as ops
@@ -61,7 +61,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None)
     if axis is not None or keepdims is not None:
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
     if dtype is None:
-        dtype = INT64 if input._a.dtype.num < 11 else None
+        dtype = INT64 if input._a.dtype.num < FIRST_FLOAT else None
     else:
         input, dtype = added_in(input, dtype)
     return ops.sum_(input, axis=_listed_axes(dim, input, "sum", keepdim), keepdims=keepdim, dtype=dtype)
@@ -87,7 +87,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
     if dtype is not None:
         dtype = np_dtype_of(dtype)
-    if (dtype or input._a.dtype).num < 11:
+    if (dtype or input._a.dtype).num < FIRST_FLOAT:
         which = "Input" if dtype is None else "Optional"
         wrong = _dtypes.from_np(dtype or input._a.dtype)
         raise RuntimeError(NO_MEAN.format(which=which, word=type_word(wrong)))
@@ -99,7 +99,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of the elements that are not NaN."""
     need_tensor(input, "nanmean")
-    if input._a.dtype.num < 11:
+    if input._a.dtype.num < FIRST_FLOAT:
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
             f"{type_word(input.dtype)}"
@@ -153,7 +153,7 @@ def _moment(op, input, dim, unbiased, keepdim, correction, name):
         raise TypeError(f"{name}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}")
     if unbiased is not None and correction is not None:
         raise TypeError(f"{name}() takes unbiased={unbiased} or correction={correction}, not both")
-    if input._a.dtype.num < 11:
+    if input._a.dtype.num < FIRST_FLOAT:
         raise RuntimeError(NO_VAR.format(word=type_word(input.dtype)))
     correction = correction if correction is not None else 1 if unbiased is None else int(unbiased)
     axis = _axes(dim, input, name, keepdim)

@@ -26,7 +26,7 @@ import numpy as np
 
 from .. import _tape as tape
 from .._device import CPU
-from .._dtypes import BOOL_TYPE, FIRST_FLOAT, FIRST_INTEGER, FLOAT16, LAST_FLOAT, LAST_TYPE
+from .._dtypes import BOOL_TYPE, FIRST_FLOAT, FIRST_HALF, FIRST_INTEGER, LAST_FLOAT, LAST_TYPE
 from .._layout import elementwise_strides, is_contiguous
 from .._modes import modes
 from .._size import broadcasts
@@ -83,7 +83,7 @@ class Op:
         # says so.
         floats = promote == "float" or "i" in refuses
         self.lowest = FIRST_FLOAT if floats else FIRST_INTEGER if "b" in refuses else BOOL_TYPE
-        self.highest = LAST_FLOAT if "c" in refuses else FLOAT16 - 1 if opmath else LAST_TYPE
+        self.highest = LAST_FLOAT if "c" in refuses else FIRST_HALF - 1 if opmath else LAST_TYPE
         # Whether inputs other than float32 may need promotion, float32 inside, or a refusal.
         self.picky = promote is not None or bool(opmath) or bool(refuses) or check is not None
         self.__doc__ = forward.__doc__

@@ -69,7 +69,7 @@ def in_opmath(arrays):
     """
     for a in arrays:
         dtype = getattr(a, "dtype", None)
-        if dtype is not None and dtype.num > 22 and dtype in _dtypes.HALF:
+        if dtype is not None and dtype.num >= _dtypes.FIRST_HALF and dtype in _dtypes.HALF:
             wide = [NUMPY.cast(x, _FLOAT32) if getattr(x, "dtype", None) in _dtypes.HALF else x for x in arrays]
             return wide, None if _is_wide(arrays[0]) else dtype
     return arrays, None
@@ -81,10 +81,11 @@ def _is_wide(a):
 
 
 def are_large_halves(arrays):
-    """Whether the operands are large arrays in half precision, alike in shape and lying in rows, or numbers."""
+    """Whether the operands are large contiguous arrays in half precision, alike in shape, or numbers."""
     first = arrays[0]
     return (
-        type(first) is np.ndarray and first.dtype.num > 22 and first.size > _PIECE and first.dtype in _dtypes.HALF
+        type(first) is np.ndarray and first.dtype.num >= _dtypes.FIRST_HALF and first.dtype in _dtypes.HALF
+        and first.size > _PIECE
         and all(type(a) in _SCALARS or (type(a) is np.ndarray and (not a.ndim or _is_like(a, first))) for a in arrays)
     )
 

@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 
+from ..._dtypes import FIRST_HALF
 from .. import NUMPY as engine
 
 _FEW = 1024  # elements up to which NumPy takes longer to prepare a broadcast than to copy and add
-_STANDARD = 22  # the highest type number of NumPy's own types but float16: BLAS has no half precision
 
 
 @engine.kernel
 def matmul(a, b):
     """np.matmul; half precision is multiplied in float32 and rounded once."""
-    if a.dtype.num <= _STANDARD:
+    if a.dtype.num < FIRST_HALF:
         # The same BLAS call, but dot takes a third of the time to get there.
         return a.dot(b) if a.ndim <= 2 and b.ndim <= 2 else np.matmul(a, b, order="C")
     return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
@@ -25,7 +25,7 @@ def matmul(a, b):
 def add_product(multiply, x, a, b, beta, alpha):
     """``beta * x + alpha * multiply(a, b)``; with beta 0, x is not looked at."""
     dtype = a.dtype
-    if dtype.num > _STANDARD:
+    if dtype.num >= FIRST_HALF:
         wide = (n.astype(np.float32) for n in (x, a, b))
         return add_product(multiply, *wide, beta, alpha).astype(dtype)
     if dtype.kind in "biu":

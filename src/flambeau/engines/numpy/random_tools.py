@@ -42,7 +42,7 @@ NAMES = {
     }.items()
 }
 FLOATS = (*HALF, np.dtype(np.float32), np.dtype(np.float64))
-WHOLE = (11, 12)  # the numbers of float32 and float64 among NumPy's types
+WHOLE = (np.dtype(np.float32).num, np.dtype(np.float64).num)
 CLASSIC_INTS = tuple(map(np.dtype, (np.uint8, np.int8, np.int16, np.int32, np.int64)))
 UNSIGNED_INTS = tuple(map(np.dtype, (np.uint16, np.uint32, np.uint64)))
 BOOL = (np.dtype(np.bool_),)

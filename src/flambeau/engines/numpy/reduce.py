@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from ..._dtypes import BOOL_TYPE, FIRST_FLOAT, FIRST_HALF
 from .. import NUMPY as engine
 
 _add, _times, _larger, _smaller = np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce
@@ -36,7 +37,7 @@ def sum(x, axis=None, keepdims=False, dtype=None):
             if n >= _BIG and axis != () and x.flags.c_contiguous:
                 return _sum_along(x, range(x.ndim) if axis is None else axis, keepdims, ones)
     to = own if dtype is None else dtype
-    if to.num > 22:
+    if to.num >= FIRST_HALF:
         return engine.cast(engine.sum(_widened(x), axis, keepdims), to)
     return _add(x, axis, dtype, None, keepdims)
 
@@ -52,7 +53,7 @@ def total(x):
     dtype, n = x.dtype, x.size
     ones = _ONES.get(dtype.num)
     if ones is None:
-        return _add(x, None, None if dtype.num >= 11 else _INT64)
+        return _add(x, None, None if dtype.num >= FIRST_FLOAT else _INT64)
     if n <= _CHUNK:
         out = np.empty((), dtype)
         x.ravel().dot(ones[:n], out)
@@ -111,7 +112,7 @@ def _part_of(n):
 @engine.kernel
 def mean(x, axis=None, keepdims=False, dtype=None):
     to = x.dtype if dtype is None else dtype
-    if to.num > 22:
+    if to.num >= FIRST_HALF:
         return engine.cast(engine.sum(_widened(x), axis, keepdims) / _folded(x.shape, axis), to)
     return sum(x, axis, keepdims, to) / _folded(x.shape, axis)
 
@@ -126,7 +127,7 @@ def _folded(shape, axis):
 @engine.kernel
 def prod(x, axis=None, keepdims=False, dtype=None):
     to = x.dtype if dtype is None else dtype
-    if to.num > 22:
+    if to.num >= FIRST_HALF:
         return engine.cast(engine.prod(_widened(x), axis, keepdims), to)
     return _times(x, axis, to, None, keepdims)
 
@@ -162,7 +163,7 @@ def argmin(x, axis=None, keepdims=False):
 
 @engine.kernel
 def all(x, axis=None, keepdims=False):
-    if axis is None and not keepdims and 0 < x.size < _FEW and x.dtype.num == 0:
+    if axis is None and not keepdims and 0 < x.size < _FEW and x.dtype.num == BOOL_TYPE:
         x = x.ravel()
         return x[x.argmin()]
     return np.logical_and.reduce(x, axis, None, None, keepdims)
@@ -170,7 +171,7 @@ def all(x, axis=None, keepdims=False):
 
 @engine.kernel
 def any(x, axis=None, keepdims=False):
-    if axis is None and not keepdims and 0 < x.size < _FEW and x.dtype.num == 0:
+    if axis is None and not keepdims and 0 < x.size < _FEW and x.dtype.num == BOOL_TYPE:
         x = x.ravel()
         return x[x.argmax()]
     return np.logical_or.reduce(x, axis, None, None, keepdims)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from ..._dtypes import is_inexact
 from ...functions import activation as base
 from ...functions import elementary
 from ...functions._args import need_tensor
@@ -63,7 +64,7 @@ def _hardtanh(input, min_val=-1.0, max_val=1.0):
     need_tensor(input, "hardtanh")
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
-    if input._a.dtype.num < 11:
+    if not is_inexact(input._a.dtype):
         if input._a.dtype.kind == "b":
             raise RuntimeError("Bool inputs not supported for hardtanh; convert them first, for example with .float()")
         min_val, max_val = int(min_val), int(max_val)
