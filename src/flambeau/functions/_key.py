@@ -19,42 +19,43 @@ INVALID = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})"
 )
 
+SELECT, SLICE, UNSQUEEZE, ALIAS = "SelectBackward0", "SliceBackward0", "UnsqueezeBackward0", "AliasBackward0"
 _ndarray = np.ndarray
 _FULL = slice(None)
 
 
-def last_part(key):
-    """What comes last in a tuple of plain integers, slices, None and Ellipsis; None where something else is in it.
+def node_of(key):
+    """The node of a view by a tuple of plain integers, slices, None and Ellipsis; None where something else is in it.
 
-    The op that takes the view, ``basic_index``, names its node by it.
+    What comes last in the key gives the node its name.
     """
-    last = "alias"
+    node = ALIAS
     for part in key:
         kind = type(part)
         if kind is int:
-            last = "select"
+            node = SELECT
         elif kind is slice:
             step = part.step
             if step is not None and (type(step) is not int or step <= 0):
                 return None
             if step is not None or part.start is not None or part.stop is not None:
-                last = "slice"
+                node = SLICE
         elif part is None:
-            last = "unsqueeze"
+            node = UNSQUEEZE
         elif part is not ...:
             return None
-    return last
+    return node
 
 
 def parsed(x, key):
-    """(last part, basic key, index tensors, their dimensions): first the view to take, with None as the last part if
-    there is none to take; then the indices."""
+    """(node, basic key, index tensors, their dimensions): first the view to take, by the name of its node, None for no
+    view; then the indices."""
     items = as_items(key)
     shape = x._a.shape
     left = len(shape) - sum(map(dims_used, items))
     if left < 0:
         raise IndexError(SCALAR if not shape and is_int(items[0]) else TOO_MANY.format(ndim=len(shape)))
-    basic, indices, dims, last = [], [], [], None
+    basic, indices, dims, node = [], [], [], None
     dim = place = 0  # in x, and in the view
     for item in items:
         if isinstance(item, Tensor) and item._a.ndim == 0:
@@ -64,19 +65,19 @@ def parsed(x, key):
             dim, place, left = dim + left, place + left, 0
         elif item is None:
             basic.append(None)
-            place, last = place + 1, "unsqueeze"
+            place, node = place + 1, UNSQUEEZE
         elif isinstance(item, bool):
             basic.append(None)
             indices.append(wrap(np.zeros(int(item), np.int64)))
             dims.append(place)
-            place, last = place + 1, "unsqueeze"
+            place, node = place + 1, UNSQUEEZE
         elif isinstance(item, int):
             basic.append(bounded(item, dim, shape[dim]))
-            dim, last = dim + 1, "select"
+            dim, node = dim + 1, SELECT
         elif isinstance(item, slice):
             basic.append(item)
             if item != _FULL:
-                last = "slice"
+                node = SLICE
             dim, place = dim + 1, place + 1
         else:
             used = dims_used(item)
@@ -84,9 +85,9 @@ def parsed(x, key):
             indices.append(item)
             dims.append(place)
             dim, place = dim + used, place + used
-    if last is None and not indices:
-        last = "slice" if len(items) == 1 and isinstance(items[0], slice) else "alias"
-    return last, (*basic, ...), indices, tuple(dims)
+    if node is None and not indices:
+        node = SLICE if len(items) == 1 and isinstance(items[0], slice) else ALIAS
+    return node, (*basic, ...), indices, tuple(dims)
 
 
 def as_items(key):

@@ -57,7 +57,7 @@ def view_as_complex(input):
 
 def component(input, index):
     """The real (0) or imaginary (1) parts of complex numbers: a view."""
-    return views.basic_index(views.view_as_real(input), key=(..., index), last="select")
+    return views.basic_index(views.view_as_real(input), key=(..., index), node="SelectBackward0")
 
 
 def real(input):

@@ -18,7 +18,7 @@ from ..ops import index as ops
 from ..ops.shape import basic_index, cast, reshape
 from ._data import scalar_for
 from ._into import into
-from ._key import last_part, parsed
+from ._key import SELECT, SLICE, UNSQUEEZE, node_of, parsed
 from .index import expanded, put_call
 
 EXPANDED = (
@@ -43,18 +43,18 @@ def __getitem__(self, key):
     kind = type(key)
     given, new = key, False
     if kind is int:
-        key, last = (key, ...), "select"
+        key, node = (key, ...), SELECT
     elif kind is slice:
         step = key.step
-        last = "slice" if step is None or (type(step) is int and step > 0) else None
+        node = SLICE if step is None or (type(step) is int and step > 0) else None
     elif kind is tuple:
-        last = last_part(key)
-        if last is None:  # before any comparison: an array in the key compares element by element
+        node = node_of(key)
+        if node is None:  # before any comparison: an array in the key compares element by element
             return read(self, key)
         new = None in key
         key = (*key, ...) if ... not in key else key
     elif key is None:
-        key, last, new = (None, ...), "unsqueeze", True
+        key, node, new = (None, ...), UNSQUEEZE, True
     elif kind is Tensor and key._a.ndim and a.ndim:
         dtype = key._a.dtype
         if dtype is _INT64:
@@ -64,13 +64,13 @@ def __getitem__(self, key):
         return read(self, key)
     else:
         return read(self, key)
-    if last is None or type(a) is not _ndarray:
+    if node is None or type(a) is not _ndarray:
         return read(self, given)
     try:
         r = NUMPY.new_dims(a, key) if new else a[key]
     except (IndexError, TypeError):
         return read(self, given)
-    return _wrap_view(self, a, r, {"key": key, "last": last})
+    return _wrap_view(self, a, r, {"key": key, "node": node})
 
 
 def take_rows(x, index):
@@ -89,9 +89,9 @@ def take_rows(x, index):
 
 def read(x, key):
     """x[key] for any key."""
-    last, basic, indices, dims = parsed(x, key)
-    if last is not None:
-        x = basic_index(x, key=basic, last=last)
+    node, basic, indices, dims = parsed(x, key)
+    if node is not None:
+        x = basic_index(x, key=basic, node=node)
     if indices:
         found, dims = expanded(indices, x, dims)
         x = ops.index(x, *found, dims=dims)
@@ -105,9 +105,9 @@ def __setitem__(self, key, value):
     """Stores `value`, broadcast and converted, in the elements that `key` names."""
     if key is False or (is_plain(key) and store(self, key, value)):
         return
-    last, basic, indices, dims = parsed(self, key)
-    if last is not None:
-        self = basic_index(self, key=basic, last=last)
+    node, basic, indices, dims = parsed(self, key)
+    if node is not None:
+        self = basic_index(self, key=basic, node=node)
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(number(value, self), self._a.dtype))
     if not indices:
@@ -131,7 +131,7 @@ def is_plain(key):
         return key.step is None or (type(key.step) is int and key.step > 0)
     if kind is Tensor:
         return key._a.dtype is _INT64 or key._a.dtype is _BOOL
-    return kind is tuple and last_part(key) is not None
+    return kind is tuple and node_of(key) is not None
 
 
 def store(x, key, value):

@@ -260,7 +260,7 @@ def select_scatter(input, src, dim, index):
     need_tensor(input, "select_scatter")
     check_fits("select_scatter", src, input.select(dim, index)._a.shape)
     key = (slice(None),) * dim_in_range(dim, input._a.ndim) + (as_int(index, "select_scatter", "index"), ...)
-    return scattered(ops.select_scatter, input, src, basic_index, {"key": key, "last": "select"})
+    return scattered(ops.select_scatter, input, src, basic_index, {"key": key, "node": "SelectBackward0"})
 
 
 @numpy_names

@@ -35,7 +35,7 @@ def select(input, dim, index):
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}"
         )
-    return ops.basic_index(input, key=(slice(None),) * dim + (index, ...), last="select")
+    return ops.basic_index(input, key=(slice(None),) * dim + (index, ...), node="SelectBackward0")
 
 
 @numpy_names

@@ -237,14 +237,14 @@ def squeeze(input, dim=None, *, axis=None):
         dim = axis
     if dim is None:
         axis = tuple([i for i, n in enumerate(shape) if n == 1]) if 1 in shape else ()
-        return ops.squeeze(input, axis=axis, overload=0)
+        return ops.squeeze(input, axis=axis, node="SqueezeBackward0")
     if isinstance(dim, _SEQUENCES):
         dims = tuple([dim_in_range(d, len(shape)) for d in dim])
         if len(set(dims)) < len(dims):
             raise RuntimeError(f"dim {max(dims, key=dims.count)} appears multiple times in the list of dims")
-        return ops.squeeze(input, axis=tuple([d for d in dims if shape and shape[d] == 1]), overload=2)
+        return ops.squeeze(input, axis=tuple([d for d in dims if shape and shape[d] == 1]), node="SqueezeBackward2")
     dim = dim_in_range(dim, len(shape))
-    return ops.squeeze(input, axis=(dim,) if shape and shape[dim] == 1 else (), overload=1)
+    return ops.squeeze(input, axis=(dim,) if shape and shape[dim] == 1 else ())
 
 
 def squeeze_method(self, *dim, **keywords):

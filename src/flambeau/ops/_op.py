@@ -77,8 +77,10 @@ class Op:
         self.recorders = {}
         self.node = node or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
         self.scalar_node = scalar_node or self.node
-        self.node_getters = tuple(map(self._getter, parameters_of(node)[0])) if callable(node) else None
-        self.node_classes = {}
+        if "node" in self.settings:
+            self.node = lambda node: node
+        self.node_getters = tuple(map(self._getter, parameters_of(self.node)[0])) if callable(self.node) else None
+        self.node_classes = {}  # by name
         # The range of NumPy type numbers that need no promotion. What is refused is left to the general call, which
         # says so.
         floats = promote == "float" or "i" in refuses
@@ -362,7 +364,8 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
     Args:
         name: the op's name, when it is not the function's.
         node: the name of its graph nodes, when it is not ``<Name>Backward0``; or a function that returns the name, of
-            whatever its parameters name: inputs, settings, or shapes of inputs.
+            whatever its parameters name: inputs, settings, or shapes of inputs. An op with a setting ``node`` gets the
+            name from its callers.
         scalar_node: their name where an operand is a Python number, when PyTorch has another one for it.
         promote: "common" casts all inputs to their common dtype, "float" at least to a floating one, None does not.
         opmath: compute half-precision inputs in float32; follows ``promote`` when not given. With "first" only the

@@ -241,13 +241,20 @@ def bind(op):
 
 # ---- recording: what a call leaves on its node
 
+NAMED_NODE = """
+name = {name}
+try:
+    node = node_classes[name]()
+except KeyError:
+    node = node_class(name)()
+"""
 RECORDER = """
 def record({parameters}, r, t, settings):
     {unpack}
     dtype = r.dtype
     if dtype.num < FIRST_FLOAT:
         return
-    node = {node}
+    {node}
     node._edges = {edges}
     node._seq = next_sequence()
     node._count = 1
@@ -435,10 +442,12 @@ def recorder_of(op, wanted, tensors):
     guards = [f"guard(x{i})" for i in n if plan.saves[i] and tensors[i]] + ["guard(t)"] * plan.saves_out
     shapes = [f"a{i}.shape" if tensors[i] else f"getattr(a{i}, 'shape', ())" for i in n]
     if op.node_getters is None:
-        node, names = "Node()", {"Node": op.node_class(op.node if all(tensors) else op.scalar_node)}
+        node, names = "node = Node()", {"Node": op.node_class(op.node if all(tensors) else op.scalar_node)}
     else:
-        node = f"node_class(node_name({', '.join([source_of(op, *getter) for getter in op.node_getters])}))()"
-        names = {"node_class": op.node_class, "node_name": op.node}
+        name = ", ".join([source_of(op, *getter) for getter in op.node_getters])
+        name = name if "node" in op.settings else f"node_name({name})"
+        node = fill(NAMED_NODE, name=name)
+        names = {"node_classes": op.node_classes, "node_class": op.node_class, "node_name": op.node}
     source = fill(
         RECORDER, parameters="inputs, arrays" if op.variadic else f"{xs[1:-3]}, {arrays[1:-3]}",
         unpack=f"{xs} = inputs\n{arrays} = arrays" if op.variadic else "",
@@ -452,5 +461,6 @@ def recorder_of(op, wanted, tensors):
 def source_of(op, kind, where):
     """The text by which a recorder gets an input, its shape, or a setting."""
     if kind == "setting":
-        return f"settings.get({where!r}, {op.defaults[where]!r})" if where in op.defaults else f"settings[{where!r}]"
+        found = f"settings[{where!r}]"
+        return f"{found} if {where!r} in settings else {op.defaults[where]!r}" if where in op.defaults else found
     return f"a{where}" if kind == "input" else f"a{where}.shape"

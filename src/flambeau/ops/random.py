@@ -6,7 +6,7 @@ from ._op import op
 from .shape import zeros_like
 
 
-@op(node=lambda node: node)
+@op
 def redrawn(k, x, value, *, node):
     """`value`, drawn in the place of x by the function that `node` is named after."""
     return value

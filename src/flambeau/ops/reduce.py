@@ -48,7 +48,8 @@ def kept(y, shape, axis):
 
 def node_of(name):
     """PyTorch numbers the nodes of some reductions: 0 over all elements, 1 along given dimensions."""
-    return lambda axis: f"{name}Backward{int(axis is not None)}"
+    whole, along = f"{name}Backward0", f"{name}Backward1"
+    return lambda axis: whole if axis is None else along
 
 
 @op(node=node_of("Sum"), row_major=True)

@@ -10,7 +10,7 @@ from ._op import op
 # ---- x with a value in the place of a view of it
 
 
-def _put_key(k, x, value, *, key, last="slice"):
+def _put_key(k, x, value, *, key, node=None):
     return k.put_key(x, key, value)
 
 
@@ -132,12 +132,12 @@ def unsqueeze(k, x, *, axis):
     return k.expand_dims(x, axis)
 
 
-unsqueeze.vjp(x=lambda g, axis: squeeze(g, axis=(axis,), overload=1))
+unsqueeze.vjp(x=lambda g, axis: squeeze(g, axis=(axis,)))
 
 
-@op(view=True, node=lambda overload: f"SqueezeBackward{overload}", put=_reshape_back)
-def squeeze(k, x, *, axis, overload):
-    """PyTorch numbers its nodes by the overload: 0 for all dimensions of size one, 1 for one given, 2 for several."""
+@op(view=True, put=_reshape_back)
+def squeeze(k, x, *, axis, node="SqueezeBackward1"):
+    """PyTorch numbers its nodes: 0 for all dimensions of size one, 1 for a given one, 2 for several given ones."""
     return x.squeeze(axis)
 
 
@@ -147,12 +147,9 @@ squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 # ---- parts
 
 
-@op(view=True, node=lambda last: f"{last.capitalize()}Backward0", put=_put_key)
-def basic_index(k, x, *, key, last="slice"):
-    """x[key] for a key of integers, slices, None and Ellipsis, always a view.
-
-    The node is named after what comes `last` in the key: a "select", "slice" or "unsqueeze"; "alias" if none of them.
-    """
+@op(view=True, put=_put_key)
+def basic_index(k, x, *, key, node="SliceBackward0"):
+    """x[key] for a key of integers, slices, None and Ellipsis, always a view; what comes last in it names its node."""
     return k.new_dims(x, key) if type(key) is tuple and None in key else x[key]
 
 
