@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import linecache
-import re
 from textwrap import indent
 
 import numpy as np
@@ -278,10 +277,14 @@ def record({parameters}, r, t, settings):
 def fill(template, **slots):
     """The template with its slots filled one after the other; a slot alone on its line takes several."""
     for name, text in slots.items():
-        lines = text.strip("\n")
-        for margin in re.findall(rf"^( *)\{{{name}\}}$", template, re.MULTILINE):
-            template = template.replace(f"{margin}{{{name}}}\n", indent(lines, margin) + "\n" * bool(lines), 1)
-        template = template.replace(f"{{{name}}}", lines)
+        slot, text = f"{{{name}}}", text.strip("\n")
+        lines = []
+        for line in template.split("\n"):
+            if line.strip() != slot:
+                lines.append(line.replace(slot, text))
+            elif text:
+                lines.append(indent(text, line[: -len(slot)]))
+        template = "\n".join(lines)
     return template
 
 
