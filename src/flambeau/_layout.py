@@ -127,20 +127,20 @@ def _order(shape, strides):
 def elementwise_strides(shape, operands):
     """The strides of an elementwise result of `shape`: the dimensions in the order that the operands have them.
 
-    `operands` are (shape, strides) pairs. The first operand that tells two dimensions apart decides, as in NumPy.
+    `operands` are (shape, strides) pairs. As in NumPy, row-major order wins where operands disagree.
     """
     aligned = [_aligned(shape, *operand) for operand in operands]
-    order = list(range(len(shape)))
-    for i in range(1, len(order)):  # an insertion sort, because the comparison of two axes may stay open
-        axis, place = order[i], i
+    inward = list(range(len(shape)))[::-1]  # the axes from the innermost to the outermost
+    for i in range(1, len(inward)):  # an insertion sort, because the comparison of two axes may stay open
+        axis, place = inward[i], i
         for j in reversed(range(i)):
-            decision = _comes_before(axis, order[j], aligned)
-            if decision is False:
+            lies_inside = _lies_inside(axis, inward[j], aligned)
+            if lies_inside is False:
                 break
-            if decision:
+            if lies_inside:
                 place = j
-        order.insert(place, order.pop(i))
-    return dense_strides(shape, order)
+        inward.insert(place, inward.pop(i))
+    return dense_strides(shape, inward[::-1])
 
 
 def _aligned(shape, own, strides):
@@ -149,16 +149,16 @@ def _aligned(shape, own, strides):
     return (0,) * lead + tuple([0 if n == 1 else s for n, s in zip(own, strides)])
 
 
-def _comes_before(axis, other, operands):
-    """Whether `axis` lies outside of `other`; None where no operand tells."""
-    ambiguous = None
+def _lies_inside(axis, other, operands):
+    """Whether all operands that tell have `axis` inside of `other`; None where none tells."""
+    found = None
     for strides in operands:
         a, b = strides[axis], strides[other]
         if a and b:
-            if abs(a) <= abs(b):
+            if abs(b) <= abs(a):
                 return False
-            ambiguous = True
-    return ambiguous
+            found = True
+    return found
 
 
 def view_strides(shape, strides, new):

@@ -54,7 +54,7 @@ def clone_as(k, x, *, format):
 clone_as.vjp(x=lambda g: g)
 
 
-@op(node="torch::autograd::CopyBackwards")
+@op(node="torch::autograd::CopyBackwards", row_major=True)
 def copy_over(k, x, src):
     """`src` in the shape and dtype of `x`: what stands in `x` after ``x.copy_(src)``."""
     return k.copy_as(k.broadcast_to(src, x.shape), x.dtype)
@@ -93,8 +93,8 @@ def _fill_from(k, x, value):
 # Twice each: PyTorch's nodes tell the in-place form by another number.
 fill = op(_fill, name="fill", node="FillBackward0")
 fill_in_place = op(_fill, name="fill_in_place", node="FillBackward2")
-fill_from = op(_fill_from, name="fill_from", node="FillBackward1")
-fill_from_in_place = op(_fill_from, name="fill_from_in_place", node="FillBackward3")
+fill_from = op(_fill_from, name="fill_from", node="FillBackward1", row_major=True)
+fill_from_in_place = op(_fill_from, name="fill_from_in_place", node="FillBackward3", row_major=True)
 for _op in (fill, fill_in_place, fill_from, fill_from_in_place):
     _op.vjp(x=lambda g: zeros_like(g))
 for _op in (fill_from, fill_from_in_place):

@@ -6,7 +6,7 @@ from ._op import op
 from .pointwise import at_least_float32
 
 
-@op
+@op(row_major=True)
 def embedding(k, weight, index, *, padding, by_frequency):
     """The rows of `weight` at `index`; what the two settings do is done to the gradient."""
     return k.index_select(weight, index.reshape(-1), 0).reshape(*index.shape, *weight.shape[1:])
@@ -22,7 +22,7 @@ def _(g, index, weight_shape, padding, by_frequency):
     return unembedding(g, index, shape=tuple(weight_shape)), None
 
 
-@op
+@op(row_major=True)
 def row_factors(k, index, *, rows, padding, by_frequency, dtype):
     """How much of its gradient each looked-up row gets: none for the padding, less for those that come often."""
     factors = k.ones(index.shape, dtype) if padding is None else (index != padding).astype(dtype)
@@ -33,7 +33,7 @@ def row_factors(k, index, *, rows, padding, by_frequency, dtype):
     return factors.reshape(*index.shape, 1)
 
 
-@op(node="EmbeddingDenseBackward0", opmath=True)
+@op(node="EmbeddingDenseBackward0", opmath=True, row_major=True)
 def unembedding(k, g, index, *, shape):
     """Zeros of `shape` to whose rows at `index` those of g are added."""
     return k.unindex(g.reshape(-1, *shape[1:]), (index.reshape(-1),), (0,), shape)

@@ -12,7 +12,7 @@ from .shape import reshape, zeros_like
 # ---- index tensors: integers that broadcast together, or one mask
 
 
-@op
+@op(row_major=True)
 def index(k, x, *indices, dims):
     """x indexed at the dimensions `dims`; the new dimensions stand where NumPy puts them."""
     return k.index(x, indices, dims)
@@ -21,7 +21,7 @@ def index(k, x, *indices, dims):
 index.vjp(x=lambda g, indices, dims, x_shape: unindex(g, *indices, dims=dims, shape=x_shape))
 
 
-@op(node="IndexBackward0")
+@op(node="IndexBackward0", row_major=True)
 def unindex(k, g, *indices, dims, shape):
     """Zeros to which g is added at the indices."""
     return k.unindex(g, indices, dims, shape)
@@ -121,7 +121,7 @@ index_fill.vjp(
 # ---- the flat order of the elements
 
 
-@op
+@op(row_major=True)
 def take(k, x, index):
     return k.take_flat(x, index)
 
@@ -180,7 +180,7 @@ def masked_select(k, x, mask):
 masked_select.vjp(x=lambda g, mask, x_shape: unmasked(g, mask, shape=x_shape))
 
 
-@op(node="MaskedSelectBackward0")
+@op(node="MaskedSelectBackward0", row_major=True)
 def unmasked(k, g, mask, *, shape):
     """Zeros with the elements of g where the mask, broadcast with `shape`, is set."""
     return k.masked_scatter(k.zeros(shape, g.dtype), mask, g)
@@ -218,7 +218,7 @@ def nonzero(k, x):
     return k.argwhere(x)
 
 
-@op
+@op(row_major=True)
 def fill_diagonal(k, x, *, value, wrap):
     return k.filled_diagonal(x, value, wrap)
 

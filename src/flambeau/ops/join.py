@@ -21,7 +21,7 @@ def _(g, xs_shape, axis, needs):
     return grads
 
 
-@op(promote="common", opmath=False)
+@op(promote="common", opmath=False, row_major=True)
 def stack(k, *xs, axis):
     return k.stack(xs, axis)
 

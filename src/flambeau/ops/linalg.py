@@ -15,13 +15,13 @@ from .reduce import sum_
 from .shape import basic_index, diagonal, embed_diagonal
 
 
-@op
+@op(row_major=True)
 def eye_like(k, x):
     """Identity matrices in the shape and dtype of x."""
     return k.broadcast_to(k.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x.shape)
 
 
-@op(node="torch::autograd::CopyBackwards")
+@op(node="torch::autograd::CopyBackwards", row_major=True)
 def eye_from(k, x):
     """``eye_like`` that counts as computed from x: its gradient is zero, where that of a constant is none."""
     return k.copy(k.broadcast_to(k.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x.shape))
@@ -64,7 +64,7 @@ def gaps(values):
 # ---- inverses and determinants
 
 
-@op(name="linalg_inv_ex")
+@op(name="linalg_inv_ex", row_major=True)
 def inv_ex(k, A):
     """(inverse, info); a singular matrix has a positive info and an inverse of nan."""
     return k.inv_ex(A)
@@ -77,7 +77,7 @@ def inverse(A):
     return inv_ex(A)[0]
 
 
-@op(name="linalg_solve_ex")
+@op(name="linalg_solve_ex", row_major=True)
 def solve_ex(k, A, B, *, left):
     """(X, info) with ``A @ X = B``, or ``X @ A = B`` where not left."""
     return k.solve_ex(A, B, left)
@@ -100,7 +100,7 @@ def det(k, A):
 det.vjp(A=lambda g, A: scalar(g) * cj(cofactor(A)))
 
 
-@op
+@op(row_major=True)
 def cofactor(k, A):
     """The derivative of the determinant, ``det(A) * inv(A).T``; by an SVD, so that it holds for singular matrices."""
     U, S, Vh = k.linalg.svd(A, full_matrices=False)
@@ -132,7 +132,7 @@ def _(g, A, out_0):
     return (scalar(log_grad) * mH(inverse(A)),)
 
 
-@op(name="linalg_pinv")
+@op(name="linalg_pinv", row_major=True)
 def pinv(k, A, atol, rtol, *, hermitian):
     """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
     if A.size == 0:
@@ -162,7 +162,7 @@ def pinv_pull(g, A, P):
     )
 
 
-@op(name="linalg_lstsq")
+@op(name="linalg_lstsq", row_major=True)
 def lstsq(k, A, B, rtol, *, residuals):
     """(X, residuals or an empty array, ranks, singular values) for the X that makes ``A @ X - B`` smallest."""
     U, S, Vh = k.linalg.svd(A, full_matrices=False)
@@ -206,7 +206,7 @@ def from_triangle(L, B, *, upper=False, left=True, unitriangular=False):
     return solve_triangular(L, B, upper=upper, left=left, unitriangular=unitriangular)
 
 
-@op(name="linalg_cholesky_ex")
+@op(name="linalg_cholesky_ex", row_major=True)
 def cholesky_ex(k, A, *, upper):
     return k.cholesky_ex(A, upper)
 
@@ -236,7 +236,7 @@ def _(g, L, out, upper):
     return B_grad, -(product(L, both) if upper else product(both, L))
 
 
-@op
+@op(row_major=True)
 def cholesky_inverse(k, L, *, upper):
     half = k.solve_triangular(L, eye_like(L), upper, True, False)
     return k.matmul(half, mH(half)) if upper else k.matmul(mH(half), half)
@@ -301,12 +301,12 @@ def beside(x, k):
     return basic_index(x, key=(Ellipsis, slice(k, None)))
 
 
-@op(name="linalg_ldl_factor_ex")
+@op(name="linalg_ldl_factor_ex", row_major=True)
 def ldl_factor_ex(k, A, *, hermitian):
     """(LD, pivots, info); not differentiable, as in PyTorch."""
     return k.ldl_factor(A, hermitian)
 
 
-@op(name="linalg_ldl_solve")
+@op(name="linalg_ldl_solve", row_major=True)
 def ldl_solve(k, LD, pivots, B, *, hermitian):
     return k.ldl_solve(LD, pivots, B, hermitian)

@@ -96,7 +96,7 @@ def check_mm(x, y):
 def _matmul_op(name, node, check=None):
     """A product of matrices, or of batches of them."""
     call = kernel_op(name, "matmul", inputs="x, y", promote="common", node=node, refuses="b", check=check,
-                     by_element=False)
+                     row_major=True, by_element=False)
     call.vjp(x=lambda g, y: product(g, mH(y)), y=lambda g, x: product(mH(x), g))
     return call
 
@@ -106,7 +106,7 @@ bmm = _matmul_op("bmm", "BmmBackward0")
 matmul_batched = _matmul_op("matmul_batched", "UnsafeViewBackward0")
 
 
-@op(node="UnsafeViewBackward0", promote="common", opmath=False)
+@op(node="UnsafeViewBackward0", promote="common", opmath=False, row_major=True)
 def matmul_folded(k, x, y):
     """x of any leading dimensions times one matrix: a single product, where a batch would take many."""
     return k.reshape(k.matmul(rows(x), y), (*x.shape[:-1], y.shape[-1]))
@@ -164,7 +164,7 @@ def outer(x, y):
 
 
 def _add_product(name, forward, a, b):
-    call = op(forward, name=name, promote="common", opmath=False)
+    call = op(forward, name=name, promote="common", opmath=False, row_major=True)
     call.vjp(x=lambda g, beta: scaled(g, beta), a=a, b=b)
     return call
 
@@ -225,7 +225,7 @@ def linear_node(x, bias):
     return "UnsafeViewBackward0" if bias is None else "ViewBackward0"
 
 
-@op(node=linear_node, opmath=True, check=check_linear)
+@op(node=linear_node, opmath=True, check=check_linear, row_major=True)
 def linear(k, x, weight, bias):
     """``x @ weight.T + bias`` over the last dimension of x, which has at least two; bias may be None."""
     return k.linear(x, weight, bias)

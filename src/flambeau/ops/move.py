@@ -41,7 +41,7 @@ def repeat(k, x, *, counts):
     return k.tile(x, counts)
 
 
-@op(name="sum_repeats", opmath=True)
+@op(name="sum_repeats", opmath=True, row_major=True)
 def sum_repeats(k, g, *, counts, shape):
     """Adds the repetitions up."""
     shape = (1,) * (len(counts) - len(shape)) + shape
@@ -97,7 +97,7 @@ trace.vjp(
 def writing(name, node=None):
     """Declares ``name(x, src, chain=...)``: x with `src` in the place of the view that `chain` leads to."""
 
-    @op(name=name, node=node)
+    @op(name=name, node=node, row_major=True)
     def scatter(k, x, src, *, chain):
         return put(k, x, chain, src)
 
@@ -139,7 +139,7 @@ def pad_edges(k, x, *, pads, mode, dims):
     return k.pad_edges(x, pads, mode)
 
 
-@op(node=lambda mode, dims: PADDINGS[mode].format(dims) + "BackwardBackward0", opmath=True)
+@op(node=lambda mode, dims: PADDINGS[mode].format(dims) + "BackwardBackward0", opmath=True, row_major=True)
 def fold_edges(k, g, *, pads, mode, dims):
     return k.fold_edges(g, pads, mode)
 

@@ -38,7 +38,7 @@ def apart(kernel, stride, dilation):
     return all([s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True)])
 
 
-@op(node=node_of("MaxPool{}DWithIndicesBackward0"), opmath=True, refuses="bc", piecewise_linear=True)
+@op(node=node_of("MaxPool{}DWithIndicesBackward0"), opmath=True, refuses="bc", piecewise_linear=True, row_major=True)
 def max_pool(k, x, *, kernel, stride, padding, dilation, sizes):
     return k.max_pool(x, kernel, stride, padding, dilation, sizes)
 
@@ -48,7 +48,7 @@ max_pool.vjp(x=lambda g, out_1, x_shape, kernel, stride, dilation: unpooled(
 ))
 
 
-@op(node=node_of("AdaptiveMaxPool{}DBackward0"), opmath=True, refuses="bic", piecewise_linear=True)
+@op(node=node_of("AdaptiveMaxPool{}DBackward0"), opmath=True, refuses="bic", piecewise_linear=True, row_major=True)
 def adaptive_max_pool(k, x, *, sizes):
     if 0 in sizes:
         shape = (*x.shape[:2], *sizes)
@@ -92,13 +92,13 @@ def divided(k, x, by):
     return x / (by if isinstance(by, int) else by.astype(x.dtype))
 
 
-@op(node=node_of("AvgPool{}DBackward0"), opmath=True, refuses="bc")
+@op(node=node_of("AvgPool{}DBackward0"), opmath=True, refuses="bc", row_major=True)
 def avg_pool(k, x, *, kernel, stride, padding, sizes, include_pad, override):
     by = divisors(x.shape[2:], kernel, stride, padding, sizes, include_pad, override)
     return divided(k, k.window_sum(x, kernel, stride, padding, sizes), by)
 
 
-@op(node=lambda spatial: f"AvgPool{len(spatial)}DBackwardBackward0", opmath=True)
+@op(node=lambda spatial: f"AvgPool{len(spatial)}DBackwardBackward0", opmath=True, row_major=True)
 def avg_pool_pull(k, g, *, kernel, stride, padding, spatial, include_pad, override):
     by = divisors(spatial, kernel, stride, padding, g.shape[2:], include_pad, override)
     return k.window_spread(divided(k, g, by), kernel, stride, padding, spatial)
@@ -116,7 +116,7 @@ avg_pool_pull.vjp(g=lambda h, g_shape, kernel, stride, padding, include_pad, ove
 ))
 
 
-@op(node=node_of("AdaptiveAvgPool{}DBackward0"), opmath=True, refuses="bic")
+@op(node=node_of("AdaptiveAvgPool{}DBackward0"), opmath=True, refuses="bic", row_major=True)
 def adaptive_avg_pool(k, x, *, sizes):
     spatial = x.shape[2:]
     if 0 in sizes:
@@ -127,7 +127,7 @@ def adaptive_avg_pool(k, x, *, sizes):
     return k.ranges_mean(x, all_ranges(spatial, sizes))
 
 
-@op(node=lambda spatial: f"AdaptiveAvgPool{len(spatial)}DBackwardBackward0", opmath=True)
+@op(node=lambda spatial: f"AdaptiveAvgPool{len(spatial)}DBackwardBackward0", opmath=True, row_major=True)
 def adaptive_avg_pool_pull(k, g, *, spatial):
     return k.ranges_spread(g, all_ranges(spatial, g.shape[2:]), spatial)
 
@@ -141,7 +141,7 @@ adaptive_avg_pool_pull.vjp(g=lambda h, g_shape: adaptive_avg_pool(h, sizes=tuple
 # ---- back from the maxima
 
 
-@op(node=node_of("MaxUnpool{}DBackward0"))
+@op(node=node_of("MaxUnpool{}DBackward0"), row_major=True)
 def max_unpool(k, x, index, *, spatial):
     """Zeros with the elements of x at flat spatial indices."""
     rows = (math.prod(x.shape[:2]), math.prod(x.shape[2:]))

@@ -143,7 +143,7 @@ def others_of_all(x):
     return reshape(others(flat, 0), shape=tuple(x.shape))
 
 
-@op
+@op(row_major=True)
 def shift(k, x, *, axis, by, fill):
     """The elements moved one place along an axis: the last one falls out, `fill` comes in."""
     if x.shape[axis] == 0:

@@ -25,7 +25,7 @@ def topk(k, x, *, axis, count, largest, sorted):
     return k.take_along(x, order, axis), order
 
 
-@op(opmath=True, refuses="c")
+@op(opmath=True, refuses="c", row_major=True)
 def argsort(k, x, *, axis, descending, stable):
     return k.sorting_order(x, axis, descending, stable)
 
@@ -65,7 +65,7 @@ for spec in (median, nanmedian):
     spec.vjp(x=lambda g, x, out: to_ties(g, x, out, None))
 
 
-@op
+@op(row_major=True)
 def searchsorted(k, boundaries, values, sorter, *, right, dtype):
     """Where each value would go in its row of sorted boundaries."""
     if sorter is not None:

@@ -74,7 +74,7 @@ digamma = kernel_op("digamma", inputs="x", promote="float", refuses="c")
 digamma.vjp(x=lambda g, x: g * polygamma(x, n=1))
 
 
-@op(promote="float", refuses="c")
+@op(promote="float", refuses="c", row_major=True)
 def polygamma(k, x, *, n):
     """The n-th derivative of digamma, n >= 1."""
     return k.zeta(k.full_like(x, n + 1.0), x) * ((-1) ** (n + 1) * math.factorial(n))
@@ -93,7 +93,7 @@ mvlgamma.vjp(x=lambda g, x, p: g * sum((digamma(x - i / 2) for i in range(1, p))
 
 zeta = kernel_op(
     "special_zeta", "zeta", inputs="x, y", promote="float", refuses="c",
-    scalar_node="SpecialZetaBackward1",
+    scalar_node="SpecialZetaBackward1", row_major=True,
 )
 zeta.vjp(x=undifferentiable("special_zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y))
 
@@ -102,10 +102,10 @@ def gamma_density(a, x):
     return exp(xlogy(a - 1, x) - x - lgamma(a))
 
 
-igamma = kernel_op("igamma", inputs="a, x", promote="common", refuses="bic")
+igamma = kernel_op("igamma", inputs="a, x", promote="common", refuses="bic", row_major=True)
 igamma.vjp(a=undifferentiable("igamma: input"), x=lambda g, a, x: g * gamma_density(a, x))
 
-igammac = kernel_op("igammac", inputs="a, x", promote="common", refuses="bic")
+igammac = kernel_op("igammac", inputs="a, x", promote="common", refuses="bic", row_major=True)
 igammac.vjp(a=undifferentiable("igammac: input"), x=lambda g, a, x: -g * gamma_density(a, x))
 
 # ---- Bessel's functions
@@ -146,7 +146,7 @@ POLYNOMIALS = (
 
 
 def unrecorded(name, inputs, kernel=None):
-    return kernel_op("special_" + name, kernel or name, inputs=inputs, promote="float", refuses="c")
+    return kernel_op("special_" + name, kernel or name, inputs=inputs, promote="float", refuses="c", row_major=True)
 
 
 bessel = {name: unrecorded(name, "x") for name in UNRECORDED}

@@ -29,7 +29,7 @@ QR_R = (
 )
 
 
-@op(name="linalg_qr")
+@op(name="linalg_qr", row_major=True)
 def qr(k, A, *, mode):
     if mode == "r":
         return k.zeros((0,), A.dtype), k.linalg.qr(A, mode="r")
@@ -61,7 +61,7 @@ def qr_pull(gQ, gR, Q, R):
     return from_triangle(mH(R), gQ + product(Q, symmetric), left=False)
 
 
-@op(name="linalg_svd")
+@op(name="linalg_svd", row_major=True)
 def svd(k, A, *, full_matrices):
     return tuple(k.linalg.svd(A, full_matrices=full_matrices))
 
@@ -101,7 +101,7 @@ def _(g, A):
     return (product(U * row(g), Vh),)
 
 
-@op(name="linalg_eigh")
+@op(name="linalg_eigh", row_major=True)
 def eigh(k, A, *, uplo):
     return tuple(k.linalg.eigh(A, UPLO=uplo))
 
@@ -125,7 +125,7 @@ def _(g, A, uplo):
     return (product(V * row(g), mH(V)),)
 
 
-@op(name="linalg_eig")
+@op(name="linalg_eig", row_major=True)
 def eig(k, A):
     return k.eig(A)
 
@@ -150,7 +150,7 @@ def _(g, A):
     return (solve_ex(mH(V), column(g) * mH(V), left=True)[0],)
 
 
-@op(name="geqrf")
+@op(name="geqrf", row_major=True)
 def householder(k, A):
     return k.householder(A)
 
@@ -158,7 +158,7 @@ def householder(k, A):
 # ---- the exponential
 
 
-@op(name="linalg_matrix_exp")
+@op(name="linalg_matrix_exp", row_major=True)
 def matrix_exp(k, A):
     return k.matrix_exp(A)
 

@@ -1,0 +1,254 @@
+"""Tensors on XLA devices: where they are, how they move, and that views and writes do what they do on the CPU."""
+
+import pytest
+
+import flambeau as torch
+from flambeau.engines._views import ViewArray
+
+pytestmark = pytest.mark.jax
+
+
+def on_xla(*shape, requires_grad=False):
+    count = 1
+    for n in shape:
+        count *= n
+    return torch.arange(float(count)).view(*shape).to("xla").requires_grad_(requires_grad)
+
+
+# ---- devices
+
+
+def test_a_device_has_an_index():
+    x = on_xla(3)
+    assert x.device == torch.device("xla", 0) and str(x.device) == "xla:0"
+    assert (x + 1).device == x[1:].device == x.detach().device == torch.zeros_like(x).device == x.device
+    assert torch.ones(2, device="xla:0").device == x.device
+
+
+def test_a_device_that_is_not_there():
+    with pytest.raises(RuntimeError, match="no device xla:99"):
+        torch.ones(2, device="xla:99")
+
+
+def test_to_keeps_the_graph():
+    x = torch.arange(3.0, requires_grad=True)
+    y = x.to("xla")
+    assert y.grad_fn.name() == "ToCopyBackward0" and y.requires_grad
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [0, 2, 4] and x.grad.device.type == "cpu"
+    z = on_xla(3, requires_grad=True)
+    (z.cpu() * 3).sum().backward()
+    assert z.grad.tolist() == [3, 3, 3] and z.grad.device == z.device
+
+
+def test_moves_can_be_differentiated_twice():
+    x = torch.arange(1.0, 4.0, requires_grad=True)
+    slope, = torch.autograd.grad((x.to("xla") ** 3).sum(), x, create_graph=True)
+    assert torch.autograd.grad(slope.sum(), x)[0].tolist() == [6, 12, 18]
+
+
+@pytest.mark.parametrize("source, target", [("cpu", "xla"), ("xla", "cpu")])
+def test_copy_across_devices(source, target):
+    x = torch.arange(6.0).view(2, 3).to(source).requires_grad_()
+    y = torch.zeros(3, 2, device=target)
+    y.t().copy_(x)
+    assert y.tolist() == [[0, 3], [1, 4], [2, 5]] and y.device.type == target
+    y.sum().backward()
+    assert x.grad.tolist() == [[1, 1, 1]] * 2
+    z = torch.zeros(2, 3, dtype=torch.int64, device=target)
+    z.copy_(x.detach())
+    assert z.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("call", [
+    lambda a, b: a + b, lambda a, b: b * a, lambda a, b: torch.cat([a, b]), lambda a, b: torch.where(a > 0, a, b),
+    lambda a, b: a.add_(b), lambda a, b: torch.add(a, a, out=b), lambda a, b: torch.addcmul(a, a, b),
+    lambda a, b: a @ b, lambda a, b: torch.nn.functional.linear(a, b.view(1, 3)),
+])
+def test_tensors_of_two_devices_are_refused(call):
+    a, b = on_xla(3), torch.ones(3)
+    for x, y in ((a, b), (b, a)):
+        with pytest.raises(RuntimeError, match="xla:0.*cpu|cpu.*xla:0"):
+            call(x, y)
+    assert a.tolist() == [0, 1, 2] and b.tolist() == [1, 1, 1]
+
+
+def test_numbers_and_indices_may_come_from_the_cpu():
+    x = on_xla(3)
+    assert (x + torch.tensor(1.0)).tolist() == [1, 2, 3]
+    assert (torch.tensor(2.0) * x).device == x.device
+    assert x[torch.tensor([2, 0])].tolist() == [2, 0]
+
+
+# ---- what must not go wrong silently
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x[torch.tensor([5]).to("xla")], lambda x: x[torch.tensor([-4])], lambda x: x.index_select(0, torch.tensor([3]).to("xla")),
+    lambda x: x.gather(0, torch.tensor([7]).to("xla")), lambda x: x.take(torch.tensor([3]).to("xla")), lambda x: x[7],
+    lambda x: x.index_add(0, torch.tensor([9]).to("xla"), torch.ones(1).to("xla")),
+    lambda x: x.scatter(0, torch.tensor([4]).to("xla"), 1.0),
+])
+def test_an_index_out_of_range_is_an_error(call):
+    with pytest.raises((IndexError, RuntimeError), match="out of (bounds|range)"):
+        call(on_xla(3))
+
+
+def test_a_compiled_function_does_not_take_a_tensor_of_another_device_for_a_constant():
+    x = on_xla(3)
+    double = torch.compile(lambda y: x.cpu() + y)
+    double(torch.ones(3))
+    with pytest.raises(RuntimeError, match="xla:0"):
+        double(torch.ones(3))
+
+
+# ---- views and writes
+
+
+def through_slice(x):
+    x[1:] += 2
+
+
+def through_select_of_transpose(x):
+    x.t()[1].mul_(3)
+
+
+def through_shape(x):
+    x.view(-1)[4:9].sub_(1)
+
+
+def through_diagonal(x):
+    x.diagonal().zero_()
+
+
+def through_step(x):
+    x[:, ::2] = torch.ones(3, 2, device=x.device)
+
+
+def through_windows(x):
+    x.unfold(0, 2, 1)[1].fill_(7)
+
+
+def through_pieces(x):
+    first, second = x.unbind(0)[1], x.split(2, 1)[1]
+    first.add_(1)
+    second.mul_(second)
+
+
+def through_strides(x):
+    x.as_strided((2, 2), (1, 4), 5).add_(10)
+
+
+def through_none(x):
+    x[:, None, 1:3].squeeze(1).neg_()
+
+
+def by_index(x):
+    x[torch.tensor([0, 2], device=x.device)] = 5
+    x[x > 6] = -1
+
+
+def by_out(x):
+    torch.add(x, 1, out=x)
+
+
+def by_data(x):
+    x.data.mul_(2)
+    x.detach()[0].add_(1)
+
+
+WRITES = [through_slice, through_select_of_transpose, through_shape, through_diagonal, through_step, through_windows, through_pieces,
+          through_strides, through_none, by_index, by_out, by_data]
+
+
+@pytest.mark.parametrize("write", WRITES, ids=lambda f: f.__name__)
+def test_writes_are_seen_by_all_that_share_the_elements(write):
+    def run(x):
+        views = [x, x[1], x.t(), x.view(-1), x.t()[:, 1:], x.detach(), x[:, ::2]]
+        _ = [v + 1 for v in views]
+        write(x)
+        return [v.tolist() for v in views], [v._version for v in views]
+
+    x = torch.arange(12.0).view(3, 4)
+    assert run(x.clone().to("xla")) == run(x.clone())
+
+
+@pytest.mark.parametrize("write", [w for w in WRITES if w not in (by_out, by_data, through_windows, through_pieces)], ids=lambda f: f.__name__)
+def test_recorded_writes(write):
+    def run(leaf):
+        base = leaf * 2
+        row = base[1]
+        write(base)
+        ((base * base).sum() + row.sum()).backward()
+        return base.tolist(), leaf.grad.tolist(), base.grad_fn.name()
+
+    x = torch.arange(12.0).view(3, 4)
+    on_cpu, on_device = x.clone().requires_grad_(), x.clone().to("xla").requires_grad_()
+    assert run(on_device) == run(on_cpu)
+
+
+def test_a_saved_tensor_that_was_written_to_is_noticed():
+    x = on_xla(3, requires_grad=True)
+    y = x.exp()
+    y[0] = 7
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_a_write_does_not_touch_other_views():
+    """Those that nobody reads cost nothing: they are taken from the memory again when they are read."""
+    x = on_xla(50, 4)
+    rows = [x[i] for i in range(50)]
+    rows[7].add_(100)
+    assert all(isinstance(row._a, ViewArray) for row in rows)
+    stale = [row._a._stamp != row._a.memory.stamp for row in rows]
+    assert stale == [i != 7 for i in range(50)]
+    assert x[7].tolist() == [128, 129, 130, 131] and rows[8].tolist() == [32, 33, 34, 35]
+
+
+@pytest.mark.parametrize("view", [lambda x: x[1], lambda x: x[1:, ::2], lambda x: x.t(), lambda x: x.t()[2], lambda x: x.view(-1)[3:]])
+def test_slices_selects_and_transposes_write_by_key(view, monkeypatch):
+    from flambeau.engines.xla import engine
+
+    def refuse(*args):
+        raise AssertionError("the places were looked for")
+
+    monkeypatch.setattr(engine, "put_view", refuse)
+    x = on_xla(3, 4)
+    view(x).zero_()
+    y = torch.arange(12.0).view(3, 4)
+    view(y).zero_()
+    assert x.tolist() == y.tolist()
+
+
+# ---- randomness, creation and layers
+
+
+def test_seeds_give_the_cpus_numbers():
+    def draw(device):
+        torch.manual_seed(3)
+        return [torch.rand(2, 3, device=device), torch.randn(4, device=device), torch.randperm(5, device=device),
+                torch.zeros(3, device=device).uniform_(), torch.nn.functional.dropout(torch.ones(8, device=device)),
+                torch.rand_like(torch.ones(2, device=device)), torch.bernoulli(torch.full((5,), 0.5, device=device))]
+
+    for a, b in zip(draw("xla"), draw("cpu"), strict=True):
+        assert a.device.type == "xla" and a.tolist() == b.tolist()
+
+
+def test_a_model_trains_as_on_the_cpu():
+    def train(device):
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(torch.nn.Conv1d(2, 3, 3), torch.nn.BatchNorm1d(3), torch.nn.Flatten(), torch.nn.Linear(18, 2)).to(device)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        x, target = torch.randn(4, 2, 8).to(device), torch.tensor([0, 1, 1, 0]).to(device)
+        losses = []
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = torch.nn.functional.cross_entropy(net(x), target)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        assert all(p.device.type == device and p.grad.device.type == device for p in net.parameters())
+        return losses
+
+    assert train("xla") == pytest.approx(train("cpu"), rel=1e-4)
