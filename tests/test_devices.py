@@ -68,7 +68,7 @@ def test_copy_across_devices(source, target):
 def test_tensors_of_two_devices_are_refused(call):
     a, b = on_xla(3), torch.ones(3)
     for x, y in ((a, b), (b, a)):
-        with pytest.raises(RuntimeError, match="xla:0.*cpu|cpu.*xla:0"):
+        with pytest.raises(RuntimeError, match=r"xla:0.*cpu|cpu.*xla:0"):
             call(x, y)
     assert a.tolist() == [0, 1, 2] and b.tolist() == [1, 1, 1]
 
@@ -90,7 +90,7 @@ def test_numbers_and_indices_may_come_from_the_cpu():
     lambda x: x.scatter(0, torch.tensor([4]).to("xla"), 1.0),
 ])
 def test_an_index_out_of_range_is_an_error(call):
-    with pytest.raises((IndexError, RuntimeError), match="out of (bounds|range)"):
+    with pytest.raises((IndexError, RuntimeError), match=r"out of (bounds|range)"):
         call(on_xla(3))
 
 

@@ -351,7 +351,7 @@ def test_linear_with_views_and_no_grad():
     with flambeau.no_grad():
         assert linear(flambeau.ones(2, 3), w, None).grad_fn is None
     with flambeau.inference_mode():
-        assert linear(flambeau.ones(2, 3), w).is_inference()
+        assert linear(flambeau.ones(2, 3), w, None).is_inference()
 
 
 def test_linear_notices_a_changed_weight():
