@@ -1,5 +1,6 @@
 """Python's operators on tensors."""
 
+import fractions
 import operator
 
 import numpy as np
@@ -33,6 +34,51 @@ def test_operator_agrees_with_torch(symbol, other):
 def test_reflected_operator_agrees_with_torch(symbol, other):
     for own in ("x", "i"):
         check_code(f"{OPERANDS}{other} {symbol} {own}")
+
+
+# What is neither a tensor nor a number: Python asks it, and NumPy's arrays answer for themselves when on the right.
+FOREIGN = [
+    "None", "'a'", "[1, 2]", "(1, 2)", "{}", "object()", "Answers()", "np.array([1.0, 2.0])", "np.array([1, 2])",
+    "np.array([1.0, 2.0], np.float32)", "np.array([True, False])", "np.array(2.0)", "np.array([1j, 2])", "np.ones((2, 2))",
+    "np.ones(3)", "np.array([None, 1], object)", "fractions.Fraction(1, 2)", "b'a'",
+]
+
+
+class Answers:
+    """Knows every operator, with itself on the right."""
+
+    def answer(self, other):
+        return "answered"
+
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = answer
+    __rand__ = __ror__ = __rxor__ = __rlshift__ = __rrshift__ = __rmatmul__ = answer
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("other", FOREIGN)
+def test_foreign_operands_are_asked(other):
+    tensors = ("torch.tensor([3.0, 4.0])", "torch.tensor([3, 4])", "torch.tensor([True, False])", "torch.tensor(3.0)",
+               "torch.tensor([3.0, 4.0], requires_grad=True)")
+    for own in tensors:
+        for symbol in (*BINARY, "@"):
+            names = {"Answers": Answers, "fractions": fractions}
+            check_code(f"{own} {symbol} {other}", **names)
+            if symbol not in BINARY[12:]:
+                check_code(f"{other} {symbol} {own}", **names)
+                check_code(f"x = y = {own}\nx {symbol}= {other}\n(x, x is y)", **names)
+                check_code(f"x = y = {other}\nx {symbol}= {own}\nx", **names)
+
+
+def test_foreign_operands_are_asked_without_torch():
+    x = flambeau.ones(2, requires_grad=True)
+    for name in IN_PLACE:
+        assert getattr(flambeau.Tensor, f"__{name}__")(x, None) is NotImplemented
+    assert x.detach() + Answers() == "answered"
+    y = flambeau.ones(2)
+    y += np.array([1.0, 2.0])
+    assert y.tolist() == [2.0, 3.0] and y.dtype is flambeau.float64
+    with pytest.raises(TypeError):
+        np.ones(2) + y
 
 
 # Bitwise operators have no floats beside them: there PyTorch complains of the result's dtype before the operands'.

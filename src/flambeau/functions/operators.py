@@ -13,11 +13,16 @@ from .elementary import power
 from .pointwise import positive
 
 _NUMBERS = (int, float, complex)
+_OPERANDS = (Tensor, *_NUMBERS, np.generic)
 INVERT = "~ (operator.invert) is only implemented on integer and Boolean-type tensors, got {dtype}"
 
 
 def _operator(call, name, arrays=False):
-    """A binary operator: NotImplemented for what is neither a tensor nor a number (nor an array, with `arrays`)."""
+    """A binary operator: NotImplemented for what is neither a tensor nor a number (nor an array, with `arrays`).
+
+    Python then asks the other operand. A NumPy array on the right converts the tensor and computes by NumPy's rules; one
+    on the left leaves it to the tensor, so that it is a TypeError, as in PyTorch.
+    """
 
     spec = getattr(call, "spec", None)
     inline = spec is not None and spec.is_operator
@@ -32,7 +37,7 @@ def _operator(call, name, arrays=False):
             return call(self, other.item())
         if isinstance(other, _NUMBERS):
             return call(self, other)
-        if arrays and isinstance(other, np.ndarray):
+        if arrays and isinstance(other, np.ndarray) and other.dtype.kind in "biufc":
             return call(self, wrap(other))
         return NotImplemented
 
@@ -42,13 +47,26 @@ def _operator(call, name, arrays=False):
     return method
 
 
+def _inplace_operator(method, name):
+    """An in-place operator: NotImplemented where the operator is."""
+
+    def operator(self, other):
+        kind = type(other)
+        if kind is Tensor or kind is float or kind is int or isinstance(other, _OPERANDS):
+            return method(self, other)
+        return NotImplemented
+
+    operator.__name__, operator.__qualname__ = name, f"Tensor.{name}"
+    return operator
+
+
 def reflected(call):
     return lambda x, y: call(y, x)
 
 
 ARITHMETIC = {
     "add": ops.add, "radd": ops.add, "sub": ops.sub, "rsub": ops.rsub, "mul": ops.mul, "rmul": ops.mul,
-    "truediv": ops.div, "rtruediv": lambda x, y: x.reciprocal() * y,
+    "truediv": ops.div,
     "floordiv": ops.floor_divide, "rfloordiv": reflected(ops.floor_divide),
     "mod": ops.remainder, "rmod": reflected(ops.remainder), "pow": power, "rpow": reflected(power),
 }
@@ -68,11 +86,11 @@ IN_PLACE = {
 }
 
 for _name, _call in ARITHMETIC.items():
-    setattr(Tensor, f"__{_name}__", _operator(_call, f"__{_name}__", arrays=True))
+    setattr(Tensor, f"__{_name}__", _operator(_call, f"__{_name}__"))
 for _name, _call in LOGIC.items():
-    setattr(Tensor, f"__{_name}__", _operator(_call, f"__{_name}__", arrays=_name in ("eq", "ne")))
+    setattr(Tensor, f"__{_name}__", _operator(_call, f"__{_name}__", arrays=_name == "eq"))
 for _name, _method in IN_PLACE.items():
-    setattr(Tensor, f"__{_name}__", getattr(Tensor, _method))
+    setattr(Tensor, f"__{_name}__", _inplace_operator(getattr(Tensor, _method), f"__{_name}__"))
 
 
 def _invert(self):
@@ -81,7 +99,12 @@ def _invert(self):
     return compare.bitwise_not(self)
 
 
-Tensor.__rdiv__ = Tensor.__rtruediv__
+def _divided_by(self, other):
+    """``other / self``, for whatever can be multiplied by a tensor."""
+    return self.reciprocal() * other
+
+
+Tensor.__rtruediv__ = Tensor.__rdiv__ = _divided_by
 Tensor.__neg__ = ops.neg
 Tensor.__pos__ = positive
 Tensor.__abs__ = ops.abs_

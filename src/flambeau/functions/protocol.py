@@ -178,7 +178,8 @@ def __array__(self, dtype=None, copy=None):
 
 
 def __array_wrap__(self, array, context=None, return_scalar=False):
-    return wrap(np.asarray(array))
+    array = np.asarray(array)
+    return wrap(array.astype(np.uint8) if array.dtype == bool else array)  # PyTorch's first bool
 
 
 methods(detach, detach_, item, tolist, is_nonzero, numpy, __int__, __float__, __complex__, __index__, __len__,
