@@ -48,6 +48,15 @@ def as_int(value, name, argument):
         raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}") from None
 
 
+def as_float(value, name, argument):
+    """A float from a real number, also NumPy's, or from a tensor that has no dimensions and needs no gradient."""
+    if isinstance(value, Tensor) and not value._a.ndim and not value.requires_grad:
+        value = value.item()
+    if isinstance(value, int | float | np.integer | np.floating):
+        return float(value)
+    raise TypeError(f"{name}(): argument '{argument}' must be float, not {type(value).__name__}")
+
+
 def dim_in_range(dim, ndim):
     """A dimension counted from the front; IndexError when there is none such. A scalar counts as one dimension."""
     n = ndim or 1

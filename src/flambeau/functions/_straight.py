@@ -20,8 +20,10 @@ def straight_into(ufunc, name):
             b = call_without_fp_warnings(np.multiply, b, alpha)
         return call_without_fp_warnings(ufunc, a, b, a)
 
-    def method(self, other, **settings):
+    def method(self, other, *deprecated, **settings):
         a, alpha = self._a, None
+        if deprecated:
+            return general(self, other, *deprecated, **settings)
         if settings:
             alpha = settings.get("alpha")
             plain = scales and len(settings) == 1 and type(alpha) is float and isinstance(other, Tensor)

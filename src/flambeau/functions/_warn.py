@@ -7,10 +7,10 @@ import warnings
 _given: set[str] = set()
 
 
-def warn_once(message, stacklevel=2):
-    """Warns the first time only, however often the warning filters would let it through."""
-    if message not in _given:
-        _given.add(message)
+def warn_once(message, stacklevel=2, key=None):
+    """Warns the first time only (of all messages of one `key`), however often the filters would let it through."""
+    if (key or message) not in _given:
+        _given.add(key or message)
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._dtypes import type_word
 from ..ops import compare as ops
-from ._args import need_tensor
+from ._args import as_float, need_tensor
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, operands
 from ._out import out_variant, same
@@ -53,6 +53,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     if input.dtype is not other.dtype:
         words = f"{type_word(input.dtype)} did not match {type_word(other.dtype)}"
         raise RuntimeError(f"isclose: {words}; convert one of them")
+    rtol, atol = as_float(rtol, "isclose", "rtol"), as_float(atol, "isclose", "atol")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"isclose: {name} must be greater than or equal to zero, but got {value}")

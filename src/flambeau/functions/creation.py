@@ -11,7 +11,7 @@ from .._device import preserve_format
 from .._dtypes import type_word
 from .._tensor import Tensor
 from ..engines.numpy.base import ignore_fp_errors
-from ..engines.numpy.memory import empty_in
+from ..engines.numpy.memory import allocating, empty_in
 from ._args import as_int, nonnegative, np_dtype_of, shape_from
 from ._data import scalar_for
 from ._determinism import determinism, filled
@@ -293,6 +293,7 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
     return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype, layout, device, requires_grad)
 
 
+@allocating
 def _triangle(name, indices, row, col, offset, dtype, layout, device, requires_grad):
     for what, n in (("row", row), ("col", col)):
         if as_int(n, name, what) < 0:

@@ -13,7 +13,7 @@ from ..ops import pointwise as pw
 from ..ops.index import index_select
 from ..ops.reduce import sum_
 from ..ops.shape import cast, expand, reshape
-from ._args import axis_of, dim_in_range, need_tensor
+from ._args import as_float, axis_of, dim_in_range, need_tensor
 from ._attach import inplace_methods, methods
 from ._folds import need_flag, numpy_names
 from ._matrix_norms import matrix_norm, vector_norm
@@ -181,6 +181,7 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         raise RuntimeError(
             f"{type_word(input.dtype)} did not match {type_word(other.dtype)}; convert one of them"
         )
+    rtol, atol = as_float(rtol, "allclose", "rtol"), as_float(atol, "allclose", "atol")
     return bool(pw.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)._a.all())
 
 

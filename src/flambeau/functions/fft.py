@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._dtypes import type_word
+from ..engines.numpy.memory import allocating
 from ..ops.fft import DUAL, c2c, c2r, r2c
 from ..ops.move import roll
 from ..ops.pointwise import conj
@@ -224,6 +225,7 @@ ihfftn = _many("ihfftn", real_to_hermitian, "The inverse of ``hfftn``.")
 
 
 @out_variant(dtype=own)
+@allocating
 def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequency of each element of an ``fft`` of n samples, ``d`` apart."""
     index = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)]) if n > 0 else np.arange(0)
@@ -231,6 +233,7 @@ def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=Fal
 
 
 @out_variant(dtype=own)
+@allocating
 def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequency of each element of an ``rfft`` of n samples, ``d`` apart."""
     return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, device, requires_grad)

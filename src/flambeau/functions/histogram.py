@@ -21,6 +21,7 @@ _HISTOGRAM = result("histogram", "hist", "bin_edges")
 _HISTOGRAMDD = result("histogramdd", "hist", "bin_edges")
 
 
+@allocating
 def bincount(input, weights=None, minlength=0):
     """How often each of 0, 1, 2, ... occurs, or the sum of the weights at its occurrences."""
     need_tensor(input, "bincount")
@@ -45,6 +46,7 @@ def bincount(input, weights=None, minlength=0):
 
 
 @out_variant(dtype=same, aliases="any", differentiable=False)
+@allocating
 def histc(input, bins=100, min=0, max=0):
     """The counts in bins of equal width from ``min`` to ``max``, if equal over the data's range."""
     need_tensor(input, "histc")
@@ -88,6 +90,7 @@ def _floating(input, kernel):
 
 
 @out_variant(dtype=same)
+@allocating
 def histogram(input, bins=100, *, range=None, weight=None, density=False):
     """The counts, weights or densities in bins of equal width or between given edges; and the edges."""
     need_tensor(input, "histogram")
@@ -103,6 +106,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
     return _HISTOGRAM(hist, edges[0])
 
 
+@allocating
 def histogramdd(input, bins, range=None, weight=None, density=False):
     """The histogram of points, whose coordinates are the last dimension; see ``histogram``."""
     need_tensor(input, "histogramdd")

@@ -9,6 +9,7 @@ import numpy as np
 from .. import _dtypes
 from .._dtypes import type_word
 from .._tensor import Tensor, wrap
+from ..engines.numpy.memory import allocating
 from ..ops import index as ops
 from ..ops.shape import cast
 from ._args import as_int, dim_in_range, need_tensor
@@ -346,6 +347,7 @@ def argwhere(input):
 
 
 @out_variant(dtype=same)
+@allocating
 def nonzero_static(input, *, size, fill_value=-1):
     """The first `size` rows of ``nonzero``, with rows of `fill_value` where there are fewer."""
     need_tensor(input, "nonzero_static")

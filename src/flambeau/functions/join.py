@@ -10,6 +10,7 @@ import numpy as np
 from .._dtypes import can_cast, type_word
 from .._tensor import Tensor, wrap
 from ..engines import NUMPY
+from ..engines.numpy.memory import allocating
 from ..engines.numpy.move import stack as stack_arrays
 from ..ops import join as ops
 from ..ops._templates import join_call
@@ -256,6 +257,7 @@ def cartesian_prod(*tensors):
     return stack([reshaped(x, (x._a.size,)) for x in meshgrid(*tensors, indexing="ij")], 1)
 
 
+@allocating
 def combinations(input, r=2, with_replacement=False):
     """All ways to choose ``r`` elements of a vector, as rows."""
     need_tensor(input, "combinations")

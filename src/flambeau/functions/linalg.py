@@ -32,6 +32,11 @@ LuWithInfo = result("_lu_with_info", "LU", "pivots", "info")
 LuUnpack = result("lu_unpack", "P", "L", "U")
 TriangularSolve = result("triangular_solve", "solution", "cloned_coefficient")
 
+PIVOTS = (
+    "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive. Did you properly pass the result of "
+    "lu_factor?"
+)
+
 
 # ---- determinants, inverses, powers
 
@@ -176,7 +181,11 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
             f"{LU_pivots.dtype}. Note: this function is intended to be used with the output of linalg.lu_factor"
         )
     empty = wrap(np.zeros((0,), LU_data._a.dtype))
-    P = ops.permutation_matrix(LU_pivots, size=LU_data._a.shape[-2], dtype=LU_data._a.dtype) if unpack_pivots else empty
+    try:
+        rows, dtype = LU_data._a.shape[-2], LU_data._a.dtype
+        P = ops.permutation_matrix(LU_pivots, size=rows, dtype=dtype) if unpack_pivots else empty
+    except IndexError:
+        raise RuntimeError(PIVOTS) from None
     L, U = unpacked(LU_data) if unpack_data else (empty, empty)
     return LuUnpack(P, L, U)
 

@@ -12,6 +12,7 @@ from ..ops.matmul import c_name, check_mm, refuse_bool
 from ..ops.shape import cast, reshape
 from ._args import need_tensor
 from ._attach import inplace_methods, methods
+from ._deprecated import hide, old_order
 from ._out import out_variant, resize_silently, same
 
 __all__ = [
@@ -276,8 +277,11 @@ def _need_three(name, *arguments):
 
 
 @out_variant(dtype=same)
-def addmm(input, mat1, mat2, out_dtype=None, *, beta=1, alpha=1):
+def addmm(input, mat1, mat2, out_dtype=None, *deprecated, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``. With ``beta=0`` the input is ignored, nan or not."""
+    if isinstance(out_dtype, Tensor):
+        (input, mat1, mat2), (beta, *scale) = old_order("addmm", 3, input, mat1, mat2, out_dtype, *deprecated)
+        alpha, out_dtype = scale[0] if scale else alpha, None
     _need_three("addmm", ("input", input), ("mat1", mat1), ("mat2", mat2))
     if out_dtype is not None:
         input, mat1, mat2 = widened((input, mat1, mat2), out_dtype, "addmm")
@@ -291,8 +295,11 @@ def addmm(input, mat1, mat2, out_dtype=None, *, beta=1, alpha=1):
 
 
 @out_variant(dtype=same)
-def addmv(input, mat, vec, *, beta=1, alpha=1):
+def addmv(input, mat, vec, *deprecated, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
+    if deprecated:
+        (input, mat, vec), (beta, *scale) = old_order("addmv", 3, input, mat, vec, *deprecated)
+        alpha = scale[0] if scale else alpha
     _need_three("addmv", ("input", input), ("mat", mat), ("vec", vec))
     x, a, b = input._a, mat._a, vec._a
     if a.ndim != 2 or b.ndim != 1 or x.ndim > 1:
@@ -308,8 +315,11 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
 
 
 @out_variant
-def addr(input, vec1, vec2, *, beta=1, alpha=1):
+def addr(input, vec1, vec2, *deprecated, beta=1, alpha=1):
     """``beta * input + alpha * outer(vec1, vec2)``."""
+    if deprecated:
+        (input, vec1, vec2), (beta, *scale) = old_order("addr", 3, input, vec1, vec2, *deprecated)
+        alpha = scale[0] if scale else alpha
     _need_three("addr", ("input", input), ("vec1", vec1), ("vec2", vec2))
     for which, x in (("vec1", vec1), ("vec2", vec2)):
         if x._a.ndim != 1:
@@ -319,8 +329,11 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
 
 
 @out_variant(dtype=same, fit=resize_silently)
-def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+def addbmm(input, batch1, batch2, *deprecated, beta=1, alpha=1):
     """``beta * input`` plus ``alpha`` times the sum of the products of the matrices in two batches."""
+    if deprecated:
+        (input, batch1, batch2), (beta, *scale) = old_order("addbmm", 3, input, batch1, batch2, *deprecated)
+        alpha = scale[0] if scale else alpha
     _need_three("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
     x, a, b = input._a, batch1._a, batch2._a
     check_bmm(a, b)
@@ -330,8 +343,11 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 
 
 @out_variant(dtype=same)
-def baddbmm(input, batch1, batch2, out_dtype=None, *, beta=1, alpha=1):
+def baddbmm(input, batch1, batch2, out_dtype=None, *deprecated, beta=1, alpha=1):
     """``beta * input + alpha * bmm(batch1, batch2)``."""
+    if isinstance(out_dtype, Tensor):
+        (input, batch1, batch2), (beta, *scale) = old_order("baddbmm", 3, input, batch1, batch2, out_dtype, *deprecated)
+        alpha, out_dtype = scale[0] if scale else alpha, None
     _need_three("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
     if out_dtype is not None:
         input, batch1, batch2 = widened((input, batch1, batch2), out_dtype, "baddbmm")
@@ -345,6 +361,7 @@ def baddbmm(input, batch1, batch2, out_dtype=None, *, beta=1, alpha=1):
     return _added("baddbmm", ops.baddbmm, (input, batch1, batch2), shape, beta, alpha)
 
 
+hide(addmm, addmv, addr, addbmm, baddbmm)
 methods(matmul, mm, bmm, mv, dot, vdot, outer, ger, addmm, addmv, addr, addbmm, baddbmm)
 addmv_ = inplace_methods(addmm, addmv, addr, addbmm, baddbmm)["addmv_"]
 

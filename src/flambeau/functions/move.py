@@ -9,6 +9,7 @@ import numpy as np
 from .._dtypes import is_inexact
 from .._size import broadcasts
 from .._tensor import Tensor, wrap
+from ..engines.numpy.memory import allocating
 from ..ops import move as ops
 from ..ops.reduce import sum_to
 from ..ops.shape import as_strided as strided_op
@@ -58,6 +59,7 @@ def tile_method(self, dims):
 
 
 @numpy_names
+@allocating
 def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
     """Each element (or slice along ``dim``) so many times in a row.
 
@@ -114,7 +116,7 @@ def roll(input, shifts, dims=()):
     """The elements shifted along dimensions; what leaves at one end comes in at the other."""
     need_tensor(input, "roll")
     shifts = shape_from((shifts,) if isinstance(shifts, tuple | list) else ((shifts,),), "shifts")
-    dims = shape_from((dims,) if isinstance(dims, tuple | list) else ((dims,),), "dims")
+    dims = () if dims is None else shape_from((dims,) if isinstance(dims, tuple | list) else ((dims,),), "dims")
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:

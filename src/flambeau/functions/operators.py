@@ -20,8 +20,8 @@ INVERT = "~ (operator.invert) is only implemented on integer and Boolean-type te
 def _operator(call, name, arrays=False):
     """A binary operator: NotImplemented for what is neither a tensor nor a number (nor an array, with `arrays`).
 
-    Python then asks the other operand. A NumPy array on the right converts the tensor and computes by NumPy's rules; one
-    on the left leaves it to the tensor, so that it is a TypeError, as in PyTorch.
+    Python then asks the other operand. A NumPy array on the right converts the tensor and computes by NumPy's rules;
+    one on the left leaves it to the tensor, so that it is a TypeError, as in PyTorch.
     """
 
     spec = getattr(call, "spec", None)

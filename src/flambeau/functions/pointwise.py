@@ -15,6 +15,7 @@ from ._args import need_tensor
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, need_operand, operands
 from ._data import scalar_for
+from ._deprecated import hide, old_order
 from ._out import castable, out_variant, same
 from ._straight import straight_into
 from ._unary import unary
@@ -88,8 +89,10 @@ def unrecorded(input, other):
 
 
 @out_variant
-def add(input, other, *, alpha=1):
+def add(input, other, *deprecated, alpha=1):
     """``input + alpha * other``, with broadcasting and type promotion."""
+    if deprecated:
+        (input, other), (alpha,) = old_order("add", 2, input, other, *deprecated)
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input, other = operands(input, other, "add", either=True)
     if type(alpha) is int and alpha == 1:
@@ -102,8 +105,10 @@ def add(input, other, *, alpha=1):
 
 
 @out_variant
-def sub(input, other, *, alpha=1):
+def sub(input, other, *deprecated, alpha=1):
     """``input - alpha * other``, with broadcasting and type promotion."""
+    if deprecated:
+        (input, other), (alpha,) = old_order("sub", 2, input, other, *deprecated)
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input, other = operands(input, other, "sub", either=True)
     if type(alpha) is int and alpha == 1:
@@ -174,16 +179,20 @@ def heaviside(input, values):
 
 
 @out_variant
-def addcmul(input, tensor1, tensor2, *, value=1):
+def addcmul(input, tensor1, tensor2, *deprecated, value=1):
     """``input + value * tensor1 * tensor2``."""
+    if deprecated:
+        (input, tensor1, tensor2), (value,) = old_order("addcmul", 3, input, tensor1, tensor2, *deprecated)
     for position, t in enumerate((input, tensor1, tensor2), 1):
         need_tensor(t, "addcmul", ("input", "tensor1", "tensor2")[position - 1], position)
     return ops.addcmul(input, tensor1, tensor2, value=number_for(value, input, tensor1, tensor2))
 
 
 @out_variant
-def addcdiv(input, tensor1, tensor2, *, value=1):
+def addcdiv(input, tensor1, tensor2, *deprecated, value=1):
     """``input + value * tensor1 / tensor2``."""
+    if deprecated:
+        (input, tensor1, tensor2), (value,) = old_order("addcdiv", 3, input, tensor1, tensor2, *deprecated)
     for position, t in enumerate((input, tensor1, tensor2), 1):
         need_tensor(t, "addcdiv", ("input", "tensor1", "tensor2")[position - 1], position)
     if result_dtype((tensor1, tensor2)).category < _dtypes.FLOAT:
@@ -202,6 +211,10 @@ def lerp(input, end, weight):
     """``input + weight * (end - input)``."""
     operands(input, end, "lerp", numbers=False, second="end")
     need_operand(weight, "lerp", "weight", 3, numbers=True)
+    if isinstance(weight, complex) and not input.is_complex():
+        raise RuntimeError(f"lerp(): value cannot be converted to type float without overflow (weight={weight})")
+    if isinstance(weight, Tensor) and not weight._a.ndim:
+        weight = in_dtype(weight, input._a.dtype)  # it counts as a number
     for name, t in (("end", end), ("weight", weight)):
         if isinstance(t, Tensor) and t.dtype is not input.dtype:
             raise RuntimeError(f"lerp(): expected dtype {input.dtype} for `{name}` but got dtype {t.dtype}")
@@ -351,6 +364,7 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
 
 # ---- methods
 
+hide(add, sub, addcmul, addcdiv)
 methods(
     abs, absolute, add, addcdiv, addcmul, ceil, clamp, clamp_max, clamp_min, clip, copysign, div, divide, fix,
     floor, floor_divide, fmax, fmin, fmod, frac, gcd, heaviside, lcm, lerp, maximum, minimum, mul, multiply,

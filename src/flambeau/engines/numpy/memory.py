@@ -12,7 +12,11 @@ from .. import NUMPY as engine
 
 engine.traced_errors = ()
 
-NO_MEMORY = "not enough memory: you tried to allocate {bytes} bytes for a {dtype} tensor of shape {shape}"
+NO_MEMORY = (
+    "not enough memory: can't allocate memory: you tried to allocate {bytes} bytes for a {dtype} tensor of shape "
+    "{shape}"
+)
+NO_MEMORY_FOR = "not enough memory: can't allocate memory for {name}: {cause}"
 TOO_BIG = "Storage size calculation overflowed with sizes={shape}"
 TOO_BIG_AND_EMPTY = (
     "Storage size calculation overflowed with sizes={shape}: NumPy, which holds the tensors, counts them without the "

@@ -14,6 +14,7 @@ import numpy as np
 from ..._modes import ever, modes
 from .. import NUMPY as engine
 from .base import IGNORED, reset_errors, set_errors
+from .memory import NO_MEMORY_FOR
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 HALF = (np.dtype(np.float16), BFLOAT16)
@@ -71,6 +72,8 @@ def draw(kernel):
             token = set_errors(IGNORED)
             try:
                 return kernel(generator, *args, **kwargs)
+            except MemoryError as error:
+                raise RuntimeError(NO_MEMORY_FOR.format(name=kernel.__name__, cause=error)) from None
             finally:
                 reset_errors(token)
 
