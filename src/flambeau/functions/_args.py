@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 
@@ -13,6 +14,7 @@ from .._tensor import Tensor, device_storage, storage_of, wrap
 from ..engines import NUMPY, engine_on
 from ..engines.numpy.memory import allocate, bytes_of
 
+NO_MEMORY = "not enough memory: can't allocate memory for {name}: {cause}"
 DIM_RANGE = "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
 
 
@@ -46,6 +48,19 @@ def as_int(value, name, argument):
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}") from None
+
+
+def allocating(function):
+    """Decorator of a function that asks NumPy for memory: where there is not enough, PyTorch raises a RuntimeError."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except MemoryError as error:
+            raise RuntimeError(NO_MEMORY.format(name=function.__name__, cause=error)) from None
+
+    return call
 
 
 def as_float(value, name, argument):

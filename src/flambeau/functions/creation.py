@@ -11,8 +11,8 @@ from .._device import preserve_format
 from .._dtypes import type_word
 from .._tensor import Tensor
 from ..engines.numpy.base import ignore_fp_errors
-from ..engines.numpy.memory import allocating, empty_in
-from ._args import as_int, nonnegative, np_dtype_of, shape_from
+from ..engines.numpy.memory import empty_in
+from ._args import allocating, as_int, nonnegative, np_dtype_of, shape_from
 from ._data import scalar_for
 from ._determinism import determinism, filled
 from ._out import out_variant, own, refill, refill_loudly, resize_silently

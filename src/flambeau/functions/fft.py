@@ -6,12 +6,12 @@ import numpy as np
 
 from .. import _dtypes
 from .._dtypes import type_word
-from ..engines.numpy.memory import allocating
 from ..ops.fft import DUAL, c2c, c2r, r2c
 from ..ops.move import roll
 from ..ops.pointwise import conj
 from ..ops.shape import basic_index, cast, embed
 from ._args import (
+    allocating,
     as_int,
     dim_in_range,
     made,

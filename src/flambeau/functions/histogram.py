@@ -9,7 +9,7 @@ import numpy as np
 from .._device import META
 from .._dtypes import HALF, type_word
 from .._tensor import Tensor, wrap
-from ._args import need_tensor
+from ._args import allocating, need_tensor
 from ._attach import methods
 from ._out import out_variant, same
 from ._results import result

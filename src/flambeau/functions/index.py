@@ -9,10 +9,9 @@ import numpy as np
 from .. import _dtypes
 from .._dtypes import type_word
 from .._tensor import Tensor, wrap
-from ..engines.numpy.memory import allocating
 from ..ops import index as ops
 from ..ops.shape import cast
-from ._args import as_int, dim_in_range, need_tensor
+from ._args import allocating, as_int, dim_in_range, need_tensor
 from ._attach import methods
 from ._data import scalar_for
 from ._folds import numpy_names

@@ -10,12 +10,11 @@ import numpy as np
 from .._dtypes import can_cast, type_word
 from .._tensor import Tensor, wrap
 from ..engines import NUMPY
-from ..engines.numpy.memory import allocating
 from ..engines.numpy.move import stack as stack_arrays
 from ..ops import join as ops
 from ..ops._templates import join_call
 from ..ops.shape import cast, expand, reshape, unsqueeze, view
-from ._args import dim_in_range, made, need_tensor, need_tensors
+from ._args import allocating, dim_in_range, made, need_tensor, need_tensors
 from ._attach import methods
 from ._folds import numpy_names
 from ._out import out_variant

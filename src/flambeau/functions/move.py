@@ -9,13 +9,12 @@ import numpy as np
 from .._dtypes import is_inexact
 from .._size import broadcasts
 from .._tensor import Tensor, wrap
-from ..engines.numpy.memory import allocating
 from ..ops import move as ops
 from ..ops.reduce import sum_to
 from ..ops.shape import as_strided as strided_op
 from ..ops.shape import basic_index, embed_diagonal, part
 from ..ops.shape import diagonal as diagonal_op
-from ._args import as_int, dim_in_range, need_tensor, shape_from
+from ._args import allocating, as_int, dim_in_range, need_tensor, shape_from
 from ._attach import inplace_methods, methods, spread
 from ._folds import numpy_names
 from ._out import out_variant, same
