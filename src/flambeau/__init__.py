@@ -81,7 +81,7 @@ from .functions import getitem as _getitem
 from .functions.index import *
 from .functions.matmul import *
 from .functions.contract import *
-from .functions.linalg import *
+from .functions.linalg.top_level import *
 from .functions.reduce import *
 from .functions.scan import *
 from .functions.sort import *
@@ -95,7 +95,7 @@ from .functions.join import *
 from .functions.move import *
 from .functions.scatter import *
 from .functions.random import *
-from .functions.lowrank import *
+from .functions.linalg.lowrank import *
 from .functions.stft import *
 from . import _C, overrides
 from . import compiler, distributions, fft, func, linalg, nn, optim, random, serialization, storage, testing, utils

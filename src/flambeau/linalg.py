@@ -1,6 +1,8 @@
 """Linear algebra: norms, decompositions, inverses and solutions, over any leading batch dimensions."""
 
-from .functions._decompose import (
+from .functions.contract import _cross as cross
+from .functions.contract import multi_dot, vander, vecdot
+from .functions.linalg.decompose import (
     cholesky,
     cholesky_ex,
     eig,
@@ -18,8 +20,8 @@ from .functions._decompose import (
     svd,
     svdvals,
 )
-from .functions._matrix_norms import cond, matrix_norm, matrix_rank, norm, vector_norm
-from .functions._solve import (
+from .functions.linalg.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from .functions.linalg.solve import (
     det,
     inv,
     inv_ex,
@@ -35,8 +37,6 @@ from .functions._solve import (
     tensorinv,
     tensorsolve,
 )
-from .functions.contract import _cross as cross
-from .functions.contract import multi_dot, vander, vecdot
 from .functions.matmul import matmul
 from .functions.parts import diagonal as _diagonal
 from .ops._errors import LinAlgError

@@ -16,9 +16,9 @@ from ..ops.shape import cast, expand, reshape
 from ._args import as_float, axis_of, dim_in_range, need_tensor
 from ._attach import inplace_methods, methods
 from ._folds import need_flag, numpy_names
-from ._matrix_norms import matrix_norm, vector_norm
 from ._out import out_variant, same
 from ._results import rename_node
+from .linalg.norms import matrix_norm, vector_norm
 
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
 

@@ -6,8 +6,8 @@ import math
 import warnings
 
 from .._modes import no_grad
-from ..functions._decompose import qr
 from ..functions.like import empty_like
+from ..functions.linalg.decompose import qr
 from ..functions.random import default_generator, randperm
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",

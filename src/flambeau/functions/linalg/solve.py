@@ -6,14 +6,16 @@ import math
 
 import numpy as np
 
-from .. import _dtypes
-from .._tensor import Tensor, wrap
-from ..engines import is_traced
-from ..ops import linalg as ops
-from ..ops import spectral
-from ..ops.matmul import column, product
-from ..ops.shape import cast, clone, permute, reshape
-from ._args import as_int, made, need_tensor
+from ... import _dtypes
+from ..._tensor import Tensor, wrap
+from ...engines import is_traced
+from ...ops import linalg as ops
+from ...ops import spectral
+from ...ops.matmul import column, product
+from ...ops.shape import cast, clone, permute, reshape
+from .._args import as_int, made, need_tensor
+from .._out import out_variant, same
+from .._results import result
 from ._matrices import (
     need_fitting,
     need_floating,
@@ -23,8 +25,6 @@ from ._matrices import (
     refuse_failed,
     word_of,
 )
-from ._out import out_variant, same
-from ._results import result
 
 SINGULAR = (
     "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .. import _dtypes
-from .._device import META
-from .._dtypes import type_word
-from .._tensor import Tensor
-from ..engines import demand, is_traced
-from ..ops._errors import LinAlgError
-from ._args import need_tensor
+from ... import _dtypes
+from ..._device import META
+from ..._dtypes import type_word
+from ..._tensor import Tensor
+from ...engines import demand, is_traced
+from ...ops._errors import LinAlgError
+from .._args import need_tensor
 
 
 def word_of(x):

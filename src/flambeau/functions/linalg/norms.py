@@ -6,19 +6,19 @@ import math
 
 import numpy as np
 
-from .. import _dtypes
-from .._tensor import wrap
-from ..engines import engine_of
-from ..ops.norms import vector_norm as vector_norm_op
-from ..ops.pointwise import div, mul, where
-from ..ops.reduce import amax, amin, sum_
-from ..ops.shape import basic_index, cast, permute, reshape
-from ..ops.spectral import svdvals
-from ._args import axis_of, dim_in_range, need_tensor, np_dtype_of
-from ._folds import numpy_names
+from ... import _dtypes
+from ..._tensor import wrap
+from ...engines import engine_of
+from ...ops.norms import vector_norm as vector_norm_op
+from ...ops.pointwise import div, mul, where
+from ...ops.reduce import amax, amin, sum_
+from ...ops.shape import basic_index, cast, permute, reshape
+from ...ops.spectral import svdvals
+from .._args import axis_of, dim_in_range, need_tensor, np_dtype_of
+from .._folds import numpy_names
+from .._out import out_variant, same
 from ._matrices import need_floating, need_matrices, word_of
-from ._out import out_variant, same
-from ._solve import inv_ex, tolerances
+from .solve import inv_ex, tolerances
 
 NO_IDENTITY = (
     "linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an "

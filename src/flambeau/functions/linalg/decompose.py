@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from ..ops import linalg as ops
-from ..ops import spectral
-from ..ops.matmul import column, product
-from ..ops.move import triu
-from ..ops.shape import basic_index
-from ._args import need_tensor
+from ...ops import linalg as ops
+from ...ops import spectral
+from ...ops.matmul import column, product
+from ...ops.move import triu
+from ...ops.shape import basic_index
+from .._args import need_tensor
+from .._out import out_variant, same
+from .._results import result
 from ._matrices import (
     need_fitting,
     need_floating,
@@ -16,8 +18,6 @@ from ._matrices import (
     need_square,
     refuse_failed,
 )
-from ._out import out_variant, same
-from ._results import result
 
 NOT_POSITIVE = (
     "The factorization could not be completed because the input is not positive-definite (the leading minor of order "

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._tensor import wrap
-from ..ops import linalg as ops
-from ..ops.elementary import log
-from ..ops.pointwise import where
-from ..ops.spectral import householder
-from . import _decompose as decompose
-from . import _solve as solving
-from ._args import need_tensor
-from ._attach import methods
-from ._decompose import reflected, unpacked
+from ..._tensor import wrap
+from ...ops import linalg as ops
+from ...ops.elementary import log
+from ...ops.pointwise import where
+from ...ops.spectral import householder
+from .._args import need_tensor
+from .._attach import methods
+from .._out import anything, out_variant, resize_silently, same
+from .._results import result
+from . import decompose
+from . import solve as solving
 from ._matrices import need_broadcast, need_floating, need_matrices, need_square
-from ._out import anything, out_variant, resize_silently, same
-from ._results import result
+from .decompose import reflected, unpacked
 
 __all__ = [
     "cholesky", "cholesky_inverse", "cholesky_solve", "det", "geqrf", "inverse", "logdet",

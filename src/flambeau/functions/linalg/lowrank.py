@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..ops.matmul import mH, product
-from ..ops.reduce import mean
-from ._args import need_tensor
-from ._decompose import qr, svd
-from .random import randn
+from ...ops.matmul import mH, product
+from ...ops.reduce import mean
+from .._args import need_tensor
+from ..random import randn
+from .decompose import qr, svd
 
 __all__ = ["pca_lowrank", "svd_lowrank"]
 

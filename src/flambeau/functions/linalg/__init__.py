@@ -1,0 +1,1 @@
+"""Linear algebra: the functions of ``flambeau.linalg``, and in ``top_level`` those of ``flambeau`` itself."""
