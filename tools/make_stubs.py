@@ -47,6 +47,7 @@ IMPORTS = {  # where the words of a stub come from; each stub imports those that
     "._generator": ("Generator",),
     "._hooks": ("RemovableHandle",),
     "._size": ("Size",),
+    "._storage": ("Storage",),
     "._tensor": ("Tensor",),
     "._types": tuple(sorted(ALIASES, key=str.lower)),
     ".functions.storage": ("TypedStorage", "UntypedStorage"),

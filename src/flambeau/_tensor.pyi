@@ -10,6 +10,7 @@ from ._device import device as _device
 from ._generator import Generator
 from ._hooks import RemovableHandle
 from ._size import Size
+from ._storage import Storage
 from ._types import Bool, Device, Dims, DType, Float, Int, Layout, MemoryFormat, Number
 from .functions.storage import TypedStorage, UntypedStorage
 
