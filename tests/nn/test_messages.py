@@ -272,7 +272,7 @@ def test_python_can_suggest_the_right_name():
 
 
 @pytest.mark.parametrize(("value", "what"), [
-    (nn.ReLU(), "module"), (nn.Parameter(flambeau.ones(1)), "parameter"), (nn.Buffer(flambeau.ones(1)), "buffer"),
+    (nn.ReLU(), "module"), (nn.Parameter(flambeau.ones(1)), "parameters"), (nn.Buffer(flambeau.ones(1)), "buffer"),
 ], ids=["module", "parameter", "buffer"])
 def test_forgetting_init_names_the_class_and_shows_the_cure(value, what):
     class Forgetful(nn.Module):

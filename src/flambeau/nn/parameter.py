@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
+from .._dtypes import FLOAT
 from .._format import format_tensor
 from .._tensor import Tensor, share
 from ..functions.creation import empty
@@ -33,6 +34,9 @@ def _over(cls, data, requires_grad):
     """A leaf of class `cls` over the memory of `data`."""
     t = share(object.__new__(cls), data)
     if requires_grad:
+        if data.dtype.category < FLOAT:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients; use "
+                               f"requires_grad=False for a parameter of {data.dtype}")
         t.requires_grad = requires_grad
     return t
 

@@ -16,6 +16,11 @@ from ...functions.convert import converted
 from ...functions.creation import empty_like
 from ..parameter import is_lazy
 
+NO_DATA = (
+    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
+    "when moving a module from meta to another device, and initialise its parameters then."
+)
+
 
 class Movable:
     """The part of Module that casts its parameters and buffers and moves them to devices."""
@@ -85,12 +90,15 @@ class Movable:
         """
         device, dtype, memory_format = parse_to(args, kwargs)
         if dtype is not None and dtype.category < _dtypes.FLOAT:
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got dtype={dtype}")
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                            f"dtype={dtype}")
 
         def convert(t):
             wanted = dtype if t.dtype.category >= _dtypes.FLOAT else None
             if is_lazy(t):
                 return t.to(device, wanted)
+            if t.is_meta and device is not None and device.type != "meta":
+                raise NotImplementedError(NO_DATA)
             return converted(t, device, wanted, memory_format=memory_format if t.dim() in (4, 5) else None)
 
         return self._apply(convert)

@@ -24,7 +24,7 @@ Call super().__init__() first:
             super().__init__()
             self.{name} = ...
 """
-INIT_ARGUMENTS = "{cls}.__init__() passes {given} on to Module.__init__(), which takes none"
+INIT_ARGUMENTS = "{cls}.__init__() {given}: Module.__init__() takes none, and {cls} passes them on to it"
 NOT_INITIALISED = ". Module.__init__() has not run: call super().__init__() first in {cls}.__init__()"
 NOT_A_LEAF = (
     "Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express this "
@@ -45,7 +45,13 @@ _looked_at: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # by id
 
 
 def not_a(value, what, name, wanted):
+    """Why a value is refused that is assigned to an attribute."""
     return f"cannot assign '{type_name(value)}' as {what} '{name}' ({wanted})"
+
+
+def not_registered(value, what, name, wanted):
+    """Why a value is refused that is registered."""
+    return f"cannot assign '{type_name(value)}' object to {what} '{name}' ({wanted})"
 
 
 def type_name(value):

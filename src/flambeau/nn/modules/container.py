@@ -342,7 +342,8 @@ class ParameterDict(Module):
     @staticmethod
     def _attribute(key):
         if not isinstance(key, str):
-            raise TypeError(f"a ParameterDict is indexed by strings, as its keys become names; got {key!r}")
+            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string: its keys "
+                            f"become names. Got {key!r}")
         return key
 
     def __getitem__(self, key):

@@ -82,7 +82,8 @@ class Module(Hookable, Savable, Movable):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
-            given = f"the keyword argument '{next(iter(kwargs))}'" if kwargs else f"{len(args)} positional arguments"
+            given = (f"got an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else
+                     f"takes 1 positional argument but {len(args) + 1} were given")
             raise TypeError(_report.INIT_ARGUMENTS.format(cls=type(self).__name__, given=given))
         _begin(self)
         if self.call_super_init:
@@ -124,6 +125,8 @@ class Module(Hookable, Savable, Movable):
     def __setattr__(self, name: str, value: Any) -> None:
         d = self.__dict__
         if isinstance(value, Parameter):
+            if "_parameters" not in d:
+                raise AttributeError(_report.FORGOT_INIT.format(cls=type(self).__name__, name=name, what="parameters"))
             _forget(self, name, "_buffers", "_modules")
             self.register_parameter(name, value)
         elif name in d.get("_parameters", ()):
@@ -195,7 +198,7 @@ class Module(Hookable, Savable, Movable):
             table[name] = None
             return
         if not isinstance(param, Parameter):
-            raise TypeError(_report.not_a(param, "parameter", name, "torch.nn.Parameter or None required"))
+            raise TypeError(_report.not_registered(param, "parameter", name, "torch.nn.Parameter or None required"))
         if param.grad_fn is not None:
             raise ValueError(_report.NOT_A_LEAF.format(name=name))
         table[name] = _registered("parameter", self, name, param)
@@ -204,7 +207,7 @@ class Module(Hookable, Savable, Movable):
         """Adds a buffer: state that is not a parameter. It is saved in the state_dict if ``persistent``."""
         table = _report.table_for(self, "_buffers", name, "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(_report.not_a(tensor, "buffer", name, "torch Tensor or None required"))
+            raise TypeError(_report.not_registered(tensor, "buffer", name, "torch Tensor or None required"))
         table[name] = _registered("buffer", self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
