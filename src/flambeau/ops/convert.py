@@ -63,7 +63,7 @@ def copy_over(k, x, src):
 copy_over.vjp(x=lambda g: zeros_like(g), src=lambda g: g)
 
 
-@op(node="CopyBackwards")
+@op(node="torch::autograd::CopyBackwards")
 def copy_in_layout(k, like, x):
     """A copy of `x` that lies in memory as `like` does."""
     return k.copy_like(x, like)
