@@ -12,7 +12,7 @@ LEAF = "x = torch.ones(2, requires_grad=True)\n"
 LAYOUT = [EXPANDED + code for code in (
     "torch.exp(x)", "x * 2.0", "x.bfloat16().exp()", "x.half() + 1", "x / 3", "torch.erfinv(x)", "x + torch.ones(3)",
     "x.transpose(0, 1).exp()",
-)]
+)] + [f"torch.{name}(torch.eye(2, 3, dtype=torch.complex64).t())" for name in ("exp2", "exp", "log", "sqrt")]
 DTYPES = [
     *[f"torch.einsum('{equation}', torch.ones({left}, dtype=torch.{dtype}), torch.ones({right}, dtype=torch.{dtype}))"
       for dtype in ("int32", "uint8", "int64")
@@ -46,6 +46,20 @@ NUMBERS = [
       for divisor in ("0", "torch.tensor(0)")],
 ]
 SHAPES = ["torch.tensor(1).unflatten(0, (-1, 1))", "torch.ones(2).unflatten(0, (-1, 1))"]
+TOO_LARGE = [
+    expression.replace("D", f"torch.{dtype}").replace("V", value)
+    for expression in (
+        "torch.ones(2, dtype=D).fill_(V)", "torch.full((2,), V, dtype=D)", "torch.full_like(torch.ones(2, dtype=D), V)",
+        "torch.ones(2, dtype=D).masked_fill(torch.ones(2) > 0, V)", "torch.clamp(torch.ones(2, dtype=D), 0, V)",
+        "torch.where(torch.ones(2) > 0, torch.ones(2, dtype=D), V)", "torch.nn.functional.pad(torch.ones(2, dtype=D), (1, 0), value=V)",
+        "torch.ones(2, dtype=D).new_full((2,), V)", "torch.ones(2, dtype=D).index_fill(0, torch.tensor([0]), V)",
+        "torch.addcmul(torch.ones(2, dtype=D), torch.ones(2, dtype=D), torch.ones(2, dtype=D), value=V)",
+        "torch.lerp(torch.ones(2, dtype=D), torch.ones(2, dtype=D), V)", "torch.tensor([V], dtype=D)",
+        "x = torch.ones(2, dtype=D)\nx[...] = V\nx",
+    )
+    for dtype, value in (("half", "1e30"), ("half", "65520.0"), ("half", "inf"), ("bfloat16", "1e39"), ("float32", "1e39"),
+                         ("float32", "-inf"), ("uint8", "-2.5"), ("uint8", "255.5"), ("uint8", "-1"), ("int8", "127.5"))
+]
 KINDS = [
     *[f"torch.nn.functional.{name}(torch.ones({(2,) * ndim}), {size})"
       for name in ("adaptive_avg_pool2d", "adaptive_max_pool2d", "adaptive_avg_pool3d") for ndim in range(6) for size in ("2", "(2, 2)")],
@@ -65,6 +79,6 @@ GRADIENTS = [
 ]
 
 
-@pytest.mark.parametrize("code", [*LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *KINDS, *GRADIENTS])
+@pytest.mark.parametrize("code", [*LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

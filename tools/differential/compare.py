@@ -44,10 +44,11 @@ def compare(ours, theirs, first_versions, tolerance=1):
     if [path for path, _ in got] != [path for path, _ in want]:
         return "structure", "", [path for path, _ in got], [path for path, _ in want]
     pairs = [(path, g, w) for (path, g), (_, w) in zip(got, want)]
+    narrowest = narrowest_dtype(w for _, _, w in pairs)
     for path, g, w in pairs:
         if is_tensor(g) != is_tensor(w):
             return "type", path, type(g).__name__, type(w).__name__
-        difference = compare_tensors(g, w, tolerance) if is_tensor(w) else compare_plain(g, w)
+        difference = compare_tensors(g, w, tolerance, narrowest) if is_tensor(w) else compare_plain(g, w)
         if difference is not None:
             kind, *values = difference
             return kind, path, *values
@@ -82,25 +83,40 @@ def module_leaves(module, path):
     yield f"repr({path})", repr(module)
     for name, child in module.named_modules():
         yield f"{path}.{name}.training", child.training
-    yield f"{path}.state_dict()", list(module.state_dict())
+    yield f"{path}.state_dict()", keys_of_state(module)
     for name, parameter in module.named_parameters():
         yield from leaves(parameter, f"{path}.{name}")
     for name, buffer in module.named_buffers():
         yield from leaves(buffer, f"{path}.{name}")
 
 
+def keys_of_state(module):
+    """The keys, or the error: a layer may have been given the parameter of a lazy one."""
+    try:
+        return list(module.state_dict())
+    except (RuntimeError, ValueError) as error:
+        return type(error).__name__
+
+
 def is_tensor(value):
     return hasattr(value, "untyped_storage") and hasattr(value, "backward")
 
 
-def compare_tensors(got, want, tolerance):
+def narrowest_dtype(values):
+    """The floating dtype of least precision in the program: what was computed in it may stand in a wider one."""
+    dtypes = {str(value.dtype).removeprefix("torch.") for value in values if is_tensor(value)}
+    return max(dtypes & TOLERANCE.keys(), key=TOLERANCE.get, default=None)
+
+
+def compare_tensors(got, want, tolerance, narrowest):
     """The first difference of two tensors as (kind, ours, theirs), or None."""
     for kind, read in ATTRIBUTES.items():
         ours, theirs = read(got), read(want)
         if ours != theirs:
             return kind, ours, theirs
     ours, theirs = numbers(got), numbers(want)
-    if not close(ours, theirs, str(want.dtype).removeprefix("torch."), tolerance):
+    dtype = str(want.dtype).removeprefix("torch.")
+    if not close(ours, theirs, narrowest if dtype in TOLERANCE else dtype, tolerance):
         return "values", got.tolist(), want.tolist()
     return None
 

@@ -5,6 +5,9 @@ An entry is a section of docs/differences.md, or says why the result is nobody's
 
 from __future__ import annotations
 
+import itertools
+import re
+
 from .compare import is_tensor, leaves, storage_of
 from .ops import POINTWISE
 
@@ -44,7 +47,7 @@ def keeps_layout(d):
 
 def is_dense(tensor):
     """Whether the elements fill a piece of memory, each one place."""
-    steps = sorted((step, size) for step, size in zip(tensor.stride(), tensor.shape) if size > 1)
+    steps = sorted((step, size) for size, step in layout(tensor) if size > 1)
     expected = 1
     for step, size in steps:
         if step != expected:
@@ -62,6 +65,16 @@ def is_conjugate(d):
     return hasattr(variable, "is_conj") and (variable.is_conj() or variable.is_neg())
 
 
+def overlaps_itself(tensor):
+    """Whether some elements of a tensor lie in one place."""
+    places = itertools.product(*[range(0, n * step, step) if step else [0] * n for n, step in layout(tensor)])
+    return len(set(map(sum, places))) < tensor.numel()
+
+
+def layout(tensor):
+    return zip(tensor.shape, tensor.stride())
+
+
 def raises(d, words):
     return d.kind == "exception" and words in d.theirs
 
@@ -74,13 +87,19 @@ def is_passed_on(d):
     return is_tensor(gradient) and storage_of(gradient) in map(storage_of, arguments(d))
 
 
+IS_GRADIENT = re.compile(r"\.grad$|^log\[")  # what hooks were given is in the log
+
 DIFFERENCES = {
     "Memory that lies in two orders: the result lies in rows": lambda d: (
         d.kind == "strides" and ((is_fresh(d) and not keeps_layout(d)) or "autograd.grad(" in d.step.template)
     ),
     "Conjugates are computed": is_conjugate,
     "Overlapping memory is read before it is written": lambda d: (
-        raises(d, "the written-to tensor refer to a single memory location") and d.ours == "no exception"
+        (raises(d, "the written-to tensor refer to a single memory location") and d.ours == "no exception")
+        or (d.kind == "values" and any(map(overlaps_itself, arguments(d))))
+    ),
+    "A write to an expanded tensor is refused by all functions": lambda d: (
+        d.kind == "exception" and "more than one element of the written-to" in d.ours and d.theirs == "no exception"
     ),
     "Half precision computes where PyTorch has no kernel for it": lambda d: (
         (raises(d, "not implemented for 'Half'") or raises(d, "not implemented for 'BFloat16'"))
@@ -99,7 +118,7 @@ DIFFERENCES = {
     "Running statistics are written to, and so it counts": lambda d: d.kind == "version" and ".running_" in d.where,
     "A gradient may, but need not, be the very tensor that it was computed from": lambda d: (
         is_passed_on(d)
-        or (d.kind in ("identity", "aliasing") and d.where.endswith(".grad") and d.ours.endswith(d.where))
+        or (d.kind in ("identity", "aliasing") and IS_GRADIENT.search(d.where) and d.ours.endswith(d.where))
     ),
     "Tensors that share memory count their writes together, also when they were loaded": lambda d: (
         d.kind == "version" and any("torch.load" in step.template for step in d.pair.steps)

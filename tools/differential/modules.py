@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .writer import Over, Row
+import math
+
+from .writer import Row
 
 TOLERANCE = 100  # a batch norm of few samples that hardly differ multiplies errors
 
@@ -78,11 +80,13 @@ def write(writer):
     module = tree(writer, IMAGES if images else VECTORS)
     writer.do("[]", target="log")
     leaf = ".requires_grad_()" if writer.seldom(2) else ""
-    x = writer.new((2, 3, 2, 2) if images else (2, 3), dtype="float32", suffix=leaf)
+    shape = (2, 3, 2, 2) if images else (4, 3)  # samples that differ: a batch norm of equal ones gives noise
+    x = writer.do(f"torch.arange({math.prod(shape)}.).sin().reshape{shape}{leaf}")
     while not writer.seldom(8):
-        writer.pick((forward, hook, change, read, remove, optimize))(writer, module, x)
+        writer.pick((hook, forward, change, read, remove, optimize))(writer, module, x)
         if len(writer.pair.steps) > 12:
-            raise Over
+            break
+    forward(writer, module, x)
 
 
 def tree(writer, layers):
@@ -103,7 +107,10 @@ def forward(writer, module, x):
 
 
 def hook(writer, module, x):
-    writer.apply(Row("{m}{part}.register_" + writer.pick(HOOKS)), m=module, part=part(writer))
+    """One hook, or several whose order counts."""
+    where = part(writer)
+    for _ in range(writer.integer(1, 3)):
+        writer.apply(Row("{m}{part}.register_" + writer.pick(HOOKS)), m=module, part=where)
 
 
 def change(writer, module, x):

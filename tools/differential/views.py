@@ -25,7 +25,6 @@ VIEWS = [
     *rows("fibc", "torch.broadcast_tensors({x}, {peer})"),
     *rows("fibc", "torch.atleast_NAME({x})", "1d 2d 3d"),
     *rows("fibc", "{x}.as_strided((2,), (1,), {count})"),
-    *rows("fibc", "{x}.as_strided((2, 2), (1, 1))"),
     *rows("fibc", "{x}.view({any_dtype})"),
     *rows("fibc", "{x}.to({any_dtype})", mild=True),
     *rows("fibc", "{x}.view_as({same})"),

@@ -32,6 +32,8 @@ GRAD_TO_SCALAR = (
     "Consider using tensor.detach() first."
 )
 OVERFLOW = "value cannot be converted to type {dtype} without overflow: {value}"
+_LARGEST = {d.np: _dtypes.finfo(d).max for d in (_dtypes.float32, _dtypes.float16, _dtypes.bfloat16)}
+_LARGEST[np.dtype(np.complex64)] = _dtypes.finfo(_dtypes.float32).max
 TOO_LONG = "Overflow when unpacking long long: an integer lies outside the range of int64; pass a floating dtype"
 
 MAX_DIMS = 128  # of nested sequences, as in PyTorch; a list that contains itself has no end
@@ -195,7 +197,9 @@ def _integers(values, kinds, dtype):
 
 
 def _truncated(v, dtype):
-    if not math.isfinite(v) or not -(2.0**63) <= v < 2.0**63:
+    """A float without its fraction, which counts where the limits of an integer dtype are near."""
+    limits = np.iinfo(dtype)
+    if not limits.min <= v <= limits.max or not -(2.0**63) <= v < 2.0**63:
         raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=v))
     return int(v)
 
@@ -237,8 +241,21 @@ def _common(dtypes):
     return found
 
 
-def scalar_for(value, dtype):
-    """A Python number as it is stored in a NumPy dtype; RuntimeError where it does not fit."""
+def _check_fits(value, dtype):
+    """Raises where a number is finite, but would not be so in a floating dtype."""
+    largest = _LARGEST.get(dtype)
+    if largest is None:
+        return
+    for part in (value.real, value.imag) if isinstance(value, complex) else (value,):
+        if largest < abs(part) != math.inf:
+            raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))
+
+
+def scalar_for(value, dtype, halves=True):
+    """A Python number as it is stored in a NumPy dtype; RuntimeError where it does not fit.
+
+    Without `halves`, one that is too large for half precision becomes infinite.
+    """
     kind = dtype.kind
     if kind == "b":
         return bool(value)
@@ -247,6 +264,8 @@ def scalar_for(value, dtype):
             raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))
         value = value.real
     if kind not in "iu":
+        if halves or dtype not in _dtypes.HALF:
+            _check_fits(value, dtype)
         return value
     if isinstance(value, float):
         value = _truncated(value, dtype)

@@ -177,7 +177,7 @@ def number(value, t):
         kind = type(value)
         name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
         raise TypeError(f"can't assign a {name} to a torch.{type_word(t.dtype)}Tensor")
-    return scalar_for(value, t._a.dtype)
+    return scalar_for(value, t._a.dtype, halves=False)
 
 
 def assign_to(t, value):

@@ -6,6 +6,7 @@ from .._tensor import Tensor
 from ..ops._errors import refuse_kinds
 from ..ops.move import constant_pad, pad_edges
 from ._args import need_tensor, shape_from
+from ._data import scalar_for
 
 __all__ = ["pad"]
 
@@ -35,7 +36,7 @@ def pad(input, pad, mode="constant", value=None):
     pads = ((0, 0),) * (ndim - count) + tuple([amounts[2 * i: 2 * i + 2] for i in range(count - 1, -1, -1)])
     if mode == "constant":
         check_constant(pads, input._a.shape)
-        return constant_pad(input, pads=pads, value=0 if value is None else value)
+        return constant_pad(input, pads=pads, value=fill_for(input, value))
     if value is not None and value != 0:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in MODES:
@@ -87,3 +88,10 @@ def check_edges(pads, shape, count, mode):
             raise RuntimeError(
                 f"input (of size {n} at dimension {d}) is too small for padding ({before}, {after}): nothing is left"
             )
+
+
+def fill_for(input, value):
+    """What a margin is filled with; PyTorch takes it as a float, so that -1 is no uint8."""
+    if value is None:
+        return 0
+    return scalar_for(float(value) if isinstance(value, int) else value, input._a.dtype)

@@ -76,9 +76,11 @@ def factor(input, other, alpha, name):
     return bool(alpha) if kind is _dtypes.bool_ else alpha
 
 
-def number_for(value, *tensors):
-    """``value`` as a Python number that the common dtype of the tensors can hold."""
-    return scalar_for(value.item() if isinstance(value, Tensor) else value, result_dtype(tensors).np)
+def number_for(value, *operands):
+    """``value`` as a Python number that the dtype in which the operands are computed can hold."""
+    dtype = result_dtype(operands).np
+    dtype = np.dtype(np.float32) if dtype in _dtypes.HALF else dtype
+    return scalar_for(value.item() if isinstance(value, Tensor) else value, dtype)
 
 
 def unrecorded(input, other):
@@ -218,7 +220,7 @@ def lerp(input, end, weight):
     for name, t in (("end", end), ("weight", weight)):
         if isinstance(t, Tensor) and t.dtype is not input.dtype:
             raise RuntimeError(f"lerp(): expected dtype {input.dtype} for `{name}` but got dtype {t.dtype}")
-    if isinstance(weight, complex):
+    if isinstance(weight, complex | float) and input.dtype.category >= _dtypes.FLOAT:
         weight = number_for(weight, input)
     return ops.lerp(input, end, weight)
 
@@ -276,6 +278,9 @@ def clamp(input, min=None, max=None):
     """Each element moved into [``min``, ``max``]: both numbers, or both tensors; one may be None."""
     if not isinstance(input, Tensor):
         need_tensor(input, "clamp")
+    for bound in (min, max):
+        if type(bound) is float and input._a.dtype.kind != "c":
+            scalar_for(bound, result_dtype((input, bound)).np)
     numbers = type(min) in _PLAIN and type(max) in _PLAIN and min is not max
     if numbers and FIRST_FLOAT <= input._a.dtype.num <= LAST_FLOAT:
         return ops.clamp_numbers(input, low=min, high=max)
@@ -339,7 +344,7 @@ def in_dtype(value, kind):
     """An operand in a NumPy dtype."""
     if isinstance(value, Tensor):
         return value if value._a.dtype == kind else cast(value, dtype=kind)
-    return np.asarray(scalar_for(value, kind), kind)
+    return np.asarray(scalar_for(value, kind, halves=False), kind)
 
 
 @out_variant(dtype=same)
