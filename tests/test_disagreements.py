@@ -45,7 +45,8 @@ NUMBERS = [
       for name in ("fmod", "remainder", "floor_divide") for shape in ((0,), (2, 0), (2,))
       for divisor in ("0", "torch.tensor(0)")],
 ]
-SHAPES = ["torch.tensor(1).unflatten(0, (-1, 1))", "torch.ones(2).unflatten(0, (-1, 1))"]
+SHAPES = ["torch.topk(torch.tensor(1.0), 0)", "torch.topk(torch.tensor(1.0), 1)", "torch.topk(torch.ones(2), 0)",
+          "torch.tensor(1).unflatten(0, (-1, 1))", "torch.ones(2).unflatten(0, (-1, 1))"]
 TOO_LARGE = [
     expression.replace("D", f"torch.{dtype}").replace("V", value)
     for expression in (

@@ -101,6 +101,9 @@ DIFFERENCES = {
     "A write to an expanded tensor is refused by all functions": lambda d: (
         d.kind == "exception" and "more than one element of the written-to" in d.ours and d.theirs == "no exception"
     ),
+    "A parameter that has no shape yet can be told whether it requires a gradient": lambda d: (
+        raises(d, "Attempted to use an uninitialized parameter") and "requires_grad_" in d.step.template
+    ),
     "Half precision computes where PyTorch has no kernel for it": lambda d: (
         (raises(d, "not implemented for 'Half'") or raises(d, "not implemented for 'BFloat16'"))
         and d.ours == "no exception"

@@ -78,7 +78,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
         raise RuntimeError(
             f"topk does not support {'bool' if input._a.dtype.kind == 'b' else 'complex'} dtypes on CPU"
         )
-    return _RESULTS["topk"](along(ops.topk, input, axis=axis, count=k, largest=largest, sorted=sorted))
+    count = k if shape else 1  # PyTorch takes the one element of a scalar even where k is 0
+    return _RESULTS["topk"](along(ops.topk, input, axis=axis, count=count, largest=largest, sorted=sorted))
 
 
 @numpy_names
