@@ -23,7 +23,7 @@ DTYPES = [
     "torch.einsum('i,j->ij', torch.ones(2, dtype=torch.bool), torch.ones(2, dtype=torch.bool))",
     "torch.einsum('i->', torch.ones(1, dtype=torch.int32))",
     *[f"torch.nn.functional.rms_norm(torch.ones(2, 3, dtype=torch.{x}), (3,), torch.ones(3, dtype=torch.{w})).dtype"
-      for x in ("float32", "float64", "bfloat16", "float16") for w in ("float32", "bfloat16", "float16")],
+      for x in ("float32", "float64", "bfloat16", "float16") for w in ("float32", "float64", "bfloat16", "float16")],
 ]
 MIXED = [
     f"torch.nn.functional.{call}".replace("X", f"torch.ones(2, 3, 4, dtype=torch.{x})").replace("W", f"torch.ones({n}, dtype=torch.{w})")

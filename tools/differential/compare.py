@@ -196,8 +196,9 @@ def compare_versions(pairs, first):
 
 def compare_aliasing(pairs):
     """Which tensors are one object, and which share memory."""
-    pairs = [(path, g, w) for path, g, w in pairs if w.numel()]
     for kind, key in (("identity", id), ("aliasing", storage_of)):
+        if kind == "aliasing":
+            pairs = [(path, g, w) for path, g, w in pairs if w.numel()]
         ours = first_with_same_key(pairs, [key(g) for _, g, _ in pairs])
         theirs = first_with_same_key(pairs, [key(w) for _, _, w in pairs])
         for (path, _, _), mine, other in zip(pairs, ours, theirs):

@@ -87,7 +87,7 @@ def is_passed_on(d):
     return is_tensor(gradient) and storage_of(gradient) in map(storage_of, arguments(d))
 
 
-IS_GRADIENT = re.compile(r"\.grad$|^log\[")  # what hooks were given is in the log
+IS_GRADIENT = re.compile(r"\.grad\b|\blog\[")  # what hooks were given is in the log
 
 DIFFERENCES = {
     "Memory that lies in two orders: the result lies in rows": lambda d: (
@@ -121,13 +121,17 @@ DIFFERENCES = {
     "Running statistics are written to, and so it counts": lambda d: d.kind == "version" and ".running_" in d.where,
     "A gradient may, but need not, be the very tensor that it was computed from": lambda d: (
         is_passed_on(d)
-        or (d.kind in ("identity", "aliasing") and IS_GRADIENT.search(d.where) and d.ours.endswith(d.where))
+        or (d.kind in ("identity", "aliasing") and IS_GRADIENT.search(d.theirs + d.where) and d.ours.endswith(d.where))
     ),
     "Tensors that share memory count their writes together, also when they were loaded": lambda d: (
         d.kind == "version" and any("torch.load" in step.template for step in d.pair.steps)
     ),
     "0 ** 0 of complex numbers is 1 here, as it is for real ones": lambda d: (
         d.kind == "values" and "nanj" in str(d.theirs) and any(word in d.step.template for word in ("pow", "**"))
+    ),
+    "There is no complex32": lambda d: d.kind == "dtype" and d.theirs == "torch.complex32",
+    "A tensor without elements has no strides that count": lambda d: (
+        d.kind == "exception" and "stride" in d.ours + d.theirs and any(t.numel() == 0 for t in arguments(d))
     ),
     "A new result may be a view of something that nobody sees": lambda d: (
         d.kind == "is_view" and (is_fresh(d) or "grad" in d.step.template)

@@ -147,7 +147,9 @@ def rms_norm(k, x, weight, *, how, eps):
     axes = tuple(range(x.ndim - how, x.ndim))
     square = k.mean(x * x, axis=axes, keepdims=True)
     y = x * (1 / k.sqrt(square + eps))
-    return (y if weight is None else y * weight), square
+    if weight is not None:
+        y = y * weight
+    return (y if y.dtype == x.dtype else k.cast(y, x.dtype)), square
 
 
 @rms_norm.joint_vjp
