@@ -10,7 +10,7 @@ EXPANDED = "x = torch.arange(6).reshape(1, 2, 3).expand(2, 2, 3)\n"
 LEAF = "x = torch.ones(2, requires_grad=True)\n"
 
 LAYOUT = [EXPANDED + code for code in (
-    "torch.exp(x)", "x * 2.0", "x.bfloat16().exp()", "x.half() + 1", "x / 3", "torch.erfinv(x)", "x + torch.ones(3)",
+    "torch.exp(x)", "x * 2.0", "x.bfloat16().exp()", "x.half() + 1", "x / 3", "torch.erfinv(x)", "torch.special.erfcx(x.float())", "x + torch.ones(3)",
     "x.transpose(0, 1).exp()",
 )] + [f"torch.{name}(torch.eye(2, 3, dtype=torch.complex64).t())" for name in ("exp2", "exp", "log", "sqrt")]
 DTYPES = [

@@ -22,7 +22,7 @@ def special(function=None, /, *, narrow=False):
     @functools.wraps(function)
     def kernel(*operands):
         x = operands[0]
-        if len(operands) == 1 and type(x) is np.ndarray and x.ndim > 1 and not x.flags.c_contiguous:
+        if len(operands) == 1 and type(x) is np.ndarray and x.ndim > 1 and not x.flags.c_contiguous and 0 not in x.strides:
             return in_its_order(kernel, x)
         arrays = np.broadcast_arrays(*operands) if len(operands) > 1 else operands
         given = [x.dtype for x in operands if hasattr(x, "dtype")]
