@@ -22,7 +22,7 @@ def special(function=None, /, *, narrow=False):
     @functools.wraps(function)
     def kernel(*operands):
         x = operands[0]
-        if len(operands) == 1 and type(x) is np.ndarray and x.ndim > 1 and not x.flags.c_contiguous and 0 not in x.strides:
+        if len(operands) == 1 and type(x) is np.ndarray and x.ndim > 1 and not in_rows(x):
             return in_its_order(kernel, x)
         arrays = np.broadcast_arrays(*operands) if len(operands) > 1 else operands
         given = [x.dtype for x in operands if hasattr(x, "dtype")]
@@ -36,6 +36,11 @@ def special(function=None, /, *, narrow=False):
         return out.reshape(arrays[0].shape)
 
     return engine.kernel(kernel)
+
+
+def in_rows(x):
+    """Whether the result for x lies in rows: x does, or it is expanded."""
+    return x.flags.c_contiguous or 0 in x.strides
 
 
 def in_its_order(kernel, x):
