@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau.engines.numpy.base import run_in_fp_context
+from flambeau._fp_errors import run_in_fp_context
 from flambeau.ops._op import OPS
 
 

@@ -11,7 +11,6 @@ from ._device import META
 from ._storage import Storage
 from ._tensor import Tensor, device_storage, engine_for, storage_of
 from .engines import NUMPY, engine_on
-from .engines.numpy.memory import array_in, bytes_of
 
 NOT_A_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. Copy "
@@ -26,7 +25,7 @@ def rebuild_tensor(cls, storage, dtype, offset, shape, stride, requires_grad):
     if storage is None:
         array = engine_on(META).create(None, shape, dtype.np, META)
         return _filled(_new(cls), array, device_storage(array, META), requires_grad)
-    array = array_in(bytes_of(storage.array), dtype.np, offset, shape, stride)
+    array = NUMPY.array_in(NUMPY.bytes_of(storage.array), dtype.np, offset, shape, stride)
     return _filled(_new(cls), array, storage, requires_grad)
 
 
@@ -80,7 +79,7 @@ def _copied(storage, memo):
     if id(storage) not in memo:
         key = id(storage.array)
         if key not in memo:
-            memo[key] = bytes_of(storage.array).copy()
+            memo[key] = NUMPY.bytes_of(storage.array).copy()
         memo[id(storage)] = Storage(memo[key])
     return memo[id(storage)]
 
@@ -96,7 +95,7 @@ def rebuild_storage(raw, dtype):
 
 def _reduce_storage(self):
     array = self.array
-    raw = bytes_of(array)
+    raw = NUMPY.bytes_of(array)
     return rebuild_storage, (np.ascontiguousarray(raw), _dtypes.from_np(array.dtype))
 
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from .. import _tape as tape
 from .._dtypes import is_inexact
+from .._fp_errors import IGNORED, reset_errors, set_errors
 from .._modes import modes
 from .._size import broadcasts
 from .._tensor import LEAF, Tensor, wrap
 from .._threads import call_in_thread
 from ..engines import NUMPY, engine_of
-from ..engines.numpy.base import IGNORED, reset_errors, set_errors
 from ..ops.convert import copy_in_layout
 from ..ops.reduce import sum_to
 from ..ops.shape import cast

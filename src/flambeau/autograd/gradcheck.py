@@ -15,7 +15,7 @@ from .._dtypes import is_inexact
 from .._generator import Generator
 from .._modes import enable_grad, no_grad
 from .._tensor import Tensor, wrap
-from ..engines.numpy.random import fill_uniform
+from ..engines import NUMPY
 from ._gradients import grad as _grad
 from .function import BackwardCFunction
 
@@ -275,7 +275,7 @@ def _directions(array, generator, fast):
 
 def _random(array, generator):
     """A random vector of length 1, in the shape of `array`."""
-    v = fill_uniform(generator, np.empty(array.shape, np.complex128 if array.dtype.kind == "c" else np.float64))
+    v = NUMPY.fill_uniform(generator, np.empty(array.shape, np.complex128 if array.dtype.kind == "c" else np.float64))
     return np.asarray(v / max(np.linalg.norm(v), 1e-300)).astype(array.dtype)
 
 

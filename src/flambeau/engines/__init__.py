@@ -136,3 +136,6 @@ def demand(holds, wrong, error):
         modes.tracer.require(holds, wrong, error)
     elif not holds:
         raise error(wrong.item())
+
+
+importlib.import_module(".numpy", __name__)  # its kernels; the other engines are imported when they are needed

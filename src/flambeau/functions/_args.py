@@ -12,7 +12,6 @@ from .. import _dtypes
 from .._device import CPU, resolve
 from .._tensor import Tensor, device_storage, storage_of, wrap
 from ..engines import NUMPY, engine_on
-from ..engines.numpy.memory import allocate, bytes_of
 
 NO_MEMORY = "not enough memory: can't allocate memory for {name}: {cause}"
 DIM_RANGE = "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
@@ -166,7 +165,7 @@ def resize(t, shape, order=None):
     offset = t.storage_offset()
     need = offset + math.prod(shape)
     if need > flat.size:
-        bigger = allocate(np.zeros, (need,), t._a.dtype)
+        bigger = NUMPY.create(np.zeros, (need,), t._a.dtype, CPU)
         bigger[: flat.size] = flat
         storage.array = flat = bigger
     part = flat[offset:need]
@@ -194,5 +193,5 @@ def root_elements(t):
     root, dtype = storage_of(t).array, t._a.dtype
     if root.dtype == dtype and root.flags.c_contiguous:
         return root.reshape(-1)
-    raw = bytes_of(root)
+    raw = NUMPY.bytes_of(root)
     return raw[: raw.size // dtype.itemsize * dtype.itemsize].view(dtype)

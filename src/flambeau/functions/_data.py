@@ -8,8 +8,8 @@ from itertools import chain
 import numpy as np
 
 from .. import _dtypes
+from .._fp_errors import ignore_fp_errors
 from .._tensor import Tensor
-from ..engines.numpy.base import ignore_fp_errors
 from ._warn import warn_once
 
 NEGATIVE_STRIDE = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._fp_errors import call_without_fp_warnings
 from .._modes import modes
 from .._tensor import Tensor
 from ..autograd._writes import check_writable, in_graph, write
-from ..engines.numpy.base import call_without_fp_warnings
 
 
 def straight_into(ufunc, name):

@@ -12,8 +12,7 @@ from .. import _dtypes
 from .._device import CPU, META, resolve
 from .._storage import Storage, address
 from .._tensor import device_storage
-from ..engines import engine_on
-from ..engines.numpy.memory import bytes_of
+from ..engines import NUMPY, engine_on
 
 BYTE_ORDERS = ("native", "little", "big")
 NO_BYTES = "Not available for '{device}' device type: only storages on the CPU show their bytes"
@@ -184,7 +183,7 @@ class UntypedStorage(StorageBase):
     def _bytes(self):
         if self.device is not CPU:
             raise NotImplementedError(NO_BYTES.format(device=self.device))
-        return bytes_of(self._storage.array)
+        return NUMPY.bytes_of(self._storage.array)
 
     _values = _bytes
 

@@ -7,12 +7,12 @@ import numpy as np
 from .. import _dtypes
 from .._device import CPU, contiguous_format, preserve_format, resolve
 from .._device import device as Device
+from .._fp_errors import call_without_fp_warnings
 from .._layout import check_format, format_of, is_in_format
 from .._modes import modes
 from .._tensor import Tensor, engine_for, wrap
 from ..autograd._writes import WRONG_SHAPE, assign, check_history, check_writable, write
 from ..engines import NUMPY
-from ..engines.numpy.base import call_without_fp_warnings
 from ..ops import convert as ops
 from ..ops._errors import broadcast_clash
 from ._args import need_tensor, np_dtype_of

@@ -9,9 +9,9 @@ import numpy as np
 from .. import _dtypes
 from .._device import preserve_format
 from .._dtypes import type_word
+from .._fp_errors import ignore_fp_errors
 from .._tensor import Tensor
-from ..engines.numpy.base import ignore_fp_errors
-from ..engines.numpy.memory import empty_in
+from ..engines import NUMPY
 from ._args import allocating, as_int, nonnegative, np_dtype_of, shape_from
 from ._data import scalar_for
 from ._determinism import determinism, filled
@@ -60,10 +60,10 @@ def empty(*args, size=None, dtype=None, layout=None, device=None, pin_memory=Fal
     """A tensor whose elements are not initialised: whatever the memory held before."""
     shape = shape_of_arguments("empty", args, size)
     if memory_format is preserve_format:
-        empty_in(shape, np_dtype_of(dtype), memory_format)
+        NUMPY.empty_in(shape, np_dtype_of(dtype), memory_format)
 
     def make(shape, dtype):
-        return empty_in(shape, dtype, memory_format)
+        return NUMPY.empty_in(shape, dtype, memory_format)
 
     make = make if memory_format is not None else np.empty
     out = create("empty", make, shape, np_dtype_of(dtype), layout, device, requires_grad)

@@ -10,7 +10,7 @@ from .. import _dtypes
 from .._device import CPU, META, resolve
 from .._dtypes import type_word
 from .._tensor import Tensor, wrap
-from ..engines.numpy.memory import copy_as
+from ..engines import NUMPY
 from ._args import made, np_dtype_of
 from ._attach import methods
 from ._data import array_from, checked, scalar_for
@@ -56,7 +56,7 @@ def _copied(source, dtype, device, requires_grad):
     device = source.device if device is None else resolve(device)
     if source.device is META and device is CPU:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    return made(a.astype(target) if source.device is META else copy_as(a, target), device, requires_grad)
+    return made(a.astype(target) if source.device is META else NUMPY.copy_as(a, target), device, requires_grad)
 
 
 def new_tensor(self, data, dtype=None, device=None, requires_grad=False, pin_memory=False):

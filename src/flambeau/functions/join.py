@@ -10,7 +10,6 @@ import numpy as np
 from .._dtypes import can_cast, type_word
 from .._tensor import Tensor, wrap
 from ..engines import NUMPY
-from ..engines.numpy.move import stack as stack_arrays
 from ..ops import join as ops
 from ..ops._templates import join_call
 from ..ops.shape import cast, expand, reshape, unsqueeze, view
@@ -89,7 +88,7 @@ def checked_cat(tensors, dim):
     return ops.cat(*tensors, axis=axis)
 
 
-@joining(ops.stack, stack_arrays)
+@joining(ops.stack, NUMPY.stack)
 @out_variant(dtype=joinable, aliases="none")
 def stack(tensors, dim):
     """Tensors of one shape along a new dimension."""

@@ -13,7 +13,7 @@ from .._layout import check_format, contiguous_strides, strides_in
 from .._modes import modes
 from .._tensor import LEAF_INPLACE, Tensor, engine_for, storage_of
 from ..autograd._writes import count_write, write
-from ..engines.numpy.memory import array_in, bytes_of
+from ..engines import NUMPY
 from ._args import need_tensor, nonnegative, resize, shape_from
 from ._attach import methods
 from ._data import array_from
@@ -32,8 +32,8 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
             raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
         kept, array = storage_of(source), source._a
         if size is not None:
-            raw = bytes_of(kept.array)
-            array = array_in(raw, self._a.dtype, storage_offset, *_layout(size, stride))
+            raw = NUMPY.bytes_of(kept.array)
+            array = NUMPY.array_in(raw, self._a.dtype, storage_offset, *_layout(size, stride))
     elif is_storage(source):
         if isinstance(source, TypedStorage):
             if source.dtype is not self.dtype:
@@ -42,7 +42,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         kept, raw = source._storage, source._bytes
         if size is None:
             size = (raw.size // self._a.itemsize - storage_offset,)
-        array = array_in(raw, self._a.dtype, storage_offset, *_layout(size, stride))
+        array = NUMPY.array_in(raw, self._a.dtype, storage_offset, *_layout(size, stride))
     else:
         kind = type(source).__name__
         raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor or Storage, not {kind}")
@@ -72,8 +72,8 @@ def resize_(self, *args, size=None, memory_format=None):
         if determinism.fills and self.device is CPU:
             bytes_of(storage_of(self).array)[before:].view(self._a.dtype)[...] = blank(self.dtype)
     if memory_format is not None:
-        raw, offset = bytes_of(storage_of(self).array), self.storage_offset()
-        self._a = array_in(raw, self._a.dtype, offset, shape, strides_in(shape, None, memory_format))
+        raw, offset = NUMPY.bytes_of(storage_of(self).array), self.storage_offset()
+        self._a = NUMPY.array_in(raw, self._a.dtype, offset, shape, strides_in(shape, None, memory_format))
     return self
 
 
@@ -105,11 +105,11 @@ def share_memory_(self):
     kept = storage_of(self)
     if kept.shared or self.device is not CPU:
         return self
-    raw = bytes_of(kept.array)
+    raw = NUMPY.bytes_of(kept.array)
     offset, stride = self.storage_offset(), self.stride()
     memory = np.frombuffer(mmap.mmap(-1, max(raw.size, 1)), np.uint8)
     memory[: raw.size] = raw
-    self._a = array_in(memory, self._a.dtype, offset, self._a.shape, stride)
+    self._a = NUMPY.array_in(memory, self._a.dtype, offset, self._a.shape, stride)
     kept.array = memory[: raw.size]
     kept.shared = True
     return self

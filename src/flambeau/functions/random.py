@@ -16,7 +16,6 @@ from .._modes import modes
 from .._tensor import Tensor, engine_for, wrap
 from ..autograd._writes import assign, check_history, check_writable, in_graph, snapshot, write
 from ..engines import NUMPY, is_traced, on_host
-from ..engines.numpy import random as kernels
 from ..ops.pointwise import mul
 from ..ops.random import redrawn
 from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from
@@ -160,7 +159,7 @@ def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, de
          requires_grad=False, names=None):
     """Uniform numbers in [0, 1)."""
     shape = shape_of_arguments("rand", args, size)
-    return _drawn("rand", kernels.fill_uniform, shape, dtype, out, generator, layout, device, requires_grad)
+    return _drawn("rand", NUMPY.fill_uniform, shape, dtype, out, generator, layout, device, requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -168,7 +167,7 @@ def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, d
           requires_grad=False, names=None):
     """Normal numbers with mean 0 and deviation 1."""
     shape = shape_of_arguments("randn", args, size)
-    return _drawn("randn", kernels.fill_normal, shape, dtype, out, generator, layout, device, requires_grad)
+    return _drawn("randn", NUMPY.fill_normal, shape, dtype, out, generator, layout, device, requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -191,7 +190,7 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     shape = nonnegative(shape_from((tuple(size),), "randint"))
     dtype = dtype or _dtypes.int64
-    return _drawn("randint", lambda g, a: kernels.fill_random(g, a, low, high), shape, dtype, out, generator, layout,
+    return _drawn("randint", lambda g, a: NUMPY.fill_random(g, a, low, high), shape, dtype, out, generator, layout,
                   device, requires_grad)
 
 
@@ -205,7 +204,7 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, pin_mem
     np_dtype = np_dtype_of(dtype, _dtypes.int64)
     if resolve(device) is META:
         return create("randperm", np.empty, (n,), np_dtype, layout, device, requires_grad)
-    t = wrap(kernels.permutation(source(generator), n, np_dtype)).to(resolve(device))
+    t = wrap(NUMPY.permutation(source(generator), n, np_dtype)).to(resolve(device))
     t.requires_grad = requires_grad
     return t
 
@@ -224,14 +223,14 @@ def _like(input, name, fill, generator, requires_grad, **options):
 def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None,
               generator=None):
     """``rand`` of the shape and dtype of another tensor."""
-    return _like(input, "rand_like", kernels.fill_uniform, generator, requires_grad, dtype=dtype, layout=layout,
+    return _like(input, "rand_like", NUMPY.fill_uniform, generator, requires_grad, dtype=dtype, layout=layout,
                  device=device, memory_format=memory_format)
 
 
 def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
                memory_format=None, generator=None):
     """``randn`` of the shape and dtype of another tensor."""
-    return _like(input, "randn_like", kernels.fill_normal, generator, requires_grad, dtype=dtype, layout=layout,
+    return _like(input, "randn_like", NUMPY.fill_normal, generator, requires_grad, dtype=dtype, layout=layout,
                  device=device, memory_format=memory_format)
 
 
@@ -245,7 +244,7 @@ def randint_like(input, *args, low=None, high=None, dtype=None, layout=None, dev
     if isinstance(high, Tensor):
         high = high.item()
     low, high = as_int(0 if low is None else low, "randint_like", "low"), as_int(high, "randint_like", "high")
-    return _like(input, "randint_like", lambda g, a: kernels.fill_random(g, a, low, high), generator, requires_grad,
+    return _like(input, "randint_like", lambda g, a: NUMPY.fill_random(g, a, low, high), generator, requires_grad,
                  dtype=dtype, layout=layout, device=device, memory_format=memory_format)
 
 
@@ -263,14 +262,14 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
         if size is None:
             raise TypeError("normal() needs a size when mean and std are numbers")
         shape = nonnegative(shape_from((size,), "normal"))
-        return _drawn("normal", lambda g, a: kernels.fill_normal(g, a, mean, std), shape, dtype, out, generator, layout,
+        return _drawn("normal", lambda g, a: NUMPY.fill_normal(g, a, mean, std), shape, dtype, out, generator, layout,
                       device, requires_grad)
     if isinstance(std, Tensor) and std._a.dtype.kind == "c":
         raise RuntimeError(f"normal expects standard deviation to be non-complex, got {std.dtype}")
     like = mean if isinstance(mean, Tensor) else std
     arrays = _elements(mean), _elements(std)
     memory = _memory(np.broadcast_shapes(*map(np.shape, arrays)), like.dtype.np, out)
-    result = _as_drawn(kernels.fill_normal_each(source(generator), memory, *arrays), like)
+    result = _as_drawn(NUMPY.fill_normal_each(source(generator), memory, *arrays), like)
     node = f"NormalBackward{isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)}"
     for given in (mean, std):
         if modes.grad and isinstance(given, Tensor) and given.requires_grad:
@@ -291,7 +290,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     if input.device is META:
         return input.detach().clone()
     array = _memory(input._a.shape, input._a.dtype, out)
-    result = _as_drawn(kernels.fill_bernoulli(source(generator), array, _elements(input) if p is None else p), input)
+    result = _as_drawn(NUMPY.fill_bernoulli(source(generator), array, _elements(input) if p is None else p), input)
     if modes.grad and input.requires_grad:
         result = redrawn(input, result, node="BernoulliBackward0")
     return result
@@ -314,14 +313,14 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     if input.device is META:
         result = create("multinomial", None, (*input._a.shape[:-1], n), np.dtype(np.int64), None, META, False)
     else:
-        result = _as_drawn(kernels.multinomial(source(generator), _elements(input), n, replacement), input)
+        result = _as_drawn(NUMPY.multinomial(source(generator), _elements(input), n, replacement), input)
     return result
 
 
 def poisson(input, generator=None):
     """Poisson numbers with the rates in `input`."""
     need_tensor(input, "poisson")
-    result = _as_drawn(kernels.poisson(source(generator), _elements(input)), input)
+    result = _as_drawn(NUMPY.poisson(source(generator), _elements(input)), input)
     return redrawn(input, result, node="PoissonBackward0") if modes.grad and input.requires_grad else result
 
 
@@ -329,7 +328,7 @@ def binomial(count, prob, generator=None):
     """The number of successes among `count` trials, each with probability `prob`."""
     need_tensor(count, "binomial", "count")
     need_tensor(prob, "binomial", "prob", 2)
-    result = _as_drawn(kernels.binomial(source(generator), _elements(count), _elements(prob)), prob)
+    result = _as_drawn(NUMPY.binomial(source(generator), _elements(count), _elements(prob)), prob)
     return redrawn(prob, result, node="BinomialBackward0") if modes.grad and prob.requires_grad else result
 
 
@@ -362,12 +361,12 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kwargs):
     low = kwargs.pop("from", from_)
     if kwargs:
         raise TypeError(f"uniform_() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    return _fill(self, "uniform_", kernels.fill_uniform, generator, low, to)
+    return _fill(self, "uniform_", NUMPY.fill_uniform, generator, low, to)
 
 
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fills the tensor with normal numbers."""
-    return _fill(self, "normal_", kernels.fill_normal, generator, mean, std)
+    return _fill(self, "normal_", NUMPY.fill_normal, generator, mean, std)
 
 
 def random_(self, *args, generator=None, to=None, **kwargs):
@@ -381,32 +380,32 @@ def random_(self, *args, generator=None, to=None, **kwargs):
         low, to = (low, args[0]) if to is None else (args[0], to)
     if low is None and to is not None:
         low = 0
-    return _fill(self, "random_", kernels.fill_random, generator, low, to)
+    return _fill(self, "random_", NUMPY.fill_random, generator, low, to)
 
 
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fills the tensor with ones (with probability `p`) and zeros."""
-    return _fill(self, "bernoulli_", kernels.fill_bernoulli, generator, _elements(p))
+    return _fill(self, "bernoulli_", NUMPY.fill_bernoulli, generator, _elements(p))
 
 
 def exponential_(self, lambd=1, *, generator=None):
     """Fills the tensor with exponential numbers of rate `lambd`."""
-    return _fill(self, "exponential_", kernels.fill_exponential, generator, lambd)
+    return _fill(self, "exponential_", NUMPY.fill_exponential, generator, lambd)
 
 
 def geometric_(self, p, *, generator=None):
     """Fills the tensor with the numbers of trials up to a success of probability `p`."""
-    return _fill(self, "geometric_", kernels.fill_geometric, generator, p)
+    return _fill(self, "geometric_", NUMPY.fill_geometric, generator, p)
 
 
 def cauchy_(self, median=0, sigma=1, *, generator=None):
     """Fills the tensor with Cauchy numbers."""
-    return _fill(self, "cauchy_", kernels.fill_cauchy, generator, median, sigma)
+    return _fill(self, "cauchy_", NUMPY.fill_cauchy, generator, median, sigma)
 
 
 def log_normal_(self, mean=1, std=2, *, generator=None):
     """Fills the tensor with exponentials of normal numbers."""
-    return _fill(self, "log_normal_", kernels.fill_log_normal, generator, mean, std)
+    return _fill(self, "log_normal_", NUMPY.fill_log_normal, generator, mean, std)
 
 
 methods(bernoulli_, cauchy_, exponential_, geometric_, log_normal_, multinomial, normal_, random_, uniform_,
@@ -441,11 +440,11 @@ def _dropout(input, p, train, name, feature, alpha):
         return mul(input, 0.0)
     mask = _blank_mask(input, feature)
     if not alpha:
-        return mul(input, _as_drawn(kernels.fill_kept(default_generator, mask, p), input))
+        return mul(input, _as_drawn(NUMPY.fill_kept(default_generator, mask, p), input))
     if not _dtypes.is_inexact(input._a.dtype):
         word = _dtypes.type_word(input.dtype)
         raise RuntimeError(f"{name}: result type Float can't be cast to the desired output type {word}; use .float()")
-    kept = _as_drawn(kernels.fill_bernoulli(default_generator, mask, 1 - p), input)
+    kept = _as_drawn(NUMPY.fill_bernoulli(default_generator, mask, 1 - p), input)
     saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
     scale = (saturated**2 * p + 1) ** -0.5 * (1 - p) ** -0.5
     shift = (kept.double() - 1) * (saturated * scale) + saturated * scale * p

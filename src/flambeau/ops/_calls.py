@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._fp_errors import call_without_fp_warnings
 from .._tensor import Tensor, View, storage_of
 from ..engines import engine_of
-from ..engines.numpy.base import call_without_fp_warnings
 
 _ndarray = np.ndarray
 _new = object.__new__

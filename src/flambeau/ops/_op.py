@@ -27,12 +27,12 @@ import numpy as np
 from .. import _tape as tape
 from .._device import CPU
 from .._dtypes import BOOL_TYPE, FIRST_FLOAT, FIRST_HALF, FIRST_INTEGER, LAST_FLOAT, LAST_TYPE
+from .._fp_errors import call_without_fp_warnings, ignore_fp_errors, is_context_busy, run_in_fp_context
 from .._layout import elementwise_strides, is_contiguous
 from .._modes import modes
 from .._size import broadcasts
 from .._tensor import LEAF, Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
-from ..engines.numpy.base import call_without_fp_warnings, ignore_fp_errors, is_context_busy, run_in_fp_context
 from ._calls import aliased, on_arrays
 from ._errors import common_device, refuse, translated
 from ._plan import Plan, at_edge, fetch

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
+from .._fp_errors import ignore_fp_errors
 from .._tensor import Tensor
 from ..engines import NUMPY
-from ..engines.numpy.base import ignore_fp_errors
 
 _SCALARS = (float, int)
 _FLOAT32 = np.dtype(np.float32)

@@ -17,11 +17,11 @@ from textwrap import indent
 import numpy as np
 
 from .._dtypes import FIRST_FLOAT, LAST_FLOAT
+from .._fp_errors import run_in_fp_context
 from .._modes import ever, modes
 from .._tape import guard, next_sequence
 from .._tensor import LEAF, Tensor, refresh, storage_of
 from ..engines import NUMPY
-from ..engines.numpy.base import run_in_fp_context
 from ._calls import aliased, as_constant, on_arrays
 from ._errors import translated
 

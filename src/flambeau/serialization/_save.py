@@ -16,7 +16,7 @@ from .._pickle import reduce_tensor
 from .._size import Size
 from .._storage import address
 from .._tensor import Tensor, storage_of
-from ..engines.numpy.memory import bytes_of
+from ..engines import NUMPY
 from ..functions.storage import STORAGES, TypedStorage, UntypedStorage
 from ..nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from ..overrides import DisableTorchFunctionSubclass
@@ -133,7 +133,7 @@ class _Saving:
 
     def refer(self, storage, dtype):
         """The reference to a storage of a dtype, or (None) of bytes."""
-        raw = bytes_of(storage.array)
+        raw = NUMPY.bytes_of(storage.array)
         # Empty storages have no memory to be told apart by.
         memory = (address(raw), raw.size) if raw.size else id(storage)
         key, known, _ = self.storages.setdefault(memory, (str(len(self.storages)), dtype, raw))

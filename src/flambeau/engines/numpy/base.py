@@ -2,62 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
-
 import numpy as np
-from numpy._core import umath
 
 from .. import NUMPY as engine
-
-try:
-    # NumPy keeps its floating-point error state in a context variable; setting it costs a tenth of np.errstate.
-    set_errors, reset_errors = umath._extobj_contextvar.set, umath._extobj_contextvar.reset
-    IGNORED: object = umath._make_extobj(all="ignore")
-except AttributeError:
-    IGNORED = "ignore"
-
-    def set_errors(how):
-        return np.seterr(all=how)
-
-    def reset_errors(before):
-        np.seterr(**before)
-
-
-@contextlib.contextmanager
-def ignore_fp_errors():
-    """No floating-point warnings inside."""
-    token = set_errors(IGNORED)
-    try:
-        yield
-    finally:
-        reset_errors(token)
-
-
-# run_in_fp_context(function, *arguments) calls in a context in which floating-point errors are ignored: that costs a
-# fifth of setting the state and setting it back. Only one call at a time can be in it; see `is_context_busy`.
-_fp_context = contextvars.Context()
-_fp_context.run(np.seterr, all="ignore")
-run_in_fp_context = _fp_context.run
-
-
-def is_context_busy(error):
-    """Whether a call in the context has not begun, because another one (in another thread, say) was not over.
-
-    Such an error comes from no frame of what was called. Nor does one of a builtin, which may as well be called again.
-    """
-    return type(error) is RuntimeError and error.__traceback__.tb_next is None
-
-
-def call_without_fp_warnings(function, *arguments):
-    """Calls without floating-point warnings, whoever else does."""
-    try:
-        return run_in_fp_context(function, *arguments)
-    except RuntimeError as error:
-        if not is_context_busy(error):
-            raise
-    with ignore_fp_errors():
-        return function(*arguments)
 
 
 @engine.kernel

@@ -102,6 +102,7 @@ def is_writable(array):
 # ---- memory formats
 
 
+@engine.kernel
 def empty_in(shape, dtype, format=None):
     """An uninitialised array in a memory format."""
     if format is None or format is contiguous_format:
@@ -139,6 +140,7 @@ def copy_as(a, dtype, format=preserve_format):
     return engine.write(out, a)
 
 
+@engine.kernel
 def bytes_of(a):
     """All memory that an array spans, in whatever order its elements lie there, as a flat array of bytes."""
     if not a.flags.c_contiguous:
@@ -148,6 +150,7 @@ def bytes_of(a):
     return a.reshape(-1).view(np.uint8)
 
 
+@engine.kernel
 def array_in(raw, dtype, offset, shape, stride):
     """The array of a NumPy dtype with the given place in an array of bytes; offset and stride in elements."""
     item = dtype.itemsize
@@ -170,6 +173,3 @@ def element_strides(a):
     """The strides of an array in elements."""
     item = a.itemsize
     return tuple([s // item for s in a.strides])
-
-
-__all__ = ["allocate", "array_in", "bytes_of", "copy_as", "element_strides", "empty_as", "empty_in"]

@@ -11,9 +11,9 @@ import types
 import ml_dtypes
 import numpy as np
 
+from ..._fp_errors import IGNORED, reset_errors, set_errors
 from ..._modes import ever, modes
 from .. import NUMPY as engine
-from .base import IGNORED, reset_errors, set_errors
 from .memory import NO_MEMORY_FOR
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
