@@ -153,6 +153,12 @@ def permutation_draw(n, dtype):
     return Draw(f"permutation {dtype} {n}", lambda g: kernels.permutation(g, n, np_dtype(dtype)), theirs)
 
 
+def normal(generator, mean, std):
+    like = mean if isinstance(mean, np.ndarray) else std
+    out = np.empty(np.broadcast_shapes(np.shape(mean), np.shape(std)), like.dtype)
+    return kernels.fill_normal_each(generator, out, mean, std)
+
+
 def sampled_draw(kernel, function, *arrays, args=(), tolerance=0.0):
     def theirs(generator):
         import torch
@@ -162,7 +168,8 @@ def sampled_draw(kernel, function, *arrays, args=(), tolerance=0.0):
 
     shapes = " ".join(f"{a.dtype}{list(a.shape)}" if isinstance(a, np.ndarray) else f"{a}" for a in arrays)
     name = f"{kernel} {shapes} {args}"
-    return Draw(name, lambda g: getattr(kernels, kernel)(g, *arrays, *args), theirs, tolerance)
+    ours = normal if kernel == "normal" else getattr(kernels, kernel)
+    return Draw(name, lambda g: ours(g, *arrays, *args), theirs, tolerance)
 
 
 def bernoulli_draw(dtype, n):

@@ -242,7 +242,7 @@ NO_DISTRIBUTION = "invalid multinomial distribution \\(sum of probabilities <= 0
         ),
         ("fill_normal", (ZEROS, 0.0, -1.0), RuntimeError, "normal expects std >= 0.0, but found std -1"),
         ("fill_normal", (INTEGERS,), NotImplementedError, "normal_kernel_cpu.* not implemented for 'Int'"),
-        ("normal", (ZEROS, ZEROS - 1), RuntimeError, "normal expects all elements of std >= 0.0"),
+        ("fill_normal_each", (ZEROS, ZEROS, ZEROS - 1), RuntimeError, "normal expects all elements of std >= 0.0"),
         (
             "fill_random",
             (INTEGERS, 5, 5),

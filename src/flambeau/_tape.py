@@ -13,7 +13,7 @@ from ._hooks import add_hook
 from ._modes import ever, modes
 from ._storage import Storage
 from ._tensor import Tensor, edge_of, storage_of, wrap
-from .engines import engine_of
+from .engines import NUMPY, engine_of
 
 next_sequence = itertools.count().__next__
 
@@ -231,7 +231,7 @@ class OpNode(Node):
 def zeros_for(node, nr, graph, defined=None):
     """Zeros for an undefined gradient of output `nr` of a node; `defined` is the gradient of another output."""
     like = defined._a if isinstance(defined, Tensor) else defined
-    if like is None or type(like) is np.ndarray:
+    if like is None or engine_of(like) is NUMPY:
         zeros = np.zeros(*node._output(nr))
     else:
         shape, dtype = node._output(nr)

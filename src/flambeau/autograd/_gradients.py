@@ -10,8 +10,8 @@ import numpy as np
 from .._dtypes import from_np
 from .._size import Size
 from .._tape import AccumulateGrad
-from .._tensor import LEAF, Tensor, edge_of, wrap
-from ..engines import engine_of
+from .._tensor import LEAF, Tensor, edge_of, engine_for, wrap
+from ..engines import NUMPY, engine_of
 from ..ops.join import stack
 from .engine import Pass
 from .graph import GradientEdge
@@ -200,7 +200,7 @@ def _root_gradient(t, g, i):
         return g
     if isinstance(t, Tensor):
         a = t._a
-        return wrap(np.array(1, a.dtype) if type(a) is np.ndarray and a.ndim == 0 else engine_of(a).ones_like(a))
+        return wrap(np.array(1, a.dtype) if engine_for(t) is NUMPY and a.ndim == 0 else engine_for(t).ones_like(a))
     return wrap(np.ones(*_shape_and_dtype(t)))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .._tensor import Tensor, wrap
 from ..engines import engine_of
 
@@ -20,7 +18,7 @@ def unwrapped(grad, graph):
 
 def with_positive_strides(grad):
     """A gradient for people to see: strides of arrays may be negative, those of tensors may not."""
-    return grad if type(grad) is not np.ndarray or min(grad.strides, default=0) >= 0 else grad.copy()
+    return grad if min(getattr(grad, "strides", ()), default=0) >= 0 else grad.copy()
 
 
 def call_tensor_hooks(hooks, grad, graph):

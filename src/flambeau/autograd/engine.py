@@ -28,8 +28,6 @@ from ..ops.shape import cast
 from ._hook_calls import call_output_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks, with_positive_strides
 from ._writes import write
 
-_ndarray = np.ndarray
-
 DEPTH_OF_A_THREAD = 16  # passes inside of passes: those further in need a stack of their own
 
 
@@ -133,7 +131,7 @@ class Pass:
                         shape, dtype = target._a.shape, target._a.dtype
                     else:
                         shape, dtype = target._shape, target._dtype
-                    if type(grad) is not _ndarray or grad.shape != shape or grad.dtype is not dtype:
+                    if grad.shape != shape or grad.dtype is not dtype or isinstance(grad, np.generic):
                         self.store(mine, target, nr, fitted(grad, target, nr))
                     else:
                         mine[1] = grad if mine[1] is None else plus(mine[1], grad)
@@ -330,11 +328,10 @@ def fitted(grad, target, nr):
     """A gradient summed to the shape, and cast to the dtype, of the value it belongs to."""
     shape, dtype = (target._a.shape, target._a.dtype) if nr == LEAF else target._output(nr)
     own = grad
-    if type(grad) is not _ndarray:
-        if isinstance(grad, Tensor):
-            own = grad._a
-        elif isinstance(grad, np.generic):
-            own = grad = np.asarray(grad)
+    if isinstance(grad, Tensor):
+        own = grad._a
+    elif isinstance(grad, np.generic):
+        own = grad = np.asarray(grad)
     if own.shape != shape:
         if not broadcasts(shape, own.shape):
             raise RuntimeError(

@@ -6,8 +6,9 @@ import numpy as np
 
 from .._fp_errors import call_without_fp_warnings
 from .._modes import modes
-from .._tensor import Tensor
+from .._tensor import Tensor, engine_for
 from ..autograd._writes import check_writable, in_graph, write
+from ..engines import NUMPY
 
 
 def straight_into(ufunc, name):
@@ -30,11 +31,11 @@ def straight_into(ufunc, name):
         else:
             plain = True
         grad = modes.grad
-        if plain and type(a) is np.ndarray and 11 <= a.dtype.num <= 12 and grad is not None:
+        if plain and engine_for(self) is NUMPY and 11 <= a.dtype.num <= 12 and grad is not None:
             b = other
             if isinstance(other, Tensor):
                 b = other._a
-                fits = b.dtype is a.dtype and type(b) is np.ndarray and (b.shape == a.shape or b.ndim == 0)
+                fits = b.dtype is a.dtype and engine_for(other) is NUMPY and (b.shape == a.shape or b.ndim == 0)
                 recorded = grad and (in_graph(self) or other._rg or (other._view is not None and other.requires_grad))
             else:
                 fits = type(other) is float or type(other) is int

@@ -11,7 +11,7 @@ import numpy as np
 from .._dtypes import FIRST_FLOAT, LAST_FLOAT, type_word
 from .._modes import modes
 from .._size import broadcasts
-from .._tensor import Tensor, refresh, wrap
+from .._tensor import Tensor, engine_for, refresh, wrap
 from ..autograd._writes import assign, check_writable, write
 from ..engines import NUMPY
 from ..ops import index as ops
@@ -27,7 +27,6 @@ EXPANDED = (
 )
 
 _new = object.__new__
-_ndarray = np.ndarray
 _INDEX = ops.index
 _wrap_view = basic_index.wrap_view
 _ROWS = {"dims": (0,)}
@@ -64,7 +63,7 @@ def __getitem__(self, key):
         return read(self, key)
     else:
         return read(self, key)
-    if node is None or type(a) is not _ndarray:
+    if node is None or engine_for(self) is not NUMPY:
         return read(self, given)
     try:
         r = NUMPY.new_dims(a, key) if new else a[key]
@@ -76,7 +75,7 @@ def __getitem__(self, key):
 def take_rows(x, index):
     """x[index] for one integer tensor; inline for contiguous NumPy memory."""
     a, i = x._a, index._a
-    if type(a) is not _ndarray or not a.flags.c_contiguous:
+    if engine_for(x) is not NUMPY or not a.flags.c_contiguous:
         return ops.index(x, index, dims=(0,))
     try:
         r = a.take(i, 0)
@@ -139,7 +138,7 @@ def store(x, key, value):
     a = x._a
     if x._view is not None:
         refresh(x)
-    if type(a) is not _ndarray or (x._rg and modes.grad) or 0 in a.strides or x.is_inference():
+    if engine_for(x) is not NUMPY or (x._rg and modes.grad) or 0 in a.strides or x.is_inference():
         return False
     if type(key) is Tensor:
         key = key._a
@@ -147,7 +146,7 @@ def store(x, key, value):
     if kind is Tensor:
         if value._view is not None:
             refresh(value)
-        if (value._rg and modes.grad) or value._a.dtype is not a.dtype or type(value._a) is not _ndarray:
+        if (value._rg and modes.grad) or value._a.dtype is not a.dtype or engine_for(value) is not NUMPY:
             return False
         value = value._a
     elif kind is float:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from math import prod
 
-import numpy as np
-
 from .._dtypes import dtype as dtype_type
 from .._dtypes import type_word
 from .._layout import view_strides
-from .._tensor import Tensor, storage_of
+from .._tensor import Tensor, engine_for, storage_of
+from ..engines import NUMPY
 from ..ops import shape as ops
 from ..ops.pointwise import conj
 from ._args import dim_in_range, need_tensor, shape_from
@@ -30,7 +29,6 @@ REVERSED_T = (
 SCALAR_T = "Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases."
 ONLY_MATRICES = "tensor.{name} is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
 _ALL_DIMS = [list(range(n)) for n in range(7)]
-_ndarray = np.ndarray
 _view = ops.view
 _SEQUENCES = (tuple, list)
 
@@ -103,7 +101,7 @@ def viewable(x, shape):
 def at_once(x, size):
     """The view of a shape that NumPy gets right, also in its strides: of contiguous memory; None for any other."""
     a = x._a
-    if type(a) is not _ndarray or not a.flags.c_contiguous or 1 in a.shape:
+    if engine_for(x) is not NUMPY or not a.flags.c_contiguous or 1 in a.shape:
         return None
     if len(size) == 1 and type(size[0]) is not int:
         size = size[0]
@@ -120,7 +118,7 @@ def at_once(x, size):
 def viewed(x, shape):
     """ops.view, with the common case in line: contiguous memory, whose strides NumPy gets right."""
     a = x._a
-    if type(a) is _ndarray and a.flags.c_contiguous and 1 not in a.shape:
+    if engine_for(x) is NUMPY and a.flags.c_contiguous and 1 not in a.shape:
         return _view.wrap_view(x, a, a.reshape(shape), {"shape": shape})
     return _view(x, shape=shape)
 
@@ -156,7 +154,7 @@ def view_as(self, other):
 def reshaped(input, shape):
     """A view of `shape` if the memory allows it, otherwise a copy."""
     a = input._a
-    if (type(a) is _ndarray and a.flags.c_contiguous) or viewable(input, shape):
+    if (engine_for(input) is NUMPY and a.flags.c_contiguous) or viewable(input, shape):
         return viewed(input, shape)
     return ops.reshape(input, shape=shape)
 

@@ -39,8 +39,6 @@ from ._plan import Plan, at_edge, fetch
 from ._promotion import are_large_halves, in_opmath, in_pieces, promoted, result_dtype
 from ._templates import call_of, recorder_of
 
-_ndarray = np.ndarray
-
 OPS: dict[str, Op] = {}  # every declared op by name: the tests walk it
 
 
@@ -210,7 +208,7 @@ class Op:
     def wrap_results(self, inputs, arrays, result, settings, recording, device=None):
         """The result (an array, or a tuple of them) as tensors, recorded."""
         if type(result) is tuple:
-            result = tuple([r if type(r) is _ndarray else engine_of(r).as_array(r) for r in result])
+            result = tuple([engine_of(r).as_array(r) for r in result])
             if self.row_major:
                 result = tuple([as_contiguous(r) for r in result])
             out = tuple([wrap(r, device) for r in result])
@@ -342,8 +340,7 @@ def parameters_of(function):
 
 def finished(k, r, back_to):
     """A result as an array, back in half precision if that is where it came from."""
-    if type(r) is not _ndarray:
-        r = k.as_array(r)
+    r = k.as_array(r)
     if back_to is not None and r.dtype.kind == "f":
         with ignore_fp_errors():  # a value too large for half precision becomes infinite
             return k.cast(r, back_to)
@@ -352,7 +349,7 @@ def finished(k, r, back_to):
 
 def as_contiguous(a):
     """An array whose elements lie in row-major order."""
-    return np.ascontiguousarray(a) if type(a) is _ndarray and not a.flags.c_contiguous else a
+    return np.ascontiguousarray(a) if engine_of(a) is NUMPY and not a.flags.c_contiguous else a
 
 
 # ---- the decorator

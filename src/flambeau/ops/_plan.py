@@ -9,9 +9,8 @@ from .._dtypes import is_inexact
 from .._modes import ever, modes
 from .._tape import guard, next_sequence
 from .._tensor import Tensor, wrap
+from ..engines import NUMPY
 from ..engines._views import value_of
-
-_ndarray = np.ndarray
 
 
 class Plan:
@@ -92,10 +91,7 @@ class Plan:
             node.guards += tuple([guard(t) for t in out]) if type(out) is tuple else (guard(out),)
         node.shapes = None
         if self.shapes:
-            shapes = []
-            for a in arrays:
-                shapes.append(a.shape if type(a) is _ndarray else getattr(a, "shape", ()))
-            node.shapes = tuple(shapes)
+            node.shapes = tuple([getattr(a, "shape", ()) for a in arrays])
         if ever.watched and modes.watched:
             self.watch(node, inputs)
 
@@ -107,7 +103,7 @@ class Plan:
         if modes.saved_hooks:
             node.packed = True
             node.inputs = tuple([
-                tape.pack(x if isinstance(x, Tensor) and x._a is a else wrap(a)) if isinstance(a, _ndarray) else a
+                tape.pack(x if isinstance(x, Tensor) and x._a is a else wrap(a)) if hasattr(a, "dtype") else a
                 for x, a in zip(inputs, node.inputs)
             ])
             if isinstance(node.out, tuple):
@@ -169,9 +165,9 @@ def output_of(node, nr, array):
 
 def in_its_storage(t, node):
     """A tensor over what a node saved, with the storage it was saved from: the next graph notices writes to it too."""
-    if t._storage is None and type(t._a) is _ndarray:
+    if t._storage is None:
         for storage, _ in node.guards:
-            if storage.array is not None and np.may_share_memory(storage.array, t._a):
+            if storage.engine is NUMPY and storage.array is not None and np.may_share_memory(storage.array, t._a):
                 t._storage = storage
                 break
     return t

@@ -7,7 +7,7 @@ import numpy as np
 from .. import _dtypes
 from .._fp_errors import ignore_fp_errors
 from .._tensor import Tensor
-from ..engines import NUMPY
+from ..engines import NUMPY, engine_of
 
 _SCALARS = (float, int)
 _FLOAT32 = np.dtype(np.float32)
@@ -84,9 +84,8 @@ def are_large_halves(arrays):
     """Whether the operands are large contiguous arrays in half precision, alike in shape, or numbers."""
     first = arrays[0]
     return (
-        type(first) is np.ndarray and first.dtype.num >= _dtypes.FIRST_HALF and first.dtype in _dtypes.HALF
-        and first.size > _PIECE
-        and all(type(a) in _SCALARS or (type(a) is np.ndarray and (not a.ndim or _is_like(a, first))) for a in arrays)
+        getattr(first, "dtype", None) in _dtypes.HALF and first.size > _PIECE and engine_of(*arrays) is NUMPY
+        and all(type(a) in _SCALARS or (hasattr(a, "ndim") and (not a.ndim or _is_like(a, first))) for a in arrays)
     )
 
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import math
 
-from numpy import ndarray
-
 from .. import _dtypes
 from .._tensor import Tensor
-from ..engines import NUMPY, engine_of
+from ..engines import engine_of
 from ._op import kernel_op, op
 from .pointwise import cj, mul
 from .reduce import sum_
@@ -29,7 +27,7 @@ _C_NAMES = {
 
 def mT(x):
     """The matrices transposed, as a view."""
-    if type(x) is not ndarray and isinstance(x, Tensor):
+    if isinstance(x, Tensor):
         n = x._a.ndim
         return permute(x, axes=(*range(n - 2), n - 1, n - 2))
     return x.swapaxes(-1, -2)
@@ -42,8 +40,6 @@ def mH(x):
 
 def product(x, y):
     """``x @ y`` for matrices and batches of them, on whatever a vjp was given."""
-    if type(x) is ndarray:
-        return NUMPY.matmul(x, y)
     return matmul_batched(x, y) if isinstance(x, Tensor) else engine_of(x).matmul(x, y)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from numpy import ndarray
-
 from .._dtypes import float32
 from ._op import kernel_op, op
 from .compare import isclose, isfinite, isnan  # noqa: F401  (for the other families)
@@ -79,8 +77,6 @@ conj.vjp(x=lambda g: conj(g))
 
 def cj(x):
     """The conjugate of a factor in a gradient: real arrays and Python numbers are their own."""
-    if type(x) is ndarray:
-        return x.conj() if x.dtype.kind == "c" else x
     return conj(x) if is_complex(x) else x
 
 
