@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import secrets
 import threading
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ._device import device as Device
 from ._device import resolve
 from ._modes import modes
-
-if TYPE_CHECKING:
-    from ._tensor import Tensor
+from ._tensor import Tensor, wrap
 
 __all__ = ["DEFAULT_SEED", "Generator"]
 
@@ -76,13 +73,6 @@ class Generator:
         7
     """
 
-    if TYPE_CHECKING:  # these are attached where tensors are known, in functions.random
-
-        @property
-        def device(self) -> Device: ...
-        def get_state(self) -> Tensor: ...
-        def set_state(self, new_state: Tensor) -> Generator: ...
-
     def __init__(self, device="cpu"):
         self._device = resolve(device)
         if self._device.type not in ("cpu", "meta"):
@@ -92,6 +82,11 @@ class Generator:
         self._bulk = np.random.Generator(self._twister)
         self._capsule = self._twister.capsule  # the twister as native kernels see it
         self.manual_seed(DEFAULT_SEED)
+
+    @property
+    def device(self) -> Device:
+        """The device the generator belongs to."""
+        return Device(self._device)
 
     def manual_seed(self, seed: int) -> Generator:
         """Starts the stream that belongs to ``seed`` and returns the generator.
@@ -189,6 +184,18 @@ class Generator:
                 "bit_generator": "MT19937",
                 "state": {"key": record["words"].astype(np.uint32), "pos": _WORDS + 1 - left},
             }
+
+    def get_state(self) -> Tensor:
+        """The state as a tensor of bytes, in PyTorch's layout."""
+        return wrap(self._get_state_bytes())
+
+    def set_state(self, _new_state: Tensor) -> Generator:
+        """Continues from a state that ``get_state`` gave (here, or in PyTorch)."""
+        if not isinstance(_new_state, Tensor) or _new_state._a.dtype != np.uint8:
+            kind = _new_state.dtype if isinstance(_new_state, Tensor) else type(_new_state).__name__
+            raise TypeError(f"expected a torch.ByteTensor, but got {kind}")
+        self._set_state_bytes(_new_state._a)
+        return self
 
     def __getstate__(self):
         return self._device, self._get_state_bytes()

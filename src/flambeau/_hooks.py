@@ -1,10 +1,45 @@
-"""Handles that take a hook away again."""
+"""Hooks: those on a tensor, and the handles that take a hook away again."""
 
 from __future__ import annotations
 
 import itertools
 import weakref
 from collections import OrderedDict
+
+
+class TensorHooks:
+    """The hooks on one tensor; for a non-leaf they also hang on its node."""
+
+    __slots__ = ("end", "grad", "post_accumulate", "retain")
+
+    def __init__(self):
+        self.grad = {}
+        self.post_accumulate = {}
+        self.retain = None  # weak reference to the tensor whose .grad is to be kept
+        self.end = None  # weak reference to the AccumulateGrad of a leaf
+
+
+def hooks_of(t):
+    """The hooks of a tensor, hung on its node too if it has one."""
+    if t._hooks is None:
+        t._hooks = TensorHooks()
+    node = t.grad_fn
+    if node is not None:
+        if node._out_hooks is None:
+            node._out_hooks = []
+        if not any(hooks is t._hooks for _, hooks in node._out_hooks):
+            node._out_hooks.append((t._nr, t._hooks))
+        node._hooked = True
+    return t._hooks
+
+
+def move_hooks(t):
+    """Of a tensor that has come to stand elsewhere in the graph: its hooks stay behind, on the node they were put on;
+    what keeps its gradient comes along."""
+    hooks, t._hooks = t._hooks, None
+    if hooks is not None and hooks.retain is not None:
+        retain, hooks.retain = hooks.retain, None
+        hooks_of(t).retain = retain
 
 
 class RemovableHandle:

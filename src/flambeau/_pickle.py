@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import copy
 
-import numpy as np
-
-from . import _dtypes
 from ._device import META
 from ._storage import Storage
 from ._tensor import Tensor, device_storage, engine_for, storage_of
@@ -84,22 +81,6 @@ def _copied(storage, memo):
     return memo[id(storage)]
 
 
-# ---- storages
-
-
-def rebuild_storage(raw, dtype):
-    """A storage over bytes that were pickled."""
-    raw = raw if raw.flags.writeable else raw.copy()
-    return Storage(raw.view(dtype.np) if raw.size % dtype.itemsize == 0 else raw)
-
-
-def _reduce_storage(self):
-    array = self.array
-    raw = NUMPY.bytes_of(array)
-    return rebuild_storage, (np.ascontiguousarray(raw), _dtypes.from_np(array.dtype))
-
-
-Storage.__reduce__ = _reduce_storage
 Tensor.__reduce_ex__ = reduce_tensor
 Tensor.__setstate__ = set_state
 Tensor.__deepcopy__ = deepcopy_tensor

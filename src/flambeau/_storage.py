@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from . import _dtypes
 from ._device import CPU
 from .engines import NUMPY
 from .engines._views import Memory, ViewArray, view_layout
@@ -19,15 +22,15 @@ class Storage:
     engine, device = NUMPY, CPU
     shared = False  # whether forked processes see each other's writes
 
-    def __init__(self, array):
+    def __init__(self, array, version=0):
         self.array = array
-        self.version = 0
+        self.version = version
         self.writer = None  # name of the operation that wrote last
         self.inference = False  # made in inference mode
 
-    def beside(self):
+    def beside(self, version=0):
         """A storage of the same memory with a count of its own."""
-        return Storage(self.array)
+        return Storage(self.array, version)
 
     def offset(self, array):
         """Where an array in this memory begins, in elements."""
@@ -41,6 +44,9 @@ class Storage:
         """Makes `array` the elements of `t`, where a write did not fill its memory."""
         t._a = self.array = array
 
+    def __reduce__(self):
+        return rebuild_storage, (np.ascontiguousarray(NUMPY.bytes_of(self.array)), _dtypes.from_np(self.array.dtype))
+
 
 class DeviceStorage(Storage):
     """The memory behind tensors on a device whose arrays have no NumPy memory.
@@ -51,11 +57,11 @@ class DeviceStorage(Storage):
 
     __slots__ = ("device", "engine", "memory")
 
-    def __init__(self, array, engine, device, memory=None):
+    def __init__(self, array, engine, device, memory=None, version=0):
         self.engine = engine
         self.device = device
         self.memory = memory or (array.memory if type(array) is ViewArray else Memory(array))
-        self.version = 0
+        self.version = version
         self.writer = None
         self.inference = False
 
@@ -67,8 +73,8 @@ class DeviceStorage(Storage):
     def array(self, array):
         self.memory.exchange(array)
 
-    def beside(self):
-        return DeviceStorage(None, self.engine, self.device, self.memory)
+    def beside(self, version=0):
+        return DeviceStorage(None, self.engine, self.device, self.memory, version)
 
     def offset(self, array):
         return self.engine.layout_of(array)[1]
@@ -93,6 +99,12 @@ class DeviceStorage(Storage):
         else:
             t._a = array
             self.memory.exchange(array)
+
+
+def rebuild_storage(raw, dtype):
+    """A storage over bytes that were pickled."""
+    raw = raw if raw.flags.writeable else raw.copy()
+    return Storage(raw.view(dtype.np) if raw.size % dtype.itemsize == 0 else raw)
 
 
 def address(array):

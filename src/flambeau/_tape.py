@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 
 from . import _dtypes
-from ._hooks import add_hook
+from ._hooks import TensorHooks, add_hook
 from ._modes import ever, modes
 from ._storage import Storage
 from ._tensor import Tensor, edge_of, storage_of, wrap
@@ -41,41 +41,6 @@ def graph_freed():
     error = RuntimeError(FREED)
     error.is_graph_freed = True  # type: ignore[attr-defined]
     return error
-
-
-class TensorHooks:
-    """The hooks on one tensor; for a non-leaf they also hang on its node."""
-
-    __slots__ = ("end", "grad", "post_accumulate", "retain")
-
-    def __init__(self):
-        self.grad = {}
-        self.post_accumulate = {}
-        self.retain = None  # weak reference to the tensor whose .grad is to be kept
-        self.end = None  # weak reference to the AccumulateGrad of a leaf
-
-
-def hooks_of(t):
-    """The hooks of a tensor, hung on its node too if it has one."""
-    if t._hooks is None:
-        t._hooks = TensorHooks()
-    node = t.grad_fn
-    if node is not None:
-        if node._out_hooks is None:
-            node._out_hooks = []
-        if not any(hooks is t._hooks for _, hooks in node._out_hooks):
-            node._out_hooks.append((t._nr, t._hooks))
-        node._hooked = True
-    return t._hooks
-
-
-def move_hooks(t):
-    """Of a tensor that has come to stand elsewhere in the graph: its hooks stay behind, on the node they were put on;
-    what keeps its gradient comes along."""
-    hooks, t._hooks = t._hooks, None
-    if hooks is not None and hooks.retain is not None:
-        retain, hooks.retain = hooks.retain, None
-        hooks_of(t).retain = retain
 
 
 class Node:
@@ -316,5 +281,5 @@ def guard(t):
     return storage, storage.version
 
 
-__all__ = ["AccumulateGrad", "Node", "OpNode", "Packed", "TensorHooks", "accumulate_node", "as_node",
-           "edge_of", "guard", "hooks_of", "move_hooks", "next_sequence", "pack", "start"]
+__all__ = ["AccumulateGrad", "Node", "OpNode", "Packed", "accumulate_node", "as_node",
+           "edge_of", "guard", "next_sequence", "pack", "start"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _dtypes
 from ._device import CPU, strided
+from ._hooks import move_hooks
 from ._modes import ever, modes
 from ._size import Size
 from ._storage import DeviceStorage, Storage, address
@@ -251,10 +252,8 @@ class Tensor:
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self._rg and value._a.dtype is not self._a.dtype and not _dtypes.is_inexact(value._a.dtype):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        storage = storage_of(value).beside()
-        storage.version = 0 if self._storage is None else self._storage.version
-        self._storage = storage
-        storage.attach(self, value._a, value)
+        self._storage = storage_of(value).beside(0 if self._storage is None else self._storage.version)
+        self._storage.attach(self, value._a, value)
 
 
 def wrap(array, device=None):
@@ -273,12 +272,12 @@ def wrap(array, device=None):
     return t
 
 
-def device_storage(array, device=None):
+def device_storage(array, device=None, version=0):
     """The storage of an array that is not NumPy's."""
     engine = engine_of(array)
     if engine is NUMPY:
         raise TypeError(f"there is no engine for arrays of type {type(array).__name__}")
-    return DeviceStorage(array, engine, device or engine.device_of(array))
+    return DeviceStorage(array, engine, device or engine.device_of(array), version=version)
 
 
 def storage_of(t):
@@ -327,8 +326,6 @@ def refresh(t):
     finally:
         modes.grad = grad
     if t._hooks is not None:
-        from ._tape import move_hooks
-
         move_hooks(t)
 
 

@@ -9,9 +9,9 @@ it, for a result that was computed before.
 from __future__ import annotations
 
 from .. import _dtypes
+from .._hooks import move_hooks
 from .._modes import ever, modes
 from .._size import broadcasts
-from .._tape import move_hooks
 from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, engine_for, refresh, storage_of, take_place, wrap
 from ..engines._views import replay
 from ..ops.move import writing

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import weakref
 
-from .._hooks import add_hook
-from .._tape import hooks_of
+from .._hooks import add_hook, hooks_of
 from .._tensor import Tensor
 
 

@@ -10,7 +10,7 @@ import functools
 import importlib.util
 
 from .._modes import modes
-from ..nn.modules._hooks import run_with_hooks
+from ..nn.modules._hooks import register_compiler, run_with_hooks
 from ..nn.modules.module import Module
 from ._compiled import Compiled
 from ._module import OptimizedModule
@@ -81,6 +81,9 @@ def compiled_call(module, *, fullgraph=False, dynamic=None, backend="inductor", 
     if not wants_program(backend, mode, options, disable):
         return None
     return Compiled(functools.partial(run_with_hooks, module), type(module).__name__, limit(recompile_limit))
+
+
+register_compiler(compiled_call)
 
 
 def limit(given):

@@ -158,8 +158,7 @@ def resize(t, shape, order=None):
     engine = storage.engine
     if engine is not NUMPY:
         t._a = engine.resized(t._a, shape)
-        t._storage = device_storage(t._a, storage.device)
-        t._storage.version = storage.version
+        t._storage = device_storage(t._a, storage.device, storage.version)
         return
     flat = root_elements(t)
     offset = t.storage_offset()

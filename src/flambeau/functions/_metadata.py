@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 
+from .._hooks import move_hooks
 from .._modes import modes
-from .._tape import move_hooks
 from .._tensor import Tensor, share, storage_of, take_place
 from ..autograd._writes import check_history, count_write
 from ._results import rename_node

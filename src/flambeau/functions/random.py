@@ -8,7 +8,6 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import CPU, META, resolve
-from .._device import device as Device
 from .._dtypes import type_word
 from .._generator import Generator
 from .._layout import is_contiguous, preserved_strides
@@ -32,31 +31,7 @@ default_generator = Generator()
 MOST_CATEGORIES = 2**24  # that a float32 counts one by one
 
 
-# ---- the generator's public face
-
-
-def _get_state(self):
-    """The state as a tensor of bytes, in PyTorch's layout."""
-    return wrap(self._get_state_bytes())
-
-
-def _set_state(self, _new_state):
-    """Continues from a state that ``get_state`` gave (here, or in PyTorch)."""
-    if not isinstance(_new_state, Tensor) or _new_state._a.dtype != np.uint8:
-        kind = _new_state.dtype if isinstance(_new_state, Tensor) else type(_new_state).__name__
-        raise TypeError(f"expected a torch.ByteTensor, but got {kind}")
-    self._set_state_bytes(_new_state._a)
-    return self
-
-
-def _device(self):
-    """The device the generator belongs to."""
-    return Device(self._device)
-
-
-Generator.device = property(_device)
-Generator.get_state = _get_state
-Generator.set_state = _set_state
+# ---- the default generator
 
 
 def manual_seed(seed):

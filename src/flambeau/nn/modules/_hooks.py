@@ -97,6 +97,19 @@ everywhere = Hooks()
 registration = {"module": OrderedDict(), "parameter": OrderedDict(), "buffer": OrderedDict()}
 
 
+_compilers: list[Callable] = []
+
+
+def register_compiler(compiler):
+    """Declares what ``Module.compile`` compiles by: ``compiler(module, *args, **kwargs)`` is what calls run then."""
+    _compilers[:] = [compiler]
+
+
+def compile_call(module, *args, **kwargs):
+    """What calls of a module are to run, once it is compiled."""
+    return _compilers[0](module, *args, **kwargs)
+
+
 def call_with_hooks(module, args, kwargs):
     """A call of a module that has hooks, or is compiled."""
     compiled = module._hook_registry.compiled

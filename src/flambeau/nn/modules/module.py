@@ -20,7 +20,7 @@ from . import _hookable, _report
 from ._hook_tables import WITHOUT_HOOKS, adopt_tables, own_hooks
 from ._hookable import *  # noqa: F403  (the hooks on all modules are registered from here)
 from ._hookable import Hookable
-from ._hooks import call_with_hooks, registration
+from ._hooks import call_with_hooks, compile_call, registration
 from ._moves import Movable
 from ._state import Savable
 
@@ -112,9 +112,7 @@ class Module(Hookable, Savable, Movable):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compiles calls of this module, in place; takes the arguments of ``flambeau.compile``."""
-        from ...compiler import compiled_call
-
-        own_hooks(self).compiled = compiled_call(self, *args, **kwargs)
+        own_hooks(self).compiled = compile_call(self, *args, **kwargs)
 
     @property
     def _compiled_call_impl(self):
