@@ -8,20 +8,21 @@ import jax
 import numpy as np
 from jax.extend.core import Primitive
 
-from .._device import CPU
+from .._device import CPU, resolve
 from .._modes import modes
 from .._storage import DeviceStorage
 from .._tape import Node
 from .._tensor import Tensor
-from ..engines import NUMPY
+from ..engines import NUMPY, engine_on
 from ..engines._views import ViewArray
-from ..engines.xla import engine as XLA
 
 OUTER_GRAPH = (
     "{name} cannot be compiled: it asks for gradients that pass through a tensor from outside, {tensor}, into the "
     "graph that it comes from, or for its place there. Call backward() or grad() after the function, make that tensor "
     "inside of the function, or detach() it."
 )
+
+XLA = engine_on(resolve("xla"))
 
 program_input = Primitive("program_input")  # `index` says which
 program_input.def_abstract_eval(

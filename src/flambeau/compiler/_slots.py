@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .._device import CPU, META
 from .._modes import modes
+from ..engines import NUMPY, engine_of
 from ._lifted import SLOTS, HooksBefore, holds, slot_a, slot_grad, slot_hooks, slot_node
 
 ON_DEVICE = (
@@ -51,7 +50,7 @@ class WatchedArray:
                     self.__get__(t)  # from outside: lifted before it changes
                 else:
                     trace.born(t)
-            if type(array) is np.ndarray and array.flags.writeable and id(array) not in trace.drawn:
+            if engine_of(array) is NUMPY and array.flags.writeable and id(array) not in trace.drawn:
                 array = array.view()
                 array.flags.writeable = False
             if key in trace.lifted:

@@ -23,12 +23,11 @@ from .._device import CPU
 from .._modes import NO_TRACER, Tracer, ever, modes
 from .._storage import DeviceStorage, Storage
 from .._tensor import Tensor, refresh
-from ..engines import NUMPY, engine_of
+from ..engines import NUMPY, engine_of, is_traced
 from ..engines._views import ViewArray, replay
-from ..engines.xla import engine as XLA
 from ..ops.shape import as_strided, view
 from ._floats import Floats, TracedFloat, constants
-from ._lifted import SLOTS, Drawn, Lifted, chain_of, described, hooks_of, overlap, program_input, slot_a
+from ._lifted import SLOTS, XLA, Drawn, Lifted, chain_of, described, hooks_of, overlap, program_input, slot_a
 from ._patches import noting, was_caught_by_user
 from ._records import FloatInput
 from ._slots import WATCHED, Escaped
@@ -137,7 +136,7 @@ class Trace(Tracer):
         escaped = Escaped(self.name)
         for reference in list(self.inside.values()):
             t = reference()
-            if t is not None and not isinstance(t._a, np.ndarray):
+            if t is not None and is_traced(t._a):
                 t._a = escaped
 
     @contextlib.contextmanager
@@ -186,7 +185,7 @@ class Trace(Tracer):
         args = constants(args)
         if any(isinstance(v, jax.core.Tracer) for v in args):
             raise RuntimeError(DRAWN_BY_VALUE.format(name=self.name, kernel=kernel.__name__))
-        given_array = args[0] if args and isinstance(args[0], np.ndarray) else None
+        given_array = args[0] if args and hasattr(args[0], "dtype") else None
         filled = args if given_array is None else (np.empty_like(given_array), *args[1:])
         modes.tracer = NO_TRACER
         try:

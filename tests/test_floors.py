@@ -1,0 +1,209 @@
+"""The floors hold: who may import whom, who writes, who decides by what.
+
+The order of the floors is the table in docs/tour.md. Each rule has a list of exceptions, with the reason; an exception
+that is not needed any more fails too.
+"""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "flambeau"
+FILES = sorted(PACKAGE.rglob("*.py"))
+ROW = re.compile(r"^\| (\w+) \| (.+?) \| .+ \|$", re.MULTILINE)
+
+
+def table():
+    """Of every module or folder of the package the number of its floor, 0 at the bottom; from the tour."""
+    text = (ROOT / "docs" / "tour.md").read_text()
+    text = text[text.index("## The floors"):text.index("## How a call travels")]
+    rows = [(name, re.findall(r"`([\w./]+)`", files)) for name, files in ROW.findall(text)]
+    return {file.rstrip("/").removesuffix(".py"): nr for nr, (_, files) in enumerate(reversed(rows)) for file in files}
+
+
+FLOORS = table()
+
+
+class Import(NamedTuple):
+    source: str  # the file, from the package on
+    target: str  # the module, without "flambeau."
+    name: str  # in the importing file
+
+
+def name_of(path):
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def floor_of(module):
+    return FLOORS.get(re.split(r"[./]", module)[0].removesuffix(".py"))
+
+
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text())
+
+
+def imports_of(path):
+    """All imports from the package, also those inside of functions."""
+    package = path.relative_to(PACKAGE).parent.parts
+    for node in ast.walk(tree_of(path)):
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        base = package[: len(package) - node.level + 1] + tuple((node.module or "").split("."))
+        for alias in node.names:
+            parts = [part for part in base if part]
+            folder = PACKAGE.joinpath(*parts, alias.name)
+            if folder.is_dir() or folder.with_suffix(".py").is_file():
+                parts.append(alias.name)
+            yield Import(name_of(path), ".".join(parts), alias.asname or alias.name)
+
+
+IMPORTS = [found for path in FILES for found in imports_of(path)]
+
+
+def check(found, exceptions):
+    """What was found are the exceptions: no more, and no fewer."""
+    found, exceptions = set(found), set(exceptions)
+    assert found <= exceptions, f"the tour does not allow this: {sorted(found - exceptions)}"
+    assert exceptions <= found, f"exceptions that nobody needs any more: {sorted(exceptions - found)}"
+
+
+# ---- imports
+
+
+def test_every_module_has_a_floor():
+    modules = {name_of(path).split("/")[0].removesuffix(".py") for path in FILES} - {"__init__"}
+    assert modules == set(FLOORS) - {"_kernels"}
+
+
+def test_no_floor_imports_from_above():
+    above = [
+        f"{i.source}: {i.target}" for i in IMPORTS
+        if i.source != "__init__.py" and floor_of(i.target or i.name) > floor_of(i.source)
+    ]
+    check(above, ())
+
+
+def test_kernels_are_reached_on_an_engine():
+    folders = re.compile(r"engines\.(numpy|xla|meta)\b")
+    check([f"{i.source}: {i.target}" for i in IMPORTS if folders.match(i.target) and floor_of(i.source) > floor_of("engines")], ())
+
+
+def test_engines_are_independent():
+    """NumPy's engine knows no other one; the others may use what it knows about NumPy's memory."""
+    found = [
+        f"{i.source}: {i.target}" for i in IMPORTS
+        if i.source.startswith("engines/numpy/") and re.match(r"engines\.(xla|meta|_views)", i.target)
+    ]
+    check(found, ())
+
+
+# ---- what is decided by the type of an array
+
+OF_ARRAYS = re.compile(
+    r"\bis (not )?(np\.|_)?ndarray\b|isinstance\([^\n]*(ndarray|ViewArray|MetaArray|jax\.Array)\b|is (not )?ViewArray"
+)
+TYPES_OF_ARRAYS = {
+    "_storage.py": "a ViewArray is what storages show tensors that share elements",
+    "_tensor.py": "wrap: arrays of NumPy have no storage until one is needed",
+    "ops/_templates.py": "the generated calls: they are inline for NumPy",
+    "ops/_calls.py": "the same of views",
+    "functions/_data.py": "arrays of the user's",
+    "functions/from_data.py": "arrays of the user's",
+    "functions/_key.py": "arrays of the user's, as indices",
+    "functions/operators.py": "arrays of the user's, as operands",
+    "compiler/_contents.py": "arrays of the user's, which a program depends on",
+    "compiler/_nest.py": "arrays of the user's, as arguments of a program",
+    "compiler/_lifted.py": "the memory of an array, for what shares it; views inside of a trace",
+}
+
+
+def test_nobody_above_the_engines_decides_by_the_type_of_an_array():
+    above = [path for path in FILES if name_of(path) != "__init__.py" and floor_of(name_of(path)) > floor_of("engines")]
+    check([name_of(path) for path in above if OF_ARRAYS.search(path.read_text())], TYPES_OF_ARRAYS)
+
+
+# ---- writes
+
+COUNTED = {
+    "_storage.py": "a storage begins to count",
+    "autograd/_writes.py": "the one way to write",
+    "compiler/_lifted.py": "a storage of a trace goes on counting where the one it stands for is",
+    "compiler/_trace.py": "the same",
+}
+
+
+def targets_of(tree):
+    """(what is assigned to, statement) of every assignment in a file."""
+    for node in ast.walk(tree):
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+            for target in targets:
+                for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                    yield part, node
+
+
+def counts_writes(path):
+    """Whether a file sets the version of a storage."""
+    for target, statement in targets_of(tree_of(path)):
+        if isinstance(target, ast.Attribute) and target.attr == "version":
+            owner = ast.unparse(target.value)
+            if isinstance(statement, ast.AugAssign) or owner.endswith("storage") or name_of(path) == "_storage.py":
+                return True
+    return False
+
+
+def test_writes_are_counted_in_one_place():
+    check([name_of(path) for path in FILES if counts_writes(path)], COUNTED)
+
+
+# ---- what upper floors do to lower ones
+
+SET_FROM_ABOVE = {
+    "compiler/_trace.py: Tensor": "while a trace runs, the slots of Tensor are watched",
+}
+SWITCHES = ("modes", "ever")  # of _modes.py: they are there to be set
+BASES = {
+    "overrides.py": "a user's class gets a base as it is made; a metaclass would slow every isinstance(x, Tensor)",
+}
+
+
+def names_from_below(path):
+    own = floor_of(name_of(path))
+    return {i.name for i in imports_of(path) if floor_of(i.target or i.name) < own}
+
+
+def set_from_above(path):
+    """The names imported from lower floors whose attributes a file sets; methods of Tensor are attached by `methods`."""
+    below, attaching = names_from_below(path), name_of(path).startswith(("functions/", "autograd/", "_pickle", "overrides"))
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "setattr":
+            roots = [root_of(node.args[0])]
+        elif isinstance(node, ast.Assign | ast.AugAssign):
+            roots = [root_of(t) for t, _ in targets_of(ast.Module([node], [])) if isinstance(t, ast.Attribute)]
+        else:
+            continue
+        for root in roots:
+            if root in below and root not in SWITCHES and not (root == "Tensor" and attaching):
+                yield f"{name_of(path)}: {root}"
+
+
+def root_of(node):
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return getattr(node, "id", None)
+
+
+def test_nothing_is_set_on_what_belongs_to_a_lower_floor():
+    check([found for path in FILES if name_of(path) != "__init__.py" for found in set_from_above(path)], SET_FROM_ABOVE)
+
+
+def test_bases_are_not_rewritten():
+    found = [
+        name_of(path) for path in FILES for target, _ in targets_of(tree_of(path))
+        if isinstance(target, ast.Attribute) and target.attr == "__bases__"
+    ]
+    check(found, BASES)
