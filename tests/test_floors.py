@@ -116,7 +116,8 @@ TYPES_OF_ARRAYS = {
     "functions/_key.py": "arrays of the user's, as indices",
     "functions/operators.py": "arrays of the user's, as operands",
     "compiler/_contents.py": "arrays of the user's, which a program depends on",
-    "compiler/_nest.py": "arrays of the user's, as arguments of a program",
+    "compiler/_pytree.py": "arrays of the user's, as arguments of a program",
+    "compiler/_watch.py": "arrays of the user's, which a program has seen",
     "compiler/_lifted.py": "the memory of an array, for what shares it; views inside of a trace",
 }
 
