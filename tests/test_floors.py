@@ -111,6 +111,7 @@ TYPES_OF_ARRAYS = {
     "_tensor.py": "wrap: arrays of NumPy have no storage until one is needed",
     "ops/_templates.py": "the generated calls: they are inline for NumPy",
     "ops/_calls.py": "the same of views",
+    "ops/elementary.py": "an exponent that promotion has made an array of",
     "functions/_data.py": "arrays of the user's",
     "functions/from_data.py": "arrays of the user's",
     "functions/_key.py": "arrays of the user's, as indices",

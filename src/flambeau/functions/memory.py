@@ -70,7 +70,7 @@ def resize_(self, *args, size=None, memory_format=None):
         count_write(self, "resize_")
         resize(self, shape)
         if determinism.fills and self.device is CPU:
-            bytes_of(storage_of(self).array)[before:].view(self._a.dtype)[...] = blank(self.dtype)
+            NUMPY.bytes_of(storage_of(self).array)[before:].view(self._a.dtype)[...] = blank(self.dtype)
     if memory_format is not None:
         raw, offset = NUMPY.bytes_of(storage_of(self).array), self.storage_offset()
         self._a = NUMPY.array_in(raw, self._a.dtype, offset, shape, strides_in(shape, None, memory_format))
