@@ -66,6 +66,12 @@ def check_writable(t, alike=False):
         raise RuntimeError(READ_ONLY)
 
 
+def check_cast(result, own):
+    """Raises unless a result of one dtype may be stored in a tensor of another."""
+    if not _dtypes.can_cast(result, own):
+        raise RuntimeError(OUT_CAST.format(result=_dtypes.type_word(result), out=_dtypes.type_word(own)))
+
+
 def count_write(t, writer):
     """Counts a write to the tensor's memory."""
     storage = storage_of(t)
@@ -137,9 +143,7 @@ def assign(t, result, name):
     if new.shape != own.shape and not broadcasts(new.shape, own.shape):
         raise RuntimeError(WRONG_SHAPE.format(own=list(own.shape), new=list(new.shape)))
     if new.dtype != own.dtype:
-        if not _dtypes.can_cast(result.dtype, t.dtype):
-            words = _dtypes.type_word(result.dtype), _dtypes.type_word(t.dtype)
-            raise RuntimeError(OUT_CAST.format(result=words[0], out=words[1]))
+        check_cast(result.dtype, t.dtype)
         result = cast(result, dtype=own.dtype)
     recorded = modes.grad and (result._rg or t._rg)
     if recorded:

@@ -36,10 +36,10 @@ def spread(argument):
     return decorate
 
 
-def inplace_methods(*functions, **renamed):
+def inplace_methods(*functions, elementwise=False, **renamed):
     """Gives each function an in-place method: ``add`` becomes ``Tensor.add_``. Returns them by name."""
-    made = {}
+    by_name = {}
     for name, function in {**{f.__name__: f for f in functions}, **renamed}.items():
-        made[name + "_"] = inplace(function, name + "_")
-        setattr(Tensor, name + "_", made[name + "_"])
-    return made
+        by_name[name + "_"] = inplace(function, name + "_", elementwise)
+        setattr(Tensor, name + "_", by_name[name + "_"])
+    return by_name

@@ -1,32 +1,64 @@
-"""In-place forms: the same function, its result written into the tensor, its history taken over."""
+"""In-place forms: methods that write their result into the tensor's memory. All of them write by ``autograd._writes``.
+
+There are three kinds. ``inplace`` makes the method of any function: the function runs, its result is assigned.
+``inplace_arithmetic`` makes those of +, -, * and /, which write to memory as they compute. ``inplace_op`` runs an op
+that changes a few elements only, and writes just these.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
 
+import numpy as np
+
+from .. import _dtypes
+from .._fp_errors import call_without_fp_warnings
 from .._modes import modes
-from .._tensor import Tensor
-from ..autograd._writes import assign, check_history, check_writable, in_graph, snapshot
+from .._tensor import Tensor, engine_for, refresh, wrap
+from ..autograd._writes import (
+    assign,
+    at_place_of,
+    check_cast,
+    check_history,
+    check_writable,
+    in_graph,
+    snapshot,
+    take_history,
+    write,
+)
+from ..engines import NUMPY
+from ._out import out_variant, same
+
+_FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
+PIECE = 1 << 16  # elements of a piece: some arrays of that size fit the cache
 
 
-def inplace(function, name):
-    """The method ``name`` that runs `function` on the tensor and stores the result in it."""
+# ---- any function
 
+
+def inplace(function, name, elementwise=False):
+    """The method ``name`` that runs `function` on the tensor and stores the result in it.
+
+    Args:
+        elementwise: whether each element of the result depends on the elements at its place alone. Large tensors are
+            then worked on piece by piece, so that there is no second one of their size.
+    """
     compute = getattr(function, "method", function)  # without out=
 
     @functools.wraps(function)
     def method(self, *args, **kwargs):
         check_writable(self)
-        source = self
         if modes.grad and (in_graph(self) or any_requires_grad(args) or any_requires_grad(kwargs.values())):
             check_history(self)
-            source = snapshot(self)
-        return assign(self, compute(source, *args, **kwargs), name)
+            return assign(self, compute(snapshot(self), *args, **kwargs), name)
+        if elementwise and can_be_cut(self, args, kwargs):
+            return write(self, name, fill_by_pieces, compute, args, kwargs)
+        return assign(self, compute(self, *args, **kwargs), name)
 
     signature = inspect.signature(function)
-    keep = [p for p in signature.parameters.values() if p.name != "out"]
-    method.__signature__ = signature.replace(parameters=keep)
+    parameters = [p for p in signature.parameters.values() if p.name != "out"]
+    method.__signature__ = signature.replace(parameters=parameters)
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
     method.__doc__ = f"In-place form of ``{name.rstrip('_')}``: the result replaces the tensor's elements."
@@ -39,3 +71,132 @@ def any_requires_grad(values):
         v.requires_grad if isinstance(v, Tensor) else isinstance(v, tuple | list) and any_requires_grad(v)
         for v in values
     )
+
+
+def can_be_cut(t, args, kwargs):
+    """Whether the tensor is large, and it and all tensors beside it are vectors of NumPy's if one likes."""
+    if t._a.size <= 2 * PIECE or modes.tracer.active:
+        return False
+    others = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor) and x._a.ndim]
+    return all([engine_for(x) is NUMPY and x._a.shape == t._a.shape and x._a.flags.c_contiguous for x in (t, *others)])
+
+
+def fill_by_pieces(array, compute, args, kwargs):
+    """Fills an array with what an elementwise function makes of it."""
+    flat, dtype = array.reshape(-1), _dtypes.from_np(array.dtype)
+    for start in range(0, flat.size, PIECE):
+        piece = slice(start, start + PIECE)
+        others, named = [cut(x, piece) for x in args], {k: cut(x, piece) for k, x in kwargs.items()}
+        result = compute(wrap(flat[piece]), *others, **named)
+        if start == 0:
+            check_cast(result.dtype, dtype)
+        call_without_fp_warnings(NUMPY.write, flat[piece], result._a)
+    return array
+
+
+def cut(x, piece):
+    return wrap(x._a.reshape(-1)[piece]) if isinstance(x, Tensor) and x._a.ndim else x
+
+
+# ---- arithmetic
+
+
+def inplace_arithmetic(ufunc, name):
+    """The in-place method `name`, for which the ufunc writes to memory itself where nothing is recorded."""
+    general = getattr(Tensor, name)
+    scales = name in ("add_", "sub_")
+
+    def fill(a, b, alpha):
+        if alpha is not None:
+            b = call_without_fp_warnings(np.multiply, b, alpha)
+        return call_without_fp_warnings(ufunc, a, b, a)
+
+    def method(self, other, *deprecated, **settings):
+        if deprecated:
+            return general(self, other, *deprecated, **settings)
+        a, alpha = self._a, None
+        if settings:
+            alpha = settings.get("alpha")
+            direct = scales and len(settings) == 1 and type(alpha) is float and isinstance(other, Tensor) \
+                and other._a.size <= PIECE
+        else:
+            direct = True
+        grad = modes.grad
+        if direct and engine_for(self) is NUMPY and a.dtype in _FLOATS and grad is not None:
+            b = other
+            if isinstance(other, Tensor):
+                b = other._a
+                fits = b.dtype is a.dtype and engine_for(other) is NUMPY and (b.shape == a.shape or b.ndim == 0)
+                recorded = grad and (in_graph(self) or other._rg or (other._view is not None and other.requires_grad))
+            else:
+                fits = type(other) is float or type(other) is int
+                recorded = grad and in_graph(self)
+            if fits and not recorded:
+                check_writable(self)
+                if self._a is not a:  # a constant of a trace, which is not written to
+                    return general(self, other, **settings)
+                return write(self, name, fill, b, alpha)
+        return general(self, other, **settings)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", general.__doc__
+    method.__signature__ = general.__signature__
+    return method
+
+
+# ---- ops that change a few elements
+
+
+def inplace_op(t, op, inputs, settings, name, overlap=False):
+    """Runs ``op(t, *inputs)``, which has the setting ``into``, in the memory of `t`.
+
+    Elements of `t` may not share a place there, unless `overlap`.
+    """
+    if t._view is not None:
+        refresh(t)
+    if not overlap:
+        check_writable(t)
+    recording = modes.grad and (t._rg or any([isinstance(x, Tensor) and x.requires_grad for x in inputs]))
+    if recording:
+        check_history(t)
+        before = at_place_of(t, t._a)
+    used = [t._a, *[x._a if isinstance(x, Tensor) else x for x in inputs]]
+
+    def fill(own):
+        nonlocal used
+        written, used = op.spec.compute((t, *inputs), used, {**settings, "into": True})
+        return written
+
+    write(t, name, fill)
+    if recording:
+        out = wrap(t._a, t.device)
+        op.spec.record((before, *inputs), used, t._a, out, settings)
+        take_history(t, out)
+    return t
+
+
+def op_methods(prepare=None, *, out=True):
+    """Makes the public function, with ``out=`` unless told not to, and puts it on Tensor as method and in-place method.
+
+    `prepare` has the signature of the function. It checks the arguments and returns (op, its inputs, its settings);
+    the first input is the tensor itself.
+    """
+    if prepare is None:
+        return functools.partial(op_methods, out=out)
+    name = prepare.__name__
+
+    @functools.wraps(prepare)
+    def function(*args, **kwargs):
+        op, inputs, settings = prepare(*args, **kwargs)
+        return op(*inputs, **settings)
+
+    @functools.wraps(prepare)
+    def method(self, *args, **kwargs):
+        op, inputs, settings = prepare(self, *args, **kwargs)
+        return inplace_op(self, op, inputs[1:], settings, name + "_")
+
+    method.__name__ = name + "_"
+    method.__qualname__ = f"Tensor.{name}_"
+    method.__doc__ = f"In-place form of ``{name}``."
+    setattr(Tensor, name, function)
+    setattr(Tensor, name + "_", method)
+    return out_variant(function, dtype=same) if out else function

@@ -21,7 +21,7 @@ from .. import _dtypes
 from .._dtypes import type_word
 from .._modes import modes
 from .._tensor import Tensor, engine_for
-from ..autograd._writes import OUT_CAST, check_writable, write
+from ..autograd._writes import check_cast, check_writable, write
 from ..engines import engine_of
 from ._args import dense_order, resize
 
@@ -65,8 +65,7 @@ def bind(body, write):
 
 def castable(result, out, name, args):
     """Those of the result's category (bool, integer, floating, complex) and higher ones."""
-    if not _dtypes.can_cast(result, out):
-        raise RuntimeError(OUT_CAST.format(result=type_word(result), out=type_word(out)))
+    check_cast(result, out)
 
 
 def same(result, out, name, args):

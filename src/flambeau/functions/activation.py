@@ -98,6 +98,7 @@ def random_slopes(input, lower, upper, generator):
     return input.new_ones(input.shape).masked_scatter(negative, drawn.to(input.dtype))
 
 
-celu_, relu_, rrelu_ = inplace(celu, "celu_"), inplace(relu, "relu_"), inplace(rrelu, "rrelu_")
-selu_, threshold_ = inplace(selu, "selu_"), inplace(threshold, "threshold_")
+celu_, relu_ = inplace(celu, "celu_", elementwise=True), inplace(relu, "relu_", elementwise=True)
+selu_, threshold_ = inplace(selu, "selu_", elementwise=True), inplace(threshold, "threshold_", elementwise=True)
+rrelu_ = inplace(rrelu, "rrelu_")  # what it draws depends on how many elements there are
 methods(hardshrink, prelu, relu, relu_)

@@ -83,4 +83,4 @@ _IN_PLACE = (
     ne, not_equal,
 )
 methods(*_IN_PLACE, isclose, isfinite, isinf, isnan, isneginf, isposinf, isreal)
-inplace_methods(*_IN_PLACE)
+inplace_methods(*_IN_PLACE, elementwise=True)

@@ -127,4 +127,4 @@ def polar(abs, angle):
 methods(
     angle, conj, conj_physical, real=property(real, assign_part(real)), imag=property(imag, assign_part(imag)),
 )
-conj_physical_ = inplace_methods(conj_physical)["conj_physical_"]
+conj_physical_ = inplace_methods(conj_physical, elementwise=True)["conj_physical_"]

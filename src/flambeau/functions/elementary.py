@@ -143,7 +143,7 @@ methods(
     *_plain, arctan2, atan2, float_power, frexp, hypot, ldexp, logaddexp, logaddexp2, logit, pow, square,
     xlogy,
 )
-_in_place = inplace_methods(*_plain, arctan2, atan2, hypot, ldexp, logit, pow, square, xlogy)
+_in_place = inplace_methods(*_plain, arctan2, atan2, hypot, ldexp, logit, pow, square, xlogy, elementwise=True)
 _only_methods = {"arctan2_", "atan2_", "hypot_", "pow_"}  # the others are functions of ``torch`` as well
 globals().update({name: f for name, f in _in_place.items() if name not in _only_methods})
 
@@ -156,7 +156,7 @@ def _float_power_of_wide(input, exponent):
     return result
 
 
-inplace_methods(float_power=_float_power_of_wide)
+inplace_methods(float_power=_float_power_of_wide, elementwise=True)
 
 __all__ = [
     *UNARY, *ALIASES, *(name for name in _in_place if name not in _only_methods), "arctan2", "atan2",

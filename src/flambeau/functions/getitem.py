@@ -12,12 +12,12 @@ from .._dtypes import FIRST_FLOAT, LAST_FLOAT, type_word
 from .._modes import modes
 from .._size import broadcasts
 from .._tensor import Tensor, engine_for, refresh, wrap
-from ..autograd._writes import assign, check_writable, write
+from ..autograd._writes import assign, check_writable, count_write, write
 from ..engines import NUMPY
 from ..ops import index as ops
 from ..ops.shape import basic_index, cast, reshape
 from ._data import scalar_for
-from ._into import into
+from ._inplace import inplace_op
 from ._key import SELECT, SLICE, UNSQUEEZE, node_of, parsed
 from .index import expanded, put_call
 
@@ -104,6 +104,9 @@ def __setitem__(self, key, value):
     """Stores `value`, broadcast and converted, in the elements that `key` names."""
     if key is False or (is_plain(key) and store(self, key, value)):
         return
+    if isinstance(value, Tensor) and is_view_by(value, self, key):
+        count_write(self, "__setitem__")  # the end of ``x[key] += ...``: the elements are there already
+        return
     node, basic, indices, dims = parsed(self, key)
     if node is not None:
         self = basic_index(self, key=basic, node=node)
@@ -114,11 +117,22 @@ def __setitem__(self, key, value):
         return
     found, dims = expanded(indices, self, dims)
     op, inputs, settings = put_call(self, found, dims, without_leading_ones(value, self._a.ndim))
-    into(self, op, inputs[1:], settings, "index_put_", overlap=True)
+    inplace_op(self, op, inputs[1:], settings, "index_put_", overlap=True)
 
 
 def __delitem__(self, key):
     raise TypeError("Tensor does not support deleting items: its shape is fixed. Select what is to stay, or cat it.")
+
+
+def is_view_by(value, x, key):
+    """Whether `value` is what ``x[key]`` has given."""
+    view = value._view
+    if view is None or value._storage is not x._storage or view.parent is not x._view:
+        return False
+    if view.base is not (x if x._view is None else x._view.base):
+        return False
+    step, settings, _ = view.step
+    return step is basic_index and type(key) in (int, slice) and settings["key"] in (key, (key, ...))
 
 
 def is_plain(key):

@@ -15,8 +15,7 @@ from ._args import allocating, as_int, dim_in_range, need_tensor
 from ._attach import methods
 from ._data import scalar_for
 from ._folds import numpy_names
-from ._inplace import inplace
-from ._into import forms
+from ._inplace import inplace, op_methods
 from ._out import out_variant, same
 
 __all__ = [
@@ -162,7 +161,7 @@ def put_call(input, indices, dims, values, accumulate=False):
     return ops.index_put, (input, values, *indices), {"dims": dims, "accumulate": accumulate}
 
 
-@forms(out=False)
+@op_methods(out=False)
 def index_put(input, indices, values, accumulate=False):
     """`input` with `values` at the places that the index tensors name, or added there if `accumulate`."""
     need_tensor(input, "index_put")
@@ -189,7 +188,7 @@ def index_select(input, dim, index):
     return ops.index_select(input, as_vector(index), axis=axis)
 
 
-@forms
+@op_methods
 @numpy_names
 def index_add(input, dim, index, source, *, alpha=1):
     """`input` with ``alpha * source`` added to the slices along ``dim`` that `index` names."""
@@ -223,7 +222,7 @@ def source_checked(input, dim, index, source, name):
     return axis
 
 
-@forms
+@op_methods
 @numpy_names
 def index_copy(input, dim, index, source):
     """`input` with the slices along ``dim`` that `index` names replaced by those of `source`."""
@@ -254,7 +253,7 @@ def index_copy(input, dim, index, source):
     return ops.index_copy, (input, source, as_vector(index)), {"axis": axis}
 
 
-@forms(out=False)
+@op_methods(out=False)
 @numpy_names
 def index_fill(input, dim, index, value):
     """`input` with the slices along ``dim`` that `index` names filled with `value`."""
@@ -279,7 +278,7 @@ def take(input, index):
     return ops.take(input, index)
 
 
-@forms(out=False)
+@op_methods(out=False)
 def put(input, index, source, accumulate=False):
     """`input` with the elements of `source` at the places `index`, counted in order through all dimensions."""
     need_tensor(input, "put")
@@ -297,7 +296,7 @@ def put(input, index, source, accumulate=False):
 # ---- masks
 
 
-@forms(out=False)
+@op_methods(out=False)
 def masked_fill(input, mask, value):
     """`input` with `value` wherever the mask is set."""
     need_tensor(input, "masked_fill")
@@ -313,7 +312,7 @@ def masked_select(input, mask):
     return ops.masked_select(input, mask)
 
 
-@forms(out=False)
+@op_methods(out=False)
 def masked_scatter(input, mask, source):
     """`input` with the elements of `source`, in order, wherever the mask is set."""
     need_tensor(input, "masked_scatter")

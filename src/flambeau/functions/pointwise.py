@@ -16,8 +16,8 @@ from ._attach import inplace_methods, methods
 from ._binary import alias, binary, need_operand, operands
 from ._data import scalar_for
 from ._deprecated import hide, old_order
+from ._inplace import inplace_arithmetic
 from ._out import castable, out_variant, same
-from ._straight import straight_into
 from ._unary import unary
 
 __all__ = [
@@ -379,7 +379,7 @@ methods(
 globals().update(inplace_methods(
     abs, absolute, add, addcdiv, addcmul, ceil, clamp, clamp_max, clamp_min, clip, copysign, div, divide, fix,
     floor, floor_divide, fmod, frac, gcd, heaviside, lcm, lerp, mul, multiply, nan_to_num, neg, negative,
-    nextafter, remainder, round, sgn, sign, sub, subtract, true_divide, trunc,
+    nextafter, remainder, round, sgn, sign, sub, subtract, true_divide, trunc, elementwise=True,
 ))
 
 
@@ -390,4 +390,4 @@ def _where(self, condition, other):
 
 methods(where=_where)
 for _name, _ufunc in {"add_": np.add, "sub_": np.subtract, "mul_": np.multiply, "div_": np.divide}.items():
-    setattr(Tensor, _name, straight_into(_ufunc, _name))
+    setattr(Tensor, _name, inplace_arithmetic(_ufunc, _name))

@@ -13,7 +13,7 @@ from ._args import as_int, dim_in_range, need_tensor
 from ._attach import inplace_methods, methods
 from ._data import scalar_for
 from ._folds import numpy_names
-from ._into import forms
+from ._inplace import op_methods
 from ._out import out_variant, same
 from .index import need_index, source_checked
 
@@ -119,7 +119,7 @@ def broadcast_others(input, indices, axis):
     return input, indices
 
 
-@forms
+@op_methods
 @numpy_names
 def scatter(input, dim, index, src=None, value=None, *, reduce=None):
     """`input` with the elements of `src` (or the number ``value``) at ``[..., index[...], ...]``.
@@ -143,7 +143,7 @@ def scatter(input, dim, index, src=None, value=None, *, reduce=None):
     return (ops.scatter_add if reduce == "add" else ops.scatter_multiply), inputs, {"axis": axis}
 
 
-@forms
+@op_methods
 @numpy_names
 def scatter_add(input, dim, index, src):
     """`input` with the elements of `src` added at ``[..., index[...], ...]``."""

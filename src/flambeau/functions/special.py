@@ -57,4 +57,4 @@ def _polygamma(self, n):
 
 _ALL = (digamma, erf, erfc, erfinv, i0, igamma, igammac, lgamma, mvlgamma)
 methods(*_ALL, polygamma=_polygamma)
-globals().update(inplace_methods(*_ALL, polygamma=_polygamma))
+globals().update(inplace_methods(*_ALL, polygamma=_polygamma, elementwise=True))

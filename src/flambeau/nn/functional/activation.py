@@ -87,10 +87,10 @@ def _mish(input):
     return gates.mish(need_tensor(input, "mish"))
 
 
-elu_, leaky_relu_ = in_place(_elu, "elu_"), in_place(_leaky_relu, "leaky_relu_")
-hardtanh_ = in_place(_hardtanh, "hardtanh_")
-_hardsigmoid_, _hardswish_ = in_place(_hardsigmoid, "hardsigmoid_"), in_place(_hardswish, "hardswish_")
-_silu_, _mish_ = in_place(_silu, "silu_"), in_place(_mish, "mish_")
+elu_, leaky_relu_, hardtanh_, _hardsigmoid_, _hardswish_, _silu_, _mish_ = (
+    in_place(function, function.__name__.strip("_") + "_", elementwise=True)
+    for function in (_elu, _leaky_relu, _hardtanh, _hardsigmoid, _hardswish, _silu, _mish)
+)
 
 
 def elu(input, alpha=1.0, inplace=False):
