@@ -7,20 +7,24 @@ with NaN, or with the largest value of a dtype that has no NaN. It is True by de
 import sys
 import types
 
-from ..functions._determinism import determinism
+from ..functions._determinism import determinism as _determinism
+
+__all__ = ["fill_uninitialized_memory"]
+
+fill_uninitialized_memory: bool  # a property of the module, below
 
 
 class _Settings(types.ModuleType):
     @property
     def fill_uninitialized_memory(self):
         """Whether memory that was not initialised is filled."""
-        return determinism.fill_memory
+        return _determinism.fill_memory
 
     @fill_uninitialized_memory.setter
     def fill_uninitialized_memory(self, mode):
         if not isinstance(mode, bool):
             raise TypeError(f"fill_uninitialized_memory must be a bool, got {type(mode).__name__}")
-        determinism.set(fill_memory=mode)
+        _determinism.set(fill_memory=mode)
 
 
 sys.modules[__name__].__class__ = _Settings
