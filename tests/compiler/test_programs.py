@@ -1,5 +1,6 @@
 """When a program holds, when there is a new one, and what cannot be compiled."""
 
+import contextlib
 import copy
 import gc
 import logging
@@ -8,7 +9,9 @@ import queue
 import subprocess
 import sys
 import threading
+import tomllib
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -629,6 +632,26 @@ except ModuleNotFoundError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'flambeau[xla]'" in done.stdout
+
+
+@pytest.mark.parametrize(("found", "error"), [
+    ("0.4.38", pytest.raises(ImportError, match="needs jax 0.10 or newer, but found 0.4.38: pip install")),
+    ("0.11.0.dev1", pytest.warns(RuntimeWarning, match="tested with jax 0.10 to 0.10, and found 0.11.0.dev1")),
+    ("0.10.2", contextlib.nullcontext()),
+])
+def test_the_version_of_jax_is_checked(found, error):
+    from flambeau.engines.xla._version import check_version
+
+    with error:
+        check_version(found)
+
+
+def test_the_tested_versions_of_jax_are_those_that_pip_installs():
+    from flambeau.engines.xla._version import NEWEST, OLDEST
+
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    (oldest, newest), after = (".".join(map(str, v)) for v in (OLDEST, NEWEST)), NEWEST[1] + 1
+    assert project["project"]["optional-dependencies"]["xla"] == [f"jax>={oldest},<{newest.split('.')[0]}.{after}"]
 
 
 def test_numpy_arrays_are_told_apart_by_their_elements():

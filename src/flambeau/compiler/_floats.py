@@ -21,7 +21,7 @@ COMPARISONS = {"__eq__": operator.eq, "__ne__": operator.ne, "__lt__": operator.
 ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
               "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow}
 UNARY = {"__neg__": operator.neg, "__pos__": operator.pos, "__abs__": abs}
-CONVERSIONS = ("__bool__", "__int__", "__float__", "__trunc__", "__floor__", "__ceil__", "__round__", "__hash__",
+CONVERSIONS = ("__int__", "__float__", "__trunc__", "__floor__", "__ceil__", "__round__", "__hash__",
                "__repr__", "__str__", "__format__", "__divmod__", "__rdivmod__")
 
 
@@ -163,6 +163,10 @@ class TracedFloat:
         if not hasattr(float, name):
             raise AttributeError(f"'float' object has no attribute '{name}'")
         return getattr(self._constant(), name)
+
+    def __bool__(self):
+        self._floats.expect(Derived(bool, self._compute), bool(self._value))
+        return bool(self._value)
 
     def conjugate(self):
         return self

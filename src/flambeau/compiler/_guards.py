@@ -160,7 +160,10 @@ class Snapshot:
     def __init__(self, guards):
         tables, self.others, self.inputs = {}, [], []
         self.absent, self.absent_names = [], []
+        covered = {id(c.table) for c, _ in guards.containers}  # compared as a whole
         for guard in (*guards.values, *guards.kinds):
+            if id(guard.place.owner) in covered:
+                continue
             if isinstance(guard, Value) and guard.is_input:
                 self.inputs.append(guard)
             elif guard.place.table is None:

@@ -13,7 +13,9 @@ import jax.numpy as jnp
 
 from .. import Engine, register_arrays
 from .._views import ViewArray
+from ._version import check_version
 
+check_version(jax.__version__)
 jax.config.update("jax_enable_x64", True)
 
 engine = Engine("xla", jnp)

@@ -1,0 +1,24 @@
+"""The versions of jax that this engine is tested with."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+OLDEST, NEWEST = (0, 10), (0, 10)
+
+TOO_OLD = "flambeau needs jax {oldest} or newer, but found {found}: pip install -U 'flambeau[xla]'"
+TOO_NEW = (
+    "flambeau is tested with jax {oldest} to {newest}, and found {found}. Should something fail, install a tested one: "
+    "pip install 'flambeau[xla]'"
+)
+
+
+def check_version(found):
+    """Raises where jax is too old, and warns where it is newer than what the engine is tested with."""
+    version = tuple(map(int, re.findall(r"\d+", found)[:2]))
+    words = dict(oldest=".".join(map(str, OLDEST)), newest=".".join(map(str, NEWEST)), found=found)
+    if version < OLDEST:
+        raise ImportError(TOO_OLD.format(**words), name="jax")
+    if version > NEWEST:
+        warnings.warn(TOO_NEW.format(**words), RuntimeWarning, stacklevel=2)
