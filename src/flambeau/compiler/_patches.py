@@ -28,45 +28,62 @@ def is_watched(cls):
     return (ours or is_users(cls)) and not issubclass(cls, _UNWATCHED)
 
 
-def watched_classes():
-    """The classes whose objects are watched: of those that inherit from each other the first, and those with hooks."""
-    found, seen, queue = [], set(), [(cls, False) for cls in type.__subclasses__(object)]
-    for cls, is_inherited in queue:
-        if cls in seen:
-            continue
-        seen.add(cls)
-        watched = is_watched(cls)
-        if watched and (not is_inherited or any(name in cls.__dict__ for name in _HOOKS)):
-            found.append(cls)
-        if not issubclass(cls, type):
-            queue.extend([(sub, watched or is_inherited) for sub in type.__subclasses__(cls)])
-    return found
+class Patches:
+    """Methods on classes by which `watch` hears of every attribute that is read and set, until they are removed.
 
+    A class gets them when one of its objects is reached: of classes that inherit from each other the first, and those
+    that have such methods of their own.
+    """
 
-@contextlib.contextmanager
-def on_classes(watch):
-    """Puts methods on classes by which `watch` hears of every attribute that is read and set."""
-    replaced = []
-    try:
-        for cls in (Module, logging.Logger, *watched_classes()):
-            try:
-                for name, method in methods(cls, watch).items():
-                    before = cls.__dict__.get(name, _ABSENT)
-                    setattr(cls, name, method)
-                    replaced.append((cls, name, before))
-            except (TypeError, AttributeError):  # a class that does not let itself be changed
-                continue
-            watch.classes.add(cls)
-            if is_users(cls) and (cls, "__getattribute__", _ABSENT) not in replaced:
-                watch.opaque.add(cls)
-        yield
-    finally:
-        for cls, name, before in reversed(replaced):
+    def __init__(self, watch):
+        self.watch = watch
+        self.classes = set()  # those that have the methods
+        self.opaque = set()  # those of them with another way to their attributes
+        self.seen = set()
+        self.replaced = []
+        self.modules = []
+        self.module_class = type("module", (types.ModuleType,),
+                                 dict(methods(types.ModuleType, watch), __module__="builtins"))
+        for cls in (Module, logging.Logger):
+            self.patch(cls)
+
+    def add(self, cls):
+        """Watches the objects of a class."""
+        if cls in self.seen:
+            return
+        self.seen.add(cls)
+        for base in reversed(cls.__mro__):
+            if is_watched(base) and base not in self.classes and (
+                    self.classes.isdisjoint(base.__mro__) or any(name in base.__dict__ for name in _HOOKS)):
+                self.patch(base)
+
+    def patch(self, cls):
+        is_opaque = is_users(cls) and "__getattribute__" in cls.__dict__
+        try:
+            for name, method in methods(cls, self.watch).items():
+                before = cls.__dict__.get(name, _ABSENT)
+                setattr(cls, name, method)
+                self.replaced.append((cls, name, before))
+        except (TypeError, AttributeError):  # a class that does not let itself be changed
+            return
+        self.classes.add(cls)
+        if is_opaque:
+            self.opaque.add(cls)
+
+    def add_module(self, module):
+        """Watches the attributes of a Python module; returns whether that is possible."""
+        if type(module) is types.ModuleType:
+            module.__class__ = self.module_class
+            self.modules.append(module)
+        return type(module) is self.module_class
+
+    def remove(self):
+        for cls, name, before in reversed(self.replaced):
             if before is _ABSENT:
                 delattr(cls, name)
             else:
                 setattr(cls, name, before)
-        for module in watch.modules:
+        for module in self.modules:
             module.__class__ = types.ModuleType
 
 
@@ -95,11 +112,6 @@ def methods(cls, watch):
     if cls is logging.Logger:  # which reads and writes a lot that is nobody else's
         return dict(__getattribute__=__getattribute__of_users)
     return dict(__getattribute__=__getattribute__, __setattr__=__setattr__, __delattr__=__delattr__)
-
-
-def watched_module_class(watch):
-    """The class that Python modules of the user's get while a trace runs."""
-    return type("module", (types.ModuleType,), dict(methods(types.ModuleType, watch), __module__="builtins"))
 
 
 @contextlib.contextmanager

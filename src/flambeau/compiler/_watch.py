@@ -30,7 +30,7 @@ from ..optim.optimizer import _everywhere as every_step
 from ._compiled import Compiled
 from ._contents import CONTAINERS, Contents, refill
 from ._floats import TracedFloat
-from ._patches import NamesOf, on_classes, watched_module_class
+from ._patches import NamesOf, Patches
 from ._places import MISSING, Argument, ClassItem, ClosureCell, Gradient, Item, Place, Slot
 from ._pytree import LARGE, ArgumentContainer, Identity, containers_in, flatten, opaque_leaves
 from ._trust import (
@@ -110,9 +110,7 @@ class Watch:
         self.names = set()  # of attributes that some code reads
         self.written_names = set()  # of attributes that some code sets
         self.namespaces = {}  # id -> class of the user's or foreign module that some code reads from
-        self.classes = set()  # those that have watching methods
-        self.opaque = set()  # those of them with another way to their attributes
-        self.modules = []  # Python modules of the user's, whose attributes are watched
+        self.patches = None  # on classes, while the trace runs
         self.import_depth = 0  # what runs in the import system is not the function's
         self.prints = False  # what runs while print() does neither
         self.volatile = None  # why no program is valid for the next call
@@ -127,17 +125,16 @@ class Watch:
     def running(self):
         """Watches; then restores everything that was changed."""
         draws, profile = random_state(), sys.getprofile()
-        try:
-            with no_collector(), on_classes(self):
-                self.module_class = watched_module_class(self)
+        with no_collector():
+            self.patches = Patches(self)
+            try:
                 self.start()
                 sys.setprofile(self.profile)
-                try:
-                    yield
-                finally:
-                    set_profile(profile)
-        finally:
-            self.restore()
+                yield
+            finally:
+                set_profile(profile)
+                self.patches.remove()
+                self.restore()
         if random_state() != draws:
             self.make_volatile(DRAWN)
 
@@ -243,8 +240,13 @@ class Watch:
             self.note_value(vars(value), label)
         elif advances(value):
             self.make_volatile(ITERATOR.format(label=label))
-        elif not is_constant(value) and not has_visible_state(kind, self.classes, self.opaque):
+        elif not is_constant(value) and not self.can_watch(kind):
             self.make_volatile(UNKNOWN.format(label=label, kind=kind.__qualname__))
+
+    def can_watch(self, cls):
+        """Whether all that an object of a class holds is watched from now on."""
+        self.patches.add(cls)
+        return has_visible_state(cls, self.patches.classes, self.patches.opaque)
 
     def note_container(self, value, label):
         if id(value) in self.contents:
@@ -257,6 +259,7 @@ class Watch:
             return
         contents = Contents(value)
         self.contents[id(value)] = contents, label
+        self.patches.add(type(value))
         for key in contents.keys:
             if isinstance(key, Tensor):
                 self.note_tensor(key, None, label)
@@ -299,10 +302,7 @@ class Watch:
         if isinstance(space, type) and is_users(type(space)):
             self.note_namespace(type(space), type(space).__name__)
         if isinstance(space, types.ModuleType) and not is_foreign(space.__name__):
-            if type(space) is types.ModuleType:
-                space.__class__ = self.module_class
-                self.modules.append(space)
-            elif type(space) is not self.module_class:
+            if not self.patches.add_module(space):
                 self.make_volatile(UNKNOWN.format(label=label, kind="Python module of its own class"))
         elif isinstance(space, type) and not is_constant(space):
             self.make_volatile(IMPURE_CLASS.format(name=f"{space.__module__}.{space.__qualname__}"))
@@ -432,6 +432,7 @@ class Watch:
         for value in list(frame.f_locals.values()):
             cls = value if isinstance(value, type) else type(value)
             if is_users(cls):
+                self.patches.add(cls)
                 self.note_namespace(cls, cls.__name__)
                 if names.is_dynamic:
                     self.read_from(cls, {name for base in cls.__mro__ for name in base.__dict__ if name[:2] != "__"})
