@@ -22,7 +22,7 @@ MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cu
 
 NO_JAX = (
     "compile() needs JAX, which is not installed: pip install 'flambeau[xla]'. Without it, leave compile() out, or "
-    'pass backend="eager", which runs the function as it is.'
+    'pass backend="eager", which runs the function eagerly.'
 )
 UNKNOWN_BACKEND = "Invalid backend: {backend!r}. There are {known}; functions as backends are not supported."
 UNKNOWN_MODE = "Unrecognized mode={mode!r}, should be one of: {known}"
@@ -38,7 +38,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
             recompile_limit=None):
     """Compiles a function or a module; without one, returns a decorator.
 
-    The first call runs as it is. From the second on, calls run as XLA programs on the CPU: one for each kind of
+    The first call runs eagerly. From the second on, calls run as XLA programs on the CPU: one for each kind of
     arguments (shapes, dtypes, other values) and of what the function reads besides (attributes of modules, global
     names). ``backward()`` may come inside of the function or after it.
 
@@ -51,8 +51,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
             "aot_eager" do not compile.
         mode: one of PyTorch's modes; they make no difference.
         options: settings of the backend; none are known.
-        disable: returns the model as it is.
-        recompile_limit: how many programs there may be (8 if not given) before the function runs as it is.
+        disable: returns the model itself.
+        recompile_limit: how many programs there may be (8 if not given) before the function runs eagerly.
 
     Example::
 
@@ -72,22 +72,22 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
         return model if call is None else OptimizedModule(model, call)
     if not wants_program(backend, mode, options, disable) or getattr(model, "disabled", False):
         return model
-    return Compiled(model, getattr(model, "__qualname__", type(model).__name__), limit(recompile_limit))
+    return Compiled(model, getattr(model, "__qualname__", type(model).__name__), program_limit(recompile_limit))
 
 
 def compiled_call(module, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False,
                   recompile_limit=None):
-    """What calls of a module are to run, given the settings of ``compile``; None if nothing is compiled."""
+    """What calls of a module are to run, with the settings of ``compile``; None if nothing is compiled."""
     if not wants_program(backend, mode, options, disable):
         return None
-    return Compiled(functools.partial(run_with_hooks, module), type(module).__name__, limit(recompile_limit))
+    return Compiled(functools.partial(run_with_hooks, module), type(module).__name__, program_limit(recompile_limit))
 
 
 register_compiler(compiled_call)
 
 
-def limit(given):
-    return 8 if given is None else given
+def program_limit(limit):
+    return 8 if limit is None else limit
 
 
 def wants_program(backend, mode, options, disable):

@@ -21,14 +21,14 @@ TOO_MANY = (
 )
 VOLATILE = "{name} runs eagerly from now on, because {why}."
 SECOND_CALL = "it is called for the second time"
-FIRST_OF_ITS_KIND = "it is called in this way for the first time"
+NEW_KIND_OF_CALL = "it is called in this way for the first time"
 WHILE_TRACED = "while {name} was traced to be compiled{line}"
 
 
 class Compiled:
     """A function that runs as compiled programs: one for each kind of arguments, and of what it reads outside of them.
 
-    The first call runs the function as it is, so that what is made on first use is there before anything is traced.
+    The first call runs eagerly, so that what is created on first use is there before anything is traced.
 
     Args:
         function: what to compile.
@@ -53,14 +53,14 @@ class Compiled:
             return self.function(*args, **kwargs)
         tensors = []
         nest = flatten((args, kwargs), tensors)
-        key = (nest, *[like(t) for t in tensors], sharing(tensors), modes.grad, _dtypes.get_default_dtype())
+        key = (nest, *[signature(t) for t in tensors], sharing(tensors), modes.grad, _dtypes.get_default_dtype())
         reasons = []
         for program in self.programs.get(key, ()):
             why = program.changed(tensors)
             if why is None:
                 return program.run(tensors, (args, kwargs))
             reasons.append(why)
-        reasons.append(FIRST_OF_ITS_KIND if self.programs else SECOND_CALL)
+        reasons.append(NEW_KIND_OF_CALL if self.programs else SECOND_CALL)
         return self.compile(key, reasons[0], args, kwargs, tensors)
 
     def __get__(self, instance, owner=None):
@@ -121,7 +121,7 @@ def user_line(traceback):
     return found
 
 
-def like(t):
+def signature(t):
     a, flag = t._a, t.requires_grad
     extra = flatten(t.__dict__, []) if t.__dict__ else None
     return type(t), t.device, a.dtype, a.shape, flag, t._node is None, t.stride(), extra

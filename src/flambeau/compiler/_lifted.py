@@ -90,7 +90,7 @@ class Lifted:
 
 
 class Drawn:
-    """Random numbers that the program is given: drawn anew before every run, in the order of the trace."""
+    """Random numbers that are an input of the program: drawn anew before every run, in the order of the trace."""
 
     def __init__(self, kernel, generator, args, kwargs, result):
         self.kernel = kernel

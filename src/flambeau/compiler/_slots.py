@@ -12,8 +12,8 @@ ON_DEVICE = (
     "or run the function eagerly."
 )
 ESCAPED = (
-    "this tensor was made while {name} was traced to be compiled, and was kept outside of it without being returned: "
-    "it has no elements. Return it from the compiled function, or keep it as an attribute of a module."
+    "this tensor was created while {name} was traced to be compiled, and left it without being returned: "
+    "it has no elements. Return it from the compiled function, or set it as an attribute of a module."
 )
 
 
@@ -135,7 +135,7 @@ WATCHED = dict(zip(SLOTS, (WatchedArray, WatchedGrad, WatchedHooks, WatchedNode)
 
 
 class Escaped:
-    """What a tensor holds that outlived the trace it was made in."""
+    """What a tensor holds that outlived the trace it was created in."""
 
     def __init__(self, name):
         self.__dict__["name"] = name

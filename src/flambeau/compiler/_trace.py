@@ -4,7 +4,7 @@ While a trace runs, the slots of Tensor that hold its elements and its gradient 
 from outside lifts it: from there on it holds a placeholder of the program, until the trace ends and everything is put
 back. Nobody lists the state of a model, and nothing of it is taken for a constant.
 
-Tensors that are made inside of a trace hold traced arrays, or NumPy arrays where nothing they come from was traced.
+Tensors that are created inside of a trace hold traced arrays, or NumPy arrays where nothing they come from was traced.
 Those are constants of the program, and may decide what it does. They are read-only: a write makes traced arrays of
 them.
 """
@@ -94,10 +94,10 @@ class Trace(Tracer):
         self.thread = threading.get_ident()
         self.inputs = []  # by index: Lifted, Drawn, or the shape and dtype of an output's gradient
         self.lifted = {}  # id -> Lifted
-        self.inside = {}  # id -> weak reference to a tensor that was made inside
+        self.inside = {}  # id -> weak reference to a tensor that was created inside
         self.drawn = {}  # id of an array -> (Drawn, its placeholder)
         self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
-        self.required = []  # (what must hold, the value that is wrong if it does not, the error made of it)
+        self.required = []  # (what must hold, the value that is wrong if it does not, the error for it)
         self.floats = Floats(self.float_placeholder) if takes_floats else None
         self.watch = Watch(arguments, call, self.floats)
         self.differentiates = False  # whether the function itself runs a backward
@@ -185,8 +185,8 @@ class Trace(Tracer):
         args = constants(args)
         if any(isinstance(v, jax.core.Tracer) for v in args):
             raise RuntimeError(DRAWN_BY_VALUE.format(name=self.name, kernel=kernel.__name__))
-        given_array = args[0] if args and hasattr(args[0], "dtype") else None
-        filled = args if given_array is None else (np.empty_like(given_array), *args[1:])
+        target = args[0] if args and hasattr(args[0], "dtype") else None
+        filled = args if target is None else (np.empty_like(target), *args[1:])
         modes.tracer = NO_TRACER
         try:
             mark = generator._get_state_bytes()
@@ -194,8 +194,8 @@ class Trace(Tracer):
             generator._set_state_bytes(mark)
         finally:
             modes.tracer = self
-        if given_array is not None and result is filled[0]:
-            result = given_array
+        if target is not None and result is filled[0]:
+            result = target
         drawn = Drawn(kernel, generator, args, kwargs, result)
         self.drawn[id(result)] = (drawn, self.placeholder(drawn, result.shape, result.dtype))
         return result
@@ -213,14 +213,14 @@ class Trace(Tracer):
         """Whether an error says that the function cannot be compiled at all."""
         return error is self.refused or isinstance(error, TRACED_ERRORS)
 
-    # ---- tensors made inside
+    # ---- tensors created inside
 
     def born(self, t):
         key, inside = id(t), self.inside
         inside[key] = weakref.ref(t, lambda _: inside.pop(key, None))
 
     def constant(self, t, array):
-        """What a tensor made inside reads as: an array that is drawn, or the constant itself."""
+        """What a tensor created inside reads as: an array that is drawn, or the constant itself."""
         found = self.drawn.get(id(array))
         if found is None:
             return array
