@@ -167,7 +167,7 @@ def test_writes_are_counted_in_one_place():
 SET_FROM_ABOVE = {
     "compiler/_trace.py: Tensor": "while a trace runs, the slots of Tensor are watched",
 }
-SWITCHES = ("modes", "ever")  # of _modes.py: they are there to be set
+SWITCHES = ("modes", "in_use")  # of _modes.py: they are there to be set
 BASES = {
     "overrides.py": "a user's class gets a base as it is made; a metaclass would slow every isinstance(x, Tensor)",
 }

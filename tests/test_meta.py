@@ -6,8 +6,8 @@ import pytest
 import flambeau
 from _oracle import check_code
 from flambeau.engines import NUMPY
-from flambeau.engines._probe import extrapolated
-from flambeau.engines.meta import MetaArray, meta, stood_in
+from flambeau.engines._probe import extrapolate
+from flambeau.engines.meta import MetaArray, meta, run_on_stand_ins
 
 META = """
 torch.ones(2, device='meta').item()
@@ -141,7 +141,7 @@ def test_extrapolation_checks_itself():
         "stride 16": lambda p: [(p[1000] // 16, p[1000])],
         "upsample": lambda p: [(p[1000] * 3,)],
     }
-    found = {name: extrapolated(at, lambda shapes: shapes, [500, 1000]) for name, at in run.items()}
+    found = {name: extrapolate(at, lambda shapes: shapes, [500, 1000]) for name, at in run.items()}
     assert found["conv"][1] == [(500,)] and found["cat"][1] == [(1500, 3)]
     assert found["stride 16"][1] == [(62, 1000)] and found["upsample"][1] == [(3000,)]
     assert found["flatten"] is found["square"] is found["stride 7"] is found["stride 11"] is None
@@ -150,7 +150,7 @@ def test_extrapolation_checks_itself():
 def test_meta_says_what_it_cannot_find_out():
     x = flambeau.ones(10**4, 10**4, device="meta")
     with pytest.raises(NotImplementedError, match=r"meta tensors.*\[10000, 10000\]"):
-        stood_in(np.ravel, "ravel", (x._a,), {})
+        run_on_stand_ins(np.ravel, "ravel", (x._a,), {})
 
 
 KERNELS = [

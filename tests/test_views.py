@@ -29,7 +29,7 @@ def layouts(draw, least=1, most=4):
     return shape, kind, order
 
 
-def laid_out(leaf, kind, order):
+def with_layout(leaf, kind, order):
     """A tensor made of the leaf (times one): the base, and the tensor itself where it is a view of the base."""
     if kind == "permuted copy":
         base = leaf.permute(order) * 1  # not contiguous, and nobody's view
@@ -47,7 +47,7 @@ def laid_out(leaf, kind, order):
 
 def shape_of(layout):
     shape, kind, order = layout
-    return tuple(laid_out(flambeau.zeros(*shape), kind, order)[1].shape)
+    return tuple(with_layout(flambeau.zeros(*shape), kind, order)[1].shape)
 
 
 # ---- the views: (draw, shape) -> arguments, or None where there are none; and the call
@@ -204,7 +204,7 @@ def trying(program, *arguments):
 
 def look(t, layout, name, arguments):
     """Values, strides and place in memory of a view."""
-    base, x = laid_out(leaf_of(t, layout[0]), *layout[1:])
+    base, x = with_layout(leaf_of(t, layout[0]), *layout[1:])
     v = VIEWS[name][0](x, *arguments)
     aliased = v.data_ptr() - base.data_ptr() if v.numel() and v._base is base else None
     strides = v.stride() if v.numel() else None
@@ -213,7 +213,7 @@ def look(t, layout, name, arguments):
 
 def write(t, layout, name, arguments):
     """A write to the view is seen by the base, one to the base by the view; both count versions."""
-    base, x = laid_out(leaf_of(t, layout[0]), *layout[1:])
+    base, x = with_layout(leaf_of(t, layout[0]), *layout[1:])
     v = VIEWS[name][0](x, *arguments)
     v.mul_(3)
     seen = base.clone()
@@ -224,7 +224,7 @@ def write(t, layout, name, arguments):
 def differentiate(t, layout, name, arguments, action, again):
     """Gradients when a view (or a view of the view) of a recorded tensor is written to."""
     leaf = leaf_of(t, layout[0]).requires_grad_()
-    base, x = laid_out(leaf, *layout[1:])
+    base, x = with_layout(leaf, *layout[1:])
     v = VIEWS[name][0](x, *arguments)
     witness = VIEWS[name][0](x, *arguments)
     target = v[..., :1] if again and v.dim() else v
@@ -244,7 +244,7 @@ def differentiate(t, layout, name, arguments, action, again):
 def differentiate_base(t, layout, name, arguments):
     """A write to the base after the view was taken: the view's gradient goes through the write."""
     leaf = leaf_of(t, layout[0]).requires_grad_()
-    base, x = laid_out(leaf, *layout[1:])
+    base, x = with_layout(leaf, *layout[1:])
     v = VIEWS[name][0](x, *arguments)
     base.mul_(leaf_of(t, tuple(base.shape), 0.25))
     (v * leaf_of(t, tuple(v.shape), 0.5)).sum().backward()
@@ -254,7 +254,7 @@ def differentiate_base(t, layout, name, arguments):
 def twice(t, layout, name, arguments):
     """The gradient of a gradient through a view."""
     leaf = leaf_of(t, layout[0], 0.1).requires_grad_()
-    _, x = laid_out(leaf, *layout[1:])
+    _, x = with_layout(leaf, *layout[1:])
     v = VIEWS[name][0](x, *arguments)
     w = leaf_of(t, tuple(v.shape), 0.5).requires_grad_()
     grad, = t.autograd.grad((v * v * v * w).sum(), leaf, create_graph=True)
@@ -265,7 +265,7 @@ def twice(t, layout, name, arguments):
 def spoil(t, layout, name, arguments):
     """A tensor that was saved for backward and then written to, through another view of it."""
     leaf = leaf_of(t, layout[0]).requires_grad_()
-    _, x = laid_out(leaf, *layout[1:])
+    _, x = with_layout(leaf, *layout[1:])
     v = VIEWS[name][0](x, *arguments)
     saved = v * v
     x.mul_(2)

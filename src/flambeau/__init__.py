@@ -56,7 +56,7 @@ from ._size import Size
 from ._tensor import Tensor
 from ._version import __version__
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
-from .functions.about import *
+from .functions.properties import *
 from .functions.convert import *
 from .functions.creation import *
 from .functions.dlpack import *
@@ -90,7 +90,7 @@ from .functions.histogram import *
 from .functions.distance import *
 from .functions.shape import *
 from .functions.broadcast import *
-from .functions.parts import *
+from .functions.views import *
 from .functions.join import *
 from .functions.move import *
 from .functions.scatter import *

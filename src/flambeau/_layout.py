@@ -129,7 +129,7 @@ def elementwise_strides(shape, operands):
 
     `operands` are (shape, strides) pairs. As in NumPy, row-major order wins where operands disagree.
     """
-    aligned = [_aligned(shape, *operand) for operand in operands]
+    aligned = [align_strides(shape, *operand) for operand in operands]
     inward = list(range(len(shape)))[::-1]  # the axes from the innermost to the outermost
     for i in range(1, len(inward)):  # an insertion sort, because the comparison of two axes may stay open
         axis, place = inward[i], i
@@ -143,7 +143,7 @@ def elementwise_strides(shape, operands):
     return dense_strides(shape, inward[::-1])
 
 
-def _aligned(shape, own, strides):
+def align_strides(shape, own, strides):
     """The strides of an operand broadcast to `shape`."""
     lead = len(shape) - len(own)
     return (0,) * lead + tuple([0 if n == 1 else s for n, s in zip(own, strides)])

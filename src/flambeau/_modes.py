@@ -58,18 +58,18 @@ class _Modes(threading.local):
     def set_anomaly(self, on, check_nan):
         self.anomaly, self.anomaly_check_nan = bool(on), bool(check_nan)
         self.watched = self.anomaly or bool(self.saved_hooks)
-        ever.watched = ever.watched or self.watched
+        in_use.watched = in_use.watched or self.watched
 
     def push_saved_hooks(self, pack, unpack):
         self.saved_hooks.append((pack, unpack))
-        self.watched = ever.watched = True
+        self.watched = in_use.watched = True
 
     def pop_saved_hooks(self):
         self.saved_hooks.pop()
         self.watched = self.anomaly or bool(self.saved_hooks)
 
 
-class _Ever:
+class _InUse:
     """What some thread has done at least once: before that, no op need ask its own thread about it."""
 
     def __init__(self):
@@ -79,7 +79,7 @@ class _Ever:
 
 
 modes = per_thread(_Modes())
-ever = _Ever()
+in_use = _InUse()
 
 
 class _ModeContext:
@@ -211,7 +211,7 @@ class inference_mode(_ModeContext):
     def __enter__(self):
         self._before = modes.grad
         modes.grad = None if self.mode else True
-        ever.inference = ever.inference or self.mode
+        in_use.inference = in_use.inference or self.mode
 
     def __exit__(self, *exc):
         modes.grad = self._before

@@ -21,12 +21,12 @@ def rebuild_tensor(cls, storage, dtype, offset, shape, stride, requires_grad):
     """A tensor of class `cls` over a storage."""
     if storage is None:
         array = engine_on(META).create(None, shape, dtype.np, META)
-        return _filled(_new(cls), array, device_storage(array, META), requires_grad)
+        return _fill_slots(_new(cls), array, device_storage(array, META), requires_grad)
     array = NUMPY.array_in(NUMPY.bytes_of(storage.array), dtype.np, offset, shape, stride)
-    return _filled(_new(cls), array, storage, requires_grad)
+    return _fill_slots(_new(cls), array, storage, requires_grad)
 
 
-def _filled(t, array, storage, requires_grad):
+def _fill_slots(t, array, storage, requires_grad):
     t._a, t._storage, t._rg = array, storage, requires_grad
     t._node = t._view = t._grad = t._hooks = None
     t._nr = 0
@@ -60,9 +60,9 @@ def deepcopy_tensor(self, memo):
         return memo[id(self)]
     if engine_for(self) is not NUMPY:
         array = engine_for(self).copy(self._a)
-        out = _filled(_new(type(self)), array, device_storage(array, self.device), self._rg)
+        out = _fill_slots(_new(type(self)), array, device_storage(array, self.device), self._rg)
     else:
-        storage = _copied(storage_of(self), memo)
+        storage = _copy_storage(storage_of(self), memo)
         out = rebuild_tensor(type(self), storage, *_parts(self))
     memo[id(self)] = out
     if self._grad is not None:
@@ -71,7 +71,7 @@ def deepcopy_tensor(self, memo):
     return out
 
 
-def _copied(storage, memo):
+def _copy_storage(storage, memo):
     """The copy of a storage. Two storages over one memory (``tensor.data``) have one memory again."""
     if id(storage) not in memo:
         key = id(storage.array)

@@ -84,7 +84,7 @@ class DeviceStorage(Storage):
         if step is not None:
             strides, offset = view_layout(source._a.shape, strides, offset, source._a.dtype, step)
         if self.engine.aliases:
-            t._a = self.engine.laid_out(array, strides, offset)
+            t._a = self.engine.with_layout(array, strides, offset)
             return
         shown = source._a
         if type(shown) is not ViewArray:

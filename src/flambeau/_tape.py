@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _dtypes
 from ._hooks import TensorHooks, add_hook
-from ._modes import ever, modes
+from ._modes import in_use, modes
 from ._storage import Storage
 from ._tensor import Tensor, edge_of, storage_of, wrap
 from .engines import NUMPY, engine_of
@@ -182,7 +182,7 @@ class OpNode(Node):
         if guards:
             for storage, version in guards:
                 if storage.version != version:
-                    raise changed(self, storage, version)
+                    raise changed_error(self, storage, version)
         elif guards is None:
             raise graph_freed()
         if self._count != 1:
@@ -233,7 +233,7 @@ def pack(t):
     return Packed(do_pack(t), unpack)
 
 
-def changed(node, storage, version):
+def changed_error(node, storage, version):
     array = storage.array
     return RuntimeError(CHANGED.format(
         type=_dtypes.type_word(_dtypes.from_np(array.dtype)) + "Tensor", shape=list(array.shape), saver=name_of(node),
@@ -261,7 +261,7 @@ def start(node, edges, result):
     else:
         node._shape = getattr(result, "shape", None)
         node._dtype = getattr(result, "dtype", None)
-    if ever.watched and modes.anomaly:
+    if in_use.watched and modes.anomaly:
         node._trace = here()
     return node
 

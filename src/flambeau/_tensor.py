@@ -12,7 +12,7 @@ import numpy as np
 from . import _dtypes
 from ._device import CPU, strided
 from ._hooks import move_hooks
-from ._modes import ever, modes
+from ._modes import in_use, modes
 from ._size import Size
 from ._storage import DeviceStorage, Storage, address
 from .engines import NUMPY, engine_of
@@ -267,7 +267,7 @@ def wrap(array, device=None):
     t._view = None
     t._grad = None
     t._hooks = None
-    if ever.inference and modes.grad is None:
+    if in_use.inference and modes.grad is None:
         storage_of(t).inference = True
     return t
 

@@ -21,11 +21,11 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
         >>> functional_call(linear, {"weight": flambeau.full((1, 1), 3.0)}, flambeau.ones(1))
         tensor([3.])
     """
-    tensors = _merged(parameter_and_buffer_dicts)
+    tensors = _merge(parameter_and_buffer_dicts)
     return stateless.functional_call(module, tensors, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
-def _merged(dicts):
+def _merge(dicts):
     if isinstance(dicts, dict):
         return dicts
     if not isinstance(dicts, Sequence):

@@ -20,7 +20,7 @@ from .functions.linalg.decompose import (
     svd,
     svdvals,
 )
-from .functions.linalg.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from .functions.linalg.norm import cond, matrix_norm, matrix_rank, norm, vector_norm
 from .functions.linalg.solve import (
     det,
     inv,
@@ -38,7 +38,7 @@ from .functions.linalg.solve import (
     tensorsolve,
 )
 from .functions.matmul import matmul
-from .functions.parts import diagonal as _diagonal
+from .functions.views import diagonal as _diagonal
 from .ops._errors import LinAlgError
 
 __all__ = [

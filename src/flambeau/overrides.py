@@ -96,15 +96,15 @@ def torch_function(cls, func, types, args=(), kwargs=None):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
-    return result if cls is Tensor else turned(result, cls)
+    return result if cls is Tensor else turn_into(result, cls)
 
 
-def turned(result, cls):
+def turn_into(result, cls):
     """`result` with its tensors as objects of `cls`."""
     if isinstance(result, Tensor):
         return result if isinstance(result, cls) else Tensor.as_subclass(result, cls)
     if isinstance(result, tuple | list):
-        parts = [turned(r, cls) for r in result]
+        parts = [turn_into(r, cls) for r in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     return result
 

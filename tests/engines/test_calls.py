@@ -132,7 +132,7 @@ def check(row, where, change, context=contextlib.nullcontext):
         assert got == want, (row, where, pattern)
 
 
-@pytest.mark.parametrize("where, change", VARIANTS, ids=lambda v: str(getattr(v, "__name__", v)))
+@pytest.mark.parametrize("where, change", VARIANTS, ids=lambda v: str(getattr(v, "__name__", None) or getattr(v, "keywords", v)))
 def test_every_call_agrees_with_the_general_one(where, change):
     for row in ROWS:
         check(row, where, change)

@@ -18,7 +18,7 @@ def step(name, **settings):
 SHAPES = [
     *rows("alias clone t zeros_like zero view_as_complex as_complex", R(3, 2)),
     *rows("view_as_real clone", C(2, 3)),
-    row("steps", R(3, 2), R(3, 2)),
+    row("piecewise_constant", R(3, 2), R(3, 2)),
     row("cast", R(2, 3), dtype=F32),
     row("cast", R(2, 3), dtype=C128),
     row("cast", C(2, 3), dtype=F64),

@@ -142,12 +142,12 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
                     grads[nr] = tape.zeros_for(self, nr, True, defined)
         boxed = self._forward_cls.boxed_grads_call
         results = self.apply_boxed(grads) if boxed else self.apply(*grads)
-        return self._checked(results if isinstance(results, tuple) else (results,), graph)
+        return self._check_results(results if isinstance(results, tuple) else (results,), graph)
 
     def _pull_undefined(self, graph):
         return self._pull([None] * self._count, graph)
 
-    def _checked(self, results, graph):
+    def _check_results(self, results, graph):
         """One result for each tensor argument; what belongs to other arguments must be None."""
         n = len(self._is_tensor)
         if (len(results) > n and any(r is not None for r in results[n:])) or len(results) < n:
@@ -197,7 +197,7 @@ class SavedTensor:
     def tensor(self, node):
         storage, version = self.guard
         if storage.version != version:
-            raise tape.changed(node, storage, version)
+            raise tape.changed_error(node, storage, version)
         value, edge = self.value, None if self.nr is None else (node, self.nr)
         if type(value) is tape.Packed:
             value, edge = value.array(), edge or self.edge

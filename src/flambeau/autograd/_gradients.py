@@ -94,7 +94,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         if _arrival(t) is None and not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     retain_graph = create_graph if retain_graph is None else retain_graph
-    differentiate = _batched if is_grads_batched else _single
+    differentiate = _grad_by_batch if is_grads_batched else _single
     results = differentiate(outputs, wanted, grads, retain_graph, create_graph)
     for i, (t, result) in enumerate(zip(wanted, results, strict=True)):
         if result is None and materialize_grads:
@@ -122,7 +122,7 @@ def _single(outputs, inputs, grads, retain_graph, create_graph):
     return results
 
 
-def _batched(outputs, inputs, grads, retain_graph, create_graph):
+def _grad_by_batch(outputs, inputs, grads, retain_graph, create_graph):
     """``_single`` for each entry of the first dimension of `grads`, stacked."""
     sizes = {g.shape[0] for g in grads if g is not None}
     if len(sizes) > 1:

@@ -6,12 +6,12 @@ from .._tensor import Tensor, wrap
 from ..engines import engine_of
 
 
-def wrapped(grad, graph):
+def as_hook_argument(grad, graph):
     """A gradient as hooks see it."""
     return grad if grad is None or graph else wrap(with_positive_strides(grad))
 
 
-def unwrapped(grad, graph):
+def as_gradient(grad, graph):
     """What a hook returned, as the pass computes on it."""
     return grad if grad is None or graph else grad._a
 
@@ -24,11 +24,11 @@ def with_positive_strides(grad):
 def call_tensor_hooks(hooks, grad, graph):
     """Passes a gradient (None if it is undefined) through the hooks of a tensor; each may replace it."""
     for hook in list(hooks.values()):
-        before = wrapped(grad, graph)
+        before = as_hook_argument(grad, graph)
         after = hook(before)
         if after is not None:
             check_replacement(hook, before, after)
-            grad = unwrapped(after, graph)
+            grad = as_gradient(after, graph)
     return grad
 
 
@@ -42,10 +42,10 @@ def call_output_hooks(node, grads, graph):
     for nr, hooks in node._out_hooks:
         if hooks.retain is not None and grads[nr] is not None:
             retain(hooks.retain(), grads[nr], graph)
-    return defined(grads) if several else grads[0]
+    return drop_undefined(grads) if several else grads[0]
 
 
-def defined(grads):
+def drop_undefined(grads):
     """The gradients of several outputs; None if there is none."""
     return None if all(g is None for g in grads) else grads
 
@@ -64,20 +64,20 @@ def call_pre_hooks(node, grads, graph):
     grads = list(grads or [None] * node._count) if several else [grads]
     places = node._output_places
     for hook in list(node._pre_hooks.values()):
-        before = tuple([wrapped(grads[nr], graph) for nr in places])
+        before = tuple([as_hook_argument(grads[nr], graph) for nr in places])
         after = hook(before)
         if after is not None:
             replace(hook, grads, places, before, after, graph)
-    return defined(grads) if several else grads[0]
+    return drop_undefined(grads) if several else grads[0]
 
 
 def call_post_hooks(node, grads, results, graph):
     """The hooks on a node after it ran."""
     grads = grads if type(grads) is list else [grads] * node._count
-    grads = tuple([wrapped(grads[nr], graph) for nr in node._output_places])
+    grads = tuple([as_hook_argument(grads[nr], graph) for nr in node._output_places])
     places = node._input_places
     for hook in list(node._post_hooks.values()):
-        before = tuple([wrapped(results[i], graph) for i in places])
+        before = tuple([as_hook_argument(results[i], graph) for i in places])
         after = hook(before, grads)
         if after is not None:
             replace(hook, results, places, before, after, graph)
@@ -88,7 +88,7 @@ def replace(hook, grads, places, before, after, graph):
     """Puts what a hook on a node returned for `before` at its `places` among the gradients."""
     check_replacements(hook, before, after)
     for i, g in zip(places, after, strict=True):
-        grads[i] = unwrapped(g, graph)
+        grads[i] = as_gradient(g, graph)
 
 
 # ---- what hooks may return

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from .. import _dtypes
 from .._hooks import move_hooks
-from .._modes import ever, modes
+from .._modes import in_use, modes
 from .._size import broadcasts
 from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, engine_for, refresh, storage_of, take_place, wrap
 from ..engines._views import replay
@@ -57,7 +57,7 @@ def check_writable(t, alike=False):
 
     Where elements overlap the result would depend on the order, unless all elements are set `alike`.
     """
-    if ever.traced:
+    if in_use.traced:
         modes.tracer.prepare_write(t)
     engine, a = engine_for(t), t._a
     if not alike and engine.is_expanded(a):

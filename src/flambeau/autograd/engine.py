@@ -132,7 +132,7 @@ class Pass:
                     else:
                         shape, dtype = target._shape, target._dtype
                     if grad.shape != shape or grad.dtype is not dtype or isinstance(grad, np.generic):
-                        self.store(mine, target, nr, fitted(grad, target, nr))
+                        self.store(mine, target, nr, fit_gradient(grad, target, nr))
                     else:
                         mine[1] = grad if mine[1] is None else plus(mine[1], grad)
                 mine[0] -= 1
@@ -247,7 +247,7 @@ class Pass:
         """A gradient as the node sends it along an edge; ops compute none that nobody needs, Functions do."""
         if self.needed is not None and edge[0] not in self.needed and isinstance(node, tape.OpNode):
             return None
-        return fitted(grad, *edge)
+        return fit_gradient(grad, *edge)
 
     def capture(self, target, grads):
         """Keeps the gradients that the caller asked for."""
@@ -324,7 +324,7 @@ def plus(a, b):
     return np.asarray(total) if isinstance(total, np.generic) else total
 
 
-def fitted(grad, target, nr):
+def fit_gradient(grad, target, nr):
     """A gradient summed to the shape, and cast to the dtype, of the value it belongs to."""
     shape, dtype = (target._a.shape, target._a.dtype) if nr == LEAF else target._output(nr)
     own = grad

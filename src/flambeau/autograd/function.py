@@ -148,7 +148,7 @@ def once_differentiable(fn):
         if not modes.grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
         several = isinstance(outputs, tuple)
-        sealed = tuple(_sealed(o, args) if isinstance(o, Tensor) else o for o in (outputs if several else (outputs,)))
+        sealed = tuple(_seal(o, args) if isinstance(o, Tensor) else o for o in (outputs if several else (outputs,)))
         return sealed if several else sealed[0]
 
     return wrapper
@@ -164,7 +164,7 @@ class DelayedError(tape.Node):
 DelayedError.__name__ = "Error"
 
 
-def _sealed(t, args):
+def _seal(t, args):
     """The tensor in the graph, behind a node that raises."""
     out = wrap(t._a)
     edges = tuple(edge_of(a) for a in args if isinstance(a, Tensor))
@@ -182,24 +182,24 @@ class InplaceFunction(Function):
 class NestedIOFunction(Function):
     """Kept for its name: nested inputs and outputs were part of PyTorch's old, non-static functions."""
 
-    def _retired(self, *args, **kwargs):
+    def _raise_retired(self, *args, **kwargs):
         raise RuntimeError(LEGACY.format(name=type(self).__name__))
 
     def backward(self, *gradients):
-        self._retired()
+        self._raise_retired()
 
     def forward(self, *args):
-        self._retired()
+        self._raise_retired()
 
     def backward_extended(self, *grad_output):
         """Raises: this form of functions is retired."""
-        self._retired()
+        self._raise_retired()
 
     def forward_extended(self, *input):
         """Raises: this form of functions is retired."""
-        self._retired()
+        self._raise_retired()
 
     @property
     def saved_tensors(self):
         """Raises: this form of functions is retired."""
-        self._retired()
+        self._raise_retired()

@@ -18,7 +18,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
         _check_graph(outs, "outputs", strict)
         v = _vector(v, outs, "vjp", "func(inputs)" if one_out else "outputs")
         products = _grads(outs, ins, v, create_graph, strict)
-    return _shaped(outs, one_out, create_graph), _shaped(products, one_in, create_graph)
+    return _shape(outs, one_out, create_graph), _shape(products, one_in, create_graph)
 
 
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
@@ -31,7 +31,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         u = tuple(_zeros_like(o).requires_grad_() for o in outs)
         back = _grads(outs, ins, u, True, strict)
         products = _grads(back, u, v, create_graph, strict)
-    return _shaped(outs, one_out, create_graph), _shaped(products, one_out, create_graph)
+    return _shape(outs, one_out, create_graph), _shape(products, one_out, create_graph)
 
 
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
@@ -69,10 +69,10 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         out = _scalar(func(*xs), "hessian")
         return _grads((out,), xs, (None,), True, strict)
 
-    return _picked(jacobian(gradient, ins, create_graph=create_graph, strict=strict), one_in)
+    return _pick(jacobian(gradient, ins, create_graph=create_graph, strict=strict), one_in)
 
 
-def _picked(rows, one_in):
+def _pick(rows, one_in):
     return rows[0][0] if one_in else rows
 
 
@@ -86,7 +86,7 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
         u = tuple(_zeros_like(x).requires_grad_() for x in ins)
         back = _grads(first, ins, u, True, strict)
         products = _grads(back, u, v, create_graph, strict)
-    return _shaped((out,), True, create_graph), _shaped(products, one_in, create_graph)
+    return _shape((out,), True, create_graph), _shape(products, one_in, create_graph)
 
 
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
@@ -97,7 +97,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
         out = _scalar(func(*ins), "vhp")
         first = _grads((out,), ins, (None,), True, strict)
         products = _grads(first, ins, v, create_graph, strict)
-    return _shaped((out,), True, create_graph), _shaped(products, one_in, create_graph)
+    return _shape((out,), True, create_graph), _shape(products, one_in, create_graph)
 
 
 # ---- what they share
@@ -188,7 +188,7 @@ def _zeros_like(x):
     return x.new_zeros(x.shape)
 
 
-def _shaped(values, one, create_graph):
+def _shape(values, one, create_graph):
     if not create_graph:
         values = tuple(v.detach() for v in values)
     return values[0] if one else tuple(values)

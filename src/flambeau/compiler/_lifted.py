@@ -62,7 +62,7 @@ class Lifted:
         self.array = array
         self.index = index  # of its place among the inputs
         self.traced = traced
-        self.now = XLA.laid_out(traced, NUMPY.strides_of(array))
+        self.now = XLA.with_layout(traced, NUMPY.strides_of(array))
         self.place = (slot_node.__get__(t), t._nr, t._rg, t._view, t._storage, slot_hooks.__get__(t))
         self.rebound = False  # whether the function has given it other memory (``.data = ...``)
         self.node = self.storage = None  # those that it has while the trace runs

@@ -232,7 +232,7 @@ class CompiledFunctionBackward(tape.Node):
             raise RuntimeError(NO_DOUBLE_BACKWARD)
         for storage, version in self.guards:
             if storage.version != version:
-                raise tape.changed(self, storage, version)
+                raise tape.changed_error(self, storage, version)
         program, (residuals, inputs) = self.program, self.saved
         partition = program.partition
         if partition.backward is None:

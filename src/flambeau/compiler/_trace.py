@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import CPU
-from .._modes import NO_TRACER, Tracer, ever, modes
+from .._modes import NO_TRACER, Tracer, in_use, modes
 from .._storage import DeviceStorage, Storage
 from .._tensor import Tensor, refresh
 from ..engines import NUMPY, engine_of, is_traced
@@ -111,7 +111,7 @@ class Trace(Tracer):
     def running(self):
         """The trace is on: slots are watched. Afterwards all is as it was."""
         with _one_at_a_time:
-            modes.tracer, ever.traced = self, True
+            modes.tracer, in_use.traced = self, True
             for name, watched in WATCHED.items():
                 setattr(Tensor, name, watched(self))
             try:
@@ -231,7 +231,7 @@ class Trace(Tracer):
 
     def make_traced(self, t, traced, array):
         """Gives a tensor a traced array that lies, as it were, like the one it had."""
-        traced = XLA.laid_out(traced, NUMPY.strides_of(array))
+        traced = XLA.with_layout(traced, NUMPY.strides_of(array))
         t._storage = DeviceStorage(traced, XLA, CPU)
         slot_a.__set__(t, traced)
 

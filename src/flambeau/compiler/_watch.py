@@ -24,9 +24,9 @@ import types
 import numpy as np
 
 from .._tensor import Tensor
-from ..nn.modules._hooks import everywhere
+from ..nn.modules._hooks import global_hooks
 from ..nn.modules.module import Module
-from ..optim.optimizer import _everywhere as every_step
+from ..optim.optimizer import _global_hooks as every_step
 from ._compiled import Compiled
 from ._contents import CONTAINERS, Contents, refill
 from ._floats import TracedFloat
@@ -144,7 +144,7 @@ class Watch:
             self.note_tensor(t, Argument(nr), "an argument")
         for value in opaque_leaves(flatten(call, [])):
             self.note_value(value, "an argument")
-        self.note_value(everywhere, "hooks on all modules")
+        self.note_value(global_hooks, "hooks on all modules")
         self.note_value(every_step, "hooks on all optimizers")
 
     def restore(self):

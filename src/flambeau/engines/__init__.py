@@ -8,8 +8,8 @@ Every engine also says how its arrays come about and lie in memory:
 - ``create(make, shape, dtype, device, *value)``: a new array, as ``make(shape, *value, dtype)`` makes it on NumPy;
 - ``from_host(array, device)`` and ``to_host(array)``: copies between a device and NumPy;
 - ``device_of(array)``: the device that an array is on;
-- ``strides_of(array)``; where NumPy does not know them, ``layout_of(array)`` and ``laid_out(array, strides, offset)``:
-  where its elements lie, or would lie, in memory, counted in elements;
+- ``strides_of(array)``; where NumPy does not know them, ``layout_of(array)`` and ``with_layout(array, strides,
+  offset)``: where its elements lie, or would lie, in memory, counted in elements;
 - ``aliases``: whether views share the memory of what they are taken of, so that it can be written to through them.
 """
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 STEP = 48  # strides up to 4, and 6, 8, 12, 16, 24, 48 divide it
 
 
-def extrapolated(run_at, shapes_of, sizes, least=0):
+def extrapolate(run_at, shapes_of, sizes, least=0):
     """(the results at small sizes, their shapes at the real ones), or None if these do not follow the rule.
 
     Args:
@@ -33,16 +33,16 @@ def extrapolated(run_at, shapes_of, sizes, least=0):
     if not all(_is_regular(lambda t, n=n: shapes_of(run_at({**base, n: base[n] + t})), slopes[n]) for n in big):
         return None
 
-    def predicted(steps):
+    def predict(steps):
         return [
             tuple([d + sum([slopes[n][i][j] * steps[n] for n in steps]) for j, d in enumerate(shape)])
             for i, shape in enumerate(start)
         ]
 
     checks = [{n: 2} for n in big] + [dict.fromkeys(big, 1)]
-    if any(shapes_after(steps) != predicted(steps) for steps in checks):
+    if any(shapes_after(steps) != predict(steps) for steps in checks):
         return None
-    return results, predicted({n: (n - base[n]) // STEP for n in big})
+    return results, predict({n: (n - base[n]) // STEP for n in big})
 
 
 def _is_regular(shapes_after, slope):

@@ -16,7 +16,7 @@ from .._layout import contiguous_strides, strides_in
 from .._layout import is_contiguous as is_row_major
 from .._layout import is_expanded as is_expanded_by
 from . import NUMPY, Engine, register_arrays
-from ._probe import STEP, extrapolated
+from ._probe import STEP, extrapolate
 from .numpy.memory import check_shape
 
 LIMIT = 1 << 20  # elements that stand-ins of the same shape may have together
@@ -79,7 +79,7 @@ class MetaArray(np.ndarray):
             return rule(*args, **kwargs)
         if func in _COMPOSED:
             return super().__array_function__(func, types, args, kwargs)
-        return stood_in(func, func.__name__, args, kwargs)
+        return run_on_stand_ins(func, func.__name__, args, kwargs)
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         return MetaArray(self.shape, np.dtype(dtype))
@@ -99,7 +99,7 @@ class MetaArray(np.ndarray):
         if _is_basic(key):
             found = super().__getitem__(key)
             return found if isinstance(found, MetaArray) else MetaArray((), self.dtype)
-        return stood_in(lambda a, key: a[key], "indexing with tensors", (self, key), {})
+        return run_on_stand_ins(lambda a, key: a[key], "indexing with tensors", (self, key), {})
 
     def __setitem__(self, key, value):
         into = self[key]
@@ -128,16 +128,16 @@ def _ufunc(ufunc, method, inputs, kwargs):
         if ufunc is np.matmul:
             return _matmul(*inputs)
         if ufunc.signature is not None:
-            return stood_in(ufunc, ufunc.__name__, inputs, kwargs)
+            return run_on_stand_ins(ufunc, ufunc.__name__, inputs, kwargs)
         shape = np.broadcast_shapes(*[np.shape(x) for x in inputs])
-        return _shaped(ufunc(*[_one(x) for x in inputs], **kwargs), shape)
+        return _with_shape(ufunc(*[_one(x) for x in inputs], **kwargs), shape)
     if method == "reduce":
         return _reduce(ufunc, *inputs, **kwargs)
     if method == "accumulate":
-        return _shaped(ufunc.accumulate(np.ones(1, inputs[0].dtype), dtype=kwargs.get("dtype")), inputs[0].shape)
+        return _with_shape(ufunc.accumulate(np.ones(1, inputs[0].dtype), dtype=kwargs.get("dtype")), inputs[0].shape)
     if method == "at":
         return None
-    return stood_in(getattr(ufunc, method), f"{ufunc.__name__}.{method}", inputs, kwargs)
+    return run_on_stand_ins(getattr(ufunc, method), f"{ufunc.__name__}.{method}", inputs, kwargs)
 
 
 def _one(x):
@@ -145,7 +145,7 @@ def _one(x):
     return np.ones(1, x.dtype) if isinstance(x, np.ndarray | np.generic) else x
 
 
-def _shaped(result, shape):
+def _with_shape(result, shape):
     if type(result) is tuple:
         return tuple(MetaArray(shape, r.dtype) for r in result)
     return MetaArray(shape, np.asarray(result).dtype)
@@ -184,7 +184,8 @@ def _broadcast_to(a, shape, subok=False):
 
 def _where(condition, x, y):
     check_not_mixed([condition, x, y])
-    return _shaped(np.where([True], _one(x), _one(y)), np.broadcast_shapes(*[np.shape(v) for v in (condition, x, y)]))
+    shape = np.broadcast_shapes(*[np.shape(v) for v in (condition, x, y)])
+    return _with_shape(np.where([True], _one(x), _one(y)), shape)
 
 
 def _concatenate(arrays, axis=0, **_):
@@ -202,7 +203,7 @@ def _concatenate(arrays, axis=0, **_):
 def _einsum(subscripts, *operands, **_):
     terms, arrow, result = subscripts.replace(" ", "").partition("->")
     if not arrow or "." in subscripts:
-        return stood_in(np.einsum, "einsum", (subscripts, *operands), {})
+        return run_on_stand_ins(np.einsum, "einsum", (subscripts, *operands), {})
     sizes = {}
     for term, x in zip(terms.split(","), operands, strict=True):
         for label, n in zip(term, x.shape, strict=True):
@@ -236,7 +237,7 @@ _RULES = {
 # ---- stand-ins
 
 
-def stood_in(function, name, args, kwargs):
+def run_on_stand_ins(function, name, args, kwargs):
     """Runs a function on zeros in the place of the meta arrays; its results as meta arrays.
 
     Where these would be big, smaller ones stand in, and the shapes of the results are extrapolated.
@@ -254,7 +255,7 @@ def stood_in(function, name, args, kwargs):
     cause = None
     least = max((n for n in _numbers([*args, *kwargs.values()]) if n not in sizes), default=0)
     try:
-        found = extrapolated(run_at, lambda result: [x.shape for x in _arrays(result)], sizes, least)
+        found = extrapolate(run_at, lambda result: [x.shape for x in _arrays(result)], sizes, least)
         if found is not None:
             return _as_meta(found[0], iter(found[1]))
     except (_TooBig, ValueError, IndexError, RuntimeError, TypeError) as error:
@@ -328,7 +329,7 @@ class _Meta(Engine):
                 raise NotImplementedError(DATA_DEPENDENT.format(name=name))
         elif own is None:
             def own(*args, **kwargs):
-                return stood_in(kernel, name, args, kwargs)
+                return run_on_stand_ins(kernel, name, args, kwargs)
 
         setattr(self, name, own)
         return own
@@ -395,12 +396,12 @@ def is_writable(array):
 
 
 @meta.kernel
-def resized(array, shape):
+def resize(array, shape):
     return MetaArray(shape, array.dtype)
 
 
 @meta.kernel
-def laid_out(array, strides, offset=0):
+def with_layout(array, strides, offset=0):
     if offset or not is_row_major(array.shape, strides):
         array = MetaArray(array.shape, array.dtype)
         array.layout = strides, offset
@@ -442,7 +443,7 @@ def copy_like(x, like):
 
 @meta.kernel
 def copy_as(x, dtype, format=preserve_format):
-    return laid_out(x.astype(dtype), strides_in(x.shape, strides_of(x), format))
+    return with_layout(x.astype(dtype), strides_in(x.shape, strides_of(x), format))
 
 
 @meta.kernel
@@ -482,14 +483,14 @@ def move_strided(x, strides, offset, to_shape, to_strides, to_offset, *, shared)
 def index(x, indices, dims):
     if _has_mask(indices):
         raise NotImplementedError(DATA_DEPENDENT.format(name="indexing with a mask"))
-    return stood_in(NUMPY.index, "indexing with tensors", (x, indices, dims), {})
+    return run_on_stand_ins(NUMPY.index, "indexing with tensors", (x, indices, dims), {})
 
 
 @meta.kernel
 def index_put(x, indices, dims, values, accumulate, into=False):
     if _has_mask(indices):
         return x.copy()
-    return stood_in(NUMPY.index_put, "index_put", (x, indices, dims, values, accumulate, into), {})
+    return run_on_stand_ins(NUMPY.index_put, "index_put", (x, indices, dims, values, accumulate, into), {})
 
 
 def _has_mask(indices):

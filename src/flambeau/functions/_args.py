@@ -138,7 +138,7 @@ _PYTHON_TYPES = {
 }
 
 
-def made(array, device=None, requires_grad=False):
+def tensor_on(array, device=None, requires_grad=False):
     """A new tensor with the elements of a NumPy array, on `device`."""
     device = resolve(device)
     t = wrap(array) if device is CPU else wrap(engine_on(device).from_host(array, device), device)
@@ -157,7 +157,7 @@ def resize(t, shape, order=None):
     storage = storage_of(t)
     engine = storage.engine
     if engine is not NUMPY:
-        t._a = engine.resized(t._a, shape)
+        t._a = engine.resize(t._a, shape)
         t._storage = device_storage(t._a, storage.device, storage.version)
         return
     flat = root_elements(t)

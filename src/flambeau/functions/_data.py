@@ -44,9 +44,9 @@ def array_from(data, dtype=None):
     """A new array with the elements of `data`, of a NumPy dtype or of the one that the data calls for."""
     kind = type(data)
     if kind in _PLAIN:
-        return filled((), (data,), dtype)
+        return fill_array((), (data,), dtype)
     if isinstance(data, np.ndarray):
-        array = checked(data)
+        array = check_array(data)
         return array.astype(array.dtype if dtype is None else dtype, order="K", copy=True)
     if isinstance(data, np.generic):
         array = np.asarray(data)
@@ -57,11 +57,11 @@ def array_from(data, dtype=None):
     if not _is_sequence(data):
         if dtype is None or not hasattr(data, "__float__"):
             raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
-        return filled((), (data,), dtype)
+        return fill_array((), (data,), dtype)
     return from_sequence(data, dtype)
 
 
-def checked(array):
+def check_array(array):
     """The array itself, if a tensor can lie over its memory."""
     found = _dtypes.from_np(array.dtype)
     if array.dtype is not found.np and not array.dtype.isnative:
@@ -82,10 +82,10 @@ def from_sequence(data, dtype):
     for dim, length in enumerate(shape):
         if dim:
             if dim == len(shape) - level_rank(level) and isinstance(level[0], np.ndarray):
-                return _stacked(shape, level, dtype)
+                return _stack(shape, level, dtype)
             _check_lengths(level, length, dim)
             level = list(chain.from_iterable(level))
-    return filled(shape, level, dtype)
+    return fill_array(shape, level, dtype)
 
 
 def level_rank(level):
@@ -127,7 +127,7 @@ def _check_lengths(level, length, dim):
     raise ValueError(f"expected sequence of length {length} at dim {dim} (got {got})")
 
 
-def _stacked(shape, arrays, dtype):
+def _stack(shape, arrays, dtype):
     """Lists of NumPy arrays, which need not be taken apart."""
     for a in arrays:
         if not isinstance(a, np.ndarray) or a.shape != arrays[0].shape:
@@ -142,7 +142,7 @@ def _stacked(shape, arrays, dtype):
     return np.array(arrays, dtype).reshape(shape)
 
 
-def filled(shape, values, dtype):
+def fill_array(shape, values, dtype):
     """An array of the numbers in a flat sequence."""
     kinds = set(map(type, values))
     if not kinds <= _PLAIN:
@@ -151,12 +151,12 @@ def filled(shape, values, dtype):
             dtype = inferred
         kinds = set(map(type, values))
     if dtype is None:
-        dtype = _inferred(kinds)
+        dtype = _infer(kinds)
     with ignore_fp_errors():
-        return _packed(values, kinds, dtype).reshape(shape)
+        return _pack(values, kinds, dtype).reshape(shape)
 
 
-def _inferred(kinds):
+def _infer(kinds):
     if complex in kinds:
         return _dtypes.get_default_dtype().to_complex().np
     if float in kinds:
@@ -164,7 +164,7 @@ def _inferred(kinds):
     return _dtypes.int64.np if int in kinds else _dtypes.bool_.np
 
 
-def _packed(values, kinds, dtype):
+def _pack(values, kinds, dtype):
     if dtype.kind in "iu":
         return _integers(values, kinds, dtype)
     if complex in kinds and dtype.kind not in "cb":
@@ -180,7 +180,7 @@ def _integers(values, kinds, dtype):
     if complex in kinds:
         raise TypeError("must be real number, not complex")
     if float in kinds:
-        values = [_truncated(v, dtype) for v in values]
+        values = [_truncate(v, dtype) for v in values]
     try:
         if dtype.itemsize == 8:
             return np.array(values, dtype)
@@ -196,7 +196,7 @@ def _integers(values, kinds, dtype):
     return wide.astype(dtype)
 
 
-def _truncated(v, dtype):
+def _truncate(v, dtype):
     """A float without its fraction, which counts where the limits of an integer dtype are near."""
     limits = np.iinfo(dtype)
     if not limits.min <= v <= limits.max or not -(2.0**63) <= v < 2.0**63:
@@ -268,7 +268,7 @@ def scalar_for(value, dtype, halves=True):
             _check_fits(value, dtype)
         return value
     if isinstance(value, float):
-        value = _truncated(value, dtype)
+        value = _truncate(value, dtype)
     limits = np.iinfo(dtype)
     if not (limits.min or -limits.max) <= value <= limits.max:
         raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))

@@ -25,7 +25,7 @@ class Determinism:
 determinism = Determinism()
 
 
-def filled(t):
+def fill_uninitialized(t):
     """The new tensor `t`, filled with the value that stands for memory that was not initialised."""
     if t.device is CPU:
         t._a[...] = blank(t.dtype)

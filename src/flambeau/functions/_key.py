@@ -47,7 +47,7 @@ def node_of(key):
     return node
 
 
-def parsed(x, key):
+def parse_key(x, key):
     """(node, basic key, index tensors, their dimensions): first the view to take, by the name of its node, None for no
     view; then the indices."""
     items = as_items(key)
@@ -72,7 +72,7 @@ def parsed(x, key):
             dims.append(place)
             place, node = place + 1, UNSQUEEZE
         elif isinstance(item, int):
-            basic.append(bounded(item, dim, shape[dim]))
+            basic.append(check_bounds(item, dim, shape[dim]))
             dim, node = dim + 1, SELECT
         elif isinstance(item, slice):
             basic.append(item)
@@ -184,7 +184,7 @@ def scalar_index(t):
     return bool(t._a) if dtype.kind == "b" or dtype == np.uint8 else int(t._a)
 
 
-def bounded(index, dim, size):
+def check_bounds(index, dim, size):
     if not -size <= index < size:
         raise IndexError(OUT_OF_BOUNDS.format(index=index, dim=dim, size=size))
     return index

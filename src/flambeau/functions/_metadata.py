@@ -43,7 +43,7 @@ def become(t, function, args, kwargs, name):
     storage.attach(t, after._a, after)
     if modes.grad:
         if after._node is not None:
-            rename_node(after, numbered(after._node.name()))
+            rename_node(after, inplace_node_name(after._node.name()))
         take_place(t, after)
     if view is not None:
         t._view = after._view
@@ -52,6 +52,6 @@ def become(t, function, args, kwargs, name):
     return t
 
 
-def numbered(node):
+def inplace_node_name(node):
     """The name of the in-place form's node: PyTorch counts these forms after the others, and squeeze has three."""
     return node[:-1] + str(int(node[-1]) + (3 if node.startswith("Squeeze") else 1))

@@ -19,13 +19,13 @@ class Result(tuple):
         return f"torch.return_types.{type(self).__name__}(\n{values})"
 
     def __reduce__(self):
-        return remade, (type(self).__name__, tuple(self))
+        return rebuild_result, (type(self).__name__, tuple(self))
 
 
 _TYPES: dict[str, type[Result]] = {}
 
 
-def remade(name, values):
+def rebuild_result(name, values):
     """The result of the function called `name`, from a pickle."""
     return _TYPES[name](*values)
 

@@ -73,7 +73,7 @@ class StorageBase:
     def __copy__(self):
         return self.clone()
 
-    def _shown(self, kind):
+    def _show(self, kind):
         body = "..." if self.device is META else " " + "\n ".join(map(str, self.tolist()))
         return f"{body}\n[torch.storage.{kind}device={self.device}) of size {len(self)}]"
 
@@ -297,7 +297,7 @@ class UntypedStorage(StorageBase):
         return "torch.storage.UntypedStorage"
 
     def __repr__(self):
-        return self._shown("UntypedStorage(")
+        return self._show("UntypedStorage(")
 
     def __deepcopy__(self, memo):
         if id(self._storage) not in memo:

@@ -17,7 +17,7 @@ EXPAND_CLASH = (
 )
 
 
-def expanded(input, size):
+def expand_to(input, size):
     """A view of `size` in which dimensions of size one are repeated; -1 keeps a dimension as it is."""
     own = input._a.shape
     lead = len(size) - len(own)
@@ -48,25 +48,25 @@ def expand(self, *size, implicit=False, **named):
     """A view in which dimensions of size one are repeated, without a copy; -1 keeps a dimension as it is."""
     if not size or type(size[0]) is not int:
         size = shape_from(size if not named else (named["size"],))
-    return expanded(self, size)
+    return expand_to(self, size)
 
 
 def expand_as(self, other):
     """``expand(other.size())``."""
     need_tensor(other, "expand_as", "other")
-    return expanded(self, other._a.shape)
+    return expand_to(self, other._a.shape)
 
 
 def broadcast_to(input, size):
     """``input`` expanded to ``size``."""
     need_tensor(input, "broadcast_to")
-    return expanded(input, shape_from((size,)))
+    return expand_to(input, shape_from((size,)))
 
 
 @spread("size")
 def broadcast_to_method(self, size):
     """This tensor expanded to ``size``."""
-    return expanded(self, shape_from(size))
+    return expand_to(self, shape_from(size))
 
 
 def broadcast_shapes(*shapes):

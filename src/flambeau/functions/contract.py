@@ -56,7 +56,7 @@ def tensordot(a, b, dims=2, out=None):
                 f"contracted dimensions need to match, but first has size {a._a.shape[i]} in dim {i} and second has "
                 f"size {b._a.shape[j]} in dim {j}"
             )
-    return contracted(a, b, left, right)
+    return contract(a, b, left, right)
 
 
 def tensordot_dims(a, b, dims):
@@ -84,7 +84,7 @@ def summed_where_one(x, own, y, other):
     return (sum_(x, axis=axes, keepdims=True), own) if axes else (x, own)
 
 
-def contracted(a, b, left, right):
+def contract(a, b, left, right):
     """The contraction of matching dimensions, as one product of matrices."""
     a_shape, b_shape = a._a.shape, b._a.shape
     kept_a = [i for i in range(len(a_shape)) if i not in left]
@@ -154,7 +154,7 @@ def multi_dot(tensors):
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i]._a.shape)} and "
                 f"{list(tensors[i + 1]._a.shape)} cannot be multiplied"
             )
-    result = multiplied(matrices, cheapest_splits(sizes), 0, len(matrices) - 1)
+    result = multiply_chain(matrices, cheapest_splits(sizes), 0, len(matrices) - 1)
     if first == 1 or last == 1:
         result = reshape(result, shape=result._a.shape[first == 1:2 - (last == 1)])
     return result
@@ -187,11 +187,11 @@ def cheapest_splits(sizes):
     return split
 
 
-def multiplied(matrices, split, i, j):
+def multiply_chain(matrices, split, i, j):
     if i == j:
         return matrices[i]
     m = split[i, j]
-    return ops.mm(multiplied(matrices, split, i, m), multiplied(matrices, split, m + 1, j))
+    return ops.mm(multiply_chain(matrices, split, i, m), multiply_chain(matrices, split, m + 1, j))
 
 
 @out_variant(dtype=same, aliases="none")

@@ -48,7 +48,7 @@ def to(self, *args, **kwargs):
             if name in kwargs:
                 raise TypeError(f"to() got multiple values for argument {name!r}")
             kwargs[name] = value
-    return converted(self, **_keywords(device, dtype, kwargs)) if kwargs else converted(self, device, dtype)
+    return convert_tensor(self, **_keywords(device, dtype, kwargs)) if kwargs else convert_tensor(self, device, dtype)
 
 
 def _keywords(device, dtype, kwargs):
@@ -63,12 +63,12 @@ def _keywords(device, dtype, kwargs):
     return kwargs
 
 
-def converted(t, device=None, dtype=None, copy=False, memory_format=None):
+def convert_tensor(t, device=None, dtype=None, copy=False, memory_format=None):
     """`t` as asked for, through one recorded copy if anything has to change."""
     a = t._a
     target = a.dtype if dtype is None else np_dtype_of(dtype)
     if device is not None and resolve(device) is not t.device:
-        return ops.to_device(converted(t, dtype=dtype), device=resolve(device))
+        return ops.to_device(convert_tensor(t, dtype=dtype), device=resolve(device))
     format = preserve_format if memory_format is None else memory_format
     if format is not preserve_format:
         check_format(format, a.ndim)
@@ -95,7 +95,7 @@ def _to_dtype(name, dtype, doc):
     def method(self, memory_format=preserve_format):
         if self._a.dtype is np_dtype and memory_format is preserve_format:
             return self
-        return converted(self, dtype=dtype, memory_format=memory_format)
+        return convert_tensor(self, dtype=dtype, memory_format=memory_format)
 
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
@@ -113,18 +113,18 @@ for _name, _dtype in {
 
 def cpu(self, memory_format=preserve_format):
     """The tensor in the CPU's memory; itself if it is there."""
-    return converted(self, CPU, memory_format=memory_format)
+    return convert_tensor(self, CPU, memory_format=memory_format)
 
 
 def cuda(self, device=None, non_blocking=False, memory_format=preserve_format):
     """The tensor on a GPU."""
-    return converted(self, "cuda" if device is None else device, memory_format=memory_format)
+    return convert_tensor(self, "cuda" if device is None else device, memory_format=memory_format)
 
 
 def type_as(self, other):
     """The tensor in the dtype, and on the device, of another."""
     need_tensor(other, "type_as", "other")
-    return converted(self, other.device, other.dtype)
+    return convert_tensor(self, other.device, other.dtype)
 
 
 # ---- copies

@@ -14,7 +14,7 @@ from .._tensor import Tensor
 from ..engines import NUMPY
 from ._args import allocating, as_int, nonnegative, np_dtype_of, shape_from
 from ._data import scalar_for
-from ._determinism import determinism, filled
+from ._determinism import determinism, fill_uninitialized
 from ._out import out_variant, own, refill, refill_loudly, resize_silently
 from .like import (
     create,
@@ -67,7 +67,7 @@ def empty(*args, size=None, dtype=None, layout=None, device=None, pin_memory=Fal
 
     make = make if memory_format is not None else np.empty
     out = create("empty", make, shape, np_dtype_of(dtype), layout, device, requires_grad)
-    return filled(out) if determinism.fills else out
+    return fill_uninitialized(out) if determinism.fills else out
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -90,7 +90,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
     shape = nonnegative(shape_from((size,), "empty_strided"))
     out = create("empty_strided", make, shape, np_dtype_of(dtype), layout, device, requires_grad,
                  strides=tuple(stride))
-    return filled(out) if determinism.fills else out
+    return fill_uninitialized(out) if determinism.fills else out
 
 
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False,
@@ -115,7 +115,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
         return np.empty([shape[i] for i in order], dtype).transpose(np.argsort(order))
 
     out = create("empty_permuted", make, shape, np_dtype_of(dtype), layout, device, requires_grad)
-    return filled(out) if determinism.fills else out
+    return fill_uninitialized(out) if determinism.fills else out
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -154,7 +154,7 @@ def arange(start=None, end=None, step=1, *, dtype=None, layout=None, device=None
         start = 0
     if dtype is None and _is_simple(start, end, step):
         length = -((start - end) // step)
-        return create("arange", _counted, (length,), _INT64, layout, device, requires_grad, start, end, step)
+        return create("arange", _count, (length,), _INT64, layout, device, requires_grad, start, end, step)
     start, end, step = (number(v, "arange", n, i) for i, (v, n) in
                         enumerate(((start, "start"), (end, "end"), (step, "step")), 1))
     if any(isinstance(v, complex) for v in (start, end, step)):
@@ -189,7 +189,7 @@ def _is_simple(start, end, step):
     return ints and step and (end - start) * step >= 0 and -_FAR < start < _FAR and -_FAR < end < _FAR
 
 
-def _counted(shape, start, end, step, dtype):
+def _count(shape, start, end, step, dtype):
     return np.arange(start, end, step, dtype)
 
 
@@ -216,17 +216,17 @@ def range_length(start, end, step, dtype):
 def linspace(start, end, steps=None, *, dtype=None, layout=None, device=None, pin_memory=False,
              requires_grad=False):
     """`steps` numbers from `start` to `end`, both included, at equal distances."""
-    return _spaced("linspace", start, end, steps, None, dtype, layout, device, requires_grad)
+    return _space("linspace", start, end, steps, None, dtype, layout, device, requires_grad)
 
 
 @out_variant(dtype=own, fit=refill)
 def logspace(start, end, steps=None, base=10.0, *, dtype=None, layout=None, device=None, pin_memory=False,
              requires_grad=False):
     """`base` to the powers of ``linspace(start, end, steps)``."""
-    return _spaced("logspace", start, end, steps, base, dtype, layout, device, requires_grad)
+    return _space("logspace", start, end, steps, base, dtype, layout, device, requires_grad)
 
 
-def _spaced(name, start, end, steps, base, dtype, layout, device, requires_grad):
+def _space(name, start, end, steps, base, dtype, layout, device, requires_grad):
     if steps is None:
         raise TypeError(f'{name}() missing 1 required argument: "steps"')
     if isinstance(steps, float):

@@ -8,7 +8,7 @@ from .. import _dtypes
 from .._dtypes import type_word
 from .._tensor import wrap
 from ..engines import engine_of
-from ..ops import norms as ops
+from ..ops import norm as ops
 from ..ops import pointwise as pw
 from ..ops.index import index_select
 from ..ops.reduce import sum_
@@ -18,7 +18,7 @@ from ._attach import inplace_methods, methods
 from ._folds import need_flag, numpy_names
 from ._out import out_variant, same
 from ._results import rename_node
-from .linalg.norms import matrix_norm, vector_norm
+from .linalg.norm import matrix_norm, vector_norm
 
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
 

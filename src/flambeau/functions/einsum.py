@@ -41,7 +41,7 @@ def einsum(*args):
         inputs, output = from_equation(args[0])
     operands = need_tensors(operands, "einsum")
     check_count(len(inputs), len(operands))
-    inputs = [spelled_out(labels, x, i) for i, (labels, x) in enumerate(zip(inputs, operands, strict=True))]
+    inputs = [expand_ellipsis(labels, x, i) for i, (labels, x) in enumerate(zip(inputs, operands, strict=True))]
     output = spelled_output(inputs, output)
     check_sizes(inputs, operands)
     return contract(operands, inputs, output)
@@ -119,7 +119,7 @@ def check_count(given, operands):
         raise RuntimeError("einsum(): more operands were provided than specified in the equation")
 
 
-def spelled_out(labels, x, i):
+def expand_ellipsis(labels, x, i):
     """One label per dimension: the ellipsis, which counts from the end, replaced."""
     ndim = x._a.ndim
     named = len(labels) - (DOTS in labels)
@@ -186,7 +186,7 @@ def contract(operands, inputs, output):
         later = set(output).union(*inputs[i + 1:])
         y, y_labels = diagonal_of(operands[i], inputs[i])
         x, labels = contract_pair(x, labels, y, y_labels, later)
-    x, labels = summed(x, labels, lambda label: label not in output)
+    x, labels = sum_labels(x, labels, lambda label: label not in output)
     order = tuple(labels.index(label) for label in output)
     return x if order == tuple(range(len(order))) and len(operands) > 1 else permute(x, axes=order)
 
@@ -207,7 +207,7 @@ def diagonal_of(x, labels):
     return x, labels
 
 
-def summed(x, labels, unwanted):
+def sum_labels(x, labels, unwanted):
     """x summed over the dimensions whose labels are unwanted."""
     axes = tuple(i for i, label in enumerate(labels) if unwanted(label))
     if not axes:
@@ -215,7 +215,7 @@ def summed(x, labels, unwanted):
     return sum_(x, axis=axes, keepdims=False), [label for i, label in enumerate(labels) if i not in axes]
 
 
-def squeezed(x, labels, later):
+def squeeze_labels(x, labels, later):
     """x without the dimensions of size one that nothing later asks for: a sum over them would widen integers."""
     rest = [i for i, n in enumerate(x._a.shape) if n != 1 or labels[i] in later]
     if len(rest) == len(labels):
@@ -227,15 +227,15 @@ def contract_pair(x, x_labels, y, y_labels, later):
     """The product of two operands, summed over the labels that nothing later asks for."""
     if differ(x._a, y._a):
         raise RuntimeError(f"expected scalar type {word(x._a)} but found {word(y._a)}")
-    x, x_labels = squeezed(x, x_labels, later)
-    y, y_labels = squeezed(y, y_labels, later)
+    x, x_labels = squeeze_labels(x, x_labels, later)
+    y, y_labels = squeeze_labels(y, y_labels, later)
     x_size = dict(zip(x_labels, x._a.shape, strict=True))
     y_size = dict(zip(y_labels, y._a.shape, strict=True))
     # A label to be summed that only one side has (or has at more than size one) is summed there, before the product.
-    x, x_labels = summed(x, x_labels, lambda label: label not in later and y_size.get(label, 1) == 1)
-    y, y_labels = summed(y, y_labels, lambda label: label not in later and (
+    x, x_labels = sum_labels(x, x_labels, lambda label: label not in later and y_size.get(label, 1) == 1)
+    y, y_labels = sum_labels(y, y_labels, lambda label: label not in later and (
         label not in x_labels or x_size[label] == 1))
-    x, x_labels = summed(x, x_labels, lambda label: label not in later and label not in y_labels)
+    x, x_labels = sum_labels(x, x_labels, lambda label: label not in later and label not in y_labels)
 
     both = [label for label in x_labels if label in y_labels]
     batch = [label for label in both if label in later]
@@ -245,8 +245,8 @@ def contract_pair(x, x_labels, y, y_labels, later):
     if not inner:
         return outer_product(x, x_labels, y, y_labels, batch, rows, columns)
     refuse_bool(x._a, "bmm")
-    left = grouped(x, x_labels, batch, rows, inner)
-    right = grouped(y, y_labels, batch, inner, columns)
+    left = group_labels(x, x_labels, batch, rows, inner)
+    right = group_labels(y, y_labels, batch, inner, columns)
     product = matmul_batched(left, right)
     lead = product._a.shape[:len(batch)]
     shape = (*lead, *(x_size[label] for label in rows), *(y_size[label] for label in columns))
@@ -255,7 +255,7 @@ def contract_pair(x, x_labels, y, y_labels, later):
     return product, [*batch, *rows, *columns]
 
 
-def grouped(x, labels, batch, first, second):
+def group_labels(x, labels, batch, first, second):
     """x as a batch of matrices: the labels of `first` as their rows, those of `second` as their columns."""
     x = permute(x, axes=tuple(labels.index(label) for label in (*batch, *first, *second)))
     if len(first) == 1 and len(second) == 1:

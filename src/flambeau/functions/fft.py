@@ -14,10 +14,10 @@ from ._args import (
     allocating,
     as_int,
     dim_in_range,
-    made,
     need_tensor,
     nonnegative,
     np_dtype_of,
+    tensor_on,
 )
 from ._out import castable, out_variant, own, real
 
@@ -30,7 +30,7 @@ __all__ = [
 # ---- arguments
 
 
-def checked(x, name, real=False):
+def as_inexact(x, name, real=False):
     """A floating or complex tensor: integers become floats, half precision is refused."""
     need_tensor(x, f"fft_{name}")
     dtype = x._a.dtype
@@ -66,7 +66,7 @@ def length(x, n, axis):
     return positive(x._a.shape[axis] if n is None else as_int(n, "fft", "n"))
 
 
-def resized(x, axis, n):
+def resize_dim(x, axis, n):
     """x cut, or filled up with zeros, to size n along one dimension."""
     shape = x._a.shape
     if shape[axis] == n:
@@ -104,9 +104,9 @@ def axes_and_sizes(x, s, dim):
     return axes, sizes
 
 
-def all_resized(x, axes, sizes):
+def resize_dims(x, axes, sizes):
     for axis, n in zip(axes, sizes):
-        x = resized(x, axis, length(x, n, axis))
+        x = resize_dim(x, axis, length(x, n, axis))
     return x
 
 
@@ -120,22 +120,22 @@ def last_axis(axes, name):
 
 
 def complex_transform(name, x, axes, sizes, norm, inverse):
-    x = checked(x, name)
-    return c2c(all_resized(x, axes, sizes), axes=axes, inverse=inverse, norm=mode(norm))
+    x = as_inexact(x, name)
+    return c2c(resize_dims(x, axes, sizes), axes=axes, inverse=inverse, norm=mode(norm))
 
 
 def real_to_complex(name, x, axes, sizes, norm):
     """One-sided along the last of the axes, full along the others."""
-    x = all_resized(checked(x, name, real=True), axes, sizes)
+    x = resize_dims(as_inexact(x, name, real=True), axes, sizes)
     half = r2c(x, axis=last_axis(axes, name), norm=mode(norm))
     return half if len(axes) == 1 else c2c(half, axes=axes[:-1], inverse=False, norm=mode(norm))
 
 
 def complex_to_real(name, x, axes, sizes, norm):
-    x = as_complex(checked(x, name))
+    x = as_complex(as_inexact(x, name))
     last = last_axis(axes, name)
     n = real_length(x, sizes[-1], last)
-    x = all_resized(x, axes, [*sizes[:-1], n // 2 + 1])
+    x = resize_dims(x, axes, [*sizes[:-1], n // 2 + 1])
     if len(axes) > 1:
         x = c2c(x, axes=axes[:-1], inverse=True, norm=mode(norm))
     return c2r(x, n=n, axis=last, norm=mode(norm))
@@ -143,17 +143,17 @@ def complex_to_real(name, x, axes, sizes, norm):
 
 def hermitian_to_real(name, x, axes, sizes, norm):
     """The forward transform of a signal that is conjugate to itself: all axes but the last, then the last."""
-    x = as_complex(checked(x, name))
+    x = as_complex(as_inexact(x, name))
     last = last_axis(axes, name)
     n = real_length(x, sizes[-1], last)
-    x = all_resized(x, axes, [*sizes[:-1], n // 2 + 1])
+    x = resize_dims(x, axes, [*sizes[:-1], n // 2 + 1])
     if len(axes) > 1:
         x = c2c(x, axes=axes[:-1], inverse=False, norm=mode(norm))
     return c2r(conj(x), n=n, axis=last, norm=DUAL[mode(norm)])
 
 
 def real_to_hermitian(name, x, axes, sizes, norm):
-    x = all_resized(checked(x, name, real=True), axes, sizes)
+    x = resize_dims(as_inexact(x, name, real=True), axes, sizes)
     half = conj(r2c(x, axis=last_axis(axes, name), norm=DUAL[mode(norm)]))
     return half if len(axes) == 1 else c2c(half, axes=axes[:-1], inverse=True, norm=mode(norm))
 
@@ -246,20 +246,20 @@ def _frequencies(name, index, n, d, dtype, device, requires_grad):
     if np_dtype.kind == "c":
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_word(dtype)}': frequencies are real")
     nonnegative((n,))
-    return made((index / (n * d) if n else index).astype(np_dtype), device, requires_grad)
+    return tensor_on((index / (n * d) if n else index).astype(np_dtype), device, requires_grad)
 
 
 def fftshift(input, dim=None):
     """Frequency zero moved to the middle of each dimension."""
-    return _shifted(input, dim, "fftshift", lambda n: n // 2)
+    return _shift(input, dim, "fftshift", lambda n: n // 2)
 
 
 def ifftshift(input, dim=None):
     """The inverse of ``fftshift``."""
-    return _shifted(input, dim, "ifftshift", lambda n: (n + 1) // 2)
+    return _shift(input, dim, "ifftshift", lambda n: (n + 1) // 2)
 
 
-def _shifted(x, dim, name, shift):
+def _shift(x, dim, name, shift):
     need_tensor(x, f"fft_{name}")
     dims = range(x._a.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     axes = tuple(dim_in_range(d, x._a.ndim) for d in dims)

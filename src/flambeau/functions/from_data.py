@@ -11,9 +11,9 @@ from .._device import CPU, META, resolve
 from .._dtypes import type_word
 from .._tensor import Tensor, wrap
 from ..engines import NUMPY
-from ._args import made, np_dtype_of
+from ._args import np_dtype_of, tensor_on
 from ._attach import methods
-from ._data import array_from, checked, scalar_for
+from ._data import array_from, check_array, scalar_for
 from ._warn import warn_once
 from .dlpack import from_dlpack
 
@@ -46,17 +46,17 @@ def tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=False)
     """
     if isinstance(data, Tensor):
         warnings.warn(COPY_CONSTRUCT.format(how="torch.tensor"), UserWarning, stacklevel=2)
-        return _copied(data, dtype, device, requires_grad)
-    return made(array_from(data, None if dtype is None else np_dtype_of(dtype)), device, requires_grad)
+        return _copy(data, dtype, device, requires_grad)
+    return tensor_on(array_from(data, None if dtype is None else np_dtype_of(dtype)), device, requires_grad)
 
 
-def _copied(source, dtype, device, requires_grad):
+def _copy(source, dtype, device, requires_grad):
     a = source._a
     target = a.dtype if dtype is None else np_dtype_of(dtype)
     device = source.device if device is None else resolve(device)
     if source.device is META and device is CPU:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    return made(a.astype(target) if source.device is META else NUMPY.copy_as(a, target), device, requires_grad)
+    return tensor_on(a.astype(target) if source.device is META else NUMPY.copy_as(a, target), device, requires_grad)
 
 
 def new_tensor(self, data, dtype=None, device=None, requires_grad=False, pin_memory=False):
@@ -65,8 +65,8 @@ def new_tensor(self, data, dtype=None, device=None, requires_grad=False, pin_mem
     device = self.device if device is None else device
     if isinstance(data, Tensor):
         warnings.warn(COPY_CONSTRUCT.format(how="tensor.new_tensor"), UserWarning, stacklevel=2)
-        return _copied(data, dtype, device, requires_grad)
-    return made(array_from(data, np_dtype_of(dtype)), device, requires_grad)
+        return _copy(data, dtype, device, requires_grad)
+    return tensor_on(array_from(data, np_dtype_of(dtype)), device, requires_grad)
 
 
 def as_tensor(data, dtype=None, device=None):
@@ -75,7 +75,7 @@ def as_tensor(data, dtype=None, device=None):
         data = from_numpy(data)
     if isinstance(data, Tensor):
         return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
-    return made(array_from(data, None if dtype is None else np_dtype_of(dtype)), device)
+    return tensor_on(array_from(data, None if dtype is None else np_dtype_of(dtype)), device)
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
@@ -134,14 +134,14 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
     if not isinstance(s, int | float | complex):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
     target = np_dtype_of(dtype)
-    return made(np.array(scalar_for(s, target), target), device, requires_grad)
+    return tensor_on(np.array(scalar_for(s, target), target), device, requires_grad)
 
 
 def from_numpy(ndarray):
     """A tensor over the memory of a NumPy array: each sees what the other writes."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    array = checked(ndarray)
+    array = check_array(ndarray)
     if not array.flags.writeable:
         warn_once(READ_ONLY.format(what="NumPy array"))
     return wrap(array if type(array) is np.ndarray else array.view(np.ndarray))
@@ -183,7 +183,7 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
         )
     if not raw.flags.writeable:
         warn_once(READ_ONLY.format(what="buffer"))
-    return made(raw[offset:offset + count * item].view(np_dtype), CPU, requires_grad)
+    return tensor_on(raw[offset:offset + count * item].view(np_dtype), CPU, requires_grad)
 
 
 methods(new_tensor)

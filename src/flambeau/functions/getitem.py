@@ -18,8 +18,8 @@ from ..ops import index as ops
 from ..ops.shape import basic_index, cast, reshape
 from ._data import scalar_for
 from ._inplace import inplace_op
-from ._key import SELECT, SLICE, UNSQUEEZE, node_of, parsed
-from .index import expanded, put_call
+from ._key import SELECT, SLICE, UNSQUEEZE, node_of, parse_key
+from .index import expand_masks, put_call
 
 EXPANDED = (
     "The expanded size of the tensor must match the existing size: a value of shape {value} cannot be assigned to "
@@ -88,11 +88,11 @@ def take_rows(x, index):
 
 def read(x, key):
     """x[key] for any key."""
-    node, basic, indices, dims = parsed(x, key)
+    node, basic, indices, dims = parse_key(x, key)
     if node is not None:
         x = basic_index(x, key=basic, node=node)
     if indices:
-        found, dims = expanded(indices, x, dims)
+        found, dims = expand_masks(indices, x, dims)
         x = ops.index(x, *found, dims=dims)
     return x
 
@@ -107,7 +107,7 @@ def __setitem__(self, key, value):
     if isinstance(value, Tensor) and is_view_by(value, self, key):
         count_write(self, "__setitem__")  # the end of ``x[key] += ...``: the elements are there already
         return
-    node, basic, indices, dims = parsed(self, key)
+    node, basic, indices, dims = parse_key(self, key)
     if node is not None:
         self = basic_index(self, key=basic, node=node)
     if not isinstance(value, Tensor):
@@ -115,7 +115,7 @@ def __setitem__(self, key, value):
     if not indices:
         assign_to(self, value)
         return
-    found, dims = expanded(indices, self, dims)
+    found, dims = expand_masks(indices, self, dims)
     op, inputs, settings = put_call(self, found, dims, without_leading_ones(value, self._a.ndim))
     inplace_op(self, op, inputs[1:], settings, "index_put_", overlap=True)
 

@@ -98,7 +98,7 @@ def same_dtype(input, source, name):
 # ---- index tensors
 
 
-def expanded(indices, t, dims=None):
+def expand_masks(indices, t, dims=None):
     """Index tensors and their dimensions with masks made into indices; a mask that is alone stays one."""
     dims = range(len(indices)) if dims is None else dims
     found, places, at = [], [], 0
@@ -148,7 +148,7 @@ def index_put_call(input, indices, values, accumulate, name):
     need_tensor(values, name, "values", 3)
     if not indices:
         raise RuntimeError(f"{name}(): needs at least one index tensor")
-    found, dims = expanded(indices, input)
+    found, dims = expand_masks(indices, input)
     return put_call(input, found, dims, values, bool(accumulate))
 
 
@@ -192,7 +192,7 @@ def index_select(input, dim, index):
 @numpy_names
 def index_add(input, dim, index, source, *, alpha=1):
     """`input` with ``alpha * source`` added to the slices along ``dim`` that `index` names."""
-    axis = source_checked(input, dim, index, source, "index_add")
+    axis = check_source(input, dim, index, source, "index_add")
     if not isinstance(alpha, int | float | complex):
         raise TypeError(f"index_add(): argument 'alpha' must be Number, not {type(alpha).__name__}")
     if isinstance(alpha, float) and input._a.dtype.kind in "iu":
@@ -200,7 +200,7 @@ def index_add(input, dim, index, source, *, alpha=1):
     return ops.index_add, (input, source, as_vector(index)), {"axis": axis, "alpha": alpha}
 
 
-def source_checked(input, dim, index, source, name):
+def check_source(input, dim, index, source, name):
     """Checks the arguments of index_add and index_reduce; returns the dimension."""
     need_tensor(input, name)
     axis = dim_in_range(as_int(dim, name, "dim"), input._a.ndim)

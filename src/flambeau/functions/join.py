@@ -13,12 +13,12 @@ from ..engines import NUMPY
 from ..ops import join as ops
 from ..ops._templates import join_call
 from ..ops.shape import cast, expand, reshape, unsqueeze, view
-from ._args import allocating, dim_in_range, made, need_tensor, need_tensors
+from ._args import allocating, dim_in_range, need_tensor, need_tensors, tensor_on
 from ._attach import methods
 from ._folds import numpy_names
 from ._out import out_variant
 from .contract import powers
-from .shape import reshaped
+from .shape import reshape_to
 
 __all__ = [
     "cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "row_stack", "block_diag",
@@ -154,7 +154,7 @@ def dstack(tensors):
 def column_stack(tensors):
     """The tensors side by side, vectors as columns."""
     tensors = some_tensors(tensors, "column_stack")
-    return hstack([x if x._a.ndim > 1 else reshaped(x, (x._a.size, 1)) for x in tensors])
+    return hstack([x if x._a.ndim > 1 else reshape_to(x, (x._a.size, 1)) for x in tensors])
 
 
 def block_diag(*tensors):
@@ -163,13 +163,13 @@ def block_diag(*tensors):
         tensors = tensors[0]
     tensors = need_tensors(tensors, "block_diag")
     if not tensors:
-        return made(np.zeros((1, 0), np.float32))
+        return tensor_on(np.zeros((1, 0), np.float32))
     for i, x in enumerate(tensors):
         if x._a.ndim > 2:
             raise RuntimeError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {x._a.ndim} dimensions"
             )
-    return ops.block_diag(*[x if x._a.ndim == 2 else reshaped(x, (1, x._a.size)) for x in tensors])
+    return ops.block_diag(*[x if x._a.ndim == 2 else reshape_to(x, (1, x._a.size)) for x in tensors])
 
 
 # ---- at least so many dimensions
@@ -252,7 +252,7 @@ def cartesian_prod(*tensors):
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._a.shape)}")
     if len(tensors) == 1:
         return tensors[0]
-    return stack([reshaped(x, (x._a.size,)) for x in meshgrid(*tensors, indexing="ij")], 1)
+    return stack([reshape_to(x, (x._a.size,)) for x in meshgrid(*tensors, indexing="ij")], 1)
 
 
 @allocating
@@ -264,10 +264,10 @@ def combinations(input, r=2, with_replacement=False):
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return made(np.empty(0, input._a.dtype))
+        return tensor_on(np.empty(0, input._a.dtype))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     picks = np.array(list(choose(range(input._a.size), r)), np.int64).reshape(-1, r)
-    return reshaped(input.index_select(0, wrap(picks.reshape(-1))), picks.shape)
+    return reshape_to(input.index_select(0, wrap(picks.reshape(-1))), picks.shape)
 
 
 @out_variant
@@ -277,8 +277,8 @@ def kron(input, other):
     need_tensor(other, "kron", "other", 2)
     n = max(input._a.ndim, other._a.ndim)
     a, b = ((1,) * (n - x._a.ndim) + x._a.shape for x in (input, other))
-    left = reshaped(input, tuple([m for pair in zip(a, (1,) * n) for m in pair]))
-    right = reshaped(other, tuple([m for pair in zip((1,) * n, b) for m in pair]))
+    left = reshape_to(input, tuple([m for pair in zip(a, (1,) * n) for m in pair]))
+    right = reshape_to(other, tuple([m for pair in zip((1,) * n, b) for m in pair]))
     return reshape(left * right, shape=tuple([i * j for i, j in zip(a, b)]))
 
 
@@ -293,7 +293,7 @@ def vander(x, N=None, increasing=False):
     if x._a.dtype.kind in "biu":
         x = cast(x, dtype=np.dtype(np.int64))
     if count == 0:
-        return made(np.empty((x._a.size, 0), x._a.dtype))
+        return tensor_on(np.empty((x._a.size, 0), x._a.dtype))
     columns = powers(x, count)
     return stack(columns if increasing else columns[::-1], 1)
 

@@ -16,10 +16,10 @@ from ..ops.shape import alias
 from ._args import need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._data import array_from
-from ._determinism import determinism, filled
+from ._determinism import determinism, fill_uninitialized
 from ._out import out_variant, own, refill
 from ._warn import warn_once
-from .convert import converted
+from .convert import convert_tensor
 from .creation import range_length
 from .like import create, number
 from .storage import is_storage
@@ -45,7 +45,7 @@ def legacy_array(args, dtype, device=None, data=None):
     first = args[0]
     if (len(args) == 1 and not isinstance(first, int | np.integer)) or isinstance(first, bool):
         if isinstance(first, Size):
-            return _uninitialized(tuple(first), dtype)
+            return _empty(tuple(first), dtype)
         if isinstance(first, Tensor):
             return _alias(first, dtype)
         if is_storage(first):
@@ -53,12 +53,12 @@ def legacy_array(args, dtype, device=None, data=None):
         if isinstance(first, float | complex | bool | None):
             raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
         return wrap(array_from(first, dtype))
-    return _uninitialized(shape_from(args, "new"), dtype)
+    return _empty(shape_from(args, "new"), dtype)
 
 
-def _uninitialized(shape, dtype):
+def _empty(shape, dtype):
     out = create("new", np.empty, nonnegative(shape), dtype, None, CPU, False)
-    return filled(out) if determinism.fills else out
+    return fill_uninitialized(out) if determinism.fills else out
 
 
 def _alias(t, dtype):
@@ -159,7 +159,7 @@ def type_(self, dtype=None, non_blocking=False, **kwargs):
     """The name of the tensor's type, or the tensor converted to a dtype (or a class like FloatTensor, or its name)."""
     if dtype is None:
         return f"torch.{'meta.' if self.device is META else ''}{type_word(self.dtype)}Tensor"
-    return converted(self, dtype=dtype_of_type(dtype))
+    return convert_tensor(self, dtype=dtype_of_type(dtype))
 
 
 def typename(obj, /):

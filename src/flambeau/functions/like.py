@@ -13,7 +13,7 @@ from ..engines import NUMPY, engine_on
 from ._args import need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._data import scalar_for
-from ._determinism import determinism, filled
+from ._determinism import determinism, fill_uninitialized
 
 NO_SPARSE = "{name}(): layout {layout} is not supported, only torch.strided; leave the layout argument out"
 
@@ -29,7 +29,7 @@ def create(name, make, shape, dtype, layout, device, requires_grad, *value, stri
     engine = engine_on(device)
     array = engine.create(make, shape, dtype, device, *value)
     if strides is not None and engine is not NUMPY:
-        array = engine.laid_out(array, strides)
+        array = engine.with_layout(array, strides)
     t = wrap(array, device)
     if requires_grad:
         t.requires_grad = True
@@ -96,7 +96,7 @@ def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=False,
                memory_format=None):
     """An uninitialised tensor of the shape, dtype and memory order of `input`."""
     out = _like("empty_like", input, dtype, layout, device, memory_format, requires_grad, None)
-    return filled(out) if determinism.fills else out
+    return fill_uninitialized(out) if determinism.fills else out
 
 
 def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
@@ -130,7 +130,7 @@ def _new(self, name, make, args, size, dtype, layout, device, requires_grad, *va
 def new_empty(self, *args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """An uninitialised tensor of this one's dtype and device."""
     out = _new(self, "new_empty", np.empty, args, size, dtype, layout, device, requires_grad)
-    return filled(out) if determinism.fills else out
+    return fill_uninitialized(out) if determinism.fills else out
 
 
 def new_zeros(self, *args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
@@ -158,7 +158,7 @@ def new_empty_strided(self, size, stride, *, dtype=None, layout=None, device=Non
     make = strided_maker(size, stride)
     shape = nonnegative(shape_from((size,)))
     out = create("new_empty_strided", make, shape, target, layout, device, requires_grad, strides=tuple(stride))
-    return filled(out) if determinism.fills else out
+    return fill_uninitialized(out) if determinism.fills else out
 
 
 def strided_maker(size, stride):

@@ -150,7 +150,7 @@ def check_matrices(a, b, first="self"):
     check_mm(a, b)
 
 
-def widened(tensors, dtype, name):
+def widen(tensors, dtype, name):
     """The operands in the dtype of the result: their own one, or float32 for half precision."""
     own = tensors[-1].dtype
     if dtype is not own and not (dtype is _dtypes.float32 and own.np in _dtypes.HALF):
@@ -170,7 +170,7 @@ def mm(input, mat2, out_dtype=None):
         need_tensor(input, "mm")
         need_tensor(mat2, "mm", "mat2", 2)
     if out_dtype is not None:
-        input, mat2 = widened((input, mat2), out_dtype, "mm")
+        input, mat2 = widen((input, mat2), out_dtype, "mm")
     check_matrices(input._a, mat2._a)
     return ops.mm(input, mat2)
 
@@ -181,7 +181,7 @@ def bmm(input, mat2, out_dtype=None):
     need_tensor(input, "bmm")
     need_tensor(mat2, "bmm", "mat2", 2)
     if out_dtype is not None:
-        input, mat2 = widened((input, mat2), out_dtype, "bmm")
+        input, mat2 = widen((input, mat2), out_dtype, "bmm")
     check_bmm(input._a, mat2._a)
     return ops.bmm(input, mat2)
 
@@ -262,7 +262,7 @@ def check_expands(own, target):
             ))
 
 
-def _added(name, op, tensors, shape, beta, alpha):
+def _add_product(name, op, tensors, shape, beta, alpha):
     """beta * input + alpha * product, once the operands are known to fit each other."""
     x, a, b = tensors
     check_expands(x._a.shape, shape)
@@ -284,14 +284,14 @@ def addmm(input, mat1, mat2, out_dtype=None, *deprecated, beta=1, alpha=1):
         alpha, out_dtype = scale[0] if scale else alpha, None
     _need_three("addmm", ("input", input), ("mat1", mat1), ("mat2", mat2))
     if out_dtype is not None:
-        input, mat1, mat2 = widened((input, mat1, mat2), out_dtype, "addmm")
+        input, mat1, mat2 = widen((input, mat1, mat2), out_dtype, "addmm")
     x, a, b = input._a, mat1._a, mat2._a
     if a.ndim == b.ndim == 2 and differ(a, b):
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {word(a)} and {word(b)}")
     check_matrices(a, b, "mat1")
     if differ(x, b):
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {word(x)} and {word(b)}")
-    return _added("addmm", ops.addmm, (input, mat1, mat2), (a.shape[0], b.shape[1]), beta, alpha)
+    return _add_product("addmm", ops.addmm, (input, mat1, mat2), (a.shape[0], b.shape[1]), beta, alpha)
 
 
 @out_variant(dtype=same)
@@ -311,7 +311,7 @@ def addmv(input, mat, vec, *deprecated, beta=1, alpha=1):
             f"addmv input tensors must have the same dtype, but got {word(x)}, {word(a)}, and {word(b)}"
         )
     refuse_bool(a, "addmv_impl_cpu")
-    return _added("addmv", ops.addmv, (input, mat, vec), (a.shape[0],), beta, alpha)
+    return _add_product("addmv", ops.addmv, (input, mat, vec), (a.shape[0],), beta, alpha)
 
 
 @out_variant
@@ -325,7 +325,7 @@ def addr(input, vec1, vec2, *deprecated, beta=1, alpha=1):
         if x._a.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {which}, but got {x._a.ndim}-D")
     shape = (vec1._a.shape[0], vec2._a.shape[0])
-    return _added("addr", ops.addr, (input, vec1, vec2), shape, beta, alpha)
+    return _add_product("addr", ops.addr, (input, vec1, vec2), shape, beta, alpha)
 
 
 @out_variant(dtype=same, fit=resize_silently)
@@ -339,7 +339,7 @@ def addbmm(input, batch1, batch2, *deprecated, beta=1, alpha=1):
     check_bmm(a, b)
     if differ(x, b):
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {word(x)} and {word(b)}")
-    return _added("addbmm", ops.addbmm, (input, batch1, batch2), (a.shape[1], b.shape[2]), beta, alpha)
+    return _add_product("addbmm", ops.addbmm, (input, batch1, batch2), (a.shape[1], b.shape[2]), beta, alpha)
 
 
 @out_variant(dtype=same)
@@ -350,7 +350,7 @@ def baddbmm(input, batch1, batch2, out_dtype=None, *deprecated, beta=1, alpha=1)
         alpha, out_dtype = scale[0] if scale else alpha, None
     _need_three("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
     if out_dtype is not None:
-        input, batch1, batch2 = widened((input, batch1, batch2), out_dtype, "baddbmm")
+        input, batch1, batch2 = widen((input, batch1, batch2), out_dtype, "baddbmm")
     x, a, b = input._a, batch1._a, batch2._a
     check_bmm(a, b)
     if differ(x, b):
@@ -358,7 +358,7 @@ def baddbmm(input, batch1, batch2, out_dtype=None, *deprecated, beta=1, alpha=1)
             f"Input dtypes must be the same, got: input {c_name(x)}, batch1: {c_name(a)}, batch2: {c_name(b)}"
         )
     shape = (a.shape[0], a.shape[1], b.shape[2])
-    return _added("baddbmm", ops.baddbmm, (input, batch1, batch2), shape, beta, alpha)
+    return _add_product("baddbmm", ops.baddbmm, (input, batch1, batch2), shape, beta, alpha)
 
 
 hide(addmm, addmv, addr, addbmm, baddbmm)

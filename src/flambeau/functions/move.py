@@ -18,8 +18,8 @@ from ._args import allocating, as_int, dim_in_range, need_tensor, shape_from
 from ._attach import inplace_methods, methods, spread
 from ._folds import numpy_names
 from ._out import out_variant, same
-from .parts import clipped, diagonal, two_dims
-from .shape import reshaped
+from .shape import reshape_to
+from .views import clip_index, diagonal, two_dims
 
 __all__ = [
     "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "triu", "diag", "diag_embed",
@@ -71,10 +71,10 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
         counts = whole_counts(input, None)
         return wrap(np.repeat(np.arange(counts.size, dtype=input._a.dtype), counts))
     if dim is None:
-        input, dim = reshaped(input, (input._a.size,)), 0
+        input, dim = reshape_to(input, (input._a.size,)), 0
     dim = dim_in_range(dim, input._a.ndim)
     if input._a.ndim == 0:
-        input = reshaped(input, (1,))
+        input = reshape_to(input, (1,))
     n = input._a.shape[dim]
     if not isinstance(repeats, Tensor):
         count = as_int(repeats, "repeat_interleave", "repeats")
@@ -227,7 +227,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 def diagflat(input, offset=0):
     """A matrix with all elements of the tensor on its diagonal."""
     need_tensor(input, "diagflat")
-    return diag_embed(reshaped(input, (input._a.size,)), offset)
+    return diag_embed(reshape_to(input, (input._a.size,)), offset)
 
 
 def trace(input):
@@ -250,7 +250,7 @@ def check_fits(name, src, part_shape):
         )
 
 
-def scattered(call, input, src, step, settings):
+def scatter_view(call, input, src, step, settings):
     """`input` with `src` in the place of the view that one op makes."""
     return call(input, src, chain=((step, settings, None),))
 
@@ -261,7 +261,7 @@ def select_scatter(input, src, dim, index):
     need_tensor(input, "select_scatter")
     check_fits("select_scatter", src, input.select(dim, index)._a.shape)
     key = (slice(None),) * dim_in_range(dim, input._a.ndim) + (as_int(index, "select_scatter", "index"), ...)
-    return scattered(ops.select_scatter, input, src, basic_index, {"key": key, "node": "SelectBackward0"})
+    return scatter_view(ops.select_scatter, input, src, basic_index, {"key": key, "node": "SelectBackward0"})
 
 
 @numpy_names
@@ -273,10 +273,10 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     n = input._a.shape[dim]
     if step <= 0:
         raise RuntimeError("slice step must be positive")
-    start, end = (clipped(e, n) if e is not None else d for e, d in ((start, 0), (end, n)))
+    start, end = (clip_index(e, n) if e is not None else d for e, d in ((start, 0), (end, n)))
     key = part(dim, start, max(start, end), step)
     check_fits("slice_scatter", src, input._a[key].shape)
-    return scattered(ops.slice_scatter, input, src, basic_index, {"key": key})
+    return scatter_view(ops.slice_scatter, input, src, basic_index, {"key": key})
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
@@ -285,7 +285,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     axis1, axis2 = two_dims(dim1, dim2, input._a.ndim)
     check_fits("diagonal_scatter", src, diagonal(input, offset, dim1, dim2)._a.shape)
     settings = {"offset": offset, "axis1": axis1, "axis2": axis2}
-    return scattered(ops.diagonal_scatter, input, src, diagonal_op, settings)
+    return scatter_view(ops.diagonal_scatter, input, src, diagonal_op, settings)
 
 
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
@@ -297,7 +297,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
         "size": shape_from((size,)), "stride": shape_from((stride,)), "offset": offset,
         "own_stride": input.stride(), "own_offset": input.storage_offset(),
     }
-    return scattered(ops.as_strided_scatter, input, src, strided_op, settings)
+    return scatter_view(ops.as_strided_scatter, input, src, strided_op, settings)
 
 
 # ---- sums and indices

@@ -60,22 +60,22 @@ def _inplace_operator(method, name):
     return operator
 
 
-def reflected(call):
+def reflect(call):
     return lambda x, y: call(y, x)
 
 
 ARITHMETIC = {
     "add": ops.add, "radd": ops.add, "sub": ops.sub, "rsub": ops.rsub, "mul": ops.mul, "rmul": ops.mul,
     "truediv": ops.div,
-    "floordiv": ops.floor_divide, "rfloordiv": reflected(ops.floor_divide),
-    "mod": ops.remainder, "rmod": reflected(ops.remainder), "pow": power, "rpow": reflected(power),
+    "floordiv": ops.floor_divide, "rfloordiv": reflect(ops.floor_divide),
+    "mod": ops.remainder, "rmod": reflect(ops.remainder), "pow": power, "rpow": reflect(power),
 }
 LOGIC = {
     "and": compare.bitwise_and, "rand": compare.bitwise_and,
     "or": compare.bitwise_or, "ror": compare.bitwise_or,
     "xor": compare.bitwise_xor, "rxor": compare.bitwise_xor,
-    "lshift": compare.bitwise_left_shift, "rlshift": reflected(compare.bitwise_left_shift),
-    "rshift": compare.bitwise_right_shift, "rrshift": reflected(compare.bitwise_right_shift),
+    "lshift": compare.bitwise_left_shift, "rlshift": reflect(compare.bitwise_left_shift),
+    "rshift": compare.bitwise_right_shift, "rrshift": reflect(compare.bitwise_right_shift),
     "eq": compare.eq, "ne": compare.ne,
     "lt": compare.lt, "le": compare.le, "gt": compare.gt, "ge": compare.ge,
 }

@@ -83,7 +83,7 @@ def number_for(value, *operands):
     return scalar_for(value.item() if isinstance(value, Tensor) else value, dtype)
 
 
-def unrecorded(input, other):
+def is_unrecorded(input, other):
     """Whether these are float32 or float64 tensors of which nothing is recorded: two plain ops serve them faster."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor) or (modes.grad and (input._rg or other._rg)):
         return False
@@ -99,7 +99,7 @@ def add(input, other, *deprecated, alpha=1):
         input, other = operands(input, other, "add", either=True)
     if type(alpha) is int and alpha == 1:
         result = ops.add(input, other)
-    elif type(alpha) is float and unrecorded(input, other):
+    elif type(alpha) is float and is_unrecorded(input, other):
         result = ops.add(input, ops.mul(other, alpha))
     else:
         result = ops.add_scaled(input, other, alpha=factor(input, other, alpha, "add"))
@@ -202,13 +202,13 @@ def addcdiv(input, tensor1, tensor2, *deprecated, value=1):
     return ops.addcdiv(input, tensor1, tensor2, value=number_for(value, input, tensor1, tensor2))
 
 
-def weighted(result, out, name, args):
+def weight_rule(result, out, name, args):
     """Castable dtypes where the weight is a number (or a tensor without dimensions), else the result's own."""
     rule = same if isinstance(args[2], Tensor) and args[2].ndim else castable
     rule(result, out, name, args)
 
 
-@out_variant(dtype=weighted)
+@out_variant(dtype=weight_rule)
 def lerp(input, end, weight):
     """``input + weight * (end - input)``."""
     operands(input, end, "lerp", numbers=False, second="end")
@@ -267,13 +267,13 @@ def round(input, *, decimals=0):
 _PLAIN = (int, float, type(None))
 
 
-def bounded(result, out, name, args):
+def bounds_rule(result, out, name, args):
     """Castable dtypes where the bounds are tensors, the result's own where they are numbers."""
     rule = castable if any(isinstance(bound, Tensor) for bound in args[1:]) else same
     rule(result, out, name, args)
 
 
-@out_variant(dtype=bounded)
+@out_variant(dtype=bounds_rule)
 def clamp(input, min=None, max=None):
     """Each element moved into [``min``, ``max``]: both numbers, or both tensors; one may be None."""
     if not isinstance(input, Tensor):
@@ -296,13 +296,13 @@ def clamp(input, min=None, max=None):
     return ops.clamp(input, low, high)
 
 
-@out_variant(dtype=bounded)
+@out_variant(dtype=bounds_rule)
 def clamp_min(input, min):
     """Each element, or ``min`` where that is larger."""
     return ops.clamp_min(*operands(input, min, "clamp_min", second="min"))
 
 
-@out_variant(dtype=bounded)
+@out_variant(dtype=bounds_rule)
 def clamp_max(input, max):
     """Each element, or ``max`` where that is smaller."""
     return ops.clamp_max(*operands(input, max, "clamp_max", second="max"))

@@ -101,13 +101,13 @@ def _elements(value):
     return value._a if is_traced(value._a) else on_host(value._a, "a draw")
 
 
-def _as_drawn(array, like):
+def _tensor_like(array, like):
     """A tensor of numbers that were drawn, on the device of another one."""
     t = wrap(np.asarray(array))
     return t if like.device is CPU else t.to(like.device)
 
 
-def _drawn(name, fill, shape, dtype, out, generator, layout, device, requires_grad):
+def _draw(name, fill, shape, dtype, out, generator, layout, device, requires_grad):
     """A tensor of a shape, filled by a kernel; on the meta device nothing is drawn."""
     device = out.device if device is None and out is not None else device
 
@@ -134,7 +134,7 @@ def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, de
          requires_grad=False, names=None):
     """Uniform numbers in [0, 1)."""
     shape = shape_of_arguments("rand", args, size)
-    return _drawn("rand", NUMPY.fill_uniform, shape, dtype, out, generator, layout, device, requires_grad)
+    return _draw("rand", NUMPY.fill_uniform, shape, dtype, out, generator, layout, device, requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -142,7 +142,7 @@ def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, d
           requires_grad=False, names=None):
     """Normal numbers with mean 0 and deviation 1."""
     shape = shape_of_arguments("randn", args, size)
-    return _drawn("randn", NUMPY.fill_normal, shape, dtype, out, generator, layout, device, requires_grad)
+    return _draw("randn", NUMPY.fill_normal, shape, dtype, out, generator, layout, device, requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -165,7 +165,7 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     shape = nonnegative(shape_from((tuple(size),), "randint"))
     dtype = dtype or _dtypes.int64
-    return _drawn("randint", lambda g, a: NUMPY.fill_random(g, a, low, high), shape, dtype, out, generator, layout,
+    return _draw("randint", lambda g, a: NUMPY.fill_random(g, a, low, high), shape, dtype, out, generator, layout,
                   device, requires_grad)
 
 
@@ -237,14 +237,14 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
         if size is None:
             raise TypeError("normal() needs a size when mean and std are numbers")
         shape = nonnegative(shape_from((size,), "normal"))
-        return _drawn("normal", lambda g, a: NUMPY.fill_normal(g, a, mean, std), shape, dtype, out, generator, layout,
+        return _draw("normal", lambda g, a: NUMPY.fill_normal(g, a, mean, std), shape, dtype, out, generator, layout,
                       device, requires_grad)
     if isinstance(std, Tensor) and std._a.dtype.kind == "c":
         raise RuntimeError(f"normal expects standard deviation to be non-complex, got {std.dtype}")
     like = mean if isinstance(mean, Tensor) else std
     arrays = _elements(mean), _elements(std)
     memory = _memory(np.broadcast_shapes(*map(np.shape, arrays)), like.dtype.np, out)
-    result = _as_drawn(NUMPY.fill_normal_each(source(generator), memory, *arrays), like)
+    result = _tensor_like(NUMPY.fill_normal_each(source(generator), memory, *arrays), like)
     node = f"NormalBackward{isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)}"
     for given in (mean, std):
         if modes.grad and isinstance(given, Tensor) and given.requires_grad:
@@ -265,7 +265,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     if input.device is META:
         return input.detach().clone()
     array = _memory(input._a.shape, input._a.dtype, out)
-    result = _as_drawn(NUMPY.fill_bernoulli(source(generator), array, _elements(input) if p is None else p), input)
+    result = _tensor_like(NUMPY.fill_bernoulli(source(generator), array, _elements(input) if p is None else p), input)
     if modes.grad and input.requires_grad:
         result = redrawn(input, result, node="BernoulliBackward0")
     return result
@@ -288,14 +288,14 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     if input.device is META:
         result = create("multinomial", None, (*input._a.shape[:-1], n), np.dtype(np.int64), None, META, False)
     else:
-        result = _as_drawn(NUMPY.multinomial(source(generator), _elements(input), n, replacement), input)
+        result = _tensor_like(NUMPY.multinomial(source(generator), _elements(input), n, replacement), input)
     return result
 
 
 def poisson(input, generator=None):
     """Poisson numbers with the rates in `input`."""
     need_tensor(input, "poisson")
-    result = _as_drawn(NUMPY.poisson(source(generator), _elements(input)), input)
+    result = _tensor_like(NUMPY.poisson(source(generator), _elements(input)), input)
     return redrawn(input, result, node="PoissonBackward0") if modes.grad and input.requires_grad else result
 
 
@@ -303,7 +303,7 @@ def binomial(count, prob, generator=None):
     """The number of successes among `count` trials, each with probability `prob`."""
     need_tensor(count, "binomial", "count")
     need_tensor(prob, "binomial", "prob", 2)
-    result = _as_drawn(NUMPY.binomial(source(generator), _elements(count), _elements(prob)), prob)
+    result = _tensor_like(NUMPY.binomial(source(generator), _elements(count), _elements(prob)), prob)
     return redrawn(prob, result, node="BinomialBackward0") if modes.grad and prob.requires_grad else result
 
 
@@ -322,7 +322,7 @@ def _fill(t, name, kernel, generator, *values):
         drawn = _blank(t, t._a.dtype)
         kernel(source(generator), drawn, *values)
         node = f"{name.title().replace('_', '')}Backward0"
-        return assign(t, redrawn(t, _as_drawn(drawn, t), node=node), name)
+        return assign(t, redrawn(t, _tensor_like(drawn, t), node=node), name)
 
     def fill(array):
         kernel(source(generator), array, *values)
@@ -415,11 +415,11 @@ def _dropout(input, p, train, name, feature, alpha):
         return mul(input, 0.0)
     mask = _blank_mask(input, feature)
     if not alpha:
-        return mul(input, _as_drawn(NUMPY.fill_kept(default_generator, mask, p), input))
+        return mul(input, _tensor_like(NUMPY.fill_dropout_scale(default_generator, mask, p), input))
     if not _dtypes.is_inexact(input._a.dtype):
         word = _dtypes.type_word(input.dtype)
         raise RuntimeError(f"{name}: result type Float can't be cast to the desired output type {word}; use .float()")
-    kept = _as_drawn(NUMPY.fill_bernoulli(default_generator, mask, 1 - p), input)
+    kept = _tensor_like(NUMPY.fill_bernoulli(default_generator, mask, 1 - p), input)
     saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
     scale = (saturated**2 * p + 1) ** -0.5 * (1 - p) ** -0.5
     shift = (kept.double() - 1) * (saturated * scale) + saturated * scale * p

@@ -157,7 +157,7 @@ def _moment(op, input, dim, unbiased, keepdim, correction, name):
         raise RuntimeError(NO_VAR.format(word=type_word(input.dtype)))
     correction = correction if correction is not None else 1 if unbiased is None else int(unbiased)
     axis = _axes(dim, input, name, keepdim)
-    if correction >= ops.folded(input._a.shape, axis):
+    if correction >= ops.count_reduced(input._a.shape, axis):
         warnings.warn(FREEDOM.format(name=name), UserWarning, stacklevel=4)
     return op(input, axis=axis, keepdims=keepdim, correction=correction)
 
@@ -237,13 +237,13 @@ def _extreme(op, input, dim, keepdim, name):
     return op(input, axis=axis, keepdims=keepdim)
 
 
-def selected(result, out, name, args):
+def selection_rule(result, out, name, args):
     """With ``dim`` the dtypes of the values and indices; else castable ones."""
     rule = castable if args[1] is None or isinstance(args[1], Tensor) else same
     rule(result, out, name, args)
 
 
-@out_variant(dtype=selected)
+@out_variant(dtype=selection_rule)
 def max(input, dim=None, keepdim=False, *, other=None, axis=None, keepdims=None):
     """The largest element; with ``dim`` those along it and their indices; with a tensor, of each pair."""
     if axis is not None or keepdims is not None:
@@ -251,7 +251,7 @@ def max(input, dim=None, keepdim=False, *, other=None, axis=None, keepdims=None)
     return _max_or_min(input, dim, keepdim, other, "max")
 
 
-@out_variant(dtype=selected)
+@out_variant(dtype=selection_rule)
 def min(input, dim=None, keepdim=False, *, other=None, axis=None, keepdims=None):
     """The smallest element; with ``dim`` those along it and their indices; with a tensor, of each pair."""
     if axis is not None or keepdims is not None:

@@ -15,7 +15,7 @@ from ._data import scalar_for
 from ._folds import numpy_names
 from ._inplace import op_methods
 from ._out import out_variant, same
-from .index import need_index, source_checked
+from .index import check_source, need_index
 
 __all__ = ["gather", "index_reduce", "scatter", "scatter_add", "scatter_reduce", "take_along_dim"]
 
@@ -26,7 +26,7 @@ REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 # ---- reading arguments
 
 
-def checked(input, dim, index, name, src=None):
+def check_scatter(input, dim, index, name, src=None):
     """The dimension, after a look at the index and the source."""
     if not isinstance(input, Tensor):
         need_tensor(input, name)
@@ -74,7 +74,7 @@ def checked(input, dim, index, name, src=None):
 @out_variant(dtype=same, aliases="none")
 def gather(input, dim, index, *, sparse_grad=False):
     """The elements ``input[..., index[...], ...]``, `index` standing at ``dim``."""
-    axis = checked(input, dim, index, "gather")
+    axis = check_scatter(input, dim, index, "gather")
     return ops.gather(input, index, axis=axis)
 
 
@@ -129,9 +129,9 @@ def scatter(input, dim, index, src=None, value=None, *, reduce=None):
     if src is None:
         src = value
     if isinstance(src, Tensor):
-        axis = checked(input, dim, index, "scatter", src)
+        axis = check_scatter(input, dim, index, "scatter", src)
     elif isinstance(src, int | float | complex):
-        axis = checked(input, dim, index, "scatter")
+        axis = check_scatter(input, dim, index, "scatter")
         src = scalar_for(src, input._a.dtype)
     else:
         raise TypeError(f"scatter(): argument 'src' (position 4) must be Tensor or Number, not {type(src).__name__}")
@@ -148,7 +148,7 @@ def scatter(input, dim, index, src=None, value=None, *, reduce=None):
 def scatter_add(input, dim, index, src):
     """`input` with the elements of `src` added at ``[..., index[...], ...]``."""
     need_tensor(src, "scatter_add", "src", 4)
-    axis = checked(input, dim, index, "scatter_add", src)
+    axis = check_scatter(input, dim, index, "scatter_add", src)
     return ops.scatter_add, (input, src, index), {"axis": axis}
 
 
@@ -157,7 +157,7 @@ def scatter_add(input, dim, index, src):
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     """`input` reduced with the elements of `src` at ``[..., index[...], ...]`` by sum, prod, mean, amax or amin."""
     need_tensor(src, "scatter_reduce", "src", 4)
-    axis = checked(input, dim, index, "scatter_reduce", src)
+    axis = check_scatter(input, dim, index, "scatter_reduce", src)
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     refuse_kinds(f"scatter_reduce_{reduce}", input._a, {"mean": "b", "amax": "c", "amin": "c"}.get(reduce, ""))
@@ -170,7 +170,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     """`input` with the slices along ``dim`` that `index` names reduced with those of `source`."""
     if reduce not in REDUCTIONS[1:]:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    axis = source_checked(input, dim, index, source, "index_reduce")
+    axis = check_source(input, dim, index, source, "index_reduce")
     refuse_kinds("index_reduce", input._a, "bc")
     shape = source._a.shape
     along = index.reshape(tuple([-1 if d == axis else 1 for d in range(len(shape))]))

@@ -48,10 +48,10 @@ def target_shape(size, count):
     size = shape_from(size, "shape") if len(size) == 1 else shape_from((size,), "shape")
     if prod(size) == count and (not size or min(size) >= 0):
         return size
-    return inferred(size, count)
+    return infer_size(size, count)
 
 
-def inferred(size, count):
+def infer_size(size, count):
     """`size` with its -1 replaced; an error where it does not fit."""
     known = 1
     for i, n in enumerate(size):
@@ -90,7 +90,7 @@ def view(self, *size, dtype=None, **named):
         if "size" not in named:
             raise TypeError("view() missing 1 required positional arguments: the shape (size), or a dtype")
         size = (named["size"],)
-    return viewed(self, target_shape(size, self._a.size))
+    return view_as_shape(self, target_shape(size, self._a.size))
 
 
 def viewable(x, shape):
@@ -115,7 +115,7 @@ def at_once(x, size):
     return None
 
 
-def viewed(x, shape):
+def view_as_shape(x, shape):
     """ops.view, with the common case in line: contiguous memory, whose strides NumPy gets right."""
     a = x._a
     if engine_for(x) is NUMPY and a.flags.c_contiguous and 1 not in a.shape:
@@ -148,14 +148,14 @@ def view_dtype(self, dtype):
 def view_as(self, other):
     """``view(other.size())``."""
     need_tensor(other, "view_as", "other")
-    return viewed(self, target_shape(other._a.shape, self._a.size))
+    return view_as_shape(self, target_shape(other._a.shape, self._a.size))
 
 
-def reshaped(input, shape):
+def reshape_to(input, shape):
     """A view of `shape` if the memory allows it, otherwise a copy."""
     a = input._a
     if (engine_for(input) is NUMPY and a.flags.c_contiguous) or viewable(input, shape):
-        return viewed(input, shape)
+        return view_as_shape(input, shape)
     return ops.reshape(input, shape=shape)
 
 
@@ -164,7 +164,7 @@ def reshape(input, shape):
     if not isinstance(input, Tensor):
         need_tensor(input, "reshape")
     found = at_once(input, (shape,))
-    return reshaped(input, target_shape((shape,), input._a.size)) if found is None else found
+    return reshape_to(input, target_shape((shape,), input._a.size)) if found is None else found
 
 
 def reshape_method(self, *shape, **named):
@@ -173,13 +173,13 @@ def reshape_method(self, *shape, **named):
         found = at_once(self, shape)
         if found is not None:
             return found
-    return reshaped(self, target_shape(shape if not named else (named["shape"],), self._a.size))
+    return reshape_to(self, target_shape(shape if not named else (named["shape"],), self._a.size))
 
 
 def reshape_as(self, other):
     """``reshape(other.size())``."""
     need_tensor(other, "reshape_as", "other")
-    return reshaped(self, target_shape(other._a.shape, self._a.size))
+    return reshape_to(self, target_shape(other._a.shape, self._a.size))
 
 
 def flatten(input, start_dim=0, end_dim=-1):
@@ -191,10 +191,10 @@ def flatten(input, start_dim=0, end_dim=-1):
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if not shape:
-        return reshaped(input, (1,))
+        return reshape_to(input, (1,))
     if start == end:
         return input
-    return reshaped(input, (*shape[:start], prod(shape[start:end + 1]), *shape[end + 1:]))
+    return reshape_to(input, (*shape[:start], prod(shape[start:end + 1]), *shape[end + 1:]))
 
 
 def unflatten(input, dim, sizes):

@@ -16,7 +16,7 @@ from ..ops.matmul import mH, product
 from ..ops.reduce import mean, sum_
 from ..ops.scatter import gather
 from ..ops.shape import basic_index, cast, expand, permute, reshape
-from ._args import dim_in_range, made, need_tensor
+from ._args import dim_in_range, need_tensor, tensor_on
 from ._attach import methods
 from ._folds import along, numpy_names, one_dim
 from ._out import out_variant, same
@@ -110,7 +110,7 @@ def _checked_q(input, q, interpolation):
             raise TypeError(f"quantile(): argument 'q' (position 2) must be float or Tensor, not {type(q).__name__}")
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
-        return made(np.asarray(q, dtype), input.device)
+        return tensor_on(np.asarray(q, dtype), input.device)
     if q._a.ndim > 1:
         raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, not of shape {list(q.shape)}")
     if q._a.dtype != dtype:

@@ -50,9 +50,9 @@ class TypedStorage(StorageBase):
             raise TypeError(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage).__name__}")
         self.dtype = _dtypes.get_default_dtype() if dtype is None else dtype
         data = args[0] if args else 0
-        self._untyped_storage = self._filled(data, device) if wrap_storage is None else wrap_storage
+        self._untyped_storage = self._fill_storage(data, device) if wrap_storage is None else wrap_storage
 
-    def _filled(self, data, device):
+    def _fill_storage(self, data, device):
         """The memory of so many elements, of those in a sequence, or of another storage."""
         if isinstance(data, TypedStorage):
             return data._untyped_storage
@@ -64,7 +64,7 @@ class TypedStorage(StorageBase):
     def from_buffer(cls, *args, dtype=None, device=None, **kwargs):
         """A storage with a copy of the elements in a buffer: ``from_buffer(buffer, byte_order, count, offset)``."""
         dtype = dtype or _dtypes.get_default_dtype()
-        return _typed(untyped_of(buffer_storage("TypedStorage", *args, dtype=dtype, **kwargs)), dtype)
+        return _as_typed(untyped_of(buffer_storage("TypedStorage", *args, dtype=dtype, **kwargs)), dtype)
 
     @property
     def _elements(self):
@@ -140,15 +140,15 @@ class TypedStorage(StorageBase):
 
     def clone(self):
         """A storage with a copy of the elements."""
-        return _typed(self._untyped_storage.clone(), self.dtype)
+        return _as_typed(self._untyped_storage.clone(), self.dtype)
 
     def cpu(self):
         """The storage in the memory of the CPU, where it already is."""
-        return _typed(self._untyped_storage.cpu(), self.dtype)
+        return _as_typed(self._untyped_storage.cpu(), self.dtype)
 
     def to(self, *, device, non_blocking=False):
         """The storage on `device`."""
-        return _typed(self._untyped_storage.to(device=device), self.dtype)
+        return _as_typed(self._untyped_storage.to(device=device), self.dtype)
 
     def resize_(self, size):
         """Gives the storage another number of elements; tensors made before keep the memory they have."""
@@ -160,25 +160,25 @@ class TypedStorage(StorageBase):
 
     def type(self, dtype=None, non_blocking=False):
         """The name of the storage's type, or a copy in another dtype."""
-        return f"torch.{self.pickle_storage_type()}" if dtype is None else _converted(self, dtype)
+        return f"torch.{self.pickle_storage_type()}" if dtype is None else _convert(self, dtype)
 
     def __repr__(self):
-        return self._shown(f"TypedStorage(dtype={self.dtype}, ")
+        return self._show(f"TypedStorage(dtype={self.dtype}, ")
 
     def __deepcopy__(self, memo):
-        return _typed(self._untyped_storage.__deepcopy__(memo), self.dtype)
+        return _as_typed(self._untyped_storage.__deepcopy__(memo), self.dtype)
 
     def __reduce__(self):
-        return _typed, (self._untyped_storage, self.dtype)
+        return _as_typed, (self._untyped_storage, self.dtype)
 
 
-def _typed(untyped, dtype):
+def _as_typed(untyped, dtype):
     return TypedStorage(wrap_storage=untyped, dtype=dtype)
 
 
-def _converted(storage, dtype):
+def _convert(storage, dtype):
     """The elements of a storage in another dtype, copied."""
-    return _typed(untyped_of(Storage(storage._values.astype(np_dtype_of(dtype)))), dtype)
+    return _as_typed(untyped_of(Storage(storage._values.astype(np_dtype_of(dtype)))), dtype)
 
 
 # ---- FloatStorage and its like
@@ -202,10 +202,10 @@ class _StorageType(type):
 
     def from_file(cls, filename, shared=False, size=0):
         """A storage of `size` elements in a file, mapped into memory."""
-        return _typed(untyped_of(mapped_storage(filename, shared, size * cls.dtype.itemsize)), cls.dtype)
+        return _as_typed(untyped_of(mapped_storage(filename, shared, size * cls.dtype.itemsize)), cls.dtype)
 
     def _new_shared(cls, size, *, device="cpu"):
-        return _typed(UntypedStorage._new_shared(size * cls.dtype.itemsize), cls.dtype)
+        return _as_typed(UntypedStorage._new_shared(size * cls.dtype.itemsize), cls.dtype)
 
 
 _STORAGE_WORDS = {
@@ -227,7 +227,7 @@ __all__ = ["TypedStorage", "UntypedStorage", "is_storage", *STORAGES]
 
 def _conversion(dtype, name):
     def method(self):
-        return _converted(self, dtype)
+        return _convert(self, dtype)
 
     method.__name__, method.__qualname__ = name, f"StorageBase.{name}"
     method.__doc__ = f"A copy of the elements as {dtype.name}."
@@ -255,7 +255,7 @@ def untyped_storage(self):
 def storage(self):
     """The elements behind the tensor, in the order of memory."""
     warn_once(DEPRECATED)
-    return _typed(untyped_storage(self), self.dtype)
+    return _as_typed(untyped_storage(self), self.dtype)
 
 
 def storage_type(self):

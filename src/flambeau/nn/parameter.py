@@ -104,10 +104,10 @@ class Buffer(Tensor, metaclass=_IsBuffer):
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         data = empty(0) if data is None else data
-        return _marked(data.detach().requires_grad_(data.requires_grad), persistent)
+        return _mark(data.detach().requires_grad_(data.requires_grad), persistent)
 
 
-def _marked(tensor, persistent):
+def _mark(tensor, persistent):
     tensor._is_buffer = True
     tensor.persistent = persistent
     return tensor
@@ -225,7 +225,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     __torch_function__ = plain_results
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
-        return _marked(cls._unborn(requires_grad, device, dtype), persistent)
+        return _mark(cls._unborn(requires_grad, device, dtype), persistent)
 
     def _as(self, sample):
         return type(self)(self.requires_grad, sample.device, sample.dtype, self.persistent)

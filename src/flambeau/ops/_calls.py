@@ -26,7 +26,7 @@ def as_constant(number, dtype):
         return number
 
 
-def aliased(x, array, step, origin):
+def make_view(x, array, step, origin):
     """A tensor over `array`, as the view of x by `step`; why it may not be written to is its `origin`."""
     storage = x._storage
     if storage is None:

@@ -82,7 +82,7 @@ def not_implemented(name, dtype, arrays):
     return NotImplementedError(NOT_IMPLEMENTED.format(op=name, word=word, operands=operands, cure=cure))
 
 
-def translated(spec, error, arrays):
+def translate_error(spec, error, arrays):
     """The exception to raise for `error`, which left the forward of an op."""
     if type(error) in (RuntimeError, IndexError, NotImplementedError) or isinstance(error, LinAlgError):
         return error

@@ -33,10 +33,10 @@ from .._modes import modes
 from .._size import broadcasts
 from .._tensor import LEAF, Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
-from ._calls import aliased, on_arrays
-from ._errors import common_device, refuse, translated
+from ._calls import make_view, on_arrays
+from ._errors import common_device, refuse, translate_error
 from ._plan import Plan, at_edge, fetch
-from ._promotion import are_large_halves, in_opmath, in_pieces, promoted, result_dtype
+from ._promotion import are_large_halves, in_opmath, in_pieces, promote_operands, result_dtype
 from ._templates import call_of, recorder_of
 
 OPS: dict[str, Op] = {}  # every declared op by name: the tests walk it
@@ -51,7 +51,7 @@ class Op:
     is_view = False
 
     def __init__(self, forward, name, *, node=None, scalar_node=None, promote=None, opmath=False, refuses="",
-                 row_major=False, lays_out=False, put=None, copies=False, check=None, piecewise_linear=False,
+                 row_major=False, kernel_layout=False, put=None, copies=False, check=None, piecewise_linear=False,
                  kernel=None, by_element=False):
         self.forward = forward
         self.name = name
@@ -61,7 +61,7 @@ class Op:
         self.opmath = opmath
         self.refuses = refuses
         self.row_major = row_major
-        self.lays_out = lays_out
+        self.kernel_layout = kernel_layout
         self.put = put
         self.copies = copies
         self.check = check
@@ -189,21 +189,21 @@ class Op:
         device = common_device(self, inputs)
         result, arrays = self.compute(inputs, arrays, settings, recording and modes.grad)
         if device is not CPU or modes.tracer.active:
-            result = self.lay_out(inputs, result)
+            result = self.apply_layout(inputs, result)
         return self.wrap_results(inputs, arrays, result, settings, recording, device)
 
-    def lay_out(self, inputs, result):
+    def apply_layout(self, inputs, result):
         """A result whose engine knows no strides, with those that it gets on NumPy."""
         if type(result) is tuple:
-            return tuple([self.lay_out(inputs, r) for r in result])
+            return tuple([self.apply_layout(inputs, r) for r in result])
         k = engine_of(result)
-        if k is NUMPY or self.row_major or self.lays_out:
+        if k is NUMPY or self.row_major or self.kernel_layout:
             return result
         shape = result.shape
         operands = [(x._a.shape, x.stride()) for x in inputs if isinstance(x, Tensor) and broadcasts(x._a.shape, shape)]
         if all([is_contiguous(*operand) for operand in operands]):
             return result
-        return k.laid_out(result, elementwise_strides(shape, operands))
+        return k.with_layout(result, elementwise_strides(shape, operands))
 
     def wrap_results(self, inputs, arrays, result, settings, recording, device=None):
         """The result (an array, or a tuple of them) as tensors, recorded."""
@@ -224,7 +224,7 @@ class Op:
         if self.check is not None:
             self.check(*arrays)
         if self.promote is not None:
-            arrays = promoted(inputs, arrays, self.promote, self.name)
+            arrays = promote_operands(inputs, arrays, self.promote, self.name)
         if self.by_element and not recording and are_large_halves(arrays):
             return call_without_fp_warnings(in_pieces, self.forward, self.kernel, arrays), arrays
         if self.opmath:
@@ -236,15 +236,15 @@ class Op:
             if k is NUMPY:
                 result = run_in_fp_context(self.forward, k, *arrays, **settings)
             else:
-                if not self.lays_out:
+                if not self.kernel_layout:
                     arrays = [k.operand(a) for a in arrays]
                 result = self.forward(k, *arrays, **settings)
         except Exception as error:
             result = self.recover(error, arrays, settings)
         if type(result) is tuple:
             rest = None if self.opmath == "first" else back_to
-            return tuple([finished(k, r, rest if nr else back_to) for nr, r in enumerate(result)]), arrays
-        result = finished(k, result, back_to)
+            return tuple([finish_result(k, r, rest if nr else back_to) for nr, r in enumerate(result)]), arrays
+        result = finish_result(k, result, back_to)
         if self.row_major and k is NUMPY and "into" not in settings:
             result = as_contiguous(result)
         return result, arrays
@@ -257,7 +257,7 @@ class Op:
                     return self.forward(NUMPY, *arrays, **settings)
             except Exception as again:
                 error = again
-        raise translated(self, error, arrays) from error
+        raise translate_error(self, error, arrays) from error
 
     def record(self, inputs, arrays, result, out, settings):
         """Makes the node of a call and puts the outputs in the graph."""
@@ -306,7 +306,7 @@ class ViewOp(Op):
         try:
             result = self.forward(engine_of(x._a), x._a, **settings)
         except Exception as error:
-            raise translated(self, error, (x._a,)) from error
+            raise translate_error(self, error, (x._a,)) from error
         if x._view is not None:
             refresh(x)
         return self.wrap_results(inputs, (x._a,), result, settings, x._rg)
@@ -315,10 +315,10 @@ class ViewOp(Op):
         x, grad = inputs[0], modes.grad
         if type(result) is not tuple:
             origin = None if grad else "no_grad" if grad is False else "inference"
-            out = aliased(x, result, (self.function, settings, None), origin)
+            out = make_view(x, result, (self.function, settings, None), origin)
         else:
             origin = "multi" if grad else "no_grad" if grad is False else "inference"
-            out = tuple([aliased(x, r, (self.function, settings, nr), origin) for nr, r in enumerate(result)])
+            out = tuple([make_view(x, r, (self.function, settings, nr), origin) for nr, r in enumerate(result)])
         if recording and grad:
             self.record(inputs, arrays, result, out, settings)
         return out
@@ -326,9 +326,9 @@ class ViewOp(Op):
 
 def constant_in(g, edge):
     """A gradient that is piecewise constant in the input at `edge`: its derivative is there, and zero."""
-    from .shape import steps
+    from .shape import piecewise_constant
 
-    return steps(g, at_edge(g._a, edge))
+    return piecewise_constant(g, at_edge(g._a, edge))
 
 
 def parameters_of(function):
@@ -338,7 +338,7 @@ def parameters_of(function):
     return list(names[:n]), names[n + m] if code.co_flags & inspect.CO_VARARGS else None, list(names[n:n + m])
 
 
-def finished(k, r, back_to):
+def finish_result(k, r, back_to):
     """A result as an array, back in half precision if that is where it came from."""
     r = k.as_array(r)
     if back_to is not None and r.dtype.kind == "f":
@@ -371,8 +371,8 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
         refuses: kinds of dtype (after promotion) that PyTorch does not implement: "b" bool, "i" integers, "f", "c".
         check: called with the operands as they come, to refuse what promotion would hide. Of float32 it may complain
             only where the forward fails.
-        lays_out: the kernel decides where the elements of the result lie in memory, and asks where those of x do. The
-            results of other ops are contiguous (row_major), or have their dimensions in the order of the inputs.
+        kernel_layout: the kernel decides where the elements of the result lie in memory, and asks where those of x do.
+            The results of other ops are contiguous (row_major), or have their dimensions in the order of the inputs.
         put: of a view, ``put(k, x, value, **settings)``: x with `value` in the place of the view. Where it is not
             given, the engine finds the places.
         copies: of a view, that on values it makes a copy, through which nothing can be written.
@@ -383,7 +383,7 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
         return lambda f: op(f, name=name, opmath=opmath, view=view, **traits)
     name = name or forward.__name__.rstrip("_")
     opmath = traits.get("promote") is not None if opmath is None else opmath
-    return declared((ViewOp if view else Op)(forward, name, opmath=opmath, **traits))
+    return declare((ViewOp if view else Op)(forward, name, opmath=opmath, **traits))
 
 
 def kernel_op(name, kernel=None, /, *, inputs, by_element=True, **traits):
@@ -391,10 +391,10 @@ def kernel_op(name, kernel=None, /, *, inputs, by_element=True, **traits):
     kernel = kernel or name
     forward = eval(f"lambda k, {inputs}: k.{kernel}({inputs})")
     by_element = by_element and "f" not in traits.get("refuses", "")
-    return declared(Op(forward, name, opmath=True, kernel=kernel, by_element=by_element, **traits))
+    return declare(Op(forward, name, opmath=True, kernel=kernel, by_element=by_element, **traits))
 
 
-def declared(spec):
+def declare(spec):
     """The function of an op, with the methods that declare its gradients."""
     OPS[spec.name] = spec
     spec.function = function = call_of(spec)
@@ -406,4 +406,4 @@ def declared(spec):
     return function
 
 
-__all__ = ["OPS", "Op", "kernel_op", "op", "promoted", "result_dtype"]
+__all__ = ["OPS", "Op", "kernel_op", "op", "promote_operands", "result_dtype"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import _tape as tape
 from .._dtypes import is_inexact
-from .._modes import ever, modes
+from .._modes import in_use, modes
 from .._tape import guard, next_sequence
 from .._tensor import Tensor, wrap
 from ..engines import NUMPY
@@ -92,7 +92,7 @@ class Plan:
         node.shapes = None
         if self.shapes:
             node.shapes = tuple([getattr(a, "shape", ()) for a in arrays])
-        if ever.watched and modes.watched:
+        if in_use.watched and modes.watched:
             self.watch(node, inputs)
 
     @staticmethod
@@ -134,7 +134,7 @@ def fetch(node, kind, where, graph):
 
 
 def saved_input(node, i, graph):
-    value = unpacked(node.inputs[i])
+    value = unpack_saved(node.inputs[i])
     if not graph or value is None or not hasattr(value, "dtype"):
         return value
     edge = node._edges[i]
@@ -144,16 +144,16 @@ def saved_input(node, i, graph):
 def saved_output(node, graph):
     if type(node.out) is tuple:
         return tuple([saved_part(node, nr, graph) for nr in range(len(node.out))])
-    value = unpacked(node.out)
+    value = unpack_saved(node.out)
     return output_of(node, 0, value) if graph else value
 
 
 def saved_part(node, nr, graph):
-    value = unpacked(node.out[nr])
+    value = unpack_saved(node.out[nr])
     return output_of(node, nr, value) if graph else value
 
 
-def unpacked(value):
+def unpack_saved(value):
     """What was saved, back from saved-tensor hooks if it went through them."""
     return value.array() if type(value) is tape.Packed else value
 

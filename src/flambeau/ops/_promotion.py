@@ -34,7 +34,7 @@ def result_dtype(operands):
     return _dtypes.combine(dims, _dtypes.combine(zeros, scalars))
 
 
-def promoted(inputs, arrays, how, name):
+def promote_operands(inputs, arrays, how, name):
     """The operands cast to their common dtype; with ``how="float"`` at least to the default floating dtype."""
     first = arrays[0]
     if hasattr(first, "dtype"):

@@ -18,22 +18,22 @@ import numpy as np
 
 from .._dtypes import FIRST_FLOAT, LAST_FLOAT
 from .._fp_errors import run_in_fp_context
-from .._modes import ever, modes
+from .._modes import in_use, modes
 from .._tape import guard, next_sequence
 from .._tensor import LEAF, Tensor, refresh, storage_of
 from ..engines import NUMPY
-from ._calls import aliased, as_constant, on_arrays
-from ._errors import translated
+from ._calls import as_constant, make_view, on_arrays
+from ._errors import translate_error
 
 MAX_COMPILED = 8  # inputs of a variadic op up to which a recorder is compiled for each pattern of gradients
 AXIS = [{"axis": axis} for axis in range(65)]  # settings of ops: arrays have up to 64 dimensions
 NAMES = {
     "AXIS": AXIS, "FIRST_FLOAT": FIRST_FLOAT, "LAST_FLOAT": LAST_FLOAT, "LEAF": LEAF, "MAX_COMPILED": MAX_COMPILED,
-    "NUMPY": NUMPY, "Tensor": Tensor, "aliased": aliased, "as_constant": as_constant,
-    "as_contiguous": np.ascontiguousarray, "asarray": np.asarray, "ever": ever,
+    "NUMPY": NUMPY, "Tensor": Tensor, "aliased": make_view, "as_constant": as_constant,
+    "as_contiguous": np.ascontiguousarray, "asarray": np.asarray, "in_use": in_use,
     "float32": np.dtype(np.float32), "guard": guard, "int64": np.dtype(np.int64), "modes": modes, "ndarray": np.ndarray,
     "new": object.__new__, "next_sequence": next_sequence, "on_arrays": on_arrays, "refresh": refresh,
-    "run": run_in_fp_context, "storage_of": storage_of, "translated": translated, "__name__": __name__,
+    "run": run_in_fp_context, "storage_of": storage_of, "translated": translate_error, "__name__": __name__,
 }
 
 CALL = """
@@ -176,7 +176,7 @@ t._nr = 0
 t._rg = False
 if ({recording}) and modes.grad:
     {record}
-if ever.inference and modes.grad is None:
+if in_use.inference and modes.grad is None:
     storage_of(t).inference = True
 return t
 """
@@ -192,7 +192,7 @@ if grad and x0._rg:
 return t
 """
 RECORD_ONE = """
-if ever.watched and modes.watched:
+if in_use.watched and modes.watched:
     op.record((x0,), (a0,), r, t, settings)
 else:
     if record is None:
@@ -200,14 +200,14 @@ else:
     record(x0, a0, r, t, settings)
 """
 RECORD_FLAT = """
-if ever.watched and modes.watched:
+if in_use.watched and modes.watched:
     op.record({inputs}, {arrays}, r, t, settings)
 else:
     record = recorders.get({flags}) or recorder({flags})
     record({names}, {array_names}, r, t, settings)
 """
 RECORD_OPERANDS = """
-if ever.watched and modes.watched:
+if in_use.watched and modes.watched:
     op.record((input, other), (a0, other if flag1 is None else a1), r, t, settings)
 else:
     pattern = 4 if flag1 is None else flag0 + 2 * flag1
@@ -217,7 +217,7 @@ else:
     record(input, other, a0, a1, r, t, settings)
 """
 RECORD_ALL = """
-if len({inputs}) > MAX_COMPILED or (ever.watched and modes.watched):
+if len({inputs}) > MAX_COMPILED or (in_use.watched and modes.watched):
     op.record({inputs}, arrays, r, t, settings)
 else:
     flags = tuple(flags)
@@ -288,7 +288,7 @@ def fill(template, **slots):
     return template
 
 
-def compiled(source, title, **names):
+def compile_source(source, title, **names):
     """The function that a source defines; debuggers and tracebacks can show its lines."""
     filename = f"<{title}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
@@ -298,7 +298,7 @@ def compiled(source, title, **names):
     return function
 
 
-def listed(names):
+def tuple_text(names):
     """The text of a tuple."""
     return f"({''.join(f'{name}, ' for name in names)})"
 
@@ -308,9 +308,9 @@ def flat_slots(names, settings):
     n = range(len(names))
     flags = [f"flag{i}" for i in n]
     return {
-        "inputs": listed(names), "names": ", ".join(names),
-        "arrays": listed(f"a{i}" for i in n), "array_names": ", ".join(f"a{i}" for i in n),
-        "flags": listed(flags), "recording": " or ".join(flags),
+        "inputs": tuple_text(names), "names": ", ".join(names),
+        "arrays": tuple_text(f"a{i}" for i in n), "array_names": ", ".join(f"a{i}" for i in n),
+        "flags": tuple_text(flags), "recording": " or ".join(flags),
         "options": ", **settings" if settings else "",
     }
 
@@ -325,7 +325,7 @@ def unary_call(settings, kernel):
         compute="run(kernel, a0)" if kernel else "run(forward, NUMPY, a0{options})", recover=RECOVER, finish=FINISH,
         wrap=WRAP, record=RECORD_ONE, **flat_slots(["x0"], settings),
     )
-    return compiled(source, f"call of an op with one input{' and settings' * settings}{', a kernel' * kernel}")
+    return compile_source(source, f"call of an op with one input{' and settings' * settings}{', a kernel' * kernel}")
 
 
 @functools.cache
@@ -341,7 +341,7 @@ def flat_call(count, settings):
         compute="run(forward, NUMPY, {array_names}{options})", recover=RECOVER, finish=FINISH, wrap=WRAP,
         record=RECORD_FLAT, **flat_slots(names, settings),
     )
-    return compiled(source, f"call of an op with {count} inputs{' and settings' * settings}")
+    return compile_source(source, f"call of an op with {count} inputs{' and settings' * settings}")
 
 
 @functools.cache
@@ -353,7 +353,7 @@ def operator_call(kernel, ufunc):
         compute="run(kernel, a0, a1)" if kernel else "run(forward, NUMPY, a0, a1)", recover=RECOVER_OPERANDS,
         finish=FINISH, wrap=WRAP, record=RECORD_OPERANDS, **flat_slots(["input", "other"], False),
     )
-    return compiled(source, f"call of an op with two operands{', a kernel' * kernel}{', a ufunc' * ufunc}")
+    return compile_source(source, f"call of an op with two operands{', a kernel' * kernel}{', a ufunc' * ufunc}")
 
 
 @functools.cache
@@ -365,7 +365,7 @@ def variadic_call():
         recover=RECOVER, finish=FINISH, wrap=WRAP, record=RECORD_ALL,
         inputs="inputs", arrays="arrays", recording="True in flags", options=", **settings", x="x", a="a", flag="flag",
     )
-    return compiled(source, "call of an op with any number of inputs")
+    return compile_source(source, "call of an op with any number of inputs")
 
 
 @functools.cache
@@ -376,7 +376,7 @@ def join_call():
         read=READ_JOINED, compute="kernel(arrays, dim)", recover="return otherwise(tensors, dim, out=out)",
         finish=FINISH_JOINED, wrap=WRAP, record=RECORD_ALL, inputs="tensors", recording="recording",
     )
-    return compiled(source, "call of a function that joins tensors")
+    return compile_source(source, "call of a function that joins tensors")
 
 
 @functools.cache
@@ -388,21 +388,21 @@ def view_call():
         recover="raise translated(op, error, (a0,)) from error", finish=WRAP_VIEW, record=RECORD_ONE,
         options=", **settings",
     )
-    return compiled(source, "call of a view")
+    return compile_source(source, "call of a view")
 
 
 @functools.cache
 def view_wrapper():
     source = fill(WRAPPER, state="record = None", parameters="x0, a0", read="nonlocal record", wrap=WRAP_VIEW,
                   record=RECORD_ONE)
-    return compiled(source, "view computed elsewhere")
+    return compile_source(source, "view computed elsewhere")
 
 
 @functools.cache
 def variadic_wrapper():
     source = fill(WRAPPER, state="", parameters="inputs, arrays, flags", read="", wrap=WRAP, record=RECORD_ALL,
                   recording="True in flags", inputs="inputs")
-    return compiled(source, "result computed elsewhere")
+    return compile_source(source, "result computed elsewhere")
 
 
 # ---- the functions of an op
@@ -440,7 +440,7 @@ def recorder_of(op, wanted, tensors):
     if plan.backward is None:
         return lambda *_: None
     n = range(len(wanted))
-    xs, arrays = listed(f"x{i}" for i in n), listed(f"a{i}" for i in n)
+    xs, arrays = tuple_text(f"x{i}" for i in n), tuple_text(f"a{i}" for i in n)
     edge = "(x{0}, LEAF) if x{0}._node is None else (x{0}._node, x{0}._nr)"
     guards = [f"guard(x{i})" for i in n if plan.saves[i] and tensors[i]] + ["guard(t)"] * plan.saves_out
     shapes = [f"a{i}.shape" if tensors[i] else f"getattr(a{i}, 'shape', ())" for i in n]
@@ -454,11 +454,12 @@ def recorder_of(op, wanted, tensors):
     source = fill(
         RECORDER, parameters="inputs, arrays" if op.variadic else f"{xs[1:-3]}, {arrays[1:-3]}",
         unpack=f"{xs} = inputs\n{arrays} = arrays" if op.variadic else "",
-        node=node, edges=listed(edge.format(i) if wanted[i] else "None" for i in n),
-        saved=listed(f"a{i}" if saves else "None" for i, saves in enumerate(plan.saves)) if any(plan.saves) else "()",
-        guards=listed(guards), out="r" if plan.saves_out else "None", shapes=listed(shapes) if plan.shapes else "None",
+        node=node, edges=tuple_text(edge.format(i) if wanted[i] else "None" for i in n),
+        saved=tuple_text([f"a{i}" if plan.saves[i] else "None" for i in n] if any(plan.saves) else ()),
+        guards=tuple_text(guards), out="r" if plan.saves_out else "None",
+        shapes=tuple_text(shapes) if plan.shapes else "None",
     )
-    return compiled(source, f"recorder of {op.name}, gradients {wanted}", backward=plan.backward, **names)
+    return compile_source(source, f"recorder of {op.name}, gradients {wanted}", backward=plan.backward, **names)
 
 
 def source_of(op, kind, where):

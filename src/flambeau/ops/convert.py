@@ -9,7 +9,7 @@ from ._op import op
 from .shape import zeros_like
 
 
-@op(lays_out=True)
+@op(kernel_layout=True)
 def to_copy(k, x, *, dtype, format):
     """The elements in a NumPy dtype and a memory format; the engine converts the gradient back."""
     return k.copy_as(x, dtype, format)
@@ -45,7 +45,7 @@ def transfer(array, device):
     return engine.from_host(on_host(array, "to()"), device)
 
 
-@op(node="CloneBackward0", lays_out=True)
+@op(node="CloneBackward0", kernel_layout=True)
 def clone_as(k, x, *, format):
     """A copy in a memory format."""
     return k.copy_as(x, x.dtype, format)

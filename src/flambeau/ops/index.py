@@ -83,7 +83,7 @@ def index_add(k, x, source, index, *, axis, alpha, into=False):
 
 index_add.vjp(
     x=lambda g: g,
-    source=lambda g, index, axis, alpha, source_shape: scaled(select(g, index, axis, source_shape), alpha),
+    source=lambda g, index, axis, alpha, source_shape: scale(select(g, index, axis, source_shape), alpha),
 )
 
 
@@ -103,7 +103,7 @@ def select(g, index, axis, shape):
     return reshape(index_select(g, index, axis=axis), shape=shape)
 
 
-def scaled(g, alpha):
+def scale(g, alpha):
     return g if alpha == 1 else g * alpha
 
 

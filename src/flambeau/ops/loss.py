@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from ._op import op
+from .activation import hardtanh, softplus
 from .elementary import log, sigmoid
-from .gates import hardtanh, softplus
 from .pointwise import at_least_float32, clamp_numbers
 from .reduce import place
 from .shape import reshape
 
 
-def reduced(k, x, reduction):
+def reduce_loss(k, x, reduction):
     return x if reduction == "none" else k.mean(x) if reduction == "mean" else k.sum(x)
 
 
@@ -27,7 +27,7 @@ def share(g, shape, reduction):
 @op(promote="common", refuses="bic")
 def mse_loss(k, x, y, *, reduction):
     away = x - y
-    return reduced(k, away * away, reduction)
+    return reduce_loss(k, away * away, reduction)
 
 
 mse_loss.vjp(
@@ -40,7 +40,7 @@ mse_loss.vjp(
 def smooth_l1_loss(k, x, y, *, reduction, beta):
     """Half the square over beta, and the distance less beta / 2 where that is more than beta."""
     away = k.abs(x - y)
-    return reduced(k, k.where(away < beta, away * away * (0.5 / beta), away - 0.5 * beta), reduction)
+    return reduce_loss(k, k.where(away < beta, away * away * (0.5 / beta), away - 0.5 * beta), reduction)
 
 
 def smooth_l1_slope(g, x, y, reduction, beta):
@@ -57,7 +57,7 @@ smooth_l1_loss.vjp(
 def huber_loss(k, x, y, *, reduction, delta):
     """Half the square, and delta times the distance less delta² / 2 where that is more than delta."""
     away = k.abs(x - y)
-    return reduced(k, k.where(away <= delta, 0.5 * away * away, delta * (away - 0.5 * delta)), reduction)
+    return reduce_loss(k, k.where(away <= delta, 0.5 * away * away, delta * (away - 0.5 * delta)), reduction)
 
 
 def huber_slope(g, x, y, reduction, delta):
@@ -76,7 +76,7 @@ huber_loss.vjp(
 LOWEST_LOG = -100  # stands for the logarithm of zero, so that the loss and its gradient stay finite
 
 
-def weighted(x, weight):
+def apply_weight(x, weight):
     return x if weight is None else x * weight
 
 
@@ -84,14 +84,16 @@ def weighted(x, weight):
 def binary_cross_entropy(k, x, y, weight, *, reduction):
     x = k.probabilities(x)
     yes, no = k.maximum(k.log(x), LOWEST_LOG), k.maximum(k.log1p(-x), LOWEST_LOG)
-    return reduced(k, weighted((y - 1) * no - y * yes, weight), reduction)
+    return reduce_loss(k, apply_weight((y - 1) * no - y * yes, weight), reduction)
 
 
 binary_cross_entropy.vjp(
-    x=lambda g, x, y, weight, reduction: weighted(
+    x=lambda g, x, y, weight, reduction: apply_weight(
         share(g, x.shape, reduction) * (x - y) / clamp_numbers((1 - x) * x, low=1e-12, high=None), weight
     ),
-    y=lambda g, x, weight, reduction: weighted(share(g, x.shape, reduction) * (at_least(1 - x) - at_least(x)), weight),
+    y=lambda g, x, weight, reduction: apply_weight(
+        share(g, x.shape, reduction) * (at_least(1 - x) - at_least(x)), weight
+    ),
 )
 
 
@@ -104,12 +106,12 @@ def binary_cross_entropy_with_logits(k, x, y, weight, positive, *, reduction):
     """The binary cross entropy of sigmoid(x); `positive` weighs the positive class."""
     below = k.maximum(-x, 0) + k.log1p(k.exp(-k.abs(x)))  # -log sigmoid(x)
     rest = below if positive is None else below * (1 + (positive - 1) * y)
-    return reduced(k, weighted((1 - y) * x + rest, weight), reduction)
+    return reduce_loss(k, apply_weight((1 - y) * x + rest, weight), reduction)
 
 
 @binary_cross_entropy_with_logits.joint_vjp
 def _(g, x, y, weight, positive, reduction, needs):
-    g = weighted(share(g, x.shape, reduction), weight)
+    g = apply_weight(share(g, x.shape, reduction), weight)
     if positive is None:
         return (sigmoid(x) - y) * g if needs[0] else None, -x * g if needs[1] else None, None, None
     below = softplus(-x, beta=1.0, threshold=50.0) if needs[1] else None

@@ -59,7 +59,7 @@ def row(x):
     return reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
 
 
-def scaled(g, factor):
+def scale(g, factor):
     """g times a Python number (its conjugate, as gradients ask for)."""
     if isinstance(factor, complex):
         return g * factor.conjugate()
@@ -161,7 +161,7 @@ def outer(x, y):
 
 def _add_product(name, forward, a, b):
     call = op(forward, name=name, promote="common", opmath=False, row_major=True)
-    call.vjp(x=lambda g, beta: scaled(g, beta), a=a, b=b)
+    call.vjp(x=lambda g, beta: scale(g, beta), a=a, b=b)
     return call
 
 
@@ -178,11 +178,11 @@ def _addr(k, x, a, b, *, beta, alpha):
 
 
 def _left(g, b, alpha):
-    return scaled(product(g, mH(b)), alpha)
+    return scale(product(g, mH(b)), alpha)
 
 
 def _right(g, a, alpha):
-    return scaled(product(mH(a), g), alpha)
+    return scale(product(mH(a), g), alpha)
 
 
 addmm = _add_product("addmm", _addmm, _left, _right)
@@ -190,13 +190,13 @@ baddbmm = _add_product("baddbmm", _addmm, _left, _right)
 addbmm = _add_product("addbmm", _addbmm, _left, _right)
 addmv = _add_product(
     "addmv", _addmm,
-    lambda g, b, alpha: scaled(column(g) * cj(b), alpha),
-    lambda g, a, alpha: scaled(reshape(product(mH(a), column(g)), shape=(a.shape[-1],)), alpha),
+    lambda g, b, alpha: scale(column(g) * cj(b), alpha),
+    lambda g, a, alpha: scale(reshape(product(mH(a), column(g)), shape=(a.shape[-1],)), alpha),
 )
 addr = _add_product(
     "addr", _addr,
-    lambda g, b, alpha: scaled(reshape(product(g, column(cj(b))), shape=(g.shape[-2],)), alpha),
-    lambda g, a, alpha: scaled(reshape(product(row(cj(a)), g), shape=(g.shape[-1],)), alpha),
+    lambda g, b, alpha: scale(reshape(product(g, column(cj(b))), shape=(g.shape[-2],)), alpha),
+    lambda g, a, alpha: scale(reshape(product(row(cj(a)), g), shape=(g.shape[-1],)), alpha),
 )
 
 

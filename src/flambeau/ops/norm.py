@@ -1,166 +1,69 @@
-"""Normalisation by mean and variance: over the batch, over the last dimensions, over groups of channels.
-
-All are one map on different views of the input: x is seen in a shape in which the statistics are over whole axes, the
-weight in a shape that broadcasts against it. The ops return mean and variance too (with ones for the axes they are
-over), and their gradients count those, so that the formulas can be differentiated again.
-"""
+"""Norms of vectors and distances between them."""
 
 from __future__ import annotations
 
 import math
 
-from .._tensor import Tensor
-from ..engines import engine_of
 from ._op import op
-from .pointwise import cj
-from .reduce import sum_, sum_to
-from .shape import reshape, zeros_like
+from .matmul import mT, product
+from .pointwise import abs_, keep, sgn
+from .reduce import count_reduced, keep_dims, over, sum_, ties
 
 
-def shaped(x, shape):
-    return x if x is None or x.shape == shape else reshape(x, shape=shape)
+@op(opmath=True, node="LinalgVectorNormBackward0", row_major=True)
+def vector_norm(k, x, *, ord, axis, keepdims):
+    if ord and count_reduced(x.shape, axis) == 1:
+        return k.sum(k.abs(x), axis=axis, keepdims=keepdims)
+    if ord == 2:
+        return k.norm2(x, axis, keepdims)
+    a = k.abs(x)
+    if ord == 1:
+        return k.sum(a, axis=axis, keepdims=keepdims)
+    if ord == math.inf:
+        return k.max(a, axis=axis, keepdims=keepdims)
+    if ord == -math.inf:
+        return k.min(a, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return k.sum(a != 0, axis=axis, keepdims=keepdims).astype(a.dtype)
+    return k.power(k.sum(k.power(a, ord), axis=axis, keepdims=keepdims), 1 / ord)
 
 
-def sum_over(x, axes):
-    """The sum over axes, kept as ones."""
-    return sum_(x, axis=axes, keepdims=True) if axes else x
+vector_norm.vjp(x=lambda g, x, out, ord, axis: vector_norm_pull(g, x, out, ord, axis))
 
 
-def batch_layout(shape, how):
-    """Statistics of each channel, over everything else."""
-    return shape, (1, shape[1], *[1] * (len(shape) - 2)), (0, *range(2, len(shape)))
+def vector_norm_pull(g, x, out, ord, axis):
+    shape = tuple(x.shape)
+    g, out = keep_dims(g, shape, axis), keep_dims(out, shape, axis)
+    if ord == 0:
+        return None
+    if ord == 1:
+        return g * sgn(x)
+    if ord == 2:
+        return g * over(x, out)
+    if ord in (math.inf, -math.inf):
+        return g * sgn(x) * ties(abs_(x), out, axis=axis)
+    if ord < 1:
+        return keep(sgn(x) * abs_(x) ** (ord - 1), x != 0) * (g * out ** (1 - ord))
+    if ord < 2:
+        return sgn(x) * abs_(x) ** (ord - 1) * over(g, out ** (ord - 1))
+    return x * abs_(x) ** (ord - 2) * over(g, out ** (ord - 1))
 
 
-def layer_layout(shape, how):
-    """Statistics of each sample over its last `how` dimensions."""
-    return shape, shape[len(shape) - how:], tuple(range(len(shape) - how, len(shape)))
+@op(opmath=True, node="ViewBackward0", row_major=True)
+def euclidean_distances(k, x, y):
+    """The distance of each row of x from each row of y, by one product of matrices."""
+    xx = k.sum(x * x, axis=-1, keepdims=True)
+    yy = k.sum(y * y, axis=-1, keepdims=True)
+    squares = xx + k.swapaxes(yy, -1, -2) - 2 * (x @ k.swapaxes(y, -1, -2))
+    return k.sqrt(k.maximum(squares, 0))
 
 
-def group_layout(shape, how):
-    """Statistics of each sample and each of `how` groups of channels."""
-    samples, channels = shape[:2]
-    size = math.prod(shape[2:])
-    return (samples, how, channels // how, size), (1, how, channels // how, 1), (2, 3)
+euclidean_distances.vjp(
+    x=lambda g, x, y, out: pull_apart(over(g, out), x, y),
+    y=lambda g, x, y, out: pull_apart(mT(over(g, out)), y, x),
+)
 
 
-def _normalization(name, node, layout):
-    @op(name=name, node=node, opmath="first", refuses="bic", row_major=layout is not batch_layout)
-    def normalization(k, x, weight, bias, *, eps, how):
-        shape, of_weight, axes = layout(x.shape, how)
-        weight = None if weight is None else weight.reshape(of_weight)
-        bias = None if bias is None else bias.reshape(of_weight)
-        y, mean, var = k.normalize(x.reshape(shape), weight, bias, axes, eps)
-        return y.reshape(x.shape), mean, var
-
-    @normalization.joint_vjp
-    def _(g, x, weight, out_1, out_2, eps, how, needs):
-        own = tuple(x.shape)
-        shape, of_weight, axes = layout(own, how)
-        if layout is layer_layout and not isinstance(x, Tensor):
-            grads = engine_of(x).layer_norm_pull(g[0], x, weight, axes, out_1, out_2, g[1], g[2], eps)
-            return [grad if needed else None for grad, needed in zip(grads, needs)]
-        x, weight, g_y = shaped(x, shape), shaped(weight, of_weight), shaped(g[0], shape)
-        # the statistics of nothing are nan, but nothing has no part in a gradient
-        away, inv = x - out_1, (out_2 + eps) ** -0.5 if math.prod(shape) else zeros_like(out_2)
-        # What the weight does not see is summed first: the sums serve weight, bias and input.
-        lead = len(shape) - len(of_weight)
-        inner = tuple([a for a in axes if a >= lead and of_weight[a - lead] == 1])
-        outer = tuple([a for a in axes if a not in inner])
-        g_sum, g_away = sum_over(g_y, inner), sum_over(g_y * away, inner)
-        return (
-            shaped(input_pull(g_y, g[1], g[2], away, inv, weight, g_sum, g_away, outer, count(shape, axes)), own)
-            if needs[0] else None,
-            to_weight(g_away * inv, of_weight, layout) if needs[1] else None,
-            to_weight(g_sum, of_weight, layout) if needs[2] else None,
-        )
-
-    return normalization
-
-
-def input_pull(g, g_mean, g_var, away, inv, weight, g_sum, g_away, outer, n):
-    """The gradient of the input, from that of the result and of its statistics."""
-    if weight is not None:
-        g_sum, g_away = g_sum * weight, g_away * weight
-    g_sum, g_away = sum_over(g_sum, outer), sum_over(g_away, outer)
-    slope = (2 * g_var - g_away * (inv * inv * inv)) / n
-    level = (g_mean - g_sum * inv) / n
-    if weight is None:
-        direct = g * inv
-    elif math.prod(g.shape) > 2 * math.prod(weight.shape) * math.prod(inv.shape):
-        direct = g * (weight * inv)
-    else:
-        direct = g * weight * inv
-    return direct + (away * slope + level)
-
-
-def count(shape, axes):
-    return max(math.prod([shape[a] for a in axes]), 1)
-
-
-def to_weight(g, of_weight, layout):
-    """A gradient of the weight in the shape that the weight has: a vector of channels, but for layer norm."""
-    g = sum_to(g, of_weight)
-    return g if layout is layer_layout else reshape(g, shape=(math.prod(of_weight),))
-
-
-batch_norm = _normalization("native_batch_norm", "NativeBatchNormBackward0", batch_layout)
-layer_norm = _normalization("native_layer_norm", "NativeLayerNormBackward0", layer_layout)
-group_norm = _normalization("native_group_norm", "NativeGroupNormBackward0", group_layout)
-
-
-# ---- with given statistics
-
-
-@op(opmath=True, node="NativeBatchNormBackward0", refuses="bic")
-def batch_norm_given(k, x, weight, bias, mean, var, *, eps):
-    """``batch_norm`` by statistics of long ago, which get no gradient."""
-    of_weight = batch_layout(x.shape, None)[1]
-    scale = 1 / k.sqrt(var + eps)
-    if weight is not None:
-        scale = scale * weight
-    shift = -mean * scale
-    if bias is not None:
-        shift = shift + bias
-    return k.scale_shift(x, scale.reshape(of_weight).astype(x.dtype), shift.reshape(of_weight).astype(x.dtype))
-
-
-@batch_norm_given.joint_vjp
-def _(g, x, weight, mean, var, eps, needs):
-    _, of_weight, axes = batch_layout(tuple(x.shape), None)
-    inv = (var + eps) ** -0.5
-    scale = inv if weight is None else inv * weight
-    return (
-        g * shaped(scale, of_weight) if needs[0] else None,
-        sum_(g * (x - shaped(mean, of_weight)), axis=axes, keepdims=False) * inv if needs[1] else None,
-        sum_(g, axis=axes, keepdims=False) if needs[2] else None,
-        None,
-        None,
-    )
-
-
-# ---- by the root of the mean square
-
-
-@op(opmath="first", node="MulBackward0", refuses="bi", row_major=True)
-def rms_norm(k, x, weight, *, how, eps):
-    """x / sqrt(mean(x²) + eps) * weight over the last `how` dimensions, and the mean of the squares."""
-    axes = tuple(range(x.ndim - how, x.ndim))
-    square = k.mean(x * x, axis=axes, keepdims=True)
-    y = x * (1 / k.sqrt(square + eps))
-    if weight is not None:
-        y = y * weight
-    return (y if y.dtype == x.dtype else k.cast(y, x.dtype)), square
-
-
-@rms_norm.joint_vjp
-def _(g, x, weight, out_1, how, eps, needs):
-    g_y, g_square = g
-    axes = tuple(range(len(x.shape) - how, len(x.shape)))
-    x, weight, inv = cj(x), weight if weight is None else cj(weight), cj((out_1 + eps) ** -0.5)
-    n = count(x.shape, axes)
-    scaled = g_y if weight is None else g_y * weight
-    slope = (2 * g_square - sum_over(scaled * x, axes) * (inv * inv * inv)) / n
-    return (
-        scaled * inv + x * slope if needs[0] else None,
-        g_y * (x * inv) if needs[1] else None,
-    )
+def pull_apart(w, x, y):
+    """sum_j w_ij (x_i - y_j)"""
+    return sum_(w, axis=len(w.shape) - 1, keepdims=True) * x - product(w, y)

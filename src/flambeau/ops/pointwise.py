@@ -233,11 +233,11 @@ heaviside.vjp(x=undifferentiable("heaviside"), values=undifferentiable("heavisid
 @op(promote="common")
 def nan_to_num(k, x, *, nan, posinf, neginf):
     if x.dtype.kind == "c":
-        return k.to_complex(*[replaced(k, part, nan, posinf, neginf) for part in (x.real, x.imag)])
-    return replaced(k, x, nan, posinf, neginf)
+        return k.to_complex(*[replace_nonfinite(k, part, nan, posinf, neginf) for part in (x.real, x.imag)])
+    return replace_nonfinite(k, x, nan, posinf, neginf)
 
 
-def replaced(k, x, nan, posinf, neginf):
+def replace_nonfinite(k, x, nan, posinf, neginf):
     finite = k.where(x == math.inf, posinf, k.where(x == -math.inf, neginf, x))
     return k.where(x != x, nan, finite).astype(x.dtype)
 

@@ -24,7 +24,7 @@ def node_of(name):
 # ---- maxima: the gradient goes to the element that was taken
 
 
-def unpooled(g, index, shape, unique):
+def unpool(g, index, shape, unique):
     """Zeros of `shape` to which g is added at flat spatial indices; `unique`: no index comes twice."""
     lead, spatial = tuple(shape[:2]), math.prod(shape[2:])
     rows = (math.prod(lead), math.prod(g.shape[2:]))
@@ -43,7 +43,7 @@ def max_pool(k, x, *, kernel, stride, padding, dilation, sizes):
     return k.max_pool(x, kernel, stride, padding, dilation, sizes)
 
 
-max_pool.vjp(x=lambda g, out_1, x_shape, kernel, stride, dilation: unpooled(
+max_pool.vjp(x=lambda g, out_1, x_shape, kernel, stride, dilation: unpool(
     g[0], out_1, x_shape, apart(kernel, stride, dilation)
 ))
 
@@ -56,7 +56,7 @@ def adaptive_max_pool(k, x, *, sizes):
     return k.ranges_max(x, all_ranges(x.shape[2:], sizes))
 
 
-adaptive_max_pool.vjp(x=lambda g, out_1, x_shape, sizes: unpooled(
+adaptive_max_pool.vjp(x=lambda g, out_1, x_shape, sizes: unpool(
     g[0], out_1, x_shape, all([n % m == 0 for n, m in zip(x_shape[2:], sizes, strict=True)])
 ))
 
@@ -86,7 +86,7 @@ def divisors(spatial, kernel, stride, padding, out, include_pad, override):
     return int(total.flat[0]) if total.size and (total == total.flat[0]).all() else total
 
 
-def divided(k, x, by):
+def divide(k, x, by):
     if x.dtype.kind in "iu":
         return k.trunc(x / by).astype(x.dtype)
     return x / (by if isinstance(by, int) else by.astype(x.dtype))
@@ -95,13 +95,13 @@ def divided(k, x, by):
 @op(node=node_of("AvgPool{}DBackward0"), opmath=True, refuses="bc", row_major=True)
 def avg_pool(k, x, *, kernel, stride, padding, sizes, include_pad, override):
     by = divisors(x.shape[2:], kernel, stride, padding, sizes, include_pad, override)
-    return divided(k, k.window_sum(x, kernel, stride, padding, sizes), by)
+    return divide(k, k.window_sum(x, kernel, stride, padding, sizes), by)
 
 
 @op(node=lambda spatial: f"AvgPool{len(spatial)}DBackwardBackward0", opmath=True, row_major=True)
 def avg_pool_pull(k, g, *, kernel, stride, padding, spatial, include_pad, override):
     by = divisors(spatial, kernel, stride, padding, g.shape[2:], include_pad, override)
-    return k.window_spread(divided(k, g, by), kernel, stride, padding, spatial)
+    return k.window_spread(divide(k, g, by), kernel, stride, padding, spatial)
 
 
 avg_pool.vjp(x=lambda g, x_shape, kernel, stride, padding, include_pad, override: avg_pool_pull(
@@ -149,10 +149,10 @@ def max_unpool(k, x, index, *, spatial):
     return flat.reshape(*x.shape[:2], *spatial)
 
 
-max_unpool.vjp(x=lambda g, index: repooled(g, index))
+max_unpool.vjp(x=lambda g, index: take_pooled(g, index))
 
 
-def repooled(g, index):
+def take_pooled(g, index):
     """The elements of g at flat spatial indices."""
     rows = reshape(g, shape=(math.prod(g.shape[:2]), math.prod(g.shape[2:])))
     flat = gather(rows, reshape(index, shape=(rows.shape[0], math.prod(index.shape[2:]))), axis=1)

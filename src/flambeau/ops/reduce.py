@@ -25,7 +25,7 @@ def keepdims_shape(shape, axis):
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
 
 
-def folded(shape, axis):
+def count_reduced(shape, axis):
     """How many elements go into each result of a reduction."""
     if axis is None:
         return math.prod(shape)
@@ -34,11 +34,11 @@ def folded(shape, axis):
 
 def spread(g, shape, axis):
     """A gradient of a reduced tensor, repeated along the axes that were reduced away."""
-    kept = keepdims_shape(shape, axis)
-    return expand(g if not g.shape or g.shape == kept else reshape(g, shape=kept), shape=shape)
+    keep_dims = keepdims_shape(shape, axis)
+    return expand(g if not g.shape or g.shape == keep_dims else reshape(g, shape=keep_dims), shape=shape)
 
 
-def kept(y, shape, axis):
+def keep_dims(y, shape, axis):
     """A result of a reduction with the reduced axes as ones: it broadcasts against the input."""
     return reshape(y, shape=keepdims_shape(shape, axis))
 
@@ -85,7 +85,7 @@ mean.vjp(x=lambda g, x_shape, axis: mean_pull(g, x_shape, axis))
 
 
 def mean_pull(g, shape, axis):
-    return spread(g / max(folded(shape, axis), 1), tuple(shape), axis)
+    return spread(g / max(count_reduced(shape, axis), 1), tuple(shape), axis)
 
 
 @op(refuses="c", row_major=True)
@@ -124,7 +124,7 @@ def prod(k, x, *, axis, keepdims, dtype=None):
 def _(g, x, axis):
     if axis is None:
         return (reshape(g, shape=(1,) * len(x.shape)) * pw.cj(others_of_all(x)),)
-    return (kept(g, x.shape, axis) * pw.cj(others(x, axis)),)
+    return (keep_dims(g, x.shape, axis) * pw.cj(others(x, axis)),)
 
 
 def others(x, axis):
@@ -173,9 +173,9 @@ var.vjp(x=lambda g, x, axis, correction: var_pull(g, x, axis, correction))
 
 def var_pull(g, x, axis, correction):
     shape = tuple(x.shape)
-    freedom = folded(shape, axis) - correction
+    freedom = count_reduced(shape, axis) - correction
     away = x - mean(x, axis=axis, keepdims=True)
-    return kept(g * (2 / freedom if freedom else math.inf), shape, axis) * away
+    return keep_dims(g * (2 / freedom if freedom else math.inf), shape, axis) * away
 
 
 @op(opmath=True, row_major=True)
@@ -239,7 +239,7 @@ for spec in (max_all, min_all):
 def to_ties(g, x, out, axis):
     """A gradient of an extreme value, shared by the elements that have it."""
     shape = tuple(x.shape)
-    return kept(g, shape, axis) * ties(x, kept(out, shape, axis), axis=axis)
+    return keep_dims(g, shape, axis) * ties(x, keep_dims(out, shape, axis), axis=axis)
 
 
 @op
@@ -253,7 +253,7 @@ def ties(k, x, extreme, *, axis):
 def to_equals(g, x, out, axis):
     """``to_ties`` that takes nan for no tie: there the gradient is nan."""
     shape = tuple(x.shape)
-    return kept(g, shape, axis) * equals(x, kept(out, shape, axis), axis=axis)
+    return keep_dims(g, shape, axis) * equals(x, keep_dims(out, shape, axis), axis=axis)
 
 
 @op
@@ -291,7 +291,7 @@ def selection(forward=None, /, **options):
         return lambda f: selection(f, **options)
     spec = op(forward, opmath=True, **options, row_major=True)
     spec.vjp(x=lambda g, out_1, axis, x_shape: place(
-        kept(g[0], x_shape, axis), kept(out_1, x_shape, axis), axis=axis, shape=tuple(x_shape)
+        keep_dims(g[0], x_shape, axis), keep_dims(out_1, x_shape, axis), axis=axis, shape=tuple(x_shape)
     ))
     return spec
 

@@ -11,7 +11,7 @@ from ._op import op
 from .scatter import ungather
 
 
-def scanned(k, scan, x, axis, reverse):
+def scan_along(k, scan, x, axis, reverse):
     """`scan` along an axis, from the end when `reverse`; a scalar is its own scan."""
     if x.ndim == 0:
         return scan(x.reshape(1), 0).reshape(())
@@ -20,7 +20,7 @@ def scanned(k, scan, x, axis, reverse):
 
 @op(row_major=True)
 def cumsum(k, x, *, axis, reverse, dtype=None):
-    return scanned(k, lambda a, i: k.cumsum(a, axis=i, dtype=dtype), x, axis, reverse)
+    return scan_along(k, lambda a, i: k.cumsum(a, axis=i, dtype=dtype), x, axis, reverse)
 
 
 cumsum.vjp(x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
@@ -28,7 +28,7 @@ cumsum.vjp(x=lambda g, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
 
 @op(row_major=True)
 def cumprod(k, x, *, axis, reverse, dtype=None):
-    return scanned(k, lambda a, i: k.cumprod(a, axis=i, dtype=dtype), x, axis, reverse)
+    return scan_along(k, lambda a, i: k.cumprod(a, axis=i, dtype=dtype), x, axis, reverse)
 
 
 cumprod.vjp(x=lambda g, x, out, axis, reverse: cumprod_pull(g, x, out, axis, reverse))
@@ -61,7 +61,7 @@ def without(g, x, places, axis, reverse):
 def nth_zero(k, x, *, axis, reverse, nth):
     """Where the n-th zero along an axis is."""
     zero = x == 0
-    return zero & (scanned(k, lambda a, i: k.cumsum(a, axis=i), zero, axis, reverse) == nth)
+    return zero & (scan_along(k, lambda a, i: k.cumsum(a, axis=i), zero, axis, reverse) == nth)
 
 
 # ---- extrema so far: (values, where they were met last)
@@ -85,7 +85,7 @@ cummin = declare_extreme("cummin", "running_min")
 
 @op(opmath=True, row_major=True)
 def logcumsumexp(k, x, *, axis, reverse):
-    return scanned(k, k.log_running_sum, x, axis, reverse)
+    return scan_along(k, k.log_running_sum, x, axis, reverse)
 
 
 def logcumsumexp_pull(g, x, out, axis, reverse):

@@ -46,7 +46,7 @@ def cast(k, x, *, dtype):
 cast.vjp(x=lambda g: g)
 
 
-@op(lays_out=True)
+@op(kernel_layout=True)
 def clone(k, x):
     return k.copy(x)
 
@@ -60,12 +60,12 @@ def zeros_like(k, x):
 
 
 @op
-def steps(k, g, x):
+def piecewise_constant(k, g, x):
     """g, which depends on x by steps alone."""
     return k.copy(g)
 
 
-steps.vjp(g=lambda g: g, x=lambda g: zeros_like(g))
+piecewise_constant.vjp(g=lambda g: g, x=lambda g: zeros_like(g))
 
 
 @op(view=True, put=_reshape_back)

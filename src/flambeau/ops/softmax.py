@@ -5,7 +5,7 @@ from __future__ import annotations
 from ._op import op
 from .elementary import exp
 from .pointwise import cj
-from .reduce import kept, sum_
+from .reduce import keep_dims, sum_
 
 
 @op(promote="float", row_major=True)
@@ -14,7 +14,7 @@ def logsumexp(k, x, *, axis, keepdims):
 
 
 logsumexp.vjp(x=lambda g, x, out, axis: (
-    kept(g, x.shape, axis) * cj(exp(x - kept(out, x.shape, axis)))
+    keep_dims(g, x.shape, axis) * cj(exp(x - keep_dims(out, x.shape, axis)))
 ))
 
 

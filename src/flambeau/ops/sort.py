@@ -6,20 +6,20 @@ from ._op import op
 from .reduce import place, selection, to_ties
 
 
-def ordered(forward):
+def declare_sorting(forward):
     """Declares an op that returns (values, indices) of several elements along ``axis``, each of them once."""
     spec = op(forward, opmath=True, refuses="c", row_major=True)
     spec.vjp(x=lambda g, out_1, axis, x_shape: place(g[0], out_1, axis=axis, shape=tuple(x_shape)))
     return spec
 
 
-@ordered
+@declare_sorting
 def sort(k, x, *, axis, descending, stable):
     order = k.sorting_order(x, axis, descending, stable)
     return k.take_along(x, order, axis), order
 
 
-@ordered
+@declare_sorting
 def topk(k, x, *, axis, count, largest, sorted):
     order = k.top_order(x, count, axis, largest, sorted)
     return k.take_along(x, order, axis), order

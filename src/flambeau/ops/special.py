@@ -145,11 +145,11 @@ POLYNOMIALS = (
 )
 
 
-def unrecorded(name, inputs, kernel=None):
+def kernel_without_gradient(name, inputs, kernel=None):
     return kernel_op("special_" + name, kernel or name, inputs=inputs, promote="float", refuses="c", row_major=True)
 
 
-bessel = {name: unrecorded(name, "x") for name in UNRECORDED}
-bessel["modified_bessel_i0"] = unrecorded("modified_bessel_i0", "x", "i0")
-bessel["modified_bessel_i1"] = unrecorded("modified_bessel_i1", "x", "i1")
-polynomials = {name: unrecorded(name, "x, n") for name in POLYNOMIALS}
+bessel = {name: kernel_without_gradient(name, "x") for name in UNRECORDED}
+bessel["modified_bessel_i0"] = kernel_without_gradient("modified_bessel_i0", "x", "i0")
+bessel["modified_bessel_i1"] = kernel_without_gradient("modified_bessel_i1", "x", "i1")
+polynomials = {name: kernel_without_gradient(name, "x, n") for name in POLYNOMIALS}

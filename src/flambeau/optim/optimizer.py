@@ -26,7 +26,7 @@ WRONG_SIZE = "loaded state dict contains a parameter group that doesn't match th
 WRONG_RETURN = "{name}.step: a pre-hook must return None or a tuple of (new_args, new_kwargs), but got {got}."
 _HOOKS = ("pre", "post", "save_pre", "save", "load_pre", "load")
 
-_everywhere = {"pre": OrderedDict(), "post": OrderedDict()}
+_global_hooks = {"pre": OrderedDict(), "post": OrderedDict()}
 
 
 class _Required:
@@ -201,27 +201,27 @@ class Optimizer:
     @staticmethod
     def profile_hook_step(func):
         """Wraps a ``step`` so that the step hooks run around it; optimizers get this without asking."""
-        return _hooked(func)
+        return _with_hooks(func)
 
 
 def _hook_step(cls):
     """Lets the ``step`` of a class run between the hooks."""
     if not getattr(cls.step, "hooked", False):
-        cls.step = _hooked(cls.step)
+        cls.step = _with_hooks(cls.step)
 
 
-def _hooked(step):
+def _with_hooks(step):
     @functools.wraps(step)
     def wrapper(*args, **kwargs):
         self = args[0]
-        for hook in chain(list(_everywhere["pre"].values()), list(self._hooks["pre"].values())):
+        for hook in chain(list(_global_hooks["pre"].values()), list(self._hooks["pre"].values())):
             got = hook(self, args, kwargs)
             if got is not None:
                 if not (isinstance(got, tuple) and len(got) == 2):
                     raise RuntimeError(WRONG_RETURN.format(name=type(self).__name__, got=got))
                 args, kwargs = got
         out = step(*args, **kwargs)
-        for hook in chain(list(self._hooks["post"].values()), list(_everywhere["post"].values())):
+        for hook in chain(list(self._hooks["post"].values()), list(_global_hooks["post"].values())):
             hook(self, args, kwargs)
         return out
 
@@ -261,11 +261,11 @@ def _as_state(p, key, value):
 
 def register_optimizer_step_pre_hook(hook):
     """A step pre-hook on every optimizer."""
-    return add_hook(_everywhere["pre"], hook)
+    return add_hook(_global_hooks["pre"], hook)
 
 
 def register_optimizer_step_post_hook(hook):
     """A step post-hook on every optimizer."""
-    return add_hook(_everywhere["post"], hook)
+    return add_hook(_global_hooks["post"], hook)
 
 

@@ -110,10 +110,10 @@ class Reader:
         self._read_directory()
         roots = [name.partition("/")[0] for name in self.places if name.count("/") == 1 and name.endswith("/data.pkl")]
         if not roots:
-            raise self.damaged("there is no data.pkl in it", "locating file data.pkl")
+            raise self.damage_error("there is no data.pkl in it", "locating file data.pkl")
         self.root = roots[0]
 
-    def damaged(self, why, doing="reading zip archive"):
+    def damage_error(self, why, doing="reading zip archive"):
         return RuntimeError(DAMAGED.format(why=why, doing=doing, path=self.path))
 
     def __contains__(self, name):
@@ -131,7 +131,7 @@ class Reader:
         array = np.empty(size, np.uint8)
         self._fill(array, offset)
         if checksum and zlib.crc32(array) != checksum:  # PyTorch can be told to write none
-            raise self.damaged("the checksum is wrong", f"reading file {name}")
+            raise self.damage_error("the checksum is wrong", f"reading file {name}")
         return array
 
     def size_of(self, name):
@@ -144,16 +144,16 @@ class Reader:
         try:
             header, size, checksum = self.places[f"{self.root}/{name}"]
         except KeyError:
-            raise self.damaged("file not found", f"locating file {name}") from None
+            raise self.damage_error("file not found", f"locating file {name}") from None
         mark, *_, name_size, extra_size = _LOCAL.unpack(self._bytes(header, _LOCAL.size, doing))
         offset = header + _LOCAL.size + name_size + extra_size
         if mark != b"PK\3\4" or offset + size > self.size:
-            raise self.damaged("invalid header or archive is corrupted", doing)
+            raise self.damage_error("invalid header or archive is corrupted", doing)
         return offset, size, checksum
 
     def _bytes(self, offset, size, doing="reading zip archive"):
         if offset < 0 or offset + size > self.size:
-            raise self.damaged(NO_DIRECTORY, doing)
+            raise self.damage_error(NO_DIRECTORY, doing)
         data = np.empty(size, np.uint8)
         self._fill(data, offset)
         return data.tobytes()
@@ -165,7 +165,7 @@ class Reader:
         while done < array.size:
             part = self.file.read(min(array.size - done, 1 << 24))
             if not part:
-                raise self.damaged("the file ends too early")
+                raise self.damage_error("the file ends too early")
             memory[done: done + len(part)] = part
             done += len(part)
 
@@ -174,12 +174,12 @@ class Reader:
         directory, position = self._bytes(start, size), 0
         for _ in range(count):
             if position + _CENTRAL.size > size:
-                raise self.damaged("invalid header or archive is corrupted")
+                raise self.damage_error("invalid header or archive is corrupted")
             fields = _CENTRAL.unpack_from(directory, position)
             position = self._read_entry(directory, position + _CENTRAL.size, fields)
         claimed = sum(size for _, size, _ in self.places.values())
         if claimed > self.size:
-            raise self.damaged(TOO_LONG.format(claimed=claimed, size=self.size))
+            raise self.damage_error(TOO_LONG.format(claimed=claimed, size=self.size))
 
     def _find_directory(self):
         """The number of entries, and the size and offset of the directory."""
@@ -187,7 +187,7 @@ class Reader:
         tail = self._bytes(self.size - reach, reach)
         at = tail.rfind(b"PK\5\6")
         if at < 0 or at + _END.size > reach:
-            raise self.damaged(NO_DIRECTORY)
+            raise self.damage_error(NO_DIRECTORY)
         _, _, _, _, count, size, start, _ = _END.unpack_from(tail, at)
         if count != _MAX_16 and size != _MAX_32 and start != _MAX_32:
             return count, size, start
@@ -197,7 +197,7 @@ class Reader:
             return count, size, start
         mark, *_, count, size, start = _END_64.unpack(self._bytes(end, _END_64.size))
         if mark != b"PK\6\6":
-            raise self.damaged(NO_DIRECTORY)
+            raise self.damage_error(NO_DIRECTORY)
         return count, size, start
 
     def _read_entry(self, directory, position, fields):
@@ -205,12 +205,12 @@ class Reader:
         mark, _, _, flags, method, _, _, checksum, stored, size, name_size, extra_size, note_size, *_, offset = fields
         end = position + name_size + extra_size + note_size
         if mark != b"PK\1\2" or end > len(directory):
-            raise self.damaged("invalid header or archive is corrupted")
+            raise self.damage_error("invalid header or archive is corrupted")
         name = directory[position: position + name_size].decode("utf-8", "replace")
         extra = directory[position + name_size: position + name_size + extra_size]
         size, stored, offset = self._wide(extra, size, stored, offset)
         if method or stored != size or flags & _ENCRYPTED:
-            raise self.damaged(COMPRESSED.format(name=name))
+            raise self.damage_error(COMPRESSED.format(name=name))
         self.places[name] = offset, size, checksum
         return end
 
@@ -225,4 +225,4 @@ class Reader:
                 wide = iter(struct.unpack_from(f"<{missing}Q", extra, _FIELD.size))
                 return tuple(next(wide) if n == _MAX_32 else n for n in numbers)
             extra = extra[_FIELD.size + size:]
-        raise self.damaged("invalid header or archive is corrupted")
+        raise self.damage_error("invalid header or archive is corrupted")

@@ -44,13 +44,13 @@ def _tensor(storage, dtype, offset, size, stride, requires_grad, metadata):
     if min((offset, *size, *stride)) < 0 or (0 not in size and last >= count):
         raise RuntimeError(BEYOND.format(size=list(size), stride=list(stride), offset=offset, count=count))
     t = rebuild_tensor(Tensor, storage._storage, dtype, offset, tuple(size), tuple(stride), False)
-    t = _resolved(t, metadata or {})
+    t = _resolve(t, metadata or {})
     if requires_grad:
         t.requires_grad = True
     return t
 
 
-def _resolved(t, metadata):
+def _resolve(t, metadata):
     """PyTorch conjugates and negates lazily, and a file can tell that it has still to be done."""
     if metadata.get("conj"):
         t = t.conj()
@@ -98,7 +98,7 @@ def layout(name):
     return strided
 
 
-def encoded(text, encoding):
+def encode(text, encoding):
     """Bytes, which pickles before protocol 3 write as text."""
     return text.encode(_latin1(encoding))
 
@@ -144,7 +144,7 @@ CONTAINERS = {
     "builtins.complex": complex,
     "builtins.bytes": no_bytes,
     "builtins.bytearray": byte_array,
-    "_codecs.encode": encoded,
+    "_codecs.encode": encode,
 }
 # Named, never called.
 NAMES = {

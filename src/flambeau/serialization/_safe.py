@@ -36,7 +36,7 @@ def safe_globals(safe_globals):
         _safe[:] = before
 
 
-def allowed():
+def allowed_globals():
     """{name: class or function} of all that was allowed."""
     pairs = (item if isinstance(item, tuple) else (item, f"{item.__module__}.{item.__qualname__}") for item in _safe)
     return {name: thing for thing, name in pairs}

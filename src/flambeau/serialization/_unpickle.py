@@ -18,7 +18,7 @@ from .._storage import Storage
 from ..functions.creation import empty
 from ..functions.storage import STORAGES, TypedStorage, UntypedStorage
 from ._rebuild import CONTAINERS, LAZY, MAKERS, NAMES
-from ._safe import allowed
+from ._safe import allowed_globals
 
 NOT_ALLOWED = (
     "Weights only load failed. Unsupported global: the checkpoint refers to {name}, which was not an allowed global by "
@@ -86,11 +86,11 @@ class _Loading:
             sizes = {"found": found, "expected": expected, "count": count, "itemsize": dtype.itemsize}
             raise RuntimeError(WRONG_SIZE.format(**sizes, dtype=dtype))
         if callable(self.map_location):
-            untyped = self.moved(_untyped(self.elements(name, dtype)), location)
+            untyped = self.move(_as_untyped(self.elements(name, dtype)), location)
         elif self.target(location) == "meta":
             untyped = empty(count, dtype=dtype, device="meta").untyped_storage()
         else:
-            untyped = _untyped(self.elements(name, dtype))
+            untyped = _as_untyped(self.elements(name, dtype))
         return TypedStorage(wrap_storage=untyped, dtype=dtype)
 
     def elements(self, name, dtype):
@@ -102,7 +102,7 @@ class _Loading:
         array = raw.view(dtype.np)
         return array if array.flags.aligned else array.copy()
 
-    def moved(self, untyped, location):
+    def move(self, untyped, location):
         """The storage that the caller's function makes of one; None leaves it where it was."""
         try:
             found = self.map_location(untyped, location)
@@ -123,7 +123,7 @@ class _Loading:
         return _default_location(location if target is None else target)
 
 
-def _untyped(array):
+def _as_untyped(array):
     untyped = UntypedStorage()
     untyped._storage = Storage(array)
     return untyped
@@ -158,7 +158,7 @@ class restricted(_Loading, pickle._Unpickler):
 
     def begin(self, *arguments):
         super().begin(*arguments)
-        self.allowed = allowed()
+        self.allowed = allowed_globals()
 
     def find_class(self, module, name):
         module, name = _in_python_3(module, name)

@@ -41,7 +41,7 @@ def make_tensor(*shape, dtype, device=None, low=None, high=None, requires_grad=F
         raise ValueError(NO_GRAD.format(dtype=dtype))
     gaps = noncontiguous and math.prod(shape) > 1
     drawn = (*shape[:-1], 2 * shape[-1]) if gaps else shape
-    out = _drawn(empty(drawn, dtype=dtype, device=device), *_interval(low, high, dtype))
+    out = _draw(empty(drawn, dtype=dtype, device=device), *_interval(low, high, dtype))
     if gaps:
         out = out[..., 1::2]
     elif memory_format in (channels_last, channels_last_3d):
@@ -79,13 +79,13 @@ def _limits(dtype):
     return info.min, info.max, -9, 9
 
 
-def _drawn(out, low, high):
+def _draw(out, low, high):
     """`out` filled with numbers in [low, high)."""
     dtype = out.dtype
     if dtype.category < _dtypes.FLOAT:
         return out.random_(low, high)
     if dtype in (_dtypes.float8_e4m3fn, _dtypes.float8_e5m2):
-        return _drawn(out.float(), low, high).to(dtype)
+        return _draw(out.float(), low, high).to(dtype)
     parts = view_as_real(out) if dtype.category == _dtypes.COMPLEX else out
     if high - low > _dtypes.finfo(dtype).max:  # the distance overflows
         parts.uniform_(low / 2, high / 2).mul_(2)

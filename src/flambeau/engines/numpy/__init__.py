@@ -11,8 +11,8 @@ from . import move, shape
 from . import reduce, scan, sort
 from . import bessel, pointwise, special
 from . import index, scatter
-from . import gates
-from . import conv, loss, norm, pool
+from . import activation
+from . import conv, loss, normalization, pool
 from . import random
 from . import native  # after all that it replaces
 

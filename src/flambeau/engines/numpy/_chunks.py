@@ -22,7 +22,7 @@ def special(function=None, /, *, narrow=False):
     @functools.wraps(function)
     def kernel(*operands):
         x = operands[0]
-        if len(operands) == 1 and type(x) is np.ndarray and x.ndim > 1 and not in_rows(x):
+        if len(operands) == 1 and type(x) is np.ndarray and x.ndim > 1 and not is_contiguous_or_expanded(x):
             return in_its_order(kernel, x)
         arrays = np.broadcast_arrays(*operands) if len(operands) > 1 else operands
         given = [x.dtype for x in operands if hasattr(x, "dtype")]
@@ -38,7 +38,7 @@ def special(function=None, /, *, narrow=False):
     return engine.kernel(kernel)
 
 
-def in_rows(x):
+def is_contiguous_or_expanded(x):
     """Whether the result for x lies in rows: x does, or it is expanded."""
     return x.flags.c_contiguous or 0 in x.strides
 
@@ -51,7 +51,7 @@ def in_its_order(kernel, x):
 
 def series(coefficients, t):
     """A Chebyshev series at t, by Clenshaw's recurrence."""
-    c = shortened(coefficients) if t.dtype == np.float32 else coefficients
+    c = shorten(coefficients) if t.dtype == np.float32 else coefficients
     twice = t + t
     b1, b2, spare = np.full_like(t, c[-1]), np.zeros_like(t), np.empty_like(t)
     for coefficient in c[-2:0:-1]:
@@ -63,7 +63,7 @@ def series(coefficients, t):
 
 
 @functools.cache
-def shortened(coefficients):
+def shorten(coefficients):
     """The terms of a series that float32 sees."""
     size = max(map(abs, coefficients))
     seen = [i for i, c in enumerate(coefficients) if abs(c) > 1e-8 * size]

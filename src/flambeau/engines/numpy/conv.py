@@ -25,7 +25,7 @@ def out_sizes(spatial, kernel, stride, padding, dilation):
     ])
 
 
-def padded(x, padding):
+def pad_zeros(x, padding):
     """x in zeros."""
     if not any(padding):
         return x
@@ -47,7 +47,7 @@ def parts(samples, per_sample):
 
 def columns(x, kernel, out, stride, padding, dilation, groups):
     """The windows of x as matrices: (groups, channels * kernel, samples * out)."""
-    x = padded(x, padding)
+    x = pad_zeros(x, padding)
     samples, channels = x.shape[:2]
     steps = x.strides[2:]
     windows = as_strided(
@@ -102,7 +102,7 @@ def conv_input(g, weight, spatial, stride, padding, dilation, groups):
         cols = np.matmul(rows, by_channel(g[part], groups)).reshape(channels, *kernel, -1, *out)
         into = np.zeros((channels, cols.shape[1 + len(kernel)], *wide), x.dtype)
         for place in itertools.product(*map(range, kernel)):
-            into[shifted(place, out, stride, dilation)] += cols[(slice(None), *place)]
+            into[window_key(place, out, stride, dilation)] += cols[(slice(None), *place)]
         x[part] = into[inside(padding, spatial)].swapaxes(0, 1)
     return x
 
@@ -132,11 +132,11 @@ def weights_by_place(weight):
 def by_place(x, weight, y, stride, padding, dilation):
     """``conv`` into y."""
     for part in parts(x.shape[0], 4 * math.prod(x.shape[1:])):
-        wide, total = padded(x[part], padding), y[part]
+        wide, total = pad_zeros(x[part], padding), y[part]
         piece = np.empty_like(total)
         total[...] = 0
         for place, weights in weights_by_place(weight):
-            total += np.multiply(wide[shifted(place, y.shape[2:], stride, dilation)], weights, out=piece)
+            total += np.multiply(wide[window_key(place, y.shape[2:], stride, dilation)], weights, out=piece)
     return y
 
 
@@ -147,12 +147,12 @@ def by_place_input(g, weight, x, stride, padding, dilation):
         own = g[part]
         wide, piece = np.zeros((*own.shape[:2], *sizes), x.dtype), np.empty(own.shape, x.dtype)
         for place, weights in weights_by_place(weight):
-            wide[shifted(place, g.shape[2:], stride, dilation)] += np.multiply(own, weights, out=piece)
+            wide[window_key(place, g.shape[2:], stride, dilation)] += np.multiply(own, weights, out=piece)
         x[part] = wide[inside(padding, x.shape[2:])]
     return x
 
 
-def shifted(place, out, stride, dilation):
+def window_key(place, out, stride, dilation):
     """The key of what one place of the kernel sees: an element for each place of the result."""
     return (..., *[
         slice(i * d, i * d + (n - 1) * s + 1, s) for i, n, s, d in zip(place, out, stride, dilation, strict=True)

@@ -101,9 +101,9 @@ def add_at(out, indices, dims, values):
     """Adds `values` to out[i, j, ...], also where an index occurs several times."""
     sizes = [out.shape[d] for d in dims]
     first = dims[0]
-    index = wrapped(indices[0], sizes[0], first)
+    index = wrap_negative(indices[0], sizes[0], first)
     for i, n, d in zip(indices[1:], sizes[1:], dims[1:], strict=True):
-        index = index * n + wrapped(i, n, d)
+        index = index * n + wrap_negative(i, n, d)
     rest = tuple([d for d in range(out.ndim) if d not in dims])
     adjacent = dims[-1] - first + 1 == len(dims)
     tail = tuple([out.shape[d] for d in rest])
@@ -150,7 +150,7 @@ def add_rows(out, index, rows):
         out[...] = target.reshape(out.shape)
 
 
-def wrapped(index, size, dim):
+def wrap_negative(index, size, dim):
     """An index array with negative indices counted from the end; IndexError where one is out of bounds."""
     if not index.size or not out_of(index, size):
         return index

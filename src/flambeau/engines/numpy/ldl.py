@@ -74,7 +74,7 @@ def swap(a, k, kk, p, order, turn):
 
 def eliminate(a, k, order, turn):
     rest, block = slice(k + order, None), slice(k, k + order)
-    multipliers = divided(a[rest, block], block_of(a, k, order, turn))
+    multipliers = divide_by_block(a[rest, block], block_of(a, k, order, turn))
     a[rest, rest] -= np.tril(multipliers @ turn(a[rest, block]).T)
     a[rest, block] = multipliers
 
@@ -85,7 +85,7 @@ def block_of(ld, k, order, turn):
     return d if order == 1 else d + turn(np.tril(d, -1)).T
 
 
-def divided(x, block):
+def divide_by_block(x, block):
     """``x @ inv(block)``."""
     return x / block[0, 0] if len(block) == 1 else np.linalg.solve(block.T, x.T).T
 
@@ -112,7 +112,7 @@ def solve_matrix(ld, pivots, x, turn):
         interchange(x, k + order - 1, pivots[k])
         block, rest = slice(k, k + order), slice(k + order, None)
         x[rest] -= ld[rest, block] @ x[block]
-        x[block] = divided(x[block].T, block_of(ld, k, order, turn).T).T
+        x[block] = divide_by_block(x[block].T, block_of(ld, k, order, turn).T).T
     for k, order in reversed(blocks):
         block, rest = slice(k, k + order), slice(k + order, None)
         x[block] -= turn(ld[rest, block]).T @ x[rest]

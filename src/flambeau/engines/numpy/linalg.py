@@ -160,10 +160,10 @@ def solve_block(block, b, upper):
     try:
         return np.linalg.solve(block, b)
     except np.linalg.LinAlgError:
-        return substituted(block, np.array(b), upper)
+        return substitute(block, np.array(b), upper)
 
 
-def substituted(block, x, upper):
+def substitute(block, x, upper):
     """Back (or forward) substitution, which carries on where the diagonal is zero."""
     n = block.shape[-1]
     for i in reversed(range(n)) if upper else range(n):

@@ -15,7 +15,7 @@ def reach(out, kernel, stride, dilation):
     return [(n - 1) * s + d * (k - 1) + 1 for n, k, s, d in zip(out, kernel, stride, dilation, strict=True)]
 
 
-def placed(x, padding, sizes, fill):
+def place_in_margin(x, padding, sizes, fill):
     """x in an array whose spatial sizes are at least `sizes`, after a margin of `fill`."""
     spatial = x.shape[2:]
     if not any(padding) and all([m <= n for m, n in zip(sizes, spatial, strict=True)]):
@@ -26,7 +26,7 @@ def placed(x, padding, sizes, fill):
     return out
 
 
-def seen(place, out, stride, dilation):
+def window_key(place, out, stride, dilation):
     """The key of what one place of the kernel sees."""
     return (..., *[
         slice(i * d, i * d + (n - 1) * s + 1, s) for i, n, s, d in zip(place, out, stride, dilation, strict=True)
@@ -62,10 +62,10 @@ def max_pool(x, kernel, stride, padding, dilation, out):
     origin, first = origins(out, stride, padding, dilation, spatial)
     index = np.empty((*x.shape[:2], *out), np.int64)
     index[...] = first
-    wide = placed(x, padding, reach(out, kernel, stride, dilation), lowest(x.dtype))
+    wide = place_in_margin(x, padding, reach(out, kernel, stride, dilation), lowest(x.dtype))
     best = np.full(index.shape, lowest(x.dtype), x.dtype)
     for place in itertools.product(*map(range, kernel)):
-        value = wide[seen(place, out, stride, dilation)]
+        value = wide[window_key(place, out, stride, dilation)]
         wins = value > best
         if x.dtype.kind == "f":
             wins |= value != value
@@ -79,7 +79,7 @@ def max_pool(x, kernel, stride, padding, dilation, out):
 def window_sum(x, kernel, stride, padding, out):
     """The sum over each window, one dimension after the other."""
     ones = (1,) * len(kernel)
-    x = placed(x, padding, reach(out, kernel, stride, ones), 0)
+    x = place_in_margin(x, padding, reach(out, kernel, stride, ones), 0)
     for d in range(len(kernel)):
         axis = x.ndim - len(kernel) + d
         lead = (slice(None),) * axis

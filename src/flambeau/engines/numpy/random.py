@@ -47,7 +47,7 @@ __all__ = [
     "fill_random",
     "permutation",
     "fill_bernoulli",
-    "fill_kept",
+    "fill_dropout_scale",
     "fill_exponential",
     "fill_geometric",
     "fill_cauchy",
@@ -229,7 +229,7 @@ def fill_bernoulli(generator, out, p=0.5):
 
 
 @draw
-def fill_kept(generator, out, p):
+def fill_dropout_scale(generator, out, p):
     """What dropout multiplies with: zeros with probability ``p``, otherwise what makes up for them."""
     fill_bernoulli(generator, out, 1 - p)
     return np.divide(out, 1 - p, out=out, casting="unsafe")

@@ -92,7 +92,7 @@ def _representable_range(dtype, low, high):
     return low, high
 
 
-def _rounded(dtype, integer):
+def _round(dtype, integer):
     """The integer as the floating type has it, and the type's step there."""
     wide = np.float64(integer) if dtype == np.float64 else np.float32(integer)
     value = float(np.asarray(wide).astype(dtype))
@@ -102,13 +102,13 @@ def _rounded(dtype, integer):
 
 def _inner_low(dtype, low):
     """Raises ``low`` where rounding could carry a draw below it."""
-    value, step = _rounded(dtype, low + 1)
+    value, step = _round(dtype, low + 1)
     return value + step if value < low else low
 
 
 def _inner_high(dtype, high):
     """Lowers ``high`` where rounding could carry a draw up to it."""
-    value, step = _rounded(dtype, high - 1)
+    value, step = _round(dtype, high - 1)
     return value - step if value >= high else high
 
 
@@ -159,7 +159,7 @@ def permutation(generator, n, dtype=np.int64):
 @engine.kernel
 def fill_permutation(generator, out):
     """The order, for so few places that a word of 32 bits chooses evenly among them."""
-    store(out, _shuffled(generator._words32(max(out.size - 1, 0)), out.size))
+    store(out, _shuffle(generator._words32(max(out.size - 1, 0)), out.size))
 
 
 _SMALL_PERMUTATION = (2**32 - 1) // 20
@@ -173,7 +173,7 @@ def _check_counts_to(dtype, n):
         check(n <= largest + 1, f"n cannot be greater than {largest + 1} for {NAMES[dtype][1]} type.")
 
 
-def _shuffled(words, n):
+def _shuffle(words, n):
     """Fisher and Yates: for each i, swap it with a place among i, …, n - 1."""
     places = np.arange(n - 1)
     words %= np.arange(n, 1, -1, dtype=np.uint64)

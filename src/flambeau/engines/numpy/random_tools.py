@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from ..._fp_errors import IGNORED, reset_errors, set_errors
-from ..._modes import ever, modes
+from ..._modes import in_use, modes
 from .. import NUMPY as engine
 from .memory import NO_MEMORY_FOR
 
@@ -66,7 +66,7 @@ def draw(kernel):
 
     @functools.wraps(kernel)
     def alone(generator, *args, **kwargs):
-        if ever.traced and modes.tracer.active:
+        if in_use.traced and modes.tracer.active:
             return modes.tracer.draw(alone, generator, args, kwargs)
         with generator._lock:
             token = set_errors(IGNORED)

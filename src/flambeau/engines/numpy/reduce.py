@@ -38,11 +38,11 @@ def sum(x, axis=None, keepdims=False, dtype=None):
                 return _sum_along(x, range(x.ndim) if axis is None else axis, keepdims, ones)
     to = own if dtype is None else dtype
     if to.num >= FIRST_HALF:
-        return engine.cast(engine.sum(_widened(x), axis, keepdims), to)
+        return engine.cast(engine.sum(_widen(x), axis, keepdims), to)
     return _add(x, axis, dtype, None, keepdims)
 
 
-def _widened(x):
+def _widen(x):
     """x in float32."""
     return x if x.dtype is _FLOAT32 else engine.cast(x, _FLOAT32)
 
@@ -113,11 +113,11 @@ def _part_of(n):
 def mean(x, axis=None, keepdims=False, dtype=None):
     to = x.dtype if dtype is None else dtype
     if to.num >= FIRST_HALF:
-        return engine.cast(engine.sum(_widened(x), axis, keepdims) / _folded(x.shape, axis), to)
-    return sum(x, axis, keepdims, to) / _folded(x.shape, axis)
+        return engine.cast(engine.sum(_widen(x), axis, keepdims) / _count_reduced(x.shape, axis), to)
+    return sum(x, axis, keepdims, to) / _count_reduced(x.shape, axis)
 
 
-def _folded(shape, axis):
+def _count_reduced(shape, axis):
     """How many elements go into each result of a reduction."""
     if axis is None:
         return math.prod(shape)
@@ -128,7 +128,7 @@ def _folded(shape, axis):
 def prod(x, axis=None, keepdims=False, dtype=None):
     to = x.dtype if dtype is None else dtype
     if to.num >= FIRST_HALF:
-        return engine.cast(engine.prod(_widened(x), axis, keepdims), to)
+        return engine.cast(engine.prod(_widen(x), axis, keepdims), to)
     return _times(x, axis, to, None, keepdims)
 
 
@@ -198,7 +198,7 @@ def deviation(x, axis, keepdims, correction):
 
 
 def _variance(x, axis, keepdims, correction):
-    n = _folded(x.shape, axis)
+    n = _count_reduced(x.shape, axis)
     away = x - sum(x, axis, True) / n
     if away.dtype.kind == "c":
         away = np.abs(away)

@@ -12,15 +12,15 @@ _WIDER = {np.dtype(np.float32): np.float64, np.dtype(np.complex64): np.complex12
 
 @engine.kernel
 def cumsum(x, axis, dtype=None):
-    return _accumulated(np.add, x, axis, dtype or x.dtype)
+    return _accumulate(np.add, x, axis, dtype or x.dtype)
 
 
 @engine.kernel
 def cumprod(x, axis, dtype=None):
-    return _accumulated(np.multiply, x, axis, dtype or x.dtype)
+    return _accumulate(np.multiply, x, axis, dtype or x.dtype)
 
 
-def _accumulated(ufunc, x, axis, dtype):
+def _accumulate(ufunc, x, axis, dtype):
     """Running results in `dtype`; booleans count as integers, halves run in float32, and float32 in float64: nothing
     else keeps the errors of a long run small."""
     wide = np.float32 if dtype in HALF else _WIDER.get(dtype)

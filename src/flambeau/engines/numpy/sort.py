@@ -18,14 +18,14 @@ def sorting_order(x, axis, descending, stable):
         return np.zeros((), np.int64)
     if not stable and x.shape[axis] >= _MANY and x.dtype.itemsize >= 4:
         order = x.argsort(axis)
-        return _reversed(order, axis) if descending else order
+        return _reverse(order, axis) if descending else order
     if not descending:
         return x.argsort(axis, "stable")
-    order = _reversed(_reversed(x, axis).argsort(axis, "stable"), axis)
+    order = _reverse(_reverse(x, axis).argsort(axis, "stable"), axis)
     return np.subtract(x.shape[axis] - 1, order)
 
 
-def _reversed(x, axis):
+def _reverse(x, axis):
     return x[(slice(None),) * axis + (slice(None, None, -1),)]
 
 
@@ -52,10 +52,10 @@ def _part(x, axis, start, stop):
 @engine.kernel
 def select_ranked(x, rank, axis, keepdims):
     """The element of a given rank, and its index."""
-    return _selected(x, _part(np.argpartition(x, rank, axis), axis, rank, rank + 1), axis, keepdims)
+    return _select(x, _part(np.argpartition(x, rank, axis), axis, rank, rank + 1), axis, keepdims)
 
 
-def _selected(x, index, axis, keepdims):
+def _select(x, index, axis, keepdims):
     values = take_along(x, index, axis)
     return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))
 
@@ -76,7 +76,7 @@ def select_median(x, axis, keepdims, ignore_nan):
         rank = np.maximum(numbers - 1, 0) // 2
     else:
         rank = np.where(numbers == n, (n - 1) // 2, np.minimum(numbers, n - 1))
-    return _selected(x, np.take_along_axis(order, rank, axis), axis, keepdims)
+    return _select(x, np.take_along_axis(order, rank, axis), axis, keepdims)
 
 
 @engine.kernel
@@ -91,7 +91,7 @@ def select_mode(x, axis, keepdims):
     place = np.arange(n).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
     length = place - np.maximum.accumulate(np.where(starts, place, 0), axis)  # of the run so far, less one
     last = np.argmax(length, axis, keepdims=True)
-    return _selected(x, np.take_along_axis(order, last, axis), axis, keepdims)
+    return _select(x, np.take_along_axis(order, last, axis), axis, keepdims)
 
 
 @engine.kernel

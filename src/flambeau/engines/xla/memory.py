@@ -73,7 +73,7 @@ def create(make, shape, dtype, device, *value):
 
 @engine.kernel
 def from_host(array, device):
-    return laid_out(jax.device_put(array, jax_device(device)), element_strides(array))
+    return with_layout(jax.device_put(array, jax_device(device)), element_strides(array))
 
 
 @engine.kernel
@@ -125,14 +125,14 @@ def is_writable(array):
 
 
 @engine.kernel
-def resized(array, shape):
+def resize(array, shape):
     """The elements in another shape: as many as there are, then zeros."""
     flat, size = jnp.ravel(value_of(array)), math.prod(shape)
     return jnp.pad(flat[:size], (0, max(size - flat.size, 0))).reshape(shape)
 
 
 @engine.kernel
-def laid_out(array, strides, offset=0):
+def with_layout(array, strides, offset=0):
     """An array that lies, as it were, as strides say."""
     if is_row_major(array.shape, strides):
         return array
@@ -144,12 +144,12 @@ def laid_out(array, strides, offset=0):
 
 @engine.kernel
 def copy(x):
-    return laid_out(operand(x), strides_in(x.shape, strides_of(x), preserve_format))
+    return with_layout(operand(x), strides_in(x.shape, strides_of(x), preserve_format))
 
 
 @engine.kernel
 def copy_like(x, like):
-    return laid_out(operand(x), strides_of(like))
+    return with_layout(operand(x), strides_of(like))
 
 
 @engine.kernel
@@ -157,4 +157,4 @@ def copy_as(x, dtype, format=preserve_format):
     array = value_of(x)
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         array = array.real
-    return laid_out(array.astype(dtype), strides_in(x.shape, strides_of(x), format))
+    return with_layout(array.astype(dtype), strides_in(x.shape, strides_of(x), format))

@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..numpy.pool import flat_place, lowest, origins, reach, seen
+from ..numpy.pool import flat_place, lowest, origins, reach, window_key
 from . import engine
 
 
-def placed(x, padding, sizes, fill):
+def place_in_margin(x, padding, sizes, fill):
     margins = [
         (p, max(m - p - n, 0)) for m, n, p in zip(sizes, x.shape[2:], padding, strict=True)
     ]
@@ -25,10 +25,10 @@ def max_pool(x, kernel, stride, padding, dilation, out):
     spatial = x.shape[2:]
     origin, first = origins(out, stride, padding, dilation, spatial)
     index = jnp.broadcast_to(first, (*x.shape[:2], *out))
-    wide = placed(x, padding, reach(out, kernel, stride, dilation), lowest(x.dtype))
+    wide = place_in_margin(x, padding, reach(out, kernel, stride, dilation), lowest(x.dtype))
     best = jnp.full(index.shape, lowest(x.dtype), x.dtype)
     for place in itertools.product(*map(range, kernel)):
-        value = wide[seen(place, out, stride, dilation)]
+        value = wide[window_key(place, out, stride, dilation)]
         wins = (value > best) | (value != value)
         best = jnp.where(wins, value, best)
         step = flat_place([i * d for i, d in zip(place, dilation, strict=True)], spatial)

@@ -22,7 +22,7 @@ def top_order(x, count, axis, largest, sorted):
     return jax.lax.slice_in_dim(sorting_order(x, axis, largest, True), 0, count, axis=axis)
 
 
-def _selected(x, rank, axis, keepdims):
+def _select(x, rank, axis, keepdims):
     """The element at a place of the sorted order, and its index."""
     order = jnp.argsort(x, axis=axis, stable=True)
     index = jnp.take_along_axis(order, rank, axis)
@@ -36,7 +36,7 @@ def _ones_at(x, axis):
 
 @engine.kernel
 def select_ranked(x, rank, axis, keepdims):
-    return _selected(x, jnp.full(_ones_at(x, axis), rank), axis, keepdims)
+    return _select(x, jnp.full(_ones_at(x, axis), rank), axis, keepdims)
 
 
 @engine.kernel
@@ -47,7 +47,7 @@ def select_median(x, axis, keepdims, ignore_nan):
         rank = jnp.maximum(numbers - 1, 0) // 2
     else:
         rank = jnp.where(numbers == n, (n - 1) // 2, jnp.minimum(numbers, n - 1))
-    return _selected(x, rank, axis, keepdims)
+    return _select(x, rank, axis, keepdims)
 
 
 @engine.kernel
@@ -58,7 +58,7 @@ def select_mode(x, axis, keepdims):
     before = jnp.roll(values, 1, axis)
     starts = (values != before) | (place == 0)
     length = place - jax.lax.cummax(jnp.where(starts, place, 0), axis)
-    return _selected(x, jnp.argmax(length, axis=axis, keepdims=True), axis, keepdims)
+    return _select(x, jnp.argmax(length, axis=axis, keepdims=True), axis, keepdims)
 
 
 @engine.kernel

@@ -24,7 +24,7 @@ BORROWED = (
 )
 
 
-def borrowed(name):
+def call_on_host(name):
     """The NumPy kernel `name`, called from the host."""
 
     def kernel(*operands):
@@ -39,4 +39,4 @@ def borrowed(name):
 for _name, _function in OWN.items():
     setattr(engine, _name, _function)
 for _name in BORROWED:
-    engine.kernel(borrowed(_name))
+    engine.kernel(call_on_host(_name))

@@ -81,7 +81,7 @@ def qr(A, mode="reduced"):
 def householder_product(A, tau):
     """The first columns of the product of the reflections ``I - tau[i] v v.mH``; v is column i of A below a one."""
     check_reflections(A, tau)
-    return reflected(A, tau, ops.eye_from(A))
+    return apply_reflections(A, tau, ops.eye_from(A))
 
 
 def check_reflections(A, tau):
@@ -111,7 +111,7 @@ def check_reflections(A, tau):
     need_floating(A, name, NotImplementedError)
 
 
-def reflected(A, tau, C, adjoint=False):
+def apply_reflections(A, tau, C, adjoint=False):
     """``H1 H2 ... Hk @ C``, or ``(H1 H2 ... Hk).mH @ C``."""
     vectors = ops.unit_lower(A, A._a.shape[-1])
     order = range(tau._a.shape[-1])
@@ -188,7 +188,7 @@ def eigvals(A):
 @out_variant(dtype=same, aliases="any")
 def lu_factor_ex(A, *, pivot=True, check_errors=False):
     """The LU factorization in one matrix, its pivots, and for each matrix 0 or the number of a zero pivot."""
-    found = LuFactorEx(_factored(A, pivot, "linalg.lu_factor"))
+    found = LuFactorEx(_factor(A, pivot, "linalg.lu_factor"))
     if check_errors:
         refuse_failed(found.info, "torch.linalg.lu_factor_ex", ZERO_PIVOT)
     return found
@@ -197,12 +197,12 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False):
 @out_variant(dtype=same, aliases="any")
 def lu_factor(A, *, pivot=True):
     """The LU factorization with partial pivoting in one matrix, and its pivots, as ``lu_solve`` takes them."""
-    LU, pivots, info = _factored(A, pivot, "torch.lu_factor")
+    LU, pivots, info = _factor(A, pivot, "torch.lu_factor")
     refuse_failed(info, "torch.linalg.lu_factor", ZERO_PIVOT, RuntimeError)
     return LuFactor(LU, pivots)
 
 
-def _factored(A, pivot, name):
+def _factor(A, pivot, name):
     need_tensor(A, name.replace(".", "_"), "A")
     if A._a.ndim < 2:
         raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A._a.shape)} instead")
@@ -215,12 +215,12 @@ def _factored(A, pivot, name):
 @out_variant(dtype=same, aliases="any")
 def lu(A, *, pivot=True):
     """P, L, U with ``A = P @ L @ U``: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
-    LU, pivots, _ = _factored(A, pivot, "linalg.lu")
+    LU, pivots, _ = _factor(A, pivot, "linalg.lu")
     P = ops.permutation_matrix(pivots, size=A._a.shape[-2], dtype=LU._a.dtype)
-    return Lu(P, *unpacked(LU))
+    return Lu(P, *unpack_factors(LU))
 
 
-def unpacked(LU):
+def unpack_factors(LU):
     """The triangles L and U of a compact factorization."""
     m, n = LU._a.shape[-2:]
     k = min(m, n)

@@ -13,7 +13,7 @@ from ...ops import linalg as ops
 from ...ops import spectral
 from ...ops.matmul import column, product
 from ...ops.shape import cast, clone, permute, reshape
-from .._args import as_int, made, need_tensor
+from .._args import as_int, need_tensor, tensor_on
 from .._out import out_variant, same
 from .._results import result
 from ._matrices import (
@@ -131,7 +131,7 @@ def tensorinv(A, ind=2):
 @out_variant(dtype=same, aliases="any")
 def solve(A, B, *, left=True):
     """X with ``A @ X = B`` (``X @ A = B`` if not ``left``), for square A; LinAlgError where A is singular."""
-    found, info = _solved(A, B, left)
+    found, info = _solve(A, B, left)
     refuse_failed(info, "torch.linalg.solve", SOLVE_SINGULAR)
     return found
 
@@ -139,13 +139,13 @@ def solve(A, B, *, left=True):
 @out_variant(dtype=same, aliases="any")
 def solve_ex(A, B, *, left=True, check_errors=False):
     """The solution of ``solve``, and for each matrix 0 or the number of the zero pivot that made it fail."""
-    found = SolveEx(_solved(A, B, left))
+    found = SolveEx(_solve(A, B, left))
     if check_errors:
         refuse_failed(found.info, "torch.linalg.solve_ex", SOLVE_SINGULAR)
     return found
 
 
-def _solved(A, B, left):
+def _solve(A, B, left):
     name = "linalg.solve"
     need_square(A, name)
     need_tensor(B, "linalg_solve", "B", 2)
@@ -153,7 +153,7 @@ def _solved(A, B, left):
     if is_vector(A._a.shape, B._a.shape):
         if not left:
             need_fitting(A, column(B), left, name)
-        x, info = _solved(A, column(B), True)
+        x, info = _solve(A, column(B), True)
         return reshape(x, shape=x._a.shape[:-1]), info
     if B._a.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
@@ -262,7 +262,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
 
 
 def no_values(like, dtype):
-    return made(np.zeros((0,), dtype), like.device)
+    return tensor_on(np.zeros((0,), dtype), like.device)
 
 
 def check_lstsq(A, B, driver, name):

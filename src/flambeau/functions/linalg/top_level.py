@@ -16,7 +16,7 @@ from .._results import result
 from . import decompose
 from . import solve as solving
 from ._matrices import need_broadcast, need_floating, need_matrices, need_square
-from .decompose import reflected, unpacked
+from .decompose import apply_reflections, unpack_factors
 
 __all__ = [
     "cholesky", "cholesky_inverse", "cholesky_solve", "det", "geqrf", "inverse", "logdet",
@@ -124,9 +124,9 @@ def ormqr(input, input2, input3, left=True, transpose=False):
         need_tensor(x, "ormqr", argument, position)
     check_ormqr(input._a, input2._a, input3._a, left)
     if left:
-        found = reflected(input, input2, input3, adjoint=transpose)
+        found = apply_reflections(input, input2, input3, adjoint=transpose)
     else:
-        found = ops.mH(reflected(input, input2, ops.mH(input3), adjoint=not transpose))
+        found = ops.mH(apply_reflections(input, input2, ops.mH(input3), adjoint=not transpose))
     return found
 
 
@@ -186,7 +186,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
         P = ops.permutation_matrix(LU_pivots, size=rows, dtype=dtype) if unpack_pivots else empty
     except IndexError:
         raise RuntimeError(PIVOTS) from None
-    L, U = unpacked(LU_data) if unpack_data else (empty, empty)
+    L, U = unpack_factors(LU_data) if unpack_data else (empty, empty)
     return LuUnpack(P, L, U)
 
 

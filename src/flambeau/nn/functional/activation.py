@@ -12,7 +12,6 @@ from ...functions._inplace import inplace as in_place
 from ...functions.reduce import log_softmax as _log_softmax
 from ...functions.reduce import softmax as _softmax
 from ...ops import activation as ops
-from ...ops import gates
 from ...ops._errors import refuse_kinds
 
 __all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
@@ -68,23 +67,23 @@ def _hardtanh(input, min_val=-1.0, max_val=1.0):
         if input._a.dtype.kind == "b":
             raise RuntimeError("Bool inputs not supported for hardtanh; convert them first, for example with .float()")
         min_val, max_val = int(min_val), int(max_val)
-    return gates.hardtanh(input, low=min_val, high=max_val)
+    return ops.hardtanh(input, low=min_val, high=max_val)
 
 
 def _hardsigmoid(input):
-    return gates.hardsigmoid(need_tensor(input, "hardsigmoid"))
+    return ops.hardsigmoid(need_tensor(input, "hardsigmoid"))
 
 
 def _hardswish(input):
-    return gates.hardswish(need_tensor(input, "hardswish"))
+    return ops.hardswish(need_tensor(input, "hardswish"))
 
 
 def _silu(input):
-    return gates.silu(need_tensor(input, "silu"))
+    return ops.silu(need_tensor(input, "silu"))
 
 
 def _mish(input):
-    return gates.mish(need_tensor(input, "mish"))
+    return ops.mish(need_tensor(input, "mish"))
 
 
 elu_, leaky_relu_, hardtanh_, _hardsigmoid_, _hardswish_, _silu_, _mish_ = (
@@ -137,20 +136,20 @@ def gelu(input, approximate="none"):
     """``x`` times the normal distribution function of ``x``, exactly or by ``"tanh"``."""
     need_tensor(input, "gelu")
     if approximate == "none":
-        return gates.gelu(input)
+        return ops.gelu(input)
     if approximate == "tanh":
-        return gates.gelu_tanh(input)
+        return ops.gelu_tanh(input)
     raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}.")
 
 
 def softplus(input, beta=1.0, threshold=20.0):
     """``log(1 + exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` is above the threshold."""
-    return gates.softplus(need_tensor(input, "softplus"), beta=beta, threshold=threshold)
+    return ops.softplus(need_tensor(input, "softplus"), beta=beta, threshold=threshold)
 
 
 def logsigmoid(input):
     """The logarithm of the sigmoid."""
-    return gates.log_sigmoid(need_tensor(input, "logsigmoid"))
+    return ops.log_sigmoid(need_tensor(input, "logsigmoid"))
 
 
 def softshrink(input, lambd=0.5):
@@ -158,7 +157,7 @@ def softshrink(input, lambd=0.5):
     need_tensor(input, "softshrink")
     if lambd < 0:
         raise RuntimeError(f"lambda must be in range [0, inf) for input dtype {input.dtype}, but found {lambd}")
-    return gates.softshrink(input, lambd=lambd, edge=base.in_half(lambd, input))
+    return ops.softshrink(input, lambd=lambd, edge=base.in_half(lambd, input))
 
 
 def tanhshrink(input):

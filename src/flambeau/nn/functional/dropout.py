@@ -22,7 +22,7 @@ BATCH_OF_SEQUENCES = (
 )
 
 
-def _checked(p):
+def _check(p):
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     return p
@@ -30,17 +30,17 @@ def _checked(p):
 
 def dropout(input, p=0.5, training=True, inplace=False):
     """Zeros elements with probability `p` in training, and scales the others by 1 / (1 - p)."""
-    return (draws.dropout_ if inplace else draws.dropout)(input, _checked(p), training)
+    return (draws.dropout_ if inplace else draws.dropout)(input, _check(p), training)
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance under SELU."""
-    return (draws.alpha_dropout_ if inplace else draws.alpha_dropout)(input, _checked(p), training)
+    return (draws.alpha_dropout_ if inplace else draws.alpha_dropout)(input, _check(p), training)
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """``alpha_dropout`` of whole channels."""
-    return (draws.feature_alpha_dropout_ if inplace else draws.feature_alpha_dropout)(input, _checked(p), training)
+    return (draws.feature_alpha_dropout_ if inplace else draws.feature_alpha_dropout)(input, _check(p), training)
 
 
 def _channels(input, p, training, inplace, single):
@@ -60,7 +60,7 @@ def _warn_of_dims(input, name, dims):
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
     """Dropout of whole channels of sequences, ``(N, C, L)`` or ``(C, L)``."""
-    _checked(p)
+    _check(p)
     if input.dim() not in (2, 3):
         raise RuntimeError(NOT_A_SEQUENCE.format(got=input.dim()))
     return _channels(input, p, training, inplace, single=input.dim() == 2)
@@ -68,7 +68,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
     """Dropout of whole channels of images, ``(N, C, H, W)``; three dimensions are taken as ``(N, C, L)``."""
-    _checked(p)
+    _check(p)
     _warn_of_dims(input, "dropout2d", 2)
     if input.dim() == 3:
         warnings.warn(BATCH_OF_SEQUENCES, stacklevel=2)
@@ -77,6 +77,6 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """Dropout of whole channels of volumes, ``(N, C, D, H, W)`` or ``(C, D, H, W)``."""
-    _checked(p)
+    _check(p)
     _warn_of_dims(input, "dropout3d", 3)
     return _channels(input, p, training, inplace, single=input.dim() != 5)

@@ -57,7 +57,7 @@ def legacy_reduction(size_average, reduce):
     return reduction
 
 
-def _checked(input, target, name, size_average, reduce, reduction):
+def _check(input, target, name, size_average, reduce, reduction):
     """The reduction to do, after a look at the other arguments."""
     if not isinstance(input, Tensor):
         need_tensor(input, name)
@@ -78,11 +78,11 @@ def _same_size(input, target):
     return broadcast_tensors(input, target)
 
 
-def _reduced(loss, reduction):
+def _reduce(loss, reduction):
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
-def _weighted(loss, weight, reduction):
+def _apply_weight(loss, weight, reduction):
     """A loss weighed element by element; its mean is the weighted one."""
     if weight._a.shape != loss._a.shape:
         raise ValueError(WEIGHT_SIZE.format(weight=list(weight.shape), input=list(loss.shape)))
@@ -95,35 +95,35 @@ def _weighted(loss, weight, reduction):
 
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The squared difference of each element, reduced as ``reduction`` says: "mean", "sum" or "none"."""
-    reduction = _checked(input, target, "mse_loss", size_average, reduce, reduction)
+    reduction = _check(input, target, "mse_loss", size_average, reduce, reduction)
     input, target = _same_size(input, target)
     if weight is None:
         return ops.mse_loss(input, target, reduction=reduction)
-    return _weighted(ops.mse_loss(input, target, reduction="none"), weight, reduction)
+    return _apply_weight(ops.mse_loss(input, target, reduction="none"), weight, reduction)
 
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The absolute difference of each element, reduced."""
-    reduction = _checked(input, target, "l1_loss", size_average, reduce, reduction)
+    reduction = _check(input, target, "l1_loss", size_average, reduce, reduction)
     input, target = _same_size(input, target)
     loss = (input - target).abs()
-    return _reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)
+    return _reduce(loss, reduction) if weight is None else _apply_weight(loss, weight, reduction)
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """``l1_loss`` with a parabola in the place of its kink, ``beta`` wide to both sides."""
-    reduction = _checked(input, target, "smooth_l1_loss", size_average, reduce, reduction)
+    reduction = _check(input, target, "smooth_l1_loss", size_average, reduce, reduction)
     input, target = _same_size(input, target)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return _reduced((input - target).abs(), reduction)
+        return _reduce((input - target).abs(), reduction)
     return ops.smooth_l1_loss(input, target, reduction=reduction, beta=beta)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference up to ``delta``, and a straight line from there on."""
-    reduction = _checked(input, target, "huber_loss", None, None, reduction)
+    reduction = _check(input, target, "huber_loss", None, None, reduction)
     input, target = _same_size(input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -131,7 +131,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
         return ops.huber_loss(input, target, reduction=reduction, delta=delta)
     if weight._a.shape != input._a.shape:
         raise ValueError(WEIGHT_SIZE.format(weight=list(weight.shape), input=list(input.shape)))
-    return _reduced(ops.huber_loss(input, target, reduction="none", delta=delta) * weight, reduction)
+    return _reduce(ops.huber_loss(input, target, reduction="none", delta=delta) * weight, reduction)
 
 
 # ---- distributions
@@ -145,15 +145,15 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     batchmean = reduction == "batchmean" and size_average is None and reduce is None
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn(KL_MEAN, UserWarning, stacklevel=2)
-    reduction = _checked(input, target, "kl_div", size_average, reduce, "sum" if batchmean else reduction)
+    reduction = _check(input, target, "kl_div", size_average, reduce, "sum" if batchmean else reduction)
     loss = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
-    loss = _reduced(loss, reduction)
+    loss = _reduce(loss, reduction)
     return loss / input.size(0) if batchmean and input.dim() != 0 else loss
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Minus the log-probability of ``target`` under the probabilities ``input``."""
-    reduction = _checked(input, target, "binary_cross_entropy", size_average, reduce, reduction)
+    reduction = _check(input, target, "binary_cross_entropy", size_average, reduce, reduction)
     if input._a.shape != target._a.shape:
         raise ValueError(BINARY_SIZE.format(target=target.size(), input=input.size()))
     if input._a.dtype != target._a.dtype:
@@ -176,7 +176,7 @@ def binary_cross_entropy_with_logits(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):
     """``binary_cross_entropy`` of ``sigmoid(input)``, in a form that does not overflow."""
-    reduction = _checked(input, target, "binary_cross_entropy_with_logits", size_average, reduce, reduction)
+    reduction = _check(input, target, "binary_cross_entropy_with_logits", size_average, reduce, reduction)
     if input._a.shape != target._a.shape:
         raise ValueError(LOGITS_SIZE.format(target=target.size(), input=input.size()))
     return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction=reduction)
@@ -192,7 +192,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
         - input: ``(N, C, *)`` or ``(C)``: log-probabilities.
         - target: ``(N, *)`` or ``()``: classes. Those equal to ``ignore_index`` do not count.
     """
-    reduction = _checked(input, target, "nll_loss", size_average, reduce, reduction)
+    reduction = _check(input, target, "nll_loss", size_average, reduce, reduction)
     _check_classes(input, target, weight, "nll_loss")
     if not _dtypes.is_inexact(input._a.dtype):
         raise not_implemented("nll_loss", input._a.dtype, (input._a,))
@@ -244,7 +244,7 @@ def cross_entropy(
         - input: ``(N, C, *)`` or ``(C)``
         - target: ``(N, *)`` or ``()``; or that of ``input``
     """
-    reduction = _checked(input, target, "cross_entropy", size_average, reduce, reduction)
+    reduction = _check(input, target, "cross_entropy", size_average, reduce, reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     shape = input._a.shape

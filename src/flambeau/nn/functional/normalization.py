@@ -10,7 +10,7 @@ from ..._size import Size
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
 from ...functions.pad import pad
-from ...ops import norm as ops
+from ...ops import normalization as ops
 from .pooling import avg_pool2d, avg_pool3d
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
@@ -128,7 +128,7 @@ def instance_norm(
     return out.view(shape)
 
 
-def _normalized(input, normalized_shape, name):
+def _check_normalized_shape(input, normalized_shape, name):
     """The shape to normalise over, which must be the end of the input's."""
     if not isinstance(input, Tensor):
         need_tensor(input, name)
@@ -153,7 +153,7 @@ def _check_end(input, normalized):
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     """Each sample less its mean over the last dimensions, divided by its standard deviation, times weight plus bias."""
-    normalized = _normalized(input, normalized_shape, "layer_norm")
+    normalized = _check_normalized_shape(input, normalized_shape, "layer_norm")
     _check_parameters(normalized, weight=weight, bias=bias)
     _check_end(input, normalized)
     _check_dtypes(input, weight, bias)
@@ -162,7 +162,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """Each sample divided by the root of its mean square over the last dimensions, times ``weight``."""
-    normalized = _normalized(input, normalized_shape, "rms_norm")
+    normalized = _check_normalized_shape(input, normalized_shape, "rms_norm")
     _check_parameters(normalized, weight=weight)
     _check_end(input, normalized)
     if eps is None:

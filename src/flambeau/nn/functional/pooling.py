@@ -51,7 +51,7 @@ NEGATIVE_SIZE = (
 # ---- arguments
 
 
-def _batched(input, n, name, may_be_empty=False):
+def _add_batch(input, n, name, may_be_empty=False):
     """(input with a batch dimension, whether it had one)."""
     if not isinstance(input, Tensor):
         need_tensor(input, name)
@@ -65,7 +65,7 @@ def _batched(input, n, name, may_be_empty=False):
     raise RuntimeError(message.format(name=name, low=n + 1, high=n + 2, shape=list(shape)))
 
 
-def _unbatched(result, batched):
+def _remove_batch(result, batched):
     if batched:
         return result
     return tuple([r.squeeze(0) for r in result]) if isinstance(result, tuple) else result.squeeze(0)
@@ -112,8 +112,8 @@ def _max_pool(n):
 
     def with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         windows = _windows(kernel_size, stride, padding, dilation, n, name)
-        input, batched = _batched(input, n, name)
-        return _unbatched(ops.max_pool(input, **windows, sizes=_sizes(input, windows, ceil_mode, name)), batched)
+        input, batched = _add_batch(input, n, name)
+        return _remove_batch(ops.max_pool(input, **windows, sizes=_sizes(input, windows, ceil_mode, name)), batched)
 
     def max_pool(input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False, return_indices=False):
         if n == 1 and not return_indices and isinstance(input, Tensor):
@@ -123,7 +123,7 @@ def _max_pool(n):
 
     with_indices.__doc__ = f"The largest element of each window, and its place. See ``MaxPool{n}d``."
     max_pool.__doc__ = f"The largest element of each window, with ``return_indices`` its place. See ``MaxPool{n}d``."
-    return _named(max_pool, name), _named(with_indices, name + "_with_indices")
+    return _set_name(max_pool, name), _set_name(with_indices, name + "_with_indices")
 
 
 def _adaptive_max_pool(n):
@@ -132,7 +132,7 @@ def _adaptive_max_pool(n):
     def with_indices(input, output_size, return_indices=False):
         input, batched, sizes = _adaptive(input, output_size, n, name)
         _check_not_empty(input, batched, name, 1)
-        return _unbatched(ops.adaptive_max_pool(input, sizes=sizes), batched)
+        return _remove_batch(ops.adaptive_max_pool(input, sizes=sizes), batched)
 
     def adaptive_max_pool(input, output_size, return_indices=False):
         found = with_indices(input, output_size)
@@ -140,10 +140,10 @@ def _adaptive_max_pool(n):
 
     with_indices.__doc__ = "The largest elements of ``output_size`` windows, and their places."
     adaptive_max_pool.__doc__ = "The largest elements of ``output_size`` windows, with ``return_indices`` their places."
-    return _named(adaptive_max_pool, name), _named(with_indices, name + "_with_indices")
+    return _set_name(adaptive_max_pool, name), _set_name(with_indices, name + "_with_indices")
 
 
-def _named(function, name):
+def _set_name(function, name):
     function.__name__ = function.__qualname__ = name
     return function
 
@@ -154,7 +154,7 @@ def _adaptive(input, output_size, n, name):
     sizes = output_size if several else (output_size,) * n
     if n > 1 and several and isinstance(input, Tensor) and input._a.ndim <= len(sizes):
         raise ValueError(f"{name}(): Input dimension should be at least {len(sizes) + 1}, but got {list(input.shape)}")
-    input, batched = _batched(input, n, name, may_be_empty=True)
+    input, batched = _add_batch(input, n, name, may_be_empty=True)
     if len(sizes) == 1:
         sizes = tuple(sizes) * n
     if len(sizes) != n:
@@ -185,7 +185,7 @@ adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive_max_pool(3)
 
 def _max_unpool(input, indices, kernel_size, stride, padding, output_size, n):
     name = f"max_unpool{n}d"
-    input, batched = _batched(input, n, name)
+    input, batched = _add_batch(input, n, name)
     refuse_kinds(name, input._a, "bi")
     if indices._a.dtype.name != "int64":
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
@@ -203,7 +203,7 @@ def _max_unpool(input, indices, kernel_size, stride, padding, output_size, n):
     if indices._a.size and not 0 <= int(indices.min()) <= int(indices.max()) < places:
         raise RuntimeError(f"{name}(): found an invalid max index: the indices reach from {int(indices.min())} to "
                            f"{int(indices.max())}, the output size is {list(spatial)}")
-    return _unbatched(ops.max_unpool(input, indices, spatial=spatial), batched)
+    return _remove_batch(ops.max_unpool(input, indices, spatial=spatial), batched)
 
 
 def _unpooled_size(spatial, kernel, stride, padding, output_size, n):
@@ -243,7 +243,7 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
 def _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, n):
     name = f"avg_pool{n}d"
     windows = _windows(kernel_size, stride, padding, 1, n, name)
-    input, batched = _batched(input, n, name)
+    input, batched = _add_batch(input, n, name)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     if input.dtype is not int64:
@@ -251,7 +251,7 @@ def _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad,
     sizes = _sizes(input, windows, ceil_mode, name)
     del windows["dilation"]
     result = ops.avg_pool(input, **windows, sizes=sizes, include_pad=bool(count_include_pad), override=divisor_override)
-    return _unbatched(result, batched)
+    return _remove_batch(result, batched)
 
 
 def avg_pool1d(input, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True):
@@ -277,9 +277,9 @@ def _adaptive_avg_pool(input, output_size, n):
     name = f"adaptive_avg_pool{n}d"
     input, batched, out = _adaptive(input, output_size, n, name)
     if out == (1,) * n and (n > 1 or 0 in input._a.shape):  # PyTorch takes a plain mean then
-        return _unbatched(input.mean(tuple(range(-n, 0)), keepdim=True), batched)
+        return _remove_batch(input.mean(tuple(range(-n, 0)), keepdim=True), batched)
     _check_not_empty(input, batched, name, 1 if n == 3 else 2)
-    return _unbatched(ops.adaptive_avg_pool(input, sizes=out), batched)
+    return _remove_batch(ops.adaptive_avg_pool(input, sizes=out), batched)
 
 
 def adaptive_avg_pool1d(input, output_size):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..._hooks import add_hook
 from ._hook_tables import flag_table, full_flag, hook_table, own_hooks
-from ._hooks import Hooks, as_hook, everywhere, registration
+from ._hooks import Hooks, as_hook, global_hooks, registration
 
 __all__ = ["register_module_backward_hook", "register_module_buffer_registration_hook",
            "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
@@ -80,38 +80,38 @@ class Hookable:
 # ---- hooks on all modules
 
 
-def _everywhere():
+def _global_registry():
     """The registry of the hooks on all modules; from now on, no call of a module may pass it by."""
     if Hookable._hook_registry is None:
         Hookable._hook_registry = Hooks()
-    return everywhere
+    return global_hooks
 
 
 def register_module_forward_pre_hook(hook):
     """A forward pre-hook on every module."""
-    return _everywhere().add("forward_pre", hook)
+    return _global_registry().add("forward_pre", hook)
 
 
 def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     """A forward hook on every module."""
-    return _everywhere().add("forward", as_hook(hook, with_kwargs=with_kwargs, always=always_call))
+    return _global_registry().add("forward", as_hook(hook, with_kwargs=with_kwargs, always=always_call))
 
 
 def register_module_full_backward_pre_hook(hook):
     """A full backward pre-hook on every module."""
-    return _everywhere().add("backward_pre", hook)
+    return _global_registry().add("backward_pre", hook)
 
 
 def register_module_full_backward_hook(hook):
     """A full backward hook on every module."""
-    _everywhere().settle_backward(full=True)
-    return everywhere.add("backward", hook)
+    _global_registry().settle_backward(full=True)
+    return global_hooks.add("backward", hook)
 
 
 def register_module_backward_hook(hook):
     """An old backward hook on every module."""
-    _everywhere().settle_backward(full=False)
-    return everywhere.add("backward", hook)
+    _global_registry().settle_backward(full=False)
+    return global_hooks.add("backward", hook)
 
 
 def register_module_module_registration_hook(hook):

@@ -93,7 +93,7 @@ class Hooks:
             setattr(self, name, value)
 
 
-everywhere = Hooks()
+global_hooks = Hooks()
 registration = {"module": OrderedDict(), "parameter": OrderedDict(), "buffer": OrderedDict()}
 
 
@@ -119,18 +119,18 @@ def call_with_hooks(module, args, kwargs):
 def run_with_hooks(module, /, *args, **kwargs):
     """``forward`` between the hooks: of each kind first those on all modules, then the module's own."""
     own = module._hook_registry
-    if own is None or not (own.around_calls() or everywhere.around_calls()):
+    if own is None or not (own.around_calls() or global_hooks.around_calls()):
         return module.forward(*args, **kwargs)
     watch, old = BackwardWatch.of(module), _old_hooks(module)
     result, called = None, set()
     try:
-        for hook in (*everywhere.forward_pre.values(), *own.forward_pre.values()):
+        for hook in (*global_hooks.forward_pre.values(), *own.forward_pre.values()):
             args, kwargs = _before_forward(hook, module, args, kwargs)
         if watch is not None:
             args = watch.over_inputs(args)
         result = module.forward(*args, **kwargs)
         own = module._hook_registry  # hooks, and forward, may have added the first of the module's own
-        for key, hook in (*everywhere.forward.items(), *own.forward.items()):
+        for key, hook in (*global_hooks.forward.items(), *own.forward.items()):
             called.add(key)
             got = _after_forward(hook, module, args, kwargs, result)
             if got is not None:
@@ -168,7 +168,7 @@ def _after_forward(hook, module, args, kwargs, result):
 
 def _call_always(module, args, kwargs, result, called):
     """After an error: the forward hooks that asked to be called always and have not been yet."""
-    for key, hook in (*everywhere.forward.items(), *module._hook_registry.forward.items()):
+    for key, hook in (*global_hooks.forward.items(), *module._hook_registry.forward.items()):
         if type(hook) is Hook and hook.always and key not in called:
             try:
                 got = _after_forward(hook, module, args, kwargs, result)
@@ -198,25 +198,25 @@ class BackwardWatch:
     @classmethod
     def of(cls, module):
         """The watch for a call of `module` as its hooks are now; None if they are all of the old kind."""
-        registries = (everywhere, module._hook_registry)
+        registries = (global_hooks, module._hook_registry)
         hooks = [h for r in registries if r.full for h in r.backward.values()]
         pre_hooks = [h for r in registries for h in r.backward_pre.values()]
         return cls(module, hooks, pre_hooks) if hooks or pre_hooks else None
 
     def over_inputs(self, args):
         self.n_inputs = len(args)
-        args, self.inputs = _passed(args, AtInputs, self.at_inputs)
+        args, self.inputs = _pass_through_node(args, AtInputs, self.at_inputs)
         return args
 
     def over_outputs(self, result):
         if isinstance(result, tuple | list):
             self.n_outputs = len(result)
-            result, self.outputs = _passed(result, BackwardHookFunctionBackward, self.at_outputs)
+            result, self.outputs = _pass_through_node(result, BackwardHookFunctionBackward, self.at_outputs)
             return result
         if not isinstance(result, Tensor):
             warnings.warn(NO_TENSORS.format(kind=type(result).__name__), stacklevel=5)
         self.n_outputs = 1
-        (result,), self.outputs = _passed((result,), BackwardHookFunctionBackward, self.at_outputs)
+        (result,), self.outputs = _pass_through_node((result,), BackwardHookFunctionBackward, self.at_outputs)
         return result
 
     def at_outputs(self, grads):
@@ -224,7 +224,7 @@ class BackwardWatch:
         full = _spread(grads, self.outputs, self.n_outputs)
         for hook in self.pre_hooks:
             got = hook(self.module, full)
-            full = _replaced(full, got, "Backward pre hook returned an invalid number of grad_output")
+            full = _replace(full, got, "Backward pre hook returned an invalid number of grad_output")
         if self.inputs:
             self.grad_outputs = full
         else:  # nothing will arrive at the inputs: the time is now
@@ -241,7 +241,7 @@ class BackwardWatch:
         full = _spread(grads, self.inputs, self.n_inputs)
         for hook in self.hooks:
             got = hook(self.module, full, self.grad_outputs)
-            full = _replaced(full, got, "Backward hook returned an invalid number of grad_input")
+            full = _replace(full, got, "Backward hook returned an invalid number of grad_input")
         self.grad_outputs = None
         return [full[i] for i in self.inputs]
 
@@ -254,7 +254,7 @@ def _spread(values, places, n):
     return tuple(full)
 
 
-def _replaced(grads, got, complaint):
+def _replace(grads, got, complaint):
     """The gradients after a hook that returned `got`."""
     if got is None:
         return grads
@@ -267,7 +267,7 @@ def _replaced(grads, got, complaint):
     return got
 
 
-def _passed(values, node_class, see):
+def _pass_through_node(values, node_class, see):
     """`values` with the tensors led through one identity node, and their places; () if none requires grad."""
     places = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
     if not (modes.grad and any(values[i].requires_grad for i in places)):
@@ -320,7 +320,7 @@ def _behind(node, nr, t):
 
 
 def _old_hooks(module):
-    return [hook for r in (everywhere, module._hook_registry) if r.full is False for hook in r.backward.values()]
+    return [hook for r in (global_hooks, module._hook_registry) if r.full is False for hook in r.backward.values()]
 
 
 def hang_old_hooks(functions, module, args, result):

@@ -30,18 +30,18 @@ def explain(module, state, missing, unexpected, problems):
     own = module.state_dict()
     lines = (_inside(state, missing, unexpected) or _prefix(missing, unexpected)
              or _renames(own, state, missing, unexpected))
-    lines += _transposed(own, state)
+    lines += _hint_of_transpose(own, state)
     if missing:
-        lines.append(f"Missing key(s) in state_dict: {_listed(missing)}. ")
+        lines.append(f"Missing key(s) in state_dict: {_list_keys(missing)}. ")
     if unexpected:
-        lines.append(f"Unexpected key(s) in state_dict: {_listed(unexpected)}. ")
+        lines.append(f"Unexpected key(s) in state_dict: {_list_keys(unexpected)}. ")
     lines += problems[:AT_MOST]
     if len(problems) > AT_MOST:
         lines.append(f"... and {len(problems) - AT_MOST} more that do not fit.")
     return f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(lines)
 
 
-def _listed(keys):
+def _list_keys(keys):
     more = f" and {len(keys) - AT_MOST} more" if len(keys) > AT_MOST else ""
     return ", ".join(f'"{k}"' for k in keys[:AT_MOST]) + more
 
@@ -87,10 +87,10 @@ def _renames(own, state, missing, unexpected):
     return [RENAMED.format(pairs=", ".join(pairs[:AT_MOST]) + more)]
 
 
-def _transposed(own, state):
+def _hint_of_transpose(own, state):
     keys = [k for k, v in state.items() if _is_known(v) and _is_known(own.get(k)) and v.dim() > 1
             and v.shape != own[k].shape and tuple(v.shape) == tuple(own[k].shape)[::-1]]
-    return [TRANSPOSED.format(keys=_listed(keys))] if keys else []
+    return [TRANSPOSED.format(keys=_list_keys(keys))] if keys else []
 
 
 def _is_known(value):

@@ -12,7 +12,7 @@ from ..._dtypes import from_np
 from ..._modes import no_grad
 from ..._tensor import Tensor
 from ...functions._args import np_dtype_of
-from ...functions.convert import converted
+from ...functions.convert import convert_tensor
 from ...functions.creation import empty_like
 from ..parameter import is_lazy
 
@@ -99,7 +99,7 @@ class Movable:
                 return t.to(device, wanted)
             if t.is_meta and device is not None and device.type != "meta":
                 raise NotImplementedError(NO_DATA)
-            return converted(t, device, wanted, memory_format=memory_format if t.dim() in (4, 5) else None)
+            return convert_tensor(t, device, wanted, memory_format=memory_format if t.dim() in (4, 5) else None)
 
         return self._apply(convert)
 

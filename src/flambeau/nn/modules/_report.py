@@ -126,7 +126,7 @@ def _in_plain(root, path, module, name, held):
     value = module.__dict__[name]
     stem = "Parameter" if isinstance(held, Parameter) else "Module"
     cure = f"{stem}Dict({{...}})" if type(value) is dict else f"{stem}List([...])"
-    return IN_PLAIN.format(path=_joined(type(root).__name__, path), name=name, kind=type(value).__name__, cure=cure,
+    return IN_PLAIN.format(path=_join(type(root).__name__, path), name=name, kind=type(value).__name__, cure=cure,
                            what=stem.lower() + "s")
 
 
@@ -139,7 +139,7 @@ def _users_frame():
     return level
 
 
-def _joined(*parts):
+def _join(*parts):
     return ".".join(part for part in parts if part)
 
 
@@ -169,12 +169,12 @@ def tell_module(module, error, args, kwargs):
         inner = told.last()
         if inner is None or (told.first() is module is not inner):  # new, or raised once more
             first, path = weakref.ref(module), ""
-            said = f"{_one_line(module)}: got {_described(args, kwargs)}"
+            said = f"{_one_line(module)}: got {_describe(args, kwargs)}"
         else:
-            first, path, said = told.first, _joined(_step(module, inner), told.path), told.said
+            first, path, said = told.first, _join(_step(module, inner), told.path), told.said
         if told.note is not None and told.note in error.__notes__:
             error.__notes__.remove(told.note)
-        note = f"in {_joined(type(module).__name__, path)} = {said}"
+        note = f"in {_join(type(module).__name__, path)} = {said}"
         error.add_note(note)
         error._flambeau_module = _Told(first, weakref.ref(module), path, said, note)
 
@@ -198,7 +198,7 @@ def _one_line(module):
     return f"{type(module).__name__}(...)" if "\n" in text or len(text) > LONG else text
 
 
-def _described(args, kwargs):
+def _describe(args, kwargs):
     given = [describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
     text = ", ".join(given)
     if len(text) > LONG:
@@ -248,7 +248,7 @@ def module_repr(root, format):
 def format_module(module, texts):
     extra = module.extra_repr()
     lines = extra.split("\n") if extra else []
-    children = [f"({name}): {indented(texts[id(child)])}" for name, child in module._modules.items()]
+    children = [f"({name}): {indent(texts[id(child)])}" for name, child in module._modules.items()]
     if len(lines) == 1 and not children:
         return f"{module._get_name()}({lines[0]})"
     body = "".join(f"\n  {line}" for line in lines + children)
@@ -261,12 +261,12 @@ def format_list(module, texts):
     for text, run in groupby(texts[id(child)] if id(child) in texts else repr(child) for child in module):
         count = len(list(run))
         label = f"({first}): " if count == 1 else f"({first}-{first + count - 1}): {count} x "
-        lines.append("\n  " + indented(label + text))
+        lines.append("\n  " + indent(label + text))
         first += count
     return f"{module._get_name()}({''.join(lines)}\n)" if lines else f"{module._get_name()}()"
 
 
-def indented(text):
+def indent(text):
     return text.replace("\n", "\n  ")
 
 

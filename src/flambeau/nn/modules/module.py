@@ -135,17 +135,17 @@ class Module(Hookable, Savable, Movable):
             if "_modules" not in d:
                 raise AttributeError(_report.FORGOT_INIT.format(cls=type(self).__name__, name=name, what="module"))
             _forget(self, name, "_parameters", "_buffers")
-            d["_modules"][name] = _registered("module", self, name, value)
+            d["_modules"][name] = _run_registration_hooks("module", self, name, value)
         elif name in d.get("_modules", ()):
             if value is not None:
                 raise TypeError(_report.not_a(value, "child module", name, "torch.nn.Module or None expected"))
-            d["_modules"][name] = _registered("module", self, name, None)
+            d["_modules"][name] = _run_registration_hooks("module", self, name, None)
         elif isinstance(value, Tensor) and isinstance(value, Buffer):
             self.register_buffer(name, value, value.persistent)
         elif name in d.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(_report.not_a(value, "buffer", name, "torch.nn.Buffer, torch.Tensor or None expected"))
-            d["_buffers"][name] = _registered("buffer", self, name, value)
+            d["_buffers"][name] = _run_registration_hooks("buffer", self, name, value)
         else:
             object.__setattr__(self, name, value)
 
@@ -199,14 +199,14 @@ class Module(Hookable, Savable, Movable):
             raise TypeError(_report.not_registered(param, "parameter", name, "torch.nn.Parameter or None required"))
         if param.grad_fn is not None:
             raise ValueError(_report.NOT_A_LEAF.format(name=name))
-        table[name] = _registered("parameter", self, name, param)
+        table[name] = _run_registration_hooks("parameter", self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Adds a buffer: state that is not a parameter. It is saved in the state_dict if ``persistent``."""
         table = _report.table_for(self, "_buffers", name, "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(_report.not_registered(tensor, "buffer", name, "torch Tensor or None required"))
-        table[name] = _registered("buffer", self, name, tensor)
+        table[name] = _run_registration_hooks("buffer", self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -214,7 +214,7 @@ class Module(Hookable, Savable, Movable):
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{_report.type_name(module)} is not a Module subclass")
         table = _report.table_for(self, "_modules", name, "module")
-        table[name] = _registered("module", self, name, module)
+        table[name] = _run_registration_hooks("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as ``add_module``."""
@@ -411,7 +411,7 @@ def _forget(module, name, *tables):
     d.get("_non_persistent_buffers_set", set()).discard(name)
 
 
-def _registered(kind, module, name, value):
+def _run_registration_hooks(kind, module, name, value):
     """`value` after the global registration hooks, each of which may replace it."""
     for hook in list(registration[kind].values()):
         got = hook(module, name, value)

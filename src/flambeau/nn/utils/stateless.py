@@ -27,7 +27,7 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
     if not isinstance(module, Module):
         raise TypeError(f"functional_call expects an nn.Module, got {type(module).__name__}")
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, parameters_and_buffers, tie_weights, strict):
+    with _replace(module, parameters_and_buffers, tie_weights, strict):
         return module(*args, **(kwargs or {}))
 
 
@@ -53,7 +53,7 @@ def _with_ties(paths, given):
 
 
 @contextlib.contextmanager
-def _replaced(module, given, tie_weights, strict):
+def _replace(module, given, tie_weights, strict):
     paths = _paths(module)
     tensors = _with_ties(paths, given) if tie_weights else given
     if strict:

@@ -178,8 +178,8 @@ def tensor_split(input, sections=None, dim=0, *, indices=None, tensor_indices_or
             raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
         small, more = divmod(n, sections)
         cuts = [i * small + min(i, more) for i in range(1, sections)]
-    starts = [clipped(c, n) for c in (0, *cuts)]
-    stops = [*[clipped(c, n) for c in cuts], n]
+    starts = [clip_index(c, n) for c in (0, *cuts)]
+    stops = [*[clip_index(c, n) for c in cuts], n]
     return tuple([
         ops.basic_index(input, key=ops.part(dim, start, max(start, stop))) for start, stop in zip(starts, stops)
     ])
@@ -193,7 +193,7 @@ def one_of(name, *ways):
     return given[0]
 
 
-def clipped(index, n):
+def clip_index(index, n):
     """Where a slice of n elements puts an index."""
     return max(index + n, 0) if index < 0 else min(index, n)
 

@@ -9,7 +9,7 @@ import numpy as np
 from ... import _dtypes
 from ..._tensor import wrap
 from ...engines import engine_of
-from ...ops.norms import vector_norm as vector_norm_op
+from ...ops.norm import vector_norm as vector_norm_op
 from ...ops.pointwise import div, mul, where
 from ...ops.reduce import amax, amin, sum_
 from ...ops.shape import basic_index, cast, permute, reshape

@@ -1,4 +1,4 @@
-"""The XLA twins of the kernels in ``engines/numpy/norm.py``."""
+"""The XLA twins of the kernels in ``engines/numpy/normalization.py``."""
 
 from __future__ import annotations
 
