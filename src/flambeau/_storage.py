@@ -51,8 +51,8 @@ class Storage:
 class DeviceStorage(Storage):
     """The memory behind tensors on a device whose arrays have no NumPy memory.
 
-    Where arrays cannot be written to, tensors that share elements hold Views of one Memory. A tensor that shares its
-    elements with no other holds the array itself.
+    Where arrays cannot be written to, tensors that share elements hold ViewArrays of one Memory. A tensor that shares
+    its elements with no other holds the array itself.
     """
 
     __slots__ = ("device", "engine", "memory")

@@ -463,11 +463,6 @@ def write(into, x):
 
 
 @meta.kernel
-def viewable(x, shape):
-    return True
-
-
-@meta.kernel
 def reshape_view(x, shape):
     if math.prod(shape) != x.size:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {x.size}")

@@ -26,7 +26,6 @@ EXPANDED = (
     "elements of shape {own}."
 )
 
-_new = object.__new__
 _INDEX = ops.index
 _wrap_view = basic_index.wrap_view
 _ROWS = {"dims": (0,)}

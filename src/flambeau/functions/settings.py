@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +17,6 @@ __all__ = [
     "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_num_interop_threads", "set_num_threads",
     "use_deterministic_algorithms",
 ]
-
-# Called with the number of threads: engines with pools of their own add themselves.
-THREAD_SETTERS: list[Callable[[int], None]] = []
 
 
 class _Settings:
@@ -46,8 +42,7 @@ def _positive(num, name):
 def set_num_threads(num):
     """Sets how many threads one operation may use."""
     _settings.threads = _positive(num, "set_num_threads")
-    for setter in (_set_blas_threads, *THREAD_SETTERS):
-        setter(num)
+    _set_blas_threads(num)
 
 
 def get_num_threads():

@@ -116,7 +116,7 @@ def at_once(x, size):
 
 
 def view_as_shape(x, shape):
-    """ops.view, with the common case in line: contiguous memory, whose strides NumPy gets right."""
+    """ops.view, with the common case inline: contiguous memory, whose strides NumPy gets right."""
     a = x._a
     if engine_for(x) is NUMPY and a.flags.c_contiguous and 1 not in a.shape:
         return _view.wrap_view(x, a, a.reshape(shape), {"shape": shape})

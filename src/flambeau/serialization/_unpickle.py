@@ -40,9 +40,8 @@ WRONG_SIZE = (
     "bytes/element) for dtype {dtype}: the checkpoint is damaged"
 )
 NO_CUDA = (
-    "Attempting to deserialize object on a CUDA device but there is none: other devices than the CPU need the XLA "
-    "engine, which is not there yet. Please use torch.load with map_location=torch.device('cpu') to map your storages "
-    "to the CPU."
+    "Attempting to deserialize object on a CUDA device, but checkpoints are read into the CPU's memory. Please use "
+    "torch.load with map_location=torch.device('cpu') to map your storages to the CPU, and move the tensors then."
 )
 NO_LOCATION = (
     "don't know how to restore data location of UntypedStorage (tagged with {location}): use load(..., "

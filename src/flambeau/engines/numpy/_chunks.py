@@ -39,7 +39,7 @@ def special(function=None, /, *, narrow=False):
 
 
 def is_contiguous_or_expanded(x):
-    """Whether the result for x lies in rows: x does, or it is expanded."""
+    """Whether the result for x is contiguous: x is, or it is expanded."""
     return x.flags.c_contiguous or 0 in x.strides
 
 

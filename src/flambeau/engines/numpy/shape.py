@@ -153,12 +153,6 @@ def view_dtype(x, dtype):
 
 
 @engine.kernel
-def viewable(x, shape):
-    """Whether x can be seen in another shape (of as many elements) without a copy."""
-    return x.flags.c_contiguous or x.size == 0 or view_strides(x.shape, element_strides(x), shape) is not None
-
-
-@engine.kernel
 def reshape(x, shape):
     return x.reshape(shape)
 

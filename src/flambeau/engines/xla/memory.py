@@ -38,12 +38,6 @@ def jax_device(wanted):
     return found[wanted.index]
 
 
-@engine.kernel
-def check_device(wanted):
-    """Raises unless there is such a device."""
-    jax_device(wanted)
-
-
 @functools.cache
 def _device(platform, index):
     return resolve(device({"gpu": "cuda", "tpu": "tpu"}.get(platform, "xla"), index))
