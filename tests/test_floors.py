@@ -5,10 +5,16 @@ that is not needed any more fails too.
 """
 
 import ast
+import json
 import re
+import subprocess
+import sys
+import textwrap
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "flambeau"
@@ -16,15 +22,15 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 ROW = re.compile(r"^\| (\w+) \| (.+?) \| .+ \|$", re.MULTILINE)
 
 
-def table():
-    """Of every module or folder of the package the number of its floor, 0 at the bottom; from the tour."""
+def floors():
+    """(name, files) of every floor, from the bottom to the top; from the tour."""
     text = (ROOT / "docs" / "tour.md").read_text()
     text = text[text.index("## The floors"):text.index("## How a call travels")]
-    rows = [(name, re.findall(r"`([\w./]+)`", files)) for name, files in ROW.findall(text)]
-    return {file.rstrip("/").removesuffix(".py"): nr for nr, (_, files) in enumerate(reversed(rows)) for file in files}
+    return [(name, re.findall(r"`([\w./]+)`", files)) for name, files in reversed(ROW.findall(text)) if name != "floor"]
 
 
-FLOORS = table()
+FLOORS = floors()
+NUMBERS = {file.rstrip("/").removesuffix(".py"): nr for nr, (_, files) in enumerate(FLOORS) for file in files}
 
 
 class Import(NamedTuple):
@@ -38,18 +44,18 @@ def name_of(path):
 
 
 def floor_of(module):
-    return FLOORS.get(re.split(r"[./]", module)[0].removesuffix(".py"))
+    return NUMBERS.get(re.split(r"[./]", module)[0].removesuffix(".py"))
 
 
 @cache
-def tree_of(path):
-    return ast.parse(path.read_text())
+def nodes_of(path):
+    return list(ast.walk(ast.parse(path.read_text())))
 
 
 def imports_of(path):
     """All imports from the package, also those inside of functions."""
     package = path.relative_to(PACKAGE).parent.parts
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if not isinstance(node, ast.ImportFrom) or not node.level:
             continue
         base = package[: len(package) - node.level + 1] + tuple((node.module or "").split("."))
@@ -76,7 +82,7 @@ def check(found, exceptions):
 
 def test_every_module_has_a_floor():
     modules = {name_of(path).split("/")[0].removesuffix(".py") for path in FILES} - {"__init__"}
-    assert modules == set(FLOORS) - {"_kernels"}
+    assert modules == set(NUMBERS) - {"_kernels"}
 
 
 def test_no_floor_imports_from_above():
@@ -138,9 +144,9 @@ COUNTED = {
 }
 
 
-def targets_of(tree):
-    """(what is assigned to, statement) of every assignment in a file."""
-    for node in ast.walk(tree):
+def targets_of(nodes):
+    """(what is assigned to, statement) of every assignment among the nodes of a file."""
+    for node in nodes:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
             for target in targets:
@@ -150,7 +156,7 @@ def targets_of(tree):
 
 def counts_writes(path):
     """Whether a file sets the version of a storage."""
-    for target, statement in targets_of(tree_of(path)):
+    for target, statement in targets_of(nodes_of(path)):
         if isinstance(target, ast.Attribute) and target.attr == "version":
             owner = ast.unparse(target.value)
             if isinstance(statement, ast.AugAssign) or owner.endswith("storage") or name_of(path) == "_storage.py":
@@ -174,18 +180,18 @@ BASES = {
 
 
 def names_from_below(path):
-    own = floor_of(name_of(path))
-    return {i.name for i in imports_of(path) if floor_of(i.target or i.name) < own}
+    own = name_of(path)
+    return {i.name for i in IMPORTS if i.source == own and floor_of(i.target or i.name) < floor_of(own)}
 
 
 def set_from_above(path):
     """The names imported from lower floors whose attributes a file sets; methods of Tensor are attached by `methods`."""
     below, attaching = names_from_below(path), name_of(path).startswith(("functions/", "autograd/", "_pickle", "overrides"))
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "setattr":
+    for node in nodes_of(path):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "setattr":
             roots = [root_of(node.args[0])]
         elif isinstance(node, ast.Assign | ast.AugAssign):
-            roots = [root_of(t) for t, _ in targets_of(ast.Module([node], [])) if isinstance(t, ast.Attribute)]
+            roots = [root_of(t) for t, _ in targets_of([node]) if isinstance(t, ast.Attribute)]
         else:
             continue
         for root in roots:
@@ -205,7 +211,54 @@ def test_nothing_is_set_on_what_belongs_to_a_lower_floor():
 
 def test_bases_are_not_rewritten():
     found = [
-        name_of(path) for path in FILES for target, _ in targets_of(tree_of(path))
+        name_of(path) for path in FILES for target, _ in targets_of(nodes_of(path))
         if isinstance(target, ast.Attribute) and target.attr == "__bases__"
     ]
     check(found, BASES)
+
+
+# ---- calls
+
+UPWARDS = {
+    "engines/_views.py calls ops/_templates.py": "the steps of a view are ops; who replays them need not know them",
+}
+
+
+@cache
+def frames(*having):
+    """What tests/_frames.py prints. In a process of its own: a subclass of Tensor made by a test changes the paths."""
+    command = [sys.executable, "-W", "error", "tests/_frames.py", *having]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def written(title):
+    """What the tour says: the files of a call by floor."""
+    text = (ROOT / "docs" / "tour.md").read_text()
+    return re.search(rf"^`{re.escape(title)}`(?:.+\n)+\n((?:    .+\n)+)", text, re.MULTILINE)[1]
+
+
+def drawn(calls):
+    """The files of a call by floor, from the top to the bottom, as the tour shows them."""
+    files = dict.fromkeys(callee for _, callee in calls)
+    lines = []
+    for nr, (floor, _) in reversed(list(enumerate(FLOORS))[1:]):
+        if own := [file for file in files if floor_of(file) == nr]:
+            lines += textwrap.wrap(f"{floor:11}{', '.join(own)}", 120, initial_indent=" " * 4, subsequent_indent=" " * 15)
+    return "\n".join(lines) + "\n"
+
+
+CALLS = ["m(x)", "x[1:] += 2", pytest.param("compile(step)()", marks=pytest.mark.jax)]
+
+
+@pytest.mark.parametrize("title", CALLS)
+def test_the_tour_shows_the_files_of_a_call(title):
+    assert written(title) == drawn(frames(*["jax"] * ("compile" in title))[title])
+
+
+@pytest.mark.parametrize("title", CALLS)
+def test_a_call_goes_downwards(title):
+    calls = frames(*["jax"] * ("compile" in title))[title]
+    found = {f"{a} calls {b}" for a, b in calls if a is not None and floor_of(b) > floor_of(a)}
+    assert found <= set(UPWARDS)

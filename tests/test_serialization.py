@@ -175,7 +175,7 @@ def raising(storage, location):
 
 
 @pytest.mark.parametrize("where, error, message", [
-    ("cuda", RuntimeError, "XLA engine"), ({"cpu": "cuda:1"}, RuntimeError, "map_location"), (3, TypeError, "callable"),
+    ("cuda", RuntimeError, "on a CUDA device"), ({"cpu": "cuda:1"}, RuntimeError, "map_location"), (3, TypeError, "callable"),
     ("nonsense", RuntimeError, "tagged with nonsense"), (["cpu"], TypeError, "callable"),
     (lambda storage, location: 3, TypeError, "UntypedStorage"), (raising, KeyError, "of the caller"),
 ], ids=["cuda", "dict", "number", "nonsense", "list", "no storage", "raises"])
