@@ -9,7 +9,6 @@ return what follows from their arguments; others may return something else each 
 from __future__ import annotations
 
 import collections
-import fractions
 import io
 import logging
 import operator
@@ -47,12 +46,12 @@ OUTPUT = {"critical", "debug", "error", "exception", "fatal", "flush", "info", "
 
 CONSTANTS = (
     bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range, np.generic, np.dtype,
-    np.ufunc, dtype, device, layout, memory_format, finfo, iinfo, Generator, re.Pattern, fractions.Fraction,
+    np.ufunc, dtype, device, layout, memory_format, finfo, iinfo, Generator, re.Pattern,
     types.CodeType, types.GenericAlias, types.UnionType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType, typing.TypeVar,
     operator.itemgetter, operator.attrgetter, operator.methodcaller, logging.Logger,
 )
-CONSTANT_PACKAGES = {"typing", "types", "jaxlib", "jax", "__future__"}  # of the classes of other constants
+CONSTANT_PACKAGES = {"typing", "types", "fractions", "jaxlib", "jax", "__future__"}  # of the classes of other constants
 RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
 VISIBLE_BASES = (bool, int, float, complex, str, bytes, dict, list, tuple, set, frozenset, collections.deque)
 VISIBLE_MODULES = {"abc", "argparse", "collections", "collections.abc", "_collections_abc", "contextlib", "enum",

@@ -55,7 +55,7 @@ def bind(body, write):
     def variant({parameters}):
         if out is None:
             return body({call})
-        return write(out, ({arguments}), dict({keywords}))
+        return write(out, ({values}), {rest})
     return variant
 """
 
@@ -136,19 +136,26 @@ def out_variant(function=None, **rules):
     if function is None:
         return functools.partial(out_variant, **rules)
     target = inspect.unwrap(function)
-    code = target.__code__
-    count = code.co_argcount + code.co_kwonlyargcount
-    positional, keywords = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount : count]
-    starred = code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else None
-    writer = Writer(function, positional, told="out" in keywords, **rules)
-    bind = binder(positional, len(target.__defaults__ or ()), starred, keywords, target is function)
-    variant = bind(plain(function) if target is function else function, writer)
+    positional, keywords, starred = parameters_of(target)
+    is_wrapped, takes_out = target is not function, "out" in positional + keywords
+    names = positional + keywords + (() if takes_out else ("out",))
+    bind = binder(len(names), names.index("out"), takes_out, starred is not None, keywords if is_wrapped else None)
+    variant = bind(function if is_wrapped else plain(function), Writer(function, positional, keywords, **rules))
+    variant.__code__ = with_parameters(variant.__code__, len(positional), names, starred)
     variant.__defaults__ = target.__defaults__
     variant.__kwdefaults__ = {**(target.__kwdefaults__ or {}), **({} if "out" in positional else {"out": None})}
     for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(variant, attribute, getattr(function, attribute))
     variant.method = function
     return variant
+
+
+def parameters_of(function):
+    """The names of its positional and of its keyword-only parameters, and that of ``*args`` or None."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    starred = code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else None
+    return code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount : count], starred
 
 
 def plain(function):
@@ -158,28 +165,40 @@ def plain(function):
     """
     code, flags = function.__code__, function.__code__.co_flags
     count = code.co_argcount + code.co_kwonlyargcount + bool(flags & inspect.CO_VARARGS)
+    if count == code.co_argcount:
+        return function
     code = code.replace(co_argcount=count, co_kwonlyargcount=0, co_flags=flags & ~inspect.CO_VARARGS)
     return types.FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
 
 
 @functools.cache
-def binder(positional, optional, starred, keywords, by_position):
-    """Makes functions of these parameters and ``out=``; they call a ``plain`` function if `by_position`."""
-    first = len(positional) - optional
-    parameters = [name if i < first else f"{name}=None" for i, name in enumerate(positional)]
-    if "out" not in positional:
-        parameters.append(f"*{starred}" if starred else "*")
-        parameters += [f"{name}=None" for name in keywords]
-        parameters += [] if "out" in keywords else ["out=None"]
-    star = [f"*{starred}"] if starred else []
-    pairs = [f"{name}={name}" for name in keywords]
-    call = [*positional, *keywords, *([starred] if starred else [])] if by_position else [*positional, *star, *pairs]
-    names = {"__name__": __name__}
+def binder(count, out, takes_out, starred, keywords):
+    """Makes functions of `count` positional parameters, of which the one at `out` is the tensor to store in, and a
+    tuple if `starred`. They call a ``plain`` function, or with `keywords` one that takes its last parameters by these.
+    """
+    names, rest = [f"x{i}" for i in range(count)], ["rest"] * starred
+    names[out] = "out"
+    passed = names if takes_out else names[:out] + names[out + 1 :]
+    if keywords is None:
+        call = passed + rest
+    else:
+        first = len(passed) - len(keywords)
+        call = [*passed[:first], *["*rest"] * starred, *map("{}={}".format, keywords, passed[first:])]
+    scope = {"__name__": __name__}
     exec(TEMPLATE.format(
-        parameters=", ".join(parameters), call=", ".join(call), keywords=", ".join(pairs),
-        arguments="".join(f"{name}, " for name in [*positional, *star]),
-    ), names)
-    return names["bind"]
+        parameters=", ".join(names + rest), call=", ".join(call),
+        values="".join(f"{name}, " for name in passed), rest="rest" if starred else "()",
+    ), scope)
+    return scope["bind"]
+
+
+def with_parameters(code, positional, names, starred):
+    """Code of positional parameters as that of parameters with these `names`, the first few `positional`."""
+    others = code.co_varnames[code.co_argcount :]
+    flags = code.co_flags | (inspect.CO_VARARGS if starred else 0)
+    names = (*names, starred) if starred else names
+    return code.replace(co_argcount=positional, co_kwonlyargcount=len(names) - bool(starred) - positional,
+                        co_flags=flags, co_varnames=names + others)
 
 
 @dataclasses.dataclass
@@ -189,7 +208,7 @@ class Writer:
     Args:
         body: the function.
         positional: the names of its positional parameters.
-        told: whether it is told of ``out``, which then is one tensor.
+        keywords: those of its keyword-only ones. If it is told of ``out`` there, that is one tensor.
         dtype: which dtypes a result may be stored in, one of the rules above.
         fit: how ``out`` is brought to the shape of the result.
         aliases: which inputs ``out`` may share memory with: "equal" ones that lie in memory just as it does, "none", or
@@ -200,7 +219,7 @@ class Writer:
 
     body: Callable
     positional: tuple[str, ...]
-    told: bool = False
+    keywords: tuple[str, ...]
     dtype: Callable = castable
     fit: Callable = resize_loudly
     aliases: str = "equal"
@@ -211,7 +230,9 @@ class Writer:
     def name(self):
         return self.body.__name__
 
-    def __call__(self, out, args, kwargs):
+    def __call__(self, out, values, rest):
+        count = len(self.positional)
+        args, kwargs = values[:count] + rest, dict(zip(self.keywords, values[count:]))
         if self.needs and args[self.positional.index(self.needs)] is None and kwargs.get("axis") is None:
             raise TypeError(OUT_NEEDS.format(name=self.name, argument=self.needs))
         outs = self.tensors(out)
@@ -232,7 +253,7 @@ class Writer:
 
     def tensors(self, out):
         """The tensors given as ``out=``, as a tuple."""
-        outs = tuple(out) if isinstance(out, tuple | list) and not self.told else (out,)
+        outs = tuple(out) if isinstance(out, tuple | list) and "out" not in self.keywords else (out,)
         if not all(isinstance(o, Tensor) for o in outs):
             raise TypeError(OUT_TYPE.format(name=self.name, wanted="Tensor", got=type(out).__name__))
         return outs

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 
@@ -66,6 +65,8 @@ def _cores():
 
 def _set_blas_threads(num):
     """Tells the OpenBLAS that comes with NumPy; another BLAS keeps its own number."""
+    from pathlib import Path  # here, as few programs need it and it takes its time to import
+
     libraries = Path(np.__file__).parent.with_name("numpy.libs")
     for path in libraries.glob("*openblas*"):
         setter = getattr(ctypes.CDLL(str(path)), "scipy_openblas_set_num_threads64_", None)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import linecache
+import re
 from textwrap import indent
 
 import numpy as np
@@ -273,19 +274,21 @@ def record({parameters}, r, t, settings):
 
 # ---- filling them in
 
+SLOT = re.compile(r"^( *)\{(\w+)\}(\n|\Z)|\{(\w+)\}", re.MULTILINE)
+
 
 def fill(template, **slots):
-    """The template with its slots filled one after the other; a slot alone on its line takes several."""
-    for name, text in slots.items():
-        slot, text = f"{{{name}}}", text.strip("\n")
-        lines = []
-        for line in template.split("\n"):
-            if line.strip() != slot:
-                lines.append(line.replace(slot, text))
-            elif text:
-                lines.append(indent(text, line[: -len(slot)]))
-        template = "\n".join(lines)
-    return template
+    """The template with these slots filled, also where one fills another; a slot alone on its line takes several."""
+
+    def text_of(match):
+        margin, alone, end, within = match.groups()
+        text = slots.get(alone or within)
+        if text is None:
+            return match[0]
+        text = fill(text.strip("\n"), **slots)
+        return text if within else indent(text, margin) + end if text else ""
+
+    return SLOT.sub(text_of, template)
 
 
 def compile_source(source, title, **names):

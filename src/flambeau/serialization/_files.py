@@ -17,7 +17,6 @@ import os
 import secrets
 import shutil
 import stat
-import tempfile
 
 NO_FOLDER = "Parent directory {folder} does not exist."
 NOT_WRITTEN = "save(): open file failed with strerror: {why}: {path!r} cannot be written."
@@ -111,6 +110,8 @@ def _take_over(draft, place, old):
 
 def _overwrite(place, write):
     """Writes into a file that must stay the same one."""
+    import tempfile  # here, as few programs need it and it takes its time to import
+
     folder = os.path.dirname(place)
     with _Draft(folder if os.access(folder, os.W_OK) else tempfile.gettempdir(), 0o600) as draft:
         draft.fill(write)
