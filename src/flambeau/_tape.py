@@ -39,7 +39,7 @@ NAMESPACED = ("AccumulateGrad", "CopyBackwards", "CopySlices", "Error")  # nodes
 def graph_freed():
     """The error of a backward through nodes that have freed what they saved; it is a plain one, as in PyTorch."""
     error = RuntimeError(FREED)
-    error.is_graph_freed = True  # type: ignore[attr-defined]
+    error.is_graph_freed = True
     return error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import threading
 
-_states = []
+_states: list[threading.local] = []
 
 
 def per_thread(state):

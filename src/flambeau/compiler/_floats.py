@@ -239,12 +239,12 @@ def _conversion(name):
     return lambda self, *args: getattr(self._constant(), name)(*constants(args))
 
 
-for _name, _function in COMPARISONS.items():
-    setattr(TracedFloat, _name, _comparison(_function))
+for _name, _compare in COMPARISONS.items():
+    setattr(TracedFloat, _name, _comparison(_compare))
 for _name, _function in ARITHMETIC.items():
     setattr(TracedFloat, f"__{_name}__", _binary(_function, False))
     setattr(TracedFloat, f"__r{_name}__", _binary(_function, True))
-for _name, _function in UNARY.items():
-    setattr(TracedFloat, _name, lambda self, function=_function: derive(function, self))
+for _name, _map in UNARY.items():
+    setattr(TracedFloat, _name, lambda self, function=_map: derive(function, self))
 for _name in CONVERSIONS:
     setattr(TracedFloat, _name, _conversion(_name))

@@ -26,6 +26,7 @@ class Engine:
     """Kernels by name: the engine's own ones first, the array library's for the rest."""
 
     aliases = True
+    traced_errors: tuple[type[Exception], ...] = ()  # of what needs the elements of a traced array
 
     def __init__(self, name, library):
         self.name = name

@@ -339,7 +339,6 @@ _DATA_DEPENDENT_KERNELS = {"masked_select", "histogram_counts"}
 _OTHERS_IN_NUMPY = {"place"}  # names of kernels that mean something else there
 engine = meta = _Meta("meta", np)
 register_arrays(meta, MetaArray)
-meta.traced_errors = ()
 
 
 # ---- arrays and devices

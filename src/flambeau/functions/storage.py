@@ -187,6 +187,8 @@ def _convert(storage, dtype):
 class _StorageType(type):
     """The type of FloatStorage and its like: a call makes a TypedStorage, an instance is one of the right dtype."""
 
+    dtype: _dtypes.dtype
+
     def __call__(cls, *args, device=None, dtype=None, wrap_storage=None, _internal=False):
         if device is not None or dtype is not None:
             extra = f"; its elements are of {cls.dtype}, on the CPU"

@@ -26,7 +26,7 @@ WRONG_SIZE = "loaded state dict contains a parameter group that doesn't match th
 WRONG_RETURN = "{name}.step: a pre-hook must return None or a tuple of (new_args, new_kwargs), but got {got}."
 _HOOKS = ("pre", "post", "save_pre", "save", "load_pre", "load")
 
-_global_hooks = {"pre": OrderedDict(), "post": OrderedDict()}
+_global_hooks: dict[str, OrderedDict] = {"pre": OrderedDict(), "post": OrderedDict()}
 
 
 class _Required:

@@ -54,7 +54,7 @@ _SIZE, _DEVICE = _Global("torch", "Size"), _Global("torch", "device")
 _LAYOUT = _Global("torch.serialization", "_get_layout")
 _UNTYPED = _Global("torch.storage", "UntypedStorage")
 _STORAGES = {storage.dtype: _Global("torch", name) for name, storage in STORAGES.items()}
-_CONSTANTS = {
+_CONSTANTS: dict[object, _Global] = {
     Tensor: _Global("torch", "Tensor"),
     Parameter: _Global("torch.nn.parameter", "Parameter"),
     UninitializedParameter: _Global("torch.nn.parameter", "UninitializedParameter"),

@@ -10,8 +10,6 @@ from ..._device import CPU, contiguous_format, preserve_format
 from ..._layout import CHANNELS_LAST, check_format, contiguous_strides, preserved_strides
 from .. import NUMPY as engine
 
-engine.traced_errors = ()
-
 NO_MEMORY = (
     "not enough memory: can't allocate memory: you tried to allocate {bytes} bytes for a {dtype} tensor of shape "
     "{shape}"

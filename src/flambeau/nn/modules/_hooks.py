@@ -94,7 +94,7 @@ class Hooks:
 
 
 global_hooks = Hooks()
-registration = {"module": OrderedDict(), "parameter": OrderedDict(), "buffer": OrderedDict()}
+registration: dict[str, OrderedDict] = {"module": OrderedDict(), "parameter": OrderedDict(), "buffer": OrderedDict()}
 
 
 _compilers: list[Callable] = []

@@ -223,7 +223,7 @@ def describe(value):
 # ---- repr
 
 
-formats = {}  # {a __repr__ of modules: its function of a module and {id: text} of the modules in it}
+formats: dict = {}  # {a __repr__ of modules: its function of a module and {id: text} of the modules in it}
 
 
 def module_repr(root, format):
