@@ -78,8 +78,66 @@ GRADIENTS = [
     "x = torch.tensor(1.0, requires_grad=True)\nx.sum().backward()\ng = x.grad\nx.sum().backward()\n"
     "(g, g is x.grad, g.storage_offset(), g.detach().storage_offset())",
 ]
+ONE_ELEMENT = [
+    expression.replace("D", f"torch.{dtype}").replace("V", value)
+    for expression in ("torch.ones(SHAPE, dtype=D).fill_(V)", "torch.full(SHAPE, V, dtype=D)", "torch.ones(2, dtype=D).new_full(SHAPE, V)",
+                       "torch.full_like(torch.ones(SHAPE, dtype=D), V)", "x = torch.ones(2, dtype=D)\nx[0] = V\nx",
+                       "torch.ones(SHAPE, dtype=D).copy_(V)")
+    for expression in dict.fromkeys(expression.replace("SHAPE", shape) for shape in ("()", "(1,)", "(0,)", "(2,)"))
+    for dtype, value in (("half", "1e30"), ("half", "65510.0"), ("half", "70000"), ("bfloat16", "-1e39"), ("float32", "1e39"),
+                         ("complex64", "1e39"), ("uint8", "300"), ("float32", "1j"))
+]
+COPIES = [f"torch.ones(2, dtype=torch.{dtype}).copy_({value})" for dtype in ("float32", "int64", "bool", "half", "complex64")
+          for value in ("3+1j", "1e39", "True", "-2", "2.5", "nan")]
+SCALARS = [
+    f"x = torch.ones(2, dtype=torch.{dtype})\n{expression.replace('V', f'({value})')}"
+    for value in ("2**64", "-2**63 - 1", "np.bool_(True)", "np.complex64(2+1j)", "np.complex128(1j)", "np.float32(2)", "np.int8(2)")
+    for dtype in ("float32", "int64", "uint8", "complex64")
+    for expression in ("x + V", "V * x", "x - V", "V - x", "x / V", "x ** V", "x == V", "torch.add(x, V)", "x.add_(V)", "x.fill_(V)",
+                       "torch.full((2,), V)", "torch.where(x == 1, x, V)", "x.masked_fill(x == 1, V)")
+    if dtype != "complex64" or "where" not in expression
+]
+CROPS = [f"torch.nn.functional.pad(torch.ones({shape}), {pads})" for shape in ("0, 2", "2, 2")
+         for pads in ("(0, 0, -1, 1)", "(0, 0, -1, 0)", "(-3, 1)", "(2, -3)", "(-1, -1)", "(-2, 2)", "(-2, -1)", "(0, 0, 1, -1)")]
+IN_PLACE = [f"torch.ones(2, dtype=torch.{dtype}).{name}_(0{option})" for name in ("cumsum", "cumprod")
+            for dtype in ("bool", "int8", "int32", "float32") for option in ("", ", dtype=torch.float32", ", dtype=torch.float64")]
+BOUNDS = [f"torch.{name}(torch.tensor([True, False]), {bounds})" for name, bounds in (
+    ("clamp", "min=True"), ("clamp", "max=torch.tensor(False)"), ("clamp", "min=torch.tensor([True, True])"), ("clamp", "True, False"),
+    ("clamp", "torch.tensor(False), torch.tensor(True)"), ("clamp", "min=1"), ("clamp", "min=0.5"), ("clamp", "min=torch.tensor(1)"),
+    ("clamp_min", "True"), ("clamp_max", "True"), ("clamp_min", "torch.tensor(True)"), ("clamp_max", "torch.tensor([True, False])"),
+)]
+OUT_OF_RANGE = [
+    *[f"torch.ones(3{rest}).index_{name}(0, torch.tensor([{i}]), torch.ones(1{rest}){reduce})"
+      for name, reduce in (("add", ""), ("copy", ""), *[("reduce", f", '{how}'") for how in ("prod", "mean", "amax", "amin")])
+      for rest in ("", ", 2") for i in (3, -4)],
+    *[f"torch.nn.functional.embedding_bag(torch.tensor([0, 1]), torch.ones(3, 2), {options})" for options in (
+        "torch.tensor([0, -1])", "torch.tensor([-1, 1])", "torch.tensor([0, 3])", "torch.tensor([0., 1.])", "torch.tensor([0, 1]).int()",
+        "torch.tensor([], dtype=torch.int64)", "torch.tensor([0]), include_last_offset=True",
+        *[f"torch.tensor([0]), mode='sum', per_sample_weights=torch.ones(2, dtype=torch.{dtype})"
+          for dtype in ("float32", "float64", "half", "int64")],
+    )],
+]
+EDGES = [LEAF + f"node = {expression}.grad_fn\n(node.name(), len(node.next_functions))" for expression in (
+    "x.masked_fill(x > 0, 1.0)", "x.masked_fill(x > 0, torch.tensor(1.0))", "(x * 1).masked_fill_(x > 0, 1.0)",
+    "x.index_fill(0, torch.tensor([0]), 1.0)", "x.index_fill(0, torch.tensor([0]), torch.tensor(1.0))", "1 - x", "x + 1", "x / 2", "2 / x", "2 ** x",
+    "x.scatter(0, torch.tensor([0]), 1.0)", "x.scatter(0, torch.tensor([0]), torch.ones(2))", "torch.lerp(x, torch.ones(2), 0.5)",
+    "torch.lerp(x, torch.ones(2), torch.ones(2))", "torch.remainder(x, 2)", "torch.fmod(x, 2)", "torch.fmod(x, torch.ones(2))",
+    "torch.copysign(x, 1.0)", "torch.clamp_min(x, 0)", "torch.clamp_max(x, torch.ones(2))", "torch.clamp(x, 0, 1)", "torch.rsub(x, torch.ones(2))",
+)]
+MEMORY = [
+    "b = torch.ones(2, 3, 2)\nx = b[:, :, -1]\ntorch.neg(torch.zeros(2, 3, 2), out=x)\n(x, x.storage_offset(), b.storage_offset(), b.stride())",
+    "b = torch.ones(2, 3)\nx = b[2:]\ntorch.neg(torch.zeros(4), out=x)\n(b, x)",
+    "b = torch.arange(6.)\nx = b[4:]\nx.resize_(4).zero_()\n(x, x.storage_offset(), b.storage_offset(), b[:4])",
+    "b = torch.arange(6.)\nx = b[:2]\nx.resize_(4).zero_()\n(x, b, x.data_ptr() == b.data_ptr())",
+    "b = torch.arange(6.)\nx = b[2:]\nb.resize_(8)\n(b[:6], x, x.storage_offset(), b._version, x._version)",
+    "b = torch.arange(6.)\nb.resize_(0)\nb.resize_(2, 2).shape",
+    "b = torch.ones(4)\nb[1:3].detach().resize_(0)\nb",
+]
 
 
-@pytest.mark.parametrize("code", [*LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS])
+@pytest.mark.parametrize("code", [
+    *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
+    *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY,
+])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

@@ -307,6 +307,36 @@ def test_resize_keeps_the_elements_in_front():
     assert t.resize_(8).tolist()[:6] == [0, 1, 2, 3, 4, 5]
 
 
+GROWTH = [  # programs in which one of several tensors leaves their memory
+    "x.resize_(9)", "v.resize_(9)", "e.resize_(2)", "e.detach().resize_(2)", "x.untyped_storage().resize_(0)", "x.untyped_storage().resize_(80)",
+    "x.storage().resize_(9)", "x.share_memory_()", "v.share_memory_()", "x.untyped_storage().share_memory_()", "x.data = torch.ones(9)", "x.set_()",
+    "x.resize_(0); x.resize_(9)", "x.resize_(2); x.resize_(9); v.resize_(7)",
+    *[f"torch.neg(torch.ones({n}), out={out})" for n in (2, 9) for out in ("x", "v", "e")],
+]
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized", "ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("code", GROWTH)
+def test_storages_are_true_to_the_memory_that_tensors_show(code):
+    x = flambeau.arange(6.0)
+    tensors = {"x": x, "v": x[2:5], "e": x[6:], "other": x.view(2, 3)}
+    exec(code, {"torch": flambeau, **tensors})
+    for name, t in tensors.items():
+        storage, place = t.untyped_storage(), t.storage_offset() * t.itemsize
+        assert t.numel() == 0 or t.data_ptr() == storage.data_ptr() + place, name
+        assert 0 <= place <= place + t.numel() * t.itemsize <= storage.nbytes(), name
+    assert tensors["other"].tolist()[0][:2] in ([0, 1], [-1, -1])
+
+
+def test_a_view_whose_base_has_moved_is_not_written_to():
+    x = flambeau.zeros(4)
+    view = x[:2]
+    x.resize_(8)
+    with pytest.raises(RuntimeError, match="its base has moved to other memory"):
+        view.mul_(flambeau.ones(2, requires_grad=True))
+    assert view.add_(1).tolist() == [1, 1]
+
+
 def test_typed_storage_warns_once():
     _warn.forget()
     with pytest.warns(UserWarning, match="untyped_storage"):

@@ -190,6 +190,20 @@ def _promote_ints(a, b):
     return _SIGNED_ABOVE_UINT8.get(signed, signed)
 
 
+TOO_BIG = "int too big to convert: {value} lies outside the range of int64. Compute with a float."
+
+
+def check_int(value):
+    """Raises the OverflowError of an int that is no element of any dtype."""
+    if not -(2**63) <= value < 2**64:
+        raise OverflowError(TOO_BIG.format(value=value))
+
+
+def python_number(scalar):
+    """The Python number that PyTorch reads a NumPy scalar as: a float also for np.bool_ and np.complex64."""
+    return scalar.item() if isinstance(scalar, np.integer | np.floating | complex) else float(scalar)
+
+
 def scalar_dtype(value):
     """The dtype that a Python number stands for in an expression."""
     if isinstance(value, bool):

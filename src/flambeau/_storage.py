@@ -33,8 +33,8 @@ class Storage:
         return Storage(self.array, version)
 
     def offset(self, array):
-        """Where an array in this memory begins, in elements."""
-        return (address(array) - address(self.array)) // array.itemsize
+        """Where an array in this memory begins, in elements; an empty one begins nowhere in particular."""
+        return 0 if array.size == 0 else (address(array) - address(self.array)) // array.itemsize
 
     def attach(self, t, array, source, step=None):
         """Gives `t` its `array`: the view of `source` by `step`, or all of it where there is no step."""

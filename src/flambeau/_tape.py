@@ -166,7 +166,11 @@ class OpNode(Node):
     @property
     def _input_places(self):
         places = range(len(self._edges))
-        return places if self.op.joint is not None else [i for i in places if i in self.op.vjps]
+        if self.op.joint is not None:
+            return places
+        found = [i for i in places if i in self.op.vjps]
+        by_number = self.op.node != self.op.scalar_node == type(self).__name__  # the last operand is no tensor
+        return found[:-1] if by_number else found
 
     @property
     def _output_places(self):

@@ -124,10 +124,14 @@ def test_torch_raises_the_same_type(code, kind, words):
     assert type(error_of(code, torch)) is kind
 
 
-@pytest.mark.parametrize("offsets", [[0, -1], [0, 2, -3]])
-def test_negative_offsets_are_refused(offsets):
+@pytest.mark.parametrize("offsets, error, words", [
+    ([0, -1], IndexError, r"offsets must not be negative.* Got -\d"),
+    ([0, 2, -3], IndexError, r"offsets must not be negative.* Got -\d"),
+    ([0, 2, 1], RuntimeError, "offsets must be sorted"),
+])
+def test_wrong_offsets_are_refused(offsets, error, words):
     """PyTorch reads memory that is not its own."""
-    with pytest.raises(RuntimeError, match=r"offsets must not be negative.* Got -\d"):
+    with pytest.raises(error, match=words):
         flambeau.nn.functional.embedding_bag(flambeau.arange(4), flambeau.ones(5, 2), flambeau.tensor(offsets))
 
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # (relative, absolute) error that rounding and another order of summation explain. Batch norm makes a large error of a
-# small one, so a family may multiply both.
+# small one, so a family may multiply both. What is left of large numbers that cancel has their error: there the
+# absolute one is in proportion to the largest number in sight.
 TOLERANCE = {
     **dict.fromkeys(("float64", "complex128"), (1e-8, 1e-9)),
     **dict.fromkeys(("float32", "complex64"), (3e-5, 3e-6)),
@@ -45,10 +46,11 @@ def compare(ours, theirs, first_versions, tolerance=1):
         return "structure", "", [path for path, _ in got], [path for path, _ in want]
     pairs = [(path, g, w) for (path, g), (_, w) in zip(got, want)]
     narrowest = narrowest_dtype(w for _, _, w in pairs)
+    scale = 1 if tolerance == 1 else max([1, *(largest(w) for _, _, w in pairs if is_tensor(w))])
     for path, g, w in pairs:
         if is_tensor(g) != is_tensor(w):
             return "type", path, type(g).__name__, type(w).__name__
-        difference = compare_tensors(g, w, tolerance, narrowest) if is_tensor(w) else compare_plain(g, w)
+        difference = compare_tensors(g, w, narrowest, tolerance, scale) if is_tensor(w) else compare_plain(g, w)
         if difference is not None:
             kind, *values = difference
             return kind, path, *values
@@ -108,7 +110,13 @@ def narrowest_dtype(values):
     return max(dtypes & TOLERANCE.keys(), key=TOLERANCE.get, default=None)
 
 
-def compare_tensors(got, want, tolerance, narrowest):
+def largest(tensor):
+    """The largest finite magnitude of an element."""
+    size = np.abs(numbers(tensor)) if tensor.is_floating_point() else np.zeros(0)
+    return float(size[np.isfinite(size)].max(initial=0))
+
+
+def compare_tensors(got, want, narrowest, tolerance, scale):
     """The first difference of two tensors as (kind, ours, theirs), or None."""
     for kind, read in ATTRIBUTES.items():
         ours, theirs = read(got), read(want)
@@ -116,7 +124,7 @@ def compare_tensors(got, want, tolerance, narrowest):
             return kind, ours, theirs
     ours, theirs = numbers(got), numbers(want)
     dtype = str(want.dtype).removeprefix("torch.")
-    if not close(ours, theirs, narrowest if dtype in TOLERANCE else dtype, tolerance):
+    if not close(ours, theirs, narrowest if dtype in TOLERANCE else dtype, tolerance, scale):
         return "values", got.tolist(), want.tolist()
     return None
 
@@ -158,7 +166,7 @@ def memory(tensor):
     return tensor.numpy()
 
 
-def close(got, want, dtype, tolerance=1):
+def close(got, want, dtype, tolerance=1, scale=1):
     """Equal, but for rounding; nan is nan, and of complex numbers that are not finite only that they are not counts."""
     if dtype not in TOLERANCE:
         return np.array_equal(got, want)
@@ -171,7 +179,7 @@ def close(got, want, dtype, tolerance=1):
     got, want = got[finite], want[finite]
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
     with np.errstate(over="ignore"):
-        return bool(np.all(np.abs(got.astype(wide) - want) <= atol + rtol * np.abs(want.astype(wide))))
+        return bool(np.all(np.abs(got.astype(wide) - want) <= scale * atol + rtol * np.abs(want.astype(wide))))
 
 
 def compare_plain(got, want):

@@ -87,6 +87,20 @@ def is_passed_on(d):
     return is_tensor(gradient) and storage_of(gradient) in map(storage_of, arguments(d))
 
 
+def differ_in_gradients(d):
+    """Whether all that one side has and the other has not are gradients: those of a leaf that was passed on."""
+    return all(path.endswith(".grad") for path in set(d.ours) ^ set(d.theirs))
+
+
+def outgrows(d):
+    """Whether the step resizes a view to the shape of what it is a view of."""
+    key = d.step.arguments.get("basic_key")
+    if key is None or "out={x}[" not in d.step.template:
+        return False
+    x = d.pair.oracle[d.step.arguments["x"]]
+    return eval(f"x[{key}]", {"x": x}).shape != x.shape
+
+
 IS_GRADIENT = re.compile(r"\.grad\b|\blog\[")  # what hooks were given is in the log
 
 DIFFERENCES = {
@@ -101,6 +115,7 @@ DIFFERENCES = {
     "A write to an expanded tensor is refused by all functions": lambda d: (
         d.kind == "exception" and "more than one element of the written-to" in d.ours and d.theirs == "no exception"
     ),
+    "A tensor that outgrows its memory moves out of it alone": lambda d: d.kind != "exception" and outgrows(d),
     "A parameter that has no shape yet can be told whether it requires a gradient": lambda d: (
         raises(d, "Attempted to use an uninitialized parameter") and "requires_grad_" in d.step.template
     ),
@@ -121,6 +136,7 @@ DIFFERENCES = {
     "Running statistics are written to, and so it counts": lambda d: d.kind == "version" and ".running_" in d.where,
     "A gradient may, but need not, be the very tensor that it was computed from": lambda d: (
         is_passed_on(d)
+        or (d.kind == "structure" and "grad" in d.step.template and differ_in_gradients(d))
         or (d.kind in ("identity", "aliasing") and IS_GRADIENT.search(d.theirs + d.where) and d.ours.endswith(d.where))
     ),
     "Tensors that share memory count their writes together, also when they were loaded": lambda d: (

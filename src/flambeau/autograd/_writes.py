@@ -46,6 +46,11 @@ REFUSED = {
                  "it first, or make the view outside inference mode.",
 }
 
+MOVED = (
+    "the tensor is a view and is being modified inplace, but its base has moved to other memory since (by resize_, "
+    "set_, out= or .data): what is written would not reach it. detach() the view, or make it again."
+)
+
 copy_slices = writing("copy_slices", node="CopySlices")  # what a write to a view means for its base
 
 
@@ -112,6 +117,8 @@ def check_history(t):
         if t._rg and t._node is None:
             raise RuntimeError(LEAF_INPLACE)
         return
+    if view.base._storage is not t._storage:
+        raise RuntimeError(MOVED)
     refresh(t)
     if view.origin is not None:
         node = t._node.name() if t._node is not None else "a function"

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import CPU, resolve
+from .._storage import Storage
 from .._tensor import Tensor, device_storage, storage_of, wrap
 from ..engines import NUMPY, engine_on
 
@@ -147,31 +148,37 @@ def tensor_on(array, device=None, requires_grad=False):
     return t
 
 
-
-
 def resize(t, shape, order=None):
-    """Gives a tensor another shape in its storage, which grows if it must; new elements are not initialised.
+    """Gives a tensor another shape. It stays in its storage if there is room, and moves to another one if not.
 
-    `order` has the dimensions from the outermost in memory to the innermost, if that is not as they are counted.
+    Other tensors of the old storage cannot move along. New elements are not initialised. `order` has the dimensions
+    from the outermost in memory to the innermost, if that is not as they are counted.
     """
     storage = storage_of(t)
     engine = storage.engine
     if engine is not NUMPY:
         t._a = engine.resize(t._a, shape)
-        t._storage = device_storage(t._a, storage.device, storage.version)
+        move(t, device_storage(t._a, storage.device, storage.version))
         return
-    flat = root_elements(t)
-    offset = t.storage_offset()
+    # NumPy does not keep where an empty slice was taken, so it must not grow there
+    flat, offset = (root_elements(t), t.storage_offset()) if t._a.size else (t._a.reshape(-1), 0)
     need = offset + math.prod(shape)
     if need > flat.size:
         bigger = NUMPY.create(np.zeros, (need,), t._a.dtype, CPU)
         bigger[: flat.size] = flat
-        storage.array = flat = bigger
+        flat = bigger
+        move(t, Storage(bigger, storage.version))
     part = flat[offset:need]
     if order is None:
         t._a = part.reshape(shape)
     else:
         t._a = part.reshape([shape[d] for d in order]).transpose(np.argsort(order))
+
+
+def move(t, storage):
+    """Makes `storage` that of `t` alone; it is no view any more."""
+    storage.inference = storage_of(t).inference
+    t._storage, t._view = storage, None
 
 
 def dense_order(t):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._dtypes import check_int, python_number
 from .._tensor import Tensor
 from ._out import out_variant
 
@@ -13,7 +14,9 @@ WRONG = "{name}(): argument '{argument}' (position {position}) must be {wanted},
 
 def number(value):
     """A NumPy scalar as the Python number it stands for; anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, int):
+        check_int(value)
+    return python_number(value) if isinstance(value, np.generic) else value
 
 
 def need_operand(value, name, argument, position, numbers):

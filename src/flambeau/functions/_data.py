@@ -257,6 +257,8 @@ def scalar_for(value, dtype, halves=True):
     Without `halves`, one that is too large for half precision becomes infinite.
     """
     kind = dtype.kind
+    if isinstance(value, int):
+        _dtypes.check_int(value)
     if kind == "b":
         return bool(value)
     if isinstance(value, complex) and kind != "c":
@@ -266,7 +268,9 @@ def scalar_for(value, dtype, halves=True):
     if kind not in "iu":
         if halves or dtype not in _dtypes.HALF:
             _check_fits(value, dtype)
-        return value
+            return value
+        with ignore_fp_errors():
+            return float(np.float64(value).astype(dtype))
     if isinstance(value, float):
         value = _truncate(value, dtype)
     limits = np.iinfo(dtype)

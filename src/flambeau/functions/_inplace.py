@@ -129,7 +129,7 @@ def inplace_arithmetic(ufunc, name):
                 fits = b.dtype is a.dtype and engine_for(other) is NUMPY and (b.shape == a.shape or b.ndim == 0)
                 recorded = grad and (in_graph(self) or other._rg or (other._view is not None and other.requires_grad))
             else:
-                fits = type(other) is float or type(other) is int
+                fits = type(other) is float or (type(other) is int and -(2**63) <= other < 2**63)
                 recorded = grad and in_graph(self)
             if fits and not recorded:
                 check_writable(self)

@@ -51,12 +51,9 @@ class StorageBase:
 
     def share_memory_(self):
         """Moves the bytes to memory that forked processes share; tensors made before keep the memory they have."""
-        kept = self._storage
-        if not kept.shared and self.device is CPU:
-            raw = self.untyped()._bytes
-            kept.array = shared_bytes(raw.size)
-            kept.array[...] = raw
-            kept.shared = True
+        whole = self.untyped()
+        if not whole._storage.shared and self.device is CPU:
+            whole._storage = shared_copy(whole._storage)
         return self
 
     def is_pinned(self, device=None):
@@ -96,6 +93,14 @@ def shared_storage(count):
     """A Storage in memory that forked processes share."""
     out = Storage(shared_bytes(count))
     out.shared = True
+    return out
+
+
+def shared_copy(storage):
+    """A Storage with the same bytes, in memory that forked processes share."""
+    raw = NUMPY.bytes_of(storage.array)
+    out = shared_storage(raw.size)
+    out.array[...], out.version = raw, storage.version
     return out
 
 
@@ -285,7 +290,7 @@ class UntypedStorage(StorageBase):
         if self.device is CPU:
             kept = self._bytes[:size]
             resized.array[: kept.size], resized.array[kept.size:] = kept, 0
-        self._storage.array = resized.array
+        self._storage = resized
         return self
 
     def byteswap(self, dtype):

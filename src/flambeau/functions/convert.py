@@ -17,11 +17,12 @@ from ..ops import convert as ops
 from ..ops._errors import broadcast_clash
 from ._args import need_tensor, np_dtype_of
 from ._attach import methods
-from ._data import scalar_for
+from ._data import array_from, scalar_for
 from ._warn import warn_once
 
 __all__ = ["clone", "fill", "fill_", "zero_"]
 
+_WIDEST = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 DISCARDS = "Casting complex values to real discards the imaginary part"
 
 
@@ -166,7 +167,7 @@ def copy_(self, other, non_blocking=False):
     if not isinstance(other, Tensor):
         if not isinstance(other, int | float | complex):
             need_tensor(other, "copy_", "other")
-        return fill_(self, other)
+        other = wrap(array_from(other, _WIDEST.get(type(other))))  # it is converted as an element is
     check_writable(self)
     if other.device is not self.device:
         other = ops.to_device(other, device=self.device)
@@ -204,7 +205,7 @@ def fill_(input, value):
             check_history(input)
             return assign(input, ops.fill_from_in_place(input, value), "fill_")
         return _write(input, value._a, "fill_")
-    value = scalar_for(_number(value, "fill_"), input._a.dtype)
+    value = scalar_for(_number(value, "fill_"), input._a.dtype, halves=input._a.size != 1)
     if modes.grad and input.requires_grad:
         check_history(input)
         return assign(input, ops.fill_in_place(input, value=value), "fill_")
@@ -213,7 +214,7 @@ def fill_(input, value):
 
 def _number(value, name):
     if isinstance(value, np.generic):
-        return value.item()
+        return _dtypes.python_number(value)
     if not isinstance(value, int | float | complex):
         raise TypeError(f"{name}(): argument 'value' (position 1) must be Number, not {type(value).__name__}")
     return value

@@ -74,6 +74,9 @@ def square(input):
 
 def power(base, exponent):
     """The power of two checked operands, at least one of them a tensor."""
+    for operand in (base, exponent):
+        if isinstance(operand, int):
+            _dtypes.check_int(operand)
     if not isinstance(exponent, Tensor):
         if isinstance(exponent, int) and not _dtypes.is_inexact(base._a.dtype):
             if exponent < 0:

@@ -6,6 +6,8 @@ and masks then read from that view (a copy) or write to it.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .._dtypes import FIRST_FLOAT, LAST_FLOAT, type_word
@@ -29,6 +31,7 @@ EXPANDED = (
 _INDEX = ops.index
 _wrap_view = basic_index.wrap_view
 _ROWS = {"dims": (0,)}
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
 
@@ -163,7 +166,7 @@ def store(x, key, value):
             return False
         value = value._a
     elif kind is float:
-        if not FIRST_FLOAT <= a.dtype.num <= LAST_FLOAT:
+        if not FIRST_FLOAT <= a.dtype.num <= LAST_FLOAT or LARGEST_FLOAT32 < abs(value) != math.inf:
             return False
     elif kind is not int:
         return False

@@ -9,6 +9,7 @@ import numpy as np
 from .. import _dtypes
 from .._dtypes import type_word
 from .._tensor import Tensor, wrap
+from ..engines import demand
 from ..ops import index as ops
 from ..ops.shape import cast
 from ._args import allocating, as_int, dim_in_range, need_tensor
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 NOT_INDICES = "tensors used as indices must be long, int, byte or bool tensors, not {dtype}"
+OUT_OF_SELF = "index out of range in self: index {index} is out of bounds for size {size}"
 TOO_MANY = "too many indices for tensor of dimension {ndim}"
 MASK_SHAPE = (
     "The shape of the mask {mask} at index {at} does not match the shape of the indexed tensor {shape} at index {place}"
@@ -57,6 +59,14 @@ def need_vector(index, name):
     need_index(index, name, 3)
 
 
+def need_in_range(index, size):
+    """Raises IndexError unless all indices lie in [0, size)."""
+    if index._a.size:
+        lowest, highest = index._a.min(), index._a.max()
+        demand(lowest >= 0, lowest, lambda got: IndexError(OUT_OF_SELF.format(index=got, size=size)))
+        demand(highest < size, highest, lambda got: IndexError(OUT_OF_SELF.format(index=got, size=size)))
+
+
 def as_vector(index):
     """A 0-dimensional index as one of one element."""
     return index if index._a.ndim else index.reshape(1)
@@ -75,7 +85,7 @@ def fill_value(value, t, name):
             scalar_for(value._a.item(), t._a.dtype)
         return cast(value, dtype=t._a.dtype)
     if isinstance(value, np.generic):
-        value = value.item()
+        value = _dtypes.python_number(value)
     if not isinstance(value, int | float | complex):
         raise TypeError(f"{name}(): argument 'value' must be Tensor or Number, not {type(value).__name__}")
     return scalar_for(value, t._a.dtype)

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from .._device import preserve_format, resolve, strided
+from .._dtypes import python_number
 from .._layout import check_format, is_contiguous, strides_in
 from .._tensor import Tensor, wrap
 from ..engines import NUMPY, engine_on
@@ -58,7 +59,9 @@ def shape_of_arguments(name, args, size):
 
 def number(value, name, argument, position):
     """A Python number from a number, a NumPy scalar or a zero-dimensional tensor."""
-    if isinstance(value, Tensor | np.generic) and not value.ndim:
+    if isinstance(value, np.generic):
+        return python_number(value)
+    if isinstance(value, Tensor) and not value._a.ndim:
         return value.item()
     if not isinstance(value, int | float | complex):
         kind = type(value).__name__
@@ -85,7 +88,7 @@ def _like(name, input, dtype, layout, device, memory_format, requires_grad, valu
             return np.zeros(shape, dtype)
         out = np.ndarray(shape, dtype, strides=tuple([s * dtype.itemsize for s in strides]))
         if value is not None:
-            out.fill(scalar_for(value, dtype))
+            out.fill(scalar_for(value, dtype, halves=out.size != 1))
         return out
 
     return create(name, make, a.shape, target, layout, input.device if device is None else device, requires_grad,
@@ -146,8 +149,9 @@ def new_ones(self, *args, size=None, dtype=None, layout=None, device=None, pin_m
 def new_full(self, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A tensor of one value, of this tensor's dtype and device."""
     target = self._a.dtype if dtype is None else np_dtype_of(dtype)
-    value = scalar_for(number(fill_value, "new_full", "fill_value", 2), target)
-    return _new(self, "new_full", np.full, (), size, dtype, layout, device, requires_grad, value)
+    shape = shape_of_arguments("new_full", (), size)
+    value = scalar_for(number(fill_value, "new_full", "fill_value", 2), target, halves=prod(shape) != 1)
+    return _new(self, "new_full", np.full, (), shape, dtype, layout, device, requires_grad, value)
 
 
 def new_empty_strided(self, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False,

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import mmap
 import warnings
-
-import numpy as np
 
 from .._device import CPU
 from .._layout import check_format, contiguous_strides, strides_in
@@ -14,10 +11,11 @@ from .._modes import modes
 from .._tensor import LEAF_INPLACE, Tensor, engine_for, storage_of
 from ..autograd._writes import count_write, write
 from ..engines import NUMPY
-from ._args import need_tensor, nonnegative, resize, shape_from
+from ._args import move, need_tensor, nonnegative, resize, shape_from
 from ._attach import methods
 from ._data import array_from
 from ._determinism import blank, determinism
+from ._untyped_storage import shared_copy
 from .storage import TypedStorage, UntypedStorage, is_storage
 
 __all__ = ["resize_as_"]
@@ -59,14 +57,17 @@ def _layout(size, stride):
 
 
 def resize_(self, *args, size=None, memory_format=None):
-    """Gives the tensor another shape; its storage grows if it must, and new elements are not initialised."""
+    """Gives the tensor another shape; new elements are not initialised.
+
+    If there is no room for it in its storage, it moves to another one, and shares memory with no other tensor.
+    """
     shape = nonnegative(shape_from(args if size is None else (size,)))
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is not None:
         check_format(memory_format, len(shape))
     if shape != self._a.shape:
-        before = storage_of(self).array.nbytes
+        before = storage_of(self).array.nbytes if self._a.size else 0
         count_write(self, "resize_")
         resize(self, shape)
         if determinism.fills and self.device is CPU:
@@ -105,13 +106,9 @@ def share_memory_(self):
     kept = storage_of(self)
     if kept.shared or self.device is not CPU:
         return self
-    raw = NUMPY.bytes_of(kept.array)
-    offset, stride = self.storage_offset(), self.stride()
-    memory = np.frombuffer(mmap.mmap(-1, max(raw.size, 1)), np.uint8)
-    memory[: raw.size] = raw
-    self._a = NUMPY.array_in(memory, self._a.dtype, offset, self._a.shape, stride)
-    kept.array = memory[: raw.size]
-    kept.shared = True
+    shared = shared_copy(kept)
+    self._a = NUMPY.array_in(shared.array, self._a.dtype, self.storage_offset(), self._a.shape, self.stride())
+    move(self, shared)
     return self
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._dtypes import is_inexact
+from .._dtypes import is_inexact, python_number
 from .._tensor import Tensor, wrap
 from ..ops import compare
 from ..ops import pointwise as ops
@@ -34,7 +34,7 @@ def _operator(call, name, arrays=False):
         if kind is Tensor or kind is float or kind is int or isinstance(other, Tensor):
             return call(self, other)
         if isinstance(other, np.generic):
-            return call(self, other.item())
+            return call(self, python_number(other))
         if isinstance(other, _NUMBERS):
             return call(self, other)
         if arrays and isinstance(other, np.ndarray) and other.dtype.kind in "biufc":

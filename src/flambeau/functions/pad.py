@@ -11,6 +11,9 @@ from ._data import scalar_for
 __all__ = ["pad"]
 
 MODES = {"constant": None, "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+CROPPED = (
+    "pad(): narrow(): length must be non-negative: dimension {dim} of size {n} cannot be cropped by ({before}, {after})"
+)
 
 
 def pad(input, pad, mode="constant", value=None):
@@ -65,6 +68,13 @@ def check_constant(pads, shape):
                 f"The input size {n}, plus negative padding {before} and {after}, resulted in a negative output size, "
                 f"which is invalid. Check dimension {d} of your input."
             )
+        if crops_too_much(before, after, n):
+            raise RuntimeError(CROPPED.format(dim=d, n=n, before=before, after=after))
+
+
+def crops_too_much(before, after, n):
+    """Whether more is cropped than there is, whatever the other side is padded with."""
+    return n + min(before, 0) + min(after, 0) < 0
 
 
 def check_edges(pads, shape, count, mode):
@@ -84,6 +94,8 @@ def check_edges(pads, shape, count, mode):
                 f"Padding size should be less than {'or equal to ' if mode == 'circular' else ''}the corresponding "
                 f"input dimension, but got: padding ({before}, {after}) at dimension {d} of input {list(shape)}"
             )
+        if mode == "circular" and crops_too_much(before, after, n):
+            raise RuntimeError(CROPPED.format(dim=d, n=n, before=before, after=after))
         if n + before + after < 1:
             raise RuntimeError(
                 f"input (of size {n} at dimension {d}) is too small for padding ({before}, {after}): nothing is left"

@@ -212,7 +212,7 @@ def weight_rule(result, out, name, args):
 def lerp(input, end, weight):
     """``input + weight * (end - input)``."""
     operands(input, end, "lerp", numbers=False, second="end")
-    need_operand(weight, "lerp", "weight", 3, numbers=True)
+    weight = need_operand(weight, "lerp", "weight", 3, numbers=True)
     if isinstance(weight, complex) and not input.is_complex():
         raise RuntimeError(f"lerp(): value cannot be converted to type float without overflow (weight={weight})")
     if isinstance(weight, Tensor) and not weight._a.ndim:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from .. import _dtypes
 from .._dtypes import is_inexact, type_word
 from .._tensor import Tensor
@@ -19,6 +21,7 @@ __all__ = [
     "trapz",
 ]
 
+BAD_INPLACE = "{name}_(): Bad in-place call: input tensor dtype {own} and output tensor dtype {asked} should match"
 DIFF_SHAPES = "diff expects the shape of tensor to prepend or append to match that of input: {other}, {own}"
 
 _RESULTS = selections("cummax", "cummin")
@@ -243,5 +246,18 @@ def _areas(y, x, dx, dim, name):
     return heights * widths / 2
 
 
+def in_own_dtype(function):
+    """The function as its in-place form computes: in the dtype of the tensor, which ``dtype=`` must not contradict."""
+
+    @functools.wraps(function)
+    def compute(input, dim, *, dtype=None):
+        if dtype is not None and dtype is not input.dtype:
+            raise RuntimeError(BAD_INPLACE.format(name=function.__name__, own=input.dtype, asked=dtype))
+        return function.method(input, dim, dtype=input.dtype)
+
+    del compute.method
+    return compute
+
+
 methods(cummax, cummin, cumprod, cumsum, diff, logcumsumexp)
-inplace_methods(cumprod, cumsum)
+inplace_methods(in_own_dtype(cumprod), in_own_dtype(cumsum))

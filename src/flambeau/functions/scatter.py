@@ -15,7 +15,7 @@ from ._data import scalar_for
 from ._folds import numpy_names
 from ._inplace import op_methods
 from ._out import out_variant, same
-from .index import check_source, need_index
+from .index import check_source, need_in_range, need_index
 
 __all__ = ["gather", "index_reduce", "scatter", "scatter_add", "scatter_reduce", "take_along_dim"]
 
@@ -172,6 +172,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     axis = check_source(input, dim, index, source, "index_reduce")
     refuse_kinds("index_reduce", input._a, "bc")
+    need_in_range(index, input._a.shape[axis] if input._a.ndim else 1)
     shape = source._a.shape
     along = index.reshape(tuple([-1 if d == axis else 1 for d in range(len(shape))]))
     index = expand(along, shape=shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._dtypes import check_int
 from .._fp_errors import call_without_fp_warnings
 from .._tensor import Tensor, View, storage_of
 from ..engines import engine_of
@@ -20,6 +21,8 @@ def on_arrays(forward, *inputs, **settings):
 
 def as_constant(number, dtype):
     """A number as a 0-dimensional array; as it is where it does not fit."""
+    if type(number) is int:
+        check_int(number)
     try:
         return call_without_fp_warnings(np.array, number, dtype)
     except OverflowError:

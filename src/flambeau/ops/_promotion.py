@@ -41,6 +41,9 @@ def promote_operands(inputs, arrays, how, name):
         same = all(a.dtype is first.dtype if hasattr(a, "dtype") else a is None for a in arrays)
         if same and (how == "common" or _dtypes.is_inexact(first.dtype)):
             return arrays
+    for a in arrays:
+        if type(a) is int:
+            _dtypes.check_int(a)
     target = result_dtype(inputs)
     if how == "float" and target.category < _dtypes.FLOAT:
         target = _dtypes.get_default_dtype()

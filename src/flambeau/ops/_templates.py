@@ -17,7 +17,7 @@ from textwrap import indent
 
 import numpy as np
 
-from .._dtypes import FIRST_FLOAT, LAST_FLOAT
+from .._dtypes import FIRST_FLOAT, LAST_FLOAT, check_int
 from .._fp_errors import run_in_fp_context
 from .._modes import in_use, modes
 from .._tape import guard, next_sequence
@@ -31,7 +31,7 @@ AXIS = [{"axis": axis} for axis in range(65)]  # settings of ops: arrays have up
 NAMES = {
     "AXIS": AXIS, "FIRST_FLOAT": FIRST_FLOAT, "LAST_FLOAT": LAST_FLOAT, "LEAF": LEAF, "MAX_COMPILED": MAX_COMPILED,
     "NUMPY": NUMPY, "Tensor": Tensor, "aliased": make_view, "as_constant": as_constant,
-    "as_contiguous": np.ascontiguousarray, "asarray": np.asarray, "in_use": in_use,
+    "as_contiguous": np.ascontiguousarray, "asarray": np.asarray, "check_int": check_int, "in_use": in_use,
     "float32": np.dtype(np.float32), "guard": guard, "int64": np.dtype(np.int64), "modes": modes, "ndarray": np.ndarray,
     "new": object.__new__, "next_sequence": next_sequence, "on_arrays": on_arrays, "refresh": refresh,
     "run": run_in_fp_context, "storage_of": storage_of, "translated": translate_error, "__name__": __name__,
@@ -138,6 +138,10 @@ except AttributeError:
 if input._view is not None:
     refresh(input)
 flag0 = input._rg
+"""
+CHECK_INT = """
+if type(other) is int:
+    check_int(other)
 """
 CONSTANT = """
 number, its_dtype, a1 = constant
@@ -352,7 +356,8 @@ def operator_call(kernel, ufunc):
     """``bind`` for ops of two operands that meet in one dtype; a `ufunc` takes its time to convert a number."""
     source = fill(
         CALL, state=NO_SETTINGS + "\nintegers, constant, known = lowest < FIRST_FLOAT, (None, None, None), [None] * 5",
-        parameters="input, other", read="nonlocal constant" * ufunc + READ_OPERANDS, constant=CONSTANT if ufunc else "",
+        parameters="input, other",
+        read="nonlocal constant" * ufunc + READ_OPERANDS, constant=CONSTANT if ufunc else CHECK_INT,
         compute="run(kernel, a0, a1)" if kernel else "run(forward, NUMPY, a0, a1)", recover=RECOVER_OPERANDS,
         finish=FINISH, wrap=WRAP, record=RECORD_OPERANDS, **flat_slots(["input", "other"], False),
     )

@@ -54,7 +54,7 @@ def clone_as(k, x, *, format):
 clone_as.vjp(x=lambda g: g)
 
 
-@op(node="torch::autograd::CopyBackwards", row_major=True)
+@op(node="CopyBackwards", row_major=True)
 def copy_over(k, x, src):
     """`src` in the shape and dtype of `x`: what stands in `x` after ``x.copy_(src)``."""
     return k.copy_as(k.broadcast_to(src, x.shape), x.dtype)
@@ -63,7 +63,7 @@ def copy_over(k, x, src):
 copy_over.vjp(x=lambda g: zeros_like(g), src=lambda g: g)
 
 
-@op(node="torch::autograd::CopyBackwards")
+@op(node="CopyBackwards")
 def copy_in_layout(k, like, x):
     """A copy of `x` that lies in memory as `like` does."""
     return k.copy_like(x, like)

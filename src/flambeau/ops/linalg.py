@@ -21,7 +21,7 @@ def eye_like(k, x):
     return k.broadcast_to(k.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x.shape)
 
 
-@op(node="torch::autograd::CopyBackwards", row_major=True)
+@op(node="CopyBackwards", row_major=True)
 def eye_from(k, x):
     """``eye_like`` that counts as computed from x: its gradient is zero, where that of a constant is none."""
     return k.copy(k.broadcast_to(k.eye(x.shape[-2], x.shape[-1], dtype=x.dtype), x.shape))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from .._dtypes import float32
+from ._errors import refuse_kinds
 from ._op import kernel_op, op
 from .compare import isclose, isfinite, isnan  # noqa: F401  (for the other families)
 from .shape import zeros_like
@@ -185,7 +186,16 @@ def clamp_node(low, high):
     return "ClampBackward1" if isinstance(low, int | float) or isinstance(high, int | float) else "ClampBackward0"
 
 
-@op(promote="common", node=clamp_node, refuses="bc", check=numbers_fit)
+def bounds_fit(x, low, high):
+    """Raises PyTorch's errors for the bounds of x. Where all are booleans, only one bound is implemented, a tensor."""
+    numbers_fit(x, low, high)
+    bounds = [bound for bound in (low, high) if bound is not None]
+    booleans = all(type(a) is bool or (hasattr(a, "dtype") and a.dtype.kind == "b") for a in (x, *bounds))
+    if booleans and (len(bounds) > 1 or type(bounds[0]) is bool):
+        refuse_kinds("clamp", x, "b")
+
+
+@op(promote="common", node=clamp_node, refuses="c", check=bounds_fit)
 def clamp(k, x, low, high):
     return between(k, x, low, high)
 
@@ -213,11 +223,16 @@ def clamp_numbers(k, x, *, low, high):
 
 clamp_numbers.vjp(x=lambda g, x, low, high: keep(g, inside(x, low, high)))
 
-clamp_min = kernel_op("clamp_min", "maximum", inputs="x, y", promote="common", refuses="c", check=numbers_fit,
+
+def bound_fits(x, y):
+    bounds_fit(x, y, None)
+
+
+clamp_min = kernel_op("clamp_min", "maximum", inputs="x, y", promote="common", refuses="c", check=bound_fits,
                       node="ClampMinBackward1", scalar_node="ClampMinBackward0")
 clamp_min.vjp(x=lambda g, x, y: keep(g, x >= y), y=lambda g, x, y: keep(g, x < y))
 
-clamp_max = kernel_op("clamp_max", "minimum", inputs="x, y", promote="common", refuses="c", check=numbers_fit,
+clamp_max = kernel_op("clamp_max", "minimum", inputs="x, y", promote="common", refuses="c", check=bound_fits,
                       node="ClampMaxBackward1", scalar_node="ClampMaxBackward0")
 clamp_max.vjp(x=lambda g, x, y: keep(g, x <= y), y=lambda g, x, y: keep(g, x > y))
 

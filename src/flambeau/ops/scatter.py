@@ -29,7 +29,7 @@ def ungather(k, g, index, *, axis, shape):
 ungather.vjp(g=lambda g, index, axis: gather(g, index, axis=axis))
 
 
-@op(row_major=True)
+@op(row_major=True, scalar_node="ScatterBackward1")
 def scatter(k, x, src, index, *, axis, into=False):
     return put_along(k, x, src, index, axis, None, into)
 

@@ -188,7 +188,7 @@ def index_select(x, index, axis):
 
 @engine.kernel
 def index_add(x, index, source, axis, alpha, into=False):
-    check_bounds(index, x.shape[axis], axis, RuntimeError)
+    check_bounds(index, x.shape[axis], axis, IndexError if x.ndim == 1 else RuntimeError, OUT_OF_SELF)
     out = x if into else np.array(x)
     rows = leading(source, axis)
     if alpha != 1:

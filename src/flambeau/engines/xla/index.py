@@ -64,7 +64,7 @@ def index_select(x, index, axis):
 
 @engine.kernel
 def index_add(x, index, source, axis, alpha, into=False):
-    within(index, x.shape[axis], axis, error=RuntimeError)
+    within(index, x.shape[axis], axis, error=IndexError if x.ndim == 1 else RuntimeError)
     return x.at[index_key(x, (index,), (axis,))].add((source * alpha).astype(x.dtype))
 
 

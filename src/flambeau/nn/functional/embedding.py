@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._dtypes import FLOAT
+from ..._dtypes import FLOAT, int32, int64
 from ..._modes import no_grad
 from ..._tensor import Tensor, wrap
 from ...engines import demand
@@ -20,11 +20,18 @@ INDEX_TYPE = (
     "instead (while checking arguments for {name})"
 )
 FIRST_BAG = "offsets[0] has to be 0: the first bag begins where the input does. Got {got}"
-NEGATIVE_BAG = "offsets must not be negative: a bag begins at its position in the input. Got {got}"
+NEGATIVE_BAG = (
+    "index out of range in self: offsets must not be negative: a bag begins at its position in the input. Got {got}"
+)
 BAG_INDEX = "embedding_bag: Expected idx >= 0 && idx < num_embeddings, in the valid range [0, {rows}): {error}"
 WEIGHT_TYPE = (
     "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, "
     "Double; but got {dtype} instead (while checking arguments for embedding_bag)"
+)
+UNSORTED_BAGS = "offsets must be sorted: a bag ends where the next one begins, but one begins {got} before the last"
+SCALE_TYPE = (
+    "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; "
+    "but type {weight} does not equal {scale} (while checking arguments for embedding_bag)"
 )
 LAST_BAG = "offsets[-1] can not be greater than input's length ({total}), but got {got}"
 
@@ -101,6 +108,8 @@ def embedding_bag(
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum' (got {mode=}).")
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError(SCALE_TYPE.format(weight=weight.dtype, scale=per_sample_weights.dtype))
     bags, count = _bags(input, offsets, include_last_offset)  # bag number `count` is one that nobody gets
     padding_idx = _row(padding_idx, weight._a.shape[0])
     flat = input.reshape(-1)
@@ -139,11 +148,19 @@ def _bags(input, offsets, include_last_offset):
                          f"offsets has to be a Tensor, but got {type(offsets).__name__}")
     if offsets._a.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
+    if offsets.dtype not in (int64, int32):
+        raise RuntimeError(INDEX_TYPE.format(dtype=offsets.type(), name="embedding_bag"))
     total, count = input._a.shape[0], offsets._a.shape[0] - bool(include_last_offset)
-    if offsets._a.size:
-        first, last = offsets._a[0], offsets._a[-1]
-        demand(first == 0, first, lambda got: RuntimeError(FIRST_BAG.format(got=got)))
-        demand(last <= total, last, lambda got: RuntimeError(LAST_BAG.format(total=total, got=got)))
-        lowest = offsets._a.min()
-        demand(lowest >= 0, lowest, lambda got: RuntimeError(NEGATIVE_BAG.format(got=got)))
+    if count < 0:
+        raise RuntimeError("include_last_offset: number of offsets should be at least 1: the last one is no bag")
+    if not offsets._a.size:
+        return wrap(np.zeros(total, np.int64)), 0
+    first, last = offsets._a[0], offsets._a[-1]
+    demand(first == 0, first, lambda got: RuntimeError(FIRST_BAG.format(got=got)))
+    demand(last <= total, last, lambda got: RuntimeError(LAST_BAG.format(total=total, got=got)))
+    lowest = offsets._a.min()
+    demand(lowest >= 0, lowest, lambda got: IndexError(NEGATIVE_BAG.format(got=got)))
+    if count > 1:
+        smallest = (offsets._a[1:] - offsets._a[:-1]).min()
+        demand(smallest >= 0, smallest, lambda got: RuntimeError(UNSORTED_BAGS.format(got=-got)))
     return searchsorted(offsets, arange(total, dtype=offsets.dtype), right=True) - 1, count
