@@ -89,7 +89,7 @@ class Lifted:
         return described(self.array)
 
 
-class Drawn:
+class RandomDraw:
     """Random numbers that are an input of the program: drawn anew before every run, in the order of the trace."""
 
     def __init__(self, kernel, generator, args, kwargs, result):
@@ -106,7 +106,7 @@ class Drawn:
         return self.kernel(self.generator, *args, **self.kwargs)
 
 
-class HooksBefore:
+class HooksSnapshot:
     """The hooks on a tensor from outside, before anything was done with them."""
 
     def __init__(self, t):

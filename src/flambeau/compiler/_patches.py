@@ -115,7 +115,7 @@ def methods(cls, watch):
 
 
 @contextlib.contextmanager
-def noting(errors, found):
+def collecting_errors(errors, found):
     """Appends the errors of these classes that come up."""
     before = {cls: cls.__init__ for cls in errors}
 

@@ -12,7 +12,7 @@ from ..engines._views import replay
 from ..ops.shape import alias
 from ._contents import refill
 from ._guards import Guards
-from ._lifted import Drawn, Lifted, hooks_of, overlap
+from ._lifted import Lifted, RandomDraw, hooks_of, overlap
 from ._places import MISSING
 from ._pytree import containers_in, unflatten
 from ._recording import Recording
@@ -95,7 +95,7 @@ class Program:
         for x in inputs:
             if isinstance(x, Lifted):
                 records.append(TensorInput(self.guards.find(x.tensor), signature(x.tensor)))
-            elif isinstance(x, Drawn):
+            elif isinstance(x, RandomDraw):
                 records.append(DrawInput(x.draw))
             elif isinstance(x, FloatInput):
                 records.append(x)

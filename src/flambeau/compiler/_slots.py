@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._device import CPU, META
 from .._modes import modes
 from ..engines import NUMPY, engine_of
-from ._lifted import SLOTS, HooksBefore, holds, slot_a, slot_grad, slot_hooks, slot_node
+from ._lifted import SLOTS, HooksSnapshot, holds, slot_a, slot_grad, slot_hooks, slot_node
 
 ON_DEVICE = (
     "{name} cannot be compiled: it uses a tensor on {device}. What is compiled runs on the CPU: move the tensor there, "
@@ -27,7 +27,7 @@ class WatchedArray:
         if t is None:
             return self
         array, trace = slot_a.__get__(t), self.trace
-        if not trace.on():
+        if not trace.is_active_here():
             return array
         key = id(t)
         lifted = trace.lifted.get(key)
@@ -44,12 +44,12 @@ class WatchedArray:
 
     def __set__(self, t, array):
         trace, key = self.trace, id(t)
-        if trace.on():
+        if trace.is_active_here():
             if key not in trace.inside and key not in trace.lifted:
                 if holds(slot_a, t):
                     self.__get__(t)  # from outside: lifted before it changes
                 else:
-                    trace.born(t)
+                    trace.register_inside(t)
             if engine_of(array) is NUMPY and array.flags.writeable and id(array) not in trace.drawn:
                 array = array.view()
                 array.flags.writeable = False
@@ -77,7 +77,7 @@ class WatchedGrad:
             slot_grad.__set__(t, grad)
 
     def is_outside(self, t):
-        return self.trace.on() and id(t) not in self.trace.inside and holds(slot_a, t)
+        return self.trace.is_active_here() and id(t) not in self.trace.inside and holds(slot_a, t)
 
     def note(self, t):
         noted = self.trace.grads.get(id(t))
@@ -99,7 +99,7 @@ class WatchedNode:
         if t is None:
             return self
         node, trace = slot_node.__get__(t), self.trace
-        if node is not None and trace.on() and id(t) not in trace.inside and id(t) not in trace.lifted:
+        if node is not None and trace.is_active_here() and id(t) not in trace.inside and id(t) not in trace.lifted:
             trace.lift(t, slot_a.__get__(t))
             node = slot_node.__get__(t)
         return node
@@ -126,9 +126,9 @@ class WatchedHooks:
 
     def note(self, t):
         trace = self.trace
-        if trace.on() and id(t) not in trace.inside and holds(slot_a, t):
+        if trace.is_active_here() and id(t) not in trace.inside and holds(slot_a, t):
             trace.differentiates = trace.differentiates or modes.running is not None
-            trace.hooks.setdefault(id(t), HooksBefore(t))
+            trace.hooks.setdefault(id(t), HooksSnapshot(t))
 
 
 WATCHED = dict(zip(SLOTS, (WatchedArray, WatchedGrad, WatchedHooks, WatchedNode), strict=True))

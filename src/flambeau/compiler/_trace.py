@@ -27,8 +27,8 @@ from ..engines import NUMPY, engine_of, is_traced
 from ..engines._views import ViewArray, replay
 from ..ops.shape import as_strided, view
 from ._floats import Floats, TracedFloat, constants
-from ._lifted import SLOTS, XLA, Drawn, Lifted, chain_of, described, hooks_of, overlap, program_input, slot_a
-from ._patches import noting, was_caught_by_user
+from ._lifted import SLOTS, XLA, Lifted, RandomDraw, chain_of, described, hooks_of, overlap, program_input, slot_a
+from ._patches import collecting_errors, was_caught_by_user
 from ._records import FloatInput
 from ._slots import WATCHED, Escaped
 from ._watch import Watch
@@ -92,16 +92,16 @@ class Trace(Tracer):
     def __init__(self, name, arguments, call, takes_floats):
         self.name = name
         self.thread = threading.get_ident()
-        self.inputs = []  # by index: Lifted, Drawn, or the shape and dtype of an output's gradient
+        self.inputs = []  # by index: Lifted, RandomDraw, or the shape and dtype of an output's gradient
         self.lifted = {}  # id -> Lifted
         self.inside = {}  # id -> weak reference to a tensor that was created inside
-        self.drawn = {}  # id of an array -> (Drawn, its placeholder)
+        self.drawn = {}  # id of an array -> (RandomDraw, its placeholder)
         self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
         self.required = []  # (what must hold, the value that is wrong if it does not, the error for it)
         self.floats = Floats(self.float_placeholder) if takes_floats else None
         self.watch = Watch(arguments, call, self.floats)
         self.differentiates = False  # whether the function itself runs a backward
-        self.hooks = {}  # id of a tensor from outside -> HooksBefore
+        self.hooks = {}  # id of a tensor from outside -> HooksSnapshot
         self.suspects = []  # errors of jax
         self.refused = None  # the error that a need for elements has raised
         self.modes = modes_now()
@@ -115,7 +115,7 @@ class Trace(Tracer):
             for name, watched in WATCHED.items():
                 setattr(Tensor, name, watched(self))
             try:
-                with self.watch.running(), noting(TRACED_ERRORS, self.suspects):
+                with self.watch.running(), collecting_errors(TRACED_ERRORS, self.suspects):
                     yield
             finally:
                 for name, slot in SLOTS.items():
@@ -148,7 +148,7 @@ class Trace(Tracer):
         finally:
             self.paused = before
 
-    def on(self):
+    def is_active_here(self):
         return not self.paused and threading.get_ident() == self.thread
 
     # ---- inputs
@@ -196,7 +196,7 @@ class Trace(Tracer):
             modes.tracer = self
         if target is not None and result is filled[0]:
             result = target
-        drawn = Drawn(kernel, generator, args, kwargs, result)
+        drawn = RandomDraw(kernel, generator, args, kwargs, result)
         self.drawn[id(result)] = (drawn, self.placeholder(drawn, result.shape, result.dtype))
         return result
 
@@ -215,7 +215,7 @@ class Trace(Tracer):
 
     # ---- tensors created inside
 
-    def born(self, t):
+    def register_inside(self, t):
         key, inside = id(t), self.inside
         inside[key] = weakref.ref(t, lambda _: inside.pop(key, None))
 
