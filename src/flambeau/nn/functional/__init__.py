@@ -1,6 +1,7 @@
 """The functions behind the layers, a file a family."""
 
 from .activation import *
+from .attention import *
 from .conv import *
 from .dropout import *
 from .embedding import *

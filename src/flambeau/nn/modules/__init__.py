@@ -2,6 +2,7 @@
 
 from . import container as container, lazy as lazy, module as module
 from .activation import *
+from .attention import *
 from .batchnorm import *
 from .container import *
 from .conv import *
@@ -14,3 +15,4 @@ from .module import Module as Module
 from .normalization import *
 from .padding import *
 from .pooling import *
+from .transformer import *

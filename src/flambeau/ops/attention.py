@@ -1,0 +1,75 @@
+"""Attention: one op for all of it, whose gradient computes the weights anew instead of keeping them.
+
+The weights have a row for each query and a column for each key. What backward keeps has the size of the inputs, as in
+PyTorch's fused kernels.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ._op import op
+from .matmul import mT, product
+from .softmax import softmax_pull
+
+
+@op(opmath=True, row_major=True)
+def masked_softmax(k, x, mask, *, causal):
+    """The softmax over the last dimension of what the mask lets through; zeros where that is nothing.
+
+    A mask of bools is true where it lets through, one of floats is added; `causal` lets through the lower triangle.
+    """
+    if causal:
+        visible = k.tril(k.ones_like(x, dtype=bool, shape=x.shape[-2:]), 0)
+        return k.softmax(k.where(visible, x, -math.inf), -1)
+    if mask is None:
+        return k.softmax(x, -1)
+    x = k.where(mask, x, -math.inf) if mask.dtype.kind == "b" else x + mask
+    nothing = k.all(x == -math.inf, axis=-1, keepdims=True)
+    return k.where(nothing, 0.0, k.softmax(x, -1))
+
+
+masked_softmax.vjp(
+    x=lambda g, out: softmax_pull(g, out, axis=-1),
+    mask=lambda g, out: softmax_pull(g, out, axis=-1),
+)
+
+
+def weights_of(query, key, mask, scale, causal):
+    """How much each query looks at each key."""
+    return masked_softmax(product(query * scale, mT(key)), mask, causal=causal)
+
+
+def attention_node(query_shape, value_shape, dropped):
+    """PyTorch's fused kernel takes batches of heads of one size, without dropout."""
+    if len(query_shape) == 2:
+        return "MmBackward0"
+    fused = len(query_shape) == 4 and query_shape[-1] == value_shape[-1] and dropped is None
+    return "ScaledDotProductFlashAttentionForCpuBackward0" if fused else "UnsafeViewBackward0"
+
+
+@op(opmath=True, row_major=True, node=attention_node)
+def attention(k, query, key, value, mask, dropped, *, scale, causal):
+    """The values averaged by how well their keys match the query.
+
+    `dropped` holds the factors of dropout for the weights. It and the mask may be None.
+    """
+    weights = weights_of(query, key, mask, scale, causal)
+    return k.matmul(weights if dropped is None else weights * dropped, value)
+
+
+@attention.joint_vjp
+def _(g, query, key, value, mask, dropped, scale, causal, needs):
+    weights = weights_of(query, key, mask, scale, causal)
+    g_value = product(mT(weights if dropped is None else weights * dropped), g) if needs[2] else None
+    if not (needs[0] or needs[1] or needs[3]):
+        return None, None, g_value, None, None
+    g_weights = product(g, mT(value))
+    g_scores = softmax_pull(g_weights if dropped is None else g_weights * dropped, weights, axis=-1)
+    return (
+        product(g_scores, key) * scale if needs[0] else None,
+        product(mT(g_scores), query * scale) if needs[1] else None,
+        g_value,
+        g_scores if needs[3] else None,
+        None,
+    )
