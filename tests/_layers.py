@@ -160,6 +160,17 @@ LAYERS = [
     Layer("EmbeddingBag(5, 3, mode='sum')", Indices(5, 2, 3)),
     Layer("EmbeddingBag(5, 3, padding_idx=1)", Indices(5, 2, 4)),
     Layer("EmbeddingBag(5, 3, mode='max')", Indices(5, 2, 3)),
+    # attention
+    Layer("MultiheadAttention(4, 2)", (3, 2, 4), (5, 2, 4), (5, 2, 4)),
+    Layer("MultiheadAttention(4, 2, bias=False, add_bias_kv=True, add_zero_attn=True)", (3, 4), (5, 4), (5, 4)),
+    Layer("MultiheadAttention(4, 1, kdim=3, vdim=2, batch_first=True)", (2, 3, 4), (2, 5, 3), (2, 5, 2)),
+    Layer("TransformerEncoderLayer(4, 2, 6, dropout=0.0)", (3, 2, 4)),
+    Layer("TransformerEncoderLayer(4, 2, 6, 0.0, nn.Tanh(), norm_first=True, bias=False)", (3, 4)),
+    Layer("TransformerDecoderLayer(4, 2, 6, 0.0, 'gelu', 0.1)", (3, 2, 4), (5, 2, 4)),
+    Layer("TransformerDecoderLayer(4, 2, 6, 0.0, batch_first=True, norm_first=True)", (2, 3, 4), (2, 5, 4)),
+    Layer("nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 6, 0.0, batch_first=True), 2)", (2, 3, 4)),
+    Layer("nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 6, 0.0), 2, nn.LayerNorm(4))", (3, 2, 4), (5, 2, 4)),
+    Layer("Transformer(4, 2, 1, 2, 6, 0.0, batch_first=True)", (2, 3, 4), (2, 5, 4)),
     # losses
     Layer("MSELoss()", (4, 3), T),
     Layer("MSELoss(reduction='none')", (4, 3), T),

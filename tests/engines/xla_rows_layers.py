@@ -6,6 +6,7 @@ from engines.xla_row import P, R, V, fixed, row
 
 CLASSES = V([2, 0, -100, 3])
 HIT = V(np.eye(4)[[1, 0, 3]])
+VISIBLE = V(np.array([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]], bool))
 LOOKED_UP = V([[0, 2, 2], [4, 1, 0]])
 BIG = {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 1)}
 SPREAD = {"stride": (2,), "padding": (1,), "dilation": (2,), "groups": 2}
@@ -59,6 +60,15 @@ LAYERS = [
     row("row_factors", LOOKED_UP, rows=5, padding=None, by_frequency=True, dtype=np.dtype(np.float32)),
     row("unembedding", R(2, 3, 4), LOOKED_UP, shape=(5, 4)),
     row("rrelu_train", R(2, 3), fixed(P(2, 3))),
+    # attention
+    row("masked_softmax", R(2, 3, 4), None, causal=False),
+    row("masked_softmax", R(2, 3, 4), None, causal=True),
+    row("masked_softmax", R(2, 3, 4), R(3, 4), causal=False),
+    row("masked_softmax", R(2, 3, 4), VISIBLE, causal=False),
+    row("attention", R(2, 3, 4), R(2, 5, 4), R(2, 5, 2), None, None, scale=0.5, causal=True),
+    row("attention", R(2, 1, 3, 4), R(3, 4, 4), R(2, 1, 4, 4), R(3, 3, 4), fixed(P(2, 3, 3, 4)), scale=2.0,
+        causal=False),
+    row("attention", R(3, 4), R(4, 4), R(4, 2), VISIBLE, None, scale=0.5, causal=False),
     # losses
     *[row("mse_loss", R(2, 3), R(2, 3), reduction=how) for how in ("none", "mean", "sum")],
     row("smooth_l1_loss", R(2, 3), R(2, 3), reduction="mean", beta=0.5),

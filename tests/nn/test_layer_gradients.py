@@ -46,6 +46,9 @@ CASES = {
     "group_norm": lambda: (lambda x, w, b: F.group_norm(x, 2, w, b), x(2, 4, 2), x(4), x(4)),
     "rms_norm": lambda: (lambda x, w: F.rms_norm(x, (3,), w, 0.1), x(2, 3), x(3)),
     "local_response_norm": lambda: (lambda x: F.local_response_norm(x, 2, 0.5), x(1, 3, 2)),
+    "attention": lambda: (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+                          x(2, 3, 2), x(2, 4, 2, start=1), x(2, 4, 3)),
+    "attention with a mask": lambda: (F.scaled_dot_product_attention, x(2, 1, 3, 2), x(2, 3, 2, start=1), x(3, 2), x(3, 3)),
     "embedding": lambda: (lambda w: F.embedding(flambeau.tensor([[0, 2], [2, 1]]), w), x(3, 2)),
     "embedding_bag": lambda: (lambda w: F.embedding_bag(flambeau.tensor([0, 2, 2]), w, flambeau.tensor([0, 2])), x(3, 2)),
     "mse_loss": lambda: (F.mse_loss, x(2, 3), x(2, 3, start=1)),
@@ -79,6 +82,9 @@ NODES = {
     "NativeBatchNormBackward0": lambda x: F.batch_norm(x, None, None, training=True),
     "NativeLayerNormBackward0": lambda x: F.layer_norm(x, (4,)),
     "NativeGroupNormBackward0": lambda x: F.group_norm(x, 1),
+    "ScaledDotProductFlashAttentionForCpuBackward0": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None]),
+    "UnsafeViewBackward0": lambda x: F.scaled_dot_product_attention(x, x, x),
+    "MmBackward0": lambda x: F.scaled_dot_product_attention(x[0], x[0], x[0]),
     "MaxPool2DWithIndicesBackward0": lambda x: F.max_pool2d(x[None], 2),
     "AvgPool2DBackward0": lambda x: F.avg_pool2d(x[None], 2),
     "AdaptiveAvgPool2DBackward0": lambda x: F.adaptive_avg_pool2d(x[None], 3),
@@ -101,6 +107,7 @@ HALF = {
     "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
     "layer_norm": lambda x: F.layer_norm(x, (3,)),
     "rms_norm": lambda x: F.rms_norm(x, (3,)),
+    "attention": lambda x: F.scaled_dot_product_attention(x, x, x),
     "mse_loss": lambda x: F.mse_loss(x, x.detach() * 0.5),
 }
 

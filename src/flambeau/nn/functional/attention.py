@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 
-from ..._dtypes import type_word
+from ..._dtypes import float32, type_word
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
 from ...functions.broadcast import broadcast_shapes
@@ -81,7 +81,7 @@ def scaled_dot_product_attention(
     Example::
 
         >>> query, key = randn(2, 8, 5, 16), randn(2, 8, 7, 16)
-        >>> scaled_dot_product_attention(query, key, key, is_causal=True).shape
+        >>> F.scaled_dot_product_attention(query, key, key, is_causal=True).shape
         torch.Size([2, 8, 5, 16])
     """
     for position, (name, t) in enumerate((("query", query), ("key", key), ("value", value)), 1):
@@ -94,10 +94,16 @@ def scaled_dot_product_attention(
             raise RuntimeError(TWO_MASKS)
         _check_mask(need_tensor(attn_mask, "scaled_dot_product_attention", "attn_mask", 4), query)
     shape = _weights_shape(query, key, value, attn_mask)
-    dropped = _dropout(ones(shape, device=query.device), dropout_p, True) if dropout_p > 0 else None
+    dropped = _factors(shape, query, dropout_p) if dropout_p > 0 else None
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1] or 1)
     return ops.attention(query, key, value, attn_mask, dropped, scale=float(scale), causal=bool(is_causal))
+
+
+def _factors(shape, query, p):
+    """The factors of dropout for weights of a shape; in float32 for half precision, as the weights are."""
+    dtype = float32 if query.dtype.itemsize < float32.itemsize else query.dtype
+    return _dropout(ones(shape, dtype=dtype, device=query.device), p, True)
 
 
 def _check_alike(*tensors):
@@ -215,8 +221,9 @@ def multi_head_attention_forward(
         attn_mask = _mask_of_heads(attn_mask, batch, num_heads, length, key.shape[0])
 
     extra = 0  # keys that stand for nothing in the input
-    _require((bias_k is None) == (bias_v is None), "bias_k is set but bias_v is None, or the other way round")
-    if bias_k is not None:
+    if bias_k is not None or bias_v is not None:
+        _require(bias_v is not None, "bias_k is set but bias_v is None")
+        _require(bias_k is not None, "bias_v is set but bias_k is None")
         _require(static_k is None, "bias cannot be added to static key.")
         _require(static_v is None, "bias cannot be added to static value.")
         k, v = (cat([t, bias.expand(1, batch, width)]) for t, bias in ((k, bias_k), (v, bias_v)))

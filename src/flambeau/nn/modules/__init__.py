@@ -2,7 +2,6 @@
 
 from . import container as container, lazy as lazy, module as module
 from .activation import *
-from .attention import *
 from .batchnorm import *
 from .container import *
 from .conv import *
@@ -12,6 +11,7 @@ from .flatten import *
 from .linear import *
 from .loss import *
 from .module import Module as Module
+from .multihead_attention import *
 from .normalization import *
 from .padding import *
 from .pooling import *

@@ -6,15 +6,16 @@ import copy
 import math
 import warnings
 
+from ..._modes import modes
 from ...functions.creation import full
 from .. import functional as F
 from .. import init
 from ..functional.attention import float_mask
-from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear
 from .module import Module
+from .multihead_attention import MultiheadAttention
 from .normalization import LayerNorm
 
 __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
@@ -39,9 +40,9 @@ def _activation(activation):
 
 
 def _is_causal(mask, length):
-    """Whether a mask lets each place see the places up to its own, and nothing else."""
-    if mask is None or mask.shape != (length, length):
-        return False
+    """Whether a mask is known to let each place see the places up to its own, and nothing else."""
+    if mask is None or mask.shape != (length, length) or mask.is_meta or modes.tracer.active:
+        return False  # it is a hint: without values the mask itself is used
     return bool((mask == Transformer.generate_square_subsequent_mask(length, mask.device, mask.dtype)).all())
 
 

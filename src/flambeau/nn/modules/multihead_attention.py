@@ -106,7 +106,7 @@ class MultiheadAttention(Module):
 
         Args:
             key_padding_mask: ``(N, S)``, true for keys that are not looked at; floats are added to the scores.
-            attn_mask: ``(L, S)`` or ``(N * num_heads, L, S)``, true where a query may *not* look, or floats to be added.
+            attn_mask: ``(L, S)`` or ``(N * num_heads, L, S)``, true where a query may *not* look; floats are added too.
             average_attn_weights: whether the weights are averaged over the heads, or given for each.
             is_causal: a hint that ``attn_mask`` is the causal one; it need not be read then.
         """
@@ -131,7 +131,7 @@ class MultiheadAttention(Module):
         return first, second, second if value is key else value.transpose(0, 1)
 
     def merge_masks(self, attn_mask, key_padding_mask, query):
-        """Both masks as one, and its kind: 0 for ``attn_mask`` alone, 1 for ``key_padding_mask`` alone, 2 for both."""
+        """Both masks as one, and its kind: 1 if there is only ``key_padding_mask``, 2 otherwise, None without masks."""
         if key_padding_mask is None and attn_mask is None:
             return None, None
         if attn_mask is None:
