@@ -32,22 +32,25 @@ def each(names, parameter):
 
 
 PARAMETERS = by_name({
-    "Tensor": """A B LD LU LU_data LU_pivots a abs angle append aweights b batch1 batch2 bias boundaries condition
-        count fweights gradient imag index indices input input1 input2 input3 key logits mask mat mat1 mat2 new_state
-        offsets other_tensor per_sample_weights pivots pos_weight prepend prob query real running_mean running_var
-        sorted_sequence sorter source src target tau tensor tensor1 tensor2 the_template values vec vec1 vec2 weight
+    "Tensor": """A B LD LU LU_data LU_pivots a abs angle append attn_mask aweights b batch1 batch2 bias boundaries
+        condition count fweights gradient imag index indices input input1 input2 input3 k_proj_weight key
+        key_padding_mask logits mask mat mat1 mat2 new_state offsets other_tensor out_proj_weight per_sample_weights
+        pivots pos_weight prepend prob q_proj_weight query real running_mean running_var sorted_sequence sorter source
+        src static_k static_v target tau tensor tensor1 tensor2 the_template v_proj_weight values vec vec1 vec2 weight
         weights window x x1 x2 y""",
     "Tensor | Number": "element elements exponent max min other test_element test_elements value",
     "Number": """alpha beta correction dx end fill_value from_ lambd max_val maxnorm mean median min_val nan neginf
         negative_slope posinf s sigma start std step threshold to""",
-    "Float": "atol base d delta eps label_smoothing lower max_norm momentum norm_type p rcond rtol tol upper",
-    "Int": """M N axis0 axis1 chunks col decimals diagonal dim dim0 dim1 dim2 dimension divisor_override end_dim groups
-        high hop_length ignore_index ind k length low m minlength n n_fft niter num num_classes num_groups num_samples
-        offset padding_idx r row seed start_dim steps storage_offset win_length window_length""",
+    "Float": """atol base d delta dropout_p eps label_smoothing lower max_norm momentum norm_type p rcond rtol scale tol
+        upper""",
+    "Int": """M N axis0 axis1 chunks col decimals diagonal dim dim0 dim1 dim2 dimension divisor_override
+        embed_dim_to_check end_dim groups high hop_length ignore_index ind k length low m minlength n n_fft niter num
+        num_classes num_groups num_heads num_samples offset padding_idx r row seed start_dim steps storage_offset
+        win_length window_length""",
     "Dims": """destination dilation dims kernel_size normalized_shape output_padding output_size pad padding
         physical_layout shape shifts size sizes split_size split_size_or_sections split_sizes stride""",
-    "Bool": """align_to_window keepdims mode onesided requires_grad retain_graph return_complex size_average train
-        unbiased""",
+    "Bool": """add_zero_attn align_to_window keepdims mode onesided requires_grad retain_graph return_complex
+        size_average train unbiased""",
     "str": "UPLO driver interpolation norm precision reduce rounding_mode side",
     "Sequence[Tensor]": "tensors",
     "Tensor | Sequence[Tensor]": "inputs",
@@ -76,16 +79,21 @@ POLYNOMIALS = " ".join(
 )
 
 EXCEPTIONS = by_name({
-    "Tensor": each(SECOND_IS_TENSOR, "other") + " lerp.end lerp_.end svd_lowrank.M",
+    "Tensor": " ".join([
+        each(SECOND_IS_TENSOR, "other"), each("multi_head_attention_forward scaled_dot_product_attention", "value"),
+        "lerp.end lerp_.end svd_lowrank.M",
+    ]),
     "Tensor | Number": " ".join([
         each(f"{FIRST_MAY_BE_NUMBER} {POLYNOMIALS}", "input"), each(POLYNOMIALS, "n"), each("lerp lerp_", "weight"),
         each("linspace logspace", "start"), each("linspace logspace", "end"), each("quantile nanquantile", "q"),
         each("scatter scatter_", "src"), each("normal", "mean"), each("normal", "std"),
         "arange.start bernoulli_.p full.fill_value",
     ]),
-    "Tensor | None": " ".join(
-        each("batch_norm instance_norm", name) for name in ("weight", "bias", "running_mean", "running_var")
-    ),
+    "Tensor | None": " ".join([
+        *[each("batch_norm instance_norm", name) for name in ("weight", "bias", "running_mean", "running_var")],
+        *[f"multi_head_attention_forward.{name}"
+          for name in ("in_proj_weight", "in_proj_bias", "bias_k", "bias_v", "out_proj_bias")],
+    ]),
     "Tensor | Float": "matrix_rank.atol matrix_rank.rtol matrix_rank.tol pinv.atol pinv.rtol",
     "Tensor | Int": "narrow.start repeat_interleave.repeats",
     "Tensor | Dims": "tensor_split.indices tensor_split.sections tensor_split.tensor_indices_or_sections",
@@ -158,6 +166,7 @@ RETURNS = by_name({
         unravel_index vsplit""",
     "tuple[Tensor, Tensor]": """std_mean var_mean adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices
         adaptive_max_pool3d_with_indices max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices""",
+    "tuple[Tensor, Tensor | None]": "multi_head_attention_forward",
     "tuple[Tensor, Tensor, Tensor]": "pca_lowrank svd_lowrank",
 })
 FLAGS = {"as_tuple": TENSORS, "return_indices": "tuple[Tensor, Tensor]"}  # what a function returns when they are set

@@ -249,6 +249,15 @@ def mse_loss(
     input: Tensor, target: Tensor, size_average: Bool | None = None, reduce: Bool | None = None,
     reduction: str = "mean", weight: Tensor | None = None,
 ) -> Tensor: ...
+def multi_head_attention_forward(
+    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: Int, num_heads: Int, in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: Bool, dropout_p: Float,
+    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: Bool = True,
+    key_padding_mask: Tensor | None = None, need_weights: Bool = True, attn_mask: Tensor | None = None,
+    use_separate_proj_weight: Bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None,
+    average_attn_weights: Bool = True, is_causal: Bool = False,
+) -> tuple[Tensor, Tensor | None]: ...
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Bool | None = None,
     ignore_index: Int = -100, reduce: Bool | None = None, reduction: str = "mean",
@@ -270,6 +279,10 @@ def rrelu(
 def rrelu_(
     input: Tensor, lower: Float = 0.125, upper: Float = 0.3333333333333333, training: Bool = False,
     generator: Generator | None = None,
+) -> Tensor: ...
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: Float = 0.0,
+    is_causal: Bool = False, *, scale: Float | None = None, enable_gqa: Bool = False,
 ) -> Tensor: ...
 def selu(input: Tensor, inplace: Bool = False) -> Tensor: ...
 def selu_(input: Tensor) -> Tensor: ...
