@@ -297,11 +297,15 @@ def engine_for(t):
 
 def share(t, source, storage=None):
     """Makes `t`, whose slots may be empty, a leaf over the memory of `source`; counted by another storage, if given."""
-    t._storage = storage_of(source) if storage is None else storage
+    array = source._a
+    t._storage = storage or source._storage or storage_of(source)
     t._node = t._view = t._grad = t._hooks = None
     t._nr = 0
     t._rg = False
-    t._storage.attach(t, source._a, source)
+    if type(array) is _ndarray:
+        t._a = array
+    else:
+        t._storage.attach(t, array, source)
     return t
 
 

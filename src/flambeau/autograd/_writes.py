@@ -13,6 +13,7 @@ from .._hooks import move_hooks
 from .._modes import in_use, modes
 from .._size import broadcasts
 from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, engine_for, refresh, storage_of, take_place, wrap
+from ..engines import NUMPY
 from ..engines._views import replay
 from ..ops.move import writing
 from ..ops.shape import as_strided, cast, put
@@ -64,7 +65,10 @@ def check_writable(t, alike=False):
     """
     if in_use.traced:
         modes.tracer.prepare_write(t)
-    engine, a = engine_for(t), t._a
+    a, storage = t._a, t._storage
+    engine = NUMPY if storage is None else storage.engine
+    if engine is NUMPY and a.flags.carray:  # contiguous and writable, as nearly always
+        return
     if not alike and engine.is_expanded(a):
         raise RuntimeError(OVERLAP)
     if not engine.is_writable(a):
@@ -91,7 +95,8 @@ def write(t, name, fill, *arguments):
 
     It is the same array, filled, or, on engines whose arrays are values, another one.
     """
-    storage, own = storage_of(t), t._a
+    own = t._a
+    storage = t._storage or storage_of(t)
     if storage.inference and modes.grad is not None:
         raise RuntimeError(INFERENCE)
     array = fill(own, *arguments)

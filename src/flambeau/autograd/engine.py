@@ -97,6 +97,7 @@ class Pass:
     def loop(self):
         """Runs the ready nodes, youngest first, and sends their gradients along the edges."""
         state, ready, needed, retain_graph = self.state, self.ready, self.needed, self.retain_graph
+        scalar = np.generic
         plain = needed is None and not self.graph and not modes.anomaly
         node = None
         while True:
@@ -131,7 +132,7 @@ class Pass:
                         shape, dtype = target._a.shape, target._a.dtype
                     else:
                         shape, dtype = target._shape, target._dtype
-                    if grad.shape != shape or grad.dtype is not dtype or isinstance(grad, np.generic):
+                    if grad.shape != shape or grad.dtype is not dtype or isinstance(grad, scalar):
                         self.store(mine, target, nr, fit_gradient(grad, target, nr))
                     else:
                         mine[1] = grad if mine[1] is None else plus(mine[1], grad)

@@ -106,11 +106,6 @@ def inplace_arithmetic(ufunc, name):
     general = getattr(Tensor, name)
     scales = name in ("add_", "sub_")
 
-    def fill(a, b, alpha):
-        if alpha is not None:
-            b = call_without_fp_warnings(np.multiply, b, alpha)
-        return call_without_fp_warnings(ufunc, a, b, a)
-
     def method(self, other, *deprecated, **settings):
         if deprecated:
             return general(self, other, *deprecated, **settings)
@@ -135,7 +130,9 @@ def inplace_arithmetic(ufunc, name):
                 check_writable(self)
                 if self._a is not a:  # a constant of a trace, which is not written to
                     return general(self, other, **settings)
-                return write(self, name, fill, b, alpha)
+                if alpha is not None:
+                    b = call_without_fp_warnings(np.multiply, b, alpha)
+                return call_without_fp_warnings(write, self, name, ufunc, b, a)
         return general(self, other, **settings)
 
     method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", general.__doc__

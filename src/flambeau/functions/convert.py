@@ -9,7 +9,7 @@ from .._device import CPU, contiguous_format, preserve_format, resolve
 from .._device import device as Device
 from .._fp_errors import call_without_fp_warnings
 from .._layout import check_format, format_of, is_in_format
-from .._modes import modes
+from .._modes import in_use, modes
 from .._tensor import Tensor, engine_for, wrap
 from ..autograd._writes import WRONG_SHAPE, assign, check_history, check_writable, write
 from ..engines import NUMPY
@@ -86,7 +86,9 @@ def convert_tensor(t, device=None, dtype=None, copy=False, memory_format=None):
 
 def _is_plain(t):
     """Whether the tensor is on the CPU and nothing is recorded: what needs no op."""
-    return engine_for(t) is NUMPY and not modes.tracer.active and not (modes.grad and (t._rg or t._view is not None))
+    if engine_for(t) is not NUMPY or (in_use.traced and modes.tracer.active):
+        return False
+    return not ((t._rg or t._view is not None) and modes.grad)
 
 
 def _to_dtype(name, dtype, doc):
@@ -169,14 +171,18 @@ def copy_(self, other, non_blocking=False):
             need_tensor(other, "copy_", "other")
         other = wrap(array_from(other, _WIDEST.get(type(other))))  # it is converted as an element is
     check_writable(self)
+    a, b = self._a, other._a
+    recorded = modes.grad and (self.requires_grad or other.requires_grad)
+    if not recorded and a.dtype is b.dtype and a.shape == b.shape and engine_for(self) is engine_for(other) is NUMPY:
+        return write(self, "copy_", NUMPY.write, b)
     if other.device is not self.device:
         other = ops.to_device(other, device=self.device)
-    a, b = self._a, other._a
+        b = other._a
     if b.dtype.kind == "c" and a.dtype.kind not in "cb":
         warn_once(DISCARDS, stacklevel=2)
     if b.ndim > a.ndim:
         raise RuntimeError(WRONG_SHAPE.format(own=list(a.shape), new=list(b.shape)))
-    if modes.grad and (self.requires_grad or other.requires_grad):
+    if recorded:
         check_history(self)
         return assign(self, ops.copy_over(self, other), "copy_")
     return _write(self, b, "copy_")

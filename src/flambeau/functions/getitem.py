@@ -65,7 +65,8 @@ def __getitem__(self, key):
         return read(self, key)
     else:
         return read(self, key)
-    if node is None or engine_for(self) is not NUMPY:
+    storage = self._storage
+    if node is None or (storage is not None and storage.engine is not NUMPY):
         return read(self, given)
     try:
         r = NUMPY.new_dims(a, key) if new else a[key]
@@ -151,10 +152,10 @@ def is_plain(key):
 
 def store(x, key, value):
     """Writes straight to NumPy memory when nothing is recorded; False where that is not so simple."""
-    a = x._a
+    a, storage = x._a, x._storage
     if x._view is not None:
         refresh(x)
-    if engine_for(x) is not NUMPY or (x._rg and modes.grad) or 0 in a.strides or x.is_inference():
+    if (storage is not None and storage.engine is not NUMPY) or (x._rg and modes.grad) or 0 in a.strides:
         return False
     if type(key) is Tensor:
         key = key._a

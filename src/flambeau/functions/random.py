@@ -88,6 +88,8 @@ def source(generator):
 
 def _blank(like, dtype):
     """Uninitialised memory in the order of a tensor, with gaps where it has gaps: what is drawn depends on both."""
+    if like.is_contiguous():
+        return np.empty(like._a.shape, dtype)
     shape, strides = like._a.shape, like.stride()
     dense = np.ndarray(shape, dtype, strides=tuple([s * dtype.itemsize for s in preserved_strides(shape, strides)]))
     gaps = dense.flags.c_contiguous and not is_contiguous(shape, strides)

@@ -208,8 +208,9 @@ class Op:
     def wrap_results(self, inputs, arrays, result, settings, recording, device=None):
         """The result (an array, or a tuple of them) as tensors, recorded."""
         if type(result) is tuple:
-            result = tuple([engine_of(r).as_array(r) for r in result])
-            if self.row_major:
+            k = engine_of(*result)
+            result = tuple([k.as_array(r) for r in result])
+            if self.row_major and k is NUMPY:
                 result = tuple([as_contiguous(r) for r in result])
             out = tuple([wrap(r, device) for r in result])
         else:
@@ -348,8 +349,8 @@ def finish_result(k, r, back_to):
 
 
 def as_contiguous(a):
-    """An array whose elements lie in row-major order."""
-    return np.ascontiguousarray(a) if engine_of(a) is NUMPY and not a.flags.c_contiguous else a
+    """An array of NumPy's whose elements lie in row-major order."""
+    return a if a.flags.c_contiguous else np.ascontiguousarray(a)
 
 
 # ---- the decorator

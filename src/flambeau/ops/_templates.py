@@ -191,7 +191,7 @@ if x0._view is not None:
     refresh(x0)
 if type(r) is tuple:
     return op.wrap_results((x0,), (a0,), r, settings, x0._rg)
-t = aliased(x0, r, (op.function, settings, None), None if grad else "no_grad" if grad is False else "inference")
+t = aliased(x0, r, ({function}, settings, None), None if grad else "no_grad" if grad is False else "inference")
 if grad and x0._rg:
     {record}
 return t
@@ -232,7 +232,7 @@ else:
 
 # For functions that compute the result of an op by themselves.
 WRAPPER = """
-def bind(op):
+def bind(op, function):
     recorders, recorder = op.recorders, op.recorder
     {state}
 
@@ -394,7 +394,7 @@ def view_call():
         CALL, state="record = None", parameters="x0, **settings", read="nonlocal record" + READ_VIEWED,
         compute="forward(NUMPY, a0, **settings) if type(a0) is ndarray else on_arrays(forward, a0, **settings)",
         recover="raise translated(op, error, (a0,)) from error", finish=WRAP_VIEW, record=RECORD_ONE,
-        options=", **settings",
+        function="call", options=", **settings",
     )
     return compile_source(source, "call of a view")
 
@@ -402,7 +402,7 @@ def view_call():
 @functools.cache
 def view_wrapper():
     source = fill(WRAPPER, state="record = None", parameters="x0, a0", read="nonlocal record", wrap=WRAP_VIEW,
-                  record=RECORD_ONE)
+                  record=RECORD_ONE, function="function")
     return compile_source(source, "view computed elsewhere")
 
 
@@ -432,9 +432,9 @@ def call_of(op, otherwise=None):
         bind = flat_call(len(op.inputs), bool(op.settings))
     function = bind(op, op.forward, kernel, otherwise or op)
     if op.is_view:
-        function.wrap_view = view_wrapper()(op)
+        function.wrap_view = view_wrapper()(op, function)
     elif op.variadic is not None:
-        function.wrap_result = variadic_wrapper()(op)
+        function.wrap_result = variadic_wrapper()(op, function)
     return function
 
 

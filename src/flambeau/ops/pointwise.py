@@ -51,7 +51,8 @@ def is_complex(x):
     dtype = getattr(x, "dtype", None)
     if dtype is None:
         return isinstance(x, complex)
-    return dtype.is_complex if hasattr(dtype, "is_complex") else dtype.kind == "c"
+    kind = getattr(dtype, "kind", None)
+    return dtype.is_complex if kind is None else kind == "c"
 
 
 def numpy_dtype(x):
