@@ -95,6 +95,7 @@ from .functions.join import *
 from .functions.move import *
 from .functions.scatter import *
 from .functions.random import *
+from .functions.rnn import *
 from .functions.linalg.lowrank import *
 from .functions.stft import *
 from . import _C, overrides

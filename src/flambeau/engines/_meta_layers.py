@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import NUMPY
 from .meta import MetaArray, meta
 from .numpy.conv import out_sizes
 
@@ -113,3 +114,23 @@ def threshold_pull(g, x, threshold):
 def layer_norm_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
     row = MetaArray(tuple([x.shape[a] for a in axes]), x.dtype)
     return x.copy(), row, row.copy()
+
+
+@meta.kernel
+def scan(body, weights, carry, xs, reverse):
+    """One time step tells the shapes of all."""
+    first = xs
+    while isinstance(first, tuple):
+        first = first[0]
+    carry, y = NUMPY.scan(body, weights, carry, _first_step(xs), reverse)
+    return carry, _for_times(y, first.shape[0])
+
+
+def _first_step(xs):
+    return tuple(map(_first_step, xs)) if isinstance(xs, tuple) else None if xs is None else xs[:1]
+
+
+def _for_times(y, times):
+    if isinstance(y, tuple):
+        return tuple([_for_times(part, times) for part in y])
+    return MetaArray((times, *y.shape[1:]), y.dtype)

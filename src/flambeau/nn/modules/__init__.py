@@ -15,4 +15,5 @@ from .multihead_attention import *
 from .normalization import *
 from .padding import *
 from .pooling import *
+from .rnn import *
 from .transformer import *

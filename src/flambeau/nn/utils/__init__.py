@@ -1,6 +1,6 @@
 """Tools for modules and their parameters."""
 
-from . import parametrize, stateless
+from . import parametrize, rnn, stateless
 from .init import skip_init
 
-__all__ = ["parametrize", "skip_init", "stateless"]
+__all__ = ["parametrize", "rnn", "skip_init", "stateless"]

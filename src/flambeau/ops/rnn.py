@@ -1,0 +1,267 @@
+"""Recurrent cells, and layers of them: one op for all time steps of a sequence in one direction.
+
+A cell is two functions: ``step`` goes from one state to the next, ``pull`` takes gradients back. Both are written in
+operators and ops, so they run on arrays of any engine and on tensors. The op of a layer gives them to the engine's
+``scan``, a loop over time. The input comes multiplied by its weights already, for all steps at once.
+
+    step(weights, state, x)                                      -> (next state, what pull needs besides)
+    pull(weights, g_state, g_saved, saved, state, previous)      -> (g_x, g_previous, what the weights' gradients need)
+
+The states are tuples. A result of a step that ``pull`` needs is also a result of the op, so the second derivative goes
+through it. The states are given out as a copy: to overwrite the output of a layer does not harm its backward.
+"""
+
+from __future__ import annotations
+
+from .._tensor import Tensor
+from ..engines import NUMPY, engine_of
+from ._op import op
+from .activation import relu
+from .elementary import sigmoid, tanh
+from .join import cat, stack
+from .matmul import mT, product, rows
+from .pointwise import keep, where
+from .reduce import sum_
+from .shape import zeros_like
+
+# ---- cells
+
+
+def chunks(x, count):
+    """The last dimension in equal parts."""
+    size = x.shape[-1] // count
+    return [x[..., i * size:(i + 1) * size] for i in range(count)]
+
+
+def join(*parts):
+    return cat(*parts, axis=1)
+
+
+def elman_cell(activation, slope):
+    def step(weights, state, x):
+        (h,), (w,) = state, weights
+        return (activation(x + product(h, mT(w))),), ()
+
+    def pull(weights, g_state, g_saved, saved, state, previous):
+        g_x = slope(g_state[0], state[0])
+        return g_x, (product(g_x, weights[0]),), ()
+
+    return step, pull
+
+
+tanh_step, tanh_pull = elman_cell(tanh, lambda g, h: g * (1 - h * h))
+relu_step, relu_pull = elman_cell(relu, lambda g, h: keep(g, h > 0))
+
+
+def lstm_step(weights, state, x):
+    (h, c), (w, projection) = state, weights
+    i, f, g, o = chunks(x + product(h, mT(w)), 4)
+    i, f, g, o = sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
+    c = f * c + i * g
+    h = o * tanh(c)
+    return (h if projection is None else product(h, mT(projection)), c), (join(i, f, g, o),)
+
+
+def lstm_pull(weights, g_state, g_saved, saved, state, previous):
+    (g_h, g_c), (w, projection) = g_state, weights
+    i, f, g, o = chunks(saved[0], 4)
+    g_i, g_f, g_g, g_o = chunks(g_saved[0], 4)
+    c = tanh(state[1])
+    g_shown = g_h if projection is None else product(g_h, projection)
+    g_c = g_c + g_shown * o * (1 - c * c)
+    g_x = join(
+        (g_c * g + g_i) * i * (1 - i),
+        (g_c * previous[1] + g_f) * f * (1 - f),
+        (g_c * i + g_g) * (1 - g * g),
+        (g_shown * c + g_o) * o * (1 - o),
+    )
+    return g_x, (product(g_x, w), g_c * f), () if projection is None else (g_h,)
+
+
+def gru_step(weights, state, x):
+    (h,), (w, b) = state, weights
+    hidden = product(h, mT(w))
+    if b is not None:
+        hidden = hidden + b
+    (x_r, x_z, x_n), (h_r, h_z, h_n) = chunks(x, 3), chunks(hidden, 3)
+    r, z = sigmoid(x_r + h_r), sigmoid(x_z + h_z)
+    n = tanh(x_n + r * h_n)
+    return (n + z * (h - n),), (join(r, z, n, h_n),)
+
+
+def gru_pull(weights, g_state, g_saved, saved, state, previous):
+    (g_h,), (h,) = g_state, previous
+    r, z, n, h_n = chunks(saved[0], 4)
+    g_r, g_z, g_n, g_h_n = chunks(g_saved[0], 4)
+    g_n = (g_h * (1 - z) + g_n) * (1 - n * n)
+    g_r = (g_n * h_n + g_r) * r * (1 - r)
+    g_z = (g_h * (h - n) + g_z) * z * (1 - z)
+    g_hidden = join(g_r, g_z, g_n * r + g_h_n)
+    return join(g_r, g_z, g_n), (product(g_hidden, weights[0]) + g_h * z,), (g_hidden,)
+
+
+# ---- over time
+
+
+def forward_body(step):
+    """What is done at a time: a sequence whose mask is False there has ended, or not begun, and keeps its state."""
+
+    def body(weights, state, now):
+        x, mask = now
+        new, saved = step(weights, state, x)
+        if mask is not None:
+            new = tuple([where(mask, a, b) for a, b in zip(new, state)])
+        return new, (new, saved)
+
+    return body
+
+
+def backward_body(pull):
+    def body(weights, g_later, now):
+        g_state, g_saved, saved, state, previous, mask = now
+        g_state = tuple([a + b for a, b in zip(g_later, g_state)])
+        active = g_state if mask is None else tuple([keep(g, mask) for g in g_state])
+        g_x, g_previous, rest = pull(weights, active, g_saved, saved, state, previous)
+        if mask is not None:
+            g_previous = tuple([a + keep(b, ~mask) for a, b in zip(g_previous, g_state)])
+        return g_previous, (g_x, *rest)
+
+    return body
+
+
+def scan(body, weights, carry, xs, reverse):
+    """The engine's ``scan``; on tensors every operation is recorded."""
+    if isinstance(carry[0], Tensor):
+        return NUMPY.scan(body, weights, carry, xs, reverse, lambda parts: stack(*parts, axis=0))
+    return engine_of(carry[0]).scan(body, weights, carry, xs, reverse)
+
+
+def run(k, body, weights, start, x, mask, reverse):
+    """The results of a layer's op: the hidden states, the same for backward, other states, and what was saved."""
+    _, (states, saved) = k.scan(body, weights, start, (x, mask), reverse)
+    return (k.copy(states[0]), *states, *saved)
+
+
+def run_back(body, g, weights, start, states, saved, mask, reverse):
+    """(previous hidden states, gradients of the start, of x at each time, and what else ``pull`` gave)."""
+    previous = tuple([shifted(s, first, reverse) for s, first in zip(states, start)])
+    g_states, g_saved = (g[0] + g[1], *g[2:1 + len(states)]), tuple(g[1 + len(states):])
+    carry = tuple([zeros_like(s) for s in start])
+    g_start, given = scan(body, weights, carry, (g_states, g_saved, saved, states, previous, mask), not reverse)
+    return previous[0], g_start, *given
+
+
+def shifted(states, start, reverse):
+    """The state before each time."""
+    return cat(states[1:], start[None], axis=0) if reverse else cat(start[None], states[:-1], axis=0)
+
+
+def weight_grad(g, x):
+    """Of ``x @ weight.T`` over all times."""
+    return product(mT(rows(g)), rows(x))
+
+
+# ---- ops
+
+
+def rnn_ops(name, node, step, pull):
+    forward, backward = forward_body(step), backward_body(pull)
+
+    @op(name=f"{name}_layer", node="StackBackward0", opmath=True, row_major=True)
+    def layer(k, x, h, w, mask, *, reverse):
+        return run(k, forward, (w,), (h,), x, mask, reverse)
+
+    @layer.joint_vjp
+    def _(g, h, w, mask, out_1, reverse, needs):
+        previous, g_start, g_x = run_back(backward, g, (w,), (h,), (out_1,), (), mask, reverse)
+        return g_x, g_start[0], weight_grad(g_x, previous) if needs[2] else None, None
+
+    @op(name=f"{name}_cell", node=node, opmath=True, row_major=True)
+    def cell(k, x, h, w):
+        return step((w,), (h,), x)[0][0]
+
+    @cell.joint_vjp
+    def _(g, h, w, out, needs):
+        g_x, g_previous, _ = pull((w,), (g,), (), (), (out,), (h,))
+        return g_x, g_previous[0], weight_grad(g_x, h) if needs[2] else None
+
+    return layer, cell
+
+
+rnn_tanh_layer, rnn_tanh_cell = rnn_ops("rnn_tanh", "TanhBackward0", tanh_step, tanh_pull)
+rnn_relu_layer, rnn_relu_cell = rnn_ops("rnn_relu", "ReluBackward0", relu_step, relu_pull)
+
+
+def lstm_node(x, projection):
+    """PyTorch has its own layers and those of oneDNN."""
+    return "MkldnnRnnLayerBackward0" if projection is None and x.dtype == "float32" else "StackBackward0"
+
+
+lstm_forward, lstm_backward = forward_body(lstm_step), backward_body(lstm_pull)
+
+
+@op(node=lstm_node, opmath=True, row_major=True)
+def lstm_layer(k, x, h, c, w, projection, mask, *, reverse):
+    return run(k, lstm_forward, (w, projection), (h, c), x, mask, reverse)
+
+
+@lstm_layer.joint_vjp
+def _(g, h, c, w, projection, mask, out_1, out_2, out_3, reverse, needs):
+    previous, g_start, g_x, *g_projected = run_back(
+        lstm_backward, g, (w, projection), (h, c), (out_1, out_2), (out_3,), mask, reverse
+    )
+    g_projection = None
+    if needs[4]:
+        g_projection = weight_grad(g_projected[0], chunks(out_3, 4)[3] * tanh(out_2))
+    return g_x, *g_start, weight_grad(g_x, previous) if needs[3] else None, g_projection, None
+
+
+@op(node="MulBackward0", opmath=True, row_major=True)
+def lstm_cell(k, x, h, c, w):
+    state, saved = lstm_step((w, None), (h, c), x)
+    return *state, *saved
+
+
+@lstm_cell.joint_vjp
+def _(g, h, c, w, out_1, out_2, needs):
+    g_x, g_previous, _ = lstm_pull((w, None), g[:2], g[2:], (out_2,), (None, out_1), (h, c))
+    return g_x, *g_previous, weight_grad(g_x, h) if needs[3] else None
+
+
+gru_forward, gru_backward = forward_body(gru_step), backward_body(gru_pull)
+
+
+@op(node="StackBackward0", opmath=True, row_major=True)
+def gru_layer(k, x, h, w, b, mask, *, reverse):
+    return run(k, gru_forward, (w, b), (h,), x, mask, reverse)
+
+
+@gru_layer.joint_vjp
+def _(g, h, w, b, mask, out_1, out_2, reverse, needs):
+    previous, g_start, g_x, g_hidden = run_back(
+        gru_backward, g, (w, b), (h,), (out_1,), (out_2,), mask, reverse
+    )
+    return (
+        g_x,
+        g_start[0],
+        weight_grad(g_hidden, previous) if needs[2] else None,
+        sum_(rows(g_hidden), axis=(0,), keepdims=False) if needs[3] else None,
+        None,
+    )
+
+
+@op(node="AddBackward0", opmath=True, row_major=True)
+def gru_cell(k, x, h, w, b):
+    state, saved = gru_step((w, b), (h,), x)
+    return *state, *saved
+
+
+@gru_cell.joint_vjp
+def _(g, h, w, b, out_1, needs):
+    g_x, g_previous, (g_hidden,) = gru_pull((w, b), g[:1], g[1:], (out_1,), (None,), (h,))
+    return (
+        g_x,
+        g_previous[0],
+        weight_grad(g_hidden, h) if needs[2] else None,
+        sum_(g_hidden, axis=(0,), keepdims=False) if needs[3] else None,
+    )
