@@ -7,6 +7,7 @@ from engines.xla_row import P, R, V, fixed, row
 CLASSES = V([2, 0, -100, 3])
 HIT = V(np.eye(4)[[1, 0, 3]])
 VISIBLE = V(np.array([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]], bool))
+RUNNING = V(np.arange(4)[:, None, None] < np.array([4, 3, 1])[:, None])  # sequences of different lengths
 LOOKED_UP = V([[0, 2, 2], [4, 1, 0]])
 BIG = {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 1)}
 SPREAD = {"stride": (2,), "padding": (1,), "dilation": (2,), "groups": 2}
@@ -59,6 +60,17 @@ LAYERS = [
     row("embedding", R(5, 3), LOOKED_UP, padding=2, by_frequency=True),
     row("row_factors", LOOKED_UP, rows=5, padding=None, by_frequency=True, dtype=np.dtype(np.float32)),
     row("unembedding", R(2, 3, 4), LOOKED_UP, shape=(5, 4)),
+    # recurrence
+    *[row(f"rnn_{kind}_layer", R(4, 3, 2), R(3, 2), R(2, 2), None, reverse=reverse)
+      for kind in ("tanh", "relu") for reverse in (False, True)],
+    row("rnn_tanh_layer", R(4, 3, 2), R(3, 2), R(2, 2), RUNNING, reverse=True),
+    *[row(f"rnn_{kind}_cell", R(3, 2), R(3, 2), R(2, 2)) for kind in ("tanh", "relu")],
+    row("lstm_layer", R(4, 3, 8), R(3, 2), R(3, 2), R(8, 2), None, None, reverse=False),
+    row("lstm_layer", R(4, 3, 12), R(3, 2), R(3, 3), R(12, 2), R(2, 3), RUNNING, reverse=True),
+    row("lstm_cell", R(3, 8), R(3, 2), R(3, 2), R(8, 2)),
+    row("gru_layer", R(4, 3, 6), R(3, 2), R(6, 2), None, None, reverse=True),
+    row("gru_layer", R(4, 3, 6), R(3, 2), R(6, 2), R(6), RUNNING, reverse=False),
+    row("gru_cell", R(3, 6), R(3, 2), R(6, 2), R(6)),
     row("rrelu_train", R(2, 3), fixed(P(2, 3))),
     # attention
     row("masked_softmax", R(2, 3, 4), None, causal=False),

@@ -17,7 +17,7 @@ each_layer = pytest.mark.parametrize("layer", LAYERS, ids=str)
 
 
 def outputs(result):
-    return list(result) if isinstance(result, tuple) else [result]
+    return [y for part in result for y in outputs(part)] if isinstance(result, tuple) else [result]
 
 
 def run(layer, t, module=None, dtype=None):
