@@ -12,6 +12,7 @@ from .._size import Size
 from .._tape import AccumulateGrad
 from .._tensor import LEAF, Tensor, edge_of, engine_for, wrap
 from ..engines import NUMPY, engine_of
+from ..engines._views import value_of
 from ..ops.join import stack
 from .engine import Pass
 from .graph import GradientEdge
@@ -176,7 +177,7 @@ def _roots(tensors, grads, graph):
         if edge is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         g = _root_gradient(t, g, i)
-        roots.append((*edge, g if graph else g._a))
+        roots.append((*edge, g if graph else value_of(g._a)))
     return roots
 
 
