@@ -32,12 +32,12 @@ def each(names, parameter):
 
 
 PARAMETERS = by_name({
-    "Tensor": """A B LD LU LU_data LU_pivots a abs angle append attn_mask aweights b batch1 batch2 bias boundaries
-        condition count fweights gradient imag index indices input input1 input2 input3 k_proj_weight key
+    "Tensor": """A B LD LU LU_data LU_pivots a abs angle append attn_mask aweights b b_hh b_ih batch1 batch2 bias
+        boundaries condition count fweights gradient hx imag index indices input input1 input2 input3 k_proj_weight key
         key_padding_mask logits mask mat mat1 mat2 new_state offsets other_tensor out_proj_weight per_sample_weights
         pivots pos_weight prepend prob q_proj_weight query real running_mean running_var sorted_sequence sorter source
-        src static_k static_v target tau tensor tensor1 tensor2 the_template v_proj_weight values vec vec1 vec2 weight
-        weights window x x1 x2 y""",
+        src static_k static_v target tau tensor tensor1 tensor2 the_template v_proj_weight values vec vec1 vec2 w_hh
+        w_ih weight weights window x x1 x2 y""",
     "Tensor | Number": "element elements exponent max min other test_element test_elements value",
     "Number": """alpha beta correction dx end fill_value from_ lambd max_val maxnorm mean median min_val nan neginf
         negative_slope posinf s sigma start std step threshold to""",
@@ -234,7 +234,23 @@ FALSE = "Literal[False] = False"
 UNIQUE = "return_inverse: {0}, return_counts: {0}, dim: Int | None = None"
 
 # By name for functions and methods alike ({x} is the tensor), or by "Tensor.name" and "flambeau.name".
+STACKED = "has_biases: Bool, num_layers: Int, dropout: Float, train: Bool, bidirectional: Bool"
+
+
+def recurrent(states, returns):
+    """The two ways to call a recurrent network: on batches, and on packed sequences."""
+    return [f"(input: Tensor, hx: {states}, params: Sequence[Tensor], {STACKED}, batch_first: Bool) -> {returns}",
+            f"(data: Tensor, batch_sizes: Tensor, hx: {states}, params: Sequence[Tensor], {STACKED}) -> {returns}"]
+
+
+ONE_STATE = recurrent("Tensor", "tuple[Tensor, Tensor]")
 SIGNATURES = {
+    "flambeau.rnn_tanh": ONE_STATE, "flambeau.rnn_relu": ONE_STATE, "flambeau.gru": ONE_STATE,
+    "flambeau.lstm": recurrent("Sequence[Tensor]", "tuple[Tensor, Tensor, Tensor]"),
+    "flambeau.lstm_cell": [
+        "(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, "
+        "b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]",
+    ],
     "max": PICKED, "min": PICKED, "median": CHOSEN, "nanmedian": CHOSEN,
     "unique": ["({x}, sorted: Bool = True, " + UNIQUE.format(FALSE) + ") -> Tensor",
                "({x}, sorted: Bool = True, " + UNIQUE.format("Bool = False") + ") -> Any"],

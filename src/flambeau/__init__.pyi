@@ -485,6 +485,19 @@ def group_norm(
     input: Tensor, num_groups: Int, weight: Tensor | None = None, bias: Tensor | None = None, eps: Float = 1e-05,
     cudnn_enabled: Bool = True,
 ) -> Tensor: ...
+@overload
+def gru(
+    input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: Bool, num_layers: Int, dropout: Float, train: Bool,
+    bidirectional: Bool, batch_first: Bool,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def gru(
+    data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: Bool, num_layers: Int,
+    dropout: Float, train: Bool, bidirectional: Bool,
+) -> tuple[Tensor, Tensor]: ...
+def gru_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None,
+) -> Tensor: ...
 def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 half: DType
 def hamming_window(
@@ -625,6 +638,20 @@ def logspace(
 ) -> Tensor: ...
 def logsumexp(input: Tensor, dim: Dims, keepdim: Bool = False, *, out: Tensor | None = None) -> Tensor: ...
 long: DType
+@overload
+def lstm(
+    input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: Bool, num_layers: Int, dropout: Float,
+    train: Bool, bidirectional: Bool, batch_first: Bool,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def lstm(
+    data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: Bool,
+    num_layers: Int, dropout: Float, train: Bool, bidirectional: Bool,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+def lstm_cell(
+    input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
 def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 def lu(
     A: Tensor, pivot: Bool = True, get_infos: Bool = False, out: Sequence[Tensor] | None = None,
@@ -903,6 +930,32 @@ def resolve_neg(input: Tensor) -> Tensor: ...
 def result_type(*operands: Any, **named: Any) -> DType: ...
 def rms_norm(
     input: Tensor, normalized_shape: Dims, weight: Tensor | None = None, eps: Float | None = None,
+) -> Tensor: ...
+@overload
+def rnn_relu(
+    input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: Bool, num_layers: Int, dropout: Float, train: Bool,
+    bidirectional: Bool, batch_first: Bool,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def rnn_relu(
+    data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: Bool, num_layers: Int,
+    dropout: Float, train: Bool, bidirectional: Bool,
+) -> tuple[Tensor, Tensor]: ...
+def rnn_relu_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def rnn_tanh(
+    input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: Bool, num_layers: Int, dropout: Float, train: Bool,
+    bidirectional: Bool, batch_first: Bool,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def rnn_tanh(
+    data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: Bool, num_layers: Int,
+    dropout: Float, train: Bool, bidirectional: Bool,
+) -> tuple[Tensor, Tensor]: ...
+def rnn_tanh_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None,
 ) -> Tensor: ...
 def roll(input: Tensor, shifts: Dims, dims: Dims = ()) -> Tensor: ...
 def rot90(input: Tensor, k: Int = 1, dims: Dims = (0, 1)) -> Tensor: ...

@@ -181,7 +181,7 @@ def test_names_of_weights():
     module = flambeau.nn.LSTM(3, 4, 2, bidirectional=True, proj_size=2)
     names = [[f"{name}_l{layer}{suffix}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")]
              for layer in (0, 1) for suffix in ("", "_reverse")]
-    assert module._all_weights == names and list(module.state_dict()) == sum(names, [])
+    assert module._all_weights == names and list(module.state_dict()) == flat(names)
     assert all(a is b for a, b in zip(module._flat_weights, module.parameters(), strict=True))
     assert [[w.shape for w in group] for group in module.all_weights][2] == [(16, 4), (16, 2), (16,), (16,), (2, 4)]
 

@@ -120,6 +120,7 @@ class RNNBase(Module):
     # ---- checks
 
     def check_input(self, input, batch_sizes):
+        """Raises an error unless the input has the dtype, the dimensions and the features that it should have."""
         weight = self._flat_weights[0]
         if input.dtype != weight.dtype:
             raise ValueError(INPUT_DTYPE.format(got=input.dtype, weight=weight.dtype))
@@ -130,6 +131,7 @@ class RNNBase(Module):
             raise RuntimeError(INPUT_SIZE.format(expected=self.input_size, got=input.size(-1)))
 
     def get_expected_hidden_size(self, input, batch_sizes):
+        """The shape of the hidden states for an input; `batch_sizes` are those of packed sequences."""
         return self._state_shape(input, batch_sizes, self._output_size)
 
     def _state_shape(self, input, batch_sizes, size):
@@ -137,14 +139,17 @@ class RNNBase(Module):
         return self.num_layers * self._directions, batch, size
 
     def check_hidden_size(self, hx, expected_hidden_size, msg="Expected hidden size {}, got {}"):
+        """Raises an error with `msg` unless the states have a shape."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def check_forward_args(self, input, hidden, batch_sizes):
+        """Raises an error unless input and states go together."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx, permutation):
+        """The states of the batch in another order."""
         return hx if permutation is None else _permuted(hx, permutation)
 
     # ---- the call, in terms of tuples of states
@@ -171,10 +176,7 @@ class RNNBase(Module):
 
     def _run_packed(self, function, packed, states):
         data, batch_sizes, order, original = packed
-        if states is None:
-            states = self._zero_states(data, batch_sizes)
-        else:
-            states = self._permuted_states(states, order)
+        states = self._zero_states(data, batch_sizes) if states is None else self._permuted_states(states, order)
         self._check_states(data, states, batch_sizes)
         data, *ends = function(data, batch_sizes, *self._arguments(states))
         return PackedSequence(data, batch_sizes, order, original), self._permuted_states(tuple(ends), original)
@@ -257,8 +259,8 @@ class RNN(RNNBase):
         bidirectional: whether each layer also goes from the end to the start; the outputs are put side by side.
 
     Shape:
-        - Input: ``(L, N, input_size)``, ``(L, input_size)`` or a PackedSequence; states ``(layers * D, N, hidden_size)``
-          or without N, with two directions D = 2
+        - Input: ``(L, N, input_size)``, ``(L, input_size)`` or a PackedSequence; the states, zeros if they are not
+          given, ``(num_layers * D, N, hidden_size)`` or without N, where D is 2 if bidirectional, else 1
         - Output: ``(L, N, D * hidden_size)`` and the last states
 
     Example::
@@ -312,9 +314,11 @@ class LSTM(RNNBase):
         return self._run(functions.lstm, input, hx if hx is None else (hx[0], hx[1]))
 
     def get_expected_cell_size(self, input, batch_sizes):
+        """The shape of the cell states for an input."""
         return self._state_shape(input, batch_sizes, self.hidden_size)
 
     def check_forward_args(self, input, hidden, batch_sizes):
+        """Raises an error unless input and states go together."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes),
                                "Expected hidden[0] size {}, got {}")
@@ -322,6 +326,7 @@ class LSTM(RNNBase):
                                "Expected hidden[1] size {}, got {}")
 
     def permute_hidden(self, hx, permutation):
+        """The states of the batch in another order."""
         return hx if permutation is None else (_permuted(hx[0], permutation), _permuted(hx[1], permutation))
 
     def _zero_states(self, input, batch_sizes):

@@ -81,20 +81,25 @@ class PackedSequence(PackedSequence_):
         return self.to(*args, **{"device": kind, **kwargs} if not args else kwargs)
 
     def cuda(self, *args, **kwargs):
+        """The sequences on the GPU."""
         return self._on("cuda", args, kwargs)
 
     def cpu(self, *args, **kwargs):
+        """The sequences on the CPU."""
         return self._on("cpu", args, kwargs)
 
     def pin_memory(self):
+        """The sequences in memory that is pinned."""
         indices = [None if order is None else order.pin_memory() for order in self[2:]]
         return type(self)(self.data.pin_memory(), self.batch_sizes, *indices)
 
     @property
     def is_cuda(self):
+        """Whether the sequences are on a GPU."""
         return self.data.is_cuda
 
     def is_pinned(self):
+        """Whether the sequences are in memory that is pinned."""
         return self.data.is_pinned()
 
 
