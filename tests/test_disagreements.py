@@ -45,7 +45,10 @@ NUMBERS = [
       for name in ("fmod", "remainder", "floor_divide") for shape in ((0,), (2, 0), (2,))
       for divisor in ("0", "torch.tensor(0)")],
 ]
-SHAPES = ["torch.topk(torch.tensor(1.0), 0)", "torch.topk(torch.tensor(1.0), 1)", "torch.topk(torch.ones(2), 0)",
+SHAPES = [*[f"x = torch.zeros({shape})\ny = torch.diff(x, {n}, {dim})\n(y, x is y)"
+            for shape, dim in (((0,), 0), ((0, 2), 0), ((0, 2), 1), ((1,), 0), ((3,), 0)) for n in (0, 1, 2, 3)],
+          "torch.topk(torch.tensor(1.0), 0)", "torch.topk(torch.tensor(1.0), 1)", "torch.topk(torch.ones(2), 0)",
+          *[f"torch.repeat_interleave(torch.tensor(1.0), {options})" for options in ("2", "2, dim=0", "2, dim=-1", "torch.tensor([2]), dim=0", "0, 0")],
           "torch.tensor(1).unflatten(0, (-1, 1))", "torch.ones(2).unflatten(0, (-1, 1))"]
 TOO_LARGE = [
     expression.replace("D", f"torch.{dtype}").replace("V", value)
@@ -99,6 +102,9 @@ SCALARS = [
 ]
 CROPS = [f"torch.nn.functional.pad(torch.ones({shape}), {pads})" for shape in ("0, 2", "2, 2")
          for pads in ("(0, 0, -1, 1)", "(0, 0, -1, 0)", "(-3, 1)", "(2, -3)", "(-1, -1)", "(-2, 2)", "(-2, -1)", "(0, 0, 1, -1)")]
+CROPS += [f"torch.nn.functional.pad(torch.ones({shape}), {pads}, mode='{mode}')" for mode in ("circular", "replicate", "reflect")
+          for shape, pads in (("0, 2", "(1, 0)"), ("2, 0", "(0, 0)"), ("2, 0", "(1, 0)"), ("0, 3, 2", "(1, 1)"), ("3, 0, 2", "(1, 1)"),
+                              ("0, 2, 2", "(1, 1, 1, 1)"), ("2, 2, 0, 2", "(1, 1, 0, 0)"), ("0, 0, 2", "(1, 0)"))]
 IN_PLACE = [f"torch.ones(2, dtype=torch.{dtype}).{name}_(0{option})" for name in ("cumsum", "cumprod")
             for dtype in ("bool", "int8", "int32", "float32") for option in ("", ", dtype=torch.float32", ", dtype=torch.float64")]
 BOUNDS = [f"torch.{name}(torch.tensor([True, False]), {bounds})" for name, bounds in (
@@ -125,6 +131,8 @@ EDGES = [LEAF + f"node = {expression}.grad_fn\n(node.name(), len(node.next_funct
     "torch.copysign(x, 1.0)", "torch.clamp_min(x, 0)", "torch.clamp_max(x, torch.ones(2))", "torch.clamp(x, 0, 1)", "torch.rsub(x, torch.ones(2))",
 )]
 MEMORY = [
+    *[f"torch.ones({shape}).half()[{key}].view(torch.{dtype})" for shape, key in (("5", "1:"), ("5", "2:4"), ("3, 4", ":, 1:3"), ("3, 4", ":, 2:"))
+      for dtype in ("float32", "float64", "int8", "int16")],
     "b = torch.ones(2, 3, 2)\nx = b[:, :, -1]\ntorch.neg(torch.zeros(2, 3, 2), out=x)\n(x, x.storage_offset(), b.storage_offset(), b.stride())",
     "b = torch.ones(2, 3)\nx = b[2:]\ntorch.neg(torch.zeros(4), out=x)\n(b, x)",
     "b = torch.arange(6.)\nx = b[4:]\nx.resize_(4).zero_()\n(x, x.storage_offset(), b.storage_offset(), b[:4])",

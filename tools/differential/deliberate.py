@@ -115,7 +115,9 @@ DIFFERENCES = {
     "A write to an expanded tensor is refused by all functions": lambda d: (
         d.kind == "exception" and "more than one element of the written-to" in d.ours and d.theirs == "no exception"
     ),
-    "A tensor that outgrows its memory moves out of it alone": lambda d: d.kind != "exception" and outgrows(d),
+    "A tensor that outgrows its memory moves out of it alone": lambda d: (
+        (d.kind == "offset" and "out=" in d.step.template) or (d.kind != "exception" and outgrows(d))
+    ),
     "A parameter that has no shape yet can be told whether it requires a gradient": lambda d: (
         raises(d, "Attempted to use an uninitialized parameter") and "requires_grad_" in d.step.template
     ),
@@ -136,7 +138,7 @@ DIFFERENCES = {
     "Running statistics are written to, and so it counts": lambda d: d.kind == "version" and ".running_" in d.where,
     "A gradient may, but need not, be the very tensor that it was computed from": lambda d: (
         is_passed_on(d)
-        or (d.kind == "structure" and "grad" in d.step.template and differ_in_gradients(d))
+        or (d.kind == "structure" and re.search("grad|backward", d.step.template) and differ_in_gradients(d))
         or (d.kind in ("identity", "aliasing") and IS_GRADIENT.search(d.theirs + d.where) and d.ours.endswith(d.where))
     ),
     "Tensors that share memory count their writes together, also when they were loaded": lambda d: (
@@ -147,8 +149,10 @@ DIFFERENCES = {
     ),
     "Gradients that are zero everywhere are ordinary tensors": lambda d: raises(d, "ZeroTensors are immutable"),
     "There is no complex32": lambda d: d.kind == "dtype" and d.theirs == "torch.complex32",
-    "A tensor without elements has no strides that count": lambda d: (
-        d.kind == "exception" and "stride" in d.ours + d.theirs and any(t.numel() == 0 for t in arguments(d))
+    "A tensor without elements has no strides and no offset that count": lambda d: (
+        d.kind == "exception"
+        and re.search("stride|storage_offset", d.ours + d.theirs)
+        and any(t.numel() == 0 for t in arguments(d))
     ),
     "A new result may be a view of something that nobody sees": lambda d: (
         d.kind == "is_view" and (is_fresh(d) or "grad" in d.step.template)

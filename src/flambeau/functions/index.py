@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from .. import _dtypes
+from .._device import META
 from .._dtypes import type_word
 from .._tensor import Tensor, wrap
 from ..engines import demand
@@ -61,7 +62,7 @@ def need_vector(index, name):
 
 def need_in_range(index, size):
     """Raises IndexError unless all indices lie in [0, size)."""
-    if index._a.size:
+    if index._a.size and index.device is not META:
         lowest, highest = index._a.min(), index._a.max()
         demand(lowest >= 0, lowest, lambda got: IndexError(OUT_OF_SELF.format(index=got, size=size)))
         demand(highest < size, highest, lambda got: IndexError(OUT_OF_SELF.format(index=got, size=size)))

@@ -74,7 +74,7 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
         input, dim = reshape_to(input, (input._a.size,)), 0
     dim = dim_in_range(dim, input._a.ndim)
     if input._a.ndim == 0:
-        input = reshape_to(input, (1,))
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions. Leave dim= out to repeat it")
     n = input._a.shape[dim]
     if not isinstance(repeats, Tensor):
         count = as_int(repeats, "repeat_interleave", "repeats")

@@ -84,7 +84,7 @@ def check_edges(pads, shape, count, mode):
             "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: the last 1, 2 or 3 "
             f"dimensions of a tensor with one or two more, not {count} of {ndim}"
         )
-    if 0 in shape[ndim - count - (ndim == count + 1):]:
+    if mode != "circular" and 0 in shape[ndim - count - 1:]:
         raise RuntimeError(f"pad(): expected the padded dimensions and channels to be non-empty, but got {list(shape)}")
     for d in range(ndim - count, ndim):
         (before, after), n = pads[d], shape[d]
@@ -96,7 +96,7 @@ def check_edges(pads, shape, count, mode):
             )
         if mode == "circular" and crops_too_much(before, after, n):
             raise RuntimeError(CROPPED.format(dim=d, n=n, before=before, after=after))
-        if n + before + after < 1:
+        if n + before + after < (mode != "circular"):
             raise RuntimeError(
                 f"input (of size {n} at dimension {d}) is too small for padding ({before}, {after}): nothing is left"
             )

@@ -103,15 +103,15 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
         _check_end(end, input, axis)
     if ends:
         input = cat(*[t for t in (prepend, input, append) if t is not None], axis=axis)
-    n = min(n, input._a.shape[axis])
-    found = part(input, axis, 0, 0) if n and n == input._a.shape[axis] else input
-    if found is input:
-        for _ in range(n):
-            late, early = part(found, axis, 1, None), part(found, axis, None, -1)
-            found = late ^ early if found._a.dtype.kind == "b" else late - early
-        if not n:
-            found = input.clone()
-    return found
+    size = input._a.shape[axis]
+    if n == 0:
+        return input.clone()
+    if n >= size:
+        return part(input, axis, 0, 0) if size else input
+    for _ in range(n):
+        late, early = part(input, axis, 1, None), part(input, axis, None, -1)
+        input = late ^ early if input._a.dtype.kind == "b" else late - early
+    return input
 
 
 def _check_end(end, input, axis):

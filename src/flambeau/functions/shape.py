@@ -133,6 +133,9 @@ def view_dtype(self, dtype):
         ratio = new.itemsize // a.itemsize
         if ratio and a.shape[-1] % ratio:
             raise RuntimeError(f"self.size(-1) must be divisible by {ratio} to view {names}, but got {a.shape[-1]}")
+        offset = self.storage_offset()
+        if ratio and offset % ratio:
+            raise RuntimeError(f"self.storage_offset() must be divisible by {ratio} to view {names}, but got {offset}")
         strides = self.stride()
         if strides[-1] != 1:
             raise RuntimeError(f"self.stride(-1) must be 1 to view {names}, but got {strides[-1]}")
