@@ -132,7 +132,7 @@ i % 0 => zero
 i // t.zeros(2, dtype=t.int64) => zero
 t.div(m, 2, rounding_mode="up") => 'up' & 'floor'
 t.add(m) => 'other'
-t.add(m, m, m) => 3
+t.add(m, m, m) => expected 2 tensors & Tensor, Tensor, Tensor
 t.add(m, m, alpha="x") => 'alpha' & str
 t.add(m, m, beta=2) => 'beta'
 t.add(i, i, alpha=1.5) => alpha

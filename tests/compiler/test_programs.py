@@ -636,7 +636,7 @@ except ModuleNotFoundError as error:
 
 @pytest.mark.parametrize(("found", "error"), [
     ("0.4.38", pytest.raises(ImportError, match=r"needs jax 0.10 or newer, but found 0.4.38: pip install")),
-    ("0.11.0.dev1", pytest.warns(RuntimeWarning, match="tested with jax 0.10 to 0.10, and found 0.11.0.dev1")),
+    ("0.12.0.dev1", pytest.warns(RuntimeWarning, match=r"tested with jax 0.10 to 0.11, and found 0.12.0.dev1")),
     ("0.10.2", contextlib.nullcontext()),
 ])
 def test_the_version_of_jax_is_checked(found, error):
