@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 
-OLDEST, NEWEST = (0, 10), (0, 10)
+OLDEST, NEWEST = (0, 10), (0, 11)
 
 TOO_OLD = "flambeau needs jax {oldest} or newer, but found {found}: pip install -U 'flambeau[xla]'"
 TOO_NEW = (
