@@ -11,6 +11,15 @@ from ...ops import matmul as ops
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "one_hot"]
 
+BATCHES = (
+    "bilinear(): input dimensions do not match: all but the last must be the same, got input1 of shape {input1} and "
+    "input2 of shape {input2}"
+)
+WEIGHT = (
+    "bilinear(): input size does not match weight size: inputs of shape {input1} and {input2} need a weight of shape "
+    "{want}, got {weight}"
+)
+
 
 def linear(input, weight, bias=None):
     """``input @ weight.T + bias`` over the last dimension.
@@ -31,7 +40,26 @@ def linear(input, weight, bias=None):
 
 
 def bilinear(input1, input2, weight, bias=None):
-    """``input1ᵀ · weight[o] · input2 + bias[o]`` for each output feature."""
+    """``input1ᵀ · weight[o] · input2 + bias[o]`` for each output feature.
+
+    Shape:
+        - input1: ``(*, in1_features)``
+        - input2: ``(*, in2_features)``
+        - weight: ``(out_features, in1_features, in2_features)``
+        - Output: ``(*, out_features)``
+    """
+    for position, (name, t) in enumerate((("input1", input1), ("input2", input2), ("weight", weight)), 1):
+        need_tensor(t, "bilinear", name, position)
+    if input1.shape[:-1] != input2.shape[:-1]:
+        raise RuntimeError(BATCHES.format(input1=list(input1.shape), input2=list(input2.shape)))
+    want = (*weight.shape[:1], *input1.shape[-1:], *input2.shape[-1:])
+    if weight.shape != want:
+        raise RuntimeError(WEIGHT.format(
+            input1=list(input1.shape), input2=list(input2.shape), weight=list(weight.shape), want=list(want)
+        ))
+    if bias is not None and bias.shape != want[:1]:
+        raise RuntimeError(f"bilinear(): bias size does not match weight size: got {list(bias.shape)} but expected "
+                           f"{list(want[:1])}")
     out = einsum("...i,oij,...j->...o", input1, weight, input2)
     return out if bias is None else out + bias
 
