@@ -8,6 +8,7 @@ import warnings
 from ... import _dtypes
 from ..._tensor import Tensor
 from ...functions.creation import ones
+from ...overrides import disabled as plain_results
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
 
@@ -30,6 +31,7 @@ class CausalBias(Tensor):
     variant: CausalVariant
     seq_len_q: int
     seq_len_kv: int
+    __torch_function__ = plain_results
 
     def __new__(cls, variant, seq_len_q, seq_len_kv):
         if not isinstance(variant, CausalVariant):
