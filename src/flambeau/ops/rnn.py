@@ -55,7 +55,8 @@ relu_step, relu_pull = elman_cell(relu, lambda g, h: keep(g, h > 0))
 
 def lstm_step(weights, state, x):
     (h, c), (w, projection) = state, weights
-    i, f, g, o = chunks(x + product(h, mT(w)), 4)
+    # added part by part: a sum of slices is contiguous, a slice of a sum is not
+    i, f, g, o = [a + b for a, b in zip(chunks(x, 4), chunks(product(h, mT(w)), 4))]
     i, f, g, o = sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
     c = f * c + i * g
     h = o * tanh(c)
