@@ -12,6 +12,8 @@ LEAF = "x = torch.ones(2, requires_grad=True)\n"
 LAYOUT = [EXPANDED + code for code in (
     "torch.exp(x)", "x * 2.0", "x.bfloat16().exp()", "x.half() + 1", "x / 3", "torch.erfinv(x)", "torch.special.erfcx(x.float())", "x + torch.ones(3)",
     "x.transpose(0, 1).exp()",
+)] + [f"torch.special.{name}(torch.eye(2, 3).t())" for name in (
+    "airy_ai", "bessel_j0", "bessel_y1", "modified_bessel_i0", "modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0",
 )] + [f"torch.{name}(torch.eye(2, 3, dtype=torch.complex64).t())" for name in ("exp2", "exp", "log", "sqrt")]
 DTYPES = [
     *[f"torch.einsum('{equation}', torch.ones({left}, dtype=torch.{dtype}), torch.ones({right}, dtype=torch.{dtype}))"

@@ -87,6 +87,10 @@ def is_passed_on(d):
     return is_tensor(gradient) and storage_of(gradient) in map(storage_of, arguments(d))
 
 
+def concerns_gradients(d):
+    return "autograd.grad(" in d.step.template or any(map(IS_GRADIENT.search, (d.theirs, d.where)))
+
+
 def differ_in_gradients(d):
     """Whether all that one side has and the other has not are gradients: those of a leaf that was passed on."""
     return all(path.endswith(".grad") for path in set(d.ours) ^ set(d.theirs))
@@ -116,7 +120,7 @@ DIFFERENCES = {
         d.kind == "exception" and "more than one element of the written-to" in d.ours and d.theirs == "no exception"
     ),
     "A tensor that outgrows its memory moves out of it alone": lambda d: (
-        (d.kind == "offset" and "out=" in d.step.template) or (d.kind != "exception" and outgrows(d))
+        (d.kind in ("offset", "is_view") and "out=" in d.step.template) or (d.kind != "exception" and outgrows(d))
     ),
     "A parameter that has no shape yet can be told whether it requires a gradient": lambda d: (
         raises(d, "Attempted to use an uninitialized parameter") and "requires_grad_" in d.step.template
@@ -139,7 +143,7 @@ DIFFERENCES = {
     "A gradient may, but need not, be the very tensor that it was computed from": lambda d: (
         is_passed_on(d)
         or (d.kind == "structure" and re.search("grad|backward", d.step.template) and differ_in_gradients(d))
-        or (d.kind in ("identity", "aliasing") and IS_GRADIENT.search(d.theirs + d.where) and d.ours.endswith(d.where))
+        or (d.kind in ("identity", "aliasing") and concerns_gradients(d) and d.ours.endswith(d.where))
     ),
     "Tensors that share memory count their writes together, also when they were loaded": lambda d: (
         d.kind == "version" and any("torch.load" in step.template for step in d.pair.steps)

@@ -146,7 +146,8 @@ POLYNOMIALS = (
 
 
 def kernel_without_gradient(name, inputs, kernel=None):
-    return kernel_op("special_" + name, kernel or name, inputs=inputs, promote="float", refuses="c", row_major=True)
+    several = "," in inputs  # their kernels broadcast, and give rows
+    return kernel_op("special_" + name, kernel or name, inputs=inputs, promote="float", refuses="c", row_major=several)
 
 
 bessel = {name: kernel_without_gradient(name, "x") for name in UNRECORDED}
