@@ -71,6 +71,12 @@ def overlaps_itself(tensor):
     return len(set(map(sum, places))) < tensor.numel()
 
 
+def overlap_each_other(d):
+    """Whether a statement writes to memory that it also reads through another tensor."""
+    memories = [storage_of(t) for t in arguments(d)]
+    return re.search(r"_\(|[*+]= ", d.step.template) and len(set(memories)) < len(memories)
+
+
 def layout(tensor):
     return zip(tensor.shape, tensor.stride())
 
@@ -114,7 +120,7 @@ DIFFERENCES = {
     "Conjugates are computed": is_conjugate,
     "Overlapping memory is read before it is written": lambda d: (
         (raises(d, "the written-to tensor refer to a single memory location") and d.ours == "no exception")
-        or (d.kind == "values" and any(map(overlaps_itself, arguments(d))))
+        or (d.kind == "values" and (any(map(overlaps_itself, arguments(d))) or overlap_each_other(d)))
     ),
     "A write to an expanded tensor is refused by all functions": lambda d: (
         d.kind == "exception" and "more than one element of the written-to" in d.ours and d.theirs == "no exception"
@@ -159,6 +165,13 @@ DIFFERENCES = {
         and any(t.numel() == 0 for t in arguments(d))
     ),
     "A new result may be a view of something that nobody sees": lambda d: (
-        d.kind == "is_view" and (is_fresh(d) or "grad" in d.step.template)
+        d.kind == "is_view" and (is_fresh(d) or "grad" in d.step.template or IS_GRADIENT.search(d.where))
+    ),
+    "Known: what was converted for an operation is saved as a copy, and the original may be written to": lambda d: (
+        raises(d, "modified by an inplace operation") and d.ours == "no exception"
+        and len({v.dtype for _, v in leaves(d.pair.oracle) if is_tensor(v)}) > 1
+    ),
+    "Known: matmul writes to an out= of any layout, where PyTorch fails to fold it": lambda d: (
+        raises(d, "must match the size of tensor b") and "matmul" in d.step.template and "out=" in d.step.template
     ),
 }
