@@ -291,7 +291,7 @@ def test_what_needs_elements_is_an_error_that_leaves_everything_as_it_was(functi
     (lambda i: torch.eye(3).index_select(1, i), IndexError, "index 7 is out of bounds for dimension 1 with size 3"),
     (lambda i: torch.eye(3).gather(0, i[None]), (IndexError, RuntimeError), "index 7 is out of bounds for dimension 0"),
     (lambda i: torch.zeros(3).scatter(0, i, 1.0), (IndexError, RuntimeError), "index 7 is out of bounds for dimension 0"),
-    (lambda i: torch.zeros(3).index_add(0, i, torch.ones(2)), RuntimeError, "index 7 is out of bounds"),
+    (lambda i: torch.zeros(3).index_add(0, i, torch.ones(2)), IndexError, "index 7 is out of bounds"),
     (lambda i: torch.take(torch.eye(2), i), IndexError, "tried to access index 7 on a tensor of 4"),
     (lambda i: nn.functional.embedding(i, torch.eye(3)), IndexError, "index 7|out of range"),
     (lambda i: nn.functional.cross_entropy(torch.eye(3)[:2], i), IndexError, "Target 7 is out of bounds"),

@@ -134,7 +134,8 @@ class Row:
         for out in self.apply(self.tensors(values)):
             if out._rg:
                 g = rng.normal(size=out._a.shape)
-                drawn.append((g + 1j * rng.normal(size=g.shape) if out._a.dtype.kind == "c" else g).astype(out._a.dtype))
+                g = g + 1j * rng.normal(size=np.shape(g)) if out._a.dtype.kind == "c" else g
+                drawn.append(np.asarray(g).astype(out._a.dtype))
         return drawn
 
     def run(self, values, cotangents):

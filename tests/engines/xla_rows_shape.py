@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engines.xla_row import C, R, V, row, rows
+from engines.xla_row import C, R, V, fixed, row, rows
 from flambeau.ops._op import OPS
 from flambeau.ops.move import PADDINGS
 
@@ -96,6 +96,7 @@ SHAPES = [
     row("to_copy", R(2, 3), dtype=F32, format=None),
     row("to_copy", C(2, 3), dtype=F64, format=None),
     row("clone_as", R(2, 3), format=None),
+    row("copy_in_layout", fixed(R(2, 3)), R(2, 3)),
     row("copy_over", R(2, 3), R(3)),
     row("copy_over", V(np.zeros((2, 3))), V([1, 2, 3])),
     *rows("fill fill_in_place", R(2, 3), value=2.5),
