@@ -10,7 +10,7 @@ from _harness import compare_imports, format_seconds
 
 HEAVY = {"jax", "scipy", "torch"}
 LIMIT = 0.2
-ROUNDS = 5
+ROUNDS = 9
 
 
 def imported_modules() -> set[str]:
