@@ -172,10 +172,18 @@ def between(cls, **kwargs):
         replace_functions()
 
 
+_dispatching: dict = {}  # public function -> the one that stands in its place
+
+
+def public_function(function):
+    """The function that is found under the name of `function` now: pickles tell functions by their names."""
+    return _dispatching.get(function, function) if isinstance(function, types.FunctionType) else function
+
+
 @functools.cache
 def replace_functions():
     """Makes the functions of the public modules ask their arguments."""
-    package, made = __name__.rpartition(".")[0], {}
+    package, made = __name__.rpartition(".")[0], _dispatching
     for name in MODULES:
         module = sys.modules.get(package + name)
         for key, function in list(vars(module).items()) if module is not None else ():
