@@ -172,18 +172,10 @@ def between(cls, **kwargs):
         replace_functions()
 
 
-_dispatching: dict = {}  # public function -> the one that stands in its place
-
-
-def public_function(function):
-    """The function that is found under the name of `function` now: pickles tell functions by their names."""
-    return _dispatching.get(function, function) if isinstance(function, types.FunctionType) else function
-
-
 @functools.cache
 def replace_functions():
     """Makes the functions of the public modules ask their arguments."""
-    package, made = __name__.rpartition(".")[0], _dispatching
+    package, made = __name__.rpartition(".")[0], {}
     for name in MODULES:
         module = sys.modules.get(package + name)
         for key, function in list(vars(module).items()) if module is not None else ():
@@ -192,6 +184,7 @@ def replace_functions():
             if key not in MAKERS and not key.endswith("_"):  # in place the tensor stays what it is
                 if function not in made:
                     made[function] = dispatching(function)
+                    made[function].__module__, made[function].__qualname__ = module.__name__, key  # where pickle finds it
                 setattr(module, key, made[function])
 
 

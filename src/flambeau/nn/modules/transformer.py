@@ -9,7 +9,6 @@ from inspect import unwrap
 
 from ..._modes import modes
 from ...functions.creation import full
-from ...overrides import public_function
 from .. import functional as F
 from .. import init
 from ..functional.attention import float_mask
@@ -81,9 +80,6 @@ class _Layer(Module):
 
     def _feed_forward(self, x):
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
-
-    def __getstate__(self):
-        return {**super().__getstate__(), "activation": public_function(self.activation)}
 
     def __setstate__(self, state):
         super().__setstate__(state)
