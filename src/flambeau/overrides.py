@@ -184,7 +184,7 @@ def replace_functions():
             if key not in MAKERS and not key.endswith("_"):  # in place the tensor stays what it is
                 if function not in made:
                     made[function] = dispatching(function)
-                    made[function].__module__, made[function].__qualname__ = module.__name__, key  # where pickle finds it
+                    made[function].__module__ = module.__name__  # where pickle finds it
                 setattr(module, key, made[function])
 
 
