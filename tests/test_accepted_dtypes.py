@@ -22,6 +22,7 @@ KNOWN = {
     "view_as_complex": "there is no complex dtype for Half",
     "svd_lowrank": "composed in another way: integers and halves are refused by another step, with its exception",
     "pca_lowrank": "composed in another way: integers and halves are refused by another step, with its exception",
+    "nn.functional.multi_head_attention_forward": "bool: PyTorch has no kernel for the projection, here dtypes differ first",
     "round": "decimals=0 is the default, and PyTorch tells integers that were given it from those that were not",
     "einsum": "bool: PyTorch multiplies without a kernel for products",
     "tensordot": "bool: PyTorch multiplies without a kernel for products",

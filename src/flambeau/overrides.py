@@ -119,7 +119,9 @@ def overriding(values, found):
         if kind is Tensor or kind in found:
             continue
         if kind is tuple or kind is list:
-            overriding(value, found)
+            for item in value:  # no deeper: a list may contain itself
+                if type(item) is not tuple and type(item) is not list:
+                    overriding((item,), found)
         elif getattr(kind, "__torch_function__", disabled) is not disabled:
             found.insert(next((i for i, k in enumerate(found) if issubclass(kind, k)), len(found)), kind)
     return found

@@ -24,7 +24,8 @@ from .._device import device, layout, memory_format
 from .._dtypes import dtype, finfo, iinfo
 from .._generator import Generator
 
-FOREIGN = {"flambeau", "jax", "jaxlib", "ml_dtypes", "numpy", *sys.stdlib_module_names} - {"__main__"}
+FOREIGN = {"flambeau", "jax", "jaxlib", "ml_dtypes", "numpy", "typing_extensions", *sys.stdlib_module_names}
+FOREIGN -= {"__main__"}
 OURS = {"flambeau", "jax", "jaxlib", "ml_dtypes"}
 PURE = {
     "builtins", "__future__", "abc", "_abc", "array", "ast", "base64", "binascii", "bisect", "_bisect", "cmath",

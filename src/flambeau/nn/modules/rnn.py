@@ -61,7 +61,7 @@ class RNNBase(Module):
     def __init__(self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
                  bidirectional=False, proj_size=0, device=None, dtype=None):
         super().__init__()
-        _check_options(mode, input_size, hidden_size, num_layers, batch_first, dropout, proj_size)
+        _check_options(mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size)
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -214,13 +214,14 @@ class RNNBase(Module):
         return said
 
 
-def _check_options(mode, input_size, hidden_size, num_layers, batch_first, dropout, proj_size):
-    if not isinstance(batch_first, bool):
-        raise TypeError(f"batch_first should be of type bool, got: {type(batch_first).__name__}")
+def _check_options(mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size):
     if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
         raise ValueError(DROPOUT)
     if dropout > 0 and num_layers == 1:
         warnings.warn(USELESS_DROPOUT.format(dropout=dropout, layers=num_layers), stacklevel=4)
+    for name, value in (("bias", bias), ("batch_first", batch_first)):
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
     for name, value in (("input_size", input_size), ("hidden_size", hidden_size)):
         if not isinstance(value, int):
             raise TypeError(f"{name} should be of type int, got: {type(value).__name__}")
