@@ -99,8 +99,9 @@ from .functions.rnn import *
 from .functions.linalg.lowrank import *
 from .functions.stft import *
 from . import _C, overrides
-from . import compiler, distributions, fft, func, linalg, nn, optim, random, serialization, storage, testing, utils
+from . import compiler, fft, func, linalg, nn, optim, random, serialization, storage, testing, utils
 from ._generator import Generator
+from ._lazy import lazy_submodules as _lazy_submodules
 from .compiler import compile
 from ._layer_functions import *
 from .serialization import load, save
@@ -108,3 +109,6 @@ from .serialization import load, save
 globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too
 newaxis = None
 legacy_contiguous_format = contiguous_format
+
+_LAZY = ["distributions"]
+__getattr__, __dir__ = _lazy_submodules(__name__, _LAZY)
