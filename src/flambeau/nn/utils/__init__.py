@@ -1,6 +1,9 @@
 """Tools for modules and their parameters."""
 
 from . import parametrize, rnn, stateless
+from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+from .convert_parameters import parameters_to_vector, vector_to_parameters
 from .init import skip_init
 
-__all__ = ["parametrize", "rnn", "skip_init", "stateless"]
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
+           "parameters_to_vector", "parametrize", "rnn", "skip_init", "stateless", "vector_to_parameters"]
