@@ -219,6 +219,19 @@ LAYERS = [
     Layer("CircularPad1d(2)", (1, 2, 3)),
     Layer("CircularPad2d((1, 0, 1, 1))", (1, 2, 2)),
     Layer("CircularPad3d(1)", (1, 2, 1, 2)),
+    # images at another size
+    Layer("Upsample(7)", (1, 2, 3)),
+    Layer("Upsample(scale_factor=(2.0, 1.5))", (1, 2, 3, 4)),
+    Layer("Upsample((2, 5, 3))", (1, 2, 3, 2, 4)),
+    Layer("Upsample(7, mode='nearest-exact')", (1, 2, 3)),
+    Layer("Upsample(scale_factor=1.7, mode='linear')", (2, 2, 5)),
+    Layer("Upsample(scale_factor=2.3, mode='bilinear', recompute_scale_factor=True)", (1, 2, 3, 4)),
+    Layer("Upsample((2, 7), mode='bicubic')", (1, 2, 5, 4)),
+    Layer("Upsample(5, mode='bicubic', align_corners=True)", (1, 1, 3, 4)),
+    Layer("Upsample(scale_factor=0.6, mode='trilinear', align_corners=False)", (1, 2, 4, 3, 5)),
+    Layer("Upsample((2, 3), mode='area')", (1, 2, 3, 4)),
+    Layer("UpsamplingNearest2d(scale_factor=2)", (1, 2, 2, 3)),
+    Layer("UpsamplingBilinear2d((4, 5))", (1, 2, 2, 3)),
     # together
     Layer("nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(inplace=True), nn.MaxPool2d(2), "
           "nn.Flatten(), nn.Linear(8, 2))", (2, 1, 6, 6)),

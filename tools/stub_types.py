@@ -49,8 +49,9 @@ PARAMETERS = by_name({
         win_length window_length""",
     "Dims": """destination dilation dims kernel_size normalized_shape output_padding output_size pad padding
         physical_layout shape shifts size sizes split_size split_size_or_sections split_sizes stride""",
-    "Bool": """add_zero_attn align_to_window keepdims mode onesided requires_grad retain_graph return_complex
-        size_average train unbiased""",
+    "Bool": """add_zero_attn align_corners align_to_window keepdims mode onesided recompute_scale_factor requires_grad
+        retain_graph return_complex size_average train unbiased""",
+    "Float | Sequence[Float]": "scale_factor",
     "str": "UPLO driver interpolation norm precision reduce rounding_mode side",
     "Sequence[Tensor]": "tensors",
     "Tensor | Sequence[Tensor]": "inputs",
@@ -122,7 +123,7 @@ EXCEPTIONS = by_name({
              smooth_l1_loss""", "reduce"),
         "asarray.copy from_dlpack.copy",
     ]),
-    "str": "embedding_bag.mode pad.mode qr.mode",
+    "str": each("embedding_bag interpolate pad qr upsample", "mode"),
     "Sequence[Tensor | None]": "index_put.indices index_put_.indices",
     "DType": "can_cast.from_ can_cast.to set_default_dtype.d",
     "Device | None": "set_default_device.device",

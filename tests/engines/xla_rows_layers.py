@@ -45,6 +45,15 @@ LAYERS = [
     row("max_unpool", R(1, 1, 3), V([[[0, 3, 5]]]), spatial=(6,)),
     row("max_unpool", R(1, 1, 1, 3), V([[[[0, 3, 5]]]]), spatial=(2, 3)),
     row("max_unpool", R(1, 1, 1, 1, 3), V([[[[[0, 3, 5]]]]]), spatial=(1, 2, 3)),
+    # images at another size
+    *[row("upsample", R(2, 2, *[4] * n), sizes=(7, 3, 5)[:n], mode=mode, align=align, scales=scales[:n])
+      for mode, n in (("nearest", 1), ("nearest-exact", 3), ("linear", 1), ("bilinear", 2), ("trilinear", 3),
+                      ("bicubic", 2), ("bilinear-aa", 2), ("bicubic-aa", 2), ("lanczos-aa", 2))
+      for align, scales in ((False, (None, 0.8, 1.3)), *([(True, (None,) * 3)] if "linear" in mode else []))],
+    row("upsample", V(np.arange(24, dtype=np.uint8).reshape(1, 2, 4, 3) * 10), sizes=(7, 5), mode="bicubic",
+        align=False, scales=(None, None)),
+    row("upsample_pull", R(2, 1, 40, 7), spatial=(3, 4), mode="bilinear", align=False, scales=(None, None)),
+    row("upsample_pull", R(2, 1, 6, 4), spatial=(3, 4), mode="nearest", align=False, scales=(None, None)),
     # normalisation
     row("native_batch_norm", R(3, 2, 4), R(2), R(2), eps=1e-5, how=None),
     row("native_batch_norm", R(5, 2), None, None, eps=1e-5, how=None),

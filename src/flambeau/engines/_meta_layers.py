@@ -134,3 +134,9 @@ def _for_times(y, times):
     if isinstance(y, tuple):
         return tuple([_for_times(part, times) for part in y])
     return MetaArray((times, *y.shape[1:]), y.dtype)
+
+
+@meta.kernel
+def resample(x, tables):
+    sizes = [n if table is None else table.index.shape[1] for n, table in zip(x.shape[-len(tables):], tables)]
+    return MetaArray((*x.shape[: x.ndim - len(tables)], *sizes), x.dtype)

@@ -17,3 +17,4 @@ from .padding import *
 from .pooling import *
 from .rnn import *
 from .transformer import *
+from .upsampling import *
