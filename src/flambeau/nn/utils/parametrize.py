@@ -66,8 +66,9 @@ class ParametrizationList(ModuleList):
         with no_grad():
             new = original
             for module in reversed(self):
-                if hasattr(module, "right_inverse"):
-                    new = _right_inverse(module, new)
+                with contextlib.suppress(NotImplementedError):  # an inverse that serves some settings only
+                    if hasattr(module, "right_inverse"):
+                        new = _right_inverse(module, new)
         self.is_tensor = isinstance(new, Tensor)
         if not self.is_tensor and not isinstance(new, Sequence):
             raise ValueError(NOT_TENSORS.format(kind=type(new).__name__))

@@ -1,0 +1,24 @@
+"""The memory of convolution weights in another order of dimensions."""
+
+from __future__ import annotations
+
+from ..modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
+
+__all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
+
+
+def convert_conv2d_weight_memory_format(module, memory_format):
+    """Brings the weights of all Conv2d and ConvTranspose2d inside a module into a memory format; in place."""
+    return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
+
+
+def convert_conv3d_weight_memory_format(module, memory_format):
+    """Brings the weights of all Conv3d and ConvTranspose3d inside a module into a memory format; in place."""
+    return _convert(module, memory_format, (Conv3d, ConvTranspose3d))
+
+
+def _convert(module, memory_format, classes):
+    for m in module.modules():
+        if isinstance(m, classes):
+            m.weight.data = m.weight.detach().clone(memory_format=memory_format)
+    return module

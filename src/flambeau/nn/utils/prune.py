@@ -1,0 +1,406 @@
+"""Pruning: a parameter that is multiplied by a mask of zeros and ones before each call of its module."""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+from ..._device import contiguous_format
+from ...functions.join import cat
+from ...functions.like import ones_like, zeros_like
+from ...functions.linalg.norm import vector_norm
+from ...functions.random import rand, rand_like
+from ...functions.sort import kthvalue, topk
+
+OTHER_SHAPE = "importance_scores should have the same shape as {what}, got {got} vs {expected}"
+NOT_PRUNED = (
+    "Module {module} has to be pruned before pruning can be removed: there is no mask of its parameter {name!r}"
+)
+AMOUNT_TYPE = "Invalid type for amount: {amount}. Must be int or float."
+AMOUNT_RANGE = "amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
+AMOUNT_TOO_LARGE = "amount={amount} should be smaller than the number of parameters to prune={size}"
+ONE_DIMENSION = (
+    "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {shape} with {ndim} dims"
+)
+NOT_GLOBAL = (
+    'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {method} of type {kind}'
+)
+OTHER_NAME = (
+    "Can only add pruning methods acting on the parameter named '{name}' to PruningContainer {container}. "
+    "Found '{other}'"
+)
+
+
+class BasePruningMethod(ABC):
+    """A way to choose what is pruned. A subclass sets ``PRUNING_TYPE`` and defines ``compute_mask``.
+
+    ``PRUNING_TYPE`` says of what a method that follows others chooses: ``"unstructured"`` of the elements that are
+    left, ``"structured"`` of the channels that are left, ``"global"`` of all.
+    """
+
+    _tensor_name: str
+    PRUNING_TYPE: str
+
+    def __call__(self, module, inputs):
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t, default_mask):
+        """The new mask: zeros where ``default_mask`` has them, and at what this method prunes of ``t``."""
+
+    def apply_mask(self, module):
+        """The parameter times its mask."""
+        name = self._tensor_name
+        if not hasattr(module, f"{name}_mask"):
+            raise AssertionError(f"Module {module} has to be pruned: there is no mask of its parameter {name!r}")
+        original = getattr(module, f"{name}_orig")
+        return getattr(module, f"{name}_mask").to(dtype=original.dtype) * original
+
+    @classmethod
+    def apply(cls, module, name, *args, importance_scores=None, **kwargs):
+        """Prunes a parameter, further if it is pruned already, and does so before each call of the module."""
+        method = cls(*args, **kwargs)
+        method._tensor_name = name
+        previous = _pop_hook(module, name)
+        original = getattr(module, name) if previous is None else getattr(module, f"{name}_orig")
+        scores = original if importance_scores is None else importance_scores
+        _check_shape(scores, original, f"parameter {name} of {module}")
+        if previous is None:
+            mask = method.compute_mask(scores, ones_like(original))
+            del module._parameters[name]
+            module.register_parameter(f"{name}_orig", original)
+        else:
+            method = _chain(previous, method)
+            mask = method.compute_mask(scores, getattr(module, f"{name}_mask"))
+        module.register_buffer(f"{name}_mask", mask.to(dtype=original.dtype))
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t, default_mask=None, importance_scores=None):
+        """A pruned copy of a tensor."""
+        scores = t if importance_scores is None else importance_scores
+        _check_shape(scores, t, "tensor t")
+        return t * self.compute_mask(scores, default_mask=ones_like(t) if default_mask is None else default_mask)
+
+    def remove(self, module):
+        """Makes the pruned tensor the parameter; what was pruned is lost."""
+        name = self._tensor_name
+        weight = self.apply_mask(module)
+        if hasattr(module, name):
+            delattr(module, name)
+        original = module._parameters.pop(f"{name}_orig")
+        original.data = weight.data
+        del module._buffers[f"{name}_mask"]
+        setattr(module, name, original)
+
+
+def _pop_hook(module, name):
+    """Takes the pruning of a parameter out of the hooks of a module."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            return module._forward_pre_hooks.pop(key)
+    return None
+
+
+def _chain(previous, method):
+    container = previous if isinstance(previous, PruningContainer) else PruningContainer(previous)
+    container.add_pruning_method(method)
+    return container
+
+
+def _check_shape(scores, t, what):
+    if scores.shape != t.shape:
+        raise AssertionError(OTHER_SHAPE.format(what=what, got=scores.shape, expected=t.shape))
+
+
+class PruningContainer(BasePruningMethod):
+    """Several methods that prune one parameter, one after another."""
+
+    def __init__(self, *args):
+        self._pruning_methods = ()
+        if len(args) == 1:
+            self._tensor_name = args[0]._tensor_name
+        for method in args:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method):
+        """Appends a method for the same parameter."""
+        if not isinstance(method, BasePruningMethod) and method is not None:
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if method is not None and method._tensor_name != self._tensor_name:
+            raise ValueError(OTHER_NAME.format(name=self._tensor_name, container=self, other=method._tensor_name))
+        self._pruning_methods += (method,)
+
+    def __len__(self):
+        return len(self._pruning_methods)
+
+    def __iter__(self):
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, idx):
+        return self._pruning_methods[idx]
+
+    def compute_mask(self, t, default_mask):
+        """The mask after the last method, which chooses of what ``default_mask`` has left."""
+        method = self._pruning_methods[-1]
+        mask = default_mask.to(dtype=t.dtype)
+        left = _left_by(mask, method)
+        new = mask.clone()
+        new[left] = method.compute_mask(t[left], mask[left]).to(new.dtype)
+        return new
+
+
+def _left_by(mask, method):
+    """The index of what a method may choose of."""
+    if method.PRUNING_TYPE == "unstructured":
+        return mask == 1
+    if method.PRUNING_TYPE == "structured":
+        if not hasattr(method, "dim"):
+            raise AttributeError(
+                "Pruning methods of PRUNING_TYPE \"structured\" need to have the attribute `dim` defined."
+            )
+        dim = method.dim % mask.dim()
+        channels = mask.sum(dim=[d for d in range(mask.dim()) if d != dim]) != 0
+        return [slice(None)] * dim + [channels]
+    if method.PRUNING_TYPE == "global":
+        return [slice(None)] * mask.dim()
+    raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing; the parameter gets a mask of ones."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t, default_mask):
+        return default_mask
+
+    @classmethod
+    def apply(cls, module, name):
+        return super().apply(module, name)
+
+
+class RandomUnstructured(BasePruningMethod):
+    """Prunes an amount of elements at random."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount):
+        _check_amount(amount)
+        self.amount = amount
+
+    def compute_mask(self, t, default_mask):
+        count = _count(self.amount, t.nelement())
+        return _without(default_mask, rand_like(t), count, largest=True) if count else default_mask.clone()
+
+    @classmethod
+    def apply(cls, module, name, amount):
+        return super().apply(module, name, amount=amount)
+
+
+class L1Unstructured(BasePruningMethod):
+    """Prunes the elements with the smallest absolute values."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount):
+        _check_amount(amount)
+        self.amount = amount
+
+    def compute_mask(self, t, default_mask):
+        count = _count(self.amount, t.nelement())
+        return _without(default_mask, t.abs(), count, largest=False) if count else default_mask.clone()
+
+    @classmethod
+    def apply(cls, module, name, amount, importance_scores=None):
+        return super().apply(module, name, amount=amount, importance_scores=importance_scores)
+
+
+class RandomStructured(BasePruningMethod):
+    """Prunes an amount of channels along a dimension at random."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount, dim=-1):
+        _check_amount(amount)
+        self.amount = amount
+        self.dim = dim
+
+    def compute_mask(self, t, default_mask):
+        channels = _channels(t, self.dim)
+        count = _count(self.amount, channels)
+        if not count:
+            return default_mask
+        draws = rand(channels)
+        threshold = kthvalue(draws, k=count).values
+        return _of_channels(t, self.dim, draws > threshold) * default_mask.to(dtype=t.dtype)
+
+    @classmethod
+    def apply(cls, module, name, amount, dim=-1):
+        return super().apply(module, name, amount=amount, dim=dim)
+
+
+class LnStructured(BasePruningMethod):
+    """Prunes the channels along a dimension that have the smallest norms."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount, n, dim=-1):
+        _check_amount(amount)
+        self.amount = amount
+        self.n = n
+        self.dim = dim
+
+    def compute_mask(self, t, default_mask):
+        channels = _channels(t, self.dim)
+        count = _count(self.amount, channels)
+        if not count:
+            return default_mask
+        dim = self.dim % t.dim()
+        others = [d for d in range(t.dim()) if d != dim]
+        norms = vector_norm(t, float(self.n), dim=others)
+        return _of_channels(t, dim, topk(norms, k=channels - count, largest=True).indices) * default_mask
+
+    @classmethod
+    def apply(cls, module, name, amount, n, dim, importance_scores=None):
+        return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes where a given mask is zero."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask):
+        self.mask = mask
+
+    def compute_mask(self, t, default_mask):
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(
+                f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
+            )
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+    @classmethod
+    def apply(cls, module, name, mask):
+        return super().apply(module, name, mask=mask)
+
+
+def identity(module, name):
+    """Gives a parameter a mask, of ones."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module, name, amount):
+    """Prunes a number (int) or share (float) of the elements of a parameter at random."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module, name, amount, importance_scores=None):
+    """Prunes the elements of a parameter with the smallest absolute values, or scores.
+
+    Example::
+
+        >>> from flambeau.nn.utils.prune import l1_unstructured
+        >>> m = nn.Linear(2, 1)
+        >>> nn.utils.vector_to_parameters(flambeau.tensor([0.1, -2.0, 3.0]), m.parameters())
+        >>> l1_unstructured(m, "weight", amount=1).weight
+        tensor([[ 0., -2.]], grad_fn=<MulBackward0>)
+    """
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module, name, amount, dim):
+    """Prunes channels of a parameter along a dimension at random."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(module, name, amount, n, dim, importance_scores=None):
+    """Prunes the channels of a parameter along a dimension that have the smallest norms of order ``n``."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
+    """Prunes an amount of the elements of all ``(module, name)`` pairs together."""
+    if not isinstance(parameters, Iterable):
+        raise TypeError("global_unstructured(): parameters is not an Iterable")
+    parameters = list(parameters)
+    scores = {} if importance_scores is None else importance_scores
+    if not isinstance(scores, dict):
+        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+    tensors = [getattr(module, name) for module, name in parameters]
+    masks = [getattr(module, f"{name}_mask", None) for module, name in parameters]
+    all_scores = cat([scores.get(key, t).reshape(-1) for key, t in zip(parameters, tensors)])
+    all_masks = cat([(ones_like(t) if m is None else m).reshape(-1) for m, t in zip(masks, tensors)])
+    if pruning_method.PRUNING_TYPE != "unstructured":
+        raise TypeError(NOT_GLOBAL.format(method=pruning_method, kind=pruning_method.PRUNING_TYPE))
+    method = pruning_method(**kwargs)
+    method._tensor_name = "all"
+    mask = PruningContainer(method).compute_mask(all_scores, all_masks)
+    for (module, name), t, part in zip(parameters, tensors, mask.split([t.numel() for t in tensors])):
+        custom_from_mask(module, name, part.view_as(t))
+
+
+def custom_from_mask(module, name, mask):
+    """Prunes a parameter where a mask is zero."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def remove(module, name):
+    """Makes the pruned tensor the parameter again; what was pruned is lost."""
+    hook = _pop_hook(module, name)
+    if hook is None:
+        raise ValueError(NOT_PRUNED.format(module=module, name=name))
+    hook.remove(module)
+    return module
+
+
+def is_pruned(module):
+    """Whether some parameter inside a module is pruned."""
+    return any(isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values())
+
+
+def _check_amount(amount):
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(AMOUNT_TYPE.format(amount=amount))
+    if amount < 0 or (not isinstance(amount, numbers.Integral) and amount > 1):
+        raise ValueError(AMOUNT_RANGE.format(amount=amount))
+
+
+def _count(amount, size):
+    """How many of `size` an amount is: itself, or a share."""
+    if not isinstance(amount, numbers.Integral):
+        return round(amount * size)
+    if amount > size:
+        raise ValueError(AMOUNT_TOO_LARGE.format(amount=amount, size=size))
+    return amount
+
+
+def _channels(t, dim):
+    if t.dim() <= 1:
+        raise ValueError(ONE_DIMENSION.format(shape=t.shape, ndim=t.dim()))
+    if not -t.dim() <= dim < t.dim():
+        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
+    return t.shape[dim]
+
+
+def _without(mask, scores, count, largest):
+    """A mask with zeros at the `count` largest or smallest scores."""
+    mask = mask.clone(memory_format=contiguous_format)
+    mask.view(-1)[topk(scores.reshape(-1), k=count, largest=largest).indices] = 0
+    return mask
+
+
+def _of_channels(t, dim, channels):
+    """A mask with ones at some channels only."""
+    mask = zeros_like(t)
+    mask[(slice(None),) * (dim % t.dim()) + (channels,)] = 1
+    return mask
