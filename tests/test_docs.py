@@ -3,6 +3,7 @@
 import builtins
 import importlib
 import inspect
+import itertools
 import pkgutil
 import re
 import subprocess
@@ -43,20 +44,21 @@ UNDOCUMENTED = {  # public names without a docstring, and why
 
 
 def names_for(example):
-    """What an example may name without importing it: everything public of flambeau, nn and its own package.
+    """What an example may name without importing it: everything public of flambeau, nn and its own packages.
 
     Python's own names keep their meaning.
     """
     names = {}
-    for module in (flambeau, nn, package_of(example)):
+    for module in (flambeau, nn, *packages_of(example)):
         names |= {name: value for name, value in vars(module).items() if name[:1] != "_" and not hasattr(builtins, name)}
     return {**names, "flambeau": flambeau, "torch": flambeau, "nn": nn, "F": nn.functional}
 
 
-def package_of(example):
-    """flambeau.optim for what stands in flambeau/optim/sgd.py, say; flambeau itself for what is internal."""
-    name = example.path.with_suffix("").parts[1]
-    return flambeau if name[:1] == "_" or name in INTERNAL else importlib.import_module(f"flambeau.{name}")
+def packages_of(example):
+    """flambeau.utils and flambeau.utils.data for what stands in flambeau/utils/data/sampler.py, say; none for what is internal."""
+    first, *rest = example.path.with_suffix("").parts[1:]
+    names = [] if first[:1] == "_" or first in INTERNAL else [first, *itertools.takewhile(lambda part: part[:1] != "_", rest[:-1])]
+    return [importlib.import_module(".".join(["flambeau", *names[:depth]])) for depth in range(1, len(names) + 1)]
 
 
 def mark_for(example):

@@ -122,6 +122,7 @@ TYPES_OF_ARRAYS = {
     "functions/from_data.py": "arrays of the user's",
     "functions/_key.py": "arrays of the user's, as indices",
     "functions/operators.py": "arrays of the user's, as operands",
+    "utils/data/_utils/collate.py": "arrays of the user's, as samples",
     "compiler/_contents.py": "arrays of the user's, which a program depends on",
     "compiler/_pytree.py": "arrays of the user's, as arguments of a program",
     "compiler/_watch.py": "arrays of the user's, which a program has seen",

@@ -1,5 +1,8 @@
 """Tools around tensors and modules."""
 
+from .._lazy import lazy_submodules as _lazy_submodules
 from . import deterministic, dlpack, hooks
 
-__all__ = ["deterministic", "dlpack", "hooks"]
+__all__ = ["data", "deterministic", "dlpack", "hooks"]
+
+__getattr__, __dir__ = _lazy_submodules(__name__, ["data"])
