@@ -22,6 +22,9 @@ typedef enum { ADD, SUBTRACT, MULTIPLY, DIVIDE } Arithmetic;
 typedef void (*Combination)(const void *x, const void *y, void *out, ptrdiff_t n, Arithmetic how);
 typedef void (*Running)(const void *x, void *out, int64_t *places, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 
+/* New values of a parameter and of its state: see loops/optim.h */
+typedef void (*Step)(void *const *own, const void *gradient, ptrdiff_t n, const double *number, const bool *flag);
+
 /* The gradient of rows less their mean, divided by their deviation, times a weight (or NULL) plus a bias. */
 typedef struct {
     const void *g, *x, *weight, *mean, *var, *g_mean, *g_var;
@@ -58,6 +61,8 @@ typedef struct {
     Running running_max, running_min;
     /* the places of the first `count` <= MOST_FOUND of each row in order */
     void (*top)(const void *x, int64_t *places, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t count, bool largest);
+    Step sgd_step, adam_step, adamax_step, nadam_step, radam_step, rmsprop_step, rprop_step, adagrad_step, adadelta_step,
+        asgd_step;
     /* for float alone: uniforms into normals, in blocks of sixteen */
     void (*box_muller)(float *x, ptrdiff_t blocks);
     /* whatever the type of the others: float16 and bfloat16 as floats, and back */

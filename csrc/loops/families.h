@@ -27,6 +27,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "scatter.h"
 #include "scan.h"
 #include "top.h"
+#include "optim.h"
 
 #undef TABLE_ROW
 #define TABLE_ROW { \
@@ -36,6 +37,8 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(relu), NAME(sigmoid), NAME(erf_all), NAME(gelu), NAME(sign), NAME(gelu_pull), NAME(threshold_pull), \
     NAME(floor_divide), NAME(remainder), \
     NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), NAME(top), \
+    NAME(sgd_step), NAME(adam_step), NAME(adamax_step), NAME(nadam_step), NAME(radam_step), NAME(rmsprop_step), \
+    NAME(rprop_step), NAME(adagrad_step), NAME(adadelta_step), NAME(asgd_step), \
     box_muller, \
     halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains, combine_halves, combine_brains, \
 }

@@ -107,6 +107,21 @@ def write(t, name, fill, *arguments):
     return t
 
 
+def write_all(lists, name, fill, *arguments):
+    """Like ``write``, for a kernel that writes to lists of tensors: ``fill`` gets and returns lists of their arrays."""
+    arrays = [[t._a for t in tensors] for tensors in lists]
+    storages = [[t._storage or storage_of(t) for t in tensors] for tensors in lists]
+    if modes.grad is not None and any([storage.inference for row in storages for storage in row]):
+        raise RuntimeError(INFERENCE)
+    filled = fill(arrays, *arguments)
+    for tensors, row, before, after in zip(lists, storages, arrays, filled, strict=True):
+        for t, storage, own, array in zip(tensors, row, before, after, strict=True):
+            storage.version += 1
+            storage.writer = name
+            if array is not own:
+                storage.replace(t, array, put)
+
+
 # ---- the graph
 
 

@@ -17,6 +17,7 @@ from .._layout import is_contiguous as is_row_major
 from .._layout import is_expanded as is_expanded_by
 from . import NUMPY, Engine, register_arrays
 from ._probe import STEP, extrapolate
+from ._updates import FORMULAS
 from .numpy.memory import check_shape
 
 LIMIT = 1 << 20  # elements that stand-ins of the same shape may have together
@@ -339,6 +340,9 @@ _DATA_DEPENDENT_KERNELS = {"masked_select", "histogram_counts"}
 _OTHERS_IN_NUMPY = {"place"}  # names of kernels that mean something else there
 engine = meta = _Meta("meta", np)
 register_arrays(meta, MetaArray)
+
+for _step in FORMULAS:  # of optimizers
+    setattr(meta, _step, lambda written, *rest: written)
 
 
 # ---- arrays and devices

@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
+from collections.abc import Callable
 from copy import deepcopy
 from itertools import chain
+from typing import ClassVar, Self, TypeAlias
 
 from .._hooks import add_hook
 from .._modes import enable_grad, set_grad_enabled
 from .._tensor import Tensor
 from ..nn.parameter import clear_grad
+from ._checks import check_fused_params
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -44,6 +47,13 @@ class Optimizer:
         params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
         defaults: the settings of groups that do not say otherwise.
     """
+
+    OptimizerPreHook: TypeAlias = Callable[[Self, tuple, dict], tuple[tuple, dict] | None]
+    OptimizerPostHook: TypeAlias = Callable[[Self, tuple, dict], None]
+
+    _added: ClassVar[dict] = {}  # settings that older saved states do not have
+    _sparse = "{name} does not support sparse gradients"
+    grad_scale = found_inf = None  # what a gradient scaler tells a fused step
 
     def __init__(self, params, defaults):
         if isinstance(params, Tensor):
@@ -113,6 +123,29 @@ class Optimizer:
         """Updates the parameters. To be defined by the subclass."""
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
+    def _gather(self, group, *names):
+        """The parameters of a group that have gradients, the gradients, and a list for each kind of state."""
+        params = [p for p in group["params"] if p._grad is not None]
+        grads = [p._grad for p in params]
+        if any([g.is_sparse for g in grads]):
+            raise RuntimeError(self._sparse.format(name=type(self).__name__))
+        if group.get("fused"):
+            check_fused_params(params)
+        if not names:
+            return params, grads
+        states = [self._state_of(p, group) for p in params]
+        return params, grads, *[[state[name] for state in states] for name in names]
+
+    def _state_of(self, p, group):
+        state = self.state[p]
+        if not state:
+            state.update(self._new_state(p, group))
+        return state
+
+    def _new_state(self, p, group):
+        """The state of a parameter before its first step."""
+        return {}
+
     # ---- saving and loading
 
     def state_dict(self):
@@ -165,6 +198,8 @@ class Optimizer:
         self.__dict__.update(state)
         self.__dict__.setdefault("_hooks", {kind: OrderedDict() for kind in _HOOKS})
         _hook_step(type(self))
+        for group in self.param_groups:
+            group.update({name: default for name, default in self._added.items() if name not in group})
 
     # ---- hooks
 

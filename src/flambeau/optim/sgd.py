@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from .._tensor import Tensor
+from ..engines._updates import descent
+from ._checks import check_fused, check_lr, check_range
+from ._steps import apply, is_nonzero, new_like, numbers_of, unscaled
 from .optimizer import Optimizer, without_grad
 
-__all__ = ["SGD"]
+__all__ = ["SGD", "sgd"]
 
 
 class SGD(Optimizer):
@@ -13,12 +15,14 @@ class SGD(Optimizer):
 
     Args:
         params: the parameters, or dicts that each describe a group of them.
-        lr: the step size.
+        lr: the step size: a number, or a tensor of one element.
         momentum: how much of the last step goes into the next.
         dampening: how much less of the new gradient goes into the momentum.
         weight_decay: adds this share of the parameter to its gradient.
         nesterov: looks ahead along the momentum.
         maximize: goes up instead of down.
+        foreach, fused: accepted; every step is one pass over the memory of each parameter.
+        differentiable: records the step, so that backward goes through it.
 
     Example::
 
@@ -30,58 +34,58 @@ class SGD(Optimizer):
         tensor([0., 0.], requires_grad=True)
     """
 
+    _added = dict(nesterov=False, maximize=False, foreach=None, differentiable=False, fused=False)
+
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
                  foreach=None, differentiable=False, fused=None):
-        if isinstance(lr, Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        for name, value in (("learning rate", lr), ("momentum value", momentum), ("weight_decay value", weight_decay)):
-            if value < 0.0:
-                raise ValueError(f"Invalid {name}: {value}")
+        check_lr(lr)
+        check_range("momentum value", momentum)
+        check_range("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        if fused and differentiable:
-            raise RuntimeError("`fused` does not support `differentiable`")
-        if fused and foreach:
-            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        check_fused(fused, foreach, differentiable)
         super().__init__(params, dict(
             lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
             maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused,
         ))
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        added = dict(nesterov=False, maximize=False, foreach=None, differentiable=False, fused=False)
-        for group in self.param_groups:
-            group.update({name: default for name, default in added.items() if name not in group})
+        self._step_supports_amp_scaling = bool(fused)
 
     @without_grad
     def step(self):
         """Updates the parameters; a ``closure`` is called first and its loss returned."""
         for group in self.param_groups:
-            for p in group["params"]:
-                if p._grad is not None:
-                    self._update(p, p._grad, group)
+            params, grads = self._gather(group)
+            has_momentum = group["momentum"] != 0
+            buffers = [self.state[p].get("momentum_buffer") for p in params] if has_momentum else [None] * len(params)
+            step(params, grads, buffers, group["differentiable"], self.grad_scale, self.found_inf,
+                 weight_decay=group["weight_decay"], momentum=group["momentum"], lr=group["lr"],
+                 dampening=group["dampening"], nesterov=group["nesterov"], maximize=group["maximize"])
+            if has_momentum:
+                for p, buffer in zip(params, buffers, strict=True):
+                    self.state[p]["momentum_buffer"] = buffer
 
-    def _update(self, p, grad, group):
-        if group["maximize"]:
-            grad = -grad
-        weight_decay = group["weight_decay"]
-        if weight_decay != 0:
-            if isinstance(weight_decay, Tensor) and weight_decay.requires_grad:
-                grad = grad.addcmul(p.clone(), weight_decay)  # of a copy: `p` is about to be written to
-            else:
-                grad = grad.add(p, alpha=weight_decay)
-        momentum = group["momentum"]
-        if momentum != 0:
-            state = self.state[p]
-            buffer = state.get("momentum_buffer")
-            if buffer is None:
-                buffer = state["momentum_buffer"] = grad.detach().clone()
-            else:
-                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
-            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        lr = group["lr"]
-        if isinstance(lr, Tensor) and lr.requires_grad:
-            p.addcmul_(grad, lr, value=-1)
-        else:
-            p.add_(grad, alpha=-(lr.item() if isinstance(lr, Tensor) else lr))
+
+def sgd(params, d_p_list, momentum_buffer_list, has_sparse_grad=False, foreach=None, fused=None, grad_scale=None,
+        found_inf=None, *, weight_decay, momentum, lr, dampening, nesterov, maximize):
+    """One step of :class:`SGD`, on lists of tensors; the buffers that are None are created in the list."""
+    step(params, d_p_list, momentum_buffer_list, False, grad_scale, found_inf, weight_decay=weight_decay,
+         momentum=momentum, lr=lr, dampening=dampening, nesterov=nesterov, maximize=maximize)
+
+
+def step(params, grads, buffers, differentiable, grad_scale, found_inf, *, weight_decay, momentum, lr, dampening,
+         nesterov, maximize):
+    grads = unscaled(grads, grad_scale, found_inf)
+    if grads is None:
+        return
+    flags = (maximize, is_nonzero(weight_decay), nesterov)
+    lr, momentum, dampening, weight_decay = numbers_of(differentiable, lr, momentum, dampening, weight_decay)
+    if not is_nonzero(momentum):
+        apply("sgd_step", [params], grads, [(lr, 0.0, 0.0, 1.0, weight_decay)] * len(params), flags, differentiable)
+        return
+    later = (lr, momentum, momentum, 1 - dampening, weight_decay)
+    first = (lr, momentum, 1.0, 0.0, weight_decay) if differentiable else (lr, momentum, 0.0, 1.0, weight_decay)
+    numbers = [first if buffer is None else later for buffer in buffers]
+    for i, (p, g) in enumerate(zip(params, grads, strict=True)):
+        if buffers[i] is None:  # a recorded step knows the first gradient as a constant
+            buffers[i] = descent(g, p, *flags[:2], weight_decay).detach().clone() if differentiable else new_like(p)
+    apply("sgd_step", [params, buffers], grads, numbers, flags, differentiable)

@@ -13,6 +13,7 @@ from . import bessel, pointwise, special
 from . import index, scatter
 from . import activation
 from . import conv, loss, normalization, pool, rnn, upsampling
+from . import optim
 from . import random
 from . import native  # after all that it replaces
 

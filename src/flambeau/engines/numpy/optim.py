@@ -1,0 +1,57 @@
+"""Steps of optimizers: one call for a list of parameters, which are changed in place, as is their state.
+
+``adam_step(written, grads, numbers, flags)`` and its like: ``written`` has a list of parameters, and a list for each
+kind of state; ``numbers`` has the numbers of the formula for each parameter. See ``engines/_updates.py``.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ..._fp_errors import call_without_fp_warnings
+from .. import NUMPY as engine
+from .._updates import FORMULAS
+
+CHUNK = 8192  # elements that a formula works on at a time, so that what it computes on the way stays in the cache
+
+
+@engine.kernel
+def number(array):
+    """The one element of an array as a number to compute with."""
+    return float(array.item())
+
+
+def step(formula, written, grads, numbers, flags):
+    """Applies a formula to each parameter of a list."""
+    for nr, g in enumerate(grads):
+        call_without_fp_warnings(update, formula, [arrays[nr] for arrays in written], g, numbers[nr], flags)
+    return written
+
+
+def update(formula, own, g, numbers, flags):
+    """Applies a formula to arrays that it overwrites."""
+    wide = np.float32 if g.itemsize < 4 else g.dtype  # half precision is rounded once, at the end
+    for part, *pieces in pieces_of([g, *own]):
+        new = formula(engine, part.astype(wide, copy=False), numbers, flags,
+                      *[piece.astype(wide, copy=False) for piece in pieces])
+        for piece, value in zip(pieces, new, strict=True):
+            piece[...] = value
+
+
+def pieces_of(arrays):
+    """Views of arrays of one shape, which together are the arrays: small ones if those are large."""
+    if arrays[0].size <= CHUNK:
+        yield arrays
+    elif all([a.flags.c_contiguous for a in arrays]):
+        flat = [a.reshape(-1) for a in arrays]
+        for start in range(0, flat[0].size, CHUNK):
+            yield [a[start:start + CHUNK] for a in flat]
+    else:
+        for rows in zip(*arrays, strict=True):
+            yield from pieces_of(rows)
+
+
+for _name, _formula in FORMULAS.items():
+    setattr(engine, _name, functools.partial(step, _formula))

@@ -1,0 +1,47 @@
+"""The XLA twins of the kernels in ``engines/numpy/optim.py``: a step over a list of parameters is one program."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+
+from .. import is_traced
+from .._updates import FORMULAS
+from . import engine
+from .memory import operand
+
+
+@engine.kernel
+def number(array):
+    return jnp.asarray(operand(array), jnp.float64).reshape(())
+
+
+def update_all(name, written, grads, numbers, flags):
+    """The new arrays of all parameters, and of each kind of state."""
+    new = [update(FORMULAS[name], own, g, n, flags) for *own, g, n in zip(*written, grads, numbers, strict=True)]
+    return [list(arrays) for arrays in zip(*new, strict=True)]
+
+
+def update(formula, own, g, numbers, flags):
+    wide = jnp.promote_types(own[0].dtype, jnp.float32)  # half precision is rounded once, at the end
+    numbers = [jnp.asarray(n).astype(wide) for n in numbers]
+    new = formula(engine, g.astype(wide), numbers, flags, *[a.astype(wide) for a in own])
+    return [value.astype(a.dtype) for value, a in zip(new, own, strict=True)]
+
+
+update_jitted = jax.jit(update_all, static_argnames=("name", "flags"))
+
+
+def step(name, written, grads, numbers, flags):
+    written = [[operand(a) for a in arrays] for arrays in written]
+    grads = [operand(g) for g in grads]
+    numbers = [[operand(n) for n in row] for row in numbers]
+    if any([is_traced(a) for a in written[0]]):
+        return update_all(name, written, grads, numbers, flags)
+    return update_jitted(name, written, grads, numbers, flags)
+
+
+for _name in FORMULAS:
+    setattr(engine, _name, functools.partial(step, _name))

@@ -1,0 +1,155 @@
+"""A step over a list of parameters: counts go up, then one kernel call changes parameters and state.
+
+The formulas are in ``engines/_updates.py``. Kernels apply them to memory; a ``differentiable`` step applies them to
+tensors, which record it.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from .._dtypes import float32, float64, get_default_dtype
+from .._tensor import Tensor, engine_for, wrap
+from ..autograd._writes import assign, check_writable, snapshot, write, write_all
+from ..engines import engine_of
+from ..engines._updates import FORMULAS
+from ..functions.complex import view_as_real
+from ..functions.creation import zeros, zeros_like
+from ..functions.elementary import sqrt
+from ..functions.pointwise import abs, clamp, maximum, sign, where
+
+TENSORS = SimpleNamespace(
+    abs=abs, clip=clamp, maximum=maximum, sign=sign, sqrt=sqrt,
+    where=lambda holds, x, y: where(holds, x, y) if isinstance(holds, Tensor) else x if holds else y,
+)
+
+
+# ---- numbers
+
+
+def number_of(x):
+    """A setting as a number to compute with: of a tensor its element."""
+    return engine_for(x).number(x._a) if isinstance(x, Tensor) else x
+
+
+def numbers_of(differentiable, *settings):
+    """Settings as numbers; tensors, if what is done with them is to be recorded."""
+    return settings if differentiable else [number_of(x) for x in settings]
+
+
+def is_nonzero(x):
+    """Whether a setting makes a difference; of a tensor that is not known."""
+    return isinstance(x, Tensor) or x != 0
+
+
+def larger(x, y):
+    """The larger of two numbers, of which a compiled program may know only one."""
+    return max(x, y) if isinstance(x, float) else engine_of(x).maximum(x, y)
+
+
+def choose(holds, x, y):
+    """x or y, as a condition on numbers says."""
+    return (x if holds else y) if isinstance(holds, bool) else engine_of(holds).where(holds, x, y)
+
+
+def put_number(t, value):
+    """Makes `value` the one element of a tensor."""
+    check_writable(t)
+    write(t, "fill_", engine_for(t).fill, value)
+
+
+def advance(steps):
+    """Adds one to each count of steps; returns them as numbers."""
+    counts = []
+    for step in steps:
+        count = number_of(step) + 1
+        put_number(step, count)
+        counts.append(count)
+    return counts
+
+
+def per_step(counts, compute):
+    """``compute(count)`` for each, which is a tuple of numbers; once for counts that are equal."""
+    known, rows = {}, []
+    for count in counts:
+        key = count if isinstance(count, float) else id(count)
+        if key not in known:
+            known[key] = compute(count)
+        rows.append(known[key])
+    return rows
+
+
+# ---- state
+
+
+def new_count(p=None):
+    """A count of steps, zero, beside the parameter if one is given: a tensor, which compiled steps have as an input."""
+    dtype = float64 if get_default_dtype() is float64 else float32
+    return zeros((), dtype=dtype, device=None if p is None else p.device)
+
+
+def new_like(p):
+    """Zeros that lie in memory as the parameter does."""
+    return zeros_like(p)
+
+
+def as_real(t):
+    """The tensor, or a view of a complex one as pairs of real numbers."""
+    return view_as_real(t) if t.is_complex() else t
+
+
+# ---- the step
+
+
+def unscaled(grads, grad_scale, found_inf):
+    """The gradients of a loss that was multiplied by `grad_scale`; None, for no step, where `found_inf`."""
+    if found_inf is not None and found_inf.item():
+        return None
+    return grads if grad_scale is None else [g / grad_scale for g in grads]
+
+
+def apply(name, lists, grads, numbers, flags, differentiable=False):
+    """Applies a formula to parameters and their state.
+
+    Args:
+        name: of the kernel.
+        lists: the parameters, then each kind of state that the formula has.
+        grads: of the parameters.
+        numbers: for each parameter, those of the formula.
+        flags: which parts of the formula there are.
+        differentiable: whether the step is recorded.
+    """
+    if not grads:
+        return
+    if any([p.is_complex() for p in lists[0]]):
+        lists, grads = [[as_real(t) for t in tensors] for tensors in lists], [as_real(g) for g in grads]
+    if differentiable:
+        record(FORMULAS[name], lists, grads, numbers, flags)
+        return
+    for tensors in lists:
+        for t in tensors:
+            check_writable(t)
+    for engine, places in by_engine(lists[0]):
+        chosen = lists if places is None else [[tensors[i] for i in places] for tensors in lists]
+        own_grads = [g._a for g in grads] if places is None else [grads[i]._a for i in places]
+        rows = numbers if places is None else [numbers[i] for i in places]
+        write_all(chosen, name, getattr(engine, name), own_grads, rows, flags)
+
+
+def by_engine(params):
+    """(engine, places of its parameters in the list); None stands for all places."""
+    engines = [engine_for(p) for p in params]
+    found = set(engines)
+    if len(found) == 1:
+        return [(engines[0], None)]
+    return [(engine, [i for i, own in enumerate(engines) if own is engine]) for engine in found]
+
+
+def record(formula, lists, grads, numbers, flags):
+    """Applies a formula to tensors, so that autograd sees it."""
+    for own, g, row in zip(zip(*lists, strict=True), grads, numbers, strict=True):
+        row = [wrap(x) if engine_of(x) is not engine_of(0.0) else x for x in row]
+        new = formula(TENSORS, g, row, flags, *[snapshot(t) for t in own])
+        for t, value in zip(own, new, strict=True):
+            check_writable(t)
+            assign(t, value, "copy_")

@@ -1,0 +1,67 @@
+"""Every optimizer with its options takes the steps that PyTorch takes; its state goes from one library to the other."""
+
+import numpy as np
+import pytest
+
+import flambeau
+from _oracle import to_flambeau, to_torch
+from optim._cases import CASES, IDS, problem_for
+
+pytestmark = pytest.mark.oracle
+
+TOLERANCE = {"float32": dict(rtol=2e-4, atol=2e-5), "float64": dict(rtol=1e-9, atol=1e-11)}
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch")
+
+
+def same(got, want, dtype):
+    for nr, (ours, theirs) in enumerate(zip(got, want, strict=True)):
+        for name in theirs:
+            np.testing.assert_allclose(ours[name], theirs[name], **TOLERANCE[dtype], err_msg=f"{name} after step {nr + 1}")
+
+
+def converted(value, convert, kind):
+    """A state dict with the tensors of the other library."""
+    if isinstance(value, kind):
+        return convert(value)
+    if isinstance(value, dict):
+        return {k: converted(v, convert, kind) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(converted(v, convert, kind) for v in value)
+    return value
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name, options", CASES, ids=IDS)
+def test_twenty_steps(torch, name, options, dtype):
+    ours, theirs = problem_for(name)(flambeau, dtype), problem_for(name)(torch, dtype)
+    optimizer, oracle = getattr(flambeau.optim, name)(ours.parameters, **options), \
+        getattr(torch.optim, name)(theirs.parameters, **options)
+    same(ours.train(optimizer, 20), theirs.train(oracle, 20), dtype)
+    assert repr(optimizer) == repr(oracle)
+    saved, expected = optimizer.state_dict(), oracle.state_dict()
+    assert saved["param_groups"] == expected["param_groups"]
+    assert list(saved["state"]) == list(expected["state"])
+    for nr, state in expected["state"].items():
+        assert list(saved["state"][nr]) == list(state)
+        for key, value in state.items():
+            if isinstance(value, torch.Tensor):
+                own = saved["state"][nr][key]
+                assert (str(own.dtype), tuple(own.shape)) == (str(value.dtype), tuple(value.shape)), key
+
+
+@pytest.mark.parametrize("to_theirs", [True, False], ids=["to torch", "from torch"])
+@pytest.mark.parametrize("name, options", CASES, ids=IDS)
+def test_state_goes_from_one_library_to_the_other(torch, name, options, to_theirs):
+    first, second = (flambeau, torch) if to_theirs else (torch, flambeau)
+    convert = to_torch if to_theirs else to_flambeau
+    before = problem_for(name)(first, "float64")
+    optimizer = getattr(first.optim, name)(before.parameters, **options)
+    before.train(optimizer, 5)
+    after = problem_for(name)(second, "float64", before.values)
+    other = getattr(second.optim, name)(after.parameters, lr=0.5)
+    other.load_state_dict(converted(optimizer.state_dict(), convert, first.Tensor))
+    same(after.train(other, 5), before.train(optimizer, 5), "float64")
