@@ -110,5 +110,8 @@ globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: 
 newaxis = None
 legacy_contiguous_format = contiguous_format
 
-_LAZY = ["distributions"]
+_LAZY = [
+    "_dynamo", "accelerator", "alias", "backends", "cuda", "distributed", "distributions", "functional", "hub", "jit",
+    "mps", "types", "version", "xpu",
+]
 __getattr__, __dir__ = _lazy_submodules(__name__, _LAZY)

@@ -8,13 +8,23 @@ from math import nan as nan
 from math import pi as pi
 from typing import Any, Literal, overload
 
+from . import _dynamo as _dynamo
 from . import _return_types as return_types
+from . import accelerator as accelerator
+from . import alias as alias
 from . import autograd as autograd
+from . import backends as backends
 from . import compiler as compiler
+from . import cuda as cuda
+from . import distributed as distributed
 from . import distributions as distributions
 from . import fft as fft
 from . import func as func
+from . import functional as functional
+from . import hub as hub
+from . import jit as jit
 from . import linalg as linalg
+from . import mps as mps
 from . import nn as nn
 from . import optim as optim
 from . import overrides as overrides
@@ -24,7 +34,10 @@ from . import signal as signal
 from . import special as special
 from . import storage as storage
 from . import testing as testing
+from . import types as types
 from . import utils as utils
+from . import version as version
+from . import xpu as xpu
 from ._device import channels_last as channels_last
 from ._device import channels_last_3d as channels_last_3d
 from ._device import contiguous_format as contiguous_format

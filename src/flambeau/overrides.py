@@ -178,8 +178,8 @@ def between(cls, **kwargs):
 def replace_functions():
     """Makes the functions of the public modules ask their arguments."""
     package, made = __name__.rpartition(".")[0], {}
-    for name in MODULES:
-        module = sys.modules.get(package + name)
+    for name in (*(package + name for name in MODULES), "torch"):  # under the alias, torch has the same functions
+        module = sys.modules.get(name)
         for key, function in list(vars(module).items()) if module is not None else ():
             if not isinstance(function, types.FunctionType) or not function.__module__.startswith(package):
                 continue

@@ -62,6 +62,8 @@ NO_JAX = (
     "device argument out, or pass device='cpu'."
 )
 
+NO_CUDA = "Torch not compiled with CUDA enabled: {why}"  # PyTorch's words where it was built for the CPU
+
 # ---- which engine
 
 
@@ -77,7 +79,12 @@ def engine_on(device):
     try:
         return importlib.import_module(_MODULES[device.type], __name__).engine
     except ModuleNotFoundError as error:
-        raise RuntimeError(NO_JAX.format(device=device)) from error
+        raise no_device(device, NO_JAX.format(device=device)) from error
+
+
+def no_device(device, why):
+    """The error of a device that is not there: of PyTorch's kind."""
+    return AssertionError(NO_CUDA.format(why=why)) if device.type == "cuda" else RuntimeError(why)
 
 
 def register_arrays(engine, *types):

@@ -14,6 +14,7 @@ from ..._layout import contiguous_strides, strides_in
 from ..._layout import is_contiguous as is_row_major
 from ..._layout import is_expanded as is_expanded_by
 from ..._modes import modes
+from .. import no_device
 from .._views import Memory, ViewArray, value_of
 from ..numpy.memory import allocate, element_strides
 from . import engine
@@ -27,14 +28,14 @@ NO_DEVICE = "there is no device {device}: jax has {found}. Run on one of them, o
 
 @functools.cache
 def jax_device(wanted):
-    """The device of jax behind one of ours; RuntimeError where there is none."""
+    """The device of jax behind one of ours; an error where there is none."""
     try:
         found = jax.devices(PLATFORMS.get(wanted.type))
     except RuntimeError:
         found = []
     if wanted.index >= len(found):
-        names = ", ".join(map(str, jax.devices()))
-        raise RuntimeError(NO_DEVICE.format(device=wanted, found=names))
+        why = NO_DEVICE.format(device=wanted, found=", ".join(map(str, jax.devices())))
+        raise RuntimeError(why) if found else no_device(wanted, why)
     return found[wanted.index]
 
 

@@ -1,0 +1,58 @@
+"""The name ``torch``: programs and libraries written for PyTorch import Flambeau by it.
+
+``install()`` makes ``import torch`` and the paths below it resolve to Flambeau, in this process and in those that it
+starts; ``uninstall()`` takes that back. ``flambeau run script.py`` installs it for one script. A real PyTorch that is
+installed is left alone outside of that.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+
+from ._classes import restore_classes, name_classes
+from ._finder import Finder, is_installed
+
+__all__ = ["install", "is_installed", "uninstall"]
+
+SITE = str(pathlib.Path(__file__).with_name("site"))  # holds a package torch, which installs the alias when imported
+
+ALREADY_PYTORCH = (
+    "PyTorch {version} is imported already, so `torch` cannot become another name of Flambeau in this process. Call "
+    "flambeau.alias.install() before the first `import torch`."
+)
+
+_finder = Finder()
+
+
+def install():
+    """Makes ``import torch`` give Flambeau, from now on."""
+    if is_installed():
+        return
+    if "torch" in sys.modules and not _is_being_imported(sys.modules["torch"]):
+        raise RuntimeError(ALREADY_PYTORCH.format(version=getattr(sys.modules["torch"], "__version__", "")))
+    sys.modules.pop("torch", None)
+    sys.meta_path.insert(0, _finder)
+    name_classes()
+    # Processes that are spawned, or started by the script, find the package in SITE.
+    sys.path.append(SITE)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), SITE]))
+
+
+def uninstall():
+    """Takes back what ``install()`` did; modules that were imported as torch stay what they are to who has them."""
+    if not is_installed():
+        return
+    sys.meta_path.remove(_finder)
+    for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
+        del sys.modules[name]
+    restore_classes()
+    sys.path.remove(SITE)
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != SITE]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+
+
+def _is_being_imported(module):
+    """Whether this is the package in SITE, which calls install() while it is imported."""
+    return os.path.dirname(os.path.dirname(getattr(module, "__file__", None) or "")) == SITE

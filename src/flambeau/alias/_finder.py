@@ -1,0 +1,108 @@
+"""How ``torch`` and the paths below it are found: as Flambeau's modules of the same path."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import pathlib
+import sys
+import types
+
+import flambeau
+
+from ..torch_version import TorchVersion
+from ._classes import name_classes_of
+from ._paths import ELSEWHERE, gathered_module
+
+VERSION = "2.13.0+flambeau"
+NO_ATTRIBUTE = "module 'torch' has no attribute {name!r}. Flambeau, which stands for PyTorch here, has no such name."
+METADATA = f"Metadata-Version: 2.1\nName: torch\nVersion: {VERSION}\nSummary: Flambeau under PyTorch's name\n"
+
+
+class Torch(types.ModuleType):
+    """The module ``torch``: the names of Flambeau, with PyTorch's version."""
+
+    def __init__(self):
+        super().__init__("torch", flambeau.__doc__)
+        self.__dict__.update({name: value for name, value in vars(flambeau).items() if not name.startswith("__")})
+        self.__dict__.pop("ops", None)  # Flambeau's declarations of ops; PyTorch's torch.ops is another thing
+        self.__version__ = TorchVersion(VERSION)
+        self.__file__ = flambeau.__file__
+
+    def __getattr__(self, name):
+        if name in ELSEWHERE or name in flambeau._LAZY:
+            return importlib.import_module(f"torch.{name}")
+        try:
+            return getattr(flambeau, name)
+        except AttributeError:
+            raise AttributeError(NO_ATTRIBUTE.format(name=name), name=name, obj=self) from None
+
+    def __dir__(self):
+        return sorted({*vars(self), *dir(flambeau), *(path for path in ELSEWHERE if "." not in path)})
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Finds ``torch``, ``torch.nn.modules.conv`` and so on, and the distribution named torch."""
+
+    def find_spec(self, name, path=None, target=None):
+        top, _, rest = name.partition(".")
+        if top != "torch":
+            return None
+        if not rest:
+            return importlib.machinery.ModuleSpec(name, Loader(), origin=flambeau.__file__, is_package=True)
+        source = ELSEWHERE.get(rest, f"flambeau.{rest}")
+        if type(source) is str and not _exists(source):
+            return None
+        is_package = type(source) is str and hasattr(importlib.import_module(source), "__path__")
+        return importlib.machinery.ModuleSpec(name, Loader(source), is_package=is_package)
+
+    def find_distributions(self, context=None):
+        if context is None or context.name in (None, "torch"):
+            yield Distribution()
+
+
+def _exists(name):
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # its parent is no package
+        return False
+
+
+class Loader(importlib.abc.Loader):
+    """Gives the module that a path of torch stands for: one of Flambeau's, or one gathered from several."""
+
+    def __init__(self, source=None):
+        self.source = source
+        self.own_spec = None
+
+    def create_module(self, spec):
+        if self.source is None:
+            return Torch()
+        if type(self.source) is not str:
+            return gathered_module(spec.name, self.source)
+        module = importlib.import_module(self.source)
+        self.own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module):
+        if self.own_spec is not None:  # the import system has put torch's in its place
+            module.__spec__ = self.own_spec
+            name_classes_of(module)
+
+
+class Distribution(importlib.metadata.Distribution):
+    """What ``importlib.metadata.version("torch")`` reads."""
+
+    def read_text(self, filename):
+        return METADATA if filename == "METADATA" else None
+
+    def locate_file(self, path):
+        return pathlib.Path(flambeau.__file__).parent / path
+
+
+def is_installed():
+    """Whether ``import torch`` gives Flambeau."""
+    return any(isinstance(finder, Finder) for finder in sys.meta_path)

@@ -1,0 +1,35 @@
+"""The command ``flambeau``."""
+
+from __future__ import annotations
+
+import argparse
+
+from .._version import __version__
+
+__all__ = ["main"]
+
+
+def main(arguments=None):
+    """Runs the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="flambeau", description="PyTorch's programs, without PyTorch.")
+    parser.add_argument("--version", action="version", version=f"flambeau {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    run = commands.add_parser(
+        "run", help="run a script written for PyTorch", usage="flambeau run [-m MODULE | SCRIPT] [ARGUMENT ...]",
+        description="Runs a script, or with -m a module, as python does; `import torch` gives Flambeau.",
+    )
+    run.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="a module to run, and its arguments")
+    run.add_argument("script", nargs=argparse.REMAINDER, help="a script to run, and its arguments")
+    run.set_defaults(command=_run, parser=run)
+    parsed = parser.parse_args(arguments)
+    return parsed.command(parsed)
+
+
+def _run(parsed):
+    from .run import run_module, run_script
+
+    if parsed.module:
+        return run_module(parsed.module[0], parsed.module[1:])
+    if not parsed.script:
+        parsed.parser.error("expected a script, or -m and a module")
+    return run_script(parsed.script[0], parsed.script[1:])

@@ -1,0 +1,210 @@
+"""TorchScript's names. Nothing is scripted: functions and modules stay the Python they are, and run eagerly."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Final
+
+from .._lazy import lazy_submodules
+from ..nn.modules.module import Module
+
+__all__ = [
+    "Error", "Final", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "annotate", "export", "fork", "freeze",
+    "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference",
+    "optimized_execution", "save", "script", "script_if_tracing", "script_method", "set_fusion_strategy", "trace",
+    "trace_module", "unused", "wait",
+]
+
+NO_FILES = (
+    "torch.jit.{name} is not supported: TorchScript files hold programs for PyTorch's own interpreter. Keep the Python "
+    "code, and save the weights: torch.save(model.state_dict(), path)."
+)
+
+
+class Error(RuntimeError):
+    """What PyTorch's interpreter raises; here for ``except`` clauses."""
+
+
+class ScriptModule(Module):
+    """A module; it is not scripted."""
+
+
+RecursiveScriptModule = ScriptModule
+TracedModule = ScriptModule
+
+
+class ScriptFunction:
+    """What PyTorch makes of a scripted function; here for ``isinstance``, as functions stay functions."""
+
+
+# ---- what would compile
+
+
+def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
+    """Returns the function, class or module as it is."""
+    return obj
+
+
+def trace(func, example_inputs=None, optimize=None, check_trace=True, check_inputs=None, check_tolerance=1e-5,
+          strict=True, _force_outplace=False, _module_class=None, _compilation_unit=None, example_kwarg_inputs=None,
+          _store_inputs=True):
+    """Returns the function or module as it is, after one call with the example inputs."""
+    if example_kwarg_inputs is not None:
+        func(**example_kwarg_inputs)
+    elif example_inputs is not None:
+        func(*example_inputs if builtin_isinstance(example_inputs, tuple) else (example_inputs,))
+    return func
+
+
+def trace_module(mod, inputs, *args, **kwargs):
+    """Returns the module as it is, after one call of each method that `inputs` names."""
+    for name, example in inputs.items():
+        getattr(mod, name)(*example if builtin_isinstance(example, tuple) else (example,))
+    return mod
+
+
+def freeze(mod, preserved_attrs=None, optimize_numerics=True):
+    """Returns the module as it is."""
+    return mod
+
+
+def optimize_for_inference(mod, other_methods=None):
+    """Returns the module as it is."""
+    return mod
+
+
+# ---- marks
+
+
+def export(fn):
+    """Returns the function."""
+    return fn
+
+
+def unused(fn):
+    """Returns the function."""
+    return fn
+
+
+def ignore(drop=False, **kwargs):
+    """A decorator that returns the function; used with and without arguments."""
+    return drop if callable(drop) else lambda fn: fn
+
+
+def script_method(fn):
+    """Returns the function."""
+    return fn
+
+
+def interface(obj):
+    """Returns the class."""
+    return obj
+
+
+def script_if_tracing(fn):
+    """Returns the function."""
+    return fn
+
+
+_script_if_tracing = script_if_tracing
+
+
+def _overload(func):
+    return func
+
+
+def _overload_method(func):
+    return func
+
+
+def annotate(the_type, the_value):
+    """Returns the value."""
+    return the_value
+
+
+builtin_isinstance = isinstance
+
+
+def isinstance(obj, target_type):
+    """Python's isinstance, which also takes generic aliases such as ``List[int]`` and ``Optional[int]``."""
+    kinds = target_type if builtin_isinstance(target_type, tuple) else (target_type,)
+    return any(builtin_isinstance(obj, _classes(kind)) for kind in kinds)
+
+
+def _classes(kind):
+    from typing import Union, get_args, get_origin
+
+    origin = get_origin(kind)
+    if origin is Union:
+        return tuple(getattr(part, "__origin__", part) for part in get_args(kind))
+    return origin or kind
+
+
+# ---- questions
+
+
+def is_scripting():
+    """Whether the code is being scripted: never."""
+    return False
+
+
+def is_tracing():
+    """Whether the code is being traced by ``torch.jit.trace``: never."""
+    return False
+
+
+@contextlib.contextmanager
+def optimized_execution(should_optimize):
+    """A context that makes no difference."""
+    yield
+
+
+def set_fusion_strategy(strategy):
+    """Accepted, without effect; returns the strategy before, which is none."""
+    return []
+
+
+# ---- tasks
+
+
+class Future:
+    """The result of ``fork``: it is there already."""
+
+    def __init__(self, value):
+        self._value = value
+
+    def wait(self):
+        """The result."""
+        return self._value
+
+    value = wait
+
+    def done(self):
+        """Whether the result is there."""
+        return True
+
+
+def fork(func, *args, **kwargs):
+    """Calls the function now."""
+    return Future(func(*args, **kwargs))
+
+
+def wait(future):
+    """The result of a fork."""
+    return future.wait()
+
+
+# ---- files
+
+
+def save(m, f, _extra_files=None):
+    """Not supported: it raises."""
+    raise NotImplementedError(NO_FILES.format(name="save"))
+
+
+def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
+    """Not supported: it raises."""
+    raise NotImplementedError(NO_FILES.format(name="load"))
+
+
+__getattr__, __dir__ = lazy_submodules(__name__, ["annotations"])

@@ -1,0 +1,26 @@
+"""Names for type hints."""
+
+from __future__ import annotations
+
+import os
+from builtins import bool as _bool
+from builtins import float as _float
+from builtins import int as _int
+from collections.abc import Sequence
+from typing import IO, TypeAlias
+
+from ._device import device as _device
+from ._size import Size
+from ._tensor import Tensor
+from .storage import UntypedStorage as Storage
+
+__all__ = ["Device", "FileLike", "Number", "Storage"]
+
+Number: TypeAlias = _int | _float | _bool
+Device: TypeAlias = _device | str | _int | None
+FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
+IntLikeType: TypeAlias = _int
+FloatLikeType: TypeAlias = _float
+BoolLikeType: TypeAlias = _bool
+_size: TypeAlias = Size | list[_int] | tuple[_int, ...]
+_TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]
