@@ -33,11 +33,11 @@ def each(names, parameter):
 
 PARAMETERS = by_name({
     "Tensor": """A B LD LU LU_data LU_pivots a abs angle append attn_mask aweights b b_hh b_ih batch1 batch2 bias
-        boundaries condition count fweights gradient hx imag index indices input input1 input2 input3 k_proj_weight key
+        boundaries condition count fweights gradient grid hx imag index indices input input1 input2 input3 k_proj_weight key
         key_padding_mask logits mask mat mat1 mat2 new_state offsets other_tensor out_proj_weight per_sample_weights
         pivots pos_weight prepend prob q_proj_weight query real running_mean running_var sorted_sequence sorter source
-        src static_k static_v target tau tensor tensor1 tensor2 the_template v_proj_weight values vec vec1 vec2 w_hh
-        w_ih weight weights window x x1 x2 y""",
+        src static_k static_v target tau tensor tensor1 tensor2 the_template theta v_proj_weight values vec vec1 vec2
+        w_hh w_ih weight weights window x x1 x2 y""",
     "Tensor | Number": "element elements exponent max min other test_element test_elements value",
     "Number": """alpha beta correction dx end fill_value from_ lambd max_val maxnorm mean median min_val nan neginf
         negative_slope posinf s sigma start std step threshold to""",
@@ -52,7 +52,7 @@ PARAMETERS = by_name({
     "Bool": """add_zero_attn align_corners align_to_window keepdims mode onesided recompute_scale_factor requires_grad
         retain_graph return_complex size_average train unbiased""",
     "Float | Sequence[Float]": "scale_factor",
-    "str": "UPLO driver interpolation norm precision reduce rounding_mode side",
+    "str": "UPLO driver interpolation norm padding_mode precision reduce rounding_mode side",
     "Sequence[Tensor]": "tensors",
     "Tensor | Sequence[Tensor]": "inputs",
     "DType": "dtype out_dtype type1 type2",
@@ -123,7 +123,7 @@ EXCEPTIONS = by_name({
              smooth_l1_loss""", "reduce"),
         "asarray.copy from_dlpack.copy",
     ]),
-    "str": each("embedding_bag interpolate pad qr upsample", "mode"),
+    "str": each("embedding_bag grid_sample interpolate pad qr upsample", "mode"),
     "Sequence[Tensor | None]": "index_put.indices index_put_.indices",
     "DType": "can_cast.from_ can_cast.to set_default_dtype.d",
     "Device | None": "set_default_device.device",

@@ -9,6 +9,7 @@ HIT = V(np.eye(4)[[1, 0, 3]])
 VISIBLE = V(np.array([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]], bool))
 RUNNING = V(np.arange(4)[:, None, None] < np.array([4, 3, 1])[:, None])  # sequences of different lengths
 LOOKED_UP = V([[0, 2, 2], [4, 1, 0]])
+PLACES = V([[0, 4, 4, 1], [3, 2, 3, 3]])
 BIG = {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 1)}
 SPREAD = {"stride": (2,), "padding": (1,), "dilation": (2,), "groups": 2}
 FLAT = {"stride": (1, 2), "padding": (1, 0), "dilation": (1, 1), "groups": 1}
@@ -54,6 +55,20 @@ LAYERS = [
         align=False, scales=(None, None)),
     row("upsample_pull", R(2, 1, 40, 7), spatial=(3, 4), mode="bilinear", align=False, scales=(None, None)),
     row("upsample_pull", R(2, 1, 6, 4), spatial=(3, 4), mode="nearest", align=False, scales=(None, None)),
+    # images at given places
+    *[row("grid_sample", R(2, 3, *(4, 5, 3)[:n]), R(2, 3, *[2] * (n - 1), n), mode=mode, padding=padding, align=align)
+      for mode, n in (("bilinear", 2), ("bilinear", 3), ("nearest", 2), ("bicubic", 2))
+      for padding, align in (("zeros", False), ("border", True), ("reflection", False))],
+    row("take_places", R(2, 3, 5), PLACES),
+    row("add_places", R(2, 3, 4), PLACES, size=5),
+    row("confine", R(2, 3), n=2, padding="reflection", align=True),
+    row("confine", R(2, 3), n=1, padding="reflection", align=True),
+    row("confine", R(2, 3), n=2, padding="border", align=False),
+    row("tap_places", V([[-3.0, 0.0, 2.0, 5.0]]), offset=1, n=4, padding="zeros", align=False),
+    row("tap_places", V([[-3.0, 0.0, 2.0, 9.0]]), offset=-1, n=4, padding="reflection", align=True),
+    row("affine_grid_generator", R(2, 2, 3), spatial=(3, 4), align=False),
+    row("affine_grid_generator", R(2, 3, 4), spatial=(3, 1, 2), align=True),
+    row("affine_grid_pull", R(2, 3, 4, 2), align=True),
     # normalisation
     row("native_batch_norm", R(3, 2, 4), R(2), R(2), eps=1e-5, how=None),
     row("native_batch_norm", R(5, 2), None, None, eps=1e-5, how=None),

@@ -42,6 +42,13 @@ CASES = {
     "interpolate, bicubic": lambda: (lambda x: F.interpolate(x, 40, mode="bicubic", align_corners=True), x(1, 1, 2, 3)),
     "interpolate, antialias": lambda: (
         lambda x: F.interpolate(x, (2, 3), mode="bicubic", antialias=True), x(1, 1, 7, 5)),
+    "grid_sample": lambda: (
+        lambda x, y: F.grid_sample(x, y, align_corners=False), x(2, 2, 3, 4), x(2, 3, 2, 2, start=0.9)),
+    "grid_sample, bicubic": lambda: (
+        lambda x, y: F.grid_sample(x, y * 2, "bicubic", "reflection", False), x(1, 2, 3, 4), x(1, 2, 2, 2, start=0.9)),
+    "grid_sample of volumes": lambda: (
+        lambda x, y: F.grid_sample(x, y, "bilinear", "border", True), x(1, 1, 3, 2, 4), x(1, 2, 2, 1, 3, start=0.9)),
+    "affine_grid": lambda: (lambda x: F.affine_grid(x, (2, 1, 2, 3), False), x(2, 2, 3)),
     "lp_pool1d": lambda: (lambda x: F.lp_pool1d(x, 2, 2), x(1, 2, 4)),
     "batch_norm": lambda: (lambda x, w, b: F.batch_norm(x, None, None, w, b, True), x(3, 2, 2), x(2), x(2)),
     "batch_norm given": lambda: (lambda x, w, b: F.batch_norm(x, constant(2), constant(2), w, b), x(3, 2), x(2), x(2)),
@@ -101,6 +108,8 @@ NODES = {
     "UpsampleBicubic2DBackward0": lambda x: F.interpolate(x[None], 3, mode="bicubic"),
     "UpsampleBicubic2DAaBackward0": lambda x: F.interpolate(x[None], 3, mode="bicubic", antialias=True),
     "UpsampleTrilinear3DBackward0": lambda x: F.interpolate(x[None, None], 3, mode="trilinear"),
+    "GridSampler2DBackward0": lambda x: F.grid_sample(x[None], x[None, :, :, :2], align_corners=False),
+    "AffineGridGeneratorBackward0": lambda x: F.affine_grid(x[:, :, 1:], (2, 1, 2, 2), False),
     "EmbeddingBackward0": lambda x: F.embedding(flambeau.tensor([1]), x[0]),
     "MseLossBackward0": lambda x: F.mse_loss(x, x.detach()),
     "NllLossBackward0": lambda x: F.cross_entropy(x[0], flambeau.tensor([1, 0])),
@@ -116,6 +125,7 @@ def test_graph_node(name):
 HALF = {
     "conv2d": lambda x: F.conv2d(x, flambeau.ones(2, 2, 2, 2, dtype=x.dtype)),
     "max_pool2d": lambda x: F.max_pool2d(x, 2),
+    "grid_sample": lambda x: F.grid_sample(x, x[:, :, :, :2], align_corners=True),
     "interpolate": lambda x: F.interpolate(x, (4, 5), mode="bilinear"),
     "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
     "layer_norm": lambda x: F.layer_norm(x, (3,)),

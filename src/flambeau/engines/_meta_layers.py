@@ -140,3 +140,13 @@ def _for_times(y, times):
 def resample(x, tables):
     sizes = [n if table is None else table.index.shape[1] for n, table in zip(x.shape[-len(tables):], tables)]
     return MetaArray((*x.shape[: x.ndim - len(tables)], *sizes), x.dtype)
+
+
+@meta.kernel
+def take_places(x, index):
+    return MetaArray((*x.shape[:2], index.shape[1]), x.dtype)
+
+
+@meta.kernel
+def add_places(g, index, size):
+    return MetaArray((*g.shape[:2], size), g.dtype)

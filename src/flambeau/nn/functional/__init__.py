@@ -5,6 +5,7 @@ from .attention import *
 from .conv import *
 from .dropout import *
 from .embedding import *
+from .grid import *
 from .linear import *
 from .loss import *
 from .normalization import *
