@@ -33,8 +33,8 @@ def each(names, parameter):
 
 PARAMETERS = by_name({
     "Tensor": """A B LD LU LU_data LU_pivots a abs angle append attn_mask aweights b b_hh b_ih batch1 batch2 bias
-        boundaries condition count fweights gradient grid hx imag index indices input input1 input2 input3 k_proj_weight key
-        key_padding_mask logits mask mat mat1 mat2 new_state offsets other_tensor out_proj_weight per_sample_weights
+        boundaries condition count fweights gradient grid hx imag index indices input input1 input2 input3 k_proj_weight
+        key key_padding_mask logits mask mat mat1 mat2 new_state offsets other_tensor out_proj_weight per_sample_weights
         pivots pos_weight prepend prob q_proj_weight query real running_mean running_var sorted_sequence sorter source
         src static_k static_v target tau tensor tensor1 tensor2 the_template theta v_proj_weight values vec vec1 vec2
         w_hh w_ih weight weights window x x1 x2 y""",
