@@ -96,10 +96,11 @@ from .functions.move import *
 from .functions.scatter import *
 from .functions.random import *
 from .functions.rnn import *
+from .functions.sparse import *
 from .functions.linalg.lowrank import *
 from .functions.stft import *
 from . import _C, overrides
-from . import compiler, fft, func, linalg, nn, optim, random, serialization, storage, testing, utils
+from . import compiler, fft, func, linalg, nn, optim, random, serialization, sparse, storage, testing, utils
 from ._generator import Generator
 from ._lazy import lazy_submodules as _lazy_submodules
 from .compiler import compile

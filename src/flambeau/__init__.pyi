@@ -31,6 +31,7 @@ from . import overrides as overrides
 from . import random as random
 from . import serialization as serialization
 from . import signal as signal
+from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
@@ -1043,6 +1044,11 @@ def sort(
     input: Tensor, dim: Int = -1, descending: Bool = False, stable: Bool = False, *,
     out: Sequence[Tensor] | None = None,
 ) -> return_types.sort: ...
+def sparse_coo_tensor(
+    indices: Tensor | None = None, values: Tensor | None = None, size: Dims | None = None, *,
+    dtype: DType | None = None, device: Device | None = None, pin_memory: Bool = False, requires_grad: Bool = False,
+    check_invariants: Any = None, is_coalesced: Any = None,
+) -> Tensor: ...
 def split(tensor: Tensor, split_size_or_sections: Dims, dim: Int = 0) -> tuple[Tensor, ...]: ...
 def split_with_sizes(input: Tensor, split_sizes: Dims, dim: Int = 0) -> tuple[Tensor, ...]: ...
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ._device import strided
 from ._dtypes import get_default_dtype, is_foreign
 from .engines import on_host
 
@@ -105,6 +106,8 @@ def format_tensor(t: Any, name: str | None = None) -> str:
     if name is None:
         name = "tensor" if type(t).__name__ in ("Tensor", "Parameter") else type(t).__name__
     indent = len(name) + 1
+    if t.layout is not strided:
+        return _add_suffixes(f"{name}({_sparse_body(t, indent)}", _sparse_suffixes(t), indent)
     return _add_suffixes(f"{name}({_body(t, indent)}", _suffixes(t), indent)
 
 
@@ -122,6 +125,23 @@ def _body(t: Any, indent: int) -> str:
     if t.device.type == "meta":
         return "..."
     return _format_array(t._a, indent) if t._a.size else "[]"
+
+
+def _sparse_body(t: Any, indent: int) -> str:
+    """The places and the elements there, each as a tensor; the shape goes to a line of its own."""
+    parts = []
+    for part, array in (("indices", t._a.indices), ("values", t._a.values)):
+        size = f", size={tuple(array.shape)}" if 0 in array.shape else ""
+        start = f"{part}=tensor("
+        parts.append(f"{start}{_format_array(array, indent + len(start)) if array.size else '[]'}{size})")
+    return f",\n{' ' * indent}".join([*parts, f"size={tuple(t._a.shape)}"])
+
+
+def _sparse_suffixes(t: Any) -> list[str]:
+    device = [f"device='{t.device}'"] if t.device.type != "cpu" else []
+    silent = str(t.dtype) in _silent_dtypes(has_values=t._a.count > 0)
+    dtype = [] if silent else [f"dtype={t.dtype}"]
+    return [*device, f"nnz={t._a.count}", *dtype, f"layout={t.layout}", *_grad_suffix(t)]
 
 
 def _suffixes(t: Any) -> list[str]:

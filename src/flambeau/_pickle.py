@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 
-from ._device import META
+from ._device import META, strided
 from ._storage import Storage
 from ._tensor import Tensor, device_storage, engine_for, storage_of
-from .engines import NUMPY, engine_on
+from .engines import NUMPY, engine_on, on_host
+from .engines.sparse import SparseArray
 
 NOT_A_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. Copy "
@@ -26,6 +27,12 @@ def rebuild_tensor(cls, storage, dtype, offset, shape, stride, requires_grad):
     return _fill_slots(_new(cls), array, storage, requires_grad)
 
 
+def rebuild_sparse(cls, indices, values, shape, coalesced, requires_grad):
+    """A sparse tensor of its parts."""
+    array = SparseArray(indices, values, shape, coalesced)
+    return _fill_slots(_new(cls), array, device_storage(array), requires_grad)
+
+
 def _fill_slots(t, array, storage, requires_grad):
     t._a, t._storage, t._rg = array, storage, requires_grad
     t._node = t._view = t._grad = t._hooks = None
@@ -40,6 +47,10 @@ def _parts(t):
 
 def reduce_tensor(self, protocol):
     """How pickle takes a tensor apart: memory, place in it, requires_grad, and the attributes set on it."""
+    if self.layout is not strided:
+        a = self._a
+        parts = on_host(a.indices, "pickling"), on_host(a.values, "pickling"), a.shape, a.coalesced
+        return rebuild_sparse, (type(self), *parts, self.requires_grad), self.__dict__ or None
     if self.device is META:
         dtype, shape = self.dtype, self._a.shape
         arguments = (type(self), None, dtype, 0, shape, (), self.requires_grad)

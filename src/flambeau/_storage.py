@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _dtypes
-from ._device import CPU
+from ._device import CPU, strided
 from .engines import NUMPY
 from .engines._views import Memory, ViewArray, view_layout
 
@@ -80,6 +80,9 @@ class DeviceStorage(Storage):
         return self.engine.layout_of(array)[1]
 
     def attach(self, t, array, source, step=None):
+        if self.engine.layout is not strided:
+            t._a = array
+            return
         strides, offset = self.engine.layout_of(source._a)
         if step is not None:
             strides, offset = view_layout(source._a.shape, strides, offset, source._a.dtype, step)

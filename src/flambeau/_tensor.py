@@ -113,8 +113,9 @@ class Tensor:
 
     @property
     def layout(self):
-        """How the elements are laid out: always ``strided``."""
-        return strided
+        """How the elements are laid out: ``strided``, or ``sparse_coo``."""
+        storage = self._storage
+        return strided if storage is None else storage.engine.layout
 
     @property
     def ndim(self):

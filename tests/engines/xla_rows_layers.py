@@ -80,8 +80,8 @@ LAYERS = [
     row("rms_norm", R(3, 4), R(4), how=1, eps=1e-5),
     row("rms_norm", R(2, 3, 4), None, how=2, eps=1e-5),
     # tables
-    row("embedding", R(5, 3), LOOKED_UP, padding=None, by_frequency=False),
-    row("embedding", R(5, 3), LOOKED_UP, padding=2, by_frequency=True),
+    row("embedding", R(5, 3), LOOKED_UP, padding=None, by_frequency=False, sparse=False),
+    row("embedding", R(5, 3), LOOKED_UP, padding=2, by_frequency=True, sparse=False),
     row("row_factors", LOOKED_UP, rows=5, padding=None, by_frequency=True, dtype=np.dtype(np.float32)),
     row("unembedding", R(2, 3, 4), LOOKED_UP, shape=(5, 4)),
     # recurrence

@@ -13,7 +13,7 @@ from .._hooks import move_hooks
 from .._modes import in_use, modes
 from .._size import broadcasts
 from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, engine_for, refresh, storage_of, take_place, wrap
-from ..engines import NUMPY
+from ..engines import NUMPY, engine_of
 from ..engines._views import replay
 from ..ops.move import writing
 from ..ops.shape import as_strided, cast, put
@@ -175,7 +175,7 @@ def assign(t, result, name):
     recorded = modes.grad and (result._rg or t._rg)
     if recorded:
         check_history(t)
-    write(t, name, engine_for(t).write, result._a)
+    write(t, name, engine_of(own, new).write, result._a)
     if recorded:
         take_history(t, result)
     return t

@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from .. import _tape as tape
+from .._device import strided
 from .._dtypes import is_inexact
 from .._fp_errors import IGNORED, reset_errors, set_errors
 from .._modes import modes
@@ -300,8 +301,10 @@ class Pass:
             if sys.getrefcount(grad) > ALONE or not has_layout_of(grad, leaf._a):
                 grad = engine_of(grad, leaf._a).copy_like(grad, leaf._a)
             leaf._grad = wrap(grad, leaf.device)
-        else:
+        elif held.layout in (strided, engine_of(grad).layout):
             write(held, "backward", engine_of(held._a, grad).accumulate, grad)
+        else:  # there is no room for a dense gradient in a sparse one
+            leaf._grad = wrap(plus(grad, held._a), leaf.device)
 
 
 class _Count(Pass):

@@ -10,7 +10,8 @@ Every engine also says how its arrays come about and lie in memory:
 - ``device_of(array)``: the device that an array is on;
 - ``strides_of(array)``; where NumPy does not know them, ``layout_of(array)`` and ``with_layout(array, strides,
   offset)``: where its elements lie, or would lie, in memory, counted in elements;
-- ``aliases``: whether views share the memory of what they are taken of, so that it can be written to through them.
+- ``aliases``: whether views share the memory of what they are taken of, so that it can be written to through them;
+- ``layout``: whether there is memory for every element (``strided``), or for some of them.
 """
 
 from __future__ import annotations
@@ -19,12 +20,18 @@ import importlib
 
 import numpy as np
 
+from .._device import strided
 from .._modes import modes
+
+
+class MissingKernel(NotImplementedError, AttributeError):
+    """What an engine that serves some ops only raises where it is asked for more."""
 
 
 class Engine:
     """Kernels by name: the engine's own ones first, the array library's for the rest."""
 
+    layout = strided
     aliases = True
     traced_errors: tuple[type[Exception], ...] = ()  # of what needs the elements of a traced array
 
@@ -93,13 +100,17 @@ def register_arrays(engine, *types):
 
 
 def engine_of(*operands):
-    """NumPy, unless an operand is an array of another engine: NumPy's arrays are constants to the others."""
+    """NumPy, unless an operand is an array of another engine: NumPy's arrays are constants to the others.
+
+    An engine of another layout knows the strided ones too.
+    """
+    found = NUMPY
     for x in operands:
         kind = type(x)
         engine = _BY_TYPE.get(kind) or _look_up(kind)
-        if engine is not NUMPY:
-            return engine
-    return NUMPY
+        if engine is not NUMPY and (found is NUMPY or engine.layout is not strided):
+            found = engine
+    return found
 
 
 def _look_up(kind):

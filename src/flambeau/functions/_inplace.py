@@ -13,6 +13,7 @@ import inspect
 import numpy as np
 
 from .. import _dtypes
+from .._device import strided
 from .._fp_errors import call_without_fp_warnings
 from .._modes import modes
 from .._tensor import Tensor, engine_for, refresh, wrap
@@ -133,6 +134,10 @@ def inplace_arithmetic(ufunc, name):
                 if alpha is not None:
                     b = call_without_fp_warnings(np.multiply, b, alpha)
                 return call_without_fp_warnings(write, self, name, ufunc, b, a)
+        if scales and isinstance(other, Tensor) and other.layout is not strided and not (grad and in_graph(self)):
+            check_writable(self)
+            scaled = other.detach() * (settings.get("alpha", 1) * (1 if name == "add_" else -1))
+            return write(self, name, engine_for(scaled).accumulate, scaled._a)  # a few elements
         return general(self, other, **settings)
 
     method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", general.__doc__

@@ -12,7 +12,7 @@ from .._layout import check_format, format_of, is_in_format
 from .._modes import in_use, modes
 from .._tensor import Tensor, engine_for, wrap
 from ..autograd._writes import WRONG_SHAPE, assign, check_history, check_writable, write
-from ..engines import NUMPY
+from ..engines import NUMPY, engine_of
 from ..ops import convert as ops
 from ..ops._errors import broadcast_clash
 from ._args import need_tensor, np_dtype_of
@@ -193,7 +193,7 @@ def _write(t, array, name):
     if array.dtype.kind == "c" and own.dtype.kind not in "cb":
         array = array.real
     try:
-        return call_without_fp_warnings(write, t, name, engine_for(t).write, array)
+        return call_without_fp_warnings(write, t, name, engine_of(own, array).write, array)
     except ValueError:
         clash = broadcast_clash([own.shape, array.shape])
         raise RuntimeError(clash or f"{name}: {list(array.shape)} does not fit into {list(own.shape)}") from None

@@ -91,6 +91,7 @@ def _like(name, input, dtype, layout, device, memory_format, requires_grad, valu
             out.fill(scalar_for(value, dtype, halves=out.size != 1))
         return out
 
+    layout = input.layout if layout is None else layout
     return create(name, make, a.shape, target, layout, input.device if device is None else device, requires_grad,
                   strides=strides)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _dtypes
-from .._device import CPU, META, contiguous_format, memory_format
+from .._device import CPU, META, contiguous_format, memory_format, sparse_coo, strided
 from .._storage import address
 from .._tensor import Tensor, storage_of
 from ._args import dim_in_range, need_tensor
@@ -13,6 +13,11 @@ __all__ = [
     "get_device", "is_complex", "is_conj", "is_floating_point", "is_inference", "is_neg", "is_same_size", "is_signed",
     "is_tensor", "numel", "resolve_conj", "resolve_neg",
 ]
+
+NO_NBYTES = (
+    "nbytes is not defined for sparse tensors. Add those of the indices and the values, or multiply numel() by "
+    "element_size() for those of a dense tensor."
+)
 
 
 def is_tensor(obj, /):
@@ -131,14 +136,10 @@ def dim_order(self, *, ambiguity_check=False):
     return order
 
 
-def dense_dim(self):
-    """The number of dense dimensions: all of them."""
-    return self._a.ndim
-
-
-def sparse_dim(self):
-    """The number of sparse dimensions: none."""
-    return 0
+def _nbytes(t):
+    if t.layout is not strided:
+        raise RuntimeError(NO_NBYTES)
+    return t._a.size * t._a.itemsize
 
 
 def _attribute(name, answer, doc):
@@ -146,15 +147,16 @@ def _attribute(name, answer, doc):
 
 
 _attribute("itemsize", lambda t: t._a.itemsize, "The bytes of one element.")
-_attribute("nbytes", lambda t: t._a.size * t._a.itemsize, "The bytes of all elements.")
+_attribute("nbytes", _nbytes, "The bytes of all elements.")
 _attribute("is_cpu", lambda t: t.device is CPU, "Whether the tensor lies in the CPU's memory.")
 _attribute("is_meta", lambda t: t.device is META, "Whether the tensor has a shape and a dtype only.")
 _attribute("is_cuda", lambda t: t.device.type == "cuda", "Whether the tensor lies on a GPU.")
 _attribute("is_xla", lambda t: t.device.type == "xla", "Whether the tensor is the XLA engine's.")
 _attribute("name", lambda t: None, "Always None.")
-for _kind in ("sparse", "sparse_csr", "quantized", "mkldnn", "nested", "mps", "xpu", "mtia", "vulkan", "ipu", "maia"):
+_attribute("is_sparse", lambda t: t.layout is sparse_coo, "Whether the elements that are not zero are kept only.")
+for _kind in ("sparse_csr", "quantized", "mkldnn", "nested", "mps", "xpu", "mtia", "vulkan", "ipu", "maia"):
     _attribute(f"is_{_kind}", lambda t: False, "Always False.")
 
-methods(dense_dim, dim_order, element_size, get_device, is_complex, is_conj, is_floating_point, is_neg, is_same_size,
-        is_set_to, is_signed, resolve_conj, resolve_neg, size, sparse_dim,
+methods(dim_order, element_size, get_device, is_complex, is_conj, is_floating_point, is_neg, is_same_size,
+        is_set_to, is_signed, resolve_conj, resolve_neg, size,
         nelement=Tensor.numel, ndimension=Tensor.dim)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
-from .._device import META
+from .._device import META, strided
 from .._format import format_spec, format_tensor
 from .._modes import modes
 from .._tensor import Tensor, share, storage_of, wrap
@@ -21,6 +21,7 @@ NUMPY_META = (
     "can't convert meta device type tensor to numpy: it has no data. Make real memory first, for example with "
     "Tensor.new_empty(..., device='cpu')."
 )
+NUMPY_SPARSE = "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first."
 DETACH_VIEW = (
     "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
     "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
@@ -155,6 +156,8 @@ def numpy(self, *, force=False):
 
     Of a tensor that requires grad it must be asked for with ``force=True``, or where nothing is recorded.
     """
+    if self.layout is not strided:
+        raise TypeError(NUMPY_SPARSE)
     if modes.grad and not force and self.requires_grad:
         raise RuntimeError(NUMPY_GRAD)
     if self.device is META:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _dtypes
-from .._device import CPU
+from .._device import CPU, strided
 from .._storage import Storage
 from .._tensor import storage_of, wrap
 from ._args import np_dtype_of
@@ -251,6 +251,8 @@ def is_storage(obj, /):
 
 def untyped_storage(self):
     """The bytes behind the tensor."""
+    if self.layout is not strided:
+        raise NotImplementedError("Cannot access storage of a sparse tensor: its values() and indices() have storages")
     return untyped_of(storage_of(self))
 
 

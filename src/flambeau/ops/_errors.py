@@ -7,9 +7,9 @@ import re
 import numpy as np
 
 from .. import _dtypes
-from .._device import CPU
+from .._device import CPU, strided
 from .._tensor import Tensor
-from ..engines import is_traced_error, needs_elements
+from ..engines import MissingKernel, engine_of, is_traced_error, needs_elements
 
 BROADCAST = (
     "The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
@@ -18,6 +18,10 @@ BROADCAST = (
 NOT_IMPLEMENTED = (
     '"{op}" not implemented for \'{word}\': {operands}. '
     "Convert the operands first, for example with .{cure}()."
+)
+NO_KERNEL = (
+    "Could not run 'aten::{op}' with arguments from the '{backend}' backend: there is no such operation on {operands}. "
+    "Use to_dense() first."
 )
 NO_LOOP = re.compile("not supported for the input types|did not contain a loop")  # in NumPy's words
 NO_MEMORY = "not enough memory: {op} on {operands} tried to allocate more than there is: {cause}"
@@ -82,8 +86,17 @@ def not_implemented(name, dtype, arrays):
     return NotImplementedError(NOT_IMPLEMENTED.format(op=name, word=word, operands=operands, cure=cure))
 
 
+def missing_op(name, engine, arrays):
+    """The error of an op that an engine of another layout does not serve."""
+    operands = ", ".join([f"{describe(a)} ({engine_of(a).layout})" for a in arrays if a is not None])
+    return NotImplementedError(NO_KERNEL.format(op=name, backend=f"{engine.name.capitalize()}CPU", operands=operands))
+
+
 def translate_error(spec, error, arrays):
     """The exception to raise for `error`, which left the forward of an op."""
+    engine = engine_of(*arrays)
+    if engine.layout is not strided and isinstance(error, MissingKernel | TypeError):
+        return missing_op(spec.name, engine, arrays)
     if type(error) in (RuntimeError, IndexError, NotImplementedError) or isinstance(error, LinAlgError):
         return error
     if spec.check is not None:

@@ -25,7 +25,7 @@ import inspect
 import numpy as np
 
 from .. import _tape as tape
-from .._device import CPU
+from .._device import CPU, strided
 from .._dtypes import BOOL_TYPE, FIRST_FLOAT, FIRST_HALF, FIRST_INTEGER, LAST_FLOAT, LAST_TYPE
 from .._fp_errors import call_without_fp_warnings, ignore_fp_errors, is_context_busy, run_in_fp_context
 from .._layout import elementwise_strides, is_contiguous
@@ -197,10 +197,11 @@ class Op:
         if type(result) is tuple:
             return tuple([self.apply_layout(inputs, r) for r in result])
         k = engine_of(result)
-        if k is NUMPY or self.row_major or self.kernel_layout:
+        if k is NUMPY or self.row_major or self.kernel_layout or k.layout is not strided:
             return result
         shape = result.shape
-        operands = [(x._a.shape, x.stride()) for x in inputs if isinstance(x, Tensor) and broadcasts(x._a.shape, shape)]
+        tensors = [x for x in inputs if isinstance(x, Tensor) and x.layout is strided]
+        operands = [(x._a.shape, x.stride()) for x in tensors if broadcasts(x._a.shape, shape)]
         if all([is_contiguous(*operand) for operand in operands]):
             return result
         return k.with_layout(result, elementwise_strides(shape, operands))
@@ -341,7 +342,8 @@ def parameters_of(function):
 
 def finish_result(k, r, back_to):
     """A result as an array, back in half precision if that is where it came from."""
-    r = k.as_array(r)
+    own = engine_of(r)  # not that of the operands where a sparse array is made of dense ones
+    r = (k if own is NUMPY else own).as_array(r)
     if back_to is not None and r.dtype.kind == "f":
         with ignore_fp_errors():  # a value too large for half precision becomes infinite
             return k.cast(r, back_to)

@@ -33,8 +33,9 @@ NAMES = {
     "NUMPY": NUMPY, "Tensor": Tensor, "aliased": make_view, "as_constant": as_constant,
     "as_contiguous": np.ascontiguousarray, "asarray": np.asarray, "check_int": check_int, "in_use": in_use,
     "float32": np.dtype(np.float32), "guard": guard, "int64": np.dtype(np.int64), "modes": modes, "ndarray": np.ndarray,
-    "new": object.__new__, "next_sequence": next_sequence, "on_arrays": on_arrays, "refresh": refresh,
-    "run": run_in_fp_context, "storage_of": storage_of, "translated": translate_error, "__name__": __name__,
+    "new": object.__new__, "next_sequence": next_sequence, "numbers": (np.generic, int, float, complex),
+    "on_arrays": on_arrays, "refresh": refresh, "run": run_in_fp_context, "storage_of": storage_of,
+    "translated": translate_error, "__name__": __name__,
 }
 
 CALL = """
@@ -160,7 +161,7 @@ r = op.recover(error, {arrays}, settings)
 """
 FINISH = """
 if type(r) is not ndarray:
-    if type(r) is tuple:
+    if not isinstance(r, numbers):
         return op.wrap_results({inputs}, {arrays}, r, settings, {recording})
     r = asarray(r)
 elif row_major and not r.flags.c_contiguous:

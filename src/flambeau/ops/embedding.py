@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from .._modes import modes
 from ._op import op
 from .pointwise import at_least_float32
+from .sparse import sparse_rows
+
+SPARSE_FREQUENCY = (
+    "embedding_backward: scale_grad_by_freq not supported with sparse gradients: leave one of the two options out"
+)
 
 
 @op(row_major=True)
-def embedding(k, weight, index, *, padding, by_frequency):
-    """The rows of `weight` at `index`; what the two settings do is done to the gradient."""
+def embedding(k, weight, index, *, padding, by_frequency, sparse):
+    """The rows of `weight` at `index`; what the settings do is done to the gradient."""
     return k.index_select(weight, index.reshape(-1), 0).reshape(*index.shape, *weight.shape[1:])
 
 
 @embedding.joint_vjp
-def _(g, index, weight_shape, padding, by_frequency):
+def _(g, index, weight_shape, padding, by_frequency, sparse):
+    if sparse and by_frequency:
+        raise RuntimeError(SPARSE_FREQUENCY)
+    if sparse and not modes.tracer.active:  # programs return arrays, and their shapes depend on no elements
+        return sparse_rows(g, index, padding=padding, shape=tuple(weight_shape)), None
     if padding is not None or by_frequency:
         factors = row_factors(
             index, rows=weight_shape[0], padding=padding, by_frequency=by_frequency, dtype=at_least_float32(g)
@@ -39,4 +49,4 @@ def unembedding(k, g, index, *, shape):
     return k.unindex(g.reshape(-1, *shape[1:]), (index.reshape(-1),), (0,), shape)
 
 
-unembedding.vjp(g=lambda h, index: embedding(h, index, padding=None, by_frequency=False))
+unembedding.vjp(g=lambda h, index: embedding(h, index, padding=None, by_frequency=False, sparse=False))

@@ -40,7 +40,7 @@ def mH(x):
 
 def product(x, y):
     """``x @ y`` for matrices and batches of them, on whatever a vjp was given."""
-    return matmul_batched(x, y) if isinstance(x, Tensor) else engine_of(x).matmul(x, y)
+    return matmul_batched(x, y) if isinstance(x, Tensor) else engine_of(x, y).matmul(x, y)
 
 
 def rows(x):

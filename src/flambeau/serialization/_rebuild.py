@@ -5,12 +5,13 @@ from __future__ import annotations
 import collections
 
 from .. import _dtypes
-from .._device import META, strided
+from .._device import META, sparse_coo, strided
 from .._device import device as Device
 from .._pickle import rebuild_tensor, set_state
 from .._size import Size
 from .._tensor import Tensor
 from ..functions.creation import empty_strided
+from ..functions.sparse import sparse_coo_tensor
 from ..functions.storage import STORAGES, TypedStorage, UntypedStorage
 from ..nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 
@@ -57,6 +58,14 @@ def _resolve(t, metadata):
     return t.neg() if metadata.get("neg") else t
 
 
+def sparse_tensor(layout, parts):
+    """A sparse tensor of its places and elements, which must fit together."""
+    if layout is not sparse_coo or not all(isinstance(part, Tensor) for part in parts[:2]):
+        raise TypeError("a sparse tensor is made of the layout sparse_coo, and of two tensors")
+    indices, values, size, *coalesced = parts
+    return sparse_coo_tensor(indices, values, size, is_coalesced=bool(coalesced and coalesced[0]))
+
+
 def parameter(data, requires_grad, hooks=None):
     return Parameter(data, requires_grad)
 
@@ -93,9 +102,10 @@ def set_attributes(t, state):
 
 
 def layout(name):
-    if name != str(strided):
-        raise ValueError(f"the layout {name} is not known here")
-    return strided
+    for known in (strided, sparse_coo):
+        if name == str(known):
+            return known
+    raise ValueError(f"the layout {name} is not known here")
 
 
 def encode(text, encoding):
@@ -120,7 +130,7 @@ def _latin1(encoding):
     return encoding
 
 
-BARE = frozenset((tensor, tensor_of_dtype, meta_tensor))
+BARE = frozenset((tensor, tensor_of_dtype, meta_tensor, sparse_tensor))
 
 # Called with what the file says.
 MAKERS = {
@@ -128,6 +138,7 @@ MAKERS = {
     "torch._utils._rebuild_tensor_v2": tensor,
     "torch._utils._rebuild_tensor_v3": tensor_of_dtype,
     "torch._utils._rebuild_meta_tensor_no_storage": meta_tensor,
+    "torch._utils._rebuild_sparse_tensor": sparse_tensor,
     "torch._utils._rebuild_parameter": parameter,
     "torch._utils._rebuild_parameter_with_state": parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": tensor_of_type,

@@ -12,6 +12,7 @@ import sys
 from .. import _dtypes
 from .._device import META, strided
 from .._device import device as Device
+from .._device import layout as Layout
 from .._pickle import reduce_tensor
 from .._size import Size
 from .._storage import address
@@ -47,6 +48,7 @@ class _Global:
 _TENSOR = _Global("torch._utils", "_rebuild_tensor_v2")
 _TENSOR_OF_DTYPE = _Global("torch._utils", "_rebuild_tensor_v3")
 _META_TENSOR = _Global("torch._utils", "_rebuild_meta_tensor_no_storage")
+_SPARSE = _Global("torch._utils", "_rebuild_sparse_tensor")
 _OF_TYPE = _Global("torch._tensor", "_rebuild_from_type_v2")
 _PARAMETER = _Global("torch._utils", "_rebuild_parameter")
 _PARAMETER_WITH_STATE = _Global("torch._utils", "_rebuild_parameter_with_state")
@@ -102,7 +104,7 @@ class _Saving:
             return _SIZE, (tuple(obj),)
         if isinstance(obj, Device):
             return _DEVICE, (obj.type,) if obj.index is None else (obj.type, obj.index)
-        if obj is strided:
+        if isinstance(obj, Layout):
             return _LAYOUT, (str(obj),)
         return NotImplemented
 
@@ -123,6 +125,8 @@ class _Saving:
 
     def parts_of(self, t):
         """The function that makes a tensor, without its class and attributes, and the arguments."""
+        if t.layout is not strided:
+            return _SPARSE, (t.layout, (t._indices(), t._values(), t.shape, t.is_coalesced()))
         shape, stride, requires_grad = tuple(t.shape), t.stride(), t.requires_grad
         if t.device is META:
             return _META_TENSOR, (t.dtype, shape, stride, requires_grad)

@@ -119,6 +119,13 @@ def add_at(out, indices, dims, values):
 
 
 @engine.kernel
+def without_row(index, rows, number):
+    """Indices and the rows that belong to them, without those of one row."""
+    kept = index != number
+    return index[kept], rows[kept]
+
+
+@engine.kernel
 def add_rows(out, index, rows):
     """Adds rows[j] to the row index[j] of `out`; its leading dimensions, those that rows[j] lacks, count as one."""
     if not rows.size:

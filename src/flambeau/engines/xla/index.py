@@ -57,6 +57,12 @@ def unindex(g, indices, dims, shape):
 
 
 @engine.kernel
+def without_row(index, rows, number):
+    """No shape may depend on the indices: the rows are there, and zero."""
+    return index, jnp.where((index != number)[:, None], rows, 0)
+
+
+@engine.kernel
 def index_select(x, index, axis):
     within(index, x.shape[axis], axis)
     return jnp.take(x, index, axis=axis)

@@ -33,6 +33,7 @@ SCALE_TYPE = (
     "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; "
     "but type {weight} does not equal {scale} (while checking arguments for embedding_bag)"
 )
+MAX_GRADIENT = "max mode does not support {what}: each element of a bag may come from another row"
 LAST_BAG = "offsets[-1] can not be greater than input's length ({total}), but got {got}"
 
 
@@ -45,7 +46,7 @@ def embedding(
         padding_idx: this row gets no gradient.
         max_norm: rows that are used and longer than this are scaled down in place.
         scale_grad_by_freq: divides the gradient of a row by how often it is used.
-        sparse: accepted; gradients are dense here.
+        sparse: makes the gradient of ``weight`` a sparse tensor, of the rows that were used.
 
     Shape:
         - input: ``(*)`` of integers
@@ -55,7 +56,7 @@ def embedding(
     padding_idx = _row(padding_idx, weight._a.shape[0])
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
-    return ops.embedding(weight, input, padding=padding_idx, by_frequency=bool(scale_grad_by_freq))
+    return ops.embedding(weight, input, padding=padding_idx, by_frequency=bool(scale_grad_by_freq), sparse=bool(sparse))
 
 
 def _check_tables(input, weight, name):
@@ -106,6 +107,9 @@ def embedding_bag(
         raise RuntimeError(WEIGHT_TYPE.format(dtype=weight.type()))
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        raise ValueError(MAX_GRADIENT.format(what="sparse weights" if sparse else "scaling the gradient by the "
+                                             "frequency"))
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum' (got {mode=}).")
     if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
@@ -117,7 +121,7 @@ def embedding_bag(
     if padding_idx is not None:
         bags = bags.masked_fill(flat == padding_idx, count)
     try:
-        rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
+        rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     except IndexError as error:  # PyTorch looks up rows with one type of error, and sums them up with another
         raise RuntimeError(BAG_INDEX.format(rows=weight._a.shape[0], error=error)) from None
     if scale is not None:

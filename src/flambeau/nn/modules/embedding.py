@@ -64,7 +64,7 @@ class Embedding(_Table):
         padding_idx: this row is zeros at first and gets no gradient.
         max_norm: rows that are looked up and longer than this (in the ``norm_type``-norm) are scaled down in place.
         scale_grad_by_freq: divides the gradient of a row by how often it was looked up in the batch.
-        sparse: accepted; gradients are dense here.
+        sparse: makes the gradient of the table a sparse tensor, of the rows that were looked up.
 
     Shape:
         - Input: ``(*)`` of integers

@@ -1,0 +1,455 @@
+"""The sparse engine: arrays that keep the elements that are not zero, and where they are (PyTorch's layout COO).
+
+A SparseArray is made of arrays of another engine, which computes on them. There are kernels for what is linear or keeps
+zeros; whatever else an op asks for is missing, and the op is refused.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._device import preserve_format, sparse_coo
+from . import Engine, MissingKernel, engine_of, register_arrays
+
+ADD_DENSE = "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
+DIVISOR = (
+    "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor): to_dense() "
+    "comes first"
+)
+SHAPES = "{name}: expected operands of the same size, but got {a} and {b}; sparse ones do not broadcast"
+SPARSE_DIMS = "{name}: changing the number of sparse dimensions is not supported, got {a} and {b}"
+FILL = "Could not run 'aten::fill_' with arguments from the 'SparseCPU' backend: no element would be zero any more"
+MM_SHAPES = "mat1 and mat2 shapes cannot be multiplied ({a} and {b})"
+
+
+class _Sparse(Engine):
+    layout = sparse_coo
+
+    def __getattr__(self, kernel):
+        raise MissingKernel(kernel)
+
+
+engine = _Sparse("sparse", None)
+
+
+class SparseArray:
+    """Elements of an array and their places; all others are zero.
+
+    Args:
+        indices: an array (sparse dimensions, n) of integers: the places, which may repeat; such elements add up.
+        values: an array (n, dense dimensions...) of the elements there.
+        shape: of the whole.
+        coalesced: whether the places are distinct and in order.
+    """
+
+    __slots__ = ("coalesced", "indices", "shape", "values")
+
+    __array_ufunc__ = None  # NumPy leaves its operators to this class
+
+    def __init__(self, indices, values, shape, coalesced=False):
+        self.indices = indices
+        self.values = values
+        self.shape = tuple(shape)
+        self.coalesced = coalesced
+
+    def __getattr__(self, name):
+        raise MissingKernel(f"sparse tensors have no storage of their own, and no {name}; to_dense() comes first")
+
+    @property
+    def dtype(self):
+        return self.values.dtype
+
+    @property
+    def itemsize(self):
+        return self.values.dtype.itemsize
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        return math.prod(self.shape)
+
+    @property
+    def sparse_dim(self):
+        return self.indices.shape[0]
+
+    @property
+    def count(self):
+        """How many elements are kept."""
+        return self.indices.shape[1]
+
+    @property
+    def kernels(self):
+        """The engine of the parts."""
+        return engine_of(self.values)
+
+    def with_values(self, values):
+        """Other elements at the same places."""
+        return SparseArray(self.indices, values, self.shape[: self.sparse_dim] + values.shape[1:], self.coalesced)
+
+    def astype(self, dtype):
+        return self.with_values(self.kernels.cast(self.values, dtype))
+
+    def reshape(self, *shape):
+        if shape != self.shape:
+            raise MissingKernel("reshape")
+        return self
+
+    def transpose(self, axes):
+        """The dimensions in another order; sparse ones stay sparse."""
+        n = self.sparse_dim
+        if sorted(axes[:n]) != list(range(n)):
+            raise MissingKernel("transpose of sparse with dense dimensions")
+        values = self.values.transpose((0, *[a - n + 1 for a in axes[n:]]))
+        return SparseArray(self.indices[np.asarray(axes[:n])], values, [self.shape[a] for a in axes])
+
+    @property
+    def T(self):
+        return self.transpose(range(self.ndim)[::-1])
+
+    def swapaxes(self, a, b):
+        axes = list(range(self.ndim))
+        axes[a], axes[b] = axes[b], axes[a]
+        return self.transpose(axes)
+
+
+def _operator(name, call):
+    setattr(SparseArray, f"__{name}__", lambda self, other: call(self, other))
+    setattr(SparseArray, f"__r{name}__", lambda self, other: call(other, self))
+
+
+register_arrays(engine, SparseArray)
+
+
+# ---- conversion
+
+
+def keys_of(x):
+    """The place of each element as one number; in the order of rows."""
+    keys = x.indices[0]
+    for index, size in zip(x.indices[1:], x.shape[1:]):
+        keys = keys * size + index
+    return keys
+
+
+def coalesce(x):
+    """The same array with distinct places, in order; their elements are added up."""
+    if x.coalesced:
+        return x
+    k = x.kernels
+    if not x.count or not x.sparse_dim:
+        total = x.values if x.sparse_dim or not x.count else k.sum(x.values, axis=0, keepdims=True)
+        return SparseArray(x.indices[:, :1] if not x.sparse_dim else x.indices, total, x.shape, True)
+    keys, places = k.unique(keys_of(x), return_inverse=True)
+    values = k.unindex(x.values, (places.reshape(-1),), (0,), (keys.shape[0], *x.values.shape[1:]))
+    indices = k.stack(k.unravel_index(keys, x.shape[: x.sparse_dim]))
+    return SparseArray(indices.astype(np.int64), values, x.shape, True)
+
+
+def to_dense(x):
+    """All elements, as an array of the parts' engine."""
+    if not x.sparse_dim:
+        return x.kernels.sum(x.values, axis=0).reshape(x.shape)
+    return x.kernels.unindex(x.values, tuple(x.indices), tuple(range(x.sparse_dim)), x.shape)
+
+
+def from_dense(x, sparse_dim):
+    """The elements of an array that are not zero; slices that are not all zeros, where there are dense dimensions."""
+    k = engine_of(x)
+    kept = x != 0
+    for _ in range(x.ndim - sparse_dim):
+        kept = kept.any(-1)
+    indices = k.stack(k.nonzero(kept)) if sparse_dim else k.zeros((0, 1), np.int64)
+    return SparseArray(indices.astype(np.int64), x[tuple(indices)] if sparse_dim else x[None], x.shape, True)
+
+
+def elements_at(x, indices):
+    """The elements of a dense or sparse array at (n, count) places."""
+    if not isinstance(x, SparseArray):
+        return x[tuple(indices)]
+    x = coalesce(x)
+    k = x.kernels
+    wanted, keys = keys_of(SparseArray(indices, None, x.shape)), keys_of(x)
+    if not x.count:
+        return k.zeros((wanted.shape[0], *x.values.shape[1:]), x.dtype)
+    places = k.minimum(k.searchsorted(keys, wanted), x.count - 1)
+    found = (keys[places] == wanted).reshape(-1, *[1] * (x.values.ndim - 1))
+    return k.where(found, x.values[places], k.zeros((), x.dtype))
+
+
+def empty(shape, like):
+    """No elements, in the manner of `like`: a sparse array of as many sparse dimensions."""
+    k, n = like.kernels, like.sparse_dim
+    values = k.zeros((0, *shape[n:]), like.dtype)
+    return SparseArray(k.zeros((n, 0), np.int64), values, shape, True)
+
+
+# ---- what every engine has
+
+
+@engine.kernel
+def device_of(x):
+    return x.kernels.device_of(x.values)
+
+
+@engine.kernel
+def is_traced(x):
+    return isinstance(x, SparseArray) and x.kernels.is_traced(x.values)
+
+
+@engine.kernel
+def strides_of(x):
+    return (0,) * x.ndim
+
+
+@engine.kernel
+def layout_of(x):
+    return strides_of(x), 0
+
+
+@engine.kernel
+def is_contiguous(x):
+    return False
+
+
+@engine.kernel
+def is_expanded(x):
+    return False
+
+
+@engine.kernel
+def is_writable(x):
+    return True
+
+
+@engine.kernel
+def as_array(x):
+    return x if isinstance(x, SparseArray) else engine_of(x).as_array(x)
+
+
+@engine.kernel
+def cast(x, dtype):
+    return x.astype(dtype) if isinstance(x, SparseArray) else engine_of(x).cast(x, dtype)
+
+
+@engine.kernel
+def copy(x):
+    k = x.kernels
+    return SparseArray(k.copy(x.indices), k.copy(x.values), x.shape, x.coalesced)
+
+
+@engine.kernel
+def copy_as(x, dtype, format=preserve_format):
+    return copy(x) if x.dtype == dtype else x.astype(dtype)
+
+
+@engine.kernel
+def copy_like(x, like):
+    """A copy of a gradient of `like`; one of two dense arrays is not asked for."""
+    return copy(x) if isinstance(x, SparseArray) else x.kernels.copy(x)
+
+
+@engine.kernel
+def zeros_like(x):
+    return empty(x.shape, x)
+
+
+@engine.kernel
+def write(into, x):
+    """Makes the elements of `into`, which others may look at, those of x."""
+    if not isinstance(into, SparseArray):
+        return engine_of(into).write(into, to_dense(x))
+    if not isinstance(x, SparseArray):
+        raise MissingKernel("copy of a dense tensor into a sparse one")
+    check_alike("copy_", into, x)
+    into.indices, into.values, into.coalesced = x.indices, x.values, x.coalesced
+    return into
+
+
+@engine.kernel
+def fill(into, value):
+    if value != 0:
+        raise NotImplementedError(FILL)
+    return write(into, zeros_like(into))
+
+
+@engine.kernel
+def accumulate(into, x):
+    """Adds x to an array that is ours alone; returns the array that holds the sum."""
+    if isinstance(into, SparseArray):
+        return write(into, add(into, x))
+    check_shapes("add_", into, x)
+    k, dims = engine_of(into), tuple(range(x.sparse_dim))
+    return k.index_put(into, tuple(x.indices), dims, k.cast(x.values, into.dtype), True, into=True)
+
+
+# ---- arithmetic
+
+
+def check_shapes(name, x, y):
+    if np.shape(x) != np.shape(y):
+        raise RuntimeError(SHAPES.format(name=name, a=list(np.shape(x)), b=list(np.shape(y))))
+
+
+def check_alike(name, x, y):
+    """Raises unless two sparse arrays have the same shape, and as many of its dimensions are sparse."""
+    check_shapes(name, x, y)
+    if x.sparse_dim != y.sparse_dim:
+        raise RuntimeError(SPARSE_DIMS.format(name=name, a=x.sparse_dim, b=y.sparse_dim))
+
+
+@engine.kernel
+def add(x, y):
+    if not isinstance(x, SparseArray):
+        check_shapes("add", x, y)
+        return engine_of(x).index_put(x, tuple(y.indices), tuple(range(y.sparse_dim)), y.values, True)
+    if not isinstance(y, SparseArray):
+        raise RuntimeError(ADD_DENSE)
+    check_alike("add", x, y)
+    k = x.kernels
+    both = k.concatenate([x.indices, y.indices], axis=1), k.concatenate([x.values, y.values])
+    joined = SparseArray(*both, x.shape)
+    grows = math.prod(joined.values.shape) > joined.size and not is_traced(joined)
+    return coalesce(joined) if grows or (x.coalesced and y.coalesced) else joined
+
+
+@engine.kernel
+def subtract(x, y):
+    return add(x, negative(y) if isinstance(y, SparseArray) else y)
+
+
+@engine.kernel
+def multiply(x, y):
+    if not isinstance(x, SparseArray):
+        x, y = y, x
+    if not isinstance(y, SparseArray):
+        if np.ndim(y) == 0:
+            return x.with_values(x.kernels.multiply(x.values, y))
+        check_shapes("mul", x, y)
+    else:
+        check_alike("mul", x, y)
+        x, y = (y, x) if x.count > y.count else (x, y)
+    return x.with_values(x.kernels.multiply(x.values, elements_at(y, x.indices)))
+
+
+@engine.kernel
+def divide(x, y):
+    if not isinstance(x, SparseArray):
+        raise MissingKernel("reciprocal")
+    if np.ndim(y):
+        raise RuntimeError(DIVISOR.format(shape=list(y.shape)))
+    return x.with_values(x.kernels.divide(x.values, y))
+
+
+@engine.kernel
+def negative(x):
+    return x.with_values(-x.values)
+
+
+@engine.kernel
+def power(x, y):
+    if isinstance(y, SparseArray) or np.ndim(y) or y <= 0:
+        raise MissingKernel("pow")
+    x = coalesce(x)
+    return x.with_values(x.kernels.power(x.values, y))
+
+
+for _name, _call in (("add", add), ("sub", subtract), ("mul", multiply), ("truediv", divide)):
+    _operator(_name, _call)
+SparseArray.__neg__ = negative
+SparseArray.__pow__ = power
+
+
+def _compare(self, other):
+    raise MissingKernel("comparison")
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(SparseArray, f"__{_name}__", _compare)
+SparseArray.__hash__ = object.__hash__
+
+
+def _keeps_zeros(name):
+    """A kernel of one operand that makes zeros of zeros: it is applied to the elements that are kept."""
+
+    def kernel(x):
+        x = coalesce(x)
+        return x.with_values(getattr(x.kernels, name)(x.values))
+
+    setattr(engine, name, kernel)
+
+
+for _name in ("abs", "absolute", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh", "atan", "atanh", "ceil",
+              "deg2rad", "erf", "erfinv", "expm1", "floor", "isinf", "isnan", "log1p", "rad2deg", "relu", "rint",
+              "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc"):
+    _keeps_zeros(_name)
+
+
+# ---- sums and products
+
+
+@engine.kernel
+def total(x):
+    return x.kernels.total(x.values)
+
+
+@engine.kernel
+def sum(x, axis=None, keepdims=False, dtype=None):
+    if axis is None:
+        return x.kernels.sum(x.values, dtype=dtype)
+    axes = {a % x.ndim for a in ((axis,) if isinstance(axis, int) else axis)}
+    if keepdims:
+        raise MissingKernel("sum with keepdim")
+    x, n, k = coalesce(x), x.sparse_dim, x.kernels
+    values = k.sum(x.values, axis=tuple([a - n + 1 for a in axes if a >= n]), dtype=dtype)
+    left = [d for d in range(n) if d not in axes]
+    if not left:
+        return k.sum(values, axis=0)
+    shape = [size for d, size in enumerate(x.shape) if d not in axes]
+    return coalesce(SparseArray(x.indices[np.asarray(left)], values, shape))
+
+
+@engine.kernel
+def norm2(x, axis, keepdims):
+    if axis is not None:
+        raise MissingKernel("norm along a dimension")
+    return x.kernels.norm2(coalesce(x).values, None, False)
+
+
+@engine.kernel
+def linear(x, weight, bias):
+    out = matmul(x, weight.T)
+    return out if bias is None else out + bias
+
+
+@engine.kernel
+def matmul(x, y):
+    if isinstance(x, SparseArray) and isinstance(y, SparseArray):
+        return _sparse_product(x, y)
+    if not isinstance(x, SparseArray):
+        return matmul(y.swapaxes(0, 1), x.swapaxes(-1, 0)).swapaxes(-1, 0)
+    if x.sparse_dim != 2:
+        raise MissingKernel("matmul of an array with dense dimensions")
+    rows, columns = x.indices
+    values = x.values.reshape(-1, *[1] * (y.ndim - 1))
+    return x.kernels.unindex(values * y[columns], (rows,), (0,), (x.shape[0], *y.shape[1:]))
+
+
+def _sparse_product(x, y):
+    """Joins each element of x with the row of y that it meets."""
+    if x.sparse_dim != 2 or y.sparse_dim != 2 or x.shape[1] != y.shape[0]:
+        raise RuntimeError(MM_SHAPES.format(a=list(x.shape), b=list(y.shape)))
+    y, k = coalesce(y), x.kernels
+    starts = k.searchsorted(y.indices[0], x.indices[1])
+    counts = k.searchsorted(y.indices[0], x.indices[1], side="right") - starts
+    left = k.repeat(k.arange(x.count), counts)
+    right = k.arange(left.shape[0]) + (starts - (k.cumsum(counts, 0) - counts))[left]
+    indices = k.stack([x.indices[0][left], y.indices[1][right]])
+    return coalesce(SparseArray(indices, x.values[left] * y.values[right], (x.shape[0], y.shape[1])))
+
+
+__all__ = ["SparseArray", "coalesce", "elements_at", "engine", "from_dense", "to_dense"]

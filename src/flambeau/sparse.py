@@ -1,0 +1,54 @@
+"""Functions of sparse tensors: ``flambeau.sparse``."""
+
+from __future__ import annotations
+
+import functools
+
+from .functions.sparse import addmm, log_softmax, mm, softmax, sum
+
+__all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "softmax", "sum"]
+
+
+class check_sparse_tensor_invariants:
+    """Whether the parts of sparse tensors are checked when they are made. Here they always are; the setting is kept.
+
+    It is a context manager, a decorator, and has ``enable()``, ``disable()`` and ``is_enabled()``.
+    """
+
+    _enabled = False
+
+    def __init__(self, enable=True):
+        self.state = enable
+        self.saved = None
+
+    @staticmethod
+    def is_enabled():
+        """Whether the check was asked for."""
+        return check_sparse_tensor_invariants._enabled
+
+    @staticmethod
+    def enable():
+        """Asks for the check."""
+        check_sparse_tensor_invariants._enabled = True
+
+    @staticmethod
+    def disable():
+        """Does not ask for it any more."""
+        check_sparse_tensor_invariants._enabled = False
+
+    def __enter__(self):
+        if self.saved is not None:
+            raise RuntimeError("This context manager instance is already activated: make another one for nested use.")
+        self.saved = self.is_enabled()
+        check_sparse_tensor_invariants._enabled = self.state
+
+    def __exit__(self, *exc):
+        check_sparse_tensor_invariants._enabled, self.saved = self.saved, None
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            with type(self)(self.state):
+                return function(*args, **kwargs)
+
+        return call
