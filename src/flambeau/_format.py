@@ -17,7 +17,7 @@ import numpy as np
 
 from ._device import strided
 from ._dtypes import get_default_dtype, is_foreign
-from .engines import on_host
+from .engines import engine_of, on_host
 
 __all__ = ["format_spec", "format_tensor", "get_printoptions", "printoptions", "set_printoptions"]
 
@@ -106,7 +106,7 @@ def format_tensor(t: Any, name: str | None = None) -> str:
     if name is None:
         name = "tensor" if type(t).__name__ in ("Tensor", "Parameter") else type(t).__name__
     indent = len(name) + 1
-    if t.layout is not strided:
+    if engine_of(t._a).layout is not strided:
         return _add_suffixes(f"{name}({_sparse_body(t, indent)}", _sparse_suffixes(t), indent)
     return _add_suffixes(f"{name}({_body(t, indent)}", _suffixes(t), indent)
 
