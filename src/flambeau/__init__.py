@@ -100,7 +100,7 @@ from .functions.sparse import *
 from .functions.linalg.lowrank import *
 from .functions.stft import *
 from . import _C, overrides
-from . import compiler, fft, func, linalg, nn, optim, random, serialization, sparse, storage, testing, utils
+from . import compiler, fft, func, linalg, nn, optim, random, serialization, storage, testing, utils
 from ._generator import Generator
 from ._lazy import lazy_submodules as _lazy_submodules
 from .compiler import compile
@@ -113,6 +113,6 @@ legacy_contiguous_format = contiguous_format
 
 _LAZY = [
     "_dynamo", "accelerator", "alias", "backends", "cuda", "distributed", "distributions", "functional", "hub", "jit",
-    "mps", "types", "version", "xpu",
+    "mps", "sparse", "types", "version", "xpu",
 ]
 __getattr__, __dir__ = _lazy_submodules(__name__, _LAZY)
