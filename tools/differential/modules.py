@@ -6,8 +6,6 @@ import math
 
 from .writer import Row
 
-TOLERANCE = 100  # a batch norm of few samples that hardly differ multiplies errors
-
 VECTORS = [
     "Linear(3, 3)", "ReLU()", "Tanh()", "Identity()", "Linear(3, 3, bias=False)", "LayerNorm(3)", "BatchNorm1d(3)",
     "PReLU()", "Softmax(-1)", "Dropout(0.0)", "Dropout(0.5)", "GELU()", "RMSNorm(3)", "BatchNorm1d(3, affine=False)",

@@ -99,7 +99,7 @@ class Search:
 
     def outcome(self, draw, family):
         """Draws and runs one program."""
-        pair = self.pair(family)
+        pair = self.pair()
         disagreement = None
         try:
             FAMILIES[family].write(Writer(draw, pair))
@@ -113,24 +113,24 @@ class Search:
             return None
         return disagreement
 
-    def pair(self, family):
+    def pair(self):
         for folder in self.folders:
             (folder / "f.pt").unlink(missing_ok=True)  # not overwritten: it may still be mapped
-        return Pair(self.ours, self.theirs, self.folders, getattr(FAMILIES[family], "TOLERANCE", 1))
+        return Pair(self.ours, self.theirs, self.folders)
 
     def finding(self, family, disagreement):
         """What is reported of a disagreement, which is known from now on: the steps that it needs."""
         self.known.add(disagreement.signature)
-        disagreement = self.reduced(family, disagreement)
+        disagreement = self.reduced(disagreement)
         self.known.add(disagreement.signature)
         return Finding(family, disagreement.pair.steps, disagreement)
 
-    def reduced(self, family, disagreement):
+    def reduced(self, disagreement):
         """The same without idle steps, and with the eldest variables as arguments: fewer lines to read."""
         for candidate in self.shorter(disagreement.pair.steps):
-            shorter = self.replay(family, candidate)
+            shorter = self.replay(candidate)
             if shorter is not None and shorter.signature == disagreement.signature:
-                return self.reduced(family, shorter)
+                return self.reduced(shorter)
         return disagreement
 
     @staticmethod
@@ -145,9 +145,9 @@ class Search:
                 for name in set(earlier) - set(step.arguments.values()):
                     yield [*steps[:i], step._replace(arguments={**step.arguments, field: name}), *steps[i + 1 :]]
 
-    def replay(self, family, steps):
+    def replay(self, steps):
         """The Disagreement that a program ends in, or None."""
-        pair = self.pair(family)
+        pair = self.pair()
         for step in steps:
             disagreement = pair.do(step)
             if disagreement is not None:

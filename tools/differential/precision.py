@@ -1,0 +1,85 @@
+"""The judge of rounding: where two libraries differ in values, the oracle runs the program once more, in float64.
+
+A program may amplify rounding as much as it likes: by cancellation, or by a batch norm of samples that hardly differ.
+Then the oracle itself is far from the float64 result, and we may be about as far.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import warnings
+
+import numpy as np
+
+from .compare import close, is_tensor, leaves, narrowest_dtype, numbers
+
+WIDER = {
+    r"torch\.(float32|bfloat16|float16)\b": "torch.float64",
+    r"torch\.complex64\b": "torch.complex128",
+    r"\.(float|half)\(\)": ".double()",
+}
+FARTHER = 16  # how many times the oracle's error we may have: the errors of two runs scatter
+PLAUSIBLE = 0.1  # the oracle's error, relative to the program's largest number, beyond which its two runs differ
+
+
+def is_rounding(pair, kind, where):
+    """Whether a difference in values at a variable is explained by the precision in which the program computes."""
+    if kind != "values" or "mine" in pair.text:
+        return False
+    exact = dict(leaves(in_double(pair)))
+    tensors = [*[dict(leaves(values)).get(where) for values in pair.values()], exact.get(where)]
+    if not all(is_tensor(t) and (t.is_floating_point() or t.is_complex()) for t in tensors):
+        return False
+    narrowest = narrowest_dtype(value for _, value in leaves(pair.oracle))
+    return is_as_near(*map(numbers, tensors), max(map(largest, exact.values())), narrowest)
+
+
+def largest(value):
+    """The largest finite magnitude in a tensor; 0 of anything else."""
+    size = np.abs(numbers(value)) if is_tensor(value) and value.is_floating_point() else np.zeros(0)
+    return float(size[np.isfinite(size)].max(initial=0))
+
+
+def is_as_near(ours, theirs, exact, scale, dtype):
+    """Whether our numbers are as near to the exact ones as the oracle's, where all are finite."""
+    finite = np.isfinite(theirs)
+    if exact.shape != theirs.shape or not np.isfinite(exact[finite]).all():
+        return False
+    if not np.array_equal(ours[~finite], theirs[~finite], equal_nan=True) or not np.isfinite(ours[finite]).all():
+        return False
+    if close(ours[finite], exact[finite], dtype):
+        return True
+    error, allowed = (np.abs(numbers[finite] - exact[finite]).max(initial=0) for numbers in (ours, theirs))
+    return allowed <= PLAUSIBLE * scale and error <= FARTHER * allowed
+
+
+def in_double(pair):
+    """The variables of a program as the oracle computes them in float64; none if it cannot."""
+    library = pair.scopes[1]["torch"]
+    scope = {name: pair.scopes[1][name] for name in pair.hidden if name in pair.scopes[1]}
+    state, default = library.get_rng_state(), library.get_default_dtype()
+    library.manual_seed(0)
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"), contextlib.suppress(Exception):
+            for step in pair.steps:
+                execute_in_double(step, scope, library)
+            return {name: value for name, value in scope.items() if name not in pair.hidden}
+    finally:
+        library.set_rng_state(state)
+        library.set_default_dtype(default)
+    return {}
+
+
+def execute_in_double(step, scope, library):
+    """One step. A layer draws its parameters as it would otherwise, and is converted then."""
+    text = step.text
+    for narrow, wide in WIDER.items():
+        text = re.sub(narrow, wide, text)
+    makes_layers = re.search(r"nn\.[A-Z]", text)
+    library.set_default_dtype(library.float32 if makes_layers else library.float64)
+    exec(compile(text, "program", "exec"), scope)
+    if makes_layers:
+        for value in list(scope.values()):
+            if hasattr(value, "named_modules"):
+                value.double()
