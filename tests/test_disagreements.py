@@ -144,10 +144,64 @@ MEMORY = [
     "b = torch.ones(4)\nb[1:3].detach().resize_(0)\nb",
 ]
 
+ZEROS = [f"x = torch.tensor([0.0, -0.0, 1.0, 0.5, -1.0, -2.0, 1e30], dtype=torch.{dtype})\ntorch.signbit({call})"
+         for dtype in ("float32", "float64", "bfloat16")
+         for call in (
+             *[f"torch.nn.functional.{name}(x)" for name in ("elu", "selu", "celu", "hardswish", "silu", "mish", "leaky_relu")],
+             *[f"torch.special.{name}(x[:4])" for name in ("entr", "i1", "i1e", "erf", "expit")],
+             *(["torch.special.ndtri(x[:4])"] if dtype != "bfloat16" else []),
+             "x % 2", "x % -2.0", "x.remainder(torch.tensor(-1.0))", "x.fmod(2)", "x // 2", "torch.tensor(0.0) % x[2:]", "x * 0", "x.trunc()",
+         )]
+REFUSALS = [
+    *[f"torch.ones({shape}, dtype=torch.complex64).{name}_()" for shape in ("2", "0") for name in ("abs", "absolute")],
+    *[f"torch.ones(2, dtype=torch.{dtype}) ** {exponent}" for dtype in ("half", "bfloat16", "float32")
+      for exponent in ("1e30", "-70000.0", "65519.0", "inf", "nan", "1e39", "2")],
+    "torch.logcumsumexp(torch.tensor([1]), 3)", "torch.nn.LazyLinear(2).weight.register_hook(print)",
+    "torch.nn.LazyLinear(2).weight.retain_grad()",
+]
+INTEGERS = [*[f"torch.{name}(torch.zeros(0, dtype=torch.{dtype}))" for name in ("median", "nanmedian")
+              for dtype in ("int8", "uint8", "int16", "int32", "int64")],
+            *[f"torch.trace(torch.ones(2, 2, dtype=torch.{dtype}))" for dtype in ("uint8", "int8", "int64", "half")]]
+RETAINED = [
+    "x = torch.ones(2, 2, 3, requires_grad=True)\ny = x.transpose(0, 1)\ny.retain_grad()\n(y * y).sum().backward()\n(y.grad, y.grad.stride())",
+    LEAF + "y = x * 2\ny.retain_grad()\ng = torch.autograd.grad((y * y).sum(), [x, y], create_graph=True)\n"
+    "(g, y.grad, y.grad is g[1], y.grad.data_ptr() == g[1].data_ptr())",
+    LEAF + "y = x.exp()\ny.retain_grad()\ny.detach_()\n(y.retains_grad, y.is_leaf, y.requires_grad)",
+]
+SAVED = [
+    *[f"x = torch.ones(2, 3, dtype=torch.{dtype}, requires_grad=True)\ny = {call}\nx.detach().mul_(2)\ny.sum().backward()"
+      for dtype in ("bfloat16", "half", "float32")
+      for call in ("x.amin(1)", "x.logsumexp(0)", "x * x", "x.sin()", "torch.ones(2, 3, dtype=torch.float64) * x", "x * 2", "x + 1", "x.exp()")],
+    LEAF + "y = torch.lerp(x, x.detach(), 0.25).sum()\ny.backward()\ny.backward()\nx.grad",
+    LEAF + "y = (x * 2).sum()\ny.backward()\ny.backward()",
+]
+UNCONNECTED = [LEAF + make + f"\n{use}" for make in (
+    "with torch.no_grad(): v = x[:1]", "with torch.inference_mode(): v = x[:1]", "x = torch.ones(2)\nv = x[:1]\nx.requires_grad_()",
+    "x = torch.ones(2)\nv = x[:1]\nx.requires_grad_()\nwith torch.no_grad(): x.mul_(3)", "v = x[:1]\nwith torch.no_grad(): x.mul_(3)",
+    "x = x * 1\nwith torch.no_grad(): v = x[:1]", "x = x * 1\nwith torch.no_grad(): v = x[:1]\nx.mul_(2)",
+    "x = torch.ones(2)\nv = x[:1]\nx.requires_grad_()\nx.requires_grad_(False)", "x = torch.ones(2)\nv = x.view(torch.int32)\nx.requires_grad_()",
+) for use in (
+    "(v.requires_grad, v.is_leaf, v.grad_fn is None)", "y = v * 2\n(y.requires_grad, y.is_leaf)",
+    "y = v * 2\n[node is None for node, _ in y.grad_fn.next_functions]", "(v * v).sum().backward()\n(x.grad if x.is_leaf else None, v.grad)",
+    "torch.autograd.grad((v * 2).sum(), v, allow_unused=True)", "v.mul_(2)", "v + torch.ones(1, requires_grad=True)",
+)]
+
 
 @pytest.mark.parametrize("code", [
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
-    *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY,
+    *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *RETAINED, *SAVED, *UNCONNECTED,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)
+
+
+def test_files_keep_the_dtypes_of_empty_tensors(tmp_path):
+    import torch
+
+    import flambeau
+
+    for writer in (torch, flambeau):
+        x = writer.zeros(0)
+        writer.save([x, x.view(writer.float64)], tmp_path / "empty.pt")
+        for reader in (torch, flambeau):
+            assert [str(t.dtype) for t in reader.load(tmp_path / "empty.pt")] == ["torch.float32", "torch.float64"]

@@ -18,8 +18,7 @@ INLINE REAL NAME(down)(REAL a, REAL b, REAL rest)
 
 INLINE REAL NAME(left)(REAL a, REAL b, REAL rest)
 {
-    (void)a;
-    return rest == 0 ? NAME(copysign)(0, b) : (b < 0) != (rest < 0) ? rest + b : rest;
+    return rest == 0 ? NAME(copysign)(0, a) : (b < 0) != (rest < 0) ? rest + b : rest;
 }
 
 INLINE void NAME(divided)(const REAL *x, const REAL *y, REAL *out, ptrdiff_t n, bool by_one,

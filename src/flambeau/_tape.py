@@ -12,7 +12,7 @@ from . import _dtypes
 from ._hooks import TensorHooks, add_hook
 from ._modes import in_use, modes
 from ._storage import Storage
-from ._tensor import Tensor, edge_of, storage_of, wrap
+from ._tensor import Tensor, Unconnected, edge_of, storage_of, wrap
 from .engines import NUMPY, engine_of
 
 next_sequence = itertools.count().__next__
@@ -69,7 +69,8 @@ class Node:
     @property
     def next_functions(self):
         """The (node, output number) pairs to which this node sends gradients."""
-        pairs = [(None, 0) if e is None else (as_node(e[0]), max(e[1], 0)) for e in self._edges]
+        edges = [None if e is None or type(e[0]) is Unconnected else e for e in self._edges]
+        pairs = [(None, 0) if e is None else (as_node(e[0]), max(e[1], 0)) for e in edges]
         self._leaf_nodes = [node for node, _ in pairs if type(node) is AccumulateGrad]  # they live while this node does
         return tuple([pairs[i] for i in self._input_places])
 
@@ -169,15 +170,19 @@ class OpNode(Node):
         if self.op.joint is not None:
             return places
         found = [i for i in places if i in self.op.vjps]
-        by_number = self.op.node != self.op.scalar_node == type(self).__name__  # the last operand is no tensor
-        return found[:-1] if by_number else found
+        return found[:-1] if self._is_by_number else found
+
+    @property
+    def _is_by_number(self):
+        """Whether the last operand is a number, in a call for which PyTorch has a node of its own."""
+        return self.op.node != self.op.scalar_node == type(self).__name__
 
     @property
     def _output_places(self):
         return [nr for nr in range(self._count) if _dtypes.is_inexact(self._output(nr)[1])]
 
     def _free(self):
-        if self.inputs or self.out is not None:
+        if self.guards or self.out is not None or (self.inputs and not self._is_by_number):
             self.guards = self.inputs = self.out = None
 
     def _pull(self, grads, graph):

@@ -5,6 +5,7 @@ Arithmetic and all other operations are attached from ``flambeau.functions``.
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -52,6 +53,38 @@ NON_LEAF_GRAD = (
     "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
     "Tensor, use .retain_grad() on the non-leaf Tensor."
 )
+
+
+class Unconnected:
+    """The node of a view through which no gradient reaches its base, which requires one.
+
+    The view was made in no_grad or inference mode, or before the base required a gradient. What is computed from it
+    requires a gradient too, as in PyTorch, and ends here. Nobody sees this node: for the user the view is a leaf.
+    """
+
+    __slots__ = ("_dtype", "_seq", "_shape")
+
+    _edges = ()
+    _count = 1
+    _hooked = False
+    _out_hooks = _pre_hooks = _post_hooks = _trace = None
+    _ages = itertools.count(1)
+
+    def __init__(self, array):
+        self._shape, self._dtype = array.shape, array.dtype
+        self._seq = -next(Unconnected._ages)  # older than all that is recorded
+
+    def _pull(self, grads, graph):
+        return []
+
+    def _pull_undefined(self, graph):
+        return []
+
+    def _free(self):
+        pass
+
+
+NO_FUNCTION = (type(None), Unconnected)  # what stands for the node of a leaf
 
 
 class View:
@@ -182,7 +215,7 @@ class Tensor:
             raise RuntimeError(NON_LEAF_FLAG)
         if value and self.is_inference() and modes.grad is not None:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        self._rg = bool(value)
+        self._node, self._rg = None, bool(value)
 
     def requires_grad_(self, requires_grad=True):
         """Sets ``requires_grad`` and returns the tensor."""
@@ -202,7 +235,7 @@ class Tensor:
         """The graph node that made this tensor, or None for a leaf."""
         if self._view is not None:
             refresh(self)
-        return self._node
+        return None if type(self._node) is Unconnected else self._node
 
     @property
     def output_nr(self):
@@ -212,7 +245,7 @@ class Tensor:
     @property
     def grad(self):
         """The gradient that backward has accumulated, or None."""
-        if self._grad is None and self._node is not None and not self.retains_grad:
+        if self._grad is None and type(self._node) not in NO_FUNCTION and not self.retains_grad:
             warnings.warn(NON_LEAF_GRAD, UserWarning, stacklevel=2)
         return self._grad
 
@@ -229,7 +262,7 @@ class Tensor:
     @property
     def retains_grad(self):
         """Whether a non-leaf keeps its gradient."""
-        return self._node is not None and self._hooks is not None and self._hooks.retain is not None
+        return self._hooks is not None and self._hooks.retain is not None
 
     def is_inference(self):
         """Whether the tensor was made in ``inference_mode``."""
@@ -314,16 +347,18 @@ def refresh(t):
     """Brings a view's place in the graph up to date after its base (or another view of it) was written to."""
     view = t._view
     version = t._storage.version
-    if view.version == version:
-        return
     base = view.base
+    if view.version == version:
+        if t._rg is not base._rg:
+            follow_base(t, base)
+        return
     if view.origin is not None:
         if modes.grad and (t._node is not None or base._rg):
-            made = f"Output {t._nr} of {t._node.name()}" if t._node is not None else "The view"
+            made = "The view" if type(t._node) in NO_FUNCTION else f"Output {t._nr} of {t._node.name()}"
             raise RuntimeError(STALE_VIEW[view.origin].format(made=made))
         return
     view.version = version
-    if base._node is None:
+    if base._node is None and (type(t._node) not in NO_FUNCTION or not base._rg):
         return
     grad, modes.grad = modes.grad, True
     try:
@@ -332,6 +367,14 @@ def refresh(t):
         modes.grad = grad
     if t._hooks is not None:
         move_hooks(t)
+
+
+def follow_base(t, base):
+    """Of a view that no node connects with its base: lets it require a gradient if, and while, the base does."""
+    if base._rg and _dtypes.is_inexact(t._a.dtype):
+        t._node, t._rg = Unconnected(t._a), True
+    elif type(t._node) is Unconnected:
+        t._node, t._rg = None, False
 
 
 def take_place(t, other):
@@ -343,7 +386,7 @@ def edge_of(t):
     """Where the gradient of `t` goes: (node, output number), (leaf tensor, LEAF), or None."""
     if t._view is not None:
         refresh(t)
-    if not t._rg:
+    if not t._rg or type(t._node) is Unconnected:
         return None
     return (t, LEAF) if t._node is None else (t._node, t._nr)
 

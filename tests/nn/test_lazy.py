@@ -248,7 +248,7 @@ def test_moving_to_meta_keeps_the_laziness():
 
 def test_messages_say_what_to_do():
     m = nn.LazyLinear(2)
-    with pytest.raises(ValueError, match=r"UninitializedParameter that has no shape yet.* call it once with a sample input"):
+    with pytest.raises(ValueError, match=r"uninitialized parameter: this UninitializedParameter has no shape yet.* call it once with a sample input"):
         m.weight + 1
     with pytest.raises(RuntimeError, match="shape of an UninitializedParameter"):
         m.weight.shape  # noqa: B018

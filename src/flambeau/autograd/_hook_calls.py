@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .._device import contiguous_format
 from .._tensor import Tensor, wrap
-from ..engines import engine_of
+from ..ops.convert import clone_as
 
 
 def as_hook_argument(grad, graph):
@@ -54,7 +55,8 @@ def retain(tensor, grad, graph):
     """Adds a gradient to the ``.grad`` of a tensor that is no leaf, if it still lives."""
     if tensor is None:
         return
-    grad = grad if graph else wrap(engine_of(grad).copy(grad))
+    grad = clone_as(grad, format=contiguous_format)
+    grad = grad if graph else wrap(grad)
     tensor._grad = grad if tensor._grad is None else tensor._grad + grad
 
 

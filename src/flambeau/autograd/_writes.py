@@ -12,7 +12,16 @@ from .. import _dtypes
 from .._hooks import move_hooks
 from .._modes import in_use, modes
 from .._size import broadcasts
-from .._tensor import LEAF_INPLACE, VIEW_OF_LEAF_INPLACE, engine_for, refresh, storage_of, take_place, wrap
+from .._tensor import (
+    LEAF_INPLACE,
+    NO_FUNCTION,
+    VIEW_OF_LEAF_INPLACE,
+    engine_for,
+    refresh,
+    storage_of,
+    take_place,
+    wrap,
+)
 from ..engines import NUMPY, engine_of
 from ..engines._views import replay
 from ..ops.move import writing
@@ -141,7 +150,7 @@ def check_history(t):
         raise RuntimeError(MOVED)
     refresh(t)
     if view.origin is not None:
-        node = t._node.name() if t._node is not None else "a function"
+        node = "a function" if type(t._node) in NO_FUNCTION else t._node.name()
         raise RuntimeError(REFUSED[view.origin].format(nr=t._nr, node=node))
     if view.base._node is None and (t._rg or view.base._rg):
         raise RuntimeError(VIEW_OF_LEAF_INPLACE)

@@ -8,20 +8,25 @@ from .._hooks import add_hook, hooks_of
 from .._tensor import Tensor
 
 
+def check_hookable(t):
+    """Raises unless gradients arrive at the tensor."""
+    _ = t._a  # one that has no shape yet says so
+    if not t.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+
+
 def register_hook(self, hook):
     """Calls ``hook(grad)`` when the gradient of this tensor is computed; what it returns replaces the gradient.
 
     Returns a handle whose ``remove()`` takes the hook away.
     """
-    if not self.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    check_hookable(self)
     return add_hook(hooks_of(self).grad, hook)
 
 
 def register_post_accumulate_grad_hook(self, hook):
     """Calls ``hook(tensor)`` each time a gradient has been accumulated into this leaf's ``.grad``."""
-    if not self.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    check_hookable(self)
     if self.grad_fn is not None:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     return add_hook(hooks_of(self).post_accumulate, hook)
@@ -29,6 +34,7 @@ def register_post_accumulate_grad_hook(self, hook):
 
 def retain_grad(self):
     """Keeps the gradient of this non-leaf in ``.grad``, as leaves do."""
+    _ = self._a
     if not self.requires_grad:
         raise RuntimeError(f"can't retain_grad on Tensor that has requires_grad=False (of shape {list(self.shape)})")
     if self.grad_fn is not None:

@@ -39,6 +39,7 @@ INTEGER_ADDCDIV = (
     "Integer division with addcdiv is no longer supported: convert the tensors to a floating dtype first, or "
     "use (input + value * trunc(tensor1 / tensor2)).to(input.dtype)."
 )
+ABS_COMPLEX = "In-place abs is not supported for complex tensors. Use abs(), whose result is real."
 NO_COMPLEX_NAN_TO_NUM = (
     "nan_to_num does not support automatic differentiation for outputs with complex dtype. Detach the input, or treat "
     "its real and imaginary parts on their own."
@@ -377,10 +378,19 @@ methods(
     true_divide, trunc,
 )
 globals().update(inplace_methods(
-    abs, absolute, add, addcdiv, addcmul, ceil, clamp, clamp_max, clamp_min, clip, copysign, div, divide, fix,
+    add, addcdiv, addcmul, ceil, clamp, clamp_max, clamp_min, clip, copysign, div, divide, fix,
     floor, floor_divide, fmod, frac, gcd, heaviside, lcm, lerp, mul, multiply, nan_to_num, neg, negative,
     nextafter, remainder, round, sgn, sign, sub, subtract, true_divide, trunc, elementwise=True,
 ))
+
+
+def _abs_of_real(input):
+    if input.is_complex():
+        raise RuntimeError(ABS_COMPLEX)
+    return abs(input)
+
+
+globals().update(inplace_methods(elementwise=True, abs=_abs_of_real, absolute=_abs_of_real))
 
 
 def _where(self, condition, other):

@@ -54,11 +54,12 @@ def _running(op, input, dim, dtype, name):
 def logcumsumexp(input, dim):
     """The logarithms of the sums of exponentials so far along ``dim``."""
     need_tensor(input, "logcumsumexp")
+    axis = dim_in_range(dim, input._a.ndim)
     if not is_inexact(input._a.dtype):
         raise NotImplementedError(
             f"\"logcumsumexp_out_cpu\" not implemented for '{type_word(input.dtype)}'; use .float()"
         )
-    return ops.logcumsumexp(input, axis=dim_in_range(dim, input._a.ndim), reverse=False)
+    return ops.logcumsumexp(input, axis=axis, reverse=False)
 
 
 @numpy_names

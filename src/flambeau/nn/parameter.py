@@ -11,8 +11,8 @@ from ..functions.creation import empty
 from ..overrides import disabled as plain_results
 
 UNINITIALIZED = (
-    "Attempted to use an {cls} that has no shape yet. A lazy module gives its parameters their shapes when it is first "
-    "called: call it once with a sample input."
+    "Attempted to use an uninitialized parameter: this {cls} has no shape yet. A lazy module gives its parameters "
+    "their shapes when it is first called: call it once with a sample input."
 )
 NO_SHAPE = (
     "Can't access the shape of an {cls}: it has none before the module's first call. When this comes from "

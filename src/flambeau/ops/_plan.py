@@ -77,7 +77,7 @@ class Plan:
             saved, guards = [], []
             for x, a, saves in zip(inputs, arrays, self.saves):
                 saved.append(value_of(a) if saves else None)
-                if saves and isinstance(x, Tensor) and value_of(a) is value_of(x._a):
+                if saves and isinstance(x, Tensor):
                     guards.append(guard(x))
             node.inputs, node.guards = tuple(saved), tuple(guards)
         else:

@@ -84,7 +84,7 @@ prelu.vjp(x=lambda g, x, weight: where(x > 0, g, weight * g), weight=lambda g, x
 @op(opmath=True, refuses="bic")
 def elu(k, x, *, alpha, scale, input_scale):
     """scale * (x if x > 0 else alpha * (exp(input_scale * x) - 1))."""
-    return k.where(x > 0, scale * x, (alpha * scale) * k.expm1(input_scale * k.minimum(x, 0)))
+    return k.where(x >= 0, scale * x, (alpha * scale) * k.expm1(input_scale * k.minimum(x, 0)))
 
 
 def elu_slope(g, x, alpha, scale, input_scale):
@@ -98,7 +98,7 @@ elu.vjp(x=elu_slope)
 @op(opmath=True, refuses="bic")
 def celu(k, x, *, alpha):
     """x if x > 0 else alpha * (exp(x / alpha) - 1)."""
-    return k.where(x > 0, x, alpha * k.expm1(k.minimum(x, 0) / alpha))
+    return k.where(x >= 0, x, alpha * k.expm1(k.minimum(x, 0) / alpha))
 
 
 celu.vjp(x=lambda g, x, alpha: elu_slope(g, x, alpha, 1.0, 1.0 / alpha))

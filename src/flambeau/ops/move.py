@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..engines._views import replay
 from ._op import op
 from .reduce import sum_
@@ -83,7 +85,7 @@ triu.vjp(x=lambda g, diagonal: triu(g, diagonal=diagonal))
 
 @op(opmath=True, refuses="b")
 def trace(k, x):
-    return k.trace(x)
+    return k.trace(x, dtype=None if x.dtype.kind in "fc" else np.int64)
 
 
 trace.vjp(

@@ -48,7 +48,7 @@ log_ndtr.vjp(x=lambda g, x: g * (2 / ROOT_2PI) / erfcx(x * -ROOT_HALF))
 def entr(k, x):
     """-x log(x), with its limit 0 at 0, and -inf below."""
     inside = -x * k.log(k.where(x > 0, x, 1))
-    return k.where(x < 0, -math.inf, k.where(x != x, x, inside))
+    return k.where(x < 0, -math.inf, k.where(x > 0, inside, x * x))
 
 
 entr.vjp(x=lambda g, x: -g * (1 + log(x)))

@@ -74,10 +74,11 @@ class _Loading:
         _, kind, key, location, count = record
         if kind not in _STORAGES or not (isinstance(key, str) and isinstance(location, str) and type(count) is int):
             raise pickle.UnpicklingError(f"not the record of a storage: {record!r:.100}")
-        if key not in self.storages:
-            dtype = getattr(kind, "dtype", _dtypes.uint8)
-            self.storages[key] = self.read_storage(f"data/{key}", dtype, location, count)
-        return self.storages[key]
+        dtype = getattr(kind, "dtype", _dtypes.uint8)
+        place = key, None if count else dtype  # an empty storage may be named under several dtypes
+        if place not in self.storages:
+            self.storages[place] = self.read_storage(f"data/{key}", dtype, location, count)
+        return self.storages[place]
 
     def read_storage(self, name, dtype, location, count):
         found, expected = self.archive.size_of(name), count * dtype.itemsize

@@ -21,6 +21,11 @@ def scaled_i(order, a):
     return np.where(a <= 8, small if order == 0 else small * near, series(high, 16 / far - 1) / np.sqrt(far))
 
 
+def with_sign_of(value, x):
+    """A function of |x| continued as an odd one; its zero has no sign, as in PyTorch."""
+    return np.where(x < 0, -value, value)
+
+
 @special
 def i0e(x):
     return scaled_i(0, np.abs(x))
@@ -28,7 +33,7 @@ def i0e(x):
 
 @special
 def i1e(x):
-    return np.copysign(scaled_i(1, np.abs(x)), x)
+    return with_sign_of(scaled_i(1, np.abs(x)), x)
 
 
 @special
@@ -42,7 +47,7 @@ def i0(x):
 def i1(x):
     a = np.abs(x)
     half = np.exp(a / 2)
-    return np.copysign(scaled_i(1, a) * half * half, x)
+    return with_sign_of(scaled_i(1, a) * half * half, x)
 
 
 def scaled_k(order, x):

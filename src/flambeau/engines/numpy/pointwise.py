@@ -135,8 +135,10 @@ def floor_divide(x, y):
 
 @engine.kernel
 def remainder(x, y):
+    """The remainder with the sign of y; a zero has the sign of x, as in C."""
     divisible(x, y)
-    return np.remainder(x, y)
+    rest = np.remainder(x, y)
+    return rest if rest.dtype.kind != "f" else np.where(rest == 0, np.copysign(rest, x), rest)
 
 
 @engine.kernel

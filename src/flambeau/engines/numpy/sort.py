@@ -60,13 +60,18 @@ def _select(x, index, axis, keepdims):
     return (values, index) if keepdims else (values.squeeze(axis), index.squeeze(axis))
 
 
+def nan_as_integer(dtype):
+    """What C's conversion makes of nan: the lowest integer of at least 32 bits, cut to those that there are."""
+    return np.iinfo(dtype).min if dtype.itemsize >= 4 else 0
+
+
 @engine.kernel
 def select_median(x, axis, keepdims, ignore_nan):
     """The lower median. NaN wins over everything, unless it is to be ignored."""
     n = x.shape[axis]
     if n == 0:
         shape = tuple(1 if i == axis else m for i, m in enumerate(x.shape) if keepdims or i != axis)
-        nothing = np.nan if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        nothing = np.nan if x.dtype.kind == "f" else nan_as_integer(x.dtype)
         return np.full(shape, nothing, x.dtype), np.zeros(shape, np.int64)
     numbers = np.add.reduce(x == x, axis, np.int64, None, True)
     if np.all(numbers == n):

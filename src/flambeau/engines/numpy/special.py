@@ -82,7 +82,7 @@ def ndtri(p):
     """The inverse of the normal distribution function."""
     q = 2 * np.minimum(p, 1 - p)
     tail = inverse_erf(1 - q, q * (2 - q)) * math.sqrt(2)
-    return np.where((p < 0) | (p > 1), np.nan, np.where(p > 0.5, tail, -tail))
+    return np.where((p < 0) | (p > 1), np.nan, np.where(p >= 0.5, tail, -tail))
 
 
 @special
