@@ -52,7 +52,7 @@ class Optimizer:
     OptimizerPostHook: TypeAlias = Callable[[Self, tuple, dict], None]
 
     _added: ClassVar[dict] = {}  # settings that older saved states do not have
-    _sparse = "{name} does not support sparse gradients"
+    _sparse: str | None = "{name} does not support sparse gradients"  # None: it does
     grad_scale = found_inf = None  # what a gradient scaler tells a fused step
 
     def __init__(self, params, defaults):
@@ -127,7 +127,7 @@ class Optimizer:
         """The parameters of a group that have gradients, the gradients, and a list for each kind of state."""
         params = [p for p in group["params"] if p._grad is not None]
         grads = [p._grad for p in params]
-        if any([g.is_sparse for g in grads]):
+        if self._sparse and any([g.is_sparse for g in grads]):
             raise RuntimeError(self._sparse.format(name=type(self).__name__))
         if group.get("fused"):
             check_fused_params(params)

@@ -34,6 +34,7 @@ class SGD(Optimizer):
         tensor([0., 0.], requires_grad=True)
     """
 
+    _sparse = None
     _added = dict(nesterov=False, maximize=False, foreach=None, differentiable=False, fused=False)
 
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
@@ -77,6 +78,18 @@ def step(params, grads, buffers, differentiable, grad_scale, found_inf, *, weigh
     grads = unscaled(grads, grad_scale, found_inf)
     if grads is None:
         return
+    sparse = [i for i, g in enumerate(grads) if g.is_sparse]
+    for i in sparse:
+        buffers[i] = sparse_step(params[i], grads[i], buffers[i], weight_decay, momentum, lr, dampening, nesterov,
+                                 maximize)
+    if sparse:
+        dense = [i for i in range(len(params)) if i not in sparse]
+        params, grads, kept = ([all_of[i] for i in dense] for all_of in (params, grads, buffers))
+        step(params, grads, kept, differentiable, None, None, weight_decay=weight_decay, momentum=momentum, lr=lr,
+             dampening=dampening, nesterov=nesterov, maximize=maximize)
+        for i, buffer in zip(dense, kept, strict=True):
+            buffers[i] = buffer
+        return
     flags = (maximize, is_nonzero(weight_decay), nesterov)
     lr, momentum, dampening, weight_decay = numbers_of(differentiable, lr, momentum, dampening, weight_decay)
     if not is_nonzero(momentum):
@@ -89,3 +102,15 @@ def step(params, grads, buffers, differentiable, grad_scale, found_inf, *, weigh
         if buffers[i] is None:  # a recorded step knows the first gradient as a constant
             buffers[i] = descent(g, p, *flags[:2], weight_decay).detach().clone() if differentiable else new_like(p)
     apply("sgd_step", [params, buffers], grads, numbers, flags, differentiable)
+
+
+def sparse_step(p, grad, buffer, weight_decay, momentum, lr, dampening, nesterov, maximize):
+    """The step of one parameter whose gradient is sparse: only the rows that it has change. Returns the buffer."""
+    grad = -grad if maximize else grad
+    if weight_decay != 0:
+        grad = grad.add(p, alpha=weight_decay)
+    if momentum != 0:
+        buffer = grad.detach().clone() if buffer is None else buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
+        grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
+    p.add_(grad, alpha=-float(lr))
+    return buffer
