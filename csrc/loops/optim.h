@@ -105,16 +105,15 @@ STEP(radam)
 {
     REAL *restrict p = own[0], *restrict exp_avg = own[1], *restrict exp_avg_sq = own[2];
     const REAL *restrict grad = gradient;
-    READ_NUMBERS(8);
-    REAL decay = x[0], weight1 = x[1], beta2 = x[2], weight2 = x[3], eps = x[4], rate = x[5], rectification = x[6];
-    bool maximize = flag[0], coupled = flag[1], decoupled = flag[2], is_rectified = x[7] > 0;
+    READ_NUMBERS(7);
+    REAL decay = x[0], weight1 = x[1], beta2 = x[2], weight2 = x[3], share = x[4], rest = x[5], rate = x[6];
+    bool maximize = flag[0], coupled = flag[1], decoupled = flag[2];
     EACH {
         REAL g = NAME(descent)(grad[i], p[i], maximize, coupled, decay);
         REAL m = exp_avg[i] + (g - exp_avg[i]) * weight1, v = exp_avg_sq[i] * beta2 + g * g * weight2;
-        REAL adapted = m / (NAME(root)(v) + eps) * rectification;
         exp_avg[i] = m;
         exp_avg_sq[i] = v;
-        p[i] = (decoupled ? p[i] * decay : p[i]) - (is_rectified ? adapted : m) * rate;
+        p[i] = (decoupled ? p[i] * decay : p[i]) - m / (NAME(root)(v) * share + rest) * rate;
     }
 }
 
@@ -159,7 +158,8 @@ STEP(rprop)
     EACH {
         REAL g = maximize ? -grad[i] : grad[i], agreement = g * prev[i];
         REAL size = step_size[i] * (agreement > 0 ? grow : agreement < 0 ? shrink : 1);
-        size = size < smallest ? smallest : size > largest ? largest : size;
+        size = size < smallest ? smallest : size;
+        size = size > largest ? largest : size;
         g = agreement < 0 ? g * 0 : g;
         prev[i] = g;
         step_size[i] = size;

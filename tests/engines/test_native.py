@@ -793,3 +793,54 @@ def test_small_tensors_reach_the_kernels():
     y = flambeau.cat([x, x]).sum()
     y.backward()
     assert y.item() == 8 and x.grad.tolist() == [[2, 2], [2, 2]]
+
+
+# ---- steps of optimizers
+
+STEPS = {  # kernel -> (kinds of state, numbers, flags)
+    "sgd_step": [(0, 5, 3), (1, 5, 3)], "adam_step": [(2, 7, 3), (3, 7, 3)], "adamax_step": [(2, 5, 2)],
+    "nadam_step": [(2, 8, 3)], "radam_step": [(2, 7, 3)], "rprop_step": [(2, 4, 1)], "adagrad_step": [(1, 3, 2)],
+    "adadelta_step": [(2, 5, 2)], "asgd_step": [(1, 4, 2)],
+    "rmsprop_step": [(1, 6, 2), (2, 6, 2), (2, 6, 3), (3, 6, 3)],  # without and with the average gradient
+}
+
+
+@needs_native
+@pytest.mark.parametrize("name, kinds, numbers, flags", [(name, *row) for name, rows in STEPS.items() for row in rows])
+@settings(max_examples=20)
+@given(data=st.data())
+def test_steps_of_optimizers(name, kinds, numbers, flags, data):
+    """All parameters of a list, whether a loop takes them or the list is left to the twin."""
+    parameters = data.draw(st.lists(arrays(elements=st.sampled_from([0.0, 1.0, -2.0, np.inf, np.nan])), max_size=3))
+    draw = np.random.default_rng(data.draw(st.integers(0, 99)))
+    parameters = [p if p.flags.writeable else p.copy() for p in parameters]
+    grads = [draw.standard_normal(p.shape).astype(p.dtype) for p in parameters]
+    state = [[np.abs(draw.standard_normal(p.shape)).astype(p.dtype) for p in parameters] for _ in range(kinds)]
+    rows = [tuple(draw.uniform(0.1, 0.9, numbers).tolist()) for _ in parameters]
+    chosen = tuple(bool(flag) for flag in draw.integers(0, 2, flags))
+    if name == "rmsprop_step":
+        chosen = (*chosen[:2], flags == 3)
+    written = [[[copied(a) for a in kind] for kind in (parameters, *state)] for _ in range(2)]
+    kernel = getattr(NUMPY, name)
+    with np.errstate(all="ignore"):
+        ours = kernel(written[0], grads, rows, chosen)
+        kernel.__wrapped__(written[1], grads, rows, chosen)
+    assert ours is written[0]
+    for got, want in zip(*written, strict=True):
+        for a, b in zip(got, want, strict=True):
+            same(a, b, rtol=1e-4 if a.dtype == np.float32 else 1e-10, atol=1e-6)
+
+
+def copied(a):
+    """A copy that lies in memory in the same way."""
+    out = np.empty_like(a)
+    out[...] = a
+    return out
+
+
+@needs_native
+def test_steps_decline_what_they_cannot_do():
+    """Nothing has changed by then: the twin does all of it."""
+    p, q = np.ones(3, np.float32), np.ones(3, np.float16)
+    NUMPY.sgd_step([[p, q]], [p.copy(), q.copy()], [(0.5, 0.0, 0.0, 1.0, 0.0)] * 2, (False, False, False))
+    assert p.tolist() == q.tolist() == [0.5, 0.5, 0.5]

@@ -11,6 +11,20 @@ OPTIONS = {
             {"fused": True, "momentum": 0.9}],
     "Adam": [*ADAM, {"decoupled_weight_decay": True, "weight_decay": 0.1}],
     "AdamW": [*ADAM, {"weight_decay": 0.0}],
+    "Adamax": [{}, {"weight_decay": 0.1}, {"betas": (0.5, 0.8), "eps": 1e-4}, {"maximize": True, "lr": 0.1},
+               {"foreach": True}],
+    "NAdam": [{}, {"weight_decay": 0.1}, {"weight_decay": 0.1, "decoupled_weight_decay": True}, {"maximize": True},
+              {"momentum_decay": 0.1, "betas": (0.5, 0.8)}, {"foreach": True}],
+    "RAdam": [{}, {"weight_decay": 0.1}, {"weight_decay": 0.1, "decoupled_weight_decay": True}, {"maximize": True},
+              {"betas": (0.5, 0.6)}, {"foreach": True}],
+    "RMSprop": [{}, {"weight_decay": 0.1}, {"momentum": 0.9}, {"centered": True}, {"alpha": 0.5, "eps": 1e-4},
+                {"centered": True, "momentum": 0.9, "maximize": True, "weight_decay": 0.1}, {"foreach": True}],
+    "Rprop": [{}, {"lr": 0.1}, {"etas": (0.3, 1.5)}, {"step_sizes": (1e-3, 2e-2)}, {"maximize": True}, {"foreach": True}],
+    "Adagrad": [{}, {"weight_decay": 0.1}, {"lr_decay": 0.1}, {"initial_accumulator_value": 0.1, "eps": 1e-4},
+                {"maximize": True}, {"foreach": True}, {"fused": True}],
+    "Adadelta": [{}, {"weight_decay": 0.1}, {"rho": 0.5, "eps": 1e-4}, {"maximize": True, "lr": 0.1}, {"foreach": True}],
+    "ASGD": [{}, {"weight_decay": 0.1}, {"t0": 5, "lambd": 0.1, "lr": 0.1}, {"alpha": 0.5, "t0": 0}, {"maximize": True},
+             {"foreach": True}],
 }
 CASES = [(name, options) for name, table in OPTIONS.items() for options in table]
 IDS = [" ".join([name, *[f"{k}={v}" for k, v in options.items()]]) for name, options in CASES]

@@ -10,6 +10,7 @@ from optim._cases import CASES, IDS, problem_for
 pytestmark = pytest.mark.oracle
 
 TOLERANCE = {"float32": dict(rtol=2e-4, atol=2e-5), "float64": dict(rtol=1e-9, atol=1e-11)}
+SIZES_IN_FLOAT32 = dict(rtol=1e-6, atol=1e-7)  # PyTorch keeps the step sizes of ASGD so, whatever the parameters are
 
 
 @pytest.fixture
@@ -17,10 +18,11 @@ def torch():
     return pytest.importorskip("torch")
 
 
-def same(got, want, dtype):
+def same(name, got, want, dtype):
+    tolerance = SIZES_IN_FLOAT32 if name == "ASGD" and dtype == "float64" else TOLERANCE[dtype]
     for nr, (ours, theirs) in enumerate(zip(got, want, strict=True)):
-        for name in theirs:
-            np.testing.assert_allclose(ours[name], theirs[name], **TOLERANCE[dtype], err_msg=f"{name} after step {nr + 1}")
+        for key in theirs:
+            np.testing.assert_allclose(ours[key], theirs[key], **tolerance, err_msg=f"{key} after step {nr + 1}")
 
 
 def converted(value, convert, kind):
@@ -40,7 +42,7 @@ def test_twenty_steps(torch, name, options, dtype):
     ours, theirs = problem_for(name)(flambeau, dtype), problem_for(name)(torch, dtype)
     optimizer, oracle = getattr(flambeau.optim, name)(ours.parameters, **options), \
         getattr(torch.optim, name)(theirs.parameters, **options)
-    same(ours.train(optimizer, 20), theirs.train(oracle, 20), dtype)
+    same(name, ours.train(optimizer, 20), theirs.train(oracle, 20), dtype)
     assert repr(optimizer) == repr(oracle)
     saved, expected = optimizer.state_dict(), oracle.state_dict()
     assert saved["param_groups"] == expected["param_groups"]
@@ -64,4 +66,4 @@ def test_state_goes_from_one_library_to_the_other(torch, name, options, to_their
     after = problem_for(name)(second, "float64", before.values)
     other = getattr(second.optim, name)(after.parameters, lr=0.5)
     other.load_state_dict(converted(optimizer.state_dict(), convert, first.Tensor))
-    same(after.train(other, 5), before.train(optimizer, 5), "float64")
+    same(name, after.train(other, 5), before.train(optimizer, 5), "float64")

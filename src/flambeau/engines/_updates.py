@@ -58,14 +58,13 @@ def nadam(k, g, numbers, flags, p, exp_avg, exp_avg_sq):
 
 
 def radam(k, g, numbers, flags, p, exp_avg, exp_avg_sq):
-    decay, weight1, beta2, weight2, eps, rate, rectification, is_rectified = numbers
+    decay, weight1, beta2, weight2, share, rest, rate = numbers
     maximize, coupled, decoupled = flags
     g = descent(g, p, maximize, coupled, decay)
     p = p * decay if decoupled else p
     exp_avg = exp_avg + (g - exp_avg) * weight1
     exp_avg_sq = exp_avg_sq * beta2 + g * g * weight2
-    adapted = exp_avg / (k.sqrt(exp_avg_sq) + eps) * rectification
-    return p - k.where(is_rectified > 0, adapted, exp_avg) * rate, exp_avg, exp_avg_sq
+    return p - exp_avg / (k.sqrt(exp_avg_sq) * share + rest) * rate, exp_avg, exp_avg_sq
 
 
 def rmsprop(k, g, numbers, flags, p, square_avg, *more):

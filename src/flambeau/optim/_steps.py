@@ -18,10 +18,7 @@ from ..functions.creation import zeros, zeros_like
 from ..functions.elementary import sqrt
 from ..functions.pointwise import abs, clamp, maximum, sign, where
 
-TENSORS = SimpleNamespace(
-    abs=abs, clip=clamp, maximum=maximum, sign=sign, sqrt=sqrt,
-    where=lambda holds, x, y: where(holds, x, y) if isinstance(holds, Tensor) else x if holds else y,
-)
+TENSORS = SimpleNamespace(abs=abs, clip=clamp, maximum=maximum, sign=sign, sqrt=sqrt, where=where)
 
 
 # ---- numbers
@@ -49,13 +46,21 @@ def larger(x, y):
 
 def choose(holds, x, y):
     """x or y, as a condition on numbers says."""
-    return (x if holds else y) if isinstance(holds, bool) else engine_of(holds).where(holds, x, y)
+    if isinstance(holds, bool):
+        return x if holds else y
+    k = engine_of(holds)
+    return k.where(holds, k.operand(x), k.operand(y))
 
 
 def put_number(t, value):
     """Makes `value` the one element of a tensor."""
     check_writable(t)
     write(t, "fill_", engine_for(t).fill, value)
+
+
+def scale_number(t, factor):
+    """Multiplies the one element of a tensor, in its precision."""
+    t.mul_(factor if isinstance(factor, float) else wrap(factor))
 
 
 def advance(steps):

@@ -13,6 +13,7 @@ from typing import ClassVar, Self, TypeAlias
 from .._hooks import add_hook
 from .._modes import enable_grad, set_grad_enabled
 from .._tensor import Tensor
+from ..functions.from_data import tensor
 from ..nn.parameter import clear_grad
 from ._checks import check_fused_params
 
@@ -52,6 +53,7 @@ class Optimizer:
     OptimizerPostHook: TypeAlias = Callable[[Self, tuple, dict], None]
 
     _added: ClassVar[dict] = {}  # settings that older saved states do not have
+    _counts = False  # whether steps are counted in tensors, where older saved states have numbers
     _sparse: str | None = "{name} does not support sparse gradients"  # None: it does
     grad_scale = found_inf = None  # what a gradient scaler tells a fused step
 
@@ -200,6 +202,9 @@ class Optimizer:
         _hook_step(type(self))
         for group in self.param_groups:
             group.update({name: default for name, default in self._added.items() if name not in group})
+        for values in self.state.values() if self._counts else ():
+            if isinstance(values.get("step"), int | float):
+                values["step"] = tensor(float(values["step"]))
 
     # ---- hooks
 

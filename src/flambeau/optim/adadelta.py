@@ -1,0 +1,60 @@
+"""Steps of the size that earlier steps had."""
+
+from __future__ import annotations
+
+from ._checks import check_capturable, check_counts, check_lr, check_range
+from ._steps import advance, apply, is_nonzero, new_count, new_like, numbers_of
+from .optimizer import Optimizer, without_grad
+
+__all__ = ["Adadelta", "adadelta"]
+
+
+class Adadelta(Optimizer):
+    """Scales the gradient by the ratio of running averages: the size of earlier steps to that of gradients.
+
+    Args:
+        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        lr: multiplies the step: a number, or a tensor of one element.
+        rho: how much of the averages is kept in each step.
+        eps: added to both averages.
+        weight_decay: adds this share of the parameter to its gradient.
+        maximize: goes up instead of down.
+        foreach, capturable, differentiable: as for :class:`Adam`.
+    """
+
+    _added = dict(foreach=None, maximize=False, differentiable=False, capturable=False)
+    _counts = True
+
+    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False,
+                 maximize=False, differentiable=False):
+        check_lr(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check_range("epsilon value", eps)
+        check_range("weight_decay value", weight_decay)
+        super().__init__(params, dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize,
+                                      capturable=capturable, foreach=foreach, differentiable=differentiable))
+
+    def _new_state(self, p, group):
+        return dict(step=new_count(p if group["capturable"] else None), square_avg=new_like(p), acc_delta=new_like(p))
+
+    @without_grad
+    def step(self):
+        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        for group in self.param_groups:
+            params, grads, steps, square_avgs, acc_deltas = self._gather(group, "step", "square_avg", "acc_delta")
+            adadelta(params, grads, square_avgs, acc_deltas, steps, capturable=group["capturable"],
+                     differentiable=group["differentiable"], lr=group["lr"], rho=group["rho"], eps=group["eps"],
+                     weight_decay=group["weight_decay"], maximize=group["maximize"])
+
+
+def adadelta(params, grads, square_avgs, acc_deltas, state_steps, capturable=False, foreach=None, differentiable=False,
+             has_complex=False, *, lr, rho, eps, weight_decay, maximize):
+    """One step of :class:`Adadelta`, on lists of tensors."""
+    check_counts(state_steps)
+    check_capturable(capturable, params)
+    advance(state_steps)
+    flags = (maximize, is_nonzero(weight_decay))
+    lr, weight_decay = numbers_of(differentiable, lr, weight_decay)
+    row = (weight_decay, rho, 1 - rho, eps, lr)
+    apply("adadelta_step", [params, square_avgs, acc_deltas], grads, [row] * len(params), flags, differentiable)

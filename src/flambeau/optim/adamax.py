@@ -1,0 +1,63 @@
+"""Adam by the largest gradient."""
+
+from __future__ import annotations
+
+from ._checks import check_betas, check_capturable, check_counts, check_lr, check_range
+from ._steps import advance, apply, is_nonzero, new_count, new_like, numbers_of, per_step
+from .optimizer import Optimizer, without_grad
+
+__all__ = ["Adamax", "adamax"]
+
+
+class Adamax(Optimizer):
+    """Adam, with the largest of the gradients, of which older ones count less, in the place of the average square.
+
+    Args:
+        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        lr: the step size: a number, or a tensor of one element.
+        betas: how much of the average and of the largest is kept in each step.
+        eps: added to the size of the gradient.
+        weight_decay: adds this share of the parameter to its gradient.
+        maximize: goes up instead of down.
+        foreach, differentiable, capturable: as for :class:`Adam`.
+    """
+
+    _added = dict(foreach=None, maximize=False, differentiable=False, capturable=False)
+    _counts = True
+
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False,
+                 differentiable=False, capturable=False):
+        check_lr(lr)
+        check_range("epsilon value", eps)
+        check_betas(betas)
+        check_range("weight_decay value", weight_decay)
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach,
+                                      maximize=maximize, differentiable=differentiable, capturable=capturable))
+
+    def _new_state(self, p, group):
+        return dict(step=new_count(p if group["capturable"] else None), exp_avg=new_like(p), exp_inf=new_like(p))
+
+    @without_grad
+    def step(self):
+        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        for group in self.param_groups:
+            params, grads, steps, exp_avgs, exp_infs = self._gather(group, "step", "exp_avg", "exp_inf")
+            beta1, beta2 = group["betas"]
+            adamax(params, grads, exp_avgs, exp_infs, steps, maximize=group["maximize"],
+                   differentiable=group["differentiable"], capturable=group["capturable"], eps=group["eps"],
+                   beta1=beta1, beta2=beta2, lr=group["lr"], weight_decay=group["weight_decay"])
+
+
+def adamax(params, grads, exp_avgs, exp_infs, state_steps, foreach=None, maximize=False, differentiable=False,
+           capturable=False, has_complex=False, *, eps, beta1, beta2, lr, weight_decay):
+    """One step of :class:`Adamax`, on lists of tensors."""
+    check_counts(state_steps)
+    check_capturable(capturable, params)
+    flags = (maximize, is_nonzero(weight_decay))
+    lr, weight_decay = numbers_of(differentiable, lr, weight_decay)
+
+    def numbers(count):
+        return weight_decay, 1 - beta1, beta2, eps, lr / (1 - beta1**count)
+
+    apply("adamax_step", [params, exp_avgs, exp_infs], grads, per_step(advance(state_steps), numbers), flags,
+          differentiable)

@@ -1,0 +1,66 @@
+"""Stochastic gradient descent, averaged."""
+
+from __future__ import annotations
+
+from ..functions.creation import full_like, ones_like
+from ._checks import check_capturable, check_counts, check_lr, check_range
+from ._steps import advance, apply, is_nonzero, larger, new_count, new_like, number_of, numbers_of, put_number
+from .optimizer import Optimizer, without_grad
+
+__all__ = ["ASGD", "asgd"]
+
+
+class ASGD(Optimizer):
+    """Gradient descent with steps that get smaller, beside which an average of the parameters is kept (``ax``).
+
+    Args:
+        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        lr: the first step size: a number, or a tensor of one element.
+        lambd: how fast steps get smaller, and how fast parameters shrink.
+        alpha: the power by which steps get smaller.
+        t0: the step from which on the average is one.
+        weight_decay: adds this share of the parameter to its gradient.
+        maximize: goes up instead of down.
+        foreach, differentiable, capturable: as for :class:`Adam`.
+    """
+
+    _added = dict(foreach=None, maximize=False, differentiable=False, capturable=False)
+    _counts = True
+
+    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
+                 differentiable=False, capturable=False):
+        check_lr(lr)
+        check_range("weight_decay value", weight_decay)
+        super().__init__(params, dict(
+            lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach, maximize=maximize,
+            differentiable=differentiable, capturable=capturable,
+        ))
+
+    def _new_state(self, p, group):
+        step = new_count(p if group["capturable"] else None)
+        return dict(step=step, eta=full_like(step, number_of(group["lr"])), mu=ones_like(step), ax=new_like(p))
+
+    @without_grad
+    def step(self):
+        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        for group in self.param_groups:
+            params, grads, steps, etas, mus, axs = self._gather(group, "step", "eta", "mu", "ax")
+            asgd(params, grads, axs, mus, etas, steps, maximize=group["maximize"],
+                 differentiable=group["differentiable"], capturable=group["capturable"], lambd=group["lambd"],
+                 lr=group["lr"], t0=group["t0"], alpha=group["alpha"], weight_decay=group["weight_decay"])
+
+
+def asgd(params, grads, axs, mus, etas, state_steps, foreach=None, maximize=False, differentiable=False,
+         capturable=False, has_complex=False, *, lambd, lr, t0, alpha, weight_decay):
+    """One step of :class:`ASGD`, on lists of tensors."""
+    check_counts(state_steps)
+    check_capturable(capturable, params, "params, mus, etas, and state_steps")
+    flags = (maximize, is_nonzero(weight_decay))
+    weight_decay, = numbers_of(differentiable, weight_decay)
+    rows = [(weight_decay, 1 - lambd * number_of(eta), number_of(eta), number_of(mu))
+            for eta, mu in zip(etas, mus, strict=True)]
+    apply("asgd_step", [params, axs], grads, rows, flags, differentiable)
+    lr = number_of(lr)
+    for count, eta, mu in zip(advance(state_steps), etas, mus, strict=True):
+        put_number(eta, lr / (1 + lambd * lr * count) ** alpha)
+        put_number(mu, 1 / larger(count - t0, 1.0))

@@ -1,0 +1,82 @@
+"""Adam with Nesterov's momentum."""
+
+from __future__ import annotations
+
+from ..functions.creation import ones
+from ._checks import check_betas, check_capturable, check_counts, check_lr, check_range
+from ._steps import advance, apply, is_nonzero, new_count, new_like, number_of, numbers_of, scale_number
+from .optimizer import Optimizer, without_grad
+
+__all__ = ["NAdam", "nadam"]
+
+
+class NAdam(Optimizer):
+    """Adam that looks ahead along its momentum, which grows in the first steps.
+
+    Args:
+        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        lr: the step size: a number, or a tensor of one element.
+        betas: how much of the averages of the gradient and of its square is kept in each step.
+        eps: added to the divisor, so that it is not zero.
+        weight_decay: adds this share of the parameter to its gradient.
+        momentum_decay: how fast the momentum grows.
+        decoupled_weight_decay: shrinks the parameter itself, as :class:`AdamW` does.
+        maximize: goes up instead of down.
+        foreach, capturable, differentiable: as for :class:`Adam`.
+    """
+
+    _added = dict(maximize=False, foreach=None, capturable=False, differentiable=False, decoupled_weight_decay=False)
+    _counts = True
+
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3,
+                 decoupled_weight_decay=False, *, foreach=None, maximize=False, capturable=False, differentiable=False):
+        check_lr(lr)
+        check_range("epsilon value", eps)
+        check_betas(betas)
+        check_range("weight_decay value", weight_decay)
+        check_range("momentum_decay value", momentum_decay)
+        super().__init__(params, dict(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay,
+            decoupled_weight_decay=decoupled_weight_decay, maximize=maximize, foreach=foreach, capturable=capturable,
+            differentiable=differentiable,
+        ))
+
+    def _new_state(self, p, group):
+        step = new_count(p if group["capturable"] else None)
+        product = ones((), dtype=step.dtype, device=step.device)
+        return dict(step=step, mu_product=product, exp_avg=new_like(p), exp_avg_sq=new_like(p))
+
+    @without_grad
+    def step(self):
+        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        for group in self.param_groups:
+            params, grads, steps, products, exp_avgs, exp_avg_sqs = self._gather(
+                group, "step", "mu_product", "exp_avg", "exp_avg_sq")
+            beta1, beta2 = group["betas"]
+            nadam(params, grads, exp_avgs, exp_avg_sqs, products, steps,
+                  decoupled_weight_decay=group["decoupled_weight_decay"], capturable=group["capturable"],
+                  differentiable=group["differentiable"], maximize=group["maximize"], beta1=beta1, beta2=beta2,
+                  lr=group["lr"], weight_decay=group["weight_decay"], momentum_decay=group["momentum_decay"],
+                  eps=group["eps"])
+
+
+def nadam(params, grads, exp_avgs, exp_avg_sqs, mu_products, state_steps, decoupled_weight_decay=False, foreach=None,
+          capturable=False, differentiable=False, has_complex=False, maximize=False, *, beta1, beta2, lr, weight_decay,
+          momentum_decay, eps):
+    """One step of :class:`NAdam`, on lists of tensors."""
+    check_counts(state_steps)
+    check_capturable(capturable, params, "params, mu_products and state_steps")
+    decays = is_nonzero(weight_decay)
+    lr, weight_decay = numbers_of(differentiable, lr, weight_decay)
+    decay = 1 - lr * weight_decay if decoupled_weight_decay else weight_decay
+
+    def numbers(count, mu_product):
+        mu, following = [beta1 * (1 - 0.5 * 0.96 ** (n * momentum_decay)) for n in (count, count + 1)]
+        scale_number(mu_product, mu)
+        product = number_of(mu_product)
+        return (decay, 1 - beta1, beta2, 1 - beta2, eps, 1 - beta2**count, lr * (1 - mu) / (1 - product),
+                lr * following / (1 - product * following))
+
+    rows = [numbers(count, mu_product) for count, mu_product in zip(advance(state_steps), mu_products, strict=True)]
+    flags = (maximize, decays and not decoupled_weight_decay, decays and decoupled_weight_decay)
+    apply("nadam_step", [params, exp_avgs, exp_avg_sqs], grads, rows, flags, differentiable)

@@ -1,0 +1,85 @@
+"""Adam that waits until its averages are reliable."""
+
+from __future__ import annotations
+
+from ._checks import check_betas, check_capturable, check_counts, check_lr, check_range
+from ._steps import advance, apply, choose, is_nonzero, larger, new_count, new_like, numbers_of, per_step
+from .optimizer import Optimizer, without_grad
+
+__all__ = ["RAdam", "radam"]
+
+
+class RAdam(Optimizer):
+    """Adam whose steps are plain momentum at first, while the average of the squares rests on few gradients.
+
+    Args:
+        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        lr: the step size: a number, or a tensor of one element.
+        betas: how much of the averages of the gradient and of its square is kept in each step.
+        eps: added to the divisor, so that it is not zero.
+        weight_decay: adds this share of the parameter to its gradient.
+        decoupled_weight_decay: shrinks the parameter itself, as :class:`AdamW` does.
+        maximize: goes up instead of down.
+        foreach, capturable, differentiable: as for :class:`Adam`.
+    """
+
+    _added = dict(foreach=None, maximize=False, differentiable=False, decoupled_weight_decay=False, capturable=False)
+    _counts = True
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *,
+                 foreach=None, maximize=False, capturable=False, differentiable=False):
+        check_lr(lr)
+        check_range("epsilon value", eps)
+        check_betas(betas)
+        check_range("weight_decay value", weight_decay)
+        super().__init__(params, dict(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize, foreach=foreach,
+            capturable=capturable, decoupled_weight_decay=decoupled_weight_decay, differentiable=differentiable,
+        ))
+
+    def _new_state(self, p, group):
+        return dict(step=new_count(p if group["capturable"] else None), exp_avg=new_like(p), exp_avg_sq=new_like(p))
+
+    @without_grad
+    def step(self):
+        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        for group in self.param_groups:
+            params, grads, steps, exp_avgs, exp_avg_sqs = self._gather(group, "step", "exp_avg", "exp_avg_sq")
+            beta1, beta2 = group["betas"]
+            radam(params, grads, exp_avgs, exp_avg_sqs, steps, decoupled_weight_decay=group["decoupled_weight_decay"],
+                  differentiable=group["differentiable"], capturable=group["capturable"], maximize=group["maximize"],
+                  beta1=beta1, beta2=beta2, lr=group["lr"], weight_decay=group["weight_decay"], eps=group["eps"])
+
+
+def rectification(count, beta2, eps):
+    """The share of the average size in the divisor, what is added to it, and by what the step is multiplied.
+
+    While little is known of the size, the divisor is one.
+    """
+    most = 2 / (1 - beta2) - 1
+    if most <= 5:
+        return 0.0, 1.0, 1.0
+    length = most - 2 * count * beta2**count / (1 - beta2**count)  # of an average that is as uncertain
+    is_rectified = length > 5
+    length = larger(length, 5.0)
+    factor = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length) * (1 - beta2**count)) ** 0.5
+    return choose(is_rectified, 1.0, 0.0), choose(is_rectified, eps, 1.0), choose(is_rectified, factor, 1.0)
+
+
+def radam(params, grads, exp_avgs, exp_avg_sqs, state_steps, decoupled_weight_decay=False, foreach=None,
+          differentiable=False, capturable=False, has_complex=False, maximize=False, *, beta1, beta2, lr, weight_decay,
+          eps):
+    """One step of :class:`RAdam`, on lists of tensors."""
+    check_counts(state_steps)
+    check_capturable(capturable, params)
+    decays = is_nonzero(weight_decay)
+    lr, weight_decay = numbers_of(differentiable, lr, weight_decay)
+    decay = 1 - lr * weight_decay if decoupled_weight_decay else weight_decay
+
+    def numbers(count):
+        share, rest, factor = rectification(count, beta2, eps)
+        return decay, 1 - beta1, beta2, 1 - beta2, share, rest, lr / (1 - beta1**count) * factor
+
+    flags = (maximize, decays and not decoupled_weight_decay, decays and decoupled_weight_decay)
+    apply("radam_step", [params, exp_avgs, exp_avg_sqs], grads, per_step(advance(state_steps), numbers), flags,
+          differentiable)

@@ -1,0 +1,75 @@
+"""Gradients divided by their running size."""
+
+from __future__ import annotations
+
+from ._checks import check_capturable, check_counts, check_lr, check_range
+from ._steps import advance, apply, is_nonzero, new_count, new_like, numbers_of
+from .optimizer import Optimizer, without_grad
+
+__all__ = ["RMSprop", "rmsprop"]
+
+
+class RMSprop(Optimizer):
+    """Divides the gradient by the square root of a running average of its square.
+
+    Args:
+        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        lr: the step size: a number, or a tensor of one element.
+        alpha: how much of the averages is kept in each step.
+        eps: added to the divisor, so that it is not zero.
+        weight_decay: adds this share of the parameter to its gradient.
+        momentum: how much of the last step goes into the next.
+        centered: takes the average gradient off first: divides by its deviation.
+        maximize: goes up instead of down.
+        capturable, foreach, differentiable: as for :class:`Adam`.
+    """
+
+    _added = dict(momentum=0, centered=False, foreach=None, maximize=False, differentiable=False, capturable=False)
+    _counts = True
+
+    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False,
+                 capturable=False, foreach=None, maximize=False, differentiable=False):
+        check_lr(lr)
+        check_range("epsilon value", eps)
+        check_range("momentum value", momentum)
+        check_range("weight_decay value", weight_decay)
+        check_range("alpha value", alpha)
+        super().__init__(params, dict(
+            lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered, weight_decay=weight_decay,
+            capturable=capturable, foreach=foreach, maximize=maximize, differentiable=differentiable,
+        ))
+
+    def _new_state(self, p, group):
+        state = dict(step=new_count(p if group["capturable"] else None), square_avg=new_like(p))
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = new_like(p)
+        if group["centered"]:
+            state["grad_avg"] = new_like(p)
+        return state
+
+    @without_grad
+    def step(self):
+        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        for group in self.param_groups:
+            kinds = {"grad_avg": group["centered"], "momentum_buffer": group["momentum"] > 0}
+            names = [name for name, is_there in kinds.items() if is_there]
+            params, grads, steps, square_avgs, *found = self._gather(group, "step", "square_avg", *names)
+            more = dict(zip(names, found, strict=True))
+            rmsprop(params, grads, square_avgs, more.get("grad_avg", []), more.get("momentum_buffer", []), steps,
+                    maximize=group["maximize"], differentiable=group["differentiable"],
+                    capturable=group["capturable"], lr=group["lr"], alpha=group["alpha"], eps=group["eps"],
+                    weight_decay=group["weight_decay"], momentum=group["momentum"], centered=group["centered"])
+
+
+def rmsprop(params, grads, square_avgs, grad_avgs, momentum_buffer_list, state_steps, foreach=None, maximize=False,
+            differentiable=False, capturable=False, has_complex=False, *, lr, alpha, eps, weight_decay, momentum,
+            centered):
+    """One step of :class:`RMSprop`, on lists of tensors."""
+    check_counts(state_steps)
+    check_capturable(capturable, params)
+    advance(state_steps)
+    flags = (maximize, is_nonzero(weight_decay), centered)
+    lr, weight_decay = numbers_of(differentiable, lr, weight_decay)
+    lists = [params, square_avgs, *([grad_avgs] if centered else []), *([momentum_buffer_list] if momentum > 0 else [])]
+    row = (weight_decay, alpha, 1 - alpha, eps, lr, momentum)
+    apply("rmsprop_step", lists, grads, [row] * len(params), flags, differentiable)

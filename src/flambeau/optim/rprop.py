@@ -1,0 +1,60 @@
+"""Resilient backpropagation: steps by the signs of gradients."""
+
+from __future__ import annotations
+
+from ..functions.creation import full_like
+from ._checks import check_capturable, check_counts, check_lr
+from ._steps import advance, apply, new_count, new_like, number_of
+from .optimizer import Optimizer, without_grad
+
+__all__ = ["Rprop", "rprop"]
+
+
+class Rprop(Optimizer):
+    """Every element has a step size of its own, which grows while the sign of its gradient stays, and else shrinks.
+
+    Args:
+        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        lr: the first step size: a number, or a tensor of one element.
+        etas: the factors by which step sizes shrink and grow.
+        step_sizes: the smallest and the largest step size.
+        maximize: goes up instead of down.
+        capturable, foreach, differentiable: as for :class:`Adam`.
+    """
+
+    _added = dict(foreach=None, maximize=False, differentiable=False, capturable=False)
+    _counts = True
+
+    def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None,
+                 maximize=False, differentiable=False):
+        check_lr(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize,
+                                      differentiable=differentiable, capturable=capturable))
+
+    def _new_state(self, p, group):
+        lr = number_of(group["lr"])
+        size = full_like(p, complex(lr, lr) if p.is_complex() else lr)
+        return dict(step=new_count(p if group["capturable"] else None), prev=new_like(p), step_size=size)
+
+    @without_grad
+    def step(self):
+        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        for group in self.param_groups:
+            params, grads, steps, prevs, step_sizes = self._gather(group, "step", "prev", "step_size")
+            etaminus, etaplus = group["etas"]
+            smallest, largest = group["step_sizes"]
+            rprop(params, grads, prevs, step_sizes, steps, capturable=group["capturable"], maximize=group["maximize"],
+                  differentiable=group["differentiable"], step_size_min=smallest, step_size_max=largest,
+                  etaminus=etaminus, etaplus=etaplus)
+
+
+def rprop(params, grads, prevs, step_sizes, state_steps, foreach=None, capturable=False, maximize=False,
+          differentiable=False, has_complex=False, *, step_size_min, step_size_max, etaminus, etaplus):
+    """One step of :class:`Rprop`, on lists of tensors."""
+    check_counts(state_steps)
+    check_capturable(capturable, params)
+    advance(state_steps)
+    row = (etaminus, etaplus, step_size_min, step_size_max)
+    apply("rprop_step", [params, prevs, step_sizes], grads, [row] * len(params), (maximize,), differentiable)
