@@ -112,7 +112,11 @@ newaxis = None
 legacy_contiguous_format = contiguous_format
 
 _LAZY = [
-    "_dynamo", "accelerator", "alias", "backends", "cuda", "distributed", "distributions", "functional", "hub", "jit",
-    "mps", "sparse", "types", "version", "xpu",
+    "_dynamo", "accelerator", "alias", "amp", "backends", "cuda", "distributed", "distributions", "functional", "hub",
+    "jit", "mps", "sparse", "types", "version", "xpu",
 ]
-__getattr__, __dir__ = _lazy_submodules(__name__, _LAZY)
+_AUTOCAST = [
+    "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
+    "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
+]
+__getattr__, __dir__ = _lazy_submodules(__name__, _LAZY, dict.fromkeys(_AUTOCAST, "amp.autocast_mode"))

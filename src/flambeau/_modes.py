@@ -54,11 +54,16 @@ class _Modes(threading.local):
         self.anomaly_check_nan = True
         self.running = None  # the pass of backward that is under way
         self.tracer = NO_TRACER  # the trace by which a function is being compiled
+        self.autocast = None  # what casts the inputs of functions, inside a region of autocast
 
     def set_anomaly(self, on, check_nan):
         self.anomaly, self.anomaly_check_nan = bool(on), bool(check_nan)
         self.watched = self.anomaly or bool(self.saved_hooks)
         in_use.watched = in_use.watched or self.watched
+
+    def set_autocast(self, casts):
+        self.autocast = casts
+        in_use.autocast = in_use.autocast or casts is not None
 
     def push_saved_hooks(self, pack, unpack):
         self.saved_hooks.append((pack, unpack))
@@ -76,6 +81,7 @@ class _InUse:
         self.inference = False  # entered inference mode
         self.watched = False  # watched recordings
         self.traced = False  # traced a function
+        self.autocast = False  # entered a region of autocast
 
 
 modes = per_thread(_Modes())

@@ -53,7 +53,9 @@ class Compiled:
             return self.function(*args, **kwargs)
         tensors = []
         nest = flatten((args, kwargs), tensors)
-        key = (nest, *[signature(t) for t in tensors], sharing(tensors), modes.grad, _dtypes.get_default_dtype())
+        casts = modes.autocast and modes.autocast.key
+        settings = modes.grad, _dtypes.get_default_dtype(), casts
+        key = (nest, *[signature(t) for t in tensors], sharing(tensors), *settings)
         reasons = []
         for program in self.programs.get(key, ()):
             why = program.changed(tensors)

@@ -24,6 +24,7 @@ from .._tensor import Tensor, engine_for
 from ..autograd._writes import check_cast, check_writable, write
 from ..engines import engine_of
 from ._args import dense_order, resize
+from ._autocast import without_autocast
 
 OUT_TYPE = "{name}(): argument 'out' must be {wanted}, not {got}"
 OUT_NEEDS = (
@@ -238,7 +239,7 @@ class Writer:
         outs = self.tensors(out)
         if self.dtype is own:
             self.take_dtype(outs[0], kwargs)
-        result = self.body(*args, **kwargs)
+        result = without_autocast(self.body)(*args, **kwargs)  # functions that store are not on its lists
         results = result if isinstance(result, tuple) else (result,)
         if isinstance(result, tuple) is isinstance(out, Tensor) or len(outs) != len(results):
             wanted = f"tuple of {len(results)} Tensors" if isinstance(result, tuple) else "Tensor"

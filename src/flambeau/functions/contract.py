@@ -7,6 +7,7 @@ import math
 import warnings
 
 from .._dtypes import HALF, is_inexact
+from .._modes import in_use
 from .._tensor import Tensor
 from ..ops import matmul as ops
 from ..ops._errors import refuse_kinds
@@ -15,6 +16,7 @@ from ..ops.reduce import sum_
 from ..ops.shape import permute, reshape
 from ._args import dim_in_range, dims_in_range, need_tensor, need_tensors
 from ._attach import methods
+from ._autocast import autocast
 from ._folds import numpy_names
 from ._out import out_variant, same
 from .like import ones_like
@@ -86,6 +88,8 @@ def summed_where_one(x, own, y, other):
 
 def contract(a, b, left, right):
     """The contraction of matching dimensions, as one product of matrices."""
+    if in_use.autocast:
+        a, b = autocast("mm", a, b)
     a_shape, b_shape = a._a.shape, b._a.shape
     kept_a = [i for i in range(len(a_shape)) if i not in left]
     kept_b = [j for j in range(len(b_shape)) if j not in right]
@@ -189,7 +193,7 @@ def cheapest_splits(sizes):
 
 def multiply_chain(matrices, split, i, j):
     if i == j:
-        return matrices[i]
+        return autocast("mm", matrices[i])[0]
     m = split[i, j]
     return ops.mm(multiply_chain(matrices, split, i, m), multiply_chain(matrices, split, m + 1, j))
 

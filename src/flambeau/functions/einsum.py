@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 
+from .._modes import in_use
 from .._tensor import Tensor
 from ..ops.matmul import matmul_batched, mul
 from ..ops.reduce import sum_
 from ..ops.shape import basic_index, permute, reshape
 from ._args import need_tensors
+from ._autocast import autocast
 from .matmul import differ, refuse_bool, word
 
 __all__ = ["einsum"]
@@ -225,6 +227,8 @@ def squeeze_labels(x, labels, later):
 
 def contract_pair(x, x_labels, y, y_labels, later):
     """The product of two operands, summed over the labels that nothing later asks for."""
+    if in_use.autocast:
+        x, y = autocast("bmm", x, y)
     if differ(x._a, y._a):
         raise RuntimeError(f"expected scalar type {word(x._a)} but found {word(y._a)}")
     x, x_labels = squeeze_labels(x, x_labels, later)

@@ -6,12 +6,14 @@ import math
 
 from .. import _dtypes
 from .._dtypes import type_word
+from .._modes import in_use
 from .._tensor import Tensor
 from ..ops import matmul as ops
 from ..ops.matmul import c_name, check_mm, refuse_bool
 from ..ops.shape import cast, reshape
 from ._args import need_tensor
 from ._attach import inplace_methods, methods
+from ._autocast import autocast, without_autocast
 from ._deprecated import hide, old_order
 from ._out import out_variant, resize_silently, same
 
@@ -53,6 +55,8 @@ def matmul(input, other):
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         need_tensor(input, "matmul", "input", 1)
         need_tensor(other, "matmul", "other", 2)
+    if in_use.autocast:
+        input, other = autocast("matmul", input, other)
     a, b = input._a, other._a
     n, m = a.ndim, b.ndim
     if n == 2 and m == 2:
@@ -169,6 +173,8 @@ def mm(input, mat2, out_dtype=None):
     if not isinstance(input, Tensor) or not isinstance(mat2, Tensor):
         need_tensor(input, "mm")
         need_tensor(mat2, "mm", "mat2", 2)
+    if in_use.autocast:
+        input, mat2 = autocast("mm", input, mat2)
     if out_dtype is not None:
         input, mat2 = widen((input, mat2), out_dtype, "mm")
     check_matrices(input._a, mat2._a)
@@ -180,6 +186,8 @@ def bmm(input, mat2, out_dtype=None):
     """The products of the matrices in two batches, in ``out_dtype`` if one is given."""
     need_tensor(input, "bmm")
     need_tensor(mat2, "bmm", "mat2", 2)
+    if in_use.autocast:
+        input, mat2 = autocast("bmm", input, mat2)
     if out_dtype is not None:
         input, mat2 = widen((input, mat2), out_dtype, "bmm")
     check_bmm(input._a, mat2._a)
@@ -283,6 +291,8 @@ def addmm(input, mat1, mat2, out_dtype=None, *deprecated, beta=1, alpha=1):
         (input, mat1, mat2), (beta, *scale) = old_order("addmm", 3, input, mat1, mat2, out_dtype, *deprecated)
         alpha, out_dtype = scale[0] if scale else alpha, None
     _need_three("addmm", ("input", input), ("mat1", mat1), ("mat2", mat2))
+    if in_use.autocast:
+        input, mat1, mat2 = autocast("addmm", input, mat1, mat2)
     if out_dtype is not None:
         input, mat1, mat2 = widen((input, mat1, mat2), out_dtype, "addmm")
     x, a, b = input._a, mat1._a, mat2._a
@@ -335,6 +345,8 @@ def addbmm(input, batch1, batch2, *deprecated, beta=1, alpha=1):
         (input, batch1, batch2), (beta, *scale) = old_order("addbmm", 3, input, batch1, batch2, *deprecated)
         alpha = scale[0] if scale else alpha
     _need_three("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
+    if in_use.autocast:
+        input, batch1, batch2 = autocast("addbmm", input, batch1, batch2)
     x, a, b = input._a, batch1._a, batch2._a
     check_bmm(a, b)
     if differ(x, b):
@@ -349,6 +361,8 @@ def baddbmm(input, batch1, batch2, out_dtype=None, *deprecated, beta=1, alpha=1)
         (input, batch1, batch2), (beta, *scale) = old_order("baddbmm", 3, input, batch1, batch2, out_dtype, *deprecated)
         alpha, out_dtype = scale[0] if scale else alpha, None
     _need_three("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
+    if in_use.autocast:
+        input, batch1, batch2 = autocast("baddbmm", input, batch1, batch2)
     if out_dtype is not None:
         input, batch1, batch2 = widen((input, batch1, batch2), out_dtype, "baddbmm")
     x, a, b = input._a, batch1._a, batch2._a
@@ -363,7 +377,8 @@ def baddbmm(input, batch1, batch2, out_dtype=None, *deprecated, beta=1, alpha=1)
 
 hide(addmm, addmv, addr, addbmm, baddbmm)
 methods(matmul, mm, bmm, mv, dot, vdot, outer, ger, addmm, addmv, addr, addbmm, baddbmm)
-addmv_ = inplace_methods(addmm, addmv, addr, addbmm, baddbmm)["addmv_"]
+addmv_ = inplace_methods(addmv, addr)["addmv_"]
+inplace_methods(*map(without_autocast, (addmm, addbmm, baddbmm)))
 
 
 # ---- the operator
@@ -372,7 +387,9 @@ addmv_ = inplace_methods(addmm, addmv, addr, addbmm, baddbmm)["addmv_"]
 def _matmul(self, other):
     if not isinstance(other, Tensor):
         return NotImplemented
-    return ops.mm(self, other) if self._a.ndim == 2 == other._a.ndim else matmul(self, other)
+    if self._a.ndim == 2 == other._a.ndim and not in_use.autocast:
+        return ops.mm(self, other)
+    return matmul(self, other)
 
 
 def _rmatmul(self, other):

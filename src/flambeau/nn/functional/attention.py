@@ -6,8 +6,10 @@ import math
 import warnings
 
 from ..._dtypes import float32, type_word
+from ..._modes import in_use
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
+from ...functions._autocast import autocast
 from ...functions.broadcast import broadcast_shapes
 from ...functions.creation import ones, zeros
 from ...functions.join import cat
@@ -86,6 +88,8 @@ def scaled_dot_product_attention(
     """
     for position, (name, t) in enumerate((("query", query), ("key", key), ("value", value)), 1):
         need_tensor(t, "scaled_dot_product_attention", name, position)
+    if in_use.autocast:
+        query, key, value, attn_mask = autocast("scaled_dot_product_attention", query, key, value, attn_mask)
     _check_alike(query, key, value)
     if enable_gqa:
         key, value = _for_each_head(query, key, value)

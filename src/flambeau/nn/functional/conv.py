@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ..._dtypes import int64
+from ..._modes import in_use
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
+from ...functions._autocast import autocast
 from ...functions.pad import pad
 from ...ops import conv as ops
 from ...ops._errors import refuse_kinds
@@ -80,6 +82,8 @@ def conv_tbc(input, weight, bias, pad=0):
 
 
 def _conv(input, weight, bias, stride, padding, dilation, groups, n, name):
+    if in_use.autocast:
+        input, weight, bias = autocast(name, input, weight, bias)
     _check_tensors(input, weight, bias, n, name)
     stride, dilation = per_dim(stride, n, name, "stride"), per_dim(dilation, n, name, "dilation")
     kernel = weight._a.shape[2:]
@@ -106,6 +110,8 @@ def _conv(input, weight, bias, stride, padding, dilation, groups, n, name):
 
 def _conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation, n):
     name = f"conv_transpose{n}d"
+    if in_use.autocast:
+        input, weight, bias = autocast(name, input, weight, bias)
     _check_tensors(input, weight, bias, n, name)
     stride, padding = per_dim(stride, n, name, "stride"), per_dim(padding, n, name, "padding")
     extra, dilation = per_dim(output_padding, n, name, "output_padding"), per_dim(dilation, n, name, "dilation")

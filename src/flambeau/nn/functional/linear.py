@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ..._modes import in_use
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
+from ...functions._autocast import autocast
 from ...functions._out import out_variant
 from ...functions.distance import cosine_similarity
 from ...functions.einsum import einsum
@@ -33,6 +35,8 @@ def linear(input, weight, bias=None):
         need_tensor(input, "linear")
     if not isinstance(weight, Tensor):
         need_tensor(weight, "linear", "weight", 2)
+    if in_use.autocast:
+        input, weight, bias = autocast("linear", input, weight, bias)
     if input._a.ndim > 1 and weight._a.ndim == 2 and (bias is None or bias._a.ndim == 1):
         return ops.linear(input, weight, bias)
     out = input @ weight.t()

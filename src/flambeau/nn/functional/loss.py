@@ -7,9 +7,11 @@ import warnings
 import numpy as np
 
 from ... import _dtypes
+from ..._modes import in_use
 from ..._size import Size
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
+from ...functions._autocast import autocast
 from ...functions.broadcast import broadcast_tensors
 from ...functions.elementary import xlogy
 from ...functions.reduce import log_softmax
@@ -245,6 +247,8 @@ def cross_entropy(
         - target: ``(N, *)`` or ``()``; or that of ``input``
     """
     reduction = _check(input, target, "cross_entropy", size_average, reduce, reduction)
+    if in_use.autocast:
+        input, target, weight = autocast("cross_entropy", input, target, weight)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     shape = input._a.shape

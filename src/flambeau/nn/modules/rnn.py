@@ -6,6 +6,7 @@ import math
 import numbers
 import warnings
 
+from ..._modes import modes
 from ...functions import rnn as functions
 from ...functions.creation import empty, zeros
 from ...functions.index import index_select
@@ -122,7 +123,7 @@ class RNNBase(Module):
     def check_input(self, input, batch_sizes):
         """Raises an error unless the input has the dtype, the dimensions and the features that it should have."""
         weight = self._flat_weights[0]
-        if input.dtype != weight.dtype:
+        if input.dtype != weight.dtype and modes.autocast is None:
             raise ValueError(INPUT_DTYPE.format(got=input.dtype, weight=weight.dtype))
         dims = 2 if batch_sizes is not None else 3
         if input.dim() != dims:

@@ -1,0 +1,139 @@
+"""What a region of autocast does: it casts the inputs of functions, and keeps the casts of parameters."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+
+from .._device import preserve_format
+from .._dtypes import bfloat16, float16, float32
+from .._modes import modes
+from .._tensor import Tensor, storage_of
+from ..ops.convert import to_copy
+from ._lists import ASK_THEMSELVES, OPERATORS, policies_of
+
+CASTABLE = (float16, bfloat16, float32)  # float64 and integers stay what they are
+BINARY_CROSS_ENTROPY = """\
+torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.
+Many models use a sigmoid layer right before the binary cross entropy layer. In this case, combine the two layers \
+using torch.nn.functional.binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss. They are safe to autocast."""
+
+
+class Casts:
+    """The casts of a region: into which dtype on each device where it is enabled.
+
+    Regions inside each other share the casts of parameters; they are forgotten when the outermost is left.
+    """
+
+    def __init__(self, dtypes, cache_enabled, cache):
+        self.dtypes = dtypes  # by type of device
+        self.cache_enabled = cache_enabled
+        self.cache = cache  # (id of a parameter, dtype, whether recorded) -> (the parameter, its version, its cast)
+        self.key = tuple(sorted((kind, str(dtype)) for kind, dtype in dtypes.items()))
+
+    def inputs_of(self, name, inputs):
+        """The inputs of a function as it is to get them."""
+        tensors = list(self._eligible(inputs))
+        if not tensors:
+            return inputs
+        lower = self.dtypes[tensors[0].device.type]
+        policy = policies_of(tensors[0].device.type).get(name)
+        if policy is None:
+            return inputs
+        if policy == "refuse":
+            raise RuntimeError(BINARY_CROSS_ENTROPY)
+        return self._cast_all(inputs, self._dtype(policy, lower, tensors))
+
+    @staticmethod
+    def _dtype(policy, lower, tensors):
+        if policy == "lower":
+            return lower
+        if policy == "state":
+            return tensors[1].dtype
+        alike = len({t.dtype for t in tensors}) == 1
+        return tensors[0].dtype if policy == "widest" and alike else float32
+
+    def _eligible(self, values):
+        for value in values:
+            if isinstance(value, Tensor):
+                if value.dtype in CASTABLE and value.device.type in self.dtypes:
+                    yield value
+            elif isinstance(value, list | tuple):
+                yield from self._eligible(value)
+
+    def _cast_all(self, values, dtype):
+        return tuple([
+            self._cast(value, dtype) if isinstance(value, Tensor)
+            else type(value)(self._cast_all(value, dtype)) if type(value) in (list, tuple) else value
+            for value in values
+        ])
+
+    def _cast(self, t, dtype):
+        if t.dtype is dtype or t.dtype not in CASTABLE or t.device.type not in self.dtypes:
+            return t
+        is_weight = t.dtype is float32 and t.requires_grad and t._node is None and t._view is None
+        if not is_weight or not self.cache_enabled or modes.tracer.active:
+            return convert(t, dtype)
+        key = id(t), dtype, modes.grad
+        version = storage_of(t).version
+        known = self.cache.get(key)
+        if known is None or known[1] != version:
+            known = self.cache[key] = (t, version, convert(t, dtype))
+        return known[2]
+
+    def call(self, name, function, args, kwargs):
+        """Calls a function with its inputs cast; what it calls in its turn is left alone."""
+        values = self.inputs_of(name, (*args, *kwargs.values()))
+        args, kwargs = values[: len(args)], dict(zip(kwargs, values[len(args) :], strict=True))
+        modes.set_autocast(None)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            modes.set_autocast(self)
+
+
+def convert(t, dtype):
+    return to_copy(t, dtype=dtype.np, format=preserve_format)
+
+
+def casting(function, name):
+    """`function`, which inside a region has its inputs cast."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        casts = modes.autocast
+        if casts is None or kwargs.get("out") is not None:
+            return function(*args, **kwargs)
+        return casts.call(name, function, args, kwargs)
+
+    return call
+
+
+@functools.cache
+def teach_functions(device_type):
+    """Makes the functions on the lists of a kind of device cast their inputs: public ones and methods of Tensor.
+
+    It is done when a region for such a device is first entered. Until then the functions know nothing of autocast.
+    """
+    package = __name__.split(".")[0]
+    for name in sorted(policies_of(device_type).keys() - ASK_THEMSELVES):
+        *submodule, attribute = name.split(".")
+        places = [".linalg"] if submodule == ["linalg"] else [".fft"] if submodule else ["", ".nn.functional"]
+        for place in places:
+            module = importlib.import_module(package + place)
+            function = _replace(module, attribute, name)
+            if function is not None:  # layers take some from where they are defined
+                _replace(sys.modules[function.__module__], attribute, name)
+        if not submodule:
+            for method in (attribute, *OPERATORS.get(attribute, ())):
+                _replace(Tensor, method, name)
+
+
+def _replace(owner, attribute, name):
+    function = vars(owner).get(attribute)
+    if function is not None and not hasattr(function, "autocasts"):
+        taught = casting(function, name)
+        taught.autocasts = True
+        setattr(owner, attribute, taught)
+    return function

@@ -1,0 +1,5 @@
+"""Where PyTorch has it; see :mod:`flambeau.amp`."""
+
+from . import autocast, custom_bwd, custom_fwd
+
+__all__ = ["autocast", "custom_bwd", "custom_fwd"]

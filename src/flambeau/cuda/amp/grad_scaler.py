@@ -1,0 +1,6 @@
+"""Where PyTorch has it; see :mod:`flambeau.amp`."""
+
+from ...amp.grad_scaler import OptState
+from . import GradScaler
+
+__all__ = ["GradScaler", "OptState"]

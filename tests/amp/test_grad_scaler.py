@@ -1,0 +1,149 @@
+"""GradScaler as PyTorch's, on the CPU: scales, skipped steps, growth, states, errors."""
+
+import copy
+import pickle
+
+import pytest
+
+import flambeau
+from _programs import Programs, raised
+from flambeau.amp import GradScaler
+
+programs = Programs("amp_grad_scaler.json")
+INF, NAN = float("inf"), float("nan")
+
+
+def setup(t, value=1.0, **kwargs):
+    p = t.nn.Parameter(t.tensor([value, value]))
+    return p, t.optim.SGD([p], lr=0.5), t.amp.GradScaler("cpu", **kwargs)
+
+
+def look(scaler, p):
+    return [scaler.get_scale(), scaler._get_growth_tracker(), p.detach().clone(), p.grad if p.grad is None else p.grad.clone()]
+
+
+@programs
+def steps(t):
+    p, optimizer, scaler = setup(t, init_scale=8.0, growth_interval=2)
+    seen = []
+    for factor in (1.0, INF, 2.0, 1.0, NAN, 1.0, 1.0, 1.0):
+        optimizer.zero_grad()
+        scaler.scale((p * factor).sum()).backward()
+        seen.append(p.grad.clone())
+        result = scaler.step(optimizer)
+        scaler.update()
+        seen.append([result, look(scaler, p)])
+    return seen
+
+
+@programs
+def clipping(t):
+    p, optimizer, scaler = setup(t, init_scale=16.0)
+    scaler.scale((p * 3).sum()).backward()
+    scaler.unscale_(optimizer)
+    norm = t.nn.utils.clip_grad_norm_([p], 1.0)
+    scaler.step(optimizer)
+    scaler.update()
+    return [norm, look(scaler, p)]
+
+
+@programs
+def nests_of_outputs(t):
+    scaler = t.amp.GradScaler("cpu", init_scale=4.0)
+    x = t.ones(2)
+    scaled = scaler.scale([x, (x, [x])])
+    return [scaled, type(scaled[1]).__name__, list(scaler.scale(iter([x]))), scaler.scale(x.half()), raised(lambda: scaler.scale(5))]
+
+
+@programs
+def disabled(t):
+    p, optimizer, scaler = setup(t, enabled=False)
+    loss = scaler.scale(p.sum())
+    loss.backward()
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+    return [loss, p.detach(), scaler.is_enabled(), scaler.get_scale(), scaler.state_dict(), scaler.load_state_dict({})]
+
+
+@programs
+def two_optimizers(t):
+    p, optimizer, scaler = setup(t, init_scale=4.0)
+    q = t.nn.Parameter(t.ones(1))
+    other = t.optim.SGD([q], lr=1.0)
+    scaler.scale(p.sum() + (q * INF).sum()).backward()
+    scaler.step(optimizer)
+    scaler.step(other)
+    scaler.update()
+    return [look(scaler, p), q.detach(), scaler.get_scale()]
+
+
+@programs
+def states(t):
+    p, optimizer, scaler = setup(t, init_scale=4.0, growth_factor=3.0, backoff_factor=0.25, growth_interval=5)
+    first = scaler.state_dict()
+    scaler.scale(p.sum()).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    saved = scaler.state_dict()
+    other = t.amp.GradScaler("cpu")
+    other.load_state_dict(saved)
+    used = t.amp.GradScaler("cpu")
+    used.scale(t.ones(1))
+    used.load_state_dict(saved)
+    scaler.set_growth_factor(5.0)
+    scaler.set_backoff_factor(0.1)
+    scaler.set_growth_interval(7)
+    return [first, saved, other.state_dict(), used.state_dict(), scaler.get_growth_factor(), scaler.get_backoff_factor(), scaler.get_growth_interval(),
+            raised(lambda: other.load_state_dict({}))]
+
+
+@programs
+def new_scales(t):
+    p, _, scaler = setup(t)
+    scaler.scale(p.sum())
+    scaler.update(32.0)
+    first = scaler.get_scale()
+    scaler.update(t.tensor(64.0))
+    return [first, scaler.get_scale(), raised(lambda: scaler.update(t.tensor([1.0, 2.0]))), raised(lambda: scaler.update(t.tensor(1.0, requires_grad=True)))]
+
+
+@programs
+def wrong_order(t):
+    p, optimizer, scaler = setup(t)
+    first = [raised(lambda: scaler.step(optimizer)), raised(lambda: scaler.unscale_(optimizer)), raised(scaler.update)]
+    scaler.scale(p.sum())
+    first += [raised(lambda: scaler.step(optimizer)), raised(scaler.update)]
+    _, _, scaler = setup(t)
+    scaler.scale(p.sum()).backward()
+    scaler.unscale_(optimizer)
+    second = [raised(lambda: scaler.unscale_(optimizer)), raised(lambda: scaler.step(optimizer, closure=lambda: None))]
+    scaler.step(optimizer)
+    return [first, second, raised(lambda: scaler.step(optimizer)), raised(lambda: scaler.unscale_(optimizer))]
+
+
+@programs
+def refusals(t):
+    half = t.nn.Parameter(t.ones(2).half())
+    optimizer, scaler = t.optim.SGD([half], lr=1.0), t.amp.GradScaler("cpu")
+    scaler.scale(half.sum()).backward()
+    return [raised(lambda: t.amp.GradScaler("cpu", growth_factor=1.0)), raised(lambda: t.amp.GradScaler("cpu", backoff_factor=1.0)), raised(lambda: scaler.step(optimizer))]
+
+
+test_as_recorded, test_recording_is_what_torch_does = programs.tests()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))], ids=["deepcopy", "pickle"])
+def test_copies(copied):
+    p, optimizer, scaler = setup(flambeau, init_scale=8.0)
+    scaler.scale(p.sum()).backward()
+    scaler.step(optimizer)
+    with pytest.raises(AssertionError, match="may only be pickled at the beginning"):
+        copied(scaler)
+    scaler.update()
+    assert copied(scaler).state_dict() == scaler.state_dict()
+
+
+def test_without_a_gpu():
+    with pytest.warns(UserWarning, match="CUDA is not available"):
+        assert not GradScaler().is_enabled()
