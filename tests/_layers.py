@@ -153,6 +153,11 @@ LAYERS = [
     Layer("GroupNorm(1, 4, affine=False)", (2, 4)),
     Layer("LocalResponseNorm(2)", (2, 4, 3)),
     Layer("LocalResponseNorm(3, alpha=0.5, k=2.0)", (1, 4, 2, 2)),
+    Layer("CrossMapLRN2d(3, alpha=0.5)", (2, 5, 2, 2)),
+    Layer("CrossMapLRN2d(4, 0.3, 0.5, 2)", (1, 6, 2, 1)),
+    Layer("SyncBatchNorm(3)", (4, 3)),
+    Layer("SyncBatchNorm(2, momentum=None, bias=False)", (2, 2, 2, 1, 2)),
+    Layer("nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.Tanh(), nn.BatchNorm1d(3)))", (4, 3)),
     # tables
     Layer("Embedding(5, 3)", Indices(5, 2, 3)),
     Layer("Embedding(5, 3, padding_idx=-1)", Indices(5, 6)),
@@ -219,6 +224,19 @@ LAYERS = [
     Layer("CircularPad1d(2)", (1, 2, 3)),
     Layer("CircularPad2d((1, 0, 1, 1))", (1, 2, 2)),
     Layer("CircularPad3d(1)", (1, 2, 1, 2)),
+    # fractional pooling, folding and shuffling
+    Layer("FractionalMaxPool2d(2, output_size=(2, 3), _random_samples=t.full((2, 2, 2), 0.4))", (2, 2, 5, 6)),
+    Layer("FractionalMaxPool2d((2, 3), None, 0.5, True, _random_samples=t.full((1, 2, 2), 0.7))", (2, 6, 7)),
+    Layer("FractionalMaxPool3d(2, None, (0.5, 0.4, 0.6), _random_samples=t.full((1, 2, 3), 0.7))", (1, 2, 4, 5, 5)),
+    Layer("FractionalMaxPool3d(2, 2, _random_samples=t.full((1, 2, 3), 0.2))", (2, 4, 5, 6)),
+    Layer("Unfold(2)", (2, 3, 4, 3)),
+    Layer("Unfold((3, 2), dilation=(1, 2), padding=1, stride=2)", (2, 5, 6)),
+    Layer("Fold((4, 3), 2)", (2, 8, 6)),
+    Layer("Fold((5, 6), (3, 2), dilation=(1, 2), padding=1, stride=2)", (12, 9)),
+    Layer("PixelShuffle(2)", (2, 8, 2, 3)),
+    Layer("PixelUnshuffle(3)", (2, 3, 6)),
+    Layer("ChannelShuffle(2)", (2, 6, 3)),
+    Layer("ChannelShuffle(3)", (1, 6, 2, 2)),
     # images at another size
     Layer("Upsample(7)", (1, 2, 3)),
     Layer("Upsample(scale_factor=(2.0, 1.5))", (1, 2, 3, 4)),
@@ -233,6 +251,7 @@ LAYERS = [
     Layer("UpsamplingNearest2d(scale_factor=2)", (1, 2, 2, 3)),
     Layer("UpsamplingBilinear2d((4, 5))", (1, 2, 2, 3)),
     # together
+    Layer("nn.DataParallel(nn.Linear(3, 2))", (4, 3)),
     Layer("nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(inplace=True), nn.MaxPool2d(2), "
           "nn.Flatten(), nn.Linear(8, 2))", (2, 1, 6, 6)),
 ]

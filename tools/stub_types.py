@@ -32,26 +32,27 @@ def each(names, parameter):
 
 
 PARAMETERS = by_name({
-    "Tensor": """A B LD LU LU_data LU_pivots a abs angle append attn_mask aweights b b_hh b_ih batch1 batch2 bias
-        boundaries condition count fweights gradient grid hx imag index indices input input1 input2 input3 k_proj_weight
-        key key_padding_mask logits mask mat mat1 mat2 new_state offsets other_tensor out_proj_weight per_sample_weights
-        pivots pos_weight prepend prob q_proj_weight query real running_mean running_var sorted_sequence sorter source
-        src static_k static_v target tau tensor tensor1 tensor2 the_template theta v_proj_weight values vec vec1 vec2
-        w_hh w_ih weight weights window x x1 x2 y""",
+    "Tensor": """_random_samples A B LD LU LU_data LU_pivots a abs angle append attn_mask aweights b b_hh b_ih batch1
+        batch2 bias boundaries condition count fweights gradient grid hx imag index indices input input1 input2 input3
+        k_proj_weight key key_padding_mask logits mask mat mat1 mat2 new_state offsets other_tensor out_proj_weight
+        per_sample_weights pivots pos_weight prepend prob q_proj_weight query real running_mean running_var
+        sorted_sequence sorter source src static_k static_v target tau tensor tensor1 tensor2 the_template theta
+        v_proj_weight values vec vec1 vec2 w_hh w_ih weight weights window x x1 x2 y""",
     "Tensor | Number": "element elements exponent max min other test_element test_elements value",
     "Number": """alpha beta correction dx end fill_value from_ lambd max_val maxnorm mean median min_val nan neginf
         negative_slope posinf s sigma start std step threshold to""",
     "Float": """atol base d delta dropout_p eps label_smoothing lower max_norm momentum norm_type p rcond rtol scale tol
         upper""",
     "Int": """M N axis0 axis1 chunks col decimals diagonal dim dim0 dim1 dim2 dimension divisor_override
-        embed_dim_to_check end_dim groups high hop_length ignore_index ind k length low m minlength n n_fft niter num
-        num_classes num_groups num_heads num_samples offset padding_idx r row seed start_dim steps storage_offset
-        win_length window_length""",
+        downscale_factor embed_dim_to_check end_dim groups high hop_length ignore_index ind interpolation_mode k length
+        low m minlength n n_fft niter num num_classes num_groups num_heads num_samples offset padding_idx r row seed
+        start_dim steps storage_offset upscale_factor win_length window_length""",
     "Dims": """destination dilation dims kernel_size normalized_shape output_padding output_size pad padding
         physical_layout shape shifts size sizes split_size split_size_or_sections split_sizes stride""",
     "Bool": """add_zero_attn align_corners align_to_window keepdims mode onesided recompute_scale_factor requires_grad
         retain_graph return_complex size_average train unbiased""",
     "Float | Sequence[Float]": "scale_factor",
+    "Sequence[Float]": "output_ratio",
     "str": "UPLO driver interpolation norm padding_mode precision reduce rounding_mode side",
     "Sequence[Tensor]": "tensors",
     "Tensor | Sequence[Tensor]": "inputs",
@@ -106,7 +107,8 @@ EXCEPTIONS = by_name({
     "Float": "exponential.tau gumbel_softmax.tau local_response_norm.k",
     "Int": """frombuffer.count local_response_norm.size multigammaln.p mvlgamma.p mvlgamma_.p nonzero_static.fill_value
         nonzero_static.size pca_lowrank.q repeat_interleave.output_size select.index select_scatter.index
-        slice_scatter.end slice_scatter.start slice_scatter.step svd_lowrank.q unfold.size unfold.step""",
+        slice_scatter.end slice_scatter.start slice_scatter.step svd_lowrank.q unfold.size unfold.step
+        grid_sampler.padding_mode grid_sampler_2d.padding_mode grid_sampler_3d.padding_mode""",
     "Int | str": "set_deterministic_debug_mode.debug_mode",
     "Dims": " ".join([
         each(SEVERAL_DIMS, "dim"), each(SEVERAL_SIGNALS, "s"), each("moveaxis movedim", "source"),
@@ -166,7 +168,8 @@ RETURNS = by_name({
     TENSORS: """broadcast_tensors chunk dsplit gradient hsplit lu meshgrid split split_with_sizes tensor_split unbind
         unravel_index vsplit""",
     "tuple[Tensor, Tensor]": """std_mean var_mean adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices
-        adaptive_max_pool3d_with_indices max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices""",
+        adaptive_max_pool3d_with_indices fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices
+        max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices""",
     "tuple[Tensor, Tensor | None]": "multi_head_attention_forward",
     "tuple[Tensor, Tensor, Tensor]": "pca_lowrank svd_lowrank",
 })

@@ -7,6 +7,7 @@ from .nn.functional import (
     adaptive_avg_pool1d,
     avg_pool1d,
     bilinear,
+    channel_shuffle,
     conv1d,
     conv2d,
     conv3d,
@@ -17,17 +18,24 @@ from .nn.functional import (
     max_pool1d,
     max_pool2d,
     max_pool3d,
+    native_channel_shuffle,
+    pixel_shuffle,
+    pixel_unshuffle,
     rms_norm,
 )
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "batch_norm", "bilinear",
-    "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
-    "conv_transpose2d", "conv_transpose3d", "embedding", "group_norm", "instance_norm", "kl_div", "layer_norm",
-    "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "rms_norm",
+    "binary_cross_entropy_with_logits", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_tbc",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "embedding", "grid_sampler", "grid_sampler_2d",
+    "grid_sampler_3d", "group_norm", "instance_norm", "kl_div", "layer_norm", "max_pool1d",
+    "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "native_channel_shuffle", "pixel_shuffle",
+    "pixel_unshuffle", "rms_norm",
 ]
 
 REDUCTIONS = ("none", "mean", "sum")  # by the numbers that stand for them here
+GRID_MODES = ("bilinear", "nearest", "bicubic")
+GRID_PADDINGS = ("zeros", "border", "reflection")
 
 
 def adaptive_max_pool1d(input, output_size):
@@ -75,3 +83,18 @@ def kl_div(input, target, reduction=1, *, log_target=False):
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
     """Minus the log-probability of ``target`` under ``sigmoid(input)``, reduced."""
     return F.binary_cross_entropy_with_logits(input, target, weight, None, None, REDUCTIONS[reduction], pos_weight)
+
+
+def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    """``nn.functional.grid_sample`` with numbers for the modes."""
+    return F.grid_sample(input, grid, GRID_MODES[interpolation_mode], GRID_PADDINGS[padding_mode], align_corners)
+
+
+def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
+    """``grid_sampler`` of images."""
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
+    """``grid_sampler`` of volumes."""
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)

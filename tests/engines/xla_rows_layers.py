@@ -9,6 +9,8 @@ HIT = V(np.eye(4)[[1, 0, 3]])
 VISIBLE = V(np.array([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]], bool))
 RUNNING = V(np.arange(4)[:, None, None] < np.array([4, 3, 1])[:, None])  # sequences of different lengths
 LOOKED_UP = V([[0, 2, 2], [4, 1, 0]])
+PART = np.linspace(0.1, 0.9, 12).reshape(2, 2, 3)  # of the way to the next window
+WINDOWS = {"kernel": (2, 2), "dilation": (1, 2), "padding": (0, 1), "stride": (2, 2)}
 PLACES = V([[0, 4, 4, 1], [3, 2, 3, 3]])
 BIG = {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 1)}
 SPREAD = {"stride": (2,), "padding": (1,), "dilation": (2,), "groups": 2}
@@ -46,6 +48,14 @@ LAYERS = [
     row("max_unpool", R(1, 1, 3), V([[[0, 3, 5]]]), spatial=(6,)),
     row("max_unpool", R(1, 1, 1, 3), V([[[[0, 3, 5]]]]), spatial=(2, 3)),
     row("max_unpool", R(1, 1, 1, 1, 3), V([[[[[0, 3, 5]]]]]), spatial=(1, 2, 3)),
+    row("fractional_max_pool", R(2, 2, 6, 7), fixed(V(PART[..., :2])), kernel=(2, 3), sizes=(3, 4)),
+    row("fractional_max_pool", R(1, 2, 5, 6, 4), fixed(V(PART[:1])), kernel=(2, 2, 1), sizes=(3, 1, 2)),
+    # windows, pixels and channels
+    row("im2col", R(2, 3, 4, 5), **WINDOWS),
+    row("col2im", R(2, 12, 6), sizes=(4, 5), **WINDOWS),
+    row("pixel_shuffle", R(2, 8, 2, 3), factor=2),
+    row("pixel_unshuffle", R(2, 4, 6), factor=2),
+    row("channel_shuffle", R(2, 6, 2), groups=2),
     # images at another size
     *[row("upsample", R(2, 2, *[4] * n), sizes=(7, 3, 5)[:n], mode=mode, align=align, scales=scales[:n])
       for mode, n in (("nearest", 1), ("nearest-exact", 3), ("linear", 1), ("bilinear", 2), ("trilinear", 3),
@@ -79,6 +89,7 @@ LAYERS = [
     row("batch_norm_given", R(3, 2), None, None, fixed(R(2)), fixed(P(2)), eps=1e-5),
     row("rms_norm", R(3, 4), R(4), how=1, eps=1e-5),
     row("rms_norm", R(2, 3, 4), None, how=2, eps=1e-5),
+    row("cross_map_norm", R(2, 5, 2, 2), size=3, alpha=0.5, beta=0.75, bias=1.0),
     # tables
     row("embedding", R(5, 3), LOOKED_UP, padding=None, by_frequency=False, sparse=False),
     row("embedding", R(5, 3), LOOKED_UP, padding=2, by_frequency=True, sparse=False),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from . import NUMPY
@@ -150,3 +152,14 @@ def take_places(x, index):
 @meta.kernel
 def add_places(g, index, size):
     return MetaArray((*g.shape[:2], size), g.dtype)
+
+
+@meta.kernel
+def im2col(x, kernel, dilation, padding, stride):
+    out = out_sizes(x.shape[2:], kernel, stride, padding, dilation)
+    return MetaArray((x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out)), x.dtype)
+
+
+@meta.kernel
+def col2im(columns, sizes, kernel, dilation, padding, stride):
+    return MetaArray((columns.shape[0], columns.shape[1] // math.prod(kernel), *sizes), columns.dtype)

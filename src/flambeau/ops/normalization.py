@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .._tensor import Tensor
 from ..engines import engine_of
 from ._op import op
+from .move import constant_pad
 from .pointwise import cj
+from .pool import avg_pool
 from .reduce import sum_, sum_to
 from .shape import reshape, zeros_like
 
@@ -165,3 +169,38 @@ def _(g, x, weight, out_1, how, eps, needs):
         scaled * inv + x * slope if needs[0] else None,
         g_y * (x * inv) if needs[1] else None,
     )
+
+
+# ---- over neighbouring channels
+
+
+def channel_sums(x, before, after):
+    """For each channel the sum over those from `before` before it to `after` after it."""
+    samples, channels = x.shape[:2]
+    rows = reshape(x, shape=(samples, 1, channels, math.prod(x.shape[2:])))
+    wide = constant_pad(rows, pads=((0, 0), (0, 0), (before, after), (0, 0)), value=0)
+    total = avg_pool(wide, kernel=(before + after + 1, 1), stride=(1, 1), padding=(0, 0), sizes=rows.shape[2:],
+                     include_pad=True, override=1)
+    return reshape(total, shape=tuple(x.shape))
+
+
+@op(node="CrossMapLRN2dBackward", opmath=True, refuses="bic", row_major=True)
+def cross_map_norm(k, x, *, size, alpha, beta, bias):
+    """(x divided by a power of a sum of squares over channels, that sum).
+
+    As in PyTorch, the first channel counts in all further sums once it is in one.
+    """
+    reach, squares = (size - 1) // 2, x * x
+    total = channel_sums(squares, reach, reach)
+    late = np.arange(x.shape[1]).reshape(-1, *[1] * (x.ndim - 2)) > reach
+    scale = bias + alpha / size * (total + late * squares[:, :1])
+    return x * scale ** -beta, scale
+
+
+@cross_map_norm.joint_vjp
+def _(g, x, out_1, size, alpha, beta, needs):
+    """PyTorch's gradient, whose sums are over channels that lie one further back than those of the forward."""
+    power = out_1 ** -beta
+    before = min((size + 1) // 2, size - 1)
+    of_scale = channel_sums(g[0] * x * power / out_1, before, size - 1 - before)
+    return (g[0] * power - 2 * alpha * beta / size * x * of_scale,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -67,6 +68,37 @@ def all_ranges(spatial, out):
     return tuple([
         tuple([(i * n // m, -((i + 1) * n // -m)) for i in range(m)]) for n, m in zip(spatial, out, strict=True)
     ])
+
+
+@op(node=node_of("FractionalMaxPool{}DBackward0"), opmath="first", refuses="bic", piecewise_linear=True, row_major=True)
+def fractional_max_pool(k, x, samples, *, kernel, sizes):
+    """Over windows whose places the random `samples`, (samples, channels, dimensions), shift a little."""
+    spatial, lead = x.shape[2:], x.shape[:2]
+    flat, origin = x.reshape(math.prod(lead), math.prod(spatial)), 0
+    for d, (n, size, m) in enumerate(zip(spatial, kernel, sizes, strict=True)):
+        first = window_starts(k, samples[..., d], n, size, m)
+        origin = origin * n + first.reshape(*lead, *[m if e == d else 1 for e in range(len(sizes))])
+    origin = k.broadcast_to(origin, (*lead, *sizes)).reshape(math.prod(lead), math.prod(sizes))
+    best, index = k.gather(flat, origin, 1), origin
+    for inner in itertools.product(*map(range, kernel)):
+        here = origin + np.ravel_multi_index(inner, spatial)
+        value = k.gather(flat, here, 1)
+        wins = (value > best) | (value != value)
+        best, index = k.where(wins, value, best), k.where(wins, here, index)
+    return best.reshape(*lead, *sizes), index.reshape(*lead, *sizes)
+
+
+fractional_max_pool.vjp(x=lambda g, out_1, x_shape: unpool(g[0], out_1, x_shape, False))
+
+
+def window_starts(k, samples, n, size, m):
+    """Where m windows of a size begin in n elements: in random steps between the first place and the last."""
+    last = k.zeros((*samples.shape, 1), np.int64) + (n - size)
+    if m < 2:
+        return last[..., :m]
+    step = samples.dtype.type((n - size) / (m - 1))
+    shifted = (np.arange(m - 1, dtype=samples.dtype) + samples[..., None]) * step
+    return k.concatenate([shifted.astype(np.int64) - (samples * step).astype(np.int64)[..., None], last], -1)
 
 
 # ---- means

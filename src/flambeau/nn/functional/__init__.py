@@ -5,10 +5,13 @@ from .attention import *
 from .conv import *
 from .dropout import *
 from .embedding import *
+from .fold import *
+from .fractional_pooling import *
 from .grid import *
 from .linear import *
 from .loss import *
 from .normalization import *
 from .padding import *
 from .pooling import *
+from .shuffle import *
 from .upsampling import *

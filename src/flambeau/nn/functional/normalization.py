@@ -191,6 +191,14 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     return ops.group_norm(input, weight, bias, eps=eps, how=num_groups)[0]
 
 
+def cross_map_lrn2d(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """``local_response_norm`` of images as ``CrossMapLRN2d`` computes it."""
+    need_tensor(input, "CrossMapLRN2d")
+    if input._a.ndim != 4:
+        raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input._a.ndim}D instead.")
+    return ops.cross_map_norm(input, size=size, alpha=alpha, beta=beta, bias=k)[0]
+
+
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """Each element divided by a power of the mean square of its neighbours among the channels."""
     need_tensor(input, "local_response_norm")

@@ -3,17 +3,20 @@
 from . import container as container, lazy as lazy, module as module
 from .activation import *
 from .batchnorm import *
+from .channelshuffle import *
 from .container import *
 from .conv import *
 from .dropout import *
 from .embedding import *
 from .flatten import *
+from .fold import *
 from .linear import *
 from .loss import *
 from .module import Module as Module
 from .multihead_attention import *
 from .normalization import *
 from .padding import *
+from .pixelshuffle import *
 from .pooling import *
 from .rnn import *
 from .transformer import *

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import chain, islice
@@ -17,7 +18,22 @@ NAMED_INSERT = (
     "Sequential from an OrderedDict."
 )
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+
+CONTAINER = (
+    "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead."
+)
+
+
+class Container(Module):
+    """A module with the given modules as its children; ``Module`` under an old name."""
+
+    def __init__(self, **kwargs):
+        super().__init__()
+        warnings.warn(CONTAINER, FutureWarning, stacklevel=2)
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class _Numbered(Module):

@@ -9,8 +9,9 @@ from .conv import each
 from .module import Module
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
-           "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d",
-           "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
+           "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d",
+           "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d",
+           "MaxUnpool3d"]
 
 
 class _Pool(Module):
@@ -70,6 +71,59 @@ class MaxPool3d(_MaxPool):
     """The largest element of each window of volumes. See ``MaxPool1d``."""
 
     _function = staticmethod(F.max_pool3d)
+
+
+class _FractionalMaxPool(_Pool):
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+    _dims: int
+
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        super().__init__()
+        self.kernel_size = each(kernel_size, self._dims)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else each(output_size, self._dims)
+        self.output_ratio = None if output_ratio is None else each(output_ratio, self._dims)
+        self._check_arguments()
+
+    def _check_arguments(self):
+        if self.output_size is None and self.output_ratio is None:
+            name = type(self).__name__
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio (output_ratio)")
+        if self.output_size is not None and self.output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {self.output_ratio})")
+
+    def forward(self, input):
+        return type(self)._function(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+                                    _random_samples=self._random_samples)
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """The largest elements of windows of images that lie in random steps, so that sizes need not divide.
+
+    Args:
+        kernel_size: height and width of a window.
+        output_size: how many windows there are, or
+        output_ratio: how many, as a part of the sizes of the image, between 0 and 1.
+        return_indices: also return where the elements lay, for ``MaxUnpool2d``.
+
+    Example::
+
+        >>> FractionalMaxPool2d(3, output_ratio=(0.5, 0.6))(randn(20, 16, 50, 32)).shape
+        torch.Size([20, 16, 25, 19])
+    """
+
+    _dims = 2
+    _function = staticmethod(F.fractional_max_pool2d)
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """``FractionalMaxPool2d`` for volumes."""
+
+    _dims = 3
+    _function = staticmethod(F.fractional_max_pool3d)
 
 
 class _MaxUnpool(_Pool):

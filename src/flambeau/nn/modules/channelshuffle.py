@@ -1,0 +1,33 @@
+"""A layer that moves channels."""
+
+from __future__ import annotations
+
+from .. import functional as F
+from .module import Module
+
+__all__ = ["ChannelShuffle"]
+
+
+class ChannelShuffle(Module):
+    """The channels of ``(N, C, ...)`` in another order: the first of each group, then the second of each, and so on.
+
+    Args:
+        groups: how many groups the channels are in.
+
+    Example::
+
+        >>> ChannelShuffle(2)(arange(4.0).reshape(1, 4, 1)).flatten()
+        tensor([0., 2., 1., 3.])
+    """
+
+    __constants__ = ["groups"]
+
+    def __init__(self, groups):
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input):
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self):
+        return f"groups={self.groups}"

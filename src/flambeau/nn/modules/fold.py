@@ -1,0 +1,72 @@
+"""Layers between images and their windows."""
+
+from __future__ import annotations
+
+from .. import functional as F
+from .module import Module
+
+__all__ = ["Fold", "Unfold"]
+
+
+class _Windows(Module):
+    def extra_repr(self):
+        return ", ".join([f"{name}={getattr(self, name)}" for name in self.__constants__])
+
+
+class Unfold(_Windows):
+    """The windows of images as columns of a matrix.
+
+    Args:
+        kernel_size: height and width of a window.
+        dilation: how far apart its elements are.
+        padding: margin of zeros on both sides.
+        stride: how far apart windows begin.
+
+    Shape:
+        - Input: ``(N, C, H, W)`` or ``(C, H, W)``
+        - Output: ``(N, C * kernel_size, windows)`` or ``(C * kernel_size, windows)``
+
+    Example::
+
+        >>> Unfold((2, 3))(randn(2, 5, 3, 4)).shape
+        torch.Size([2, 30, 4])
+    """
+
+    __constants__ = ["kernel_size", "dilation", "padding", "stride"]
+
+    def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input):
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+
+class Fold(_Windows):
+    """The images that windows add up to, given as columns of a matrix: the transpose of ``Unfold``.
+
+    Args:
+        output_size: height and width of the images.
+        kernel_size, dilation, padding, stride: as of ``Unfold``.
+
+    Example::
+
+        >>> Fold((4, 5), (2, 2))(randn(1, 3 * 2 * 2, 12)).shape
+        torch.Size([1, 3, 4, 5])
+    """
+
+    __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
+
+    def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input):
+        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
