@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from ...engines.numpy.conv import out_sizes
 from ...functions._args import as_int, need_tensor
 from ...ops import fold as ops
 from ...ops._errors import refuse_kinds
@@ -101,7 +100,9 @@ def _windows(name, kernel_size, dilation, padding, stride):
 
 def _blocks(spatial, windows):
     """How many windows there are along each dimension."""
-    return out_sizes(spatial, windows["kernel"], windows["stride"], windows["padding"], windows["dilation"])
+    return tuple([
+        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(spatial, *windows.values(), strict=True)
+    ])
 
 
 def _describe(windows):
