@@ -105,6 +105,7 @@ from ._generator import Generator
 from ._lazy import lazy_submodules as _lazy_submodules
 from .compiler import compile
 from ._layer_functions import *
+from .func import vmap
 from .serialization import load, save
 
 globals().update(_ALIASES)  # half, float, double, short, int, long, bool, ...: names that Python's builtins have too

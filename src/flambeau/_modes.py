@@ -52,9 +52,12 @@ class _Modes(threading.local):
         self.saved_hooks_disabled = None  # the message of the error, when disabled
         self.anomaly = False
         self.anomaly_check_nan = True
+        self.grad_layout = True  # whether the gradient of a leaf takes over its strides
         self.running = None  # the pass of backward that is under way
         self.tracer = NO_TRACER  # the trace by which a function is being compiled
         self.autocast = None  # what casts the inputs of functions, inside a region of autocast
+        self.levels = []  # of the transforms (vmap, forward mode) that are under way, outermost first
+        self.transforms = 0  # how many transforms of func the running function is in
 
     def set_anomaly(self, on, check_nan):
         self.anomaly, self.anomaly_check_nan = bool(on), bool(check_nan)
@@ -82,6 +85,7 @@ class _InUse:
         self.watched = False  # watched recordings
         self.traced = False  # traced a function
         self.autocast = False  # entered a region of autocast
+        self.levels = False  # transformed a function, so that arrays may be LevelArrays
 
 
 modes = per_thread(_Modes())

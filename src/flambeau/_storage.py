@@ -80,7 +80,7 @@ class DeviceStorage(Storage):
         return self.engine.layout_of(array)[1]
 
     def attach(self, t, array, source, step=None):
-        if self.engine.layout is not strided:
+        if self.engine.lays_out or self.engine.layout is not strided:
             t._a = array
             return
         strides, offset = self.engine.layout_of(source._a)

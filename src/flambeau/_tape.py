@@ -43,6 +43,16 @@ def graph_freed():
     return error
 
 
+class Metadata:
+    """The attribute ``metadata`` of a node: a dict for the user's notes. On the class it is a function of the node."""
+
+    def __get__(self, node, owner=None):
+        return self if node is None else self(node)
+
+    def __call__(self, node):
+        return node.__dict__.setdefault("_metadata", {})
+
+
 class Node:
     """A recorded operation. Its edges point towards the leaves: ``next_functions``.
 
@@ -88,10 +98,7 @@ class Node:
         """(shape, dtype) of an output."""
         return (self._shape, self._dtype) if self._count == 1 else (self._shape[nr], self._dtype[nr])
 
-    @property
-    def metadata(self):
-        """A dict for the user's notes on this node."""
-        return self.__dict__.setdefault("_metadata", {})
+    metadata = Metadata()
 
     def _sequence_nr(self):
         return self._seq

@@ -47,6 +47,11 @@ NON_LEAF_FLAG = (
     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
     "that doesn't require differentiation use var_no_grad = var.detach()."
 )
+FLAG_IN_TRANSFORM = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of "
+    "a function being transformed by a functorch transform. Use the transforms of func there (grad, vjp, jacrev, "
+    "jacfwd, hessian), or call requires_grad_() outside of the function."
+)
 ONLY_FLOATS_GRAD = "only Tensors of floating point and complex dtype can require gradients"
 NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
@@ -222,6 +227,8 @@ class Tensor:
         if not isinstance(requires_grad, bool | np.bool_):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
+        if requires_grad and in_use.levels and modes.transforms:
+            raise RuntimeError(FLAG_IN_TRANSFORM)
         self.requires_grad = requires_grad
         return self
 

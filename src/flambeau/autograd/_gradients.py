@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from .._dtypes import from_np
+from .._modes import in_use, modes
 from .._size import Size
 from .._tape import AccumulateGrad
 from .._tensor import LEAF, Tensor, edge_of, engine_for, wrap
@@ -33,6 +34,10 @@ UNUSED_AND_ZEROS = (
 )
 ZEROS_OF_EDGE = (
     "materialize_grads cannot be used when the given input is a GradientEdge: give the tensor, or allow_unused=True"
+)
+IN_TRANSFORM = (
+    "backward() called inside a functorch transform. This is not supported: use func.grad or func.vjp there, or call "
+    "backward() outside of the transformed function."
 )
 IMPLICIT = "grad can be implicitly created only for scalar outputs (got shape {shape})"
 IMPLICIT_REAL = "grad can be implicitly created only for real scalar outputs but got {dtype}"
@@ -63,6 +68,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         if grad_tensors is not None:
             raise RuntimeError(BOTH_GRADIENTS)
         grad_tensors = grad_variables
+    if in_use.levels and modes.transforms:
+        raise RuntimeError(IN_TRANSFORM)
     tensors, grads = _pairs(tensors, grad_tensors)
     retain_graph = create_graph if retain_graph is None else retain_graph
     roots = _roots(tensors, grads, create_graph)
@@ -95,7 +102,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         if _arrival(t) is None and not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     retain_graph = create_graph if retain_graph is None else retain_graph
-    differentiate = _grad_by_batch if is_grads_batched else _single
+    differentiate = _grad_by_batch if is_grads_batched else pull_back
     results = differentiate(outputs, wanted, grads, retain_graph, create_graph)
     for i, (t, result) in enumerate(zip(wanted, results, strict=True)):
         if result is None and materialize_grads:
@@ -108,11 +115,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
 
 
-def _single(outputs, inputs, grads, retain_graph, create_graph):
-    """One gradient for each of `inputs`, None where nothing depends on it."""
+def pull_back(outputs, inputs, grads, retain_graph, create_graph, below=None):
+    """One gradient for each of `inputs`, None where nothing depends on it. See ``Pass`` for `below`."""
     roots = _roots(outputs, grads, create_graph)
     captures = _captures(inputs)
-    captured = Pass(roots, retain_graph, create_graph, captures).run()
+    captured = Pass(roots, retain_graph, create_graph, captures, below=below).run()
     results = [None] * len(inputs)
     for slots in captures.values():
         grad = captured.get(slots[0])
@@ -124,7 +131,7 @@ def _single(outputs, inputs, grads, retain_graph, create_graph):
 
 
 def _grad_by_batch(outputs, inputs, grads, retain_graph, create_graph):
-    """``_single`` for each entry of the first dimension of `grads`, stacked."""
+    """``pull_back`` for each entry of the first dimension of `grads`, stacked."""
     sizes = {g.shape[0] for g in grads if g is not None}
     if len(sizes) > 1:
         raise ValueError(
@@ -138,7 +145,7 @@ def _grad_by_batch(outputs, inputs, grads, retain_graph, create_graph):
             _raise_shapes(BATCHED_SHAPES, t, g, i)
     n = sizes.pop() if sizes else 1
     rows = [
-        _single(outputs, inputs, [None if g is None else g[i] for g in grads], retain_graph or i < n - 1, create_graph)
+        pull_back(outputs, inputs, [None if g is None else g[i] for g in grads], retain_graph or i < n - 1, create_graph)
         for i in range(n)
     ]
     return [None if column[0] is None else stack(*column, axis=0) for column in zip(*rows, strict=True)]

@@ -24,6 +24,7 @@ from .._tensor import (
 )
 from ..engines import NUMPY, engine_of
 from ..engines._views import replay
+from ..engines.levels import level_of
 from ..ops.move import writing
 from ..ops.shape import as_strided, cast, put
 
@@ -181,6 +182,8 @@ def assign(t, result, name):
     if new.dtype != own.dtype:
         check_cast(result.dtype, t.dtype)
         result = cast(result, dtype=own.dtype)
+    if in_use.levels:
+        join_level(t, (result._a,))
     recorded = modes.grad and (result._rg or t._rg)
     if recorded:
         check_history(t)
@@ -188,6 +191,13 @@ def assign(t, result, name):
     if recorded:
         take_history(t, result)
     return t
+
+
+def join_level(t, arrays):
+    """Makes `t`, to which something made of `arrays` is about to be written, a tensor of the transform they are of."""
+    level = level_of((t._a, *arrays))
+    if level is not None:
+        level.prepare_write(t, arrays)
 
 
 def at_place_of(t, array):

@@ -41,12 +41,14 @@ class Pass:
         graph: whether the pass is recorded.
         captures: {(target, output number): slots} whose gradients are returned; None for all of backward.
         execute: the targets that run (leaves accumulate), with what leads to them, when there are `captures`.
+        below: whether what the pass computes is recorded on levels below that of its tensors; like `graph` by default.
     """
 
-    def __init__(self, roots, retain_graph, graph, captures=None, execute=()):
+    def __init__(self, roots, retain_graph, graph, captures=None, execute=(), below=None):
         self.roots = roots
         self.retain_graph = retain_graph
         self.graph = graph
+        self.below = graph if below is None else below
         self.captures = captures
         self.execute = set(execute)
         self.captured = {}
@@ -349,7 +351,7 @@ def fit_gradient(grad, target, nr):
 
 
 def has_layout_of(grad, value):
-    """Whether a gradient has memory of its own, in the order of the value it belongs to."""
+    """Whether a gradient has memory of its own, in the order of the value it belongs to, if that is asked for."""
     if engine_of(grad, value) is not NUMPY:
         return False
     if grad.base is not None:
@@ -357,6 +359,8 @@ def has_layout_of(grad, value):
     flags = grad.flags
     if not flags.writeable:
         return False
+    if not modes.grad_layout:
+        return True
     return flags.c_contiguous if value.flags.c_contiguous else grad.strides == value.strides
 
 

@@ -1,8 +1,36 @@
 """The grad modes under their PyTorch address."""
 
-from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .._modes import _ModeContext, enable_grad, inference_mode, modes, no_grad, set_grad_enabled
 
-__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+__all__ = ["enable_grad", "enforce_grad_layout_policy", "inference_mode", "no_grad", "set_grad_enabled",
+           "set_multithreading_enabled"]
+
+
+class enforce_grad_layout_policy(_ModeContext):
+    """Whether the gradient of a leaf is brought into the memory order of the leaf, which it is by default.
+
+    If not, a gradient that nobody else holds becomes ``.grad`` as it is. Takes effect at once; as a context manager it
+    is undone at the end.
+    """
+
+    def __init__(self, enable=True):
+        self.enable = bool(enable)
+        self._before = modes.grad_layout
+        self.__enter__()
+
+    def __call__(self, func):
+        modes.grad_layout = self._before
+        return super().__call__(func)
+
+    def __enter__(self):
+        modes.grad_layout = self.enable
+
+    def __exit__(self, *exc):
+        modes.grad_layout = self._before
+
+    def clone(self):
+        """A context of the same kind, for one more use."""
+        return type(self)(self.enable)
 
 
 class set_multithreading_enabled:

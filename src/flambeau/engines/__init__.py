@@ -33,6 +33,7 @@ class Engine:
 
     layout = strided
     aliases = True
+    lays_out = False  # whether its arrays know themselves where their elements lie
     traced_errors: tuple[type[Exception], ...] = ()  # of what needs the elements of a traced array
 
     def __init__(self, name, library):

@@ -15,7 +15,7 @@ import numpy as np
 from .. import _dtypes
 from .._device import strided
 from .._fp_errors import call_without_fp_warnings
-from .._modes import modes
+from .._modes import in_use, modes
 from .._tensor import Tensor, engine_for, refresh, wrap
 from ..autograd._writes import (
     assign,
@@ -24,11 +24,13 @@ from ..autograd._writes import (
     check_history,
     check_writable,
     in_graph,
+    join_level,
     snapshot,
     take_history,
     write,
 )
 from ..engines import NUMPY
+from ..engines.levels import LEVELS
 from ._out import out_variant, same
 
 _FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
@@ -50,7 +52,8 @@ def inplace(function, name, elementwise=False):
     @functools.wraps(function)
     def method(self, *args, **kwargs):
         check_writable(self)
-        if modes.grad and (in_graph(self) or any_requires_grad(args) or any_requires_grad(kwargs.values())):
+        if modes.grad and (in_graph(self) or any_requires_grad(args) or any_requires_grad(kwargs.values())
+                           or engine_for(self) is LEVELS):  # it may be recorded below
             check_history(self)
             return assign(self, compute(snapshot(self), *args, **kwargs), name)
         if elementwise and can_be_cut(self, args, kwargs):
@@ -155,6 +158,8 @@ def inplace_op(t, op, inputs, settings, name, overlap=False):
     """
     if t._view is not None:
         refresh(t)
+    if in_use.levels:
+        join_level(t, [x._a if isinstance(x, Tensor) else x for x in inputs])
     if not overlap:
         check_writable(t)
     recording = modes.grad and (t._rg or any([isinstance(x, Tensor) and x.requires_grad for x in inputs]))

@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 from .._tensor import Tensor, wrap
+from ..engines.levels import LevelArray
 from ._data import MAX_DIMS
 from .index import NOT_INDICES, TOO_MANY
 
@@ -58,7 +59,7 @@ def parse_key(x, key):
     basic, indices, dims, node = [], [], [], None
     dim = place = 0  # in x, and in the view
     for item in items:
-        if isinstance(item, Tensor) and item._a.ndim == 0:
+        if isinstance(item, Tensor) and item._a.ndim == 0 and not isinstance(item._a, LevelArray):
             item = scalar_index(item)
         if item is Ellipsis:
             basic += [_FULL] * left

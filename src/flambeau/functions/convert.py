@@ -11,7 +11,7 @@ from .._fp_errors import call_without_fp_warnings
 from .._layout import check_format, format_of, is_in_format
 from .._modes import in_use, modes
 from .._tensor import Tensor, engine_for, wrap
-from ..autograd._writes import WRONG_SHAPE, assign, check_history, check_writable, write
+from ..autograd._writes import WRONG_SHAPE, assign, check_history, check_writable, join_level, write
 from ..engines import NUMPY, engine_of
 from ..ops import convert as ops
 from ..ops._errors import broadcast_clash
@@ -189,6 +189,8 @@ def copy_(self, other, non_blocking=False):
 
 
 def _write(t, array, name):
+    if in_use.levels:
+        join_level(t, (array,))
     own = t._a
     if array.dtype.kind == "c" and own.dtype.kind not in "cb":
         array = array.real

@@ -9,8 +9,10 @@ import numpy as np
 from .._device import preserve_format, resolve, strided
 from .._dtypes import python_number
 from .._layout import check_format, is_contiguous, strides_in
+from .._modes import in_use
 from .._tensor import Tensor, wrap
 from ..engines import NUMPY, engine_on
+from ..engines.levels import LevelArray
 from ._args import need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._data import scalar_for
@@ -92,8 +94,9 @@ def _like(name, input, dtype, layout, device, memory_format, requires_grad, valu
         return out
 
     layout = input.layout if layout is None else layout
-    return create(name, make, a.shape, target, layout, input.device if device is None else device, requires_grad,
-                  strides=strides)
+    t = create(name, make, a.shape, target, layout, input.device if device is None else device, requires_grad,
+               strides=strides)
+    return a.level.like(a, t) if in_use.levels and isinstance(a, LevelArray) else t
 
 
 def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
@@ -128,7 +131,8 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_me
 def _new(self, name, make, args, size, dtype, layout, device, requires_grad, *value):
     target = self._a.dtype if dtype is None else np_dtype_of(dtype)
     device = self.device if device is None else device
-    return create(name, make, shape_of_arguments(name, args, size), target, layout, device, requires_grad, *value)
+    t = create(name, make, shape_of_arguments(name, args, size), target, layout, device, requires_grad, *value)
+    return self._a.level.like(self._a, t) if in_use.levels and isinstance(self._a, LevelArray) else t
 
 
 def new_empty(self, *args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):

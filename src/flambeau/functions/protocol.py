@@ -7,9 +7,10 @@ import numpy as np
 from .. import _dtypes
 from .._device import META, strided
 from .._format import format_spec, format_tensor
-from .._modes import modes
+from .._modes import in_use, modes
 from .._tensor import Tensor, share, storage_of, wrap
 from ..engines import NUMPY, engine_of, on_host
+from ..engines.levels import LevelArray
 from ._attach import methods
 from ._data import GRAD_TO_SCALAR
 from ._warn import warn_once
@@ -41,6 +42,8 @@ _new = object.__new__
 
 def detach(input):
     """The same memory, out of the graph."""
+    if in_use.levels and isinstance(input._a, LevelArray):
+        return wrap(input._a.level.detach(input._a), input.device)
     return share(_new(Tensor), input)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from ..ops.random import redrawn
 from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._out import out_variant, own, resize_silently, same
+from ._randomness import check_in_place, draw_samples, sampled, sampling_levels
 from .like import create, empty_like, shape_of_arguments
 
 __all__ = ["alpha_dropout", "alpha_dropout_", "bernoulli", "binomial", "default_generator", "dropout", "dropout_",
@@ -109,8 +111,21 @@ def _tensor_like(array, like):
     return t if like.device is CPU else t.to(like.device)
 
 
+def _draw_like(t, blank, draw):
+    """What ``draw(blank)`` draws, as a tensor where `t` is; inside of vmaps in memory for all their samples."""
+    if not sampling_levels():
+        return _tensor_like(draw(blank), t)
+    return draw_samples(lambda shape: _tensor_like(draw(np.empty(shape, blank.dtype)), t), blank.shape)
+
+
 def _draw(name, fill, shape, dtype, out, generator, layout, device, requires_grad):
     """A tensor of a shape, filled by a kernel; on the meta device nothing is drawn."""
+    return draw_samples(
+        lambda shape: _draw_plain(name, fill, shape, out, generator, layout, dtype, device, requires_grad), shape
+    )
+
+
+def _draw_plain(name, fill, shape, out, generator, layout, dtype, device, requires_grad):
     device = out.device if device is None and out is not None else device
 
     def make(shape, dtype):
@@ -181,13 +196,27 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, pin_mem
     np_dtype = np_dtype_of(dtype, _dtypes.int64)
     if resolve(device) is META:
         return create("randperm", np.empty, (n,), np_dtype, layout, device, requires_grad)
-    t = wrap(NUMPY.permutation(source(generator), n, np_dtype)).to(resolve(device))
+    t = draw_samples(lambda shape: _permutations(source(generator), shape, np_dtype).to(resolve(device)), (n,))
     t.requires_grad = requires_grad
     return t
 
 
+def _permutations(generator, shape, dtype):
+    """Random orders along the last dimension."""
+    *lead, n = shape
+    if not lead:
+        return wrap(NUMPY.permutation(generator, n, dtype))
+    return wrap(np.stack([NUMPY.permutation(generator, n, dtype) for _ in range(math.prod(lead))]).reshape(shape))
+
+
 def _like(input, name, fill, generator, requires_grad, **options):
     need_tensor(input, name)
+    if sampling_levels():
+        options = {"dtype": options["dtype"] or input.dtype, "device": options["device"] or input.device}
+        return draw_samples(
+            lambda shape: _draw_plain(name, fill, shape, None, generator, None, requires_grad=requires_grad, **options),
+            input._a.shape,
+        )
     device = resolve(options.pop("device") or input.device)
     t = empty_like(input, **options, device=META if device is META else CPU)
     if device is not META:
@@ -232,6 +261,7 @@ def floating(result, out, name, args):
 
 
 @out_variant(dtype=floating)
+@sampled
 def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None,
            pin_memory=False, requires_grad=False):
     """Normal numbers: around each mean with each deviation, or of a given ``size`` with one of each."""
@@ -261,6 +291,7 @@ def by_probabilities(result, out, name, args):
 
 
 @out_variant(dtype=by_probabilities, fit=resize_silently)
+@sampled
 def bernoulli(input, p=None, *, generator=None, out=None):
     """Ones with the probabilities in `input` (or with probability `p`, in the shape of `input`)."""
     need_tensor(input, "bernoulli")
@@ -279,6 +310,7 @@ def _bernoulli(self, p=None, *, generator=None):
 
 
 @out_variant(dtype=same, fit=resize_silently, aliases="any")
+@sampled
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Indices drawn with the weights in the last dimension of `input`."""
     need_tensor(input, "multinomial")
@@ -294,6 +326,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     return result
 
 
+@sampled
 def poisson(input, generator=None):
     """Poisson numbers with the rates in `input`."""
     need_tensor(input, "poisson")
@@ -301,6 +334,7 @@ def poisson(input, generator=None):
     return redrawn(input, result, node="PoissonBackward0") if modes.grad and input.requires_grad else result
 
 
+@sampled
 def binomial(count, prob, generator=None):
     """The number of successes among `count` trials, each with probability `prob`."""
     need_tensor(count, "binomial", "count")
@@ -314,6 +348,7 @@ def binomial(count, prob, generator=None):
 
 def _fill(t, name, kernel, generator, *values):
     """Draws into a tensor's own memory; a recorded tensor forgets where it came from."""
+    check_in_place(t)
     check_writable(t)
     recorded = modes.grad and in_graph(t)
     if recorded:
@@ -321,10 +356,12 @@ def _fill(t, name, kernel, generator, *values):
     if t.device is META:
         return t
     if recorded or engine_for(t) is not NUMPY:
-        drawn = _blank(t, t._a.dtype)
-        kernel(source(generator), drawn, *values)
+        def draw(array):
+            kernel(source(generator), array, *values)
+            return array
+
         node = f"{name.title().replace('_', '')}Backward0"
-        return assign(t, redrawn(t, _tensor_like(drawn, t), node=node), name)
+        return assign(t, redrawn(t, _draw_like(t, _blank(t, t._a.dtype), draw), node=node), name)
 
     def fill(array):
         kernel(source(generator), array, *values)
@@ -415,13 +452,13 @@ def _dropout(input, p, train, name, feature, alpha):
         return input
     if p == 1:
         return mul(input, 0.0)
-    mask = _blank_mask(input, feature)
+    blank = _blank_mask(input, feature)
     if not alpha:
-        return mul(input, _tensor_like(NUMPY.fill_dropout_scale(default_generator, mask, p), input))
+        return mul(input, _draw_like(input, blank, lambda mask: NUMPY.fill_dropout_scale(default_generator, mask, p)))
     if not _dtypes.is_inexact(input._a.dtype):
         word = _dtypes.type_word(input.dtype)
         raise RuntimeError(f"{name}: result type Float can't be cast to the desired output type {word}; use .float()")
-    kept = _tensor_like(NUMPY.fill_bernoulli(default_generator, mask, 1 - p), input)
+    kept = _draw_like(input, blank, lambda mask: NUMPY.fill_bernoulli(default_generator, mask, 1 - p))
     saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
     scale = (saturated**2 * p + 1) ** -0.5 * (1 - p) ** -0.5
     shift = (kept.double() - 1) * (saturated * scale) + saturated * scale * p

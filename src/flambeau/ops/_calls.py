@@ -6,17 +6,22 @@ import numpy as np
 
 from .._dtypes import check_int
 from .._fp_errors import call_without_fp_warnings
+from .._modes import in_use
 from .._tensor import Tensor, View, storage_of
 from ..engines import engine_of
+from ..engines.levels import level_of
 
 _ndarray = np.ndarray
 _new = object.__new__
 
 
-def on_arrays(forward, *inputs, **settings):
-    """The forward on raw arrays, by the engine that they belong to."""
+def on_arrays(op, *inputs, **settings):
+    """The forward of an op on raw arrays, by the engine that they belong to."""
+    level = level_of(inputs) if in_use.levels else None
+    if level is not None:
+        return level.compute(op, inputs, settings)
     k = engine_of(*inputs)
-    return forward(k, *map(k.operand, inputs), **settings)
+    return op.forward(k, *map(k.operand, inputs), **settings)
 
 
 def as_constant(number, dtype):

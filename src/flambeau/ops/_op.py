@@ -29,10 +29,11 @@ from .._device import CPU, strided
 from .._dtypes import BOOL_TYPE, FIRST_FLOAT, FIRST_HALF, FIRST_INTEGER, LAST_FLOAT, LAST_TYPE
 from .._fp_errors import call_without_fp_warnings, ignore_fp_errors, is_context_busy, run_in_fp_context
 from .._layout import elementwise_strides, is_contiguous
-from .._modes import modes
+from .._modes import in_use, modes
 from .._size import broadcasts
 from .._tensor import LEAF, Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
+from ..engines.levels import level_of
 from ._calls import make_view, on_arrays
 from ._errors import common_device, refuse, translate_error
 from ._plan import Plan, at_edge, fetch
@@ -185,7 +186,10 @@ class Op:
             else:
                 arrays.append(x)
         if not graph:
-            return on_arrays(self.forward, *inputs, **settings)
+            return on_arrays(self, *inputs, **settings)
+        level = level_of(arrays) if in_use.levels else None
+        if level is not None:
+            return level.call(self, inputs, settings)
         device = common_device(self, inputs)
         result, arrays = self.compute(inputs, arrays, settings, recording and modes.grad)
         if device is not CPU or modes.tracer.active:
@@ -222,6 +226,9 @@ class Op:
 
     def compute(self, inputs, arrays, settings, recording=True):
         """The forward on raw arrays: promotion, opmath, errors. Returns (result, arrays as used, for the recording)."""
+        level = level_of(arrays) if in_use.levels else None
+        if level is not None:
+            return level.compute(self, arrays, settings), arrays
         back_to = None
         if self.check is not None:
             self.check(*arrays)
@@ -304,9 +311,13 @@ class ViewOp(Op):
         """The op on a tensor or an array of any engine."""
         (x,) = inputs
         if not isinstance(x, Tensor):
-            return self.forward(engine_of(x), x, **settings)
+            return on_arrays(self, x, **settings)
+        if in_use.levels and level_of((x._a,)) is not None:
+            if x._view is not None:
+                refresh(x)
+            return x._a.level.call(self, inputs, settings)
         try:
-            result = self.forward(engine_of(x._a), x._a, **settings)
+            result = on_arrays(self, x._a, **settings)
         except Exception as error:
             raise translate_error(self, error, (x._a,)) from error
         if x._view is not None:

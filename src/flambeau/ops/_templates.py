@@ -72,7 +72,7 @@ if isinstance({x}, Tensor):
 OR_PROMOTED = " or ({a}.dtype is not float32 and picky)"
 COMPUTE_ONLY = """
 else:
-    return forward(NUMPY, {x}{options}) if type({x}) is ndarray else on_arrays(forward, {x}{options})
+    return forward(NUMPY, {x}{options}) if type({x}) is ndarray else on_arrays(op, {x}{options})
 """
 TAKE_NUMBER = """
 elif not picky or {x} is None or type({x}) is float or type({x}) is int:
@@ -87,7 +87,7 @@ for x in inputs:
     arrays.append(a)
     flags.append(flag)
 if None in flags and True not in flags and False not in flags:
-    return on_arrays(forward, *inputs{options})
+    return on_arrays(op, *inputs{options})
 """
 READ_JOINED = """
 if out is not axis or (type(tensors) is not list and type(tensors) is not tuple):  # the first: one of the two was given
@@ -109,11 +109,13 @@ except AttributeError:
 """
 READ_VIEWED = """
 if not isinstance(x0, Tensor):
-    return forward(NUMPY, x0{options}) if type(x0) is ndarray else on_arrays(forward, x0{options})
+    return forward(NUMPY, x0{options}) if type(x0) is ndarray else on_arrays(op, x0{options})
 a0 = x0._a
+if type(a0) is not ndarray:
+    return op.call((x0,), settings)
 """
 READ_OPERANDS = """
-if type(input) is ndarray and not isinstance(other, Tensor):
+if type(input) is ndarray and (type(other) is ndarray or type(other) is float or type(other) is int):
     return forward(NUMPY, input, other)
 try:
     a0 = input._a
@@ -345,7 +347,7 @@ def flat_call(count, settings):
     none = " and ".join(f"flag{i} is None" for i in range(count))
     source = fill(
         CALL, state="" if settings else NO_SETTINGS, parameters=", ".join(names) + ", **settings" * settings,
-        read="\n".join(reads) + f"\nif {none}:\n    return on_arrays(forward, {{names}}{{options}})",
+        read="\n".join(reads) + f"\nif {none}:\n    return on_arrays(op, {{names}}{{options}})",
         compute="run(forward, NUMPY, {array_names}{options})", recover=RECOVER, finish=FINISH, wrap=WRAP,
         record=RECORD_FLAT, **flat_slots(names, settings),
     )
@@ -393,7 +395,7 @@ def view_call():
     """``bind`` for ops whose result aliases the input: they compute nothing."""
     source = fill(
         CALL, state="record = None", parameters="x0, **settings", read="nonlocal record" + READ_VIEWED,
-        compute="forward(NUMPY, a0, **settings) if type(a0) is ndarray else on_arrays(forward, a0, **settings)",
+        compute="forward(NUMPY, a0, **settings)",
         recover="raise translated(op, error, (a0,)) from error", finish=WRAP_VIEW, record=RECORD_ONE,
         function="call", options=", **settings",
     )

@@ -10,7 +10,7 @@ import math
 
 from .. import _dtypes
 from .._tensor import Tensor
-from ..engines import engine_of
+from ._calls import on_arrays
 from ._op import kernel_op, op
 from .pointwise import cj, mul
 from .reduce import sum_
@@ -40,7 +40,7 @@ def mH(x):
 
 def product(x, y):
     """``x @ y`` for matrices and batches of them, on whatever a vjp was given."""
-    return matmul_batched(x, y) if isinstance(x, Tensor) else engine_of(x, y).matmul(x, y)
+    return matmul_batched(x, y) if isinstance(x, Tensor) else on_arrays(matmul_batched.spec, x, y)
 
 
 def rows(x):

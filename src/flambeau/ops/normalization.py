@@ -13,6 +13,7 @@ import numpy as np
 
 from .._tensor import Tensor
 from ..engines import engine_of
+from ..engines.levels import LEVELS
 from ._op import op
 from .move import constant_pad
 from .pointwise import cj
@@ -60,8 +61,9 @@ def _normalization(name, node, layout):
     def _(g, x, weight, out_1, out_2, eps, how, needs):
         own = tuple(x.shape)
         shape, of_weight, axes = layout(own, how)
-        if layout is layer_layout and not isinstance(x, Tensor):
-            grads = engine_of(x).layer_norm_pull(g[0], x, weight, axes, out_1, out_2, g[1], g[2], eps)
+        k = engine_of(g[0], x, weight)
+        if layout is layer_layout and k is not LEVELS and not isinstance(x, Tensor):
+            grads = k.layer_norm_pull(g[0], x, weight, axes, out_1, out_2, g[1], g[2], eps)
             return [grad if needed else None for grad, needed in zip(grads, needs)]
         x, weight, g_y = along_channels(x, shape), along_channels(weight, of_weight), along_channels(g[0], shape)
         # the statistics of nothing are nan, but nothing has no part in a gradient

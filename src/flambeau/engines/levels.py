@@ -1,0 +1,255 @@
+"""The engine of transforms: arrays that stand for tensors of the level below.
+
+``vmap`` and forward-mode differentiation run a function on tensors of a level of their own. Such a tensor holds, where
+others hold an array, a LevelArray: the tensor that it stands for, one level further down, and what the level knows of
+it besides (that it has a batch dimension, or a tangent). No kernel computes on a LevelArray. An op that meets one hands
+itself to the array's level, which computes it by ops on the tensors below; see ``transforms/``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import Engine, engine_of, register_arrays
+
+
+class LevelArray:
+    """Stands for `value`, a tensor of a lower level, in the tensors of `level`. As an array it has the shape that the
+    transformed function sees."""
+
+    __slots__ = ("dtype", "level", "shape", "value")
+
+    def __init__(self, level, value):
+        self.level = level
+        self.value = value
+        self.shape = value._a.shape
+        self.dtype = value._a.dtype
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    def __len__(self):
+        return self.shape[0]
+
+    @property
+    def itemsize(self):
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self):
+        return self.size * self.dtype.itemsize
+
+    @property
+    def strides(self):
+        """Those of the tensor it stands for, in elements."""
+        return self.value.stride()
+
+    def __array__(self, dtype=None, copy=None):
+        return self.level.elements(self, "this operation")
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return self.level.ufunc(ufunc.__name__, inputs) if method == "__call__" and not kwargs else NotImplemented
+
+    # ---- what gradients are written with besides ops
+
+    def __getitem__(self, key):
+        return self.level.op("basic_index", self, key=key if isinstance(key, tuple) and ... in key else (key, ...)
+                             if not isinstance(key, tuple) else (*key, ...))
+
+    def swapaxes(self, axis0, axis1):
+        n = self.ndim
+        return self.level.op("transpose", self, axis0=axis0 % n, axis1=axis1 % n)
+
+    def transpose(self, axes):
+        return self.level.op("permute", self, axes=axes)
+
+    def reshape(self, *shape):
+        return self.level.op("reshape", self, shape=shape[0] if isinstance(shape[0], tuple) else shape)
+
+    def astype(self, dtype):
+        return self.level.op("cast", self, dtype=np.dtype(dtype))
+
+    def copy(self):
+        return self.level.op("clone", self)
+
+    @property
+    def T(self):
+        return self.level.op("permute", self, axes=tuple(reversed(range(self.ndim))))
+
+    @property
+    def real(self):
+        return self.level.op("real", self)
+
+    @property
+    def imag(self):
+        return self.level.op("imag", self)
+
+    def __neg__(self):
+        return self.level.op("neg", self)
+
+    def __invert__(self):
+        return self.level.op("bitwise_not", self)
+
+    def __pow__(self, exponent):
+        return self.level.op("pow_scalar" if isinstance(exponent, int | float) else "pow", self, exponent)
+
+
+_OPERATORS = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "matmul": "matmul_batched",
+              "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+              "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+
+
+def _attach(operator, name):
+    def straight(self, other):
+        return self.level.op(name, self, other)
+
+    def reflected(self, other):
+        return self.level.op(name, other, self)
+
+    setattr(LevelArray, f"__{operator}__", straight)
+    if name not in ("eq", "ne", "lt", "le", "gt", "ge"):
+        setattr(LevelArray, f"__r{operator}__", reflected)
+
+
+for _operator, _name in _OPERATORS.items():
+    _attach(_operator, _name)
+LevelArray.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+
+class _Levels(Engine):
+    """Has no kernels but those that its arrays need outside of ops; a gradient that asks for another gets the op."""
+
+    lays_out = True
+
+    def __getattr__(self, kernel):
+        def call(*operands):
+            return level_of(operands).ufunc(kernel, operands)
+
+        return call
+
+
+engine = LEVELS = _Levels("levels", np)
+register_arrays(LEVELS, LevelArray)
+
+
+def level_of(arrays):
+    """The highest level among the arrays, or None."""
+    found = None
+    for a in arrays:
+        if isinstance(a, LevelArray) and (found is None or a.level.depth > found.depth):
+            found = a.level
+    return found
+
+
+# ---- arrays and devices
+
+
+@LEVELS.kernel
+def device_of(array):
+    return array.value.device
+
+
+@LEVELS.kernel
+def is_traced(array):
+    return engine_of(array.value._a).is_traced(array.value._a)
+
+
+@LEVELS.kernel
+def to_host(array, what="this operation"):
+    return array.level.elements(array, what)
+
+
+@LEVELS.kernel
+def as_array(x):
+    return x
+
+
+@LEVELS.kernel
+def strides_of(array):
+    return array.strides
+
+
+@LEVELS.kernel
+def layout_of(array):
+    return array.strides, array.value.storage_offset()
+
+
+@LEVELS.kernel
+def is_contiguous(array):
+    return array.value.is_contiguous()
+
+
+@LEVELS.kernel
+def is_expanded(array):
+    return engine_of(array.value._a).is_expanded(array.value._a)
+
+
+@LEVELS.kernel
+def is_writable(array):
+    return engine_of(array.value._a).is_writable(array.value._a)
+
+
+# ---- copies and writes
+
+
+@LEVELS.kernel
+def copy(x):
+    return x.level.op("clone", x)
+
+
+@LEVELS.kernel
+def copy_like(x, like):
+    return level_of((x, like)).op("clone", x)
+
+
+@LEVELS.kernel
+def cast(x, dtype):
+    return x.level.op("cast", x, dtype=dtype)
+
+
+@LEVELS.kernel
+def zeros_like(x, dtype=None, shape=None):
+    return x.level.constant(x, 0, dtype or x.dtype, x.shape if shape is None else shape)
+
+
+@LEVELS.kernel
+def ones_like(x, dtype=None):
+    return x.level.constant(x, 1, dtype or x.dtype, x.shape)
+
+
+@LEVELS.kernel
+def write(into, x):
+    return level_of((into, x)).write(into, x)
+
+
+@LEVELS.kernel
+def fill(into, value):
+    into.level.fill(into, value)
+    return into
+
+
+@LEVELS.kernel
+def accumulate(into, x):
+    level = level_of((into, x))
+    return level.write(into, level.op("add", into, x))
+
+
+@LEVELS.kernel
+def reshape(x, shape):
+    return x.reshape(shape)
+
+
+@LEVELS.kernel
+def scan(body, weights, carry, xs, reverse):
+    from . import NUMPY
+
+    level = level_of((*carry, *weights))
+    return NUMPY.scan(body, weights, carry, xs, reverse, lambda parts: level.op("stack", *parts, axis=0))

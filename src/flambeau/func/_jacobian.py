@@ -1,0 +1,136 @@
+"""Jacobians and Hessians: the columns, or the rows, all at once by ``vmap``."""
+
+from __future__ import annotations
+
+import functools
+
+from .._tensor import Tensor, wrap
+from ..engines import engine_of
+from ..engines.levels import LevelArray
+from ._grad import NO_FLOAT, NO_TENSOR, replace, select, vjp
+from ._jvp import jvp
+from ._pytree import flatten, unflatten
+from ._vmap import vmap
+
+CHUNK = "jacrev: `chunk_size` should be greater than 0."
+
+
+def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
+    """The function that returns the Jacobian of `func`, by reverse mode: one vjp for each element of the output.
+
+    Args:
+        argnums: the position of the argument to differentiate by, or a tuple of them.
+        has_aux: `func` returns ``(output, aux)``; the new function then returns ``(jacobian, aux)``.
+        chunk_size: how many rows to compute at once; None for all.
+
+    Example::
+
+        >>> jacrev(lambda x: x**2)(flambeau.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(CHUNK)
+
+    @functools.wraps(func)
+    def jacobian(*args, **kwargs):
+        def of_selected(selected):
+            return func(*replace(args, argnums, selected), **kwargs)
+
+        selected = select(args, argnums)
+        inputs, spec = flatten(selected)
+        output, pull, *aux = vjp(of_selected, selected, has_aux=has_aux)
+        outputs, output_spec = flatten(output)
+        basis = standard_basis(outputs)
+        rows = vmap(lambda *cotangents: pull(unflatten(cotangents, output_spec))[0], chunk_size=chunk_size)(*basis)
+        rows = [split_rows(t, outputs, x.shape) for t, x in zip(flatten(rows)[0], inputs, strict=True)]
+        blocks = [unflatten(row, spec) for row in zip(*rows, strict=True)]
+        found = unflatten(blocks, output_spec)
+        return (found, *aux) if has_aux else found
+
+    return jacobian
+
+
+def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
+    """The function that returns the Jacobian of `func`, by forward mode: one jvp for each element of the input.
+
+    `randomness` is that of the ``vmap`` over the elements. See ``jacrev`` for the rest.
+
+    Example::
+
+        >>> jacfwd(lambda x: x**2)(flambeau.tensor([1.0, 2.0]))
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
+
+    @functools.wraps(func)
+    def jacobian(*args, **kwargs):
+        def of_selected(selected):
+            return func(*replace(args, argnums, selected), **kwargs)
+
+        selected = select(args, argnums)
+        inputs, spec = flatten(selected)
+        check_inputs(inputs)
+
+        def push(*tangents):
+            return jvp(of_selected, (selected,), (unflatten(tangents, spec),), has_aux=has_aux)
+
+        basis = standard_basis(inputs)
+        out_dims = (None, -1, None) if has_aux else (None, -1)
+        _, columns, *aux = vmap(push, out_dims=out_dims, randomness=randomness)(*basis)
+        columns, output_spec = flatten(columns)
+        blocks = [unflatten(split_columns(t, inputs), spec) for t in columns]
+        found = unflatten(blocks, output_spec)
+        return (found, *aux) if has_aux else found
+
+    return jacobian
+
+
+def hessian(func, argnums=0):
+    """The function that returns the second derivatives of `func`, whose result is a scalar: forward over reverse mode.
+
+    Example::
+
+        >>> hessian(lambda x: (x**3).sum())(flambeau.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+# ---- bases
+
+
+def check_inputs(inputs):
+    for t in inputs:
+        if not isinstance(t, Tensor):
+            raise ValueError(NO_TENSOR.format(kind=type(t)))
+        if not t.is_floating_point() and not t.is_complex():
+            raise RuntimeError(NO_FLOAT)
+
+
+def standard_basis(tensors):
+    """The unit vectors of the space of all the tensors together: for each tensor its part of each, along a first
+    dimension."""
+    total, start, parts = sum([t.numel() for t in tensors]), 0, []
+    for t in tensors:
+        n, array = t.numel(), t._a
+        while isinstance(array, LevelArray):
+            array = array.value._a
+        part = wrap(engine_of(array).zeros_like(array, dtype=t._a.dtype, shape=(total, n)))
+        part.diagonal(-start).fill_(1)
+        parts.append(part.reshape(total, *t.shape))
+        start += n
+    return parts
+
+
+def split_rows(t, outputs, shape):
+    """Rows of a Jacobian by the outputs that they belong to."""
+    parts = t.split([out.numel() for out in outputs])
+    return [part.reshape(*out.shape, *shape) for part, out in zip(parts, outputs, strict=True)]
+
+
+def split_columns(t, inputs):
+    """Columns of a Jacobian, in the last dimension, by the inputs that they belong to."""
+    parts = t.split([x.numel() for x in inputs], dim=-1)
+    return [part.reshape(*t.shape[:-1], *x.shape) for part, x in zip(parts, inputs, strict=True)]

@@ -1,0 +1,75 @@
+"""Random numbers inside of ``vmap``: an error, other numbers in each sample, or the same ones."""
+
+from __future__ import annotations
+
+import functools
+
+from .._modes import in_use, modes
+from .._tensor import Tensor
+
+ERROR = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "randomness flags on vmap or perform the randomness operation out of vmap"
+)
+SAME_BATCHED = (
+    "Vmap does not currently support same randomness with a batched tensor input: its parameters differ from sample to "
+    "sample. Use randomness='different'."
+)
+DIFFERENT_UNBATCHED = (
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
+    "Draw out of place, or write to a tensor that is mapped over."
+)
+
+
+def sampling_levels():
+    """The vmaps that random numbers are drawn inside of, outermost first."""
+    if not in_use.levels:
+        return ()
+    levels = [level for level in modes.levels if hasattr(level, "randomness")]
+    if any([level.randomness == "error" for level in levels]):
+        raise RuntimeError(ERROR)
+    return levels
+
+
+def draw_samples(draw, shape):
+    """What ``draw(shape)`` draws, a tensor; inside of vmaps, for each sample that is to have its own numbers."""
+    levels = [level for level in sampling_levels() if level.randomness == "different"]
+    t = draw((*[level.size for level in levels], *shape))
+    for level in levels:
+        t = level.batch(t)
+    return t
+
+
+def draw_by(function, *tensors):
+    """``function(*tensors)``, which draws by parameters: of all samples of a vmap at once."""
+    levels = sampling_levels()
+    if not levels:
+        return function(*tensors)
+    level = levels[-1]
+    batched = [isinstance(t, Tensor) and level.is_batched(t) for t in tensors]
+    if level.randomness == "same":
+        if any(batched):
+            raise RuntimeError(SAME_BATCHED)
+        return function(*tensors)
+    with level.suspended():
+        parameters = [level.spread(t) if isinstance(t, Tensor) else t for t in tensors]
+        return level.batch(draw_by(function, *parameters))
+
+
+def sampled(function):
+    """Decorator of a function that draws by the tensors that it is called with."""
+
+    @functools.wraps(function)
+    def draw(*args, **kwargs):
+        if in_use.levels and modes.levels and any([isinstance(x, Tensor) for x in args]):
+            return draw_by(functools.partial(function, **kwargs), *args)
+        return function(*args, **kwargs)
+
+    return draw
+
+
+def check_in_place(t):
+    """Raises unless random numbers may be written to `t`."""
+    for level in sampling_levels():
+        if level.randomness == "different" and not level.is_batched(t):
+            raise RuntimeError(DIFFERENT_UNBATCHED)

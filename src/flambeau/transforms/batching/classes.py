@@ -1,0 +1,166 @@
+"""Batching rules for classes of ops: what they do with the dimensions of their operands decides."""
+
+from __future__ import annotations
+
+from ...ops.shape import basic_index, reshape
+from ..vmap import Batched, batched, loop
+
+# ---- settings that name dimensions, or sizes
+
+
+def after_batch(axis, rank):
+    """An axis, several, or None for all, where the batch dimension has come in front of `rank` others."""
+    if axis is None:
+        return tuple(range(1, rank + 1))
+    if isinstance(axis, tuple | list):
+        return tuple([after_batch(a, rank) for a in axis])
+    return axis + 1 if axis >= 0 else axis
+
+
+MOVES = {
+    "axis": lambda axis, rank, size: after_batch(axis, rank),
+    "axes": lambda axes, rank, size: after_batch(axes, rank),
+    "axis0": lambda axis, rank, size: after_batch(axis, rank),
+    "axis1": lambda axis, rank, size: after_batch(axis, rank),
+    "axis2": lambda axis, rank, size: after_batch(axis, rank),
+    "shape": lambda shape, rank, size: (size, *shape),
+    "pads": lambda pads, rank, size: ((0, 0), *pads),
+    "key": lambda key, rank, size: (slice(None), *key) if isinstance(key, tuple) else (slice(None), key),
+}
+
+
+def move_settings(settings, rank, size):
+    """The settings of an op where a batch dimension has come in front of `rank` others."""
+    return {name: MOVES[name](value, rank, size) if name in MOVES else value for name, value in settings.items()}
+
+
+# ---- operands
+
+
+def align(x, rank):
+    """The tensor of an operand such that it broadcasts: with its batch dimension in front of `rank` others."""
+    if not isinstance(x, Batched):
+        return x
+    missing = rank - len(x.shape)
+    if not x.batched or not missing:
+        return x.value
+    return basic_index(x.value, key=(slice(None), *[None] * missing, ...), node="UnsqueezeBackward0")
+
+
+def rank_of(operands):
+    """The most dimensions that an operand has within a sample."""
+    return max([len(x.shape) for x in operands if isinstance(x, Batched)])
+
+
+def spread(x, size):
+    """The tensor of an operand with the batch dimension, also if it is the same in all samples."""
+    return batched(x, size) if isinstance(x, Batched) else x
+
+
+# ---- the rules
+
+
+def aligned(op, operands, settings, size):
+    """Ops whose operands broadcast, over all dimensions or over all but the last ones."""
+    rank = rank_of(operands)
+    if settings:
+        settings = move_settings(settings, rank, size)
+    return op.function(*[align(x, rank) for x in operands], **settings)
+
+
+def along(op, operands, settings, size):
+    """Ops whose settings say along which dimensions they work; the operands have the same ones."""
+    rank = rank_of(operands)
+    tensors = [spread(x, size) for x in operands]
+    if rank == 0 and settings.get("axis") not in (None, ()):
+        return without_dims(op, tensors, settings, size)
+    return op.function(*tensors, **move_settings(settings, rank, size))
+
+
+def without_dims(op, tensors, settings, size):
+    """``along`` for samples without dimensions, which count as one dimension of one element."""
+    tensors = [basic_index(t, key=(..., None), node="UnsqueezeBackward0") if hasattr(t, "dtype") else t
+               for t in tensors]
+    result = op.function(*tensors, **move_settings(settings, 1, size))
+    return tuple(map(drop_dim, result)) if isinstance(result, tuple) else drop_dim(result)
+
+
+def drop_dim(t):
+    """A result without the dimension that ``without_dims`` has put in, if it still has it."""
+    shape = t._a.shape
+    return reshape(t, shape=(shape[0], *shape[2:])) if len(shape) > 1 else t
+
+
+def scattered(op, operands, settings, size):
+    """``along`` for reads and writes at indices, where tensors with and without dimensions can meet."""
+    ranks = {len(x.shape) for x in operands if isinstance(x, Batched)}
+    return (loop if len(ranks) > 1 or settings.get("shape") == () else along)(op, operands, settings, size)
+
+
+def flattened(op, operands, settings, size):
+    """``along`` for ops that take None for all dimensions only as one flat dimension."""
+    (x,) = operands
+    if settings["axis"] is not None:
+        return along(op, operands, settings, size)
+    result = op.function(reshape(x.value, shape=(size, x.size)), **settings | {"axis": 1})
+    kept = settings.get("keepdims") and len(x.shape)
+    return reshape(result, shape=(size, *[1] * len(x.shape))) if kept else result
+
+
+def trailing(op, operands, settings, size):
+    """Ops on the last dimensions, matrices mostly, of which operands may have any number in front."""
+    return op.function(*[spread(x, size) for x in operands], **settings)
+
+
+def folded(op, operands, settings, size):
+    """Ops whose first dimension counts samples anyway: there is more of them."""
+    result = op.function(*[fold(x, size) for x in operands], **settings)
+    return tuple([unfold(t, size) for t in result]) if isinstance(result, tuple) else unfold(result, size)
+
+
+def fold(x, size):
+    """The tensor of an operand with the batch dimension and the first one of the samples as one."""
+    if not isinstance(x, Batched):
+        return x
+    return reshape(batched(x, size), shape=(size * x.shape[0], *x.shape[1:]))
+
+
+def unfold(t, size):
+    """The inverse of ``fold`` for a result."""
+    shape = t._a.shape
+    return reshape(t, shape=(size, shape[0] // size, *shape[1:]))
+
+
+def table(rule, names):
+    """A rule for all ops of these names."""
+    return dict.fromkeys(names.split(), rule)
+
+
+# Pointwise ops that are more than a kernel.
+POINTWISE = frozenset(["isposinf", "isneginf", "isclose", "conj", "real", "imag", "complex", "polar", "angle", "keep", "where", "clamp", "clamp_numbers", "heaviside", "nan_to_num", "add_scaled", "sub_scaled", "rsub", "nextafter", "lerp", "addcmul", "addcdiv", "round_decimals", "frac", "rsqrt", "square", "pow_scalar", "rpow", "ldexp", "exp2", "logaddexp", "xlogy", "logit", "deg2rad", "rad2deg", "sinc", "threshold", "threshold_pull", "hardshrink", "leaky_relu", "rrelu_eval", "rrelu_train", "prelu", "elu", "celu", "gelu", "gelu_pull", "gelu_tanh", "silu", "mish", "softplus", "log_sigmoid", "hardtanh", "hardsigmoid", "hardswish", "softshrink", "ndtr", "special_entr", "special_xlog1py", "polygamma", "mvlgamma", "over", "masked_fill", "masked_keep", "finite", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm"])
+
+CLASSES = {
+    **table(aligned, " ".join(POINTWISE)),
+    **table(aligned, "frexp cast clone zeros_like alias zero "
+                     "fill fill_in_place as_complex view_as_real view_as_complex"),
+    # ops that broadcast over all but the last dimensions
+    **table(aligned, "matmul_batched bmm masked_softmax attention euclidean_distances ties equals"),
+    **table(along, """
+        sum mean nansum count_nonzero all any shift var std var_mean std_mean amax amin max min aminmax max_dim
+        min_dim logsumexp softmax softmax_pull log_softmax log_softmax_pull cumsum cumprod nth_zero
+        cummax cummin logcumsumexp sort topk argsort kthvalue median_dim nanmedian_dim mode vector_norm flip rot90
+        repeat_interleave
+        cat stack split split_with_sizes unbind transpose unsqueeze basic_index embed
+        diagonal embed_diagonal unfold fold_windows fft_c2c fft_r2c fft_c2r middle_scaled linalg_cross constant_pad
+        pad_edges fold_edges reshape view
+    """),
+    **table(scattered, "place gather ungather scatter scatter_add scatter_multiply scatter_reduce index_reduce"),
+    **table(flattened, "argmax argmin prod"),
+    **table(trailing, """
+        piecewise_constant redrawn tril triu linalg_inv_ex linalg_det cofactor linalg_slogdet linalg_solve_triangular
+        linalg_cholesky_ex cholesky_solve cholesky_inverse linalg_lu_factor_ex linalg_qr linalg_svd linalg_svdvals
+        linalg_eigh linalg_eigvalsh linalg_eig linalg_eigvals linalg_matrix_exp eye_like eye_from
+    """),
+    **table(folded, "max_pool adaptive_max_pool avg_pool avg_pool_pull adaptive_avg_pool adaptive_avg_pool_pull "
+                    "max_unpool"),
+}

@@ -1,0 +1,19 @@
+"""Batching rules of matrix functions that fit no class."""
+
+from __future__ import annotations
+
+from ...ops.shape import reshape
+from ..vmap import Batched, batched
+from .classes import align, rank_of
+
+
+def solve(op, operands, settings, size):
+    """Matrices and right-hand sides broadcast; whether it worked is told of each matrix."""
+    matrix, right = operands
+    rank = rank_of(operands)
+    wide = Batched(matrix.level, batched(matrix, size))
+    x, info = op.function(align(wide, rank), align(right, rank), **settings)
+    return x, reshape(info, shape=(size, *matrix.shape[:-2]))
+
+
+LINALG = {"linalg_solve_ex": solve}

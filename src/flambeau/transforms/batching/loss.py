@@ -1,0 +1,80 @@
+"""Batching rules of losses: computed for each element, then reduced within each sample."""
+
+from __future__ import annotations
+
+from ...ops import loss as ops
+from ...ops.pointwise import div, neg
+from ...ops.reduce import mean, sum_
+from ...ops.shape import reshape
+from ..vmap import batched, loop
+from .classes import aligned, fold, table
+
+
+def reduce_samples(t, reduction):
+    """A loss for each element, reduced within each sample."""
+    if reduction == "none":
+        return t
+    axes = tuple(range(1, t._a.ndim))
+    return (mean if reduction == "mean" else sum_)(t, axis=axes, keepdims=False)
+
+
+def elementwise(op, operands, settings, size):
+    """Losses that add up differences of elements."""
+    each = aligned(op, operands, settings | {"reduction": "none"}, size)
+    return reduce_samples(each, settings["reduction"])
+
+
+# ---- many classes: the samples of the vmap are more samples of the loss
+
+
+def targets(target, size):
+    """The tensor of the targets of all samples; a target alone is a sample of the loss already."""
+    return fold(target, size) if target.shape else batched(target, size)
+
+
+def within(t, target, size):
+    """Of each target something, by samples of the vmap."""
+    return reshape(t, shape=(size, *target.shape))
+
+
+def sum_samples(t):
+    return sum_(t, axis=tuple(range(1, t._a.ndim)), keepdims=False)
+
+
+def nll_loss(op, operands, settings, size):
+    x, target, weight = operands
+    if weight is not None and weight.batched:
+        return loop(op, operands, settings, size)
+    tensors = fold(x, size) if len(x.shape) > 1 else batched(x, size), targets(target, size), unbatched(weight)
+    each = within(ops.nll_loss(*tensors, ignore=settings["ignore"], reduction="none")[0], target, size)
+    _, slopes = ops.nll_slopes(
+        *tensors[1:], ignore=settings["ignore"], reduction="sum", classes=x.shape[ops.class_axis(x.shape)],
+        dtype=x.dtype,
+    )
+    total = sum_samples(within(neg(slopes), target, size))
+    if settings["reduction"] == "none":
+        return each, total
+    loss = sum_samples(each)
+    return (div(loss, total) if settings["reduction"] == "mean" else loss), total
+
+
+def nll_slopes(op, operands, settings, size):
+    target, weight = operands
+    if weight is not None and weight.batched:
+        return loop(op, operands, settings, size)
+    safe, slopes = op.function(targets(target, size), unbatched(weight), **settings | {"reduction": "sum"})
+    safe, slopes = within(safe, target, size), within(slopes, target, size)
+    if settings["reduction"] == "mean":
+        total = reshape(sum_samples(slopes), shape=(size, *[1] * len(target.shape)))
+        slopes = neg(div(slopes, total))
+    return safe, slopes
+
+
+def unbatched(x):
+    return None if x is None else x.value
+
+
+LOSS = {
+    **table(elementwise, "mse_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits"),
+    "nll_loss": nll_loss, "nll_slopes": nll_slopes,
+}

@@ -1,0 +1,206 @@
+"""The levels of ``vmap``: tensors with a batch dimension that the mapped function does not see."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+
+from .._modes import modes
+from .._tensor import wrap
+from ..engines.levels import LevelArray
+from ..ops._promotion import result_dtype
+from ..ops.join import stack
+from ..ops.shape import basic_index, cast, clone, expand, permute
+from ._level import Level
+
+ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor: "
+    "it is another number in each sample. Rewrite it with operations on tensors, or compute the number outside of vmap."
+)
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow, which would have to go "
+    "both ways at once. Say it with where(), or decide outside of vmap."
+)
+ELEMENTS = (
+    "vmap: {what} needs the elements of a tensor that is mapped over: Cannot access data pointer of Tensor that "
+    "doesn't have storage. Do it outside of vmap."
+)
+INPLACE = (
+    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
+    "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped "
+    "over in a vmap. Use the out-of-place operator, or make `self` from a tensor that is mapped over."
+)
+SLOW = (
+    "There is a performance drop because we have not yet implemented the batching rule for {op}: it is computed sample "
+    "by sample."
+)
+
+
+class Batched(LevelArray):
+    """A tensor whose first dimension, if it is `batched`, counts the samples of a vmap. Without it, it is the same in
+    all samples."""
+
+    __slots__ = ("batched",)
+
+    def __init__(self, level, value, batched=True):
+        self.level = level
+        self.value = value
+        self.batched = batched
+        array = value._a
+        self.shape = array.shape[1:] if batched else array.shape
+        self.dtype = array.dtype
+
+    @property
+    def strides(self):
+        return self.value.stride()[self.batched:]
+
+
+class VmapLevel(Level):
+    """A vmap over `size` samples. Its ``randomness`` is "error", "different" or "same"."""
+
+    def __init__(self, size, randomness="error"):
+        super().__init__()
+        self.size = size
+        self.randomness = randomness
+
+    def lift(self, t):
+        return Batched(self, t, False)
+
+    def apply(self, op, operands, settings):
+        arrays = [x for x in operands if isinstance(x, Batched)]
+        if not any([x.batched for x in arrays]):
+            result = op.function(*[x.value if isinstance(x, Batched) else x for x in operands], **settings)
+            return self.give(result, False)
+        if op.promote is not None and any([x.dtype is not arrays[0].dtype for x in arrays]):
+            operands = self.promote(operands)
+        rule = rule_of(op)
+        result = loop(op, operands, settings, self.size) if rule is None else rule(op, operands, settings, self.size)
+        return self.give(result, True)
+
+    def give(self, result, batched):
+        """The results of an op below as arrays of this level."""
+        if isinstance(result, tuple):
+            return tuple([Batched(self, t, batched) for t in result])
+        return Batched(self, result, batched)
+
+    @staticmethod
+    def promote(operands):
+        """Operands without dimensions in the dtype in which all meet: below, their batch dimension would count."""
+        dtype = result_dtype([wrap(x) if isinstance(x, Batched) else x for x in operands]).np
+        return [
+            Batched(x.level, cast(x.value, dtype=dtype), x.batched)
+            if isinstance(x, Batched) and not x.shape and x.dtype != dtype else x
+            for x in operands
+        ]
+
+    def elements(self, array, what):
+        if array.batched:
+            raise RuntimeError(ITEM if "item" in what else ELEMENTS.format(what=what))
+        return super().elements(array, what)
+
+    def detach(self, array):
+        return Batched(self, array.value.detach(), array.batched)
+
+    def prepare_write(self, t, arrays):
+        if not self.enter(t).batched and any([isinstance(self.enter(x), Batched) and self.enter(x).batched
+                                              for x in arrays]):
+            raise RuntimeError(INPLACE)
+
+    def write(self, into, x):
+        x = self.enter(x)
+        if x.batched and not into.batched:
+            raise RuntimeError(INPLACE)
+        missing = len(into.shape) - len(x.shape)
+        if x.batched and missing:
+            key = (slice(None), *[None] * missing, ...)
+            x = Batched(self, basic_index(x.value, key=key, node="UnsqueezeBackward0"))
+        return super().write(into, x)
+
+    # ---- tensors from below
+
+    def batch(self, t):
+        """A tensor from below, of which the first dimension counts the samples, as a tensor of this level."""
+        return wrap(Batched(self, t), t.device)
+
+    def is_batched(self, t):
+        """Whether a tensor differs from sample to sample; also one of a level further in that stands for one here."""
+        array = t._a
+        while isinstance(array, LevelArray):
+            if array.level is self:
+                return array.batched
+            array = array.value._a
+        return False
+
+    def spread(self, t):
+        """The tensor below, with its samples along the first dimension."""
+        return batched(self.enter(t), self.size)
+
+    def like(self, array, t):
+        own = t._a
+        if isinstance(own, Batched) and own.level is self:
+            value = super().like(array, own.value)
+            return t if value is own.value else wrap(Batched(self, value, own.batched))
+        t = super().like(array, t)
+        if not array.batched:
+            return t
+        return self.batch(clone(expand(leading(t), shape=(self.size, *t._a.shape))))
+
+    @contextlib.contextmanager
+    def suspended(self):
+        """Inside, this level is not under way: what is done is done below it."""
+        place = modes.levels.index(self)
+        modes.levels.remove(self)
+        try:
+            yield
+        finally:
+            modes.levels.insert(place, self)
+
+    def stack_outputs(self, t, out_dim):
+        """A result of the mapped function, with the dimension of its samples at `out_dim`."""
+        a = t._a
+        if isinstance(a, Batched) and a.level is self:
+            value = batched(a, self.size)
+        else:
+            value = expand(leading(t), shape=(self.size, *t._a.shape))
+        return move_axis(value, 0, out_dim) if out_dim else value
+
+
+def rule_of(op):
+    """The batching rule of an op; None where it is mapped sample by sample."""
+    from .batching import find_rule
+
+    return find_rule(op)
+
+
+def batched(x, size):
+    """The tensor behind an array, with the dimension of the samples in front."""
+    return x.value if x.batched else expand(leading(x.value), shape=(size, *x.shape))
+
+
+def leading(t):
+    """A tensor with a dimension of one in front."""
+    return basic_index(t, key=(None, ...), node="UnsqueezeBackward0")
+
+
+def move_axis(t, source, to):
+    """A view of a tensor with one dimension moved."""
+    n = t._a.ndim
+    axes = [i for i in range(n) if i != source % n]
+    axes.insert(to % n, source % n)
+    return permute(t, axes=tuple(axes))
+
+
+def loop(op, operands, settings, size):
+    """An op without a batching rule: sample by sample."""
+    warnings.warn(SLOW.format(op=op.name), UserWarning, stacklevel=2)
+    results = [op.function(*[sample(x, i) for x in operands], **settings) for i in range(size)]
+    if isinstance(results[0], tuple):
+        return tuple([stack(*parts, axis=0) for parts in zip(*results, strict=True)])
+    return stack(*results, axis=0)
+
+
+def sample(x, i):
+    """What an operand is in the i-th sample."""
+    if not isinstance(x, Batched):
+        return x
+    return basic_index(x.value, key=(i, ...), node="SelectBackward0") if x.batched else x.value
