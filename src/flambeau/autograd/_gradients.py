@@ -144,10 +144,10 @@ def _grad_by_batch(outputs, inputs, grads, retain_graph, create_graph):
         elif g.shape[1:] != _shape_and_dtype(t)[0]:
             _raise_shapes(BATCHED_SHAPES, t, g, i)
     n = sizes.pop() if sizes else 1
-    rows = [
-        pull_back(outputs, inputs, [None if g is None else g[i] for g in grads], retain_graph or i < n - 1, create_graph)
-        for i in range(n)
-    ]
+    rows = []
+    for i in range(n):
+        row = [None if g is None else g[i] for g in grads]
+        rows.append(pull_back(outputs, inputs, row, retain_graph or i < n - 1, create_graph))
     return [None if column[0] is None else stack(*column, axis=0) for column in zip(*rows, strict=True)]
 
 

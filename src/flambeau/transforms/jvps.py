@@ -16,14 +16,9 @@ from .._tensor import Tensor, share
 from ..autograd._gradients import pull_back
 from ..ops.reduce import sum_to
 from ..ops.shape import cast, expand, zeros_like
-from .batching.classes import POINTWISE
+from .batching.classes import POINTWISE, names_in
 
-
-def names(text):
-    return frozenset(text.split())
-
-
-LINEAR = names("""
+LINEAR = names_in("""
     alias cast clone view reshape expand permute transpose t unsqueeze squeeze basic_index embed diagonal embed_diagonal
     unfold fold_windows as_strided unstrided view_as_real view_as_complex as_complex to_copy clone_as move
     cat stack block_diag split split_with_sizes unbind copy_in_layout
@@ -39,8 +34,8 @@ LINEAR = names("""
 AT_ZERO = {"constant_pad": {"value": 0}, "shift": {"fill": 0}, "fill_diagonal": {"value": 0}}  # of affine ops
 
 # Ops that are linear in each of their inputs by itself; a bias, which the last two have, stands alone.
-MULTILINEAR = names("mul mm bmm matmul_batched matmul_folded mv vecmat dot vdot conv_weight linalg_cross")
-WITH_BIAS = names("linear convolution convolution_transposed")
+MULTILINEAR = names_in("mul mm bmm matmul_batched matmul_folded mv vecmat dot vdot conv_weight linalg_cross")
+WITH_BIAS = names_in("linear convolution convolution_transposed")
 
 
 def jvp(op, primals, tangents, out, settings):

@@ -131,16 +131,28 @@ def unfold(t, size):
     return reshape(t, shape=(size, shape[0] // size, *shape[1:]))
 
 
+def names_in(text):
+    return frozenset(text.split())
+
+
 def table(rule, names):
     """A rule for all ops of these names."""
-    return dict.fromkeys(names.split(), rule)
+    return dict.fromkeys(names_in(names), rule)
 
 
 # Pointwise ops that are more than a kernel.
-POINTWISE = frozenset(["isposinf", "isneginf", "isclose", "conj", "real", "imag", "complex", "polar", "angle", "keep", "where", "clamp", "clamp_numbers", "heaviside", "nan_to_num", "add_scaled", "sub_scaled", "rsub", "nextafter", "lerp", "addcmul", "addcdiv", "round_decimals", "frac", "rsqrt", "square", "pow_scalar", "rpow", "ldexp", "exp2", "logaddexp", "xlogy", "logit", "deg2rad", "rad2deg", "sinc", "threshold", "threshold_pull", "hardshrink", "leaky_relu", "rrelu_eval", "rrelu_train", "prelu", "elu", "celu", "gelu", "gelu_pull", "gelu_tanh", "silu", "mish", "softplus", "log_sigmoid", "hardtanh", "hardsigmoid", "hardswish", "softshrink", "ndtr", "special_entr", "special_xlog1py", "polygamma", "mvlgamma", "over", "masked_fill", "masked_keep", "finite", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm"])
+POINTWISE = names_in("""
+    isposinf isneginf isclose conj real imag complex polar angle keep where clamp clamp_numbers heaviside
+    nan_to_num add_scaled sub_scaled rsub nextafter lerp addcmul addcdiv round_decimals frac rsqrt square
+    pow_scalar rpow ldexp exp2 logaddexp xlogy logit deg2rad rad2deg sinc threshold threshold_pull hardshrink
+    leaky_relu rrelu_eval rrelu_train prelu elu celu gelu gelu_pull gelu_tanh silu mish softplus log_sigmoid
+    hardtanh hardsigmoid hardswish softshrink ndtr special_entr special_xlog1py polygamma mvlgamma over
+    masked_fill masked_keep finite bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift
+    bitwise_right_shift gcd lcm
+""")
 
 CLASSES = {
-    **table(aligned, " ".join(POINTWISE)),
+    **dict.fromkeys(POINTWISE, aligned),
     **table(aligned, "frexp cast clone zeros_like alias zero "
                      "fill fill_in_place as_complex view_as_real view_as_complex"),
     # ops that broadcast over all but the last dimensions
