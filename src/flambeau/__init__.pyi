@@ -12,6 +12,7 @@ from . import _dynamo as _dynamo
 from . import _return_types as return_types
 from . import accelerator as accelerator
 from . import alias as alias
+from . import amp as amp
 from . import autograd as autograd
 from . import backends as backends
 from . import compiler as compiler
