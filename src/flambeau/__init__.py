@@ -62,6 +62,7 @@ from .functions.creation import *
 from .functions.dlpack import *
 from .functions.from_data import *
 from .functions.activation import *
+from .functions.asserts import *
 from .functions.compare import *
 from .functions.complex import *
 from .functions.elementary import *
@@ -113,8 +114,8 @@ newaxis = None
 legacy_contiguous_format = contiguous_format
 
 _LAZY = [
-    "_dynamo", "accelerator", "alias", "amp", "backends", "cuda", "distributed", "distributions", "functional", "hub",
-    "jit", "mps", "sparse", "types", "version", "xpu",
+    "_dynamo", "accelerator", "alias", "amp", "ao", "backends", "cuda", "distributed", "distributions", "functional",
+    "fx", "hub", "jit", "library", "mps", "onnx", "sparse", "types", "version", "xpu",
 ]
 _AUTOCAST = [
     "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",

@@ -13,6 +13,7 @@ from . import _return_types as return_types
 from . import accelerator as accelerator
 from . import alias as alias
 from . import amp as amp
+from . import ao as ao
 from . import autograd as autograd
 from . import backends as backends
 from . import compiler as compiler
@@ -22,11 +23,14 @@ from . import distributions as distributions
 from . import fft as fft
 from . import func as func
 from . import functional as functional
+from . import fx as fx
 from . import hub as hub
 from . import jit as jit
+from . import library as library
 from . import linalg as linalg
 from . import mps as mps
 from . import nn as nn
+from . import onnx as onnx
 from . import optim as optim
 from . import overrides as overrides
 from . import random as random

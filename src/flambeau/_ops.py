@@ -1,29 +1,78 @@
-"""``torch.ops``: operators by the name of a library. PyTorch's own are Flambeau's functions."""
+"""``torch.ops``: operators by the names of libraries. PyTorch's own (``aten``) are Flambeau's functions.
+
+``torch.library`` puts operators here.
+"""
 
 from __future__ import annotations
 
 import sys
 import types
+from typing import Any
 
 import flambeau
 
 NO_LIBRARY = "{path}: Flambeau loads no compiled extensions of PyTorch"
 NO_OPERATOR = "'_OpNamespace' '{library}' object has no attribute '{name}'"
+NO_KERNEL = "{name}: this operator was defined, but nobody has given it an implementation (torch.library.impl)"
+
+
+class Operator:
+    """An operator of a library: calls go to its kernel, through its gradient where it has one."""
+
+    def __init__(self, library, name):
+        self._library, self.__name__ = library, name
+        self._kernels: dict[str, Any] = {}
+        self._autograd = None
+        self._fake = None
+
+    def name(self):
+        """``library::name``."""
+        return f"{self._library}::{self.__name__}"
+
+    @property
+    def default(self):
+        """The one overload that there is."""
+        return self
+
+    def overloads(self):
+        """The names of the overloads."""
+        return ["default"]
+
+    def kernel_for(self, args):
+        """The implementation for the devices of the arguments."""
+        tensors = [a for a in args if isinstance(a, flambeau.Tensor)]
+        kind = tensors[0].device.type if tensors else "cpu"
+        if kind == "meta" and self._fake is not None:
+            return self._fake
+        kernel = self._kernels.get(kind) or self._kernels.get("default")
+        if kernel is None:
+            raise NotImplementedError(NO_KERNEL.format(name=self.name()))
+        return kernel
+
+    def __call__(self, *args, **kwargs):
+        if self._autograd is not None:
+            return self._autograd(*args, **kwargs)
+        return self.kernel_for((*args, *kwargs.values()))(*args, **kwargs)
+
+    def __repr__(self):
+        return f"<OpOverload(op='{self._library}.{self.__name__}', overload='default')>"
 
 
 class Library(types.ModuleType):
-    """The operators of one library; ``aten`` and ``prims`` have PyTorch's."""
+    """The operators of one library."""
 
     def __getattr__(self, name):
-        if self.__name__ == "aten" and not name.startswith("__"):
+        if self.__name__ in ("aten", "prims") and not name.startswith("__"):
             for module in (flambeau, flambeau.nn.functional, flambeau.special, flambeau.linalg):
                 if hasattr(module, name):
                     return getattr(module, name)
-        raise AttributeError(NO_OPERATOR.format(library=self.__name__, name=name))
+        raise AttributeError(NO_OPERATOR.format(library=self.__name__, name=name), name=name, obj=self)
 
 
 class Operators(types.ModuleType):
-    """The libraries by name."""
+    """The libraries by their names."""
+
+    loaded_libraries: set[str] = set()
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -35,6 +84,14 @@ class Operators(types.ModuleType):
     def load_library(self, path):
         """Not supported: it raises OSError, upon which libraries do without their extension."""
         raise OSError(NO_LIBRARY.format(path=path))
+
+
+def operator(library, name):
+    """The operator of a library; a new one if there is none of this name."""
+    space = getattr(sys.modules[__name__], library)
+    if name not in vars(space):
+        setattr(space, name, Operator(library, name))
+    return vars(space)[name]
 
 
 sys.modules[__name__].__class__ = Operators

@@ -121,3 +121,32 @@ def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=Tr
         found = HASH_REGEX.search(file.name) if check_hash else None
         download_url_to_file(url, file, found and found[1], progress)
     return _load_file(file, map_location=map_location, weights_only=weights_only)
+
+
+class _Silent:
+    """Stands for a progress bar where tqdm is not installed: it shows nothing."""
+
+    def __init__(self, iterable=None, *args, **kwargs):
+        self.iterable = iterable
+
+    def __iter__(self):
+        return iter(self.iterable or ())
+
+    def update(self, n=1):
+        """Nothing to show."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return None
+
+
+def __getattr__(name):
+    if name != "tqdm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return _Silent
+    return tqdm

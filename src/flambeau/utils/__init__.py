@@ -5,4 +5,4 @@ from . import deterministic, dlpack, hooks
 
 __all__ = ["data", "deterministic", "dlpack", "hooks"]
 
-__getattr__, __dir__ = _lazy_submodules(__name__, ["data"])
+__getattr__, __dir__ = _lazy_submodules(__name__, ["_pytree", "data", "model_zoo"])

@@ -1,0 +1,5 @@
+"""An older home of ``torch.library``."""
+
+from .library import custom_op, impl, impl_abstract
+
+__all__ = ["custom_op", "impl", "impl_abstract"]

@@ -1,0 +1,5 @@
+"""Quantization, which is not supported: its names raise when they are used."""
+
+from .._lazy import lazy_submodules
+
+__getattr__, __dir__ = lazy_submodules(__name__, ["quantization"])

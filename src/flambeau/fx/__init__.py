@@ -1,0 +1,21 @@
+"""Programs as data: a module's forward is traced to a graph of calls, changed, and run again as a module.
+
+Example::
+
+    >>> from flambeau import fx
+    >>> traced = fx.symbolic_trace(lambda x: (x + 1).relu())
+    >>> [node.name for node in traced.graph.nodes]
+    ['x', 'add', 'relu', 'output']
+"""
+
+from ._symbolic_trace import Tracer, symbolic_trace, wrap
+from .graph import Graph
+from .graph_module import GraphModule
+from .interpreter import Interpreter, Transformer
+from .node import Node, map_arg
+from .proxy import Proxy, TraceError
+
+__all__ = [
+    "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "TraceError", "Tracer", "Transformer", "map_arg",
+    "symbolic_trace", "wrap",
+]

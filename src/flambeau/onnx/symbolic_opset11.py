@@ -1,0 +1,1 @@
+"""Operators of ONNX's version 11: there are none."""
