@@ -162,6 +162,23 @@ REFUSALS = [
 INTEGERS = [*[f"torch.{name}(torch.zeros(0, dtype=torch.{dtype}))" for name in ("median", "nanmedian")
               for dtype in ("int8", "uint8", "int16", "int32", "int64")],
             *[f"torch.trace(torch.ones(2, 2, dtype=torch.{dtype}))" for dtype in ("uint8", "int8", "int64", "half")]]
+NUMBERS_OF = [
+    *[f"torch.renorm(torch.arange(6.).reshape(2, 3), {p}, 0, {largest})" for p in ("2", "inf", "nan", "0", "2j", "torch.tensor(2)", "'2'")
+      for largest in ("1", "nan", "-1.0", "inf", "torch.tensor(1.0)")],
+    *[f"x = torch.ones(2, dtype=torch.{dtype})\n{expression}" for dtype in ("float32", "int64", "uint8", "bool")
+      for expression in ("torch.add(x, np.uint64(2**63))", "x.add_(np.uint64(2**64 - 1))", "x.fill_(np.uint64(2**63))", "x * np.uint64(3)",
+                         "torch.full((2,), np.uint64(2**63))", "torch.where(x > 0, x, np.uint64(2**63))", "torch.add(x, np.longdouble(2))")],
+    *[f"torch.clamp(torch.ones(2, dtype=torch.half), {n})" for n in ("2**63 - 1", "65504", "65505", "inf")],
+    *[f"torch.xlogy({a}, {b})" for a in ("0", "2.0", "torch.tensor([0., 1., nan])") for b in ("0", "nan", "torch.tensor([0, 2])")],
+    *[f"torch.nn.utils.rnn.pad_sequence({sequences})" for sequences in (
+        "[torch.tensor(1.0)]", "[torch.tensor(1.0), torch.tensor(2.0)]", "[]", "[torch.ones(2), torch.tensor(1.0)]", "[torch.ones(0), torch.ones(2)]",
+        "[torch.ones(2, 3), torch.ones(1, 2)]")],
+    *[f"packed = torch.nn.utils.rnn.pack_sequence([torch.ones(3, 2), torch.ones(2, 2)])\nlayer = torch.nn.{layer}(2, 3)\nlayer(packed, {state})[0].data.shape"
+      for layer in ("RNN", "GRU") for state in ("torch.zeros(2, 3)", "torch.zeros(1, 2, 3)", "torch.zeros(3)", "torch.zeros(1, 1, 3)")],
+    *[f"packed = torch.nn.utils.rnn.pack_sequence([torch.ones(3, 2), torch.ones(2, 2)])\ntorch.nn.LSTM(2, 3)(packed, ({h}, {c}))[0].data.shape"
+      for h, c in (("torch.zeros(2, 3)", "torch.zeros(2, 3)"), ("torch.zeros(1, 2, 3)", "torch.zeros(2, 3)"), ("torch.zeros(3)", "torch.zeros(1, 2, 3)"),
+                   ("torch.zeros(1, 2, 3)", "torch.zeros(1, 2, 3)"))],
+]
 RETAINED = [
     "x = torch.ones(2, 2, 3, requires_grad=True)\ny = x.transpose(0, 1)\ny.retain_grad()\n(y * y).sum().backward()\n(y.grad, y.grad.stride())",
     LEAF + "y = x * 2\ny.retain_grad()\ng = torch.autograd.grad((y * y).sum(), [x, y], create_graph=True)\n"
@@ -189,7 +206,7 @@ UNCONNECTED = [LEAF + make + f"\n{use}" for make in (
 
 @pytest.mark.parametrize("code", [
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
-    *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *RETAINED, *SAVED, *UNCONNECTED,
+    *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *RETAINED, *SAVED, *UNCONNECTED,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

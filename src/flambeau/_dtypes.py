@@ -193,6 +193,10 @@ def _promote_ints(a, b):
 TOO_BIG = "int too big to convert: {value} lies outside the range of int64. Compute with a float."
 
 
+NO_INT = "an integer is required: the NumPy scalar {value} lies outside the range of int64. Compute with a float."
+LARGEST_INT = 2**63 - 1
+
+
 def check_int(value):
     """Raises the OverflowError of an int that is no element of any dtype."""
     if not -(2**63) <= value < 2**64:
@@ -201,7 +205,11 @@ def check_int(value):
 
 def python_number(scalar):
     """The Python number that PyTorch reads a NumPy scalar as: a float also for np.bool_ and np.complex64."""
-    return scalar.item() if isinstance(scalar, np.integer | np.floating | complex) else float(scalar)
+    if isinstance(scalar, np.integer):
+        if scalar > LARGEST_INT:
+            raise TypeError(NO_INT.format(value=scalar))
+        return scalar.item()
+    return complex(scalar) if isinstance(scalar, complex) else float(scalar)
 
 
 def scalar_dtype(value):

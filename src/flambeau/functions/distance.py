@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._dtypes import type_word
-from .._tensor import wrap
+from .._tensor import Tensor, wrap
 from ..engines import engine_of
 from ..ops import norm as ops
 from ..ops import pointwise as pw
@@ -15,6 +15,7 @@ from ..ops.reduce import sum_
 from ..ops.shape import cast, expand, reshape
 from ._args import as_float, axis_of, dim_in_range, need_tensor
 from ._attach import inplace_methods, methods
+from ._binary import number
 from ._folds import need_flag, numpy_names
 from ._out import out_variant, same
 from ._results import rename_node
@@ -65,17 +66,28 @@ def dist(input, other, p=2):
 def renorm(input, p, dim, maxnorm):
     """The input with each slice along ``dim`` scaled down to a ``p``-norm of at most ``maxnorm``."""
     need_tensor(input, "renorm")
-    ndim = input._a.ndim
-    if p <= 0:
+    ndim, p, maxnorm = input._a.ndim, scalar(p, "p", 2), scalar(maxnorm, "maxnorm", 4)
+    if not p > 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
     if ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     axis = dim_in_range(dim, ndim)
     norms = vector_norm(input, p, tuple(i for i in range(ndim) if i != axis), True)
     factor = pw.where(norms > maxnorm, maxnorm / (norms + 1e-7), _one(norms))
     return rename_node(input * factor, "RenormBackward0")
+
+
+def scalar(value, argument, position):
+    """A real number, or one in a zero-dimensional tensor, as the argument of ``renorm``."""
+    value = value.item() if isinstance(value, Tensor) and not value._a.ndim else number(value)
+    if isinstance(value, complex):
+        raise RuntimeError(f"renorm: {argument} must be real-valued, got {value}")
+    if not isinstance(value, int | float):
+        wrong = type(value).__name__
+        raise TypeError(f"renorm(): argument '{argument}' (position {position}) must be Number, not {wrong}")
+    return value
 
 
 def _one(like):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .._dtypes import float32
+from .._dtypes import HALF, finfo, float32, from_np
 from ._errors import refuse_kinds
 from ._op import kernel_op, op
 from .compare import isclose, isfinite, isnan  # noqa: F401  (for the other families)
@@ -175,8 +175,13 @@ def between(k, x, low, high):
 
 
 def numbers_fit(x, *numbers):
-    """Raises PyTorch's error for a number that the integers of x cannot hold."""
-    if x.dtype.kind in "iu":
+    """Raises PyTorch's error for a number that the dtype of x cannot hold: integers, and half precision."""
+    if x.dtype in HALF:
+        largest = finfo(from_np(x.dtype)).max
+        for n in numbers:
+            if isinstance(n, int | float) and largest < abs(n) < math.inf:
+                raise RuntimeError(f"value cannot be converted to type {from_np(x.dtype).name} without overflow: {n}")
+    elif x.dtype.kind in "iu":
         bits = 8 * x.dtype.itemsize - (x.dtype.kind == "i")
         for n in numbers:
             if isinstance(n, int) and not -(1 << bits) + (x.dtype.kind == "u") <= n < 1 << bits:

@@ -31,6 +31,7 @@ INPUT_DTYPE = (
 )
 INPUT_SIZE = "input.size(-1) must be equal to input_size. Expected {expected}, got {got}"
 INPUT_DIMS = "{name}: Expected input to be 2D or 3D, got {dims}D tensor instead"
+PACKED_STATE_DIMS = "Dimension out of range: the states of a packed batch are 3-D, got shapes {shapes}"
 STATE_DIMS = "For {kind} {dims}-D input, {states} should also be {dims}-D but got {got}"
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
@@ -322,6 +323,8 @@ class LSTM(RNNBase):
     def check_forward_args(self, input, hidden, batch_sizes):
         """Raises an error unless input and states go together."""
         self.check_input(input, batch_sizes)
+        if any(state.dim() < 3 for state in hidden):
+            raise IndexError(PACKED_STATE_DIMS.format(shapes=[list(state.shape) for state in hidden]))
         self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes),
                                "Expected hidden[0] size {}, got {}")
         self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes),

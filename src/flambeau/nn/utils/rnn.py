@@ -22,6 +22,7 @@ BATCH_SIZES_DEVICE = (
 PAIR = "Expected data to be a list or tuple of length 2"
 NOT_ITERABLE = "pad_sequence: Expected iterable for input sequences, but got arg of type: {kind}"
 NO_SEQUENCES = "received an empty list of sequences: there is no length to pad to"
+NO_LENGTH = "pad_sequence: a zero-dimensional tensor has no length to pad (ArrayRef: invalid slice). Use stack()."
 SIDE = "Expected padding_side to be one of left or right, but got {side}."
 
 
@@ -195,6 +196,8 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     if padding_side not in ("left", "right"):
         raise RuntimeError(SIDE.format(side=padding_side))
     first = sequences[0]
+    if isinstance(first, Tensor) and first.dim() == 0:
+        raise RuntimeError(NO_LENGTH)
     longest, batch = max([s.size(0) for s in sequences]), len(sequences)
     shape = (batch, longest) if batch_first else (longest, batch)
     padded = full((*shape, *first.shape[1:]), padding_value, dtype=first.dtype, device=first.device)
