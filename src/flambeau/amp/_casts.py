@@ -32,6 +32,10 @@ class Casts:
         self.cache = cache  # (id of a parameter, dtype, whether recorded) -> (the parameter, its version, its cast)
         self.key = tuple(sorted((kind, str(dtype)) for kind, dtype in dtypes.items()))
 
+    def with_empty_cache(self):
+        """The same casts for another region."""
+        return Casts(self.dtypes, self.cache_enabled, {})
+
     def inputs_of(self, name, inputs):
         """The inputs of a function as it is to get them."""
         tensors = list(self._eligible(inputs))
