@@ -31,6 +31,10 @@ class Tracer:
         """The settings with which an op is to run."""
         return settings
 
+    def computation(self, function):
+        """What to call for `function`, which computes on arrays and calls no code of the user's."""
+        return function
+
     def require(self, holds, wrong, error):
         """The traced program must raise ``error(wrong)`` unless it finds `holds` to be true."""
 

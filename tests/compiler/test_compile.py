@@ -9,7 +9,7 @@ import flambeau as torch
 from flambeau import nn
 from flambeau.nn import functional as F
 
-pytestmark = pytest.mark.jax
+pytestmark = [pytest.mark.jax, pytest.mark.optimized]
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,9 @@ from jax.extend.core import Literal
 from ._lifted import program_input
 
 
+COMPILER_OPTIONS: dict[str, bool | int] = {}  # XLA's, where its defaults are not wanted
+
+
 class on_cpu:
     """jax as programs need it here: on the CPU, with 64 bits."""
 
@@ -34,7 +37,7 @@ class Segment:
         def run(arrays):
             return jax.core.eval_jaxpr(jaxpr, closed.consts, *arrays)
 
-        self.run = jax.jit(run)
+        self.run = jax.jit(run, compiler_options=COMPILER_OPTIONS)
         alone = unshared(results, {*variables, *jaxpr.constvars})
         self.memory = [memory_of(v.aval) if i in alone else None for i, v in enumerate(results)]
 

@@ -31,7 +31,7 @@ from ._lifted import SLOTS, XLA, Lifted, RandomDraw, chain_of, described, hooks_
 from ._patches import collecting_errors, was_caught_by_user
 from ._records import FloatInput
 from ._slots import WATCHED, Escaped
-from ._watch import Watch
+from ._watch import Watch, without_profile
 
 SHARED_WRITE = (
     "{name} cannot be compiled: it writes to a tensor {written} whose memory it also reaches as another tensor "
@@ -161,6 +161,9 @@ class Trace(Tracer):
 
     def float_placeholder(self, compute):
         return self.placeholder(FloatInput(compute), (), np.float64, is_number=True)
+
+    def computation(self, function):
+        return without_profile(function)
 
     def settings_of(self, op, settings):
         """The settings of a call: floats from outside are constants in them, unless the op only multiplies by them."""

@@ -81,6 +81,11 @@ def is_foreign(module):
     return type(module) is not str or module.partition(".")[0] in FOREIGN
 
 
+def is_constructor_of_namedtuple(module, code):
+    """Whether code is what ``namedtuple`` makes, in a module of its own: it does nothing but create a tuple."""
+    return module.startswith("namedtuple_") and code.co_filename.startswith("<string>")
+
+
 def is_users(cls):
     """Whether a class is one of the user's own."""
     return not is_foreign(cls.__module__)

@@ -43,6 +43,7 @@ from ._trust import (
     advances,
     has_visible_state,
     is_constant,
+    is_constructor_of_namedtuple,
     is_foreign,
     is_ours,
     is_pure,
@@ -425,6 +426,8 @@ class Watch:
             elif code.co_name == "__hash__" and frame.f_back is not None and frame.f_back.f_code in self.codes:
                 self.compares_identities = True
             return
+        if is_constructor_of_namedtuple(module, code):
+            return
         names = self.codes.get(code)
         if names is None:
             names = self.codes[code] = NamesOf(code)
@@ -509,6 +512,20 @@ def random_state():
     """What Python and NumPy draw next."""
     kind, words, *rest = np.random.get_state()
     return random.getstate(), kind, words.tobytes(), *rest
+
+
+def without_profile(function):
+    """A function that is not watched: most of a trace is spent in jax, which calls itself a thousand times an op."""
+
+    def call(*args, **kwargs):
+        profile = sys.getprofile()
+        sys.setprofile(None)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            sys.setprofile(profile)
+
+    return call
 
 
 def set_profile(profile):

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._dtypes import check_int
 from .._fp_errors import call_without_fp_warnings
-from .._modes import in_use
+from .._modes import in_use, modes
 from .._tensor import Tensor, View, storage_of
 from ..engines import engine_of
 from ..engines.levels import level_of
@@ -21,7 +21,7 @@ def on_arrays(op, *inputs, **settings):
     if level is not None:
         return level.compute(op, inputs, settings)
     k = engine_of(*inputs)
-    return op.forward(k, *map(k.operand, inputs), **settings)
+    return modes.tracer.computation(op.forward)(k, *map(k.operand, inputs), **settings)
 
 
 def as_constant(number, dtype):

@@ -247,7 +247,7 @@ class Op:
             else:
                 if not self.kernel_layout:
                     arrays = [k.operand(a) for a in arrays]
-                result = self.forward(k, *arrays, **settings)
+                result = modes.tracer.computation(self.forward)(k, *arrays, **settings)
         except Exception as error:
             result = self.recover(error, arrays, settings)
         if type(result) is tuple:

@@ -50,7 +50,7 @@ class Plan:
         node._edges = edges
         node._seq = next_sequence()
         node._hooked = False
-        node.backward = self.backward
+        node.backward = modes.tracer.computation(self.backward)
         node.settings = settings
         if type(out) is not tuple:
             node._count = 1
