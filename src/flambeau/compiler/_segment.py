@@ -11,7 +11,6 @@ from jax.extend.core import Literal
 
 from ._lifted import program_input
 
-
 COMPILER_OPTIONS: dict[str, bool | int] = {}  # XLA's, where its defaults are not wanted
 
 
