@@ -25,6 +25,13 @@ OPTIONS = {
     "Adadelta": [{}, {"weight_decay": 0.1}, {"rho": 0.5, "eps": 1e-4}, {"maximize": True, "lr": 0.1}, {"foreach": True}],
     "ASGD": [{}, {"weight_decay": 0.1}, {"t0": 5, "lambd": 0.1, "lr": 0.1}, {"alpha": 0.5, "t0": 0}, {"maximize": True},
              {"foreach": True}],
+    "Adafactor": [{}, {"lr": 0.05, "weight_decay": 0.1}, {"beta2_decay": -0.5, "d": 2.0}, {"eps": (1e-3, 1e-2)},
+                  {"maximize": True}, {"foreach": True}],
+    "LBFGS": [{"lr": 0.1}, {"lr": 0.1, "history_size": 3, "max_iter": 5}, {"max_iter": 4, "line_search_fn": "strong_wolfe"},
+              {"line_search_fn": "strong_wolfe", "lr": 0.1, "max_eval": 6}, {"lr": 0.1, "tolerance_grad": 1e-2},
+              {"lr": 0.1, "max_iter": 6, "tolerance_change": 1e-3}],
+    "Muon": [{}, {"lr": 0.1, "weight_decay": 0.0}, {"nesterov": False, "momentum": 0.5}, {"ns_steps": 3},
+             {"adjust_lr_fn": "match_rms_adamw"}, {"adjust_lr_fn": "original", "ns_coefficients": (3.0, -4.0, 2.0)}],
 }
 CASES = [(name, options) for name, table in OPTIONS.items() for options in table]
 IDS = [" ".join([name, *[f"{k}={v}" for k, v in options.items()]]) for name, options in CASES]

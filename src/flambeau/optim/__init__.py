@@ -8,20 +8,27 @@ from .optimizer import Optimizer
 from .sgd import SGD
 
 if TYPE_CHECKING:
+    from ._adafactor import Adafactor as Adafactor
+    from ._muon import Muon as Muon
+    from ._swap import swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state
     from .adadelta import Adadelta as Adadelta
     from .adagrad import Adagrad as Adagrad
     from .adam import Adam as Adam
     from .adamax import Adamax as Adamax
     from .adamw import AdamW as AdamW
     from .asgd import ASGD as ASGD
+    from .lbfgs import LBFGS as LBFGS
     from .nadam import NAdam as NAdam
     from .radam import RAdam as RAdam
     from .rmsprop import RMSprop as RMSprop
     from .rprop import Rprop as Rprop
+    from .sparse_adam import SparseAdam as SparseAdam
 
 _LAZY = {
-    "Adadelta": "adadelta", "Adagrad": "adagrad", "Adam": "adam", "Adamax": "adamax", "AdamW": "adamw", "ASGD": "asgd",
-    "NAdam": "nadam", "RAdam": "radam", "RMSprop": "rmsprop", "Rprop": "rprop",
+    "Adadelta": "adadelta", "Adafactor": "_adafactor", "Adagrad": "adagrad", "Adam": "adam", "Adamax": "adamax",
+    "AdamW": "adamw", "ASGD": "asgd", "LBFGS": "lbfgs", "Muon": "_muon", "NAdam": "nadam", "RAdam": "radam",
+    "RMSprop": "rmsprop", "Rprop": "rprop", "SparseAdam": "sparse_adam",
+    "swap_in_optimizer_params_and_state": "_swap",
 }
 __all__ = ["SGD", "Optimizer", "optimizer", *_LAZY]
 __getattr__, __dir__ = lazy_submodules(__name__, [], _LAZY)

@@ -30,9 +30,13 @@ def check_range(name, value, low=0.0, high=None):
 
 def check_lr(lr):
     """Raises unless lr is a number, or a tensor of one element, that is not negative."""
+    check_lr_size(lr)
+    check_range("learning rate", lr)
+
+
+def check_lr_size(lr):
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
-    check_range("learning rate", lr)
 
 
 def check_betas(betas):

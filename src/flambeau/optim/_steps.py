@@ -41,7 +41,20 @@ def is_nonzero(x):
 
 def larger(x, y):
     """The larger of two numbers, of which a compiled program may know only one."""
-    return max(x, y) if isinstance(x, float) else engine_of(x).maximum(x, y)
+    if isinstance(x, int | float) and isinstance(y, int | float):
+        return max(x, y)
+    k = engine_of(x, y)
+    return k.maximum(k.operand(x), k.operand(y))
+
+
+def smaller(x, y):
+    """The smaller of two numbers, of which a compiled program may know only one."""
+    return -larger(-x, -y)
+
+
+def as_factor(x):
+    """A number as what tensors can be multiplied by."""
+    return x if isinstance(x, int | float) else wrap(x)
 
 
 def choose(holds, x, y):
@@ -60,7 +73,7 @@ def put_number(t, value):
 
 def scale_number(t, factor):
     """Multiplies the one element of a tensor, in its precision."""
-    t.mul_(factor if isinstance(factor, float) else wrap(factor))
+    t.mul_(as_factor(factor))
 
 
 def advance(steps):
@@ -153,7 +166,7 @@ def by_engine(params):
 def record(formula, lists, grads, numbers, flags):
     """Applies a formula to tensors, so that autograd sees it."""
     for own, g, row in zip(zip(*lists, strict=True), grads, numbers, strict=True):
-        row = [wrap(x) if engine_of(x) is not engine_of(0.0) else x for x in row]
+        row = [x if isinstance(x, Tensor) else as_factor(x) for x in row]
         new = formula(TENSORS, g, row, flags, *[snapshot(t) for t in own])
         for t, value in zip(own, new, strict=True):
             check_writable(t)

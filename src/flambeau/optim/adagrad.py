@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..functions.creation import full_like
 from ._checks import check_counts, check_fused, check_lr, check_range
-from ._steps import advance, apply, is_nonzero, new_count, numbers_of, per_step, unscaled
+from ._steps import advance, apply, is_nonzero, new_count, number_of, numbers_of, per_step, unscaled
 from .optimizer import Optimizer, without_grad
 
 __all__ = ["Adagrad", "adagrad"]
@@ -26,6 +26,7 @@ class Adagrad(Optimizer):
 
     _added = dict(foreach=None, maximize=False, differentiable=False, fused=None)
     _counts = True
+    _sparse = None
 
     def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10,
                  foreach=None, *, maximize=False, differentiable=False, fused=None):
@@ -74,9 +75,31 @@ def adagrad(params, grads, state_sums, state_steps, fused=None, grad_scale=None,
     if grads is None:
         return
     flags = (maximize, is_nonzero(weight_decay))
+    counts = advance(state_steps)
+    sparse = [i for i, g in enumerate(grads) if g.is_sparse]
+    if sparse:
+        if flags[1]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        if fused:
+            raise RuntimeError("`fused` does not support sparse grad or complex param")
+        for i in sparse:
+            rate = number_of(lr) / (1 + (counts[i] - 1) * lr_decay)
+            sparse_step(params[i], -grads[i] if maximize else grads[i], state_sums[i], rate, eps)
+        params, grads, state_sums, counts = [
+            [x for i, x in enumerate(values) if i not in sparse] for values in (params, grads, state_sums, counts)]
     lr, weight_decay = numbers_of(differentiable, lr, weight_decay)
 
     def numbers(count):
         return weight_decay, lr / (1 + (count - 1) * lr_decay), eps
 
-    apply("adagrad_step", [params, state_sums], grads, per_step(advance(state_steps), numbers), flags, differentiable)
+    apply("adagrad_step", [params, state_sums], grads, per_step(counts, numbers), flags, differentiable)
+
+
+def sparse_step(p, grad, total, rate, eps):
+    """The step of one parameter whose gradient is sparse: only the elements that it has change."""
+    grad = grad.coalesce()
+    if grad._nnz() == 0:
+        return
+    places, values = tuple(grad.indices().unbind()), grad.values()
+    total.index_put_(places, values * values, accumulate=True)
+    p.index_put_(places, values / (total[places].sqrt() + eps) * -rate, accumulate=True)

@@ -1,0 +1,96 @@
+"""Momentum for matrices, made orthogonal."""
+
+from __future__ import annotations
+
+import math
+
+from ._checks import check_lr_size
+from ._steps import as_factor, is_nonzero, new_like, number_of
+from .optimizer import Optimizer, without_grad
+
+__all__ = ["Muon"]
+
+ADJUSTMENTS = {  # of the learning rate to the shape
+    None: lambda rows, columns: math.sqrt(max(1, rows / columns)),
+    "original": lambda rows, columns: math.sqrt(max(1, rows / columns)),
+    "match_rms_adamw": lambda rows, columns: 0.2 * math.sqrt(max(rows, columns)),
+}
+MOST_STEPS = 100
+
+
+class Muon(Optimizer):
+    """Steps along the momentum of a matrix, all of whose singular values have been brought near one.
+
+    It is for matrices; biases, embeddings and the like need another optimizer.
+
+    Args:
+        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        lr: the step size: a number, or a tensor of one element.
+        weight_decay: the share of the parameter, times ``lr``, that is taken away in each step.
+        momentum: how much of the average gradient is kept in each step.
+        nesterov: looks ahead along the momentum.
+        ns_coefficients: of the polynomial of fifth degree that brings singular values near one.
+        eps: what the matrix is at least divided by.
+        ns_steps: how many times the polynomial is applied.
+        adjust_lr_fn: how ``lr`` depends on the shape: ``"original"``, or ``"match_rms_adamw"`` for steps of the size
+            that AdamW takes.
+    """
+
+    def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True,
+                 ns_coefficients=(3.4445, -4.7750, 2.0315), eps=1e-7, ns_steps=5, adjust_lr_fn=None):
+        check_lr_size(lr)
+        for name, value in (("Learning rate", lr), ("momentum", momentum), ("weight decay", weight_decay)):
+            if not value >= 0.0:
+                raise ValueError(f"{name} should be >= 0 but is: {value}")
+        if adjust_lr_fn not in ADJUSTMENTS:
+            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
+        super().__init__(params, dict(
+            lr=lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov, ns_coefficients=ns_coefficients,
+            eps=eps, ns_steps=ns_steps, adjust_lr_fn=adjust_lr_fn,
+        ))
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.ndim != 2:
+                    raise ValueError(
+                        f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}")
+
+    def _new_state(self, p, group):
+        return dict(momentum_buffer=new_like(p))
+
+    @without_grad
+    def step(self):
+        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        for group in self.param_groups:
+            params, grads, buffers = self._gather(group, "momentum_buffer")
+            if any([p.is_complex() for p in params]):
+                raise RuntimeError("Muon does not support complex parameters")
+            for p, grad, buffer in zip(params, grads, buffers, strict=True):
+                update(p, grad, buffer, group)
+
+
+def update(p, grad, buffer, group):
+    """One step of one matrix."""
+    lr, momentum = number_of(group["lr"]), group["momentum"]
+    buffer.add_((grad - buffer) * (1 - momentum))
+    direction = grad + (buffer - grad) * momentum if group["nesterov"] else buffer
+    direction = orthogonalized(direction, group["ns_coefficients"], group["ns_steps"], group["eps"])
+    if is_nonzero(group["weight_decay"]):
+        p.mul_(as_factor(1 - lr * group["weight_decay"]))
+    p.sub_(direction.to(p.dtype) * as_factor(lr * ADJUSTMENTS[group["adjust_lr_fn"]](*p.shape)))
+
+
+def orthogonalized(matrix, coefficients, steps, eps):
+    """A matrix with the singular vectors of another, and singular values near one, by Newton-Schulz iteration."""
+    if steps >= MOST_STEPS:
+        raise ValueError(f"Number of steps must be less than {MOST_STEPS} for computational efficiency")
+    if len(coefficients) != 3:
+        raise ValueError("Coefficients must be a tuple of exactly 3 values")
+    a, b, c = coefficients
+    x = matrix.bfloat16()
+    is_tall = x.shape[0] > x.shape[1]
+    x = x.T if is_tall else x
+    x = x / x.norm().clamp(min=eps)
+    for _ in range(steps):
+        gram = x @ x.T
+        x = x.addmm(gram.addmm(gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.T if is_tall else x
