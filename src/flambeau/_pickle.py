@@ -22,18 +22,19 @@ def rebuild_tensor(cls, storage, dtype, offset, shape, stride, requires_grad):
     """A tensor of class `cls` over a storage."""
     if storage is None:
         array = engine_on(META).create(None, shape, dtype.np, META)
-        return _fill_slots(_new(cls), array, device_storage(array, META), requires_grad)
+        return fill_slots(_new(cls), array, device_storage(array, META), requires_grad)
     array = NUMPY.array_in(NUMPY.bytes_of(storage.array), dtype.np, offset, shape, stride)
-    return _fill_slots(_new(cls), array, storage, requires_grad)
+    return fill_slots(_new(cls), array, storage, requires_grad)
 
 
 def rebuild_sparse(cls, indices, values, shape, coalesced, requires_grad):
     """A sparse tensor of its parts."""
     array = SparseArray(indices, values, shape, coalesced)
-    return _fill_slots(_new(cls), array, device_storage(array), requires_grad)
+    return fill_slots(_new(cls), array, device_storage(array), requires_grad)
 
 
-def _fill_slots(t, array, storage, requires_grad):
+def fill_slots(t, array, storage, requires_grad):
+    """Makes `t`, whose slots are empty, a leaf with the elements `array` in `storage`."""
     t._a, t._storage, t._rg = array, storage, requires_grad
     t._node = t._view = t._grad = t._hooks = None
     t._nr = 0
@@ -71,7 +72,7 @@ def deepcopy_tensor(self, memo):
         return memo[id(self)]
     if engine_for(self) is not NUMPY:
         array = engine_for(self).copy(self._a)
-        out = _fill_slots(_new(type(self)), array, device_storage(array, self.device), self._rg)
+        out = fill_slots(_new(type(self)), array, device_storage(array, self.device), self._rg)
     else:
         storage = _copy_storage(storage_of(self), memo)
         out = rebuild_tensor(type(self), storage, *_parts(self))

@@ -20,7 +20,7 @@ class Storage:
     __slots__ = ("__dict__", "__weakref__", "array", "inference", "version", "writer")
 
     engine, device = NUMPY, CPU
-    shared = False  # whether forked processes see each other's writes
+    shared = False  # whether other processes see the writes
 
     def __init__(self, array, version=0):
         self.array = array

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import sys
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import CPU, META, resolve
+from .._shared_memory import SharedMemory
 from .._storage import Storage, address
 from .._tensor import device_storage
 from ..engines import NUMPY, engine_on
@@ -46,11 +46,11 @@ class StorageBase:
         return True
 
     def is_shared(self):
-        """Whether forked processes see each other's writes."""
+        """Whether other processes see the writes."""
         return self._storage.shared
 
     def share_memory_(self):
-        """Moves the bytes to memory that forked processes share; tensors made before keep the memory they have."""
+        """Moves the bytes to memory that processes share; tensors made before keep the memory they have."""
         whole = self.untyped()
         if not whole._storage.shared and self.device is CPU:
             whole._storage = shared_copy(whole._storage)
@@ -84,20 +84,15 @@ def new_bytes(count, device=None):
     return Storage(np.empty(count, np.uint8))
 
 
-def shared_bytes(count):
-    """An array of bytes that forked processes share."""
-    return np.frombuffer(mmap.mmap(-1, max(count, 1)), np.uint8)[:count]
-
-
 def shared_storage(count):
-    """A Storage in memory that forked processes share."""
-    out = Storage(shared_bytes(count))
+    """A Storage in memory that processes share."""
+    out = Storage(np.asarray(SharedMemory.create(count)))
     out.shared = True
     return out
 
 
 def shared_copy(storage):
-    """A Storage with the same bytes, in memory that forked processes share."""
+    """A Storage with the same bytes, in memory that processes share."""
     raw = NUMPY.bytes_of(storage.array)
     out = shared_storage(raw.size)
     out.array[...], out.version = raw, storage.version

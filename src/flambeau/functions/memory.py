@@ -102,7 +102,7 @@ def resize_as_copy(self, tensor):
 
 
 def share_memory_(self):
-    """Moves the tensor to memory that forked processes share; views of it that exist already do not move along."""
+    """Moves the tensor to memory that processes share; views of it that exist already do not move along."""
     kept = storage_of(self)
     if kept.shared or self.device is not CPU:
         return self
@@ -113,7 +113,7 @@ def share_memory_(self):
 
 
 def is_shared(self):
-    """Whether forked processes see each other's writes to the tensor."""
+    """Whether other processes see the writes to the tensor."""
     return self._storage is not None and self._storage.shared
 
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import os
+import time
 import warnings
+import weakref
+from collections import Counter
 
 from ._utils.fetch import fetcher_for
+from ._utils.pool import shut_down, start_workers, wait
+from ._utils.worker import BATCH, END, ERROR, Job
 from .sampler import draw_seed
 
 NO_ACCELERATOR = (
@@ -18,6 +26,7 @@ EACH_WORKER = (
     " For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica "
     "at each worker: each reads all samples, unless it asks get_worker_info() for its share."
 )
+TIMED_OUT = "DataLoader timed out after {seconds} seconds"
 
 
 class _BaseDataLoaderIter:
@@ -70,4 +79,125 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """Has workers fetch."""
+    """Has workers fetch.
+
+    Each batch is a task with a number, given to the workers in turn; ``prefetch_factor`` tasks a worker are under way.
+    """
+
+    def __init__(self, loader):
+        super().__init__(loader)
+        self._prefetch = loader.prefetch_factor * loader.num_workers
+        self._timeout = loader.timeout
+        self._in_order = loader.in_order
+        self._persistent = loader.persistent_workers
+        self._workers = start_workers(self._jobs(loader), loader.multiprocessing_context)
+        self._shut_down = weakref.finalize(self, shut_down, self._workers, os.getpid())
+        self._next_number = 0
+        self._assign_first()
+
+    def _jobs(self, loader):
+        settings = (loader._auto_collation, loader.collate_fn, loader.drop_last, loader.worker_init_fn)
+        count = loader.num_workers
+        return [Job(i, count, self._base_seed, loader.dataset, *settings) for i in range(count)]
+
+    def _reset(self, loader):
+        """Starts another epoch with the same workers."""
+        self._start_epoch(loader)
+        for worker in self._workers:
+            worker.resume()
+        self._assign_first()
+
+    # ---- tasks
+
+    def _assign_first(self):
+        self._first_number = self._next_number
+        self._tasks = {}  # workers by the numbers of tasks whose batches have not come out yet, the oldest first
+        self._answers = {}  # by numbers
+        self._turns = itertools.cycle(self._workers)
+        for _ in range(self._prefetch):
+            self._assign_next()
+
+    def _assign_next(self):
+        """Gives the next batch to a worker, unless there is none."""
+        try:
+            index = next(self._sampler_iter)
+        except StopIteration:
+            return
+        worker = self._choose_worker()
+        if worker is not None:
+            self._tasks[self._next_number] = worker
+            worker.assign(self._next_number, index)
+            self._next_number += 1
+
+    def _choose_worker(self):
+        """The next worker whose dataset has not ended; out of order, the one that has the least to do."""
+        if not self._in_order:
+            busy = Counter(self._tasks.values())
+            return min((w for w in self._workers if not w.ended), key=busy.__getitem__, default=None)
+        turns = itertools.islice(self._turns, len(self._workers))
+        return next((worker for worker in turns if not worker.ended), None)
+
+    # ---- batches
+
+    def _next_data(self):
+        while self._tasks:
+            number = self._first_answer()
+            if number is None:
+                continue
+            worker = self._tasks.pop(number)
+            kind, value = self._answers.pop(number)
+            worker.ended |= kind == END
+            self._assign_next()
+            if kind == ERROR:
+                value.reraise()
+            if kind == BATCH:
+                return value
+        if not self._persistent:
+            self._shut_down()
+        raise StopIteration
+
+    def _first_answer(self):
+        """The number of a task whose answer is there and is the next to come out, or None if there is none yet."""
+        self._forget_ended()
+        if not self._tasks:
+            return None
+        if self._in_order:
+            number, worker = next(iter(self._tasks.items()))
+            if number not in self._answers:
+                self._receive([worker])
+            return number if number in self._answers else None
+        if not self._answers:
+            self._receive(list(set(self._tasks.values())))
+        return next(iter(self._answers), None)
+
+    def _forget_ended(self):
+        """Drops the tasks that will not be answered, because the dataset of their worker has ended before."""
+        if any(worker.ended for worker in self._workers):
+            left = [number for number, worker in self._tasks.items() if worker.ended and number not in self._answers]
+            for number in left:
+                del self._tasks[number]
+
+    def _receive(self, workers):
+        """Waits for the answer of one of some workers."""
+        deadline = time.monotonic() + self._timeout if self._timeout else math.inf
+        while (worker := wait(workers, self._workers, deadline)) is None:
+            if time.monotonic() >= deadline:
+                raise RuntimeError(TIMED_OUT.format(seconds=self._timeout))
+            self._check_alive(workers)
+        try:
+            number, answer = worker.receive()
+        except (EOFError, ConnectionError):
+            self._report_death(worker)
+        if number >= self._first_number:  # those before belong to an epoch that was left
+            self._answers[number] = answer
+
+    def _check_alive(self, workers):
+        for worker in workers:
+            if not worker.process.is_alive():
+                self._report_death(worker)
+
+    def _report_death(self, worker):
+        message = worker.describe_death()
+        self._tasks.clear()
+        self._shut_down()
+        raise RuntimeError(message) from None

@@ -1,3 +1,3 @@
 """The parts of a DataLoader: what fetches samples, what makes batches of them, and what runs in a worker."""
 
-from . import collate, fetch, worker
+from . import channel, collate, fetch, pool, segments, worker

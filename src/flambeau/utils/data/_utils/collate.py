@@ -12,7 +12,7 @@ from ...._dtypes import float64
 from ...._tensor import Tensor
 from ....functions.from_data import as_tensor, tensor
 from ....functions.join import stack
-from .worker import shared_out
+from .worker import stack_shared
 
 WRONG_TYPE = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}"
 LENGTHS = "each element in list of batch should be of equal size, got sizes {sizes}"
@@ -130,7 +130,8 @@ def _like_sequence(like, values):
 
 def collate_tensor_fn(batch, *, collate_fn_map=None):
     """Stacks tensors; in a worker, into shared memory."""
-    return stack(batch, 0, out=shared_out(batch))
+    stacked = stack_shared(batch)
+    return stack(batch, 0) if stacked is None else stacked
 
 
 def collate_numpy_array_fn(batch, *, collate_fn_map=None):

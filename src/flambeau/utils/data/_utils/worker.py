@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import random
+import select
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from ...._storage import Storage
+from ...._tensor import Tensor, engine_for, wrap
+from ...._utils import ExceptionWrapper
+from ....engines import NUMPY
+from ....functions.random import manual_seed
+from ....functions.settings import set_num_threads
+from ..dataset import IterableDataset
+from .channel import Channel
+from .fetch import fetcher_for
+from .segments import INLINE, Segments, dump, load
+
+BATCH, ERROR, END = range(3)  # what the first byte of an answer says of it
+RESUME = -1  # the number of the message that starts another epoch
+PARENT_CHECK = 5  # seconds after which a worker that hears nothing looks whether its parent lives
+
 _info: WorkerInfo | None = None
+_segments: Segments | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +55,142 @@ def get_worker_info() -> WorkerInfo | None:
     return _info
 
 
-def shared_out(batch):
-    """Where a worker stacks tensors: a tensor in memory that its parent sees; None where that does not apply."""
-    return None
+def stack_shared(batch):
+    """Stacks tensors in memory that the parent of this worker sees; None where that does not apply."""
+    if _segments is None:
+        return None
+    first = batch[0]
+    nbytes = first.numel() * first.element_size() * len(batch)
+    if nbytes <= INLINE or not all([_alike(t, first) for t in batch]):
+        return None
+    array = _segments.array(nbytes).view(first._a.dtype).reshape(len(batch), *first._a.shape)
+    np.stack([t._a for t in batch], out=array)
+    out = wrap(array)
+    out._storage = Storage(array)
+    out._storage.shared = True
+    return out
+
+
+def _alike(t, first):
+    """Whether a sample is a tensor like the first one, and only memory has to be copied."""
+    return (isinstance(t, Tensor) and engine_for(t) is NUMPY and t._a.dtype == first._a.dtype
+            and t._a.shape == first._a.shape and not t.requires_grad)
+
+
+@dataclass
+class Job:
+    """What a worker is told when it starts."""
+
+    id: int
+    num_workers: int
+    base_seed: int
+    dataset: Any
+    auto_collation: bool
+    collate_fn: Callable
+    drop_last: bool
+    init_fn: Callable | None
+
+    @property
+    def seed(self):
+        return self.base_seed + self.id
+
+    def fetcher(self):
+        return fetcher_for(self.dataset, self.auto_collation, self.collate_fn, self.drop_last)
+
+
+def run(job, sock, peer=None):
+    """Answers the messages of the parent until that closes the socket.
+
+    Args:
+        job: the Job.
+        sock: this end of the connection.
+        peer: the parent's end, where a fork has copied it; it is closed, or this worker would never hear its end.
+    """
+    global _info, _segments
+    if peer is not None:
+        peer.close()
+    set_num_threads(1)
+    _seed_everything(job)
+    _info = WorkerInfo(job.id, job.num_workers, job.seed, job.dataset)
+    _segments = Segments()
+    with contextlib.suppress(KeyboardInterrupt, EOFError, ConnectionError):  # the parent is interrupted too, or gone
+        _answer_all(Answers(job, Channel(sock)))
+
+
+def _seed_everything(job):
+    random.seed(job.seed)
+    manual_seed(job.seed)
+    words = [job.id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32]
+    np.random.seed(np.random.SeedSequence(words).generate_state(4))
+
+
+def _answer_all(answers):
+    parent = os.getppid()
+    listening = select.poll()
+    listening.register(answers.channel, select.POLLIN)
+    while True:
+        if listening.poll(1000 * PARENT_CHECK):
+            answers.answer()
+        elif os.getppid() != parent:
+            return
+
+
+class Answers:
+    """What a worker answers to the messages of its parent."""
+
+    def __init__(self, job, channel):
+        self.job = job
+        self.channel = channel
+        self.iterable = isinstance(job.dataset, IterableDataset)
+        self.where = f"in DataLoader worker process {job.id}"
+        self.ended = False
+        self.broken = None  # the exception that kept the worker from starting
+        self._start(job.init_fn)
+
+    def _start(self, init_fn=None):
+        try:
+            if init_fn is not None:
+                init_fn(self.job.id)
+            self.fetch = self.job.fetcher()
+        except Exception:
+            self.broken = ExceptionWrapper(where=self.where)
+
+    def answer(self):
+        """Answers the next message."""
+        number, payload, _ = self.channel.receive()
+        index, released = load(payload)
+        for segment in released:
+            _segments.release(segment)
+        if number == RESUME:
+            self.ended = False
+            if self.broken is None:
+                self._start()
+        elif not self.ended:
+            self._send(number, *self._batch(index))
+
+    def _batch(self, index):
+        if self.broken is not None:
+            return ERROR, self.broken
+        try:
+            return BATCH, self.fetch(index)
+        except StopIteration:
+            if not self.iterable:
+                return ERROR, ExceptionWrapper(where=self.where)
+            self.ended = True
+            return END, None
+        except Exception:
+            return ERROR, ExceptionWrapper(where=self.where)
+
+    def _send(self, number, kind, value):
+        try:
+            payload, loans = dump((kind, value), _segments)
+        except Exception:
+            payload, loans = self._dump_error(value)
+        self.channel.send(number, payload, loans, _segments)
+
+    def _dump_error(self, value):
+        """What cannot be pickled is told as an error; of an error whose type cannot be pickled, the text remains."""
+        error = value if isinstance(value, ExceptionWrapper) else ExceptionWrapper(where=self.where)
+        if error is value:
+            error.exc_type = RuntimeError
+        return dump((ERROR, error), _segments)

@@ -1,0 +1,78 @@
+"""Memory that processes share: a file without a name, mapped by each of them."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import tempfile
+
+import numpy as np
+
+NO_MEMORY = "not enough memory: can't map {size} bytes of shared memory: {cause}"
+PAGE = mmap.PAGESIZE
+
+_MAP_FAILED = ctypes.c_void_p(-1).value
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+
+class SharedMemory:
+    """Bytes that all processes see that have the file descriptor ``fd``; unmapped and closed with this object.
+
+    ``numpy.asarray`` makes an array of it, which keeps it alive. (The mapping is libc's: Python's ``mmap`` would hold
+    a second descriptor for as long as it lives, and a program may have a thousand of these.)
+    """
+
+    __slots__ = ("__weakref__", "address", "fd", "size")
+
+    def __init__(self, fd, size):
+        self.fd: int | None = fd
+        self.size = size
+        flags = mmap.PROT_READ | mmap.PROT_WRITE
+        self.address = _libc.mmap(None, max(size, 1), flags, mmap.MAP_SHARED, fd, 0)
+        if self.address == _MAP_FAILED:
+            self.address = None
+            raise RuntimeError(NO_MEMORY.format(size=size, cause=os.strerror(ctypes.get_errno())))
+
+    @classmethod
+    def create(cls, size):
+        """New memory, filled with zeros."""
+        fd = _nameless_file()
+        try:
+            os.ftruncate(fd, max(size, 1))
+            return cls(fd, size)
+        except BaseException:
+            os.close(fd)
+            raise
+
+    def close_descriptor(self):
+        """Gives the descriptor up; the mapping stays, but can be handed to no further process."""
+        fd, self.fd = self.fd, None
+        if fd is not None:
+            os.close(fd)
+
+    @property
+    def __array_interface__(self):
+        return {"data": (self.address, False), "shape": (self.size,), "typestr": "|u1", "version": 3}
+
+    def __del__(self, munmap=_libc.munmap):
+        if getattr(self, "address", None) is not None:
+            munmap(self.address, max(self.size, 1))
+            self.close_descriptor()
+
+
+def _nameless_file():
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("flambeau")  # not limited by the size of /dev/shm
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+def memory_under(array):
+    """The SharedMemory that an array lies in; None if it lies in none."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array if isinstance(array, SharedMemory) else None

@@ -1,0 +1,104 @@
+"""Messages between a DataLoader and a worker, over a pair of sockets."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import socket
+import struct
+
+from .segments import Loan
+
+HEADER = struct.Struct("<qIQ")  # number of the message, loans, bytes that follow them
+LOAN = struct.Struct("<IQQ?")  # a Loan, and whether its descriptor follows the message
+DESCRIPTOR_BYTES = array.array("i").itemsize
+CHUNK = 1 << 16
+
+
+class Channel:
+    """One end of a connection. Its messages are a number, bytes, and arrays that are lent."""
+
+    def __init__(self, sock):
+        self.socket = sock
+        self._unsent = bytearray()
+
+    def fileno(self):
+        return self.socket.fileno()
+
+    def close(self):
+        """Ends the connection, also for copies of the socket in processes that were forked meanwhile."""
+        with contextlib.suppress(OSError):  # the other end may have closed it
+            self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+
+    # ---- sending
+
+    def send(self, number, payload, loans=(), segments=None):
+        """Sends a message, and the descriptors of the segments that the other end has not seen; waits for room."""
+        fresh = dict(segments.descriptors(loans)) if loans else {}
+        self.socket.sendall(_head(number, payload, loans, set(fresh)) + payload)
+        for fd in fresh.values():
+            rights = array.array("i", [fd])
+            self.socket.sendmsg([b"\0"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        if fresh:
+            segments.close_descriptors(fresh)
+
+    def send_soon(self, number, payload):
+        """Sends a message as far as there is room; ``flush`` sends the rest.
+
+        So the parent never waits for a worker that waits for the parent.
+        """
+        self._unsent += _head(number, payload, (), ()) + payload
+        self.flush()
+
+    def flush(self):
+        """Sends what is left, as far as there is room."""
+        while self._unsent:
+            try:
+                sent = self.socket.send(self._unsent, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            except ConnectionError:  # there is nobody to read it; who waits for an answer will see that
+                sent = len(self._unsent)
+            del self._unsent[:sent]
+
+    @property
+    def has_unsent(self):
+        return bool(self._unsent)
+
+    # ---- receiving
+
+    def receive(self, segments=None):
+        """The next message: (number, bytes, arrays); raises EOFError where the other end is closed."""
+        number, count, length = HEADER.unpack(self._read(HEADER.size))
+        entries = list(LOAN.iter_unpack(self._read(LOAN.size * count))) if count else ()
+        payload = self._read(length)
+        known = set()
+        for segment, size, _, fresh in entries:
+            if fresh and segment not in known:
+                known.add(segment)
+                segments.add(segment, self._read_descriptor(), size)
+        return number, payload, [segments.array(Loan(*entry[:3])) for entry in entries]
+
+    def _read(self, count):
+        data = self.socket.recv(count)
+        if len(data) == count:
+            return data
+        parts = bytearray(data)
+        while len(parts) < count:
+            if not data:
+                raise EOFError("the other end of the channel is closed")
+            data = self.socket.recv(min(count - len(parts), CHUNK))
+            parts += data
+        return bytes(parts)
+
+    def _read_descriptor(self):
+        data, ancillary, *_ = self.socket.recvmsg(1, socket.CMSG_SPACE(DESCRIPTOR_BYTES))
+        if not data or not ancillary:
+            raise EOFError("the other end of the channel is closed")
+        return array.array("i", ancillary[0][2])[0]
+
+
+def _head(number, payload, loans, fresh):
+    loans = [LOAN.pack(*loan, loan.number in fresh) for loan in loans]
+    return HEADER.pack(number, len(loans), len(payload)) + b"".join(loans)

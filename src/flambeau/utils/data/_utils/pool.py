@@ -1,0 +1,116 @@
+"""The worker processes of a DataLoader, as their parent sees them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import select
+import signal
+import socket
+import time
+
+from .channel import Channel
+from .segments import MappedSegments, load
+from .worker import RESUME, run
+
+LOOK = 1.0  # seconds after which a parent that hears nothing looks whether its workers live
+GRACE = 5.0  # seconds that workers have to end by themselves
+
+DIED = "DataLoader worker (pid(s) {pid}) exited unexpectedly: DataLoader worker (pid {pid}) {how}"
+BY_SIGNAL = "is killed by signal: {name}.{hint}"
+BY_EXIT = (
+    "exited unexpectedly with exit code {code}. Details are lost due to multiprocessing. Rerunning with num_workers=0 "
+    "may give better error trace."
+)
+OUT_OF_MEMORY = " Who kills so is often the operating system, when memory runs out."
+
+
+class Worker:
+    """A worker process, and the connection with it."""
+
+    def __init__(self, process, sock):
+        self.process = process
+        self.channel = Channel(sock)
+        self.segments = MappedSegments()
+        self.ended = False  # its dataset has
+
+    def assign(self, number, index):
+        """Sends a task."""
+        released = self.segments.released
+        told = [released.pop() for _ in range(len(released))]
+        self.channel.send_soon(number, pickle.dumps((index, told), pickle.HIGHEST_PROTOCOL))
+
+    def resume(self):
+        """Has its dataset iterated over anew."""
+        self.ended = False
+        self.assign(RESUME, None)
+
+    def receive(self):
+        """(number, (kind, value)) of its next answer."""
+        number, payload, arrays = self.channel.receive(self.segments)
+        return number, load(payload, buffers=arrays)
+
+    def describe_death(self):
+        """A message that tells how the process has ended."""
+        self.process.join(LOOK)
+        code = self.process.exitcode
+        if code is not None and code < 0:
+            how = BY_SIGNAL.format(name=signal.strsignal(-code), hint=OUT_OF_MEMORY * (-code == signal.SIGKILL))
+        else:
+            how = BY_EXIT.format(code=code)
+        return DIED.format(pid=self.process.pid, how=how)
+
+
+def start_workers(jobs, context=None):
+    """Starts a worker for each job, in a context of multiprocessing."""
+    context = context or multiprocessing
+    forks = context.get_start_method() == "fork"
+    workers: list[Worker] = []
+    try:
+        for job in jobs:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                process = context.Process(target=run, args=(job, theirs, ours if forks else None), daemon=True)
+                process.start()
+            workers.append(Worker(process, ours))
+    except BaseException:
+        shut_down(workers, os.getpid())
+        raise
+    return workers
+
+
+def wait(workers, everyone, deadline):
+    """The first of some workers that has answered, or None after a while; sends meanwhile what could not be sent."""
+    poll = select.poll()
+    for worker in everyone:
+        if worker.channel.has_unsent:
+            poll.register(worker.channel, select.POLLOUT)
+    for worker in workers:
+        poll.register(worker.channel, select.POLLIN | select.POLLOUT * worker.channel.has_unsent)
+    seconds = max(min(LOOK, deadline - time.monotonic()), 0)
+    ready = dict(poll.poll(1000 * seconds))
+    for worker in everyone:
+        if ready.get(worker.channel.fileno(), 0) & select.POLLOUT:
+            worker.channel.flush()
+    readable = ~select.POLLOUT
+    return next((worker for worker in workers if ready.get(worker.channel.fileno(), 0) & readable), None)
+
+
+def shut_down(workers, owner):
+    """Ends workers: closes the connections, waits a while, and kills those that still run; only their owner can."""
+    if os.getpid() != owner:
+        return
+    for worker in workers:
+        worker.channel.close()
+    deadline = time.monotonic() + GRACE
+    for end in (None, "terminate", "kill"):
+        for worker in workers:
+            if end is not None and worker.process.is_alive():
+                getattr(worker.process, end)()
+        for worker in workers:
+            worker.process.join(max(deadline - time.monotonic(), 0) if end is None else LOOK)
+    for worker in workers:
+        if not worker.process.is_alive():
+            worker.process.close()
+    workers.clear()
