@@ -145,7 +145,7 @@ def lengths_that_lie(t):
     liar = iterable(t, lambda info: iter(range(2)))
     type(liar).__len__ = lambda self: 3
     loader = t.utils.data.DataLoader(liar, batch_size=None, num_workers=2)
-    return [len(loader), warned(lambda: list(loader))]
+    return [len(loader), warned(lambda: list(loader)).count("UserWarning")]  # jax, if it is there, warns of forks
 
 
 test_as_recorded, test_as_torch_does = programs.tests()
@@ -394,12 +394,12 @@ def test_many_batches_leak_nothing(size):
 
 @needs_proc
 def test_batches_that_are_kept_hold_no_descriptors():
-    before = descriptors()
+    before, mapped = descriptors(), shared_mappings()
     batches = list(data.DataLoader(flambeau.zeros(300, 20_000), num_workers=2))
-    assert shared_mappings() >= 300 and descriptors() <= before + 2
+    assert shared_mappings() >= mapped + 300 and descriptors() <= before + 2
     del batches
     gc.collect()
-    assert shared_mappings() == 0
+    assert shared_mappings() == mapped
 
 
 def test_memory_is_not_used_again_while_somebody_looks_at_it():
