@@ -1,4 +1,4 @@
-"""A function with a gradient of one's own: rounding that lets gradients through, to learn weights that are whole numbers."""
+"""A function with a gradient of one's own: rounding that lets gradients through, to learn whole numbers as weights."""
 
 import torch
 from torch import nn

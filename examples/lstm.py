@@ -1,4 +1,4 @@
-"""An LSTM that adds: it reads two numbers digit by digit, from the last to the first, and says the digits of the sum."""
+"""An LSTM that adds: it reads two numbers digit by digit, from the last to the first, and says their sum."""
 
 import argparse
 

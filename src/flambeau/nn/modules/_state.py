@@ -15,7 +15,7 @@ from . import _report
 from ._hooks import Hook
 from ._loading import explain
 
-EXTRA = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # PyTorch's name, under which libraries ask for it
 
 NOT_A_TENSOR = (
     'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
@@ -85,7 +85,7 @@ class Savable:
                 if buffer is not None and name not in transient:
                     destination[prefix + name] = buffer if keep_vars else buffer.detach()
         if type(self).get_extra_state is not Savable.get_extra_state:
-            destination[prefix + EXTRA] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copies parameters and buffers from a state dict (or, ``assign=True``, takes its tensors).
@@ -220,11 +220,11 @@ def _load_own(module, state, prefix, local_metadata, strict, missing, unexpected
                     errors.append(problem)
             elif strict:
                 missing.append(key)
-    _load_extra(module, state, prefix + EXTRA, strict, missing, unexpected)
+    _load_extra(module, state, prefix + _EXTRA_STATE_KEY_SUFFIX, strict, missing, unexpected)
     if strict:
         start = len(prefix)
         for key in state:
-            if key.startswith(prefix) and key != prefix + EXTRA:
+            if key.startswith(prefix) and key != prefix + _EXTRA_STATE_KEY_SUFFIX:
                 name, dot, _ = key[start:].partition(".")
                 if name not in (module._modules if dot else own):
                     unexpected.append(key)

@@ -22,7 +22,7 @@ from ._hookable import *  # noqa: F403  (the hooks on all modules are registered
 from ._hookable import Hookable
 from ._hooks import call_with_hooks, compile_call, registration
 from ._moves import Movable
-from ._state import Savable
+from ._state import _EXTRA_STATE_KEY_SUFFIX, Savable, _IncompatibleKeys  # noqa: F401  (libraries look for them here)
 
 __all__ = ["Module"]
 __all__ += _hookable.__all__
