@@ -57,7 +57,7 @@ def allocating(function):
     def call(*args, **kwargs):
         try:
             return function(*args, **kwargs)
-        except MemoryError as error:
+        except (MemoryError, ValueError) as error:  # NumPy has the second for what exceeds the address space
             raise RuntimeError(NO_MEMORY.format(name=function.__name__, cause=error)) from None
 
     return call

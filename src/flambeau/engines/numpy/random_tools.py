@@ -72,7 +72,7 @@ def draw(kernel):
             token = set_errors(IGNORED)
             try:
                 return kernel(generator, *args, **kwargs)
-            except MemoryError as error:
+            except (MemoryError, ValueError) as error:  # NumPy has the second for what exceeds the address space
                 raise RuntimeError(NO_MEMORY_FOR.format(name=kernel.__name__, cause=error)) from None
             finally:
                 reset_errors(token)
