@@ -179,6 +179,23 @@ NUMBERS_OF = [
       for h, c in (("torch.zeros(2, 3)", "torch.zeros(2, 3)"), ("torch.zeros(1, 2, 3)", "torch.zeros(2, 3)"), ("torch.zeros(3)", "torch.zeros(1, 2, 3)"),
                    ("torch.zeros(1, 2, 3)", "torch.zeros(1, 2, 3)"))],
 ]
+SEGMENTS = [
+    f"x = torch.tensor([1.0, 2.0, 3.0, 4.0, 0.5, 2.0, 7.0]).{dtype}().requires_grad_()\n"
+    f"y = torch.segment_reduce(x, '{reduce}', {segments}{initial})\ny.sum().backward()\n(y, x.grad, y.grad_fn.name())"
+    for dtype in ("float", "double") for reduce in ("sum", "mean", "prod", "max", "min")
+    for segments in ("lengths=torch.tensor([2, 0, 1, 4])", "offsets=torch.tensor([0, 2, 2, 3, 7])", "offsets=torch.tensor([1, 2, 5])")
+    for initial in ("", ", initial=2.5")
+] + [f"torch.segment_reduce({arguments})" for arguments in (
+    *[f"torch.arange(12.).reshape(2, 3, 2), '{reduce}', lengths=torch.tensor([[1, 2], [3, 0]]), axis=1" for reduce in ("sum", "mean", "max")],
+    "torch.ones(3), 'sum'", "torch.ones(3), 'foo', lengths=torch.tensor([3])", "torch.ones(3), 'sum', lengths=torch.tensor([2])",
+    "torch.ones(3), 'sum', lengths=torch.tensor([4, -1])", "torch.ones(3), 'sum', lengths=torch.tensor([3.0])", "torch.ones(3), 'sum', indices=torch.ones(3)",
+    "torch.ones(3).long(), 'sum', lengths=torch.tensor([3])", "torch.ones(3), 'sum', lengths=torch.tensor([3]), axis=1", "torch.tensor(1.0), 'sum', lengths=torch.tensor([1])",
+    "torch.ones(3), 'sum', lengths=torch.tensor([1]), unsafe=True", "torch.ones(3), 'sum', offsets=torch.tensor([2, 0])",
+)]
+MATRIX = "A = torch.diag(torch.arange(1.0, 10)) + 0.3 * torch.ones(9, 9)\nB = torch.eye(9) * 2 + 0.1\n"
+EIGENVALUES = [MATRIX + f"torch.manual_seed(0)\nE, X = torch.lobpcg({arguments})\n(E.round(decimals=3), (A @ X - {mass} @ X * E).abs().max() < 1e-2, X.shape)"
+               for arguments, mass in (("A", "torch.eye(9)"), ("A, 2", "torch.eye(9)"), ("A, 2, largest=False", "torch.eye(9)"), ("A, 3, B=B", "B"),
+                                       ("A, 1, B=B, largest=False", "B"))] + [MATRIX + f"torch.lobpcg({arguments})" for arguments in ("A, 4", "A[:3]", "A[0]")]
 RETAINED = [
     "x = torch.ones(2, 2, 3, requires_grad=True)\ny = x.transpose(0, 1)\ny.retain_grad()\n(y * y).sum().backward()\n(y.grad, y.grad.stride())",
     LEAF + "y = x * 2\ny.retain_grad()\ng = torch.autograd.grad((y * y).sum(), [x, y], create_graph=True)\n"
@@ -206,7 +223,7 @@ UNCONNECTED = [LEAF + make + f"\n{use}" for make in (
 
 @pytest.mark.parametrize("code", [
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
-    *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *RETAINED, *SAVED, *UNCONNECTED,
+    *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)
@@ -222,3 +239,18 @@ def test_files_keep_the_dtypes_of_empty_tensors(tmp_path):
         writer.save([x, x.view(writer.float64)], tmp_path / "empty.pt")
         for reader in (torch, flambeau):
             assert [str(t.dtype) for t in reader.load(tmp_path / "empty.pt")] == ["torch.float32", "torch.float64"]
+
+
+def test_data_can_be_skipped(tmp_path):
+    import torch
+
+    import flambeau
+
+    for writer in (torch, flambeau):
+        with writer.serialization.skip_data():
+            writer.save([writer.ones(3), writer.ones(2, dtype=writer.int64)], tmp_path / "f.pt")
+        assert [t.tolist() for t in writer.load(tmp_path / "f.pt")] == [[0.0, 0.0, 0.0], [0, 0]]
+        writer.save(writer.ones(2, 3).t(), tmp_path / "f.pt")
+        with writer.serialization.skip_data():
+            found = writer.load(tmp_path / "f.pt")
+        assert (tuple(found.shape), found.stride(), str(found.dtype)) == ((3, 2), (1, 3), "torch.float32")

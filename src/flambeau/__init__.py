@@ -95,6 +95,7 @@ from .functions.views import *
 from .functions.join import *
 from .functions.move import *
 from .functions.scatter import *
+from .functions.segment import *
 from .functions.random import *
 from .functions.rnn import *
 from .functions.sparse import *
@@ -121,4 +122,8 @@ _AUTOCAST = [
     "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
 ]
-__getattr__, __dir__ = _lazy_submodules(__name__, _LAZY, dict.fromkeys(_AUTOCAST, "amp.autocast_mode"))
+_MEMBERS = {
+    **dict.fromkeys(_AUTOCAST, "amp.autocast_mode"),
+    **dict.fromkeys(["SymBool", "SymFloat", "SymInt"], "types"),
+}
+__getattr__, __dir__ = _lazy_submodules(__name__, _LAZY, _MEMBERS)

@@ -16,6 +16,28 @@ from .storage import UntypedStorage as Storage
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 
+
+class _Symbol:
+    """A number that is not known yet. There are none here, as shapes are concrete in every program: the classes are
+    for ``isinstance``, which answers False.
+    """
+
+    def __new__(cls, node):
+        raise TypeError(f"{cls.__name__}: shapes are concrete here, there are no symbolic numbers; use {node!r}")
+
+
+class SymInt(_Symbol):
+    """A symbolic int."""
+
+
+class SymFloat(_Symbol):
+    """A symbolic float."""
+
+
+class SymBool(_Symbol):
+    """A symbolic bool."""
+
+
 Number: TypeAlias = _int | _float | _bool
 Device: TypeAlias = _device | str | _int | None
 FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]

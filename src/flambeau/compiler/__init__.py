@@ -34,8 +34,8 @@ DISABLED = (
 NOT_CALLABLE = "compile() expects a function or a module, but got {kind}"
 
 
-def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False,
-            recompile_limit=None):
+def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, name=None,
+            disable=False, recompile_limit=None, isolate_recompiles=False, shapes_spec=None):
     """Compiles a function or a module; without one, returns a decorator.
 
     The first call runs eagerly. From the second on, calls run as XLA programs on the CPU: one for each kind of
@@ -51,8 +51,11 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
             "aot_eager" do not compile.
         mode: one of PyTorch's modes; they make no difference.
         options: settings of the backend; none are known.
+        name: what messages call the function, instead of its own name.
         disable: returns the model itself.
         recompile_limit: how many programs there may be (8 if not given) before the function runs eagerly.
+        isolate_recompiles: makes no difference: each call of ``compile`` counts its own programs.
+        shapes_spec: makes no difference: shapes are part of the program.
 
     Example::
 
@@ -60,7 +63,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
         >>> double(flambeau.ones(2))
         tensor([2., 2.])
     """
-    settings = dict(backend=backend, mode=mode, options=options, disable=disable, recompile_limit=recompile_limit)
+    settings = dict(backend=backend, mode=mode, options=options, name=name, disable=disable,
+                    recompile_limit=recompile_limit)
     if model is None:
         return lambda function: compile(function, **settings)
     if isinstance(model, type):
@@ -72,15 +76,17 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
         return model if call is None else OptimizedModule(model, call)
     if not wants_program(backend, mode, options, disable) or getattr(model, "disabled", False):
         return model
-    return Compiled(model, getattr(model, "__qualname__", type(model).__name__), program_limit(recompile_limit))
+    name = name or getattr(model, "__qualname__", type(model).__name__)
+    return Compiled(model, name, program_limit(recompile_limit))
 
 
-def compiled_call(module, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False,
-                  recompile_limit=None):
+def compiled_call(module, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, name=None,
+                  disable=False, recompile_limit=None, isolate_recompiles=False, shapes_spec=None):
     """What calls of a module are to run, with the settings of ``compile``; None if nothing is compiled."""
     if not wants_program(backend, mode, options, disable):
         return None
-    return Compiled(functools.partial(run_with_hooks, module), type(module).__name__, program_limit(recompile_limit))
+    name = name or type(module).__name__
+    return Compiled(functools.partial(run_with_hooks, module), name, program_limit(recompile_limit))
 
 
 register_compiler(compiled_call)

@@ -9,5 +9,6 @@ be called. How a file comes to its place on the disk is in ``_files.py``.
 from ._load import load
 from ._safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from ._save import save
+from ._skip import skip_data
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save", "skip_data"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 _safe: list = []
 
 
@@ -25,15 +23,18 @@ def clear_safe_globals():
     _safe.clear()
 
 
-@contextlib.contextmanager
-def safe_globals(safe_globals):
-    """``add_safe_globals``, for a while."""
-    before = list(_safe)
-    _safe.extend(safe_globals)
-    try:
-        yield
-    finally:
-        _safe[:] = before
+class safe_globals:
+    """``add_safe_globals``, for the length of a ``with`` block."""
+
+    def __init__(self, safe_globals):
+        self.safe_globals = safe_globals
+
+    def __enter__(self):
+        self.before = list(_safe)
+        _safe.extend(self.safe_globals)
+
+    def __exit__(self, *exc):
+        _safe[:] = self.before
 
 
 def allowed_globals():

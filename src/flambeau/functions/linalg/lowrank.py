@@ -1,4 +1,4 @@
-"""Approximate decompositions of large matrices of low rank, by random projection (Halko, Martinsson, Tropp 2009)."""
+"""Parts of decompositions: by random projection (Halko, Martinsson, Tropp 2009), or the outermost eigenvectors."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from ...ops.matmul import mH, product
 from ...ops.reduce import mean
 from .._args import need_tensor
 from ..random import randn
-from .decompose import qr, svd
+from .decompose import cholesky, eigh, qr, svd
+from .solve import solve_triangular
 
-__all__ = ["pca_lowrank", "svd_lowrank"]
+__all__ = ["lobpcg", "pca_lowrank", "svd_lowrank"]
+
+TOO_SMALL = (
+    "LOBPCG algorithm is not applicable when the number of A rows (={rows}) is smaller than 3 x the number of "
+    "requested eigenpairs (={count}). Use linalg.eigh."
+)
 
 
 def svd_lowrank(A, q=6, niter=2, M=None):
@@ -47,3 +53,29 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     if center:
         A = A - mean(A, axis=(A._a.ndim - 2,), keepdims=True)
     return svd_lowrank(A, q, niter)
+
+
+def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, largest=None, method=None, tracker=None,
+           ortho_iparams=None, ortho_fparams=None, ortho_bparams=None):
+    """The ``k`` largest (or smallest) eigenvalues of ``A x = λ B x``, A symmetric and B positive definite; and the x.
+
+    All of them are computed, and the ones asked for returned: what steers an iteration makes no difference.
+    """
+    need_tensor(A, "lobpcg", "A")
+    rows, columns = A._a.shape[-2], A._a.shape[-1]
+    if rows != columns:
+        raise AssertionError(f"A must be square, got shape {list(A.shape)}")
+    count = k if k is not None else X._a.shape[-1] if X is not None else 1
+    if rows < 3 * count:
+        raise ValueError(TOO_SMALL.format(rows=rows, count=count))
+    largest = largest is None or largest
+    if B is None:
+        values, vectors = eigh(A)
+    else:  # with B = L Lᴴ and y = Lᴴ x it is the problem of L⁻¹ A L⁻ᴴ
+        L = cholesky(B)
+        half = solve_triangular(L, A, upper=False)
+        values, vectors = eigh(solve_triangular(L, mH(half), upper=False))
+        vectors = solve_triangular(mH(L), vectors, upper=True)
+    chosen = slice(-count, None) if largest else slice(count)
+    values, vectors = values[..., chosen], vectors[..., chosen]
+    return (values.flip(-1), vectors.flip(-1)) if largest else (values, vectors)
