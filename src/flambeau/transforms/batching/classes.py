@@ -163,10 +163,11 @@ CLASSES = {
         cummax cummin logcumsumexp sort topk argsort kthvalue median_dim nanmedian_dim mode vector_norm flip rot90
         repeat_interleave
         cat stack split split_with_sizes unbind transpose unsqueeze basic_index embed
-        diagonal embed_diagonal unfold fold_windows fft_c2c fft_r2c fft_c2r middle_scaled linalg_cross constant_pad
+        diagonal embed_diagonal unfold fft_c2c fft_r2c fft_c2r middle_scaled linalg_cross constant_pad
         pad_edges fold_edges reshape view
     """),
-    **table(scattered, "place gather ungather scatter scatter_add scatter_multiply scatter_reduce index_reduce"),
+    **table(scattered, "fold_windows place gather ungather scatter scatter_add scatter_multiply scatter_reduce "
+                       "index_reduce"),
     **table(flattened, "argmax argmin prod"),
     **table(trailing, """
         piecewise_constant redrawn tril triu linalg_inv_ex linalg_det cofactor linalg_slogdet linalg_solve_triangular

@@ -144,9 +144,11 @@ def embedding(op, operands, settings, size):
     weight, i = operands
     if not weight.batched:
         return op.function(weight.value, i.value, **settings)
+    if settings["padding"] is not None or settings["by_frequency"]:
+        return loop(op, operands, settings, size)
     count = weight.shape[0]
     table = reshape(weight.value, shape=(size * count, *weight.shape[1:]))
-    return rows.embedding(table, of_sample(i, count, size), padding=None, by_frequency=False)
+    return op.function(table, of_sample(i, count, size), **settings)
 
 
 def of_sample(i, count, size):
