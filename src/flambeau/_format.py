@@ -18,6 +18,7 @@ import numpy as np
 from ._device import strided
 from ._dtypes import get_default_dtype, is_foreign
 from .engines import engine_of, on_host
+from .engines.levels import LevelArray
 
 __all__ = ["format_spec", "format_tensor", "get_printoptions", "printoptions", "set_printoptions"]
 
@@ -98,17 +99,20 @@ def printoptions(**options: Any) -> Iterator[None]:
         set_printoptions(**before)
 
 
-def format_tensor(t: Any, name: str | None = None) -> str:
+def format_tensor(t: Any, name: str | None = None, extra: tuple[str, ...] = ()) -> str:
     """Returns the ``repr`` of a tensor.
 
-    ``name`` stands before the parenthesis: ``tensor``, or for a user's subclass the name of the class.
+    ``name`` stands before the parenthesis: ``tensor``, or for a user's subclass the name of the class. ``extra`` are
+    suffixes to add to those that the tensor has.
     """
+    if isinstance(t._a, LevelArray):
+        return t._a.level.describe(t._a, format_tensor)
     if name is None:
         name = "tensor" if type(t).__name__ in ("Tensor", "Parameter") else type(t).__name__
     indent = len(name) + 1
     if engine_of(t._a).layout is not strided:
         return _add_suffixes(f"{name}({_sparse_body(t, indent)}", _sparse_suffixes(t), indent)
-    return _add_suffixes(f"{name}({_body(t, indent)}", _suffixes(t), indent)
+    return _add_suffixes(f"{name}({_body(t, indent)}", [*_suffixes(t), *extra], indent)
 
 
 def format_spec(t: Any, spec: str) -> str:
@@ -116,6 +120,8 @@ def format_spec(t: Any, spec: str) -> str:
 
     A subclass of Tensor, a Parameter for one, is never taken for a number.
     """
+    if isinstance(t._a, LevelArray):
+        return format(repr(t), spec)
     if t._a.ndim == 0 and t.device.type != "meta" and type(t).__name__ == "Tensor":
         return format(_python_numbers(t._a).item(), spec)
     return object.__format__(t, spec)

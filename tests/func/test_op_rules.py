@@ -4,6 +4,7 @@ The batching rules are compared with a loop over the samples, in all combination
 rules of gradients with gradients of the loop; the jvps with the derivative of the vjp.
 """
 
+import re
 import warnings
 
 import numpy as np
@@ -95,7 +96,7 @@ def test_batching_rules_are_loops_over_samples(rows):
             try:
                 results = mapped(call, dims, inputs)
             except RuntimeError as error:
-                if call.row.name in DYNAMIC and "dynamic shape" in str(error):
+                if call.row.name in DYNAMIC and re.search("dynamic shape|differently shaped", str(error)):
                     continue
                 raise AssertionError(f"{call.row} over {dims}") from error
             check(results, [call(*[sample(x, d, i) for x, d in zip(inputs, dims)]) for i in range(SIZE)])

@@ -115,7 +115,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else tuple(results)
 
 
-def pull_back(outputs, inputs, grads, retain_graph, create_graph, below=None):
+def pull_back(outputs, inputs, grads, retain_graph, create_graph, below=0):
     """One gradient for each of `inputs`, None where nothing depends on it. See ``Pass`` for `below`."""
     roots = _roots(outputs, grads, create_graph)
     captures = _captures(inputs)

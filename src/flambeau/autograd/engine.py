@@ -41,14 +41,14 @@ class Pass:
         graph: whether the pass is recorded.
         captures: {(target, output number): slots} whose gradients are returned; None for all of backward.
         execute: the targets that run (leaves accumulate), with what leads to them, when there are `captures`.
-        below: whether what the pass computes is recorded on levels below that of its tensors; like `graph` by default.
+        below: the level, counted from 1, of the graph, if what the pass computes is to be recorded on those below it.
     """
 
-    def __init__(self, roots, retain_graph, graph, captures=None, execute=(), below=None):
+    def __init__(self, roots, retain_graph, graph, captures=None, execute=(), below=0):
         self.roots = roots
         self.retain_graph = retain_graph
         self.graph = graph
-        self.below = graph if below is None else below
+        self.below = below
         self.captures = captures
         self.execute = set(execute)
         self.captured = {}

@@ -54,6 +54,15 @@ def current():
 class _EnteredLevel(DualLevel):
     """The level of the functions of this file; those of ``func.jvp`` are others."""
 
+    takes_any_function = True
+
+    def make(self, primal, tangent):
+        """A tensor of this level; backward() finds its way from there into the graph of the primal."""
+        dual = super().make(primal, tangent)
+        if modes.grad and primal.requires_grad:
+            alias.spec.record((primal,), (primal._a,), dual._a, dual, {})
+        return dual
+
 
 def enter_dual_level():
     """Enters a level at which there can be dual tensors, and returns its number."""
@@ -81,11 +90,7 @@ def make_dual(tensor, tangent, *, level=None):
     check_dual(tensor, tangent)
     if entered.tangent(tensor) is not None:
         raise RuntimeError(TWICE.format(level=0))
-    primal = alias(entered.primal(tensor))
-    dual = entered.make(primal, tangent)
-    if modes.grad and tensor.requires_grad:  # so that backward() finds its way from results with tangents
-        alias.spec.record((tensor,), (tensor._a,), dual._a, dual, {})
-    return dual
+    return entered.make(alias(entered.primal(tensor)), tangent)
 
 
 def check_dual(tensor, tangent):

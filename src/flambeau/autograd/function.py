@@ -7,8 +7,9 @@ import inspect
 import warnings
 
 from .. import _tape as tape
-from .._modes import modes, no_grad
+from .._modes import in_use, modes, no_grad
 from .._tensor import Tensor, edge_of, wrap
+from ..engines.levels import level_of
 from ._function_node import BackwardCFunction, FunctionCtx, NodeMethods, undefined_backward
 from ._function_outputs import Outputs
 
@@ -96,14 +97,27 @@ class Function(NodeMethods, FunctionCtx, metaclass=FunctionMeta):
             args, kwargs = _with_defaults(cls.forward, args, kwargs)
         if kwargs:
             args = _in_position(cls.forward, args, kwargs, 0 if separate else 1)
+        return cls.call(args)[1]
+
+    @classmethod
+    def call(cls, args):
+        """(ctx, output) of the operation on `args`; recorded."""
+        separate = cls.setup_context is not Function.setup_context
+        level = level_of([a._a for a in args if isinstance(a, Tensor)]) if in_use.levels else None
         ctx = cls._backward_cls()
         edges = [edge_of(a) if isinstance(a, Tensor) else None for a in args]
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         recording = bool(modes.grad) and any(ctx.needs_input_grad)
         ctx._is_tensor = tuple(isinstance(a, Tensor) for a in args)
         ctx._edges = tuple(e for e, is_tensor in zip(edges, ctx._is_tensor, strict=True) if is_tensor)
+        if level is not None:
+            output = level.call_function(cls, args, separate)
+            if not separate:
+                return ctx, output
         with no_grad():
-            if separate:
+            if level is not None:
+                cls.setup_context(ctx, args, output)
+            elif separate:
                 output = cls.forward(*args)
                 cls.setup_context(ctx, args, output)
             else:
@@ -111,7 +125,7 @@ class Function(NodeMethods, FunctionCtx, metaclass=FunctionMeta):
         several = isinstance(output, tuple)
         outputs = Outputs(ctx, list(output) if several else [output], args, recording, separate).connect()
         ctx._finish(outputs, recording)
-        return tuple(outputs) if several else outputs[0]
+        return ctx, tuple(outputs) if several else outputs[0]
 
 
 def _with_defaults(forward, args, kwargs):

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from .._modes import enable_grad
-from .._tensor import Tensor
+from .._tensor import Tensor, share
 from ..ops.join import stack
 from ._gradients import grad as _grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+FORWARD_VECTORIZED = (
+    "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
+)
+FORWARD_ONLY = (
+    "torch.autograd.functional.jacobian: `{option}=True` and `strategy=\"forward-mode\"` are not supported together. "
+    "Either set `{option}=False` or `strategy=\"reverse-mode\"`."
+)
 
 
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
@@ -37,7 +45,9 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """The matrix of all first derivatives: for each output and each input a tensor of shape (*output, *input)."""
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise ValueError(f'Expected strategy to be either "forward-mode" or "reverse-mode". Got {strategy!r}')
+        raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode". Got {strategy!r}')
+    if strategy == "forward-mode":
+        return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
     with enable_grad():
         ins, one_in = _inputs(inputs, create_graph, "jacobian")
         outs, one_out = _outputs(func(*ins), "jacobian")
@@ -47,6 +57,43 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
             rows = tuple(tuple(b.detach() for b in row) for row in rows)
     rows = tuple(row[0] if one_in else row for row in rows)
     return rows[0] if one_out else rows
+
+
+def _forward_jacobian(func, inputs, create_graph, strict, vectorize):
+    """``jacobian`` by forward mode: the tangents of the outputs for a batch of all unit tangents."""
+    if strict:
+        raise RuntimeError(FORWARD_ONLY.format(option="strict"))
+    if create_graph:
+        raise NotImplementedError(FORWARD_ONLY.format(option="create_graph"))
+    if not vectorize:
+        raise NotImplementedError(FORWARD_VECTORIZED)
+    from ..transforms.dual import DualLevel
+    from ..transforms.vmap import VmapLevel
+
+    ins, one_in = _inputs(inputs, create_graph, "jacobian", track=False)
+    sizes = [x.numel() for x in ins]
+    with VmapLevel(sum(sizes)) as batch, DualLevel() as level:
+        moves = [batch.batch(part) for part in _unit_tangents(ins, sizes)]
+        outs, one_out = _outputs(func(*[level.make(x, t) for x, t in zip(ins, moves, strict=True)]), "jacobian")
+        columns = [level.tangent(o) for o in outs]
+        columns = [batch.stack_outputs(_zeros_like(level.primal(o)) if t is None else t, -1)
+                   for o, t in zip(outs, columns, strict=True)]
+    rows = []
+    for column in columns:
+        parts = column.split(sizes, dim=-1)
+        row = tuple(p.reshape(column.shape[:-1] + x.shape) for p, x in zip(parts, ins, strict=True))
+        rows.append(row[0] if one_in else row)
+    return rows[0] if one_out else tuple(rows)
+
+
+def _unit_tangents(ins, sizes):
+    """For each input its part of all unit vectors, one below the other."""
+    start = 0
+    for x, n in zip(ins, sizes, strict=True):
+        part = x.detach().new_zeros(sum(sizes), n)
+        part.diagonal(-start).fill_(1)
+        yield part.reshape(-1, *x.shape)
+        start += n
 
 
 def _jacobian_of(out, ins, create_graph, strict):
@@ -66,10 +113,21 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     ins, one_in = _inputs(inputs, create_graph, "hessian", track=False)
 
     def gradient(*xs):
-        out = _scalar(func(*xs), "hessian")
-        return _grads((out,), xs, (None,), True, strict)
+        if outer_jacobian_strategy == "forward-mode":  # differentiated on the graph of the tensors with tangents
+            xs = tuple(map(_leaf, xs))
+        with enable_grad():
+            out = _scalar(func(*xs), "hessian")
+            return _grads((out,), xs, (None,), True, strict)
 
-    return _pick(jacobian(gradient, ins, create_graph=create_graph, strict=strict), one_in)
+    rows = jacobian(gradient, ins, create_graph=create_graph, strict=strict, vectorize=vectorize,
+                    strategy=outer_jacobian_strategy)
+    return _pick(rows, one_in)
+
+
+def _leaf(x):
+    leaf = share(object.__new__(Tensor), x)
+    leaf._rg = True
+    return leaf
 
 
 def _pick(rows, one_in):

@@ -16,6 +16,7 @@ from .._generator import Generator
 from .._modes import enable_grad, no_grad
 from .._tensor import Tensor, wrap
 from ..engines import NUMPY
+from ..ops.shape import zeros_like
 from ._gradients import grad as _grad
 from .function import BackwardCFunction
 
@@ -48,7 +49,14 @@ NOT_BATCHED = (
     "gradcheck or gradgradcheck failed while testing batched gradient computation of output {nr} with respect to input "
     "{i}: a batch of cotangents gives other gradients than the cotangents one by one."
 )
-NO_FORWARD_MODE = "gradcheck: {name}=True is not supported: there are no forward-mode gradients here to compare"
+NOT_BATCHED_FORWARD = (
+    "gradcheck failed while testing batched forward gradient computation of output {nr} with respect to input {i}: a "
+    "batch of tangents gives other tangents than the tangents one by one."
+)
+MISMATCH = (
+    "Jacobian {how}mismatch for output {nr} with respect to input {i},\nnumerical:{numerical}\n"
+    "analytical:{analytical}\n"
+)
 
 
 class GradcheckError(RuntimeError):
@@ -62,17 +70,19 @@ def gradcheck(func, inputs, *, eps=1e-06, atol=1e-05, rtol=0.001, raise_exceptio
     """Compares the gradients of `func` at `inputs` with central differences; True if they agree.
 
     With ``fast_mode`` one random projection is compared instead of the whole jacobian. ``raise_exception=False``
-    answers False instead of raising ``GradcheckError``. Differences below ``atol + rtol * abs(numerical)`` are not
+    answers False instead of raising ``GradcheckError``. With ``check_forward_ad`` the derivatives by forward mode are
+    compared too, or alone without ``check_backward_ad``. Differences below ``atol + rtol * abs(numerical)`` are not
     seen: a gradient that was rounded to float32 on its way passes, unless ``rtol`` and ``atol`` are smaller.
     """
-    if check_forward_ad or check_batched_forward_grad:
-        name = "check_forward_ad" if check_forward_ad else "check_batched_forward_grad"
-        raise ValueError(NO_FORWARD_MODE.format(name=name))
-    if not check_backward_ad:
+    if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     check = _Check(func, _tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
-        check.run(fast_mode, check_batched_grad, check_undefined_grad)
+        check.run(fast_mode, check_backward_ad, check_batched_grad, check_undefined_grad)
+        if check_forward_ad:
+            check.run_forward(fast_mode, check_batched_forward_grad)
     except GradcheckError:
         if raise_exception:
             raise
@@ -103,7 +113,8 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-06, atol=1e-05, rto
 
     return gradcheck(first, inputs + _tuple(grad_outputs), eps=eps, atol=atol, rtol=rtol,
                      raise_exception=raise_exception, nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
-                     check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad, fast_mode=fast_mode)
+                     check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad, fast_mode=fast_mode,
+                     check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev)
 
 
 class _Check:
@@ -114,8 +125,10 @@ class _Check:
         self.atol, self.rtol, self.nondet_tol, self.check_dtypes = atol, rtol, nondet_tol, check_dtypes
         self.places = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
 
-    def run(self, fast, batched, undefined):
+    def run(self, fast, backward, batched, undefined):
         self.check_inputs()
+        if not backward:
+            return
         outs = _floating(self.func(*self.inputs))
         if not any(o.requires_grad for o in outs):
             self.check_no_gradient(outs)
@@ -162,16 +175,57 @@ class _Check:
         columns = [self.numerical(i, nr, u) for u in directions]
         analytical = np.array([[_dot(row, u) for u in directions] for row in rows])
         numerical = np.array([[_dot(v, column) for column in columns] for v in cotangents])
+        self.compare_jacobians(i, nr, analytical, numerical, directions, cotangents, fast)
+        for row, v in zip(rows, cotangents, strict=True):
+            if np.abs(row - self.analytical(i, out, v)).max(initial=0) > self.nondet_tol:
+                raise GradcheckError(NOT_REENTRANT.format(tol=self.nondet_tol))
+
+    def compare_jacobians(self, i, nr, analytical, numerical, directions, cotangents, fast, how=""):
         # a projection adds up as many errors as it has components
         atol = self.atol * _total(directions[0]) * _total(cotangents[0]) if fast else self.atol
         if not np.allclose(analytical, numerical, rtol=self.rtol, atol=atol):
             raise GradcheckError(
-                f"Jacobian mismatch for output {nr} with respect to input {i},\n"
-                f"numerical:{numerical.T}\nanalytical:{analytical.T}\n"
+                MISMATCH.format(how=how, nr=nr, i=i, numerical=numerical.T, analytical=analytical.T)
             )
-        for row, v in zip(rows, cotangents, strict=True):
-            if np.abs(row - self.analytical(i, out, v)).max(initial=0) > self.nondet_tol:
-                raise GradcheckError(NOT_REENTRANT.format(tol=self.nondet_tol))
+
+    def run_forward(self, fast, batched):
+        """Compares the tangents of the outputs with central differences."""
+        generator = Generator()
+        for i in self.places:
+            directions = _directions(self.inputs[i]._a, generator, fast)
+            tangents = [[t._a for t in self.tangents(i, wrap(u))] for u in directions]
+            for nr in range(len(tangents[0]) if tangents else 0):
+                columns = [self.numerical(i, nr, u) for u in directions]
+                cotangents = _directions(columns[0], generator, fast)
+                analytical, numerical = (
+                    np.array([[_dot(v, column) for column in found] for v in cotangents])
+                    for found in ([t[nr] for t in tangents], columns)
+                )
+                how = "computed with forward mode "
+                self.compare_jacobians(i, nr, analytical, numerical, directions, cotangents, fast, how)
+            if batched:
+                self.check_batched_forward(i, generator)
+
+    def tangents(self, i, direction):
+        """The tangents of the outputs where input i moves in a direction; several in a batch of directions."""
+        from .forward_ad import dual_level, make_dual, unpack_dual
+
+        with dual_level():
+            inputs = [x if x is not self.inputs[i] else make_dual(x, direction) for x in self.inputs]
+            found = [unpack_dual(t) for t in _floating(self.func(*inputs))]
+        return [zeros_like(primal) if tangent is None else tangent for primal, tangent in found]
+
+    def check_batched_forward(self, i, generator):
+        """A batch of tangents gives the tangents of its members."""
+        from ..transforms.vmap import VmapLevel
+
+        pair = [_random(self.inputs[i]._a, generator) for _ in range(2)]
+        with VmapLevel(2) as level:
+            found = [level.stack_outputs(t, 0) for t in self.tangents(i, level.batch(wrap(np.stack(pair))))]
+        singles = [self.tangents(i, wrap(u)) for u in pair]
+        for nr, batch in enumerate(found):
+            if not np.allclose(batch._a, np.stack([s[nr]._a for s in singles]), rtol=self.rtol, atol=self.atol):
+                raise GradcheckError(NOT_BATCHED_FORWARD.format(nr=nr, i=i))
 
     def analytical(self, i, out, v):
         """The gradient of input i for a cotangent of `out`."""

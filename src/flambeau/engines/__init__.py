@@ -48,6 +48,10 @@ class Engine:
     def __repr__(self):
         return f"<engine {self.name}>"
 
+    def fetch(self, array, what):
+        """The elements as a NumPy array, for `what`."""
+        return self.to_host(array)
+
     def operand(self, x):
         """x as the engine's kernels take it."""
         return x
@@ -132,7 +136,7 @@ def on_host(array, what):
         return array
     if is_traced(array):
         raise needs_elements(what, f"{array.dtype}{list(array.shape)}")
-    return engine.to_host(array)
+    return engine.fetch(array, what)
 
 
 def is_traced(array):

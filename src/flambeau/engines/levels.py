@@ -58,6 +58,9 @@ class LevelArray:
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return self.level.ufunc(ufunc.__name__, inputs) if method == "__call__" and not kwargs else NotImplemented
 
+    def all(self):
+        return self.level.elements(self, "if").all()
+
     # ---- what gradients are written with besides ops
 
     def __getitem__(self, key):
@@ -129,6 +132,9 @@ class _Levels(Engine):
 
     lays_out = True
 
+    def fetch(self, array, what):
+        return array.level.elements(array, what)
+
     def __getattr__(self, kernel):
         def call(*operands):
             return level_of(operands).ufunc(kernel, operands)
@@ -147,6 +153,13 @@ def level_of(arrays):
         if isinstance(a, LevelArray) and (found is None or a.level.depth > found.depth):
             found = a.level
     return found
+
+
+def innermost(array):
+    """The array of the tensor that an array stands for, through all levels."""
+    while isinstance(array, LevelArray):
+        array = array.value._a
+    return array
 
 
 # ---- arrays and devices

@@ -20,7 +20,7 @@ NO_TENSOR = "Thing passed to transform API must be Tensor, got {kind}"
 NO_FLOAT = "only Tensors of floating point dtype can require gradients"
 NO_OUTPUT = "grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {kind}"
 NO_SCALAR = (
-    "grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor with {ndim} dims. Maybe you "
+    "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {ndim} dims. Maybe you "
     "wanted to use the vjp or jacrev APIs instead?"
 )
 NO_AUX = "{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
@@ -220,6 +220,7 @@ class Pullback:
     def __init__(self, outputs, inputs):
         self.outputs = outputs
         self.inputs = inputs
+        self.level = modes.levels[-1].depth if modes.levels else 0
         self.own = {id(t) for t in inputs if t._node is None}
         self.others = {}  # whether the graph of an output leads to other leaves than the inputs
 
@@ -231,7 +232,8 @@ class Pullback:
             create_graph = bool(modes.grad) and any(
                 [self.leads_on(t) or (g is not None and g.requires_grad) for t, g in pairs])
         outputs, cotangents = zip(*pairs, strict=True)
-        grads = pull_back(outputs, self.inputs, cotangents, retain_graph or create_graph, create_graph, modes.grad)
+        below = self.level if modes.grad else 0
+        grads = pull_back(outputs, self.inputs, cotangents, retain_graph or create_graph, create_graph, below)
         return [zeros_like(t) if g is None else g for t, g in zip(self.inputs, grads, strict=True)]
 
     def release(self, t):

@@ -6,7 +6,7 @@ import functools
 
 from .._tensor import Tensor, wrap
 from ..engines import engine_of
-from ..engines.levels import LevelArray
+from ..engines.levels import innermost
 from ._grad import NO_FLOAT, NO_TENSOR, replace, select, vjp
 from ._jvp import jvp
 from ._pytree import flatten, unflatten
@@ -114,9 +114,7 @@ def standard_basis(tensors):
     dimension."""
     total, start, parts = sum([t.numel() for t in tensors]), 0, []
     for t in tensors:
-        n, array = t.numel(), t._a
-        while isinstance(array, LevelArray):
-            array = array.value._a
+        n, array = t.numel(), innermost(t._a)
         part = wrap(engine_of(array).zeros_like(array, dtype=t._a.dtype, shape=(total, n)))
         part.diagonal(-start).fill_(1)
         parts.append(part.reshape(total, *t.shape))

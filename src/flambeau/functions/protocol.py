@@ -86,6 +86,8 @@ def is_nonzero(input):
     if n != 1:
         how = "more than one value" if n else "no values"
         raise RuntimeError(AMBIGUOUS.format(how=how, shape=list(input._a.shape)))
+    if in_use.levels and isinstance(input._a, LevelArray):
+        return bool(on_host(input._a, "if"))
     return bool(item(input))
 
 

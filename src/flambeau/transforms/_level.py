@@ -20,13 +20,20 @@ from .._modes import in_use, modes
 from .._tensor import Tensor, engine_for, wrap
 from ..autograd._writes import assign, write
 from ..engines import engine_of, on_host
-from ..engines.levels import LevelArray
+from ..engines.levels import LevelArray, innermost
 from ..ops._op import OPS
 from ..ops.shape import cast
 
 ESCAPED = (
-    "a tensor has escaped from inside a function being transformed (by vmap or jvp) and is used after the transform "
-    "has ended: it stands for values that only exist there. Return it from the function instead."
+    "Either your tensor may have escaped from inside a function being vmapped, and is used after the vmap has ended: "
+    "it stands for the values of all samples at once. Return it from the function instead."
+)
+
+
+NEEDS_SETUP = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+    "the setup_context staticmethod: forward(*args) then takes no ctx, and setup_context(ctx, inputs, output) notes "
+    "what backward needs."
 )
 
 
@@ -56,25 +63,41 @@ class Level:
         """The LevelArray by which a tensor from below, which knows nothing of this level, stands here."""
         return LevelArray(self, t)
 
+    takes_any_function = False  # also Functions whose forward takes the ctx
+
+    def call_function(self, cls, args, separate):
+        """The output of a user's Function on operands of which some are tensors of this level.
+
+        It must have a ``setup_context``, `separate` from its forward: that is called anew for the graph of this level.
+        """
+        if not (separate or self.takes_any_function):
+            raise RuntimeError(NEEDS_SETUP)
+        return self.apply_function(cls, args)
+
     # ---- calls of ops
 
     def call(self, op, inputs, settings):
         """An op on operands of which some are tensors; recorded where those of this level require gradients."""
         arrays = [self.enter(x) for x in inputs]
-        result = self.apply(op, arrays, settings)
+        result = self.run(op, arrays, settings)
         own = [x if isinstance(x, Tensor) and x._a is a else a for x, a in zip(inputs, arrays)]
         recording = any([isinstance(x, Tensor) and x._rg for x in own])
         return op.wrap_results(own, arrays, result, settings, recording)
 
     def compute(self, op, inputs, settings):
-        """An op on arrays alone, as in backward. Levels below record if the pass is to be differentiated there."""
+        """An op on arrays alone, as in backward."""
         arrays = [self.enter(x) for x in inputs]
         if settings.get("into"):
             settings = {name: value for name, value in settings.items() if name != "into"}
             return self.write(arrays[0], self.compute(op, arrays, settings))
-        grad = modes.grad
-        if modes.running is not None and grad is False:
-            modes.grad = modes.running.below
+        return self.run(op, arrays, settings)
+
+    def run(self, op, arrays, settings):
+        """``apply``; in a pass of backward that is not recorded itself, the levels below its own may record."""
+        grad, running = modes.grad, modes.running
+        if running is None or self.depth > running.below:
+            return self.apply(op, arrays, settings)
+        modes.grad = True
         try:
             return self.apply(op, arrays, settings)
         finally:
@@ -108,14 +131,17 @@ class Level:
 
     def constant(self, like, value, dtype, shape):
         """An array of one value, where another one is."""
-        while isinstance(like, LevelArray):
-            like = like.value._a
+        like = innermost(like)
         zeros = wrap(engine_of(like).zeros_like(like, dtype=dtype, shape=tuple(shape)))
         return self.lift(zeros + value if value else zeros)
 
     def elements(self, array, what):
         """The elements as a NumPy array, for `what`."""
         return on_host(array.value._a, what)
+
+    def describe(self, array, text_of):
+        """How a tensor of this level prints; `text_of` says how others do."""
+        return text_of(array.value)
 
     def like(self, array, t):
         """A new tensor `t`, to be written to as one like `array`: it differs from sample to sample where that does."""

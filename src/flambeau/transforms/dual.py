@@ -30,6 +30,11 @@ class DualLevel(Level):
     def lift(self, t):
         return Dual(self, t)
 
+    def apply_function(self, cls, args):
+        from .functions import push_function
+
+        return push_function(self, cls, args)
+
     def call(self, op, inputs, settings):
         if self.depth:
             return super().call(op, inputs, settings)
@@ -66,6 +71,10 @@ class DualLevel(Level):
 
     def has(self, t):
         return isinstance(t, Tensor) and isinstance(t._a, Dual) and t._a.level is self
+
+    def describe(self, array, text_of):
+        moves = array.tangent is not None and self.depth
+        return text_of(array.value, extra=(f"tangent={array.tangent!r}",)) if moves else text_of(array.value)
 
     # ---- writes
 

@@ -14,6 +14,7 @@ from .._dtypes import is_inexact
 from .._modes import modes
 from .._tensor import Tensor, share
 from ..autograd._gradients import pull_back
+from ..engines.levels import level_of
 from ..ops.reduce import sum_to
 from ..ops.shape import cast, expand, zeros_like
 from .batching.classes import POINTWISE, names_in
@@ -150,12 +151,18 @@ def transpose_twice(op, primals, tangents, out, settings):
             found = [None] * len(leaves)
         else:
             roots, weights = zip(*pairs, strict=True)
-            found = pull_back(roots, leaves, weights, graph, graph, below)
+            found = pull_back(roots, leaves, weights, graph, graph, level_depth(outs) if below else 0)
     finally:
         modes.grad = grad
     moves = iter(found)
     results = tuple([next(moves) if u._rg else None for u in gradients])
     return results if isinstance(out, tuple) else results[0]
+
+
+def level_depth(tensors):
+    """The level on whose graph tensors are recorded."""
+    level = level_of([t._a for t in tensors])
+    return 0 if level is None else level.depth
 
 
 def detached(x):

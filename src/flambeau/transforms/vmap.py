@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 import warnings
 
 from .._modes import modes
@@ -30,6 +31,7 @@ INPLACE = (
     "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped "
     "over in a vmap. Use the out-of-place operator, or make `self` from a tensor that is mapped over."
 )
+OUT_RANGE = "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
 SLOW = (
     "There is a performance drop because we have not yet implemented the batching rule for {op}: it is computed sample "
     "by sample."
@@ -66,6 +68,11 @@ class VmapLevel(Level):
     def lift(self, t):
         return Batched(self, t, False)
 
+    def apply_function(self, cls, args):
+        from .functions import map_function
+
+        return map_function(self, cls, args)
+
     def apply(self, op, operands, settings):
         arrays = [x for x in operands if isinstance(x, Batched)]
         if not any([x.batched for x in arrays]):
@@ -95,7 +102,7 @@ class VmapLevel(Level):
 
     def elements(self, array, what):
         if array.batched:
-            raise RuntimeError(ITEM if "item" in what else ELEMENTS.format(what=what))
+            raise RuntimeError(CONTROL_FLOW if what == "if" else ITEM if "item" in what else ELEMENTS.format(what=what))
         return super().elements(array, what)
 
     def detach(self, array):
@@ -115,6 +122,10 @@ class VmapLevel(Level):
             key = (slice(None), *[None] * missing, ...)
             x = Batched(self, basic_index(x.value, key=key, node="UnsqueezeBackward0"))
         return super().write(into, x)
+
+    def describe(self, array, text_of):
+        value = textwrap.indent(text_of(array.value), "    ")
+        return f"BatchedTensor(lvl={self.depth}, bdim={0 if array.batched else None}, value=\n{value}\n)"
 
     # ---- tensors from below
 
@@ -162,6 +173,9 @@ class VmapLevel(Level):
             value = batched(a, self.size)
         else:
             value = expand(leading(t), shape=(self.size, *t._a.shape))
+        n = value._a.ndim
+        if not -n <= out_dim < n:
+            raise IndexError(OUT_RANGE.format(low=-n, high=n - 1, dim=out_dim))
         return move_axis(value, 0, out_dim) if out_dim else value
 
 

@@ -7,6 +7,7 @@ from ..._device import META
 from ..._dtypes import type_word
 from ..._tensor import Tensor
 from ...engines import demand, is_traced
+from ...engines.levels import innermost
 from ...ops._errors import LinAlgError
 from .._args import need_tensor
 
@@ -74,7 +75,7 @@ def need_broadcast(a, b):
 
 def refuse_failed(info, name, reason, kind=LinAlgError):
     """Raises an error for the first matrix whose info is not zero. `reason` may show the info."""
-    codes = info._a
+    codes = innermost(info._a)
     if is_traced(codes):
         wrong = codes.reshape(-1)[(codes.reshape(-1) != 0).argmax()] if codes.size else codes
         demand((codes == 0).all(), wrong, lambda code: kind(f"{name}: " + reason.format(info=code)))

@@ -9,6 +9,7 @@ import numpy as np
 from ... import _dtypes
 from ..._tensor import wrap
 from ...engines import engine_of
+from ...engines.levels import innermost
 from ...ops.norm import vector_norm as vector_norm_op
 from ...ops.pointwise import div, mul, where
 from ...ops.reduce import amax, amin, sum_
@@ -177,10 +178,10 @@ def _cond_by_inverse(A, p):
     if A._a.size == 0:
         return wrap(np.zeros(A._a.shape[:-2], A.dtype.to_real().np))
     inverse, info = inv_ex(A)
-    found = mul(matrix_norm(A, p), matrix_norm(inverse, p) if not info._a.any() or p != "nuc" else wrap(
+    found = mul(matrix_norm(A, p), matrix_norm(inverse, p) if not innermost(info._a).any() or p != "nuc" else wrap(
         np.full(A._a.shape[:-2], math.inf, A.dtype.to_real().np)))
     singular = wrap(np.asarray(info._a > 0))
-    return where(singular, wrap(np.asarray(math.inf, found._a.dtype)), found) if info._a.any() else found
+    return where(singular, wrap(np.asarray(math.inf, found._a.dtype)), found) if innermost(info._a).any() else found
 
 
 @out_variant(aliases="any")

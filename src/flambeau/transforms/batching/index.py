@@ -20,6 +20,10 @@ DYNAMIC = (
     "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over {name}: it would "
     "give each sample a shape of its own. Use where() or a mask that is multiplied in."
 )
+DIFFERENT = (
+    "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each "
+    "batch this would return a differently shaped Tensor. Use where(), or masked_fill(), which keep the shape."
+)
 MASK = (
     "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
     "a boolean mask. Use where(), or masked_fill(), which keep the shape."
@@ -27,7 +31,7 @@ MASK = (
 
 
 def refuse(op, operands, settings, size):
-    raise RuntimeError(DYNAMIC.format(name=op.name))
+    raise RuntimeError(DIFFERENT if op.name == "masked_select" else DYNAMIC.format(name=op.name))
 
 
 # ---- index tensors
