@@ -29,6 +29,7 @@ from . import jit as jit
 from . import library as library
 from . import linalg as linalg
 from . import mps as mps
+from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import onnx as onnx
 from . import optim as optim

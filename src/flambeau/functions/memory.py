@@ -103,13 +103,16 @@ def resize_as_copy(self, tensor):
 
 def share_memory_(self):
     """Moves the tensor to memory that processes share; views of it that exist already do not move along."""
-    kept = storage_of(self)
-    if kept.shared or self.device is not CPU:
-        return self
-    shared = shared_copy(kept)
-    self._a = NUMPY.array_in(shared.array, self._a.dtype, self.storage_offset(), self._a.shape, self.stride())
-    move(self, shared)
+    if not storage_of(self).shared and self.device is CPU:
+        move_to_shared_memory(self)
     return self
+
+
+def move_to_shared_memory(t):
+    """Gives a tensor of the CPU a copy of its storage, in memory that processes share."""
+    shared = shared_copy(storage_of(t))
+    t._a = NUMPY.array_in(shared.array, t._a.dtype, t.storage_offset(), t._a.shape, t.stride())
+    move(t, shared)
 
 
 def is_shared(self):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import sys
 import time
 import warnings
 import weakref
 from collections import Counter
 
+from ... import accelerator
 from ._utils.fetch import fetcher_for
 from ._utils.pool import shut_down, start_workers, wait
 from ._utils.worker import BATCH, END, ERROR, Job
@@ -37,7 +39,7 @@ class _BaseDataLoaderIter:
         self._num_workers = loader.num_workers
         self._start_epoch(loader)
         self._base_seed = draw_seed(loader.generator)
-        if loader.pin_memory:
+        if loader.pin_memory and not _has_accelerator():
             warnings.warn(NO_ACCELERATOR, UserWarning, stacklevel=5)
 
     def _start_epoch(self, loader):
@@ -65,6 +67,11 @@ class _BaseDataLoaderIter:
 
     def _next_data(self):
         raise NotImplementedError
+
+
+def _has_accelerator():
+    """Whether a device is there for which others would pin memory; jax is not imported only to find out."""
+    return "jax" in sys.modules and accelerator.is_available()
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):

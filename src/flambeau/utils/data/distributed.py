@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TypeVar
 
+from ... import distributed
 from ..._generator import Generator
 from ...functions.random import randperm
 from .dataset import Dataset
@@ -30,8 +31,8 @@ class DistributedSampler(Sampler[T_co]):
 
     Args:
         dataset: the dataset, of the same length in all processes.
-        num_replicas: the number of processes.
-        rank: the number of this process.
+        num_replicas: the number of processes; by default those of the process group.
+        rank: the number of this process; by default that in the process group.
         shuffle: whether the order is random; it is the same in all processes.
         seed: of the order.
         drop_last: whether indices that do not fill a round are left out.
@@ -45,7 +46,10 @@ class DistributedSampler(Sampler[T_co]):
     def __init__(self, dataset: Dataset, num_replicas: int | None = None, rank: int | None = None,
                  shuffle: bool = True, seed: int = 0, drop_last: bool = False) -> None:
         if num_replicas is None or rank is None:
-            raise ValueError(NO_GROUP)
+            if not distributed.is_initialized():
+                raise ValueError(NO_GROUP)
+            num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+            rank = distributed.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(RANK.format(rank=rank, last=num_replicas - 1))
         self.dataset = dataset

@@ -10,6 +10,7 @@ import signal
 import socket
 import time
 
+from ....multiprocessing.reductions import init_reductions
 from .channel import Channel
 from .segments import MappedSegments, load
 from .worker import RESUME, run
@@ -66,6 +67,8 @@ def start_workers(jobs, context=None):
     """Starts a worker for each job, in a context of multiprocessing."""
     context = context or multiprocessing
     forks = context.get_start_method() == "fork"
+    if not forks:
+        init_reductions()  # the tensors of a dataset are shared with the workers, not copied
     workers: list[Worker] = []
     try:
         for job in jobs:

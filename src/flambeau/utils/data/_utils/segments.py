@@ -20,16 +20,11 @@ from ...._shared_memory import SharedMemory
 from ...._storage import Storage, address
 from ...._tensor import Tensor, engine_for
 from ....engines import NUMPY
+from ....multiprocessing.reductions import NOT_A_LEAF
 from ....nn.parameter import Parameter
 
 INLINE = 1 << 14  # bytes up to which an array is pickled with the rest: below, mapping costs more than copying
 PROTOCOL = 5
-
-NOT_A_LEAF = (
-    "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
-    "process boundaries. If you just want to transfer the data, call detach() on the tensor before serializing (e.g., "
-    "putting it on the queue)."
-)
 
 
 class Lease:
