@@ -8,6 +8,8 @@ from .optimizer import Optimizer
 from .sgd import SGD
 
 if TYPE_CHECKING:
+    from . import lr_scheduler as lr_scheduler
+    from . import swa_utils as swa_utils
     from ._adafactor import Adafactor as Adafactor
     from ._muon import Muon as Muon
     from ._swap import swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state
@@ -30,5 +32,5 @@ _LAZY = {
     "RMSprop": "rmsprop", "Rprop": "rprop", "SparseAdam": "sparse_adam",
     "swap_in_optimizer_params_and_state": "_swap",
 }
-__all__ = ["SGD", "Optimizer", "optimizer", *_LAZY]
-__getattr__, __dir__ = lazy_submodules(__name__, [], _LAZY)
+__all__ = ["SGD", "Optimizer", "lr_scheduler", "optimizer", "swa_utils", *_LAZY]
+__getattr__, __dir__ = lazy_submodules(__name__, ["lr_scheduler", "swa_utils"], _LAZY)

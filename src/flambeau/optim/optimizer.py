@@ -55,6 +55,8 @@ class Optimizer:
     _added: ClassVar[dict] = {}  # settings that older saved states do not have
     _counts = False  # whether steps are counted in tensors, where older saved states have numbers
     _sparse: str | None = "{name} does not support sparse gradients"  # None: it does
+    _opt_called: bool | None = None  # whether a step was made; None while no scheduler asks
+    _replaced_step = None  # the step that the user had set when a scheduler first asked
     grad_scale = found_inf = None  # what a gradient scaler tells a fused step
 
     def __init__(self, params, defaults):
@@ -124,6 +126,20 @@ class Optimizer:
     def step(self, closure=None):
         """Updates the parameters. To be defined by the subclass."""
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
+
+    # ---- what schedulers ask
+
+    def _await_step(self):
+        """Notes from now on whether steps are made."""
+        if self._opt_called is None:
+            self._replaced_step = self.__dict__.get("step")
+            self._opt_called = self._replaced_step is not None  # such a step tells nobody
+
+    def _was_step_replaced(self):
+        """Whether the user has set another step since."""
+        return self.__dict__.get("step") is not self._replaced_step
+
+    # ---- what families ask
 
     def _gather(self, group, *names):
         """The parameters of a group that have gradients, the gradients, and a list for each kind of state."""
@@ -261,6 +277,8 @@ def _with_hooks(step):
                     raise RuntimeError(WRONG_RETURN.format(name=type(self).__name__, got=got))
                 args, kwargs = got
         out = step(*args, **kwargs)
+        if self._opt_called is False:
+            self._opt_called = True
         for hook in chain(list(self._hooks["post"].values()), list(_global_hooks["post"].values())):
             hook(self, args, kwargs)
         return out

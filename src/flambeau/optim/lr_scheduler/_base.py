@@ -1,0 +1,160 @@
+"""What schedulers share: counting, setting the rates, warning of a wrong order, saving and loading."""
+
+from __future__ import annotations
+
+import contextlib
+import types
+import warnings
+
+from ..._tensor import Tensor
+from ..optimizer import Optimizer
+
+EPOCH_DEPRECATION_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Call "
+    "`scheduler.step()` without it: the scheduler counts by itself. With it, learning rates are computed from the "
+    "epoch alone, where there is a formula for that."
+)
+NO_INITIAL_LR = (
+    "param 'initial_lr' is not specified in param_groups[{nr}] when resuming scheduler with last_epoch >= 0. Load the "
+    "state dict of the optimizer first, which has it once a scheduler has been there; or begin anew with "
+    "last_epoch=-1, and call load_state_dict of the scheduler."
+)
+OVERRIDDEN = (
+    "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Make sure to call "
+    "`optimizer.step()` before `lr_scheduler.step()`, or make the scheduler after the change."
+)
+WRONG_ORDER = (
+    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: the first "
+    "value of the learning rate schedule is skipped otherwise."
+)
+NOT_IN_STEP = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
+
+
+class LRScheduler:
+    """Base of the schedulers: a subclass says in ``get_lr`` what the learning rates are at ``last_epoch``.
+
+    Args:
+        optimizer: whose learning rates are set.
+        last_epoch: where to go on; -1 to begin.
+    """
+
+    _get_lr_called_within_step = False
+    _is_initial = False
+    _unsaved = ("optimizer",)  # attributes that a state dict has not
+
+    def __init__(self, optimizer, last_epoch=-1):
+        check_optimizer(optimizer)
+        for nr, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", copied(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(NO_INITIAL_LR.format(nr=nr))
+        self.optimizer = optimizer
+        self.base_lrs = [copied(group["initial_lr"]) for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        optimizer._await_step()
+        self._initial_step()
+
+    def _initial_step(self):
+        """Sets the learning rates of the beginning."""
+        self._step_count = 0
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
+
+    def state_dict(self):
+        """The state, which is all but the optimizer."""
+        return {name: value for name, value in self.__dict__.items() if name not in self._unsaved}
+
+    def load_state_dict(self, state_dict):
+        """Takes the state of another scheduler."""
+        self.__dict__.update(state_dict)
+
+    def get_last_lr(self):
+        """The learning rates that were set last, one a group."""
+        return self._last_lr
+
+    def get_lr(self):
+        """The learning rates at ``last_epoch``, one a group. To be defined by the subclass."""
+        raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
+
+    def step(self, epoch=None):
+        """Sets the learning rates of the next epoch, or of the one that is given."""
+        if self._step_count == 1:
+            self._check_order()
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self._update_lr(epoch)
+
+    def _check_order(self):
+        if self.optimizer._was_step_replaced():
+            warnings.warn(OVERRIDDEN, UserWarning, stacklevel=3)
+        elif self.optimizer._opt_called is False:
+            warnings.warn(WRONG_ORDER, UserWarning, stacklevel=3)
+
+    def _update_lr(self, epoch=None):
+        with self._within_step():
+            if epoch is None:
+                self.last_epoch += 1
+                rates = self.get_lr()
+            else:
+                self.last_epoch = epoch
+                rates = self._get_closed_form_lr() if hasattr(self, "_get_closed_form_lr") else self.get_lr()
+        self._set(rates)
+
+    def _set(self, rates):
+        for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
+            set_value(group, "lr", lr)
+        self._last_lr = self._rates()
+
+    def _rates(self):
+        """The learning rates that the optimizer has now."""
+        return [copied(group["lr"]) for group in self.optimizer.param_groups]
+
+    @contextlib.contextmanager
+    def _within_step(self):
+        self._get_lr_called_within_step = True
+        try:
+            yield
+        finally:
+            self._get_lr_called_within_step = False
+
+    def _warn_outside_step(self):
+        if not self._get_lr_called_within_step:
+            warnings.warn(NOT_IN_STEP, UserWarning, stacklevel=3)
+
+
+def check_optimizer(optimizer):
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+
+
+def copied(value):
+    """The value; of a tensor, which will be written to, a copy."""
+    return value.clone() if isinstance(value, Tensor) else value
+
+
+def set_value(group, name, value):
+    """Changes a setting; one that is a tensor stays that tensor."""
+    if isinstance(group[name], Tensor):
+        group[name].fill_(value.squeeze() if isinstance(value, Tensor) else value)
+    else:
+        group[name] = value
+
+
+def per_group(name, value, optimizer):
+    """The values of an argument, one a group; a single one is for all."""
+    if not isinstance(value, list | tuple):
+        return [value] * len(optimizer.param_groups)
+    if len(value) != len(optimizer.param_groups):
+        raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+                         f"param_groups has {len(optimizer.param_groups)}.")
+    return list(value)
+
+
+def state_of(function):
+    """What a state dict has of a callable: the attributes of an object, None of a function."""
+    return None if isinstance(function, types.FunctionType) else function.__dict__.copy()
