@@ -3,6 +3,8 @@
 from .activation import *
 from .attention import *
 from .conv import *
+from .ctc_loss import *
+from .distance import *
 from .dropout import *
 from .embedding import *
 from .fold import *
@@ -10,6 +12,7 @@ from .fractional_pooling import *
 from .grid import *
 from .linear import *
 from .loss import *
+from .margin_loss import *
 from .normalization import *
 from .padding import *
 from .pooling import *

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
 
 from ... import _dtypes
-from ..._modes import in_use
+from ..._modes import in_use, no_grad
 from ..._size import Size
 from ..._tensor import Tensor
+from ...engines import demand
 from ...functions._args import need_tensor
 from ...functions._autocast import autocast
 from ...functions.broadcast import broadcast_tensors
 from ...functions.elementary import xlogy
+from ...functions.like import ones_like
 from ...functions.reduce import log_softmax
 from ...ops import loss as ops
 from ...ops._errors import not_implemented
+from ._reduction import reduce_loss, resolve_reduction
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "huber_loss", "kl_div", "l1_loss",
-    "mse_loss", "nll_loss", "smooth_l1_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "gaussian_nll_loss", "huber_loss",
+    "kl_div", "l1_loss", "mse_loss", "nll_loss", "poisson_nll_loss", "smooth_l1_loss",
 ]
 
 OTHER_SIZE = (
@@ -33,12 +37,15 @@ BINARY_SIZE = (
 )
 LOGITS_SIZE = "Target size ({target}) must be the same as input size ({input})"
 WEIGHT_SIZE = "Weights and input must have the same size, but got {weight} and {input}."
-LEGACY = "size_average and reduce args will be deprecated, please use reduction='{reduction}' instead."
 CLASS_TYPE = "expected target dtype to be Long or Byte, but got {word}: the target holds the numbers of classes"
 BATCH_SIZE = "Expected input batch_size ({input}) to match target batch_size ({target})."
 CLASS_WEIGHTS = (
     "weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
     "{got}"
+)
+VARIANCE_SIZE = (
+    "var is of incorrect size: {var} for an input of {input}. It has the size of the input, one element along one of its "
+    "dimensions, or lacks the last one."
 )
 KL_MEAN = (
     "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
@@ -50,26 +57,13 @@ KL_MEAN = (
 # ---- arguments
 
 
-def legacy_reduction(size_average, reduce):
-    """The ``reduction`` that the old pair of flags means."""
-    size_average = True if size_average is None else size_average
-    reduce = True if reduce is None else reduce
-    reduction = "none" if not reduce else "mean" if size_average else "sum"
-    warnings.warn(LEGACY.format(reduction=reduction), UserWarning, stacklevel=3)
-    return reduction
-
-
 def _check(input, target, name, size_average, reduce, reduction):
     """The reduction to do, after a look at the other arguments."""
     if not isinstance(input, Tensor):
         need_tensor(input, name)
     if not isinstance(target, Tensor):
         need_tensor(target, name, "target", 2)
-    if size_average is not None or reduce is not None:
-        return legacy_reduction(size_average, reduce)
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not a valid value for reduction: it is 'none', 'mean' or 'sum'")
-    return reduction
+    return resolve_reduction(size_average, reduce, reduction)
 
 
 def _same_size(input, target):
@@ -78,10 +72,6 @@ def _same_size(input, target):
         return input, target
     warnings.warn(OTHER_SIZE.format(target=target.size(), input=input.size()), UserWarning, stacklevel=3)
     return broadcast_tensors(input, target)
-
-
-def _reduce(loss, reduction):
-    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
 def _apply_weight(loss, weight, reduction):
@@ -109,7 +99,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     reduction = _check(input, target, "l1_loss", size_average, reduce, reduction)
     input, target = _same_size(input, target)
     loss = (input - target).abs()
-    return _reduce(loss, reduction) if weight is None else _apply_weight(loss, weight, reduction)
+    return reduce_loss(loss, reduction) if weight is None else _apply_weight(loss, weight, reduction)
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
@@ -119,7 +109,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return _reduce((input - target).abs(), reduction)
+        return reduce_loss((input - target).abs(), reduction)
     return ops.smooth_l1_loss(input, target, reduction=reduction, beta=beta)
 
 
@@ -133,7 +123,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
         return ops.huber_loss(input, target, reduction=reduction, delta=delta)
     if weight._a.shape != input._a.shape:
         raise ValueError(WEIGHT_SIZE.format(weight=list(weight.shape), input=list(input.shape)))
-    return _reduce(ops.huber_loss(input, target, reduction="none", delta=delta) * weight, reduction)
+    return reduce_loss(ops.huber_loss(input, target, reduction="none", delta=delta) * weight, reduction)
 
 
 # ---- distributions
@@ -149,7 +139,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
         warnings.warn(KL_MEAN, UserWarning, stacklevel=2)
     reduction = _check(input, target, "kl_div", size_average, reduce, "sum" if batchmean else reduction)
     loss = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
-    loss = _reduce(loss, reduction)
+    loss = reduce_loss(loss, reduction)
     return loss / input.size(0) if batchmean and input.dim() != 0 else loss
 
 
@@ -182,6 +172,51 @@ def binary_cross_entropy_with_logits(
     if input._a.shape != target._a.shape:
         raise ValueError(LOGITS_SIZE.format(target=target.size(), input=input.size()))
     return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction=reduction)
+
+
+def poisson_nll_loss(
+    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
+):
+    """Minus the log-probability of counts ``target``, without the part that does not depend on ``input``.
+
+    Args:
+        log_input: whether ``input`` is the logarithm of the rate; if not, ``eps`` is added before its logarithm.
+        full: adds Stirling's approximation of that part where the target is above 1.
+    """
+    reduction = _check(input, target, "poisson_nll_loss", size_average, reduce, reduction)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduce_loss(loss, reduction)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """Minus the log-density of ``target`` under normal distributions of mean ``input`` and variance ``var``.
+
+    Args:
+        var: a number, or a tensor in the shape of ``input`` but for one dimension, which may be of size one; or
+            without the last one.
+        full: adds the constant ``log(2 pi) / 2``.
+        eps: variances count as this at least; their gradients take no notice of it.
+    """
+    if isinstance(var, int | float):
+        var = ones_like(input) * var
+    own, shape = var._a.shape, input._a.shape
+    if own != shape and own == shape[:-1]:
+        var = var.unsqueeze(-1)
+    elif len(own) != len(shape) or [n for n, m in zip(own, shape, strict=True) if n != m] not in ([], [1]):
+        raise ValueError(VARIANCE_SIZE.format(var=list(own), input=list(shape)))
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid: reduction is 'none', 'mean' or 'sum'")
+    if var._a.size:
+        lowest = var._a.min()
+        demand(lowest >= 0, lowest, lambda got: ValueError(f"var has negative entry/entries: {got}"))
+    var = var.clone()
+    with no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
 # ---- classes

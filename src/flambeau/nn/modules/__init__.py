@@ -6,12 +6,14 @@ from .batchnorm import *
 from .channelshuffle import *
 from .container import *
 from .conv import *
+from .distance import *
 from .dropout import *
 from .embedding import *
 from .flatten import *
 from .fold import *
 from .linear import *
 from .loss import *
+from .margin_loss import *
 from .module import Module as Module
 from .multihead_attention import *
 from .normalization import *

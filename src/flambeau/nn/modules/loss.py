@@ -5,12 +5,16 @@ All take ``reduction``: "mean" or "sum" of the elements, or "none" of it.
 
 from __future__ import annotations
 
+import warnings
+
 from .. import functional as F
-from ..functional.loss import legacy_reduction
+from ..functional._reduction import legacy_reduction
 from .module import Module
 
-__all__ = ["BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss",
-           "NLLLoss", "SmoothL1Loss"]
+__all__ = ["BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HuberLoss", "KLDivLoss",
+           "L1Loss", "MSELoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss", "SmoothL1Loss"]
+
+NLL_2D = "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement."
 
 
 class _Loss(Module):
@@ -138,6 +142,59 @@ class NLLLoss(_WeightedLoss):
         return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
+class NLLLoss2d(NLLLoss):
+    """Deprecated: ``NLLLoss`` takes images as well."""
+
+    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+        warnings.warn(NLL_2D, FutureWarning, stacklevel=2)
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
+
+
+class PoissonNLLLoss(_Loss):
+    """Minus the log-probability of counts, given their rate or its logarithm.
+
+    Args:
+        log_input: whether the input is the logarithm of the rate.
+        full: adds Stirling's approximation of the part that does not depend on the input.
+        eps: added to a rate before its logarithm is taken.
+    """
+
+    __constants__ = ["log_input", "full", "eps", "reduction"]
+
+    def __init__(self, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input, target):
+        return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
+                                  reduction=self.reduction)
+
+
+class GaussianNLLLoss(_Loss):
+    """Minus the log-density of the target under normal distributions, given means and variances.
+
+    Args:
+        full: adds the constant ``log(2 pi) / 2``.
+        eps: variances count as this at least.
+
+    Shape:
+        - Input, target: ``(N, *)`` or ``(*)``
+        - Var: as the input; it may lack the last dimension, or have one there
+    """
+
+    __constants__ = ["full", "eps", "reduction"]
+
+    def __init__(self, *, full=False, eps=1e-6, reduction="mean"):
+        super().__init__(None, None, reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input, target, var):
+        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+
+
 class CrossEntropyLoss(_WeightedLoss):
     """Minus the log-probability of the right class, given unnormalised scores.
 
@@ -167,3 +224,38 @@ class CrossEntropyLoss(_WeightedLoss):
     def forward(self, input, target):
         return F.cross_entropy(input, target, weight=self.weight, ignore_index=self.ignore_index,
                                reduction=self.reduction, label_smoothing=self.label_smoothing)
+
+
+class CTCLoss(_Loss):
+    """Minus the log-probability of sequences of labels, summed over all their alignments with the input.
+
+    Args:
+        blank: the class that stands for no label.
+        reduction: "mean" divides each loss by the length of its target first.
+        zero_infinity: makes losses zero that are infinite because the input is too short, and their gradients.
+
+    Shape:
+        - Log_probs: ``(T, N, C)`` or ``(T, C)``
+        - Targets: ``(N, S)``, or all labels one behind the other
+        - Input_lengths, target_lengths: ``(N)`` or ``()``
+
+    Example::
+
+        >>> log_probs = tensor([[[0.1, 0.9]], [[0.6, 0.4]]]).log()
+        >>> CTCLoss()(log_probs, tensor([[1]]), (2,), (1,))  # 1 1, 1 blank or blank 1
+        tensor(0.0619)
+    """
+
+    __constants__ = ["blank", "reduction"]
+
+    blank: int
+    zero_infinity: bool
+
+    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(self, log_probs, targets, input_lengths, target_lengths):
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
+                          self.zero_infinity)

@@ -1,0 +1,23 @@
+"""Distances between vectors."""
+
+from __future__ import annotations
+
+from ...functions._args import need_tensor
+from ...functions._results import rename_node
+from ...functions.distance import cosine_similarity as cosine_similarity
+from ...functions.distance import pdist as pdist
+from ...functions.linalg.norm import vector_norm
+
+__all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension: the distance of each pair of vectors.
+
+    Shape:
+        - x1, x2: ``(N, D)`` or ``(D)``, broadcast
+        - Output: ``(N)`` or ``()``; with ``keepdim`` a last dimension of one
+    """
+    need_tensor(x1, "pairwise_distance", "x1")
+    need_tensor(x2, "pairwise_distance", "x2", 2)
+    return rename_node(vector_norm(x1 - x2 + eps, p, -1, keepdim), "NormBackward1")

@@ -1,0 +1,168 @@
+"""Losses with a margin as layers; the arithmetic is in ``functional``."""
+
+from __future__ import annotations
+
+from .. import functional as F
+from .distance import PairwiseDistance
+from .loss import _Loss, _WeightedLoss
+
+__all__ = [
+    "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "SoftMarginLoss", "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
+]
+
+MARGIN = "{name}: expected margin to be greater than 0, got {margin} instead"
+
+
+class HingeEmbeddingLoss(_Loss):
+    """A distance where the target is 1; what it lacks to the margin where the target is -1.
+
+    Example::
+
+        >>> HingeEmbeddingLoss(reduction="none")(tensor([0.3, 0.3]), tensor([1, -1]))
+        tensor([0.3000, 0.7000])
+    """
+
+    __constants__ = ["margin", "reduction"]
+
+    def __init__(self, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input, target):
+        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class MarginRankingLoss(_Loss):
+    """What the first input lacks to exceed the second by the margin; the other way round where the target is -1."""
+
+    __constants__ = ["margin", "reduction"]
+
+    def __init__(self, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1, input2, target):
+        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class SoftMarginLoss(_Loss):
+    """The logistic loss of targets 1 and -1: ``log(1 + exp(-target * input))``."""
+
+    __constants__ = ["reduction"]
+
+    def forward(self, input, target):
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class CosineEmbeddingLoss(_Loss):
+    """One minus the cosine of two vectors where the target is 1; the cosine above the margin where it is -1.
+
+    Shape:
+        - Inputs: ``(N, D)`` or ``(D)``
+        - Target: ``(N)`` or ``()``
+    """
+
+    __constants__ = ["margin", "reduction"]
+
+    def __init__(self, margin=0.0, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1, input2, target):
+        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """By how much, to the power ``p``, the other classes come within the margin of the right one; over their number.
+
+    Shape:
+        - Input: ``(N, C)`` or ``(C)``
+        - Target: ``(N)`` or ``()``
+    """
+
+    __constants__ = ["p", "margin", "reduction"]
+
+    def __init__(self, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
+        self.p = p
+        self.margin = margin
+
+    def forward(self, input, target):
+        return F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight,
+                                   reduction=self.reduction)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """By how much the other classes come within a margin of one of each right class; over the number of classes.
+
+    Shape:
+        - Input: ``(N, C)`` or ``(C)``
+        - Target: the same; the right classes, and -1 behind the last of them
+    """
+
+    __constants__ = ["reduction"]
+
+    def forward(self, input, target):
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """The binary cross entropy of each class, averaged over the classes."""
+
+    __constants__ = ["reduction"]
+
+    def forward(self, input, target):
+        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class TripletMarginLoss(_Loss):
+    """What the negative lacks to be further from the anchor than the positive, by the margin.
+
+    Args:
+        margin: how much further it is to be.
+        p, eps: as of ``PairwiseDistance``.
+        swap: takes the distance of positive and negative where it is the smaller one.
+    """
+
+    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
+
+    def __init__(self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        if margin <= 0:
+            raise ValueError(MARGIN.format(name="TripletMarginLoss", margin=margin))
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+    def forward(self, anchor, positive, negative):
+        return F.triplet_margin_loss(anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps,
+                                     swap=self.swap, reduction=self.reduction)
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """``TripletMarginLoss`` with any function of two tensors for the distance.
+
+    Args:
+        distance_function: by default a ``PairwiseDistance``.
+    """
+
+    __constants__ = ["margin", "swap", "reduction"]
+
+    def __init__(self, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
+        super().__init__(size_average=None, reduce=None, reduction=reduction)
+        if margin <= 0:
+            raise ValueError(MARGIN.format(name="TripletMarginWithDistanceLoss", margin=margin))
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self.margin = margin
+        self.swap = swap
+
+    def forward(self, anchor, positive, negative):
+        return F.triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=self.distance_function,
+                                                   margin=self.margin, swap=self.swap, reduction=self.reduction)

@@ -1,0 +1,65 @@
+"""Losses of classes with a margin."""
+
+from __future__ import annotations
+
+from ._op import op
+from .reduce import place, sum_
+from .shape import reshape
+
+SMALLEST_SQUARE = 1e-12  # added to the squared lengths of vectors, so that their product can be divided by
+
+
+@op(opmath=True)
+def multi_margin_loss(k, x, target, weight, *, p, margin):
+    """For each row of x the sum of max(0, margin - x[right] + x[other]) ** p, over the number of classes."""
+    return k.sum(shortfalls(k, x, target, margin) ** p, axis=1) * class_factors(k, x, target, weight)[:, 0]
+
+
+def shortfalls(k, x, target, margin):
+    """What each wrong class lacks to be `margin` below the right one; zero for the right one itself."""
+    right = k.expand_dims(target, 1)
+    short = k.maximum(margin - k.take_along(x, right, 1) + x, 0)
+    return k.where(k.arange(x.shape[1]) == right, 0, short).astype(x.dtype)
+
+
+def class_factors(k, x, target, weight):
+    factors = k.ones((x.shape[0], 1), x.dtype) if weight is None else k.expand_dims(weight[target], 1)
+    return (factors / x.shape[1]).astype(x.dtype)
+
+
+@multi_margin_loss.joint_vjp
+def _(g, x, target, weight, p, margin):
+    slopes = multi_margin_slopes(x, target, weight, p=p, margin=margin)
+    g = reshape(g, shape=(g.shape[0], 1)) * slopes
+    own = sum_(g, axis=1, keepdims=True)
+    return g - place(own, reshape(target, shape=(-1, 1)), axis=1, shape=tuple(x.shape)), None, None
+
+
+@op
+def multi_margin_slopes(k, x, target, weight, *, p, margin):
+    """The derivative of the loss by the score of each wrong class."""
+    short = shortfalls(k, x, target, margin)
+    slopes = (short > 0).astype(x.dtype) if p == 1 else 2 * short
+    return slopes * class_factors(k, x, target, weight)
+
+
+multi_margin_slopes.vjp(x=lambda g, x, target, weight, p, margin: second_slopes(g, x, target, weight, p, margin))
+
+
+def second_slopes(g, x, target, weight, p, margin):
+    if p == 1:
+        return g * 0
+    g = 2 * g * multi_margin_slopes(x, target, weight, p=1, margin=margin)
+    own = sum_(g, axis=1, keepdims=True)
+    return g - place(own, reshape(target, shape=(-1, 1)), axis=1, shape=tuple(x.shape))
+
+
+@op(opmath="first", piecewise_linear=True)
+def multilabel_margin_loss(k, x, target):
+    """For each row of x the loss, and its derivative by each element: it is linear in pieces."""
+    return k.multilabel_margin(x, target)
+
+
+@multilabel_margin_loss.joint_vjp
+def _(g, out_1):
+    return reshape(g[0], shape=(-1, 1)) * out_1, None
