@@ -14,15 +14,36 @@ def wave(t, *shape, start=0.3, step=0.7):
 class Floats:
     """An input of floats, differentiable unless it is a target."""
 
-    def __init__(self, *shape, low=None, target=False):
+    def __init__(self, *shape, low=None, target=False, start=None):
         self.shape, self.low, self.target = shape, low, target
+        self.start = start or (1.3 if target else 0.3)
 
     def make(self, t, dtype=None):
-        x = wave(t, *self.shape, start=1.3 if self.target else 0.3)
+        x = wave(t, *self.shape, start=self.start)
         if self.low is not None:  # probabilities
             x = x.abs() * (1 - 2 * self.low) + self.low
         x = x.to(dtype or t.float32)
         return x if self.target else x.requires_grad_()
+
+
+class Whole:
+    """An input of integers, as they are given."""
+
+    def __init__(self, *numbers, shape=None):
+        self.numbers, self.shape = numbers, shape or (len(numbers),)
+
+    def make(self, t, dtype=None):
+        return t.tensor(self.numbers).reshape(self.shape)
+
+
+class Signs:
+    """A target of ones and minus ones."""
+
+    def __init__(self, *shape):
+        self.shape = shape
+
+    def make(self, t, dtype=None):
+        return (t.arange(math.prod(self.shape)) * 5 % 3 % 2 * 2 - 1).reshape(self.shape)
 
 
 class Indices:
@@ -208,6 +229,33 @@ LAYERS = [
     Layer("BCEWithLogitsLoss(pos_weight=t.tensor([0.2, 1.0, 0.5]))", (4, 3), SOFT),
     Layer("KLDivLoss(reduction='batchmean')", (4, 3), SOFT),
     Layer("KLDivLoss(reduction='sum', log_target=True)", (4, 3), T),
+    Layer("GaussianNLLLoss(full=True)", (4, 3), T, PROBABILITIES),
+    Layer("GaussianNLLLoss(eps=0.5, reduction='none')", (4, 3), T, Floats(4, 1, low=0.05)),
+    Layer("PoissonNLLLoss(full=True)", (4, 3), Indices(4, 4, 3)),
+    Layer("PoissonNLLLoss(log_input=False, reduction='sum')", PROBABILITIES, SOFT),
+    Layer("CTCLoss(blank=2)", (6, 2, 4), Indices(2, 2, 3), Whole(6, 5), Whole(3, 2)),
+    Layer("CTCLoss(reduction='sum', zero_infinity=True)", (3, 2, 4), Whole(1, 1, 3, 1), Whole(3, 3), Whole(2, 2)),
+    Layer("CTCLoss(reduction='none')", (6, 4), Whole(1, 2), Whole(6), Whole(2)),
+    # losses with a margin
+    Layer("HingeEmbeddingLoss(0.4)", (4, 3), Signs(4, 3)),
+    Layer("MarginRankingLoss(0.2, reduction='sum')", (4,), (4,), Signs(4)),
+    Layer("SoftMarginLoss()", (4, 3), Signs(4, 3)),
+    Layer("CosineEmbeddingLoss(0.1)", (4, 3), (4, 3), Signs(4)),
+    Layer("MultiMarginLoss(p=2, margin=0.5, weight=t.tensor([0.2, 1.0, 0.5]))", (4, 3), CLASSES),
+    Layer("MultiMarginLoss(reduction='none')", (4, 3), CLASSES),
+    Layer("MultiLabelMarginLoss()", (2, 3), Whole(1, -1, 0, 0, 2, -1, shape=(2, 3))),
+    Layer("MultiLabelSoftMarginLoss(weight=t.tensor([0.2, 1.0, 0.5]))", (4, 3), SOFT),
+    Layer("TripletMarginLoss(swap=True)", (4, 3), (4, 3), Floats(4, 3, start=2.0)),
+    Layer("nn.TripletMarginWithDistanceLoss(distance_function=nn.CosineSimilarity(), margin=0.3)", (4, 3), (4, 3),
+          Floats(4, 3, start=2.0)),
+    # distances
+    Layer("PairwiseDistance(p=3, keepdim=True)", (4, 3), Floats(4, 3, start=2.0)),
+    Layer("CosineSimilarity(dim=0)", (4, 3), Floats(4, 3, start=2.0)),
+    # many classes
+    Layer("AdaptiveLogSoftmaxWithLoss(8, 10, [3, 6], div_value=2.0, head_bias=True)", (4, 8), Whole(0, 3, 7, 9)),
+    Layer("LinearCrossEntropyLoss(3, 5, out_features=(2,), bias=True)", (4, 3), Indices(5, 4, 2)),
+    Layer("nn.LinearCrossEntropyLoss(3, 5, options=nn.LinearCrossEntropyOptions(batch_chunk_size=2))", (5, 3),
+          Indices(5, 5)),
     # margins
     Layer("ConstantPad1d(1, 2.5)", (2, 2, 3)),
     Layer("ConstantPad2d((1, -1, 0, 1), 2.5)", (1, 2, 3)),

@@ -11,7 +11,9 @@ from flambeau.ops._op import OPS
 
 pytestmark = pytest.mark.jax
 
+SPARSE = {name for name, op in OPS.items() if op.forward.__module__.endswith("ops.sparse")}
 UNTRACED = {
+    **dict.fromkeys(SPARSE, "it takes or returns sparse arrays, which tests/test_sparse.py has on both engines"),
     "nonzero": "how many rows it returns depends on the elements",
     "move": "it takes elements from one device to another",
 }

@@ -70,6 +70,7 @@ class Row:
         self.post = None
         self.rtol = 1e-10
         self.refuses = False
+        self.differentiable_twice = True
 
     def __repr__(self):
         inputs = ["..." if isinstance(g, Given) else repr(g) for g in self.given]
@@ -87,6 +88,11 @@ class Row:
     def without_gradient(self):
         """PyTorch records the op but has no derivative of it: backward raises."""
         self.refuses = True
+        return self
+
+    def once(self):
+        """Its gradient has no derivative: the second backward raises."""
+        self.differentiable_twice = False
         return self
 
     def draw(self, dtype=None):

@@ -8,6 +8,10 @@ CLASSES = V([2, 0, -100, 3])
 HIT = V(np.eye(4)[[1, 0, 3]])
 VISIBLE = V(np.array([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0]], bool))
 RUNNING = V(np.arange(4)[:, None, None] < np.array([4, 3, 1])[:, None])  # sequences of different lengths
+LABELS = V([2, 0, 3])
+ROW_LABELS = V([2, 0, 3, 1, 1])
+PHRASES = V([[1, 2, 2], [3, 0, 0], [2, 1, 3]])
+TIMES, LENGTHS = V([5, 3, 4]), V([3, 1, 3])
 LOOKED_UP = V([[0, 2, 2], [4, 1, 0]])
 PART = np.linspace(0.1, 0.9, 12).reshape(2, 2, 3)  # of the way to the next window
 WINDOWS = {"kernel": (2, 2), "dilation": (1, 2), "padding": (0, 1), "stride": (2, 2)}
@@ -117,6 +121,15 @@ LAYERS = [
         causal=False),
     row("attention", R(3, 4), R(4, 4), R(4, 2), VISIBLE, None, scale=0.5, causal=False),
     # losses
+    *[row("multi_margin_loss", R(3, 4), LABELS, weight, p=p, margin=0.5) for p in (1, 2) for weight in (None, P(4))],
+    *[row("multi_margin_slopes", R(3, 4), LABELS, None, p=p, margin=0.5) for p in (2, 1)],
+    row("multilabel_margin_loss", R(3, 4), V([[1, 3, -1, 0], [-1, 0, 0, 0], [0, 1, 2, 3]])),
+    row("ctc_loss", R(5, 3, 4), PHRASES, TIMES, LENGTHS, blank=0, zero_infinity=False).once(),
+    row("ctc_loss_slopes", R(5, 3, 4), PHRASES, TIMES, LENGTHS, fixed(P(3)), fixed(R(5, 3, 7)), blank=0,
+        zero_infinity=False).without_gradient(),
+    row("linear_cross_entropy", R(5, 3), R(4, 3), R(4), ROW_LABELS, P(4), ignore=1, size=2).once(),
+    row("linear_cross_entropy", R(5, 3), R(4, 3), None, ROW_LABELS, None, ignore=-100, size=5).once(),
+    row("linear_cross_entropy_pull", R(5), R(5, 3), R(4, 3), R(4), ROW_LABELS, fixed(P(5)), ignore=1, size=2).without_gradient(),
     *[row("mse_loss", R(2, 3), R(2, 3), reduction=how) for how in ("none", "mean", "sum")],
     row("smooth_l1_loss", R(2, 3), R(2, 3), reduction="mean", beta=0.5),
     row("huber_loss", R(2, 3), R(2, 3), reduction="sum", delta=0.5),

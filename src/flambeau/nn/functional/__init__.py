@@ -11,6 +11,7 @@ from .fold import *
 from .fractional_pooling import *
 from .grid import *
 from .linear import *
+from .linear_cross_entropy import *
 from .loss import *
 from .margin_loss import *
 from .normalization import *

@@ -230,14 +230,15 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
         - target: ``(N, *)`` or ``()``: classes. Those equal to ``ignore_index`` do not count.
     """
     reduction = _check(input, target, "nll_loss", size_average, reduce, reduction)
-    _check_classes(input, target, weight, "nll_loss")
+    check_classes(input._a.shape, input.dtype, target, weight, "nll_loss")
     if not _dtypes.is_inexact(input._a.dtype):
         raise not_implemented("nll_loss", input._a.dtype, (input._a,))
     return ops.nll_loss(input, target, weight, ignore=ignore_index, reduction=reduction)[0]
 
 
-def _check_classes(input, target, weight, name):
-    shape, classes = input._a.shape, target._a.shape
+def check_classes(shape, dtype, target, weight, name):
+    """Raises unless a target of classes, and their weights, fit scores of a shape and dtype."""
+    classes = target._a.shape
     if not shape:
         raise ValueError(f"{name}(): Expected 1 or more dimensions (got 0) for the input")
     if len(shape) == 1 and classes not in ((), (1,)) and len(classes) < 2:
@@ -253,15 +254,15 @@ def _check_classes(input, target, weight, name):
     if len(shape) > 2 and target.dtype is _dtypes.uint8:
         raise RuntimeError(f"{name}(): expected scalar type Long but found Byte: convert the target by .long()")
     if weight is not None:
-        _check_weights(input, weight)
+        _check_weights(shape, dtype, weight)
 
 
-def _check_weights(input, weight):
-    classes = input._a.shape[ops.class_axis(input._a.shape)]
+def _check_weights(shape, dtype, weight):
+    classes = shape[ops.class_axis(shape)]
     if weight._a.shape != (classes,):
         raise RuntimeError(CLASS_WEIGHTS.format(classes=classes, got=list(weight._a.shape)))
-    if weight.dtype is not input.dtype:
-        words = _dtypes.type_word(input.dtype), _dtypes.type_word(weight.dtype)
+    if weight.dtype is not dtype:
+        words = _dtypes.type_word(dtype), _dtypes.type_word(weight.dtype)
         raise RuntimeError("expected scalar type {} but found {} for the weights of the classes".format(*words))
 
 
@@ -294,7 +295,7 @@ def cross_entropy(
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _of_probabilities(input, target, weight, reduction, label_smoothing, dim)
-    _check_classes(input, target, weight, "cross_entropy")
+    check_classes(shape, input.dtype, target, weight, "cross_entropy")
     scores = log_softmax(input, dim)
     loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
     if label_smoothing == 0:

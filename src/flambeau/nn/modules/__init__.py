@@ -2,6 +2,7 @@
 
 from . import container as container, lazy as lazy, module as module
 from .activation import *
+from .adaptive import *
 from .batchnorm import *
 from .channelshuffle import *
 from .container import *
@@ -12,6 +13,7 @@ from .embedding import *
 from .flatten import *
 from .fold import *
 from .linear import *
+from .linear_cross_entropy import *
 from .loss import *
 from .margin_loss import *
 from .module import Module as Module

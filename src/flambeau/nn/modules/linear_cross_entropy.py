@@ -1,0 +1,63 @@
+"""The cross entropy of a linear map, with the map's parameters."""
+
+from __future__ import annotations
+
+import math
+
+from .. import functional as F
+from ..functional.linear_cross_entropy import LinearCrossEntropyOptions as LinearCrossEntropyOptions
+from .linear import Linear
+from .loss import _WeightedLoss
+
+__all__ = ["LinearCrossEntropyLoss", "LinearCrossEntropyOptions"]
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """A linear layer and the cross entropy of what comes out of it.
+
+    Args:
+        in_features: size of each input sample.
+        num_classes: the number of classes ``C``.
+        out_features: sizes of further dimensions: each input has that many losses.
+        bias: whether the linear layer has one.
+        weight, reduction, ignore_index, label_smoothing: as of ``CrossEntropyLoss``.
+        options: a ``LinearCrossEntropyOptions``, to take less memory where there are many classes.
+
+    Shape:
+        - Input: ``(N, in_features)`` or ``(in_features)``
+        - Target: ``(N, *out_features)`` or ``()``: classes; or ``(N, C, *out_features)`` or ``(C)``: probabilities
+    """
+
+    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
+
+    def __init__(self, in_features, num_classes, *, out_features=(), bias=False, device=None, dtype=None,
+                 reduction="mean", weight=None, ignore_index=None, label_smoothing=0.0, options=None):
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0.0 <= label_smoothing <= 1.0:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        super().__init__(weight=weight, reduction=reduction)
+        self.in_features = in_features
+        self.num_classes = num_classes
+        self.out_features = tuple(out_features)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.options = options
+        outputs = num_classes * math.prod(self.out_features)
+        self.linear = Linear(in_features, outputs, bias=bias, device=device, dtype=dtype)
+
+    def forward(self, input, target):
+        weight, bias = self.linear.weight, self.linear.bias
+        shape = self.num_classes, *self.out_features
+        return F.linear_cross_entropy(
+            input, weight.reshape(*shape, self.in_features), target,
+            linear_bias=None if bias is None else bias.reshape(shape), weight=self.weight, reduction=self.reduction,
+            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, options=self.options,
+        )
+
+    def extra_repr(self):
+        return (
+            f"in_features={self.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
+            f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
+        )
