@@ -19,6 +19,7 @@ from .nn.functional import (
     max_pool2d,
     max_pool3d,
     native_channel_shuffle,
+    pairwise_distance,
     pixel_shuffle,
     pixel_unshuffle,
     rms_norm,
@@ -27,10 +28,11 @@ from .nn.functional import (
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "batch_norm", "bilinear",
     "binary_cross_entropy_with_logits", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_tbc",
-    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "embedding", "grid_sampler", "grid_sampler_2d",
-    "grid_sampler_3d", "group_norm", "instance_norm", "kl_div", "layer_norm", "max_pool1d",
-    "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "native_channel_shuffle", "pixel_shuffle",
-    "pixel_unshuffle", "rms_norm",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss", "ctc_loss", "embedding",
+    "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "hinge_embedding_loss", "instance_norm",
+    "kl_div", "layer_norm", "margin_ranking_loss", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
+    "max_pool3d", "native_channel_shuffle", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle",
+    "poisson_nll_loss", "rms_norm", "triplet_margin_loss",
 ]
 
 REDUCTIONS = ("none", "mean", "sum")  # by the numbers that stand for them here
@@ -78,6 +80,36 @@ def kl_div(input, target, reduction=1, *, log_target=False):
     """The Kullback-Leibler divergence of ``target`` from log-probabilities, element by element, reduced."""
     loss = F.kl_div(input, target, reduction="none", log_target=log_target)
     return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
+    """One minus the cosine where the target is 1, the cosine above the margin where it is -1, reduced."""
+    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
+
+
+def hinge_embedding_loss(input, target, margin=1.0, reduction=1):
+    """A distance where the target is 1, what it lacks to the margin where it is -1, reduced."""
+    return F.hinge_embedding_loss(input, target, margin, reduction=REDUCTIONS[reduction])
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
+    """What ``input1`` lacks to exceed ``input2`` by the margin, or the other way round, reduced."""
+    return F.margin_ranking_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
+
+
+def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+    """Minus the log-probability of counts ``target``, reduced."""
+    return F.poisson_nll_loss(input, target, log_input, full, None, eps, reduction=REDUCTIONS[reduction])
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, reduction=1):
+    """What the negative lacks to be further from the anchor than the positive, reduced."""
+    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=REDUCTIONS[reduction])
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
+    """Minus the log-probability of sequences of labels, summed over their alignments, reduced."""
+    return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, REDUCTIONS[reduction], zero_infinity)
 
 
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):

@@ -109,6 +109,11 @@ def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=N
     return ops.to_sparse(self, sparse_dim=number)
 
 
+def to_sparse_coo(self):
+    """The tensor in the layout ``sparse_coo``."""
+    return to_sparse(self)
+
+
 def to_dense(self, dtype=None, *, masked_grad=None):
     """The tensor with all its elements; itself if it has them."""
     if self.layout is strided:
@@ -309,4 +314,4 @@ def _groups(x, dim):
 
 
 methods(_coalesced_, _indices, _nnz, _values, coalesce, dense_dim, indices, is_coalesced, sparse_dim, sparse_mask,
-        sparse_resize_, sparse_resize_and_clear_, to_dense, to_sparse, values)
+        sparse_resize_, sparse_resize_and_clear_, to_dense, to_sparse, to_sparse_coo, values)

@@ -47,13 +47,13 @@ def _(g, x, weight, bias, target, out_1, out_2, ignore, size):
 def linear_cross_entropy_pull(k, g, x, weight, bias, target, sums, *, ignore, size):
     """The gradients of x, weight and bias, given those of the losses of the rows."""
     right = k.where(target == ignore, 0, target)
-    classes, of_x, of_weight = k.arange(weight.shape[0]), [], 0
+    classes, of_x, of_weight, of_bias = k.arange(weight.shape[0]), [], 0, 0
     for rows in chunks(x.shape[0], size):
         part = k.exp(scores_of(k, x[rows], weight, bias) - sums[rows][:, None])
         part = (part - (classes == right[rows][:, None])) * g[rows][:, None]
         of_x.append(k.matmul(part, weight))
         of_weight = of_weight + k.matmul(part.T, x[rows])
-        of_bias = part.sum(0) if rows.start == 0 else of_bias + part.sum(0)
+        of_bias = of_bias + part.sum(0)
     return k.concatenate(of_x).astype(x.dtype), of_weight.astype(weight.dtype), of_bias.astype(weight.dtype)
 
 

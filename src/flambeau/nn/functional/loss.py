@@ -44,8 +44,8 @@ CLASS_WEIGHTS = (
     "{got}"
 )
 VARIANCE_SIZE = (
-    "var is of incorrect size: {var} for an input of {input}. It has the size of the input, one element along one of its "
-    "dimensions, or lacks the last one."
+    "var is of incorrect size: {var} for an input of {input}. It has the size of the input, one element along one of "
+    "its dimensions, or lacks the last one."
 )
 KL_MEAN = (
     "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
