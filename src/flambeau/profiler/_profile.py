@@ -1,0 +1,159 @@
+"""Profiles: contexts that record, all the time or by a schedule."""
+
+from __future__ import annotations
+
+import enum
+import os
+import socket
+import time
+
+from ._events import EventList
+from ._recorder import Recorder
+
+WRONG_SCHEDULE = "Invalid profiler schedule arguments"
+NOTHING = "the profile has not recorded anything yet: it does so in its context, at the steps of its schedule"
+
+
+class ProfilerActivity(enum.Enum):
+    """What can be recorded; all of it is recorded on the CPU."""
+
+    CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+    HPU = 4
+
+
+class ProfilerAction(enum.Enum):
+    """What a profile does in a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+def supported_activities():
+    """What can be recorded."""
+    return {ProfilerActivity.CPU}
+
+
+def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
+    """Says for each step what is done: it waits, warms up and is active, so many steps each, over and over."""
+    if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
+        raise AssertionError(WRONG_SCHEDULE)
+
+    def action(step):
+        if step < skip_first:
+            return ProfilerAction.NONE
+        step -= skip_first
+        if skip_first_wait:
+            step += wait
+        cycle = wait + warmup + active
+        if repeat and step // cycle >= repeat:
+            return ProfilerAction.NONE
+        place = step % cycle
+        if place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return action
+
+
+def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
+    """A handler that writes timelines into a folder, where TensorBoard's plugin looks for them."""
+    def handle(prof):
+        os.makedirs(dir_name, exist_ok=True)
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        prof.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns() // 1000000}.pt.trace.json"))
+
+    return handle
+
+
+RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+class profile:
+    """Records the calls of ops, backward nodes and modules, with their times.
+
+    Args:
+        activities: accepted; what runs on the CPU is recorded.
+        schedule: says for each step, which ``step()`` ends, whether it is recorded; all is if there is none.
+        on_trace_ready: is called with the profile whenever a recording is complete.
+        record_shapes: keep the shapes of the operands.
+        profile_memory, with_stack, with_flops, with_modules, experimental_config, execution_trace_observer,
+            acc_events, custom_trace_id_callback: accepted, without effect.
+    """
+
+    def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False,
+                 profile_memory=False, with_stack=False, with_flops=False, with_modules=False, experimental_config=None,
+                 execution_trace_observer=None, acc_events=False, use_cuda=None, custom_trace_id_callback=None):
+        self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self.on_trace_ready, self.record_shapes = on_trace_ready, record_shapes
+        self.step_num = 0
+        self.current_action = self.schedule(0)
+        self._recorder: Recorder | None = None
+        self._events: EventList | None = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *exc):
+        self.stop()
+
+    def start(self):
+        """Begins with step 0."""
+        if self.current_action in RECORDING:
+            self._begin()
+
+    def stop(self):
+        """Ends; what was recorded is complete."""
+        if self._recorder is not None:
+            self._end()
+
+    def step(self):
+        """Ends a step and begins the next."""
+        before, self.step_num = self.current_action, self.step_num + 1
+        self.current_action = self.schedule(self.step_num)
+        if self._recorder is not None and (
+                before is ProfilerAction.RECORD_AND_SAVE or self.current_action not in RECORDING):
+            self._end()
+        if self._recorder is None and self.current_action in RECORDING:
+            self._begin()
+
+    def _begin(self):
+        self._recorder = Recorder(self.record_shapes)
+        self._recorder.start()
+
+    def _end(self):
+        self._recorder.stop()
+        self._events, self._recorder = self._recorder.events, None
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    # ---- what was recorded
+
+    def _recorded(self):
+        events = self._recorder.events if self._recorder is not None else self._events
+        if events is None:
+            raise AssertionError(NOTHING)
+        return events
+
+    def events(self):
+        """All calls of ops, backward nodes and named parts."""
+        return EventList(event for event in self._recorded() if event.kind != "module")
+
+    def modules(self):
+        """All calls of modules; their names have their paths."""
+        return EventList(event for event in self._recorded() if event.kind == "module")
+
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0):
+        """The calls of one name together; ``.table(sort_by="cpu_time_total")`` shows them."""
+        return self.events().key_averages(group_by_input_shape)
+
+    def export_chrome_trace(self, path):
+        """Writes the timeline, with modules, for chrome://tracing and Perfetto."""
+        self._recorded().export_chrome_trace(path)
