@@ -21,6 +21,8 @@ def convolutions(t):
 
 MODELS = {
     "MLP-32, batch 32": (lambda t: perceptron(t, 32), (32, 32)),
+    "60 modules, batch 4": (lambda t: t.nn.Sequential(*[t.nn.Linear(8, 8) if i % 2 else t.nn.ReLU() for i in range(60)]),
+                            (4, 8)),
     "MLP-256, batch 64": (lambda t: perceptron(t, 256), (64, 256)),
     "CNN on 32x32, batch 16": (convolutions, (16, 3, 32, 32)),
 }
@@ -53,7 +55,7 @@ def register(name, build, shape, kind, compiled):
     @suite.case(f"{name}, {kind.__name__.removesuffix('_of')}{', compiled' if compiled else ''}")
     def _(t):
         model = build(t)
-        run = kind(t, model, t.randn(*shape), t.randint(0, 10, shape[:1]))
+        run = kind(t, model, t.randn(*shape), t.randint(0, 8, shape[:1]))
         return t.compile(run) if compiled and t is suite.ours else run
 
 

@@ -125,8 +125,9 @@ TYPES_OF_ARRAYS = {
     "utils/data/_utils/collate.py": "arrays of the user's, as samples",
     "compiler/_contents.py": "arrays of the user's, which a program depends on",
     "compiler/_pytree.py": "arrays of the user's, as arguments of a program",
+    "compiler/_inputs.py": "the memory that tensors share",
     "compiler/_watch.py": "arrays of the user's, which a program has seen",
-    "compiler/_lifted.py": "the memory of an array, for what shares it; views inside of a trace",
+    "compiler/_lifted.py": "views inside of a trace",
 }
 
 

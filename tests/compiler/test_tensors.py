@@ -227,6 +227,39 @@ def test_new_memory_for_a_tensor_from_outside():
         assert before.tolist() == [2 ** (nr - 1)] * 3
 
 
+INPUTS = {  # what happens to the tensor from outside, between calls -> the argument of the next call
+    "other memory": lambda w: (setattr(w, "data", torch.full((4,), 3.0)), torch.ones(4))[1],
+    "other dtype": lambda w: (setattr(w, "data", torch.ones(4, dtype=torch.float64)), torch.ones(4))[1],
+    "other shape by NumPy": lambda w: (setattr(w.numpy(), "shape", (2, 2)), torch.ones(2))[1],
+    "requires_grad": lambda w: (w.requires_grad_(), torch.ones(4))[1],
+    "argument of its dtype and shape": lambda w: torch.full((4,), 5.0),
+    "argument of another dtype": lambda w: torch.ones(4, dtype=torch.float64),
+    "argument of another shape": lambda w: torch.ones(1),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
+@pytest.mark.parametrize("change", INPUTS.values(), ids=INPUTS.keys())
+def test_tensors_that_have_been_the_same_for_some_calls(change):
+    def world():
+        w = torch.arange(4.0)
+
+        def f(x):
+            with torch.no_grad():
+                w.mul_(2)
+            return x * w + x
+
+        return w, f
+
+    (w, plain), (other, f) = world(), world()
+    compiled = torch.compile(f)
+    for nr in range(6):
+        x, y = (change(w), change(other)) if nr == 4 else (torch.ones(w.shape[-1:]), torch.ones(w.shape[-1:]))
+        want, got = plain(x), compiled(y)
+        torch.testing.assert_close((got, other.detach(), y), (want, w.detach(), x))
+        assert got.requires_grad == want.requires_grad and got.shape == want.shape
+
+
 def test_gradients_that_a_result_retains():
     w = torch.ones(2, requires_grad=True)
 

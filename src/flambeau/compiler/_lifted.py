@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import jax
 import numpy as np
 from jax.extend.core import Primitive
@@ -30,6 +28,9 @@ program_input.def_abstract_eval(
 
 SLOTS = {name: Tensor.__dict__[name] for name in ("_a", "_grad", "_hooks", "_node")}
 slot_a, slot_grad, slot_hooks, slot_node = SLOTS.values()
+
+
+NO_HOOKS: tuple = ({}, {}, None)  # on gradients, after accumulation, whether the gradient is retained
 
 
 class Outside(Node):
@@ -126,7 +127,7 @@ class HooksSnapshot:
 def hooks_of(t):
     """The hooks on a tensor, for comparison."""
     hooks = slot_hooks.__get__(t) if holds(slot_hooks, t) else None
-    return ({}, {}, None) if hooks is None else (dict(hooks.grad), dict(hooks.post_accumulate), hooks.retain)
+    return NO_HOOKS if hooks is None else (dict(hooks.grad), dict(hooks.post_accumulate), hooks.retain)
 
 
 def chain_of(array):
@@ -145,22 +146,3 @@ def holds(slot, t):
     except AttributeError:
         return False
     return True
-
-
-def overlap(arrays):
-    """Of (whether it is written to, array) pairs, the first two that share memory in which one is written; or None."""
-    owners = {}
-    for nr, (_, array) in enumerate(arrays):
-        owners.setdefault(id(owner_of(array)), []).append(nr)
-    for together in owners.values():
-        for a, b in itertools.combinations(together, 2):
-            if (arrays[a][0] or arrays[b][0]) and np.may_share_memory(arrays[a][1], arrays[b][1]):
-                return (a, b) if arrays[a][0] else (b, a)
-    return None
-
-
-def owner_of(array):
-    """What holds the memory of an array."""
-    while isinstance(array, np.ndarray) and array.base is not None:
-        array = array.base
-    return array

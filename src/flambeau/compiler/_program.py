@@ -12,7 +12,8 @@ from ..engines._views import replay
 from ..ops.shape import alias
 from ._contents import refill
 from ._guards import Guards
-from ._lifted import Lifted, RandomDraw, hooks_of, overlap
+from ._inputs import TensorInputs, signature
+from ._lifted import NO_HOOKS, Lifted, RandomDraw, hooks_of
 from ._places import MISSING
 from ._pytree import containers_in, unflatten
 from ._recording import Recording
@@ -69,9 +70,10 @@ class Program:
         self.partition = recording.partition
         find = self.guards.find
         self.inputs = self.input_records(trace.inputs)
-        self.tensor_inputs = [x for x in self.inputs if x.kind is TENSOR]
         self.differentiated = [x.index for x in recording.differentiated]
         self.writes = [Write(x.index, x.rebound) for x in recording.written]
+        self.tensor_inputs = TensorInputs([x for x in self.inputs if x.kind is TENSOR],
+                                          [self.inputs[w.index] for w in self.writes if not w.rebind])
         self.checks = [error for _, _, error in recording.checks]
         self.hooks = [HookState(find(x.tensor), x.state) for x in recording.hooks]
         self.grads = [GradState(find(t), grad is not None) for t, grad, _ in trace.grads.values()]
@@ -123,20 +125,12 @@ class Program:
         reason = self.guards.changed(arguments)
         if reason is not None:
             return reason
-        tensors = []
-        for x in self.tensor_inputs:
-            t = x.place.find(arguments)
-            now = signature(t) if isinstance(t, Tensor) else None
-            if now != x.signature:
-                return f"a tensor that was {described(x.signature)} is {described(now)}"
-            tensors.append(t)
-        if len({id(t) for t in tensors}) < len(tensors):
-            return "two tensors are the same that were not"
-        written = {id(self.inputs[w.index].place.find(arguments)) for w in self.writes if not w.rebind}
-        if written and overlap([(id(t) in written, t._a) for t in tensors]):
-            return "two tensors share memory that did not"
+        reason = self.tensor_inputs.changed(self.tensor_inputs.find(arguments))
+        if reason is not None:
+            return reason
         for x in self.hooks:
-            if hooks_of(x.place.find(arguments)) != x.hooks:
+            t = x.place.find(arguments)
+            if (t._hooks is not None or x.hooks != NO_HOOKS) and hooks_of(t) != x.hooks:
                 return "there are other hooks on a tensor"
         for x in self.grads:
             if (x.place.find(arguments)._grad is not None) is not x.is_there:
@@ -265,14 +259,3 @@ def with_strides(array, strides):
     """A copy of the array in memory in the order that strides say."""
     order = sorted(range(array.ndim), key=lambda axis: -strides[axis])
     return np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
-
-
-def signature(t):
-    """By which two tensors are alike to a program."""
-    a = t._a
-    requires_grad = t._rg if t._view is None else t.requires_grad
-    return type(t), type(a), a.dtype, a.shape, requires_grad, t._node is None, a.strides
-
-
-def described(was):
-    return "none" if was is None else f"a {was[0].__name__} {was[2].name}{list(was[3])}, requires_grad={was[4]}"

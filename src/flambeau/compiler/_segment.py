@@ -43,9 +43,7 @@ class Segment:
     def __call__(self, arrays):
         with on_cpu():
             results = self.run(arrays)
-        for r in results:
-            r.block_until_ready()  # what the program reads must not change before it is done
-        return results
+        return jax.block_until_ready(results)  # what the program reads must not change before it is done
 
     def owned(self, results):
         """The results, from the first on, as NumPy arrays with memory of their own."""

@@ -27,7 +27,8 @@ from ..engines import NUMPY, engine_of, is_traced
 from ..engines._views import ViewArray, replay
 from ..ops.shape import as_strided, view
 from ._floats import Floats, TracedFloat, constants
-from ._lifted import SLOTS, XLA, Lifted, RandomDraw, chain_of, described, hooks_of, overlap, program_input, slot_a
+from ._inputs import overlap
+from ._lifted import SLOTS, XLA, Lifted, RandomDraw, chain_of, described, hooks_of, program_input, slot_a
 from ._patches import collecting_errors, was_caught_by_user
 from ._records import FloatInput
 from ._slots import WATCHED, Escaped

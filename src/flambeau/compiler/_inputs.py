@@ -1,0 +1,113 @@
+"""The tensors that a program takes from outside: whether they still are as they were when it was compiled."""
+
+from __future__ import annotations
+
+import itertools
+from itertools import chain
+from operator import attrgetter, eq, is_
+
+import numpy as np
+
+from .._tensor import Tensor
+from ._places import Argument, Gradient
+
+_state = attrgetter("_a", "_rg", "_node", "__class__")
+_form = attrgetter("dtype", "shape", "strides")
+
+
+class TensorInputs:
+    """The tensors that a program takes, compared with what it was compiled for.
+
+    Those at places outside of the arguments nearly always are the very tensors, with the very arrays, of the run
+    before. That is asked first, of all of them at once, as in _guards.py.
+
+    Args:
+        records: of the inputs.
+        written: those of them to whose memory the program writes.
+    """
+
+    def __init__(self, records, written):
+        self.records = records
+        written = {id(x) for x in written}
+        self.written = [id(x) in written for x in records]
+        self.snapshot = None
+
+    def find(self, arguments):
+        return [x.place.find(arguments) for x in self.records]
+
+    def changed(self, tensors):
+        """What keeps the program from being run with these tensors, in words; None if nothing does."""
+        if self.snapshot is not None and self.snapshot.holds(tensors):
+            return None
+        for t, x in zip(tensors, self.records, strict=True):
+            now = signature(t) if isinstance(t, Tensor) else None
+            if now != x.signature:
+                return f"a tensor that was {described(x.signature)} is {described(now)}"
+        if len({id(t) for t in tensors}) < len(tensors):
+            return "two tensors are the same that were not"
+        if True in self.written and overlap([(w, t._a) for w, t in zip(self.written, tensors, strict=True)]):
+            return "two tensors share memory that did not"
+        self.snapshot = InputSnapshot(self.records, tensors)
+        return None
+
+
+class InputSnapshot:
+    """The tensors of a run that may be those of the next, and what they were like."""
+
+    def __init__(self, records, tensors):
+        varies = [isinstance(x.place, Argument | Gradient) or t._view is not None for x, t in zip(records, tensors)]
+        self.selectors = [not v for v in varies]
+        self.tensors = [t for t, v in zip(tensors, varies) if not v]
+        self.state = [*chain.from_iterable(map(_state, self.tensors))]
+        self.arrays = [t._a for t in self.tensors]
+        self.forms = [*map(_form, self.arrays)]
+        self.owners = {id(owner_of(a)) for a in self.arrays}
+        self.others = [(nr, records[nr].signature) for nr, v in enumerate(varies) if v]
+
+    def holds(self, tensors):
+        """Whether nothing has changed; where others may share memory with these, somebody has to look closer."""
+        return (
+            all(map(is_, itertools.compress(tensors, self.selectors), self.tensors))
+            and all(map(is_, chain.from_iterable(map(_state, self.tensors)), self.state))
+            and all(map(eq, map(_form, self.arrays), self.forms))
+            and self.has_room_for([(tensors[nr], was) for nr, was in self.others])
+        )
+
+    def has_room_for(self, others):
+        """Whether other tensors are as they were, with memory of their own."""
+        owners = set()
+        for t, was in others:
+            if not isinstance(t, Tensor) or signature(t) != was:
+                return False
+            owners.add(id(owner_of(t._a)))
+        return len(owners) == len(others) and owners.isdisjoint(self.owners)
+
+
+def signature(t):
+    """By which two tensors are alike to a program."""
+    a = t._a
+    requires_grad = t._rg if t._view is None else t.requires_grad
+    return type(t), type(a), a.dtype, a.shape, requires_grad, t._node is None, a.strides
+
+
+def described(was):
+    return "none" if was is None else f"a {was[0].__name__} {was[2].name}{list(was[3])}, requires_grad={was[4]}"
+
+
+def overlap(arrays):
+    """Of (whether it is written to, array) pairs, the first two that share memory in which one is written; or None."""
+    owners = {}
+    for nr, (_, array) in enumerate(arrays):
+        owners.setdefault(id(owner_of(array)), []).append(nr)
+    for together in owners.values():
+        for a, b in itertools.combinations(together, 2):
+            if (arrays[a][0] or arrays[b][0]) and np.may_share_memory(arrays[a][1], arrays[b][1]):
+                return (a, b) if arrays[a][0] else (b, a)
+    return None
+
+
+def owner_of(array):
+    """What holds the memory of an array."""
+    while isinstance(array, np.ndarray) and array.base is not None:
+        array = array.base
+    return array
