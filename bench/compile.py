@@ -10,6 +10,10 @@ def perceptron(t, width):
     return t.nn.Sequential(linear(width, width), relu(), linear(width, width), relu(), linear(width, 10))
 
 
+def chain(t):
+    return t.nn.Sequential(*[t.nn.Linear(8, 8) if i % 2 else t.nn.ReLU() for i in range(60)])
+
+
 def convolutions(t):
     nn = t.nn
     return nn.Sequential(
@@ -21,8 +25,7 @@ def convolutions(t):
 
 MODELS = {
     "MLP-32, batch 32": (lambda t: perceptron(t, 32), (32, 32)),
-    "60 modules, batch 4": (lambda t: t.nn.Sequential(*[t.nn.Linear(8, 8) if i % 2 else t.nn.ReLU() for i in range(60)]),
-                            (4, 8)),
+    "60 modules, batch 4": (chain, (4, 8)),
     "MLP-256, batch 64": (lambda t: perceptron(t, 256), (64, 256)),
     "CNN on 32x32, batch 16": (convolutions, (16, 3, 32, 32)),
 }
