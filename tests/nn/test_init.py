@@ -6,7 +6,7 @@ from _programs import Programs, raised, warned
 programs = Programs("nn_init.json")
 
 DRAWS = {
-    "uniform_": [{}, {"a": -1.0, "b": 3.0}], "normal_": [{}, {"mean": 2.0, "std": 0.5}], "trunc_normal_": [{}, {"mean": 1.0, "std": 2.0, "a": -0.5, "b": 1.5}, {"a": 2.5, "b": 4.0}],
+    "uniform_": [{}, {"a": -1.0, "b": 3.0}], "normal_": [{}, {"mean": 2.0, "std": 0.5}], "trunc_normal_": [{}, {"mean": 1.0, "std": 2.0, "a": -0.5, "b": 1.5}, {"mean": 1.0, "a": 2.5, "b": 4.0}],
     "xavier_uniform_": [{}, {"gain": 2.0}], "xavier_normal_": [{}, {"gain": 2.0}],
     "kaiming_uniform_": [{}, {"a": 0.5, "mode": "fan_out"}, {"nonlinearity": "relu"}], "kaiming_normal_": [{}, {"mode": "fan_out", "nonlinearity": "relu"}, {"nonlinearity": "tanh"}],
     "orthogonal_": [{}, {"gain": 3.0}], "sparse_": [{"sparsity": 0.4}, {"sparsity": 0.1, "std": 1.0}],

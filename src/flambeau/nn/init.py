@@ -8,7 +8,7 @@ import warnings
 from .._modes import no_grad
 from ..functions.like import empty_like
 from ..functions.linalg.decompose import qr
-from ..functions.random import default_generator, randperm
+from ..functions.random import randperm
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
            "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_"]
@@ -214,7 +214,7 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     zeros = math.ceil(sparsity * rows)
     tensor.normal_(0, std, generator=generator)
     for column in range(columns):
-        tensor[randperm(rows, generator=generator or default_generator)[:zeros], column] = 0
+        tensor[randperm(rows)[:zeros], column] = 0  # not drawn from the generator, in PyTorch too
     return tensor
 
 
