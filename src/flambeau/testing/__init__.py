@@ -1,6 +1,9 @@
-"""Tools for tests: comparing tensors, and making them."""
+"""Tools for tests: comparing tensors, making them, and checking modules."""
 
+from .._lazy import lazy_submodules as _lazy_submodules
 from ._close import assert_close
 from ._make import make_tensor
 
-__all__ = ["assert_close", "make_tensor"]
+__all__ = ["ModuleCheckError", "assert_close", "check_module", "make_tensor"]
+
+__getattr__, __dir__ = _lazy_submodules(__name__, [], dict.fromkeys(["ModuleCheckError", "check_module"], "_module"))

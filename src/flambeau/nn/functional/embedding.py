@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..._dtypes import FLOAT, int32, int64
 from ..._modes import no_grad
-from ..._tensor import Tensor, wrap
+from ..._tensor import Tensor
 from ...engines import demand
 from ...functions._args import need_tensor
 from ...functions.creation import arange
@@ -144,7 +142,7 @@ def _bags(input, offsets, include_last_offset):
             raise ValueError("if input is 2D, then offsets has to be None, as each row of the input is a bag; got "
                              f"offsets of type {type(offsets).__name__}")
         rows, length = input._a.shape
-        return wrap(np.repeat(np.arange(rows), length)), rows
+        return arange(rows, device=input.device).unsqueeze(1).expand(rows, length).reshape(-1), rows
     if input._a.ndim != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
     if not isinstance(offsets, Tensor):
@@ -158,7 +156,7 @@ def _bags(input, offsets, include_last_offset):
     if count < 0:
         raise RuntimeError("include_last_offset: number of offsets should be at least 1: the last one is no bag")
     if not offsets._a.size:
-        return wrap(np.zeros(total, np.int64)), 0
+        return input.new_zeros(total, dtype=int64), 0
     first, last = offsets._a[0], offsets._a[-1]
     demand(first == 0, first, lambda got: RuntimeError(FIRST_BAG.format(got=got)))
     demand(last <= total, last, lambda got: RuntimeError(LAST_BAG.format(total=total, got=got)))
@@ -167,4 +165,4 @@ def _bags(input, offsets, include_last_offset):
     if count > 1:
         smallest = (offsets._a[1:] - offsets._a[:-1]).min()
         demand(smallest >= 0, smallest, lambda got: RuntimeError(UNSORTED_BAGS.format(got=-got)))
-    return searchsorted(offsets, arange(total, dtype=offsets.dtype), right=True) - 1, count
+    return searchsorted(offsets, arange(total, dtype=offsets.dtype, device=offsets.device), right=True) - 1, count
