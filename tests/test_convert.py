@@ -144,7 +144,7 @@ def test_to_returns_itself_when_nothing_changes():
 
 @pytest.mark.parametrize("call", ["to('cuda:99')", "cuda(99)", "to(device='cuda:98')"])
 def test_cuda_says_what_to_do(call):
-    with pytest.raises(RuntimeError, match="device='cpu'"):
+    with pytest.raises((AssertionError, RuntimeError), match="device='cpu'"):
         eval(f"t.{call}", {"t": flambeau.ones(1)})
 
 

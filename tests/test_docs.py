@@ -31,6 +31,8 @@ INTERNAL = {  # modules that users do not import: what they define is public thr
     "ops": "nothing",
     "engines": "nothing",
     "autograd.engine": "nothing",
+    "transforms": "nothing",
+    "multiprocessing.reductions": "nothing",
     "autograd.function": "autograd",
     "autograd.hooks": "Tensor",
     "nn.modules": "nn",

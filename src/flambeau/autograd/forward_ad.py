@@ -2,6 +2,7 @@
 
 Example::
 
+    >>> from flambeau.autograd.forward_ad import dual_level, make_dual, unpack_dual
     >>> x, t = flambeau.tensor([1.0, 2.0]), flambeau.tensor([1.0, 0.0])
     >>> with dual_level():
     ...     y = make_dual(x, t) ** 3

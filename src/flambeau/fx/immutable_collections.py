@@ -10,6 +10,7 @@ CANNOT_CHANGE = (
 
 
 def _refuse(self, *args, **kwargs):
+    """Not possible: it raises."""
     raise NotImplementedError(CANNOT_CHANGE.format(kind=type(self).__name__))
 
 

@@ -91,6 +91,7 @@ class AveragedModel(Module):
 
     Example::
 
+        >>> from flambeau.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
         >>> model = flambeau.nn.Linear(1, 1)
         >>> average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.9))
         >>> average.update_parameters(model)
