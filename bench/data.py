@@ -28,7 +28,7 @@ def epochs(t, dataset, **settings):
     def run():
         labels = 0
         for batch, label in loader:
-            labels += label.sum()
+            labels += t.as_tensor(label).sum()
         return labels + batch.numel()
 
     return run
