@@ -1,11 +1,11 @@
 """Trains a small CNN on images that two worker processes make; with PyTorch's seed it prints PyTorch's losses.
 
-    python examples/data_loading.py
+    flambeau run examples/data_loading.py
 """
 
-import flambeau as torch
-from flambeau import nn
-from flambeau.utils.data import DataLoader, Dataset
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
 
 
 class Corners(Dataset):
