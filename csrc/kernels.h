@@ -35,7 +35,7 @@ typedef struct {
 
 /* Each ends with a row without a name. */
 extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], POINTWISE_ROWS[], SCATTER_ROWS[],
-    RANDOM_ROWS[], CONVERT_ROWS[], SELECT_ROWS[], OPTIM_ROWS[];
+    RANDOM_ROWS[], CONVERT_ROWS[], SELECT_ROWS[], OPTIM_ROWS[], POOL_ROWS[], RESAMPLE_ROWS[];
 
 #define DECLINE Py_RETURN_NOTIMPLEMENTED
 
@@ -77,6 +77,9 @@ static inline const Loops *loops_for(const PyArrayObject *x)
 /* `x` in row-major order, itself or a copy (a new reference), if it has the shape and the dtype of `like`, as a gradient
  * has that may be broadcast. NULL, perhaps without an error, if it is anything else: see declined_or_failed. */
 PyArrayObject *row_major(PyObject *x, PyArrayObject *like);
+
+/* `x` in row-major order, itself or a copy (a new reference); NULL, perhaps without an error, as above. */
+PyArrayObject *in_rows(PyObject *x);
 
 static inline PyObject *declined_or_failed(void)
 {

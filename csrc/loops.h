@@ -34,6 +34,24 @@ typedef struct {
     double eps;
 } NormPull;
 
+/* The boxes of a pooling over volumes: for each place of the result and each dimension, the elements of a span. */
+typedef struct {
+    ptrdiff_t start, stop;
+} Span;
+
+typedef struct {
+    ptrdiff_t sizes[3], counts[3], steps[3]; /* of the planes; of the result; from one element of a span to the next */
+    Span *spans[3];
+    Span *room; /* where they lie */
+} Boxes;
+
+/* For each of `size` places `count` elements by index, and how much of each: arrays of shape (count, size). */
+typedef struct {
+    const int64_t *index;
+    const void *weights;
+    ptrdiff_t count, size;
+} Taps;
+
 /* The loops for one type of elements, float or double. All arrays are contiguous. */
 typedef struct {
     FoldMiddle sum_middle, prod_middle;
@@ -63,6 +81,17 @@ typedef struct {
     void (*top)(const void *x, int64_t *places, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t count, bool largest);
     Step sgd_step, adam_step, adamax_step, nadam_step, radam_step, rmsprop_step, rprop_step, adagrad_step, adadelta_step,
         asgd_step;
+    /* of planes */
+    void (*max_boxes)(const void *x, void *out, int64_t *places, ptrdiff_t planes, const Boxes *boxes);
+    void (*mean_boxes)(const void *x, void *out, ptrdiff_t planes, const Boxes *boxes);
+    void (*spread_boxes)(const void *g, void *out, ptrdiff_t planes, const Boxes *boxes);
+    /* see loops/resample.h */
+    void (*resample)(const void *x, void *out, const Taps *taps, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
+    void (*sum_places)(const void *x, void *out, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels, ptrdiff_t n);
+    void (*spread_places)(const void *g, void *out, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels,
+                          ptrdiff_t n);
+    void (*dot_places)(const void *g, const void *x, void *out, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels,
+                       ptrdiff_t n);
     /* for float alone: uniforms into normals, in blocks of sixteen */
     void (*box_muller)(float *x, ptrdiff_t blocks);
     /* whatever the type of the others: float16 and bfloat16 as floats, and back */

@@ -7,7 +7,7 @@
 
 static const Row *const FAMILIES[] = {
     JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS, NORM_ROWS, POINTWISE_ROWS, SCATTER_ROWS, RANDOM_ROWS, CONVERT_ROWS,
-    SELECT_ROWS, OPTIM_ROWS,
+    SELECT_ROWS, OPTIM_ROWS, POOL_ROWS, RESAMPLE_ROWS,
 };
 #define FAMILY_COUNT (sizeof FAMILIES / sizeof FAMILIES[0])
 
@@ -84,6 +84,11 @@ PyArrayObject *row_major(PyObject *x, PyArrayObject *like)
         return a;
     }
     return PyArray_ISBEHAVED_RO(a) ? (PyArrayObject *)PyArray_NewCopy(a, NPY_CORDER) : NULL;
+}
+
+PyArrayObject *in_rows(PyObject *x)
+{
+    return x != NULL && PyArray_CheckExact(x) ? row_major(x, (PyArrayObject *)x) : NULL;
 }
 
 bool as_integer(PyObject *x, npy_intp *value)

@@ -28,6 +28,8 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "scan.h"
 #include "top.h"
 #include "optim.h"
+#include "pool.h"
+#include "resample.h"
 
 #undef TABLE_ROW
 #define TABLE_ROW { \
@@ -39,6 +41,8 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), NAME(top), \
     NAME(sgd_step), NAME(adam_step), NAME(adamax_step), NAME(nadam_step), NAME(radam_step), NAME(rmsprop_step), \
     NAME(rprop_step), NAME(adagrad_step), NAME(adadelta_step), NAME(asgd_step), \
+    NAME(max_boxes), NAME(mean_boxes), NAME(spread_boxes), \
+    NAME(resample), NAME(sum_places), NAME(spread_places), NAME(dot_places), \
     box_muller, \
     halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains, combine_halves, combine_brains, \
 }

@@ -174,6 +174,7 @@ def test_references_balance():
     broadcast = np.broadcast_to(np.float32(1), x.shape)
     half, brain = np.ones((50, 8), np.float16), _dtypes.bfloat16.np
     index, places, nothing = np.array([0, 2, 1]), np.zeros((3, 8), np.int64), np.zeros((3, 8), np.float32)
+    image, boxes, taps = x[None, None], (((0, 2), (1, 50)), ((0, 8),)), np.zeros((3, 8), np.int64)
 
     def calls():
         NUMPY.sum(x, axis=axis, keepdims=True)
@@ -208,8 +209,17 @@ def test_references_balance():
         NUMPY.write(half, x)
         NUMPY.write(half, broadcast)
         NUMPY.combine_narrow(half, half, "add")
+        NUMPY.max_pool(image, (2, 2), (2, 2), (0, 0), (1, 1), (25, 4))
+        NUMPY.ranges_max(image, boxes)
+        NUMPY.ranges_mean(image, boxes)
+        NUMPY.ranges_spread(np.broadcast_to(np.float32(1), (1, 1, 2, 1)), boxes, (50, 8))
+        NUMPY.resample_axis(image.swapaxes(2, 3), taps, nothing, 3)
+        NUMPY.sum_places(image[0], places[None], nothing[None])
+        NUMPY.spread_places(broadcast[None], places[None], nothing[None], 5)
+        NUMPY.dot_places(image[0], image[0], taps[None])
 
-    held = [x, x.dtype, half, half.dtype, brain, pieces, pieces[0], axis, last, row, column, broadcast, index, places, nothing, wrong[0]]
+    held = [x, x.dtype, half, half.dtype, brain, pieces, pieces[0], axis, last, row, column, broadcast, index, places, nothing, wrong[0], boxes,
+            taps]
     held += [NotImplemented, None]
     calls()
     gc.collect()  # what other tests left behind would go meanwhile, and take its references along

@@ -15,7 +15,7 @@ TIMES, LENGTHS = V([5, 3, 4]), V([3, 1, 3])
 LOOKED_UP = V([[0, 2, 2], [4, 1, 0]])
 PART = np.linspace(0.1, 0.9, 12).reshape(2, 2, 3)  # of the way to the next window
 WINDOWS = {"kernel": (2, 2), "dilation": (1, 2), "padding": (0, 1), "stride": (2, 2)}
-PLACES = V([[0, 4, 4, 1], [3, 2, 3, 3]])
+PLACES = V([[[0, 4, 4, 1], [3, 2, 3, 3]], [[1, 1, 0, 2], [4, 4, 4, 0]]])
 BIG = {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 1)}
 SPREAD = {"stride": (2,), "padding": (1,), "dilation": (2,), "groups": 2}
 FLAT = {"stride": (1, 2), "padding": (1, 0), "dilation": (1, 1), "groups": 1}
@@ -71,10 +71,12 @@ LAYERS = [
     row("upsample_pull", R(2, 1, 6, 4), spatial=(3, 4), mode="nearest", align=False, scales=(None, None)),
     # images at given places
     *[row("grid_sample", R(2, 3, *(4, 5, 3)[:n]), R(2, 3, *[2] * (n - 1), n), mode=mode, padding=padding, align=align)
-      for mode, n in (("bilinear", 2), ("bilinear", 3), ("nearest", 2), ("bicubic", 2))
-      for padding, align in (("zeros", False), ("border", True), ("reflection", False))],
-    row("take_places", R(2, 3, 5), PLACES),
-    row("add_places", R(2, 3, 4), PLACES, size=5),
+      for mode, n, padding, align in (
+          ("bilinear", 2, "zeros", False), ("bilinear", 2, "border", True), ("bilinear", 3, "reflection", False),
+          ("nearest", 2, "reflection", True), ("bicubic", 2, "border", False))],
+    row("sum_places", R(2, 3, 5), R(2, 2, 4), PLACES),
+    row("spread_places", R(2, 3, 4), R(2, 2, 4), PLACES, size=5),
+    row("dot_places", R(2, 3, 4), R(2, 3, 5), PLACES),
     row("confine", R(2, 3), n=2, padding="reflection", align=True),
     row("confine", R(2, 3), n=1, padding="reflection", align=True),
     row("confine", R(2, 3), n=2, padding="border", align=False),

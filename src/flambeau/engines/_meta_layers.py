@@ -145,13 +145,18 @@ def resample(x, tables):
 
 
 @meta.kernel
-def take_places(x, index):
-    return MetaArray((*x.shape[:2], index.shape[1]), x.dtype)
+def sum_places(x, index, weights):
+    return MetaArray((*x.shape[:2], index.shape[2]), x.dtype)
 
 
 @meta.kernel
-def add_places(g, index, size):
+def spread_places(g, index, weights, size):
     return MetaArray((*g.shape[:2], size), g.dtype)
+
+
+@meta.kernel
+def dot_places(g, x, index):
+    return MetaArray(index.shape, x.dtype)
 
 
 @meta.kernel

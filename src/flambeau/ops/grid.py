@@ -33,22 +33,40 @@ class Tap(NamedTuple):
     slope: Any
 
 
-# ---- reading and adding up at places: (samples, channels, size) by (samples, places)
+# ---- weighted sums at places. With x (samples, channels, size), g (samples, channels, places), and indices and weights
+# (samples, taps, places), three maps, each the transpose of the others in one of its inputs.
 
 
-@op(node="IndexBackward0", row_major=True)
-def take_places(k, x, index):
-    return k.take_places(x, index)
+@op(node="GridSamplerBackward0", row_major=True)
+def sum_places(k, x, weights, index):
+    """The elements of x at the places, times their weights, added up over the taps."""
+    return k.sum_places(x, index, weights)
 
 
-@op(node="IndexPutBackward0", opmath=True, row_major=True)
-def add_places(k, g, index, *, size):
-    """Zeros to which g is added."""
-    return k.add_places(g, index, size)
+@op(node="GridSamplerBackward0", row_major=True)
+def spread_places(k, g, weights, index, *, size):
+    """Zeros to which g is added at the places, times the weights."""
+    return k.spread_places(g, index, weights, size)
 
 
-take_places.vjp(x=lambda g, index, x_shape: add_places(g, index, size=x_shape[2]))
-add_places.vjp(g=lambda h, index: take_places(h, index))
+@op(node="GridSamplerBackward0", row_major=True)
+def dot_places(k, g, x, index):
+    """The products of g and the elements of x at the places, added up over the channels."""
+    return k.dot_places(g, x, index)
+
+
+sum_places.vjp(
+    x=lambda g, weights, index, x_shape: spread_places(g, weights, index, size=x_shape[2]),
+    weights=lambda g, x, index: dot_places(g, x, index),
+)
+spread_places.vjp(
+    g=lambda h, weights, index: sum_places(h, weights, index),
+    weights=lambda h, g, index: dot_places(g, h, index),
+)
+dot_places.vjp(
+    g=lambda h, x, index: sum_places(x, h, index),
+    x=lambda h, g, index, x_shape: spread_places(g, h, index, size=x_shape[2]),
+)
 
 
 # ---- coordinates
@@ -144,21 +162,20 @@ def all_taps(grid, spatial, mode, padding, align):
     return [taps_along(c, size, mode, padding, align) for c, size in zip(along, spatial, strict=True)]
 
 
-def corners(taps, spatial):
-    """Each combination of a tap from every dimension: (flat index, its taps)."""
-    for combination in itertools.product(*taps):
-        index = combination[0].index
-        for t, size in zip(combination[1:], spatial[1:], strict=True):
-            index = index * size + t.index
-        yield index, combination
+def corners(grid, spatial, mode, padding, align):
+    """(flat indices, weights, combinations of taps): the corners of each place, a tap from every dimension each."""
+    combinations = list(itertools.product(*all_taps(grid, spatial, mode, padding, align)))
+    index = stack(*[flat_index(taps, spatial) for taps in combinations], axis=1)
+    weights = stack(*[product([t.weight for t in taps]) for taps in combinations], axis=1)
+    return index, weights, combinations
+
+
+def flat_index(taps, spatial):
+    return functools.reduce(lambda total, item: total * item[1] + item[0].index, zip(taps, spatial, strict=True), 0)
 
 
 def product(factors):
     return functools.reduce(lambda a, b: a * b, factors)
-
-
-def over_channels(weight):
-    return reshape(weight, shape=(weight.shape[0], 1, weight.shape[1]))
 
 
 # ---- grid_sample
@@ -166,51 +183,33 @@ def over_channels(weight):
 
 @op(node=lambda x_shape: f"GridSampler{len(x_shape) - 2}DBackward0", opmath=True, refuses="bic", row_major=True)
 def grid_sample(k, x, grid, *, mode, padding, align):
-    spatial = x.shape[2:]
-    flat = x.reshape(*x.shape[:2], math.prod(spatial))
-    total = k.zeros((*x.shape[:2], math.prod(grid.shape[1:-1])), x.dtype)
-    for index, combination in corners(all_taps(grid, spatial, mode, padding, align), spatial):
-        piece = k.take_places(flat, index)
-        total = k.accumulate(total, piece * over_channels(product([t.weight for t in combination])))
-    return total.reshape(*x.shape[:2], *grid.shape[1:-1])
+    index, weights, _ = corners(grid, x.shape[2:], mode, padding, align)
+    rows = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
+    return k.sum_places(rows, index, weights).reshape(*x.shape[:2], *grid.shape[1:-1])
 
 
 @grid_sample.joint_vjp
 def _(g, x, grid, mode, padding, align, needs):
     g, x, grid = map(in_single, (g, x, grid))
     spatial, lead = tuple(x.shape[2:]), tuple(x.shape[:2])
-    flat = reshape(x, shape=(*lead, math.prod(spatial)))
+    size = math.prod(spatial)
+    index, weights, combinations = corners(grid, spatial, mode, padding, align)
     g = reshape(g, shape=(*lead, math.prod(grid.shape[1:-1])))
-    to_x, to_grid = None, [None] * len(spatial)
-    for index, combination in corners(all_taps(grid, spatial, mode, padding, align), spatial):
-        if needs[0]:
-            part = g * over_channels(product([t.weight for t in combination]))
-            to_x = added(to_x, add_places(part, index, size=flat.shape[2]))
-        if needs[1] and mode != "nearest":
-            seen = sum_(g * take_places(flat, index), axis=1, keepdims=False)
-            for d, slope in enumerate(slopes(combination)):
-                to_grid[d] = added(to_grid[d], seen * slope)
-    return (
-        reshape(to_x, shape=(*lead, *spatial)) if needs[0] else None,
-        grid_gradient(to_grid, grid) if needs[1] else None,
-    )
+    to_x = reshape(spread_places(g, weights, index, size=size), shape=tuple(x.shape)) if needs[0] else None
+    if not needs[1]:
+        return to_x, None
+    if mode == "nearest":
+        return to_x, grid * 0.0
+    of_weights = dot_places(g, reshape(x, shape=(*lead, size)), index)
+    along = [sum_(of_weights * slopes(combinations, d), axis=1, keepdims=False) for d in range(len(spatial))]
+    return to_x, reshape(stack(*reversed(along), axis=2), shape=tuple(grid.shape))
 
 
-def slopes(combination):
-    """How much the weight of a corner changes with the coordinate of each dimension."""
-    return [
-        product([t.slope if d == e else t.weight for e, t in enumerate(combination)]) for d in range(len(combination))
-    ]
-
-
-def added(total, part):
-    return part if total is None else total + part
-
-
-def grid_gradient(to_grid, grid):
-    if to_grid[0] is None:
-        return grid * 0.0
-    return reshape(stack(*reversed(to_grid), axis=2), shape=tuple(grid.shape))
+def slopes(combinations, d):
+    """How much the weight of each corner changes with the coordinate of dimension d."""
+    return stack(*[
+        product([t.slope if d == e else t.weight for e, t in enumerate(taps)]) for taps in combinations
+    ], axis=1)
 
 
 def in_single(x):

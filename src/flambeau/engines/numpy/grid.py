@@ -1,4 +1,7 @@
-"""Reading and adding up at places that each sample has of its own."""
+"""Weighted sums at places that each sample has of its own.
+
+Arrays are x (samples, channels, size), g (samples, channels, places), index and weights (samples, taps, places).
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,28 @@ from .. import NUMPY as engine
 
 
 @engine.kernel
-def take_places(x, index):
-    """x, (samples, channels, size), at the places of each sample, (samples, places)."""
-    out = np.empty((*x.shape[:2], index.shape[1]), x.dtype)
-    for values, places, into in zip(x, index, out, strict=True):
-        values.take(places, 1, into, "clip")  # raising would take a buffer
+def sum_places(x, index, weights):
+    out = np.zeros((*x.shape[:2], index.shape[2]), x.dtype)
+    for values, taps, factors, into in zip(x, index, weights, out, strict=True):
+        for places, factor in zip(taps, factors, strict=True):
+            into += values[:, places] * factor
     return out
 
 
 @engine.kernel
-def add_places(g, index, size):
-    """The transpose of ``take_places``: zeros of that size to which g is added."""
+def spread_places(g, index, weights, size):
     out = np.zeros((*g.shape[:2], size), g.dtype)
     channels = np.arange(g.shape[1])[:, None] * size
-    for values, places, into in zip(g, index, out, strict=True):
-        engine.add_rows(into.reshape(-1), (places + channels).reshape(-1), values.reshape(-1))
+    for values, taps, factors, into in zip(g, index, weights, out, strict=True):
+        for places, factor in zip(taps, factors, strict=True):
+            np.add.at(into.reshape(-1), places + channels, values * factor)
+    return out
+
+
+@engine.kernel
+def dot_places(g, x, index):
+    out = np.empty(index.shape, x.dtype)
+    for gradients, values, taps, into in zip(g, x, index, out, strict=True):
+        for places, row in zip(taps, into, strict=True):
+            np.sum(gradients * values[:, places], axis=0, out=row)
     return out

@@ -13,15 +13,23 @@ def resample(x, tables):
     lead = x.ndim - len(tables)
     known = [(d, table) for d, table in enumerate(tables, lead) if table is not None]
     for axis, table in sorted(known, key=lambda item: item[1].index.shape[1] / x.shape[item[0]]):
-        x = resample_axis(x, *table, axis)
+        if table.weights is None:
+            x = gather_axis(x, table.index, axis)
+        else:
+            x = engine.resample_axis(x, table.index, table.weights.astype(x.dtype, copy=False), axis)
     return x
 
 
+def gather_axis(x, index, axis):
+    """The sum of the elements at several indices; mostly there is one."""
+    if len(index) == 1:
+        return x.take(index[0], axis)
+    return x.take(index, axis).sum(axis, dtype=x.dtype)
+
+
+@engine.kernel
 def resample_axis(x, index, weights, axis):
-    if weights is None:
-        x = x.take(index, axis)
-        return x[(slice(None),) * axis + (0,)] if len(index) == 1 else x.sum(axis)
-    weights = weights.astype(x.dtype, copy=False)
+    """Along one dimension; index and weights are (taps, size of the result)."""
     weights = weights.reshape(*weights.shape, *[1] * (x.ndim - axis - 1))
     if len(index) > MANY:
         return (x.take(index, axis) * weights).sum(axis, dtype=x.dtype)

@@ -9,13 +9,22 @@ from . import engine
 
 
 @engine.kernel
-def take_places(x, index):
-    return jax.vmap(lambda values, places: jnp.take(values, places, 1, mode="clip"))(x, index)
+def sum_places(x, index, weights):
+    return jnp.einsum("nctp,ntp->ncp", at_places(x, index), weights)
 
 
 @engine.kernel
-def add_places(g, index, size):
-    def add(values, places):
-        return jnp.zeros((g.shape[1], size), g.dtype).at[:, places].add(values)
+def spread_places(g, index, weights, size):
+    def add(values, places, factors):
+        return jnp.zeros((g.shape[1], size), g.dtype).at[:, places].add(values[:, None] * factors)
 
-    return jax.vmap(add)(g, index)
+    return jax.vmap(add)(g, index, weights)
+
+
+@engine.kernel
+def dot_places(g, x, index):
+    return jnp.einsum("ncp,nctp->ntp", g, at_places(x, index))
+
+
+def at_places(x, index):
+    return jax.vmap(lambda values, places: values[:, places])(x, index)
