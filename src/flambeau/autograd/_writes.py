@@ -12,6 +12,7 @@ from .. import _dtypes
 from .._hooks import move_hooks
 from .._modes import in_use, modes
 from .._size import broadcasts
+from .._tape import OpNode, guard
 from .._tensor import (
     LEAF_INPLACE,
     NO_FUNCTION,
@@ -189,8 +190,19 @@ def assign(t, result, name):
         check_history(t)
     write(t, name, engine_of(own, new).write, result._a)
     if recorded:
+        save_written(t, result)
         take_history(t, result)
     return t
+
+
+def save_written(t, result):
+    """Makes the node of `result`, if it has saved that, save the memory of `t` instead, to which it was written."""
+    node = result._node
+    if t._view is not None or not isinstance(node, OpNode) or node.packed or node.out is not result._a:
+        return
+    if engine_for(t) is NUMPY and t._a.shape == result._a.shape:
+        node.out = t._a
+        node.guards = (*[g for g in node.guards if g[0] is not result._storage], guard(t))
 
 
 def join_level(t, arrays):
