@@ -104,7 +104,7 @@ def count_write(t, writer):
 def write(t, name, fill, *arguments):
     """Writes to the memory of `t`: ``fill(array, *arguments)`` gets its array and returns that of the new elements.
 
-    It is the same array, filled, or, on engines whose arrays are values, another one.
+    It is the same array, filled (None stands for it), or, on engines whose arrays are values, another one.
     """
     own = t._a
     storage = t._storage or storage_of(t)
@@ -113,7 +113,7 @@ def write(t, name, fill, *arguments):
     array = fill(own, *arguments)
     storage.version += 1
     storage.writer = name
-    if array is not own:
+    if array is not own and array is not None:
         storage.replace(t, array, put)
     return t
 
@@ -175,8 +175,11 @@ def take_history(t, result):
     move_hooks(t)
 
 
-def assign(t, result, name):
-    """Stores `result` in the memory of `t`, and puts `t` where the result stands in the graph."""
+def assign(t, result, name, checks_history=True):
+    """Stores `result` in the memory of `t`, and puts `t` where the result stands in the graph.
+
+    Callers that have asked ``check_history`` before they computed the result pass False.
+    """
     own, new = t._a, result._a
     if new.shape != own.shape and not broadcasts(new.shape, own.shape):
         raise RuntimeError(WRONG_SHAPE.format(own=list(own.shape), new=list(new.shape)))
@@ -186,7 +189,7 @@ def assign(t, result, name):
     if in_use.levels:
         join_level(t, (result._a,))
     recorded = modes.grad and (result._rg or t._rg)
-    if recorded:
+    if recorded and checks_history:
         check_history(t)
     write(t, name, engine_of(own, new).write, result._a)
     if recorded:

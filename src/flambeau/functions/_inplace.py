@@ -55,7 +55,7 @@ def inplace(function, name, elementwise=False):
         if modes.grad and (in_graph(self) or any_requires_grad(args) or any_requires_grad(kwargs.values())
                            or engine_for(self) is LEVELS):  # it may be recorded below
             check_history(self)
-            return assign(self, compute(snapshot(self), *args, **kwargs), name)
+            return assign(self, compute(snapshot(self), *args, **kwargs), name, False)
         if elementwise and can_be_cut(self, args, kwargs):
             return write(self, name, fill_by_pieces, compute, args, kwargs)
         return assign(self, compute(self, *args, **kwargs), name)

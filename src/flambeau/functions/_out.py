@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 from .. import _dtypes
 from .._dtypes import type_word
-from .._modes import modes
+from .._modes import in_use, modes
 from .._tensor import Tensor, engine_for
 from ..autograd._writes import check_cast, check_writable, write
 from ..engines import engine_of
@@ -239,7 +239,12 @@ class Writer:
         outs = self.tensors(out)
         if self.dtype is own:
             self.take_dtype(outs[0], kwargs)
-        result = without_autocast(self.body)(*args, **kwargs)  # functions that store are not on its lists
+        body = without_autocast(self.body) if in_use.autocast else self.body  # what stores is not on its lists
+        result = body(*args, **kwargs)
+        if type(out) is type(result) is Tensor:
+            self.check(out, result, args, kwargs)
+            self.write(out, result)
+            return out
         results = result if isinstance(result, tuple) else (result,)
         if isinstance(result, tuple) is isinstance(out, Tensor) or len(outs) != len(results):
             wanted = f"tuple of {len(results)} Tensors" if isinstance(result, tuple) else "Tensor"
@@ -254,6 +259,8 @@ class Writer:
 
     def tensors(self, out):
         """The tensors given as ``out=``, as a tuple."""
+        if type(out) is Tensor:
+            return (out,)
         outs = tuple(out) if isinstance(out, tuple | list) and "out" not in self.keywords else (out,)
         if not all(isinstance(o, Tensor) for o in outs):
             raise TypeError(OUT_TYPE.format(name=self.name, wanted="Tensor", got=type(out).__name__))
@@ -273,15 +280,24 @@ class Writer:
         """Raises unless `result` can be stored in `out`."""
         if modes.grad and (result._rg or (self.differentiable and out.requires_grad)):
             raise RuntimeError(OUT_GRAD.format(name=self.name))
-        if out.device != result.device:
+        if out.device is not result.device:
             raise RuntimeError(OUT_DEVICE.format(name=self.name, result=result.device, out=out.device))
-        self.dtype(result.dtype, out.dtype, self.name, args)
+        if self.dtype is not castable or out._a.dtype is not result._a.dtype:
+            self.dtype(result.dtype, out.dtype, self.name, args)
         check_writable(out)
         if self.aliases != "any":
             for t in (*args, *kwargs.values()):
-                for x in t if isinstance(t, tuple | list) else (t,):
-                    if isinstance(x, Tensor) and overlap(out, x) in ("partial", self.aliases != "equal" and "full"):
-                        raise RuntimeError(OUT_OVERLAP.format(name=self.name))
+                if isinstance(t, Tensor):
+                    self.check_memory(out, t)
+                elif isinstance(t, tuple | list):
+                    for x in t:
+                        if isinstance(x, Tensor):
+                            self.check_memory(out, x)
+
+    def check_memory(self, out, x):
+        """Raises unless `out` may lie in memory where the input x does."""
+        if overlap(out, x) in ("partial", self.aliases != "equal" and "full"):
+            raise RuntimeError(OUT_OVERLAP.format(name=self.name))
 
     def write(self, out, result):
         write(out, self.name, engine_for(out).write, self.fit(out, result))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import setitem
+
 import numpy as np
 
 from .. import _dtypes
@@ -174,7 +176,7 @@ def copy_(self, other, non_blocking=False):
     a, b = self._a, other._a
     recorded = modes.grad and (self.requires_grad or other.requires_grad)
     if not recorded and a.dtype is b.dtype and a.shape == b.shape and engine_for(self) is engine_for(other) is NUMPY:
-        return write(self, "copy_", NUMPY.write, b)
+        return write(self, "copy_", setitem, ..., b)
     if other.device is not self.device:
         other = ops.to_device(other, device=self.device)
         b = other._a
@@ -184,7 +186,7 @@ def copy_(self, other, non_blocking=False):
         raise RuntimeError(WRONG_SHAPE.format(own=list(a.shape), new=list(b.shape)))
     if recorded:
         check_history(self)
-        return assign(self, ops.copy_over(self, other), "copy_")
+        return assign(self, ops.copy_over(self, other), "copy_", False)
     return _write(self, b, "copy_")
 
 
@@ -211,12 +213,12 @@ def fill_(input, value):
             )
         if modes.grad and (input.requires_grad or value.requires_grad):
             check_history(input)
-            return assign(input, ops.fill_from_in_place(input, value), "fill_")
+            return assign(input, ops.fill_from_in_place(input, value), "fill_", False)
         return _write(input, value._a, "fill_")
     value = scalar_for(_number(value, "fill_"), input._a.dtype, halves=input._a.size != 1)
     if modes.grad and input.requires_grad:
         check_history(input)
-        return assign(input, ops.fill_in_place(input, value=value), "fill_")
+        return assign(input, ops.fill_in_place(input, value=value), "fill_", False)
     return write(input, "fill_", engine_for(input).fill, value)
 
 
@@ -245,7 +247,7 @@ def zero_(input):
     check_writable(input, alike=True)
     if modes.grad and input.requires_grad:
         check_history(input)
-        return assign(input, ops.zero(input), "zero_")
+        return assign(input, ops.zero(input), "zero_", False)
     return write(input, "zero_", engine_for(input).fill, 0)
 
 

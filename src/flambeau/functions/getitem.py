@@ -7,6 +7,7 @@ and masks then read from that view (a copy) or write to it.
 from __future__ import annotations
 
 import math
+from operator import setitem
 
 import numpy as np
 
@@ -172,15 +173,10 @@ def store(x, key, value):
     elif kind is not int:
         return False
     try:
-        write(x, "__setitem__", set_elements, key, value)
+        write(x, "__setitem__", setitem, key, value)
     except (IndexError, ValueError, TypeError, OverflowError):
         return False
     return True
-
-
-def set_elements(array, key, value):
-    array[key] = value
-    return array
 
 
 def number(value, t):

@@ -6,11 +6,11 @@ from math import prod
 
 import numpy as np
 
-from .._device import preserve_format, resolve, strided
+from .._device import CPU, preserve_format, resolve, strided
 from .._dtypes import python_number
 from .._layout import check_format, is_contiguous, strides_in
 from .._modes import in_use
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, engine_for, wrap
 from ..engines import NUMPY, engine_on
 from ..engines.levels import LevelArray
 from ._args import need_tensor, nonnegative, np_dtype_of, shape_from
@@ -29,11 +29,12 @@ def create(name, make, shape, dtype, layout, device, requires_grad, *value, stri
     if layout is not None and layout is not strided:
         raise NotImplementedError(NO_SPARSE.format(name=name, layout=layout))
     device = resolve(device)
-    engine = engine_on(device)
-    array = engine.create(make, shape, dtype, device, *value)
-    if strides is not None and engine is not NUMPY:
-        array = engine.with_layout(array, strides)
-    t = wrap(array, device)
+    if device is CPU:
+        t = wrap(NUMPY.allocate(make, shape, dtype, *value))
+    else:
+        engine = engine_on(device)
+        array = engine.create(make, shape, dtype, device, *value)
+        t = wrap(array if strides is None else engine.with_layout(array, strides), device)
     if requires_grad:
         t.requires_grad = True
     return t
@@ -80,19 +81,23 @@ def _like(name, input, dtype, layout, device, memory_format, requires_grad, valu
         need_tensor(input, name)
     a = input._a
     target = a.dtype if dtype is None else np_dtype_of(dtype)
-    format = preserve_format if memory_format is None else memory_format
-    check_format(format, a.ndim)
-
-    strides = strides_in(a.shape, input.stride(), format)
+    strides = None
+    if memory_format is not None or 1 in a.shape or not engine_for(input).is_contiguous(a):
+        format = preserve_format if memory_format is None else memory_format
+        check_format(format, a.ndim)
+        strides = strides_in(a.shape, input.stride(), format)
 
     def make(shape, dtype):
-        if value == 0 and is_contiguous(shape, strides):
-            return np.zeros(shape, dtype)
-        out = np.ndarray(shape, dtype, strides=tuple([s * dtype.itemsize for s in strides]))
+        if strides is None:
+            out = np.empty(shape, dtype)
+        else:
+            out = np.ndarray(shape, dtype, strides=tuple([s * dtype.itemsize for s in strides]))
         if value is not None:
             out.fill(scalar_for(value, dtype, halves=out.size != 1))
         return out
 
+    if type(value) is int and value == 0 and (strides is None or is_contiguous(a.shape, strides)):
+        make = np.zeros
     layout = input.layout if layout is None else layout
     t = create(name, make, a.shape, target, layout, input.device if device is None else device, requires_grad,
                strides=strides)

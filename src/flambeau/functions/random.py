@@ -492,7 +492,7 @@ def _in_place(function):
         check_writable(input)
         if modes.grad and in_graph(input):
             check_history(input)
-            return assign(input, function(snapshot(input), p, train), name)
+            return assign(input, function(snapshot(input), p, train), name, False)
         return assign(input, function(input, p, train), name)
 
     name = method.__name__ = method.__qualname__ = function.__name__ + "_"

@@ -25,6 +25,7 @@ TOO_MANY_DIMS = "only tensors with up to 64 dims are supported, as NumPy, which 
 MAX_DIMS = 64
 
 
+@engine.kernel
 def allocate(make, shape, dtype, *value):
     """``make(shape, *value, dtype)``, where a failure tells how much was asked for."""
     try:
