@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ._op import op
 from .loss import factors
+from .pointwise import keep
 
 TWICE = (
     "the chunked linear_cross_entropy can be differentiated once: pass options=None where a derivative of its gradient "
@@ -39,7 +40,7 @@ def linear_cross_entropy(k, x, weight, bias, target, class_weight, *, ignore, si
 
 @linear_cross_entropy.joint_vjp
 def _(g, x, weight, bias, target, out_1, out_2, ignore, size):
-    g = linear_cross_entropy_pull(g[0] * out_1, x, weight, bias, target, out_2, ignore=ignore, size=size)
+    g = linear_cross_entropy_pull(keep(g[0] * out_1, out_1 != 0), x, weight, bias, target, out_2, ignore=ignore, size=size)
     return g[0], g[1], None if bias is None else g[2], None, None
 
 

@@ -164,4 +164,6 @@ def _(g, target, weight, x_shape, ignore, reduction):
 def nll_slopes(k, target, weight, *, ignore, reduction, classes, dtype):
     """The classes looked up by ``nll_loss``, and the derivative of the loss by each looked-up element."""
     safe, weights = factors(k, target, weight, ignore, dtype, classes)
-    return safe, -weights / k.sum(weights) if reduction == "mean" else -weights
+    if reduction == "mean":  # where all targets are ignored the loss is nan, and its gradient zero
+        return safe, k.where(weights != 0, -weights / k.sum(weights), 0).astype(dtype)
+    return safe, -weights

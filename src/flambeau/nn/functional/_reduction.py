@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 LEGACY = "size_average and reduce args will be deprecated, please use reduction='{reduction}' instead."
 UNKNOWN = "{reduction} is not a valid value for reduction: it is 'none', 'mean' or 'sum'"
+PACKAGE = __name__.partition(".")[0] + "."
 
 
-def legacy_reduction(size_average, reduce, stacklevel=3):
+def warn_at_user(message):
+    """Warns at the user's line, and names the layer whose ``forward`` called the function."""
+    frame, level, layer = sys._getframe(1), 2, None
+    while frame.f_back is not None:
+        if layer is None and frame.f_code.co_name == "forward" and "self" in frame.f_locals:
+            layer = type(frame.f_locals["self"]).__name__
+        if not frame.f_globals.get("__name__", "").startswith(PACKAGE):
+            break
+        frame, level = frame.f_back, level + 1
+    warnings.warn(f"{message} (in {layer})" if layer else message, UserWarning, stacklevel=level)
+
+
+def legacy_reduction(size_average, reduce):
     """The ``reduction`` that the old pair of flags means."""
     size_average = True if size_average is None else size_average
     reduce = True if reduce is None else reduce
     reduction = "none" if not reduce else "mean" if size_average else "sum"
-    warnings.warn(LEGACY.format(reduction=reduction), UserWarning, stacklevel=stacklevel)
+    warn_at_user(LEGACY.format(reduction=reduction))
     return reduction
 
 
 def resolve_reduction(size_average, reduce, reduction):
     """The reduction to do, by the argument or the old flags."""
     if size_average is not None or reduce is not None:
-        return legacy_reduction(size_average, reduce, stacklevel=4)
+        return legacy_reduction(size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(UNKNOWN.format(reduction=reduction))
     return reduction

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from ...functions.like import ones_like
 from ...functions.reduce import log_softmax
 from ...ops import loss as ops
 from ...ops._errors import not_implemented
-from ._reduction import reduce_loss, resolve_reduction
+from ._reduction import reduce_loss, resolve_reduction, warn_at_user
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "gaussian_nll_loss", "huber_loss",
@@ -70,7 +69,7 @@ def _same_size(input, target):
     """Both tensors in one size, with a warning where they differ."""
     if input._a.shape == target._a.shape:
         return input, target
-    warnings.warn(OTHER_SIZE.format(target=target.size(), input=input.size()), UserWarning, stacklevel=3)
+    warn_at_user(OTHER_SIZE.format(target=target.size(), input=input.size()))
     return broadcast_tensors(input, target)
 
 
@@ -136,7 +135,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     """
     batchmean = reduction == "batchmean" and size_average is None and reduce is None
     if reduction == "mean" and size_average is None and reduce is None:
-        warnings.warn(KL_MEAN, UserWarning, stacklevel=2)
+        warn_at_user(KL_MEAN)
     reduction = _check(input, target, "kl_div", size_average, reduce, "sum" if batchmean else reduction)
     loss = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
     loss = reduce_loss(loss, reduction)
