@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,10 +21,10 @@ def scores(t, *shape, start=0.3):
     return (t.arange(math.prod(shape), dtype=t.float64) * 0.7 + start).sin().reshape(shape)
 
 
-def with_gradient(t, function, *inputs):
-    """The result, and the gradients of its sum."""
+def with_gradient(t, function, inputs, *others, **settings):
+    """The result of a function of `inputs` and `others`, and the gradients of its sum by the `inputs`."""
     leaves = [x.detach().clone().requires_grad_() for x in inputs]
-    out = function(*leaves)
+    out = function(*leaves, *others, **settings)
     return [out, list(t.autograd.grad(out.sum(), leaves, allow_unused=True))]
 
 
@@ -42,8 +43,9 @@ def ctc(t):
     found = {}
     for (name, (targets, times, lengths)), reduction, zero in itertools.product(CTC.items(), REDUCTIONS, (False, True)):
         log_probs = scores(t, 6, 2, 4).log_softmax(2)
-        found[f"{name} {reduction} {zero}"] = with_gradient(t, lambda x: t.nn.functional.ctc_loss(
-            x, t.tensor(targets), times, lengths, reduction=reduction, zero_infinity=zero), log_probs)
+        found[f"{name} {reduction} {zero}"] = with_gradient(
+            t, t.nn.functional.ctc_loss, [log_probs], t.tensor(targets), times, lengths, reduction=reduction,
+            zero_infinity=zero)
     return found
 
 
@@ -52,10 +54,10 @@ def ctc_blanks_and_lengths(t):
     log_probs, loss = scores(t, 5, 2, 4).log_softmax(2), t.nn.functional.ctc_loss
     targets, lengths = t.tensor([[0, 1], [2, 0]]), (t.tensor([5, 4]), t.tensor([2, 1]))
     return [
-        with_gradient(t, lambda x: loss(x, targets, *lengths, blank=3), log_probs),
-        with_gradient(t, lambda x: loss(x, targets.int(), *lengths, blank=3), log_probs),
-        with_gradient(t, lambda x: loss(x, targets + 1, *[n.tolist() for n in lengths], 0, "none"), log_probs),
-        with_gradient(t, lambda x: loss(x[:, 0], targets[0], t.tensor(5), t.tensor(2), blank=3), log_probs),
+        with_gradient(t, loss, [log_probs], targets, *lengths, blank=3),
+        with_gradient(t, loss, [log_probs], targets.int(), *lengths, blank=3),
+        with_gradient(t, loss, [log_probs], targets + 1, *[n.tolist() for n in lengths], 0, "none"),
+        with_gradient(t, loss, [log_probs[:, 0]], targets[0], t.tensor(5), t.tensor(2), blank=3),
         loss(log_probs[:, 0], targets[0], (5,), (2,), blank=3, reduction="none"),
     ]
 
@@ -91,27 +93,32 @@ def margins(t):
     x, y, z = scores(t, 4, 3), scores(t, 4, 3, start=1.1), scores(t, 4, 3, start=2.0)
     signs, classes = t.tensor([1, -1, -1, 1]), t.tensor([2, 0, 1, 1])
     labels = t.tensor([[2, 0, -1], [-1, 1, 1], [0, 1, 2], [1, -1, 0]])
+    weight = t.tensor([0.3, 1.0, 2.0], dtype=t.float64)
     for reduction in REDUCTIONS:
         how = {"reduction": reduction}
         found[reduction] = [
-            with_gradient(t, lambda x, y: F.cosine_embedding_loss(x, y, signs, 0.2, **how), x, y),
-            with_gradient(t, lambda x: F.hinge_embedding_loss(x, signs.unsqueeze(1), 0.4, **how), x),
-            with_gradient(t, lambda x: F.hinge_embedding_loss(x, signs.unsqueeze(1) * 0, 0.4, **how), x),
-            with_gradient(t, lambda x, y: F.margin_ranking_loss(x, y, signs.unsqueeze(1), 0.1, **how), x, y),
-            *[with_gradient(t, lambda x: F.multi_margin_loss(x, classes, p, 0.6, weight, **how), x)
-              for p in (1, 2) for weight in (None, t.tensor([0.3, 1.0, 2.0], dtype=t.float64))],
-            with_gradient(t, lambda x: F.multi_margin_loss(x, classes[:1], **how), x[0]),
-            with_gradient(t, lambda x: F.multi_margin_loss(x, classes[0], **how), x[0]),
-            with_gradient(t, lambda x: F.multilabel_margin_loss(x, labels, **how), x),
-            with_gradient(t, lambda x: F.multilabel_margin_loss(x, labels[0], **how), x[0]),
-            with_gradient(t, lambda x, y: F.multilabel_soft_margin_loss(x, y, t.tensor([0.3, 1.0, 2.0]), **how), x, y),
-            with_gradient(t, lambda x: F.soft_margin_loss(x, signs.unsqueeze(1).expand(4, 3), **how), x),
-            *[with_gradient(t, lambda x, y, z: F.triplet_margin_loss(x, y, z, 0.5, p, swap=swap, **how), x, y, z)
+            with_gradient(t, F.cosine_embedding_loss, [x, y], signs, 0.2, **how),
+            with_gradient(t, F.hinge_embedding_loss, [x], signs.unsqueeze(1), 0.4, **how),
+            with_gradient(t, F.hinge_embedding_loss, [x], signs.unsqueeze(1) * 0, 0.4, **how),
+            with_gradient(t, F.margin_ranking_loss, [x, y], signs.unsqueeze(1), 0.1, **how),
+            *[with_gradient(t, F.multi_margin_loss, [x], classes, p, 0.6, w, **how)
+              for p in (1, 2) for w in (None, weight)],
+            with_gradient(t, F.multi_margin_loss, [x[0]], classes[:1], **how),
+            with_gradient(t, F.multi_margin_loss, [x[0]], classes[0], **how),
+            with_gradient(t, F.multilabel_margin_loss, [x], labels, **how),
+            with_gradient(t, F.multilabel_margin_loss, [x[0]], labels[0], **how),
+            with_gradient(t, F.multilabel_soft_margin_loss, [x, y], weight, **how),
+            with_gradient(t, F.soft_margin_loss, [x], signs.unsqueeze(1).expand(4, 3), **how),
+            *[with_gradient(t, F.triplet_margin_loss, [x, y, z], 0.5, p, swap=swap, **how)
               for p in (1, 2) for swap in (False, True)],
-            with_gradient(t, lambda x, y, z: F.triplet_margin_with_distance_loss(
-                x, y, z, distance_function=lambda a, b: ((a - b) ** 2).sum(-1), swap=True, **how), x, y, z),
+            with_gradient(t, F.triplet_margin_with_distance_loss, [x, y, z], distance_function=squared_distance,
+                          swap=True, **how),
         ]
     return found
+
+
+def squared_distance(a, b):
+    return ((a - b) ** 2).sum(-1)
 
 
 @programs
@@ -119,11 +126,10 @@ def distances(t):
     F = t.nn.functional
     x, y = scores(t, 4, 3), scores(t, 4, 3, start=1.1)
     return [
-        *[with_gradient(t, lambda x, y: F.pairwise_distance(x, y, p), x, y) for p in (0.0, 1.0, 2.0, 3.0, math.inf)],
-        with_gradient(t, lambda x, y: F.pairwise_distance(x, y, keepdim=True, eps=0.1), x, y[0]),
-        with_gradient(t, lambda x: F.pdist(x, 1.5), x), F.pdist(x[:1]),
-        with_gradient(t, lambda x, y: F.cosine_similarity(x, y, 0), x, y),
-        with_gradient(t, lambda x, y: F.cosine_similarity(x, y * 0, -1), x, y),
+        *[with_gradient(t, F.pairwise_distance, [x, y], p) for p in (0.0, 1.0, 2.0, 3.0, math.inf)],
+        with_gradient(t, F.pairwise_distance, [x, y[0]], keepdim=True, eps=0.1),
+        with_gradient(t, F.pdist, [x], 1.5), F.pdist(x[:1]), with_gradient(t, F.cosine_similarity, [x, y], 0),
+        with_gradient(t, F.cosine_similarity, [x, y * 0], -1),
     ]
 
 
@@ -134,11 +140,11 @@ def distributions(t):
     for reduction, full in itertools.product(REDUCTIONS, (False, True)):
         how = {"reduction": reduction, "full": full}
         found += [
-            with_gradient(t, lambda x: F.poisson_nll_loss(x, counts, **how), x),
-            with_gradient(t, lambda x: F.poisson_nll_loss(x, counts, log_input=False, **how), x.abs()),
-            *[with_gradient(t, lambda x, y, v: F.gaussian_nll_loss(x, y, v, eps=0.3, **how), x, y, v)
+            with_gradient(t, F.poisson_nll_loss, [x], counts, **how),
+            with_gradient(t, F.poisson_nll_loss, [x.abs()], counts, log_input=False, **how),
+            *[with_gradient(t, F.gaussian_nll_loss, [x, y, v], eps=0.3, **how)
               for v in (y.abs(), y.abs()[:, :1], y.abs()[:, 0], y.abs()[:1])],
-            with_gradient(t, lambda x, y: F.gaussian_nll_loss(x, y, 0.7, **how), x, y),
+            with_gradient(t, F.gaussian_nll_loss, [x, y], 0.7, **how),
         ]
     return found
 
@@ -150,7 +156,7 @@ def distributions(t):
 def all_targets_ignored(t):
     """The mean of no losses is nan; its gradient is zero."""
     F, x, none = t.nn.functional, scores(t, 2, 3), t.tensor([1, 1])
-    return [with_gradient(t, lambda x: F.cross_entropy(x, none, ignore_index=1, reduction=how), x) for how in REDUCTIONS]
+    return [with_gradient(t, F.cross_entropy, [x], none, ignore_index=1, reduction=how) for how in REDUCTIONS]
 
 
 def options(t, size):
@@ -163,15 +169,16 @@ def linear_cross_entropy(t):
     target, weight = t.tensor([2, 0, 3, 1, 1]), t.tensor([0.3, 1.0, 2.0, 0.5], dtype=t.float64)
     found = []
     for reduction, chunks, given in itertools.product(REDUCTIONS, (None, 2, 7), (None, weight)):
-        found.append(with_gradient(t, lambda x, w, b: F.linear_cross_entropy(
-            x, w, target, linear_bias=b, weight=given, reduction=reduction, ignore_index=3,
-            options=options(t, chunks) if chunks else None), x, w, b))
-    wide = scores(t, 4, 2, 3)
+        leaves = [x.requires_grad_() for x in (x.detach(), w.detach(), b.detach())]
+        out = F.linear_cross_entropy(
+            leaves[0], leaves[1], target, linear_bias=leaves[2], weight=given, reduction=reduction, ignore_index=3,
+            options=options(t, chunks) if chunks else None)
+        found.append([out, list(t.autograd.grad(out.sum(), leaves))])
     return [
         found, F.linear_cross_entropy(x[0], w, t.tensor(2)), F.linear_cross_entropy(x, w, x @ w.T),
-        with_gradient(t, lambda x, w: F.linear_cross_entropy(x, w, t.ones(5, 2, dtype=t.int64)), x, wide),
+        with_gradient(t, F.linear_cross_entropy, [x, scores(t, 4, 2, 3)], t.ones(5, 2, dtype=t.int64)),
         repr(t.nn.LinearCrossEntropyOptions()), t.nn.LinearCrossEntropyOptions() == t.nn.LinearCrossEntropyOptions(),
-        [raised(lambda: t.nn.LinearCrossEntropyOptions(**wrong)) for wrong in (
+        [raised(partial(t.nn.LinearCrossEntropyOptions, **wrong)) for wrong in (
             {"batch_chunk_size": 0}, {"batch_chunk_size": 2.5}, {"chunking_method": "other"}, {"acc_policy": "other"},
             {"chunking_method": "aspect_ratio:x"}, {"acc_dtype": t.int64})],
     ]
@@ -185,7 +192,7 @@ def adaptive(t):
     found = [list(layer.state_dict()), layer.log_prob(x), layer.predict(x), layer.predict(x * 40), layer.cutoffs]
     for target in ([0, 3, 7, 11, 2], [0, 1, 2, 2, 1], [11, 11, 10, 9, 8]):
         out = layer(x, t.tensor(target))
-        found.append([*out, list(t.autograd.grad(out.loss, [p for p in layer.parameters()], allow_unused=True))[0]])
+        found.append([*out, list(t.autograd.grad(out.loss, list(layer.parameters()), allow_unused=True))])
     return [*found, *layer(x[0], t.tensor(7)), list(layer(x[:0], t.ones(0, dtype=t.int64)))]
 
 

@@ -40,7 +40,8 @@ def linear_cross_entropy(k, x, weight, bias, target, class_weight, *, ignore, si
 
 @linear_cross_entropy.joint_vjp
 def _(g, x, weight, bias, target, out_1, out_2, ignore, size):
-    g = linear_cross_entropy_pull(keep(g[0] * out_1, out_1 != 0), x, weight, bias, target, out_2, ignore=ignore, size=size)
+    of_rows = keep(g[0] * out_1, out_1 != 0)
+    g = linear_cross_entropy_pull(of_rows, x, weight, bias, target, out_2, ignore=ignore, size=size)
     return g[0], g[1], None if bias is None else g[2], None, None
 
 
