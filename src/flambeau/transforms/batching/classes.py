@@ -156,7 +156,7 @@ CLASSES = {
     **table(aligned, "frexp cast clone zeros_like alias zero "
                      "fill fill_in_place as_complex view_as_real view_as_complex"),
     # ops that broadcast over all but the last dimensions
-    **table(aligned, "matmul_batched bmm masked_softmax attention euclidean_distances ties equals"),
+    **table(aligned, "masked_softmax attention euclidean_distances ties equals"),
     **table(along, """
         sum mean nansum count_nonzero all any shift var std var_mean std_mean amax amin max min aminmax max_dim
         min_dim logsumexp softmax softmax_pull log_softmax log_softmax_pull cumsum cumprod nth_zero

@@ -12,17 +12,14 @@ from ..vmap import Batched, batched, move_axis
 from .classes import align, aligned, rank_of
 
 
-def mm(op, operands, settings, size):
+def matmul(op, operands, settings, size):
+    """Matrices, or batches of them, that broadcast."""
     x, y = operands
-    return ops.matmul_batched(x.value, y.value) if y.batched else ops.matmul_folded(x.value, y.value)
-
-
-def matmul_folded(op, operands, settings, size):
-    x, y = operands
-    if not y.batched:
+    if not y.batched and len(y.shape) == 2:
         return ops.matmul_folded(x.value, y.value)
     rank = rank_of(operands)
-    return ops.matmul_batched(align(x, rank), align(y, rank))
+    x, y = align(x, rank), align(y, rank)
+    return mul(x, y) if y._a.shape[-2] == 1 else ops.matmul_batched(x, y)  # columns by rows: per-sample gradients
 
 
 def mv(op, operands, settings, size):
@@ -60,7 +57,7 @@ def outer(op, operands, settings, size):
     return mul(ops.column(a.value), ops.row(b.value))
 
 
-PRODUCTS = {"addmm": mm, "addmv": mv, "baddbmm": aligned, "addbmm": sum_of_bmm, "addr": outer}
+PRODUCTS = {"addmm": matmul, "addmv": mv, "baddbmm": matmul, "addbmm": sum_of_bmm, "addr": outer}
 
 
 def add_product(op, operands, settings, size):
@@ -103,6 +100,6 @@ def multiply_rows(x, weight, size):
 
 
 MATMUL = {
-    "mm": mm, "matmul_folded": matmul_folded, "mv": mv, "vecmat": vecmat, "dot": dot, "vdot": dot,
+    "mm": matmul, "bmm": matmul, "matmul_batched": matmul, "matmul_folded": matmul, "mv": mv, "vecmat": vecmat, "dot": dot, "vdot": dot,
     **dict.fromkeys(PRODUCTS, add_product), "linear": linear,
 }
