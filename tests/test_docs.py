@@ -30,7 +30,6 @@ INTERNAL = {  # modules that users do not import: what they define is public thr
     "functions": "flambeau and Tensor",
     "ops": "nothing",
     "engines": "nothing",
-    "transforms": "nothing",
     "autograd.engine": "nothing",
     "transforms": "nothing",
     "multiprocessing.reductions": "nothing",
