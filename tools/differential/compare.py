@@ -104,10 +104,10 @@ def module_leaves(module, path):
 
 
 def keys_of_state(module):
-    """The keys, or the error: a layer may have been given the parameter of a lazy one."""
+    """The keys, or the error: a layer may have been given the parameter of a lazy one, and its hooks run too."""
     try:
         return list(module.state_dict())
-    except (RuntimeError, ValueError) as error:
+    except Exception as error:
         return type(error).__name__
 
 
