@@ -124,6 +124,7 @@ _AUTOCAST = [
 ]
 _MEMBERS = {
     **dict.fromkeys(_AUTOCAST, "amp.autocast_mode"),
+    "GradScaler": "amp",
     **dict.fromkeys(["SymBool", "SymFloat", "SymInt"], "types"),
 }
 __getattr__, __dir__ = _lazy_submodules(__name__, _LAZY, _MEMBERS)

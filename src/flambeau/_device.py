@@ -117,14 +117,20 @@ class _Named:
     """A constant that prints as ``torch.<name>`` and pickles by name."""
 
     __slots__ = ("name",)
+    name: str
     _members: dict[str, _Named]
 
     def __init_subclass__(cls):
         cls._members = {}
 
-    def __init__(self, name):
+    def __new__(cls, *args, **kwargs):
+        raise TypeError(f"cannot create 'torch.{cls.__name__}' instances: all that there are have names")
+
+    @classmethod
+    def _make(cls, name):
+        self = cls._members[name] = object.__new__(cls)
         self.name = name
-        self._members[name] = self
+        return self
 
     def __repr__(self):
         return f"torch.{self.name}"
@@ -149,10 +155,10 @@ class memory_format(_Named):
     __slots__ = ()
 
 
-strided = layout("strided")
-sparse_coo = layout("sparse_coo")
-sparse_csr = layout("sparse_csr")
-contiguous_format = memory_format("contiguous_format")
-channels_last = memory_format("channels_last")
-channels_last_3d = memory_format("channels_last_3d")
-preserve_format = memory_format("preserve_format")
+strided = layout._make("strided")
+sparse_coo = layout._make("sparse_coo")
+sparse_csr = layout._make("sparse_csr")
+contiguous_format = memory_format._make("contiguous_format")
+channels_last = memory_format._make("channels_last")
+channels_last_3d = memory_format._make("channels_last_3d")
+preserve_format = memory_format._make("preserve_format")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -18,12 +19,14 @@ class dtype:
 
     __slots__ = ("category", "is_signed", "itemsize", "name", "np")
 
-    def __init__(self, name, np_dtype, category, is_signed=True):
-        self.name = name
-        self.np = np.dtype(np_dtype)
-        self.category = category
-        self.is_signed = is_signed
-        self.itemsize = self.np.itemsize
+    category: int
+    is_signed: bool
+    itemsize: int
+    name: str
+    np: Any
+
+    def __new__(cls, *args, **kwargs):
+        raise TypeError("cannot create 'torch.dtype' instances: there is one for each type of elements")
 
     @property
     def is_floating_point(self):
@@ -50,23 +53,33 @@ class dtype:
         return dtype_by_name, (self.name,)
 
 
-bool_ = dtype("bool", np.bool_, BOOL, is_signed=False)
-uint8 = dtype("uint8", np.uint8, INT, is_signed=False)
-uint16 = dtype("uint16", np.uint16, INT, is_signed=False)
-uint32 = dtype("uint32", np.uint32, INT, is_signed=False)
-uint64 = dtype("uint64", np.uint64, INT, is_signed=False)
-int8 = dtype("int8", np.int8, INT)
-int16 = dtype("int16", np.int16, INT)
-int32 = dtype("int32", np.int32, INT)
-int64 = dtype("int64", np.int64, INT)
-float8_e4m3fn = dtype("float8_e4m3fn", ml_dtypes.float8_e4m3fn, FLOAT)
-float8_e5m2 = dtype("float8_e5m2", ml_dtypes.float8_e5m2, FLOAT)
-float16 = dtype("float16", np.float16, FLOAT)
-bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, FLOAT)
-float32 = dtype("float32", np.float32, FLOAT)
-float64 = dtype("float64", np.float64, FLOAT)
-complex64 = dtype("complex64", np.complex64, COMPLEX)
-complex128 = dtype("complex128", np.complex128, COMPLEX)
+def _make(name, np_dtype, category, is_signed=True):
+    d = object.__new__(dtype)
+    d.name = name
+    d.np = np.dtype(np_dtype)
+    d.category = category
+    d.is_signed = is_signed
+    d.itemsize = d.np.itemsize
+    return d
+
+
+bool_ = _make("bool", np.bool_, BOOL, is_signed=False)
+uint8 = _make("uint8", np.uint8, INT, is_signed=False)
+uint16 = _make("uint16", np.uint16, INT, is_signed=False)
+uint32 = _make("uint32", np.uint32, INT, is_signed=False)
+uint64 = _make("uint64", np.uint64, INT, is_signed=False)
+int8 = _make("int8", np.int8, INT)
+int16 = _make("int16", np.int16, INT)
+int32 = _make("int32", np.int32, INT)
+int64 = _make("int64", np.int64, INT)
+float8_e4m3fn = _make("float8_e4m3fn", ml_dtypes.float8_e4m3fn, FLOAT)
+float8_e5m2 = _make("float8_e5m2", ml_dtypes.float8_e5m2, FLOAT)
+float16 = _make("float16", np.float16, FLOAT)
+bfloat16 = _make("bfloat16", ml_dtypes.bfloat16, FLOAT)
+float32 = _make("float32", np.float32, FLOAT)
+float64 = _make("float64", np.float64, FLOAT)
+complex64 = _make("complex64", np.complex64, COMPLEX)
+complex128 = _make("complex128", np.complex128, COMPLEX)
 
 ALL = (bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float8_e4m3fn, float8_e5m2,
        float16, bfloat16, float32, float64, complex64, complex128)

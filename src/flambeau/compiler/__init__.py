@@ -34,7 +34,7 @@ DISABLED = (
 NOT_CALLABLE = "compile() expects a function or a module, but got {kind}"
 
 
-def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, name=None,
+def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, name=None,
             disable=False, recompile_limit=None, isolate_recompiles=False, shapes_spec=None):
     """Compiles a function or a module; without one, returns a decorator.
 
@@ -47,7 +47,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
         fullgraph: makes no difference: a program always is the whole function. What cannot be part of one (``item()``,
             an ``if`` on a tensor) is an error.
         dynamic: makes no difference: shapes are part of the program.
-        backend: "inductor" (the default, as scripts say it), "xla" or "openxla" compile with XLA; "eager" and
+        backend: "xla" (the default), "openxla" and "inductor", as scripts say it, compile with XLA; "eager" and
             "aot_eager" do not compile.
         mode: one of PyTorch's modes; they make no difference.
         options: settings of the backend; none are known.
@@ -80,7 +80,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     return Compiled(model, name, program_limit(recompile_limit))
 
 
-def compiled_call(module, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, name=None,
+def compiled_call(module, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, name=None,
                   disable=False, recompile_limit=None, isolate_recompiles=False, shapes_spec=None):
     """What calls of a module are to run, with the settings of ``compile``; None if nothing is compiled."""
     if not wants_program(backend, mode, options, disable):
@@ -106,6 +106,7 @@ def wants_program(backend, mode, options, disable):
         raise RuntimeError(f"Unexpected optimization option {next(iter(options))}: the XLA backend has none")
     if disable:
         return False
+    backend = "xla" if backend is None else backend
     if not isinstance(backend, str) or backend not in BACKENDS:
         raise RuntimeError(UNKNOWN_BACKEND.format(backend=backend, known=", ".join(map(repr, BACKENDS))))
     if BACKENDS[backend] and importlib.util.find_spec("jax") is None:
