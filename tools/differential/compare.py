@@ -93,22 +93,14 @@ def observe(read, tensor):
 
 
 def module_leaves(module, path):
+    """What a module holds; not its state_dict, for hooks would run at each look."""
     yield f"repr({path})", repr(module)
     for name, child in module.named_modules():
         yield f"{path}.{name}.training", child.training
-    yield f"{path}.state_dict()", keys_of_state(module)
     for name, parameter in module.named_parameters():
         yield from leaves(parameter, f"{path}.{name}")
     for name, buffer in module.named_buffers():
         yield from leaves(buffer, f"{path}.{name}")
-
-
-def keys_of_state(module):
-    """The keys, or the error: a layer may have been given the parameter of a lazy one, and its hooks run too."""
-    try:
-        return list(module.state_dict())
-    except Exception as error:
-        return type(error).__name__
 
 
 def is_tensor(value):
