@@ -35,8 +35,8 @@ def install():
     sys.modules.pop("torch", None)
     sys.meta_path.insert(0, _finder)
     name_classes()
-    # Processes that are spawned, or started by the script, find the package in SITE.
-    sys.path.append(SITE)
+    # Processes that the script starts find the package in SITE, before a PyTorch that is installed.
+    sys.path.insert(1, SITE)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), SITE]))
 
 
