@@ -43,7 +43,7 @@ STEP(adam)
     REAL *restrict p = own[0], *restrict exp_avg = own[1], *restrict exp_avg_sq = own[2], *restrict largest = own[3];
     const REAL *restrict grad = gradient;
     READ_NUMBERS(7);
-    REAL decay = x[0], weight1 = x[1], beta2 = x[2], weight2 = x[3], eps = x[4], rate = x[5], root = x[6];
+    REAL decay = x[0], weight1 = x[1], beta2 = x[2], weight2 = x[3], eps = x[4], rate = x[5], scale = x[6];
     bool maximize = flag[0], coupled = flag[1], decoupled = flag[2];
     if (largest == NULL) {
         EACH {
@@ -51,7 +51,7 @@ STEP(adam)
             REAL m = exp_avg[i] + (g - exp_avg[i]) * weight1, v = exp_avg_sq[i] * beta2 + g * g * weight2;
             exp_avg[i] = m;
             exp_avg_sq[i] = v;
-            p[i] = (decoupled ? p[i] * decay : p[i]) - m / (NAME(root)(v) / root + eps) * rate;
+            p[i] = (decoupled ? p[i] * decay : p[i]) - m / (NAME(root)(v) * scale + eps) * rate;
         }
         return;
     }
@@ -62,7 +62,7 @@ STEP(adam)
         exp_avg[i] = m;
         exp_avg_sq[i] = v;
         largest[i] = most;
-        p[i] = (decoupled ? p[i] * decay : p[i]) - m / (NAME(root)(most) / root + eps) * rate;
+        p[i] = (decoupled ? p[i] * decay : p[i]) - m / (NAME(root)(most) * scale + eps) * rate;
     }
 }
 
