@@ -1,6 +1,6 @@
 """Steps of optimizers on 25 million parameters: one tensor of them, and 500 small ones; and on a small model.
 
-PyTorch's time is that of its default path and, in a second row, of ``fused=True``. An argument is the number of threads:
+PyTorch's time is that of its default path and, in a second row, of ``fused=True``. The argument is how many threads:
 
     python bench/optim.py [threads]
 """
@@ -12,8 +12,12 @@ from _harness import Suite
 THREADS = int(sys.argv[1]) if len(sys.argv) > 1 else 1
 suite = Suite("optim" if THREADS == 1 else f"optim-{THREADS}-threads", THREADS)
 
-SHAPES = {"one tensor of 25M": [(25_000_000,)], "500 tensors of 50k": [(50_000,)] * 500, "10 tensors of 1k": [(1000,)] * 10}
-OPTIMIZERS = {"SGD": ("SGD", {}), "SGD with momentum": ("SGD", {"momentum": 0.9}), "Adam": ("Adam", {}), "AdamW": ("AdamW", {})}
+SHAPES = {
+    "one tensor of 25M": [(25_000_000,)], "500 tensors of 50k": [(50_000,)] * 500, "10 tensors of 1k": [(1000,)] * 10,
+}
+OPTIMIZERS = {
+    "SGD": ("SGD", {}), "SGD with momentum": ("SGD", {"momentum": 0.9}), "Adam": ("Adam", {}), "AdamW": ("AdamW", {}),
+}
 
 
 def register(label, kind, settings, size, shapes, fused):
