@@ -197,6 +197,10 @@ EIGENVALUES = [MATRIX + f"torch.manual_seed(0)\nE, X = torch.lobpcg({arguments})
                for arguments, mass in (("A", "torch.eye(9)"), ("A, 2", "torch.eye(9)"), ("A, 2, largest=False", "torch.eye(9)"), ("A, 3, B=B", "B"),
                                        ("A, 1, B=B, largest=False", "B"))] + [MATRIX + f"torch.lobpcg({arguments})" for arguments in ("A, 4", "A[:3]", "A[0]")]
 RETAINED = [
+    *[f"seen = []\nx = torch.ones(2, 3, 4, 4, requires_grad=True) * 1\nx.register_hook(lambda g: seen.append(g))\n{call}.sum().backward()\n"
+      "(seen, seen[0].stride())" for call in (
+          "torch.nn.functional.avg_pool2d(x, 3, 1, 1)", "torch.nn.functional.max_pool2d(x, 3, 1, 1)", "torch.nn.functional.avg_pool2d(x, 2)",
+          "torch.nn.functional.conv2d(x, torch.ones(3, 3, 3, 3), padding=1)", "torch.nn.functional.pad(x, (1, 1))", "x[..., 1:]")],
     "x = torch.ones(2, 2, 3, requires_grad=True)\ny = x.transpose(0, 1)\ny.retain_grad()\n(y * y).sum().backward()\n(y.grad, y.grad.stride())",
     LEAF + "y = x * 2\ny.retain_grad()\ng = torch.autograd.grad((y * y).sum(), [x, y], create_graph=True)\n"
     "(g, y.grad, y.grad is g[1], y.grad.data_ptr() == g[1].data_ptr())",

@@ -247,7 +247,7 @@ DIFFERENCES = {
         any(t.numel() == 0 for t in arguments(d))
         and (
             (d.kind == "exception" and re.search("stride|storage_offset", d.ours + d.theirs))
-            or (d.kind == "identity" and "channels_last" in d.step.template)
+            or (d.kind in ("identity", "version") and "channels_last" in d.step.template)
         )
     ),
     "A new result may be a view of something that nobody sees": lambda d: (

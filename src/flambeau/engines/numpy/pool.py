@@ -107,7 +107,7 @@ def window_spread(g, kernel, stride, padding, spatial):
         for i in range(kernel[d]):
             wide[(*lead, slice(i, i + (out[d] - 1) * stride[d] + 1, stride[d]))] += g
         g = wide[(*lead, slice(padding[d], padding[d] + spatial[d]))]
-    return g
+    return np.ascontiguousarray(g)  # a gradient that people see
 
 
 @engine.kernel
