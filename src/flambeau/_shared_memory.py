@@ -29,7 +29,7 @@ class SharedMemory:
     __slots__ = ("__weakref__", "address", "fd", "size")
 
     def __init__(self, fd, size):
-        self.fd: int | None = fd
+        self.fd = fd
         self.size = size
         flags = mmap.PROT_READ | mmap.PROT_WRITE
         self.address = _libc.mmap(None, max(size, 1), flags, mmap.MAP_SHARED, fd, 0)

@@ -68,6 +68,9 @@ class _BaseDataLoaderIter:
     def _next_data(self):
         raise NotImplementedError
 
+    def _reset(self, loader):
+        raise NotImplementedError
+
 
 def _has_accelerator():
     """Whether a device is there for which others would pin memory; jax is not imported only to find out."""

@@ -144,8 +144,8 @@ class DataLoader(Generic[T_co]):
         if self._iterable:
             return _InfiniteConstantSampler()
         if shuffle:
-            return RandomSampler(self.dataset, generator=generator)  # type: ignore[arg-type]
-        return SequentialSampler(self.dataset)  # type: ignore[arg-type]
+            return RandomSampler(self.dataset, generator=generator)
+        return SequentialSampler(self.dataset)
 
     @property
     def multiprocessing_context(self):

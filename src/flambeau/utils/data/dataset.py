@@ -295,9 +295,9 @@ def random_split(
         lengths = _whole_lengths(lengths, total)
     if sum(lengths) != total:
         raise ValueError(SPLIT_SUM.format(lengths=list(lengths), total=total))
-    order = randperm(sum(lengths), generator=generator).tolist()  # type: ignore[call-overload]
+    order = randperm(sum(lengths), generator=generator).tolist()
     ends = itertools.accumulate(lengths)
-    return [Subset(dataset, order[end - length: end]) for end, length in zip(ends, lengths)]  # type: ignore[misc]
+    return [Subset(dataset, order[end - length: end]) for end, length in zip(ends, lengths)]
 
 
 def _whole_lengths(fractions, total):

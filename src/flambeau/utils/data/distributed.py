@@ -71,7 +71,7 @@ class DistributedSampler(Sampler[T_co]):
 
     def _order(self):
         """The indices of the whole dataset in the order of this epoch."""
-        n = len(self.dataset)  # type: ignore[arg-type]
+        n = len(self.dataset)
         if not self.shuffle:
             return list(range(n))
         return randperm(n, generator=Generator().manual_seed(self.seed + self.epoch)).tolist()

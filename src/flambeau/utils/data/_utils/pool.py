@@ -69,7 +69,7 @@ def start_workers(jobs, context=None):
     forks = context.get_start_method() == "fork"
     if not forks:
         init_reductions()  # the tensors of a dataset are shared with the workers, not copied
-    workers: list[Worker] = []
+    workers = []
     try:
         for job in jobs:
             ours, theirs = socket.socketpair()
