@@ -258,3 +258,34 @@ def test_nobody_who_can_is_named():
 
     with pytest.raises(TypeError, match=r"'add'.*Refusing"):
         flambeau.add(flambeau.ones(1).as_subclass(Refusing), 1)
+
+
+# ---- modes
+
+
+def test_a_mode_is_asked_by_functions():
+    class Log(flambeau.overrides.TorchFunctionMode):
+        def __init__(self, name):
+            self.name = name
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((self.name, func.__name__))
+            return func(*args, **(kwargs or {}))
+
+    seen = []
+    with Log("outer"), Log("inner"):
+        assert flambeau.add(flambeau.ones(2), 1, alpha=2).tolist() == [3.0, 3.0]
+        flambeau.nn.functional.relu(flambeau.ones(1))
+    assert seen == [("inner", "add"), ("outer", "add"), ("inner", "relu"), ("outer", "relu")]
+    flambeau.add(flambeau.ones(1), 1)
+    assert len(seen) == 4
+
+
+def test_a_mode_is_left_when_it_raises():
+    class Broken(flambeau.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            raise KeyError(func.__name__)
+
+    with pytest.raises(KeyError, match="add"), Broken():
+        flambeau.add(flambeau.ones(1), 1)
+    assert flambeau.add(flambeau.ones(1), 1).item() == 2

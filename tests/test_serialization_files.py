@@ -301,3 +301,12 @@ def test_we_map_torchs(tmp_path):
     torch.save({"a": torch.arange(3), "b": torch.ones(2, dtype=torch.bfloat16)}, tmp_path / "a.pt")
     loaded = flambeau.load(tmp_path / "a.pt", mmap=True)
     assert loaded["a"].tolist() == [0, 1, 2] and loaded["b"].tolist() == [1, 1]
+
+
+def test_records_of_a_file(tmp_path):
+    flambeau.save({"a": flambeau.ones(2)}, tmp_path / "file.pt")
+    reader = flambeau.PyTorchFileReader(str(tmp_path / "file.pt"))
+    assert "data.pkl" in reader.get_all_records() and reader.has_record("version") and not reader.has_record("x")
+    assert reader.get_record("data/0") == flambeau.ones(2).numpy().tobytes()
+    with pytest.raises(RuntimeError, match="failed locating file x"):
+        reader.get_record("x")

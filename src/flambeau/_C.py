@@ -3,6 +3,7 @@
 import contextlib
 import enum
 
+from ._tensor import Tensor
 from .overrides import DisableTorchFunctionSubclass
 from .overrides import disabled as _disabled_torch_function_impl
 
@@ -51,3 +52,6 @@ def _get_tracing_state():
 
 def _log_api_usage_once(*args):
     """Nothing is logged."""
+
+
+_TensorMeta = type(Tensor)

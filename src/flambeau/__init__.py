@@ -125,6 +125,7 @@ _AUTOCAST = [
 _MEMBERS = {
     **dict.fromkeys(_AUTOCAST, "amp.autocast_mode"),
     "GradScaler": "amp",
+    "PyTorchFileReader": "serialization._reader",
     **dict.fromkeys(["SymBool", "SymFloat", "SymInt"], "types"),
 }
 __getattr__, __dir__ = _lazy_submodules(__name__, _LAZY, _MEMBERS)

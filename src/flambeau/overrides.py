@@ -29,7 +29,9 @@ import types
 from ._tensor import Tensor
 from ._threads import per_thread
 
-__all__ = ["get_ignored_functions", "handle_torch_function", "has_torch_function", "is_tensor_like"]
+__all__ = [
+    "TorchFunctionMode", "get_ignored_functions", "handle_torch_function", "has_torch_function", "is_tensor_like",
+]
 
 NO_IMPLEMENTATION = (
     "no implementation found for '{name}' on types that implement __torch_function__: [{types}]. Each of them returned "
@@ -66,6 +68,7 @@ MAKERS = frozenset((
 
 class _State(threading.local):
     off = 0  # how many calls deep no class is asked
+    modes: tuple[TorchFunctionMode, ...] = ()  # that are entered, the innermost last
 
 
 _state = per_thread(_State())
@@ -85,6 +88,38 @@ def disabled(func, types, args=(), kwargs=None):
     """The ``__torch_function__`` of a class that wants none: results are plain tensors."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
+
+
+# ---- modes
+
+
+class TorchFunctionMode:
+    """A context in which functions ask its ``__torch_function__``, whatever their arguments are.
+
+    Functions ask, and methods of subclasses of Tensor; methods of plain tensors, and functions that make tensors from
+    other things, do not.
+    """
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        raise NotImplementedError
+
+    def __enter__(self):
+        replace_functions()
+        _state.modes = (*_state.modes, self)
+        return self
+
+    def __exit__(self, *exc):
+        _state.modes = _state.modes[:-1]
+
+
+def ask_mode(func, args, kwargs):
+    """What the innermost mode makes of a call. In it, that mode is left."""
+    *outer, mode = _state.modes
+    before, _state.modes = _state.modes, tuple(outer)
+    try:
+        return mode.__torch_function__(func, tuple(overriding((*args, *kwargs.values()), [])), args, kwargs)
+    finally:
+        _state.modes = before
 
 
 # ---- the default
@@ -142,6 +177,8 @@ def dispatching(function, public=None):
 
     @functools.wraps(function)
     def call(*args, **kwargs):
+        if _state.modes:
+            return ask_mode(public or call, args, kwargs)
         if not _state.off:
             kinds = overriding((*args, *kwargs.values()), [])
             if kinds:

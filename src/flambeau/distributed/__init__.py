@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .._lazy import lazy_submodules
+
 __all__ = [
     "ProcessGroup", "barrier", "destroy_process_group", "get_backend", "get_rank", "get_world_size",
     "init_process_group", "is_available", "is_initialized", "is_torchelastic_launched",
@@ -60,3 +62,12 @@ barrier, get_backend, all_reduce, all_gather, all_gather_object, broadcast, broa
                    "broadcast_object_list", "reduce", "gather"])
 get_rank, get_world_size, destroy_process_group = map(
     _needs_group, ["get_rank", "get_world_size", "destroy_process_group"])
+
+
+class ReduceOp:
+    """How values of several processes become one."""
+
+    SUM, AVG, PRODUCT, MIN, MAX = "SUM", "AVG", "PRODUCT", "MIN", "MAX"
+
+
+__getattr__, __dir__ = lazy_submodules(__name__, ["device_mesh", "optim", "tensor"])
