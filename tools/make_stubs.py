@@ -281,6 +281,7 @@ def top_module():
             if alias.name != "*" and not name.startswith("_") and not inspect.isfunction(getattr(flambeau, name)):
                 kept[name] = f"from {source} import {alias.name} as {name}"
     kept |= {name: f"from . import {name} as {name}" for name in flambeau._LAZY}
+    kept |= {name: f"from .{home} import {name} as {name}" for name, home in flambeau._MEMBERS.items()}
     rest = [n for n, v in vars(flambeau).items() if n[0] != "_" and n not in kept and not inspect.ismodule(v)]
     imports, lines = exported(flambeau, rest, "flambeau")
     have = {*kept, *(line.split()[-1] for line in imports)}

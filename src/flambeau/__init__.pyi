@@ -84,8 +84,19 @@ from ._modes import set_grad_enabled as set_grad_enabled
 from ._size import Size as Size
 from ._tensor import Tensor as Tensor
 from ._types import Bool, Device, Dims, DType, Float, Int, Layout, MemoryFormat, Number
+from .amp.autocast_mode import autocast as autocast
+from .amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
+from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
+from .amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
+from .amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from .amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
+from .amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
+from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from .functions._untyped_storage import UntypedStorage as UntypedStorage
 from .functions.storage import TypedStorage as TypedStorage
+from .types import SymBool as SymBool
+from .types import SymFloat as SymFloat
+from .types import SymInt as SymInt
 
 BFloat16Storage: type[TypedStorage]
 BFloat16Tensor: type[Tensor]
