@@ -66,7 +66,7 @@ class Failure:
 class Suite:
     """The cases of one benchmark, and the table they make in ``bench/results/<name>.md``."""
 
-    def __init__(self, name: str, threads: int = 1):
+    def __init__(self, name: str, threads: int = 1, notes: tuple[str, ...] = ()):
         if "numpy" in sys.modules:
             raise RuntimeError("numpy is already imported, so its thread count can no longer be set")
         os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
@@ -79,6 +79,7 @@ class Suite:
 
         self.name = name
         self.threads = threads
+        self.notes = notes  # below the table
         self.ours = flambeau
         self.theirs = torch
         self.measurements: list[tuple[str, Callable[[], Result]]] = []
@@ -109,6 +110,7 @@ class Suite:
             print("  ".join(rows[-1].cells()), flush=True)
         lines = [f"# {self.name}", "", *self._setting(), ""]
         lines += markdown_table(header, [row.cells() for row in rows])
+        lines += ["", *[f"- {note}" for note in self.notes]] if self.notes else []
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / f"{self.name}.md").write_text("\n".join(lines) + "\n")
         sys.exit(any(isinstance(row, Failure) for row in rows))
@@ -132,7 +134,7 @@ class Suite:
         versions = f"Flambeau {self.ours.__version__}, PyTorch {self.theirs.__version__}"
         return [
             f"- {versions}, NumPy {numpy.__version__}, Python {platform.python_version()}",
-            f"- {cpu_model()}, {os.cpu_count()} cores, threads={self.threads}",
+            f"- {cpu_model()}, {os.cpu_count()} cores, threads={self.threads}, load average {os.getloadavg()[1]:.1f}",
             f"- {datetime.date.today().isoformat()}, {ROUNDS} interleaved rounds",
             "- times are the best of all rounds; ratio = Flambeau / PyTorch, lower is better",
         ]
