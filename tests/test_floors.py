@@ -126,7 +126,7 @@ TYPES_OF_ARRAYS = {
     "compiler/_contents.py": "arrays of the user's, which a program depends on",
     "compiler/_pytree.py": "arrays of the user's, as arguments of a program",
     "compiler/_inputs.py": "the memory that tensors share",
-    "compiler/_watch.py": "arrays of the user's, which a program has seen",
+    "compiler/_notes.py": "arrays of the user's, which a program has seen",
     "compiler/_lifted.py": "views inside of a trace",
 }
 

@@ -12,9 +12,9 @@ from operator import attrgetter, call, eq, is_, itemgetter
 
 from ._contents import is_like_input
 from ._floats import NotAFloat
+from ._notes import FUNCTION_PARTS
 from ._places import MISSING, Argument, Fixed, Gradient, Place
 from ._pytree import PLAIN, is_same_value
-from ._watch import FUNCTION_PARTS
 
 LOST = (
     "it uses a tensor, {tensor}, that is found in no attribute, global name, closure or argument. Pass it as an "

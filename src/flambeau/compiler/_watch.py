@@ -1,9 +1,8 @@
-"""What a traced function reads and sets besides tensors.
+"""How a trace hears of what a function reads and sets besides tensors.
 
 Attributes of modules, of optimizers and of the user's own objects are watched where they are read and set: by methods
 put on their classes for as long as the trace runs. Global names, closures, and what is read from classes are noted when
-a function that names them is called. What containers hold is noted when they are reached. What can be neither watched
-nor relied on makes the program *volatile*: it serves one call only.
+a function that names them is called.
 
 What was read decides later whether the program is still valid (see _guards.py). What was changed is restored after the
 trace, and changed again by every run of the program.
@@ -12,10 +11,7 @@ trace, and changed again by every run of the program.
 from __future__ import annotations
 
 import contextlib
-import enum
-import functools
 import gc
-import operator
 import random
 import sys
 import threading
@@ -23,26 +19,16 @@ import types
 
 import numpy as np
 
-from .._tensor import Tensor
 from ..nn.modules._hooks import global_hooks
 from ..nn.modules.module import Module
 from ..optim.optimizer import _global_hooks as every_step
-from ._compiled import Compiled
-from ._contents import CONTAINERS, Contents, refill
-from ._floats import TracedFloat
+from ._notes import Notes
 from ._patches import NamesOf, Patches
-from ._places import MISSING, Argument, ClassItem, ClosureCell, Gradient, Item, Place, Slot
-from ._pytree import LARGE, ArgumentContainer, Identity, containers_in, flatten, opaque_leaves
+from ._places import MISSING, Argument, ClassItem, Item, Slot
+from ._pytree import flatten, opaque_leaves
 from ._trust import (
     IDENTITY,
     IMPURE_CALL,
-    IMPURE_CLASS,
-    ITERATOR,
-    LARGE_ARRAY,
-    UNKNOWN,
-    advances,
-    has_visible_state,
-    is_constant,
     is_constructor_of_namedtuple,
     is_foreign,
     is_ours,
@@ -52,42 +38,10 @@ from ._trust import (
 
 TABLES = ("_parameters", "_buffers", "_modules")
 DRAWN = "it draws from Python's or NumPy's random numbers, which a program would not draw again"
-FEW = 64  # entries of a container up to which its floats may become inputs
-BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
-PARTS = {  # what holds nothing but other values -> those values
-    types.BuiltinFunctionType: lambda f: () if isinstance(f.__self__, types.ModuleType) else (f.__self__,),
-    types.MethodWrapperType: lambda f: (f.__self__,),
-    types.MappingProxyType: lambda proxy: gc.get_referents(proxy)[:1],
-    property: lambda p: (p.fget, p.fset, p.fdel),
-    classmethod: lambda f: (f.__func__,),
-    staticmethod: lambda f: (f.__func__,),
-    functools.cached_property: lambda p: (p.func,),
-    slice: lambda s: (s.start, s.stop, s.step),
-    Compiled: lambda f: (f.function,),
-}
-FUNCTION_PARTS = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
 _importers = ("importlib._bootstrap", "importlib._bootstrap_external")
 
 
-class Observation:
-    """What was at a place when it was first read or set."""
-
-    __slots__ = ("is_read", "label", "now", "place", "value")
-
-    def __init__(self, place, value, label, is_read):
-        self.place = place
-        self.value = value
-        self.now = value  # or what stands for it while the trace runs
-        self.label = label
-        self.is_read = is_read  # before it was set
-
-    @property
-    def is_input(self):
-        """Whether it is a float that may be another one each time."""
-        return self.now is not self.value
-
-
-class Watch:
+class Watch(Notes):
     """Notes what is read and set while it runs.
 
     Args:
@@ -97,29 +51,14 @@ class Watch:
     """
 
     def __init__(self, arguments, call, floats):
-        self.floats = floats
-        self.observations = {}  # by key of the place
-        self.contents = {}  # id of a container -> (Contents, label)
-        self.tensors = {}  # id -> (tensor, requires_grad, its places: (place, label))
-        self.attributes = {}  # id -> (tensor, what the user has set on it)
+        super().__init__(call, floats)
         self.reads = set()  # (id, name) of attributes that were read
-        self.objects = {}  # id -> object whose attributes were noted
-        self.created = {}  # id -> object that the function itself has created
         self.codes = {}  # of functions of the user's that ran -> the names in them
-        self.functions = {}  # id -> (function, its code, defaults, defaults of keywords)
-        self.known_codes = set()  # of functions that were reached
-        self.names = set()  # of attributes that some code reads
-        self.written_names = set()  # of attributes that some code sets
-        self.namespaces = {}  # id -> class of the user's or foreign module that some code reads from
-        self.patches = None  # on classes, while the trace runs
         self.import_depth = 0  # what runs in the import system is not the function's
         self.prints = False  # what runs while print() does neither
-        self.volatile = None  # why no program is valid for the next call
         self.compares_identities = False  # whether tensors may not be exchanged for others
         self.asks_for_types = False  # whether code asks for the exact type of something
         self.thread = threading.get_ident()
-        self.argument_containers = [Contents(c) for c in containers_in(call, [])]
-        self.created.update((id(c.container), c.container) for c in self.argument_containers)
         self.call = arguments, call
 
     @contextlib.contextmanager
@@ -147,204 +86,6 @@ class Watch:
             self.note_value(value, "an argument")
         self.note_value(global_hooks, "hooks on all modules")
         self.note_value(every_step, "hooks on all optimizers")
-
-    def restore(self):
-        for seen in self.observations.values():
-            if seen.place.value() is not seen.value:
-                seen.place.put(seen.value)
-        for contents in (*[c for c, _ in self.contents.values()], *self.argument_containers):
-            contents.restore()
-        for t, flag, _ in self.tensors.values():
-            t._rg = flag
-        for t, before in self.attributes.values():
-            if vars(t) or before:
-                refill(vars(t), before.keys(), before.values())
-
-    def changes(self):
-        """What the function has changed: (place, value) pairs, and (container or argument number, Contents) pairs."""
-        places = [(seen.place, seen.place.value()) for seen in self.observations.values()
-                  if seen.place.value() is not seen.now]
-        refilled = [(c.container, Contents(c.container)) for c, _ in self.contents.values() if not c.is_untouched()]
-        refilled += [(nr, Contents(c.container)) for nr, c in enumerate(self.argument_containers)
-                     if not c.is_untouched()]
-        return places, refilled
-
-    def stand_in(self, value):
-        """What stands for a container from outside, which is not to be copied; None for others."""
-        for nr, contents in enumerate(self.argument_containers):
-            if contents.container is value:
-                return ArgumentContainer(nr)
-        return Identity(value) if id(value) in self.contents or id(value) in self.objects else None
-
-    def is_new(self, value):
-        """Whether a value is an object of the user's that the function has created."""
-        return id(value) in self.created and is_users(type(value)) and not isinstance(value, (*CONTAINERS, Module))
-
-    def make_volatile(self, reason):
-        self.volatile = self.volatile or reason
-
-    # ---- places, and what is reached from there
-
-    def note_read(self, place, value, label, may_vary=True):
-        """The program is valid only as long as there is `value` at a place, or, of a tensor, another one like it.
-
-        Args:
-            may_vary: whether the program may take a float at this place as an input.
-        """
-        if place.key in self.observations:
-            return
-        seen = self.observations[place.key] = Observation(place, value, label, True)
-        if isinstance(value, Tensor):
-            self.note_tensor(value, place, label)
-            return
-        self.note_value(value, label)
-        if may_vary and self.floats is not None:
-            seen.now = self.floats.stand_in(place, value, label)
-            if seen.is_input:
-                place.put(seen.now)
-
-    def note_write(self, place, label):
-        """What is at a place now is about to be changed."""
-        if place.key not in self.observations:
-            self.observations[place.key] = Observation(place, place.value(), label, False)
-
-    def note_tensor(self, t, place, label):
-        if id(t) not in self.tensors:
-            self.tensors[id(t)] = t, t._rg, []
-            self.attributes[id(t)] = t, dict(vars(t))
-            if vars(t) and not isinstance(place, Argument):
-                self.tensors[id(t)][2].append((None, label))  # not to be exchanged for another one
-                self.note_value(vars(t), label)
-        places = self.tensors[id(t)][2]
-        if not isinstance(place, Place) or all(place.key != getattr(other, "key", None) for other, _ in places):
-            places.append((place, label))
-
-    def note_gradient(self, grad, t):
-        """The gradient of `t` was read."""
-        self.note_tensor(grad, Gradient(t), "a gradient")
-
-    def note_value(self, value, label):
-        """Notes what a value holds; one of which that cannot be said makes the program volatile."""
-        kind = type(value)
-        if issubclass(kind, (Tensor, TracedFloat)) or id(value) in self.created:
-            return
-        if issubclass(kind, CONTAINERS):
-            self.note_container(value, label)
-        elif issubclass(kind, types.FunctionType):
-            self.note_function(value)
-        elif issubclass(kind, type | types.ModuleType):
-            self.note_namespace(value, label)
-        elif kind in PARTS:
-            for part in PARTS[kind](value):
-                self.note_value(part, label)
-        elif issubclass(kind, enum.Enum):
-            self.note_value(vars(value), label)
-        elif advances(value):
-            self.make_volatile(ITERATOR.format(label=label))
-        elif not is_constant(value) and not self.can_watch(kind):
-            self.make_volatile(UNKNOWN.format(label=label, kind=kind.__qualname__))
-
-    def can_watch(self, cls):
-        """Whether all that an object of a class holds is watched from now on."""
-        self.patches.add(cls)
-        return has_visible_state(cls, self.patches.classes, self.patches.opaque)
-
-    def note_container(self, value, label):
-        if id(value) in self.contents:
-            return
-        if isinstance(value, np.ndarray) and value.nbytes > LARGE:
-            self.make_volatile(LARGE_ARRAY.format(label=label, size=-(-value.nbytes // 10**6)))
-            return
-        if isinstance(value, np.ndarray) and value.dtype.hasobject:
-            self.make_volatile(UNKNOWN.format(label=label, kind="NumPy array of objects"))
-            return
-        contents = Contents(value)
-        self.contents[id(value)] = contents, label
-        self.patches.add(type(value))
-        for key in contents.keys:
-            if isinstance(key, Tensor):
-                self.note_tensor(key, None, label)
-            else:
-                self.note_value(key, label)
-        for place, part in contents.places():
-            if isinstance(part, Tensor):
-                self.note_tensor(part, place, label)
-            else:
-                self.note_value(part, item_label(label, place))
-        if isinstance(value, tuple) and getattr(value, "__dict__", None):
-            self.note_value(vars(value), label)
-        if self.floats is not None and len(contents.values) <= FEW:
-            contents.exchange(lambda place, v: self.floats.stand_in(place, v, item_label(label, place)))
-
-    def note_function(self, function):
-        """Notes what a function has closed over, what it takes where an argument is missing, and its attributes."""
-        if id(function) in self.functions:
-            return
-        self.functions[id(function)] = function, *FUNCTION_PARTS(function)
-        self.known_codes.add(function.__code__)
-        module = function.__globals__.get("__name__", "")
-        if is_ours(module) or module.partition(".")[0] == "numpy":
-            return
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            place = ClosureCell(cell, "cell_contents")
-            self.note_read(place, place.value(), f"the closed-over name {name}")
-        for defaults in (function.__defaults__, function.__kwdefaults__):
-            self.note_value(defaults, f"a default of {function.__name__}")
-        if not is_foreign(module):
-            self.note_value(vars(function), f"the attributes of {function.__name__}")
-
-    # ---- classes and Python modules
-
-    def note_namespace(self, space, label):
-        """Notes what code has read, or may read from now on, from a class or a Python module."""
-        if id(space) in self.namespaces:
-            return
-        self.namespaces[id(space)] = space
-        if isinstance(space, type) and is_users(type(space)):
-            self.note_namespace(type(space), type(space).__name__)
-        if isinstance(space, types.ModuleType) and not is_foreign(space.__name__):
-            if not self.patches.add_module(space):
-                self.make_volatile(UNKNOWN.format(label=label, kind="Python module of its own class"))
-        elif isinstance(space, type) and not is_constant(space):
-            self.make_volatile(IMPURE_CLASS.format(name=f"{space.__module__}.{space.__qualname__}"))
-        else:
-            self.read_from(space, self.names)
-            self.write_to(space, self.written_names)
-
-    def note_names(self, names):
-        """Code reads, and sets, attributes of these names: of whatever it reaches."""
-        read, written = names.read - self.names, names.written - self.written_names
-        self.names |= read
-        self.written_names |= written
-        for space in list(self.namespaces.values()) if read or written else ():
-            self.read_from(space, read)
-            self.write_to(space, written)
-
-    def write_to(self, space, names):
-        if isinstance(space, type) and is_users(space):
-            for name in names - space.__dict__.keys():
-                self.note_write(ClassItem(space, name), f"{space.__name__}.{name}")
-
-    def read_from(self, space, names):
-        if isinstance(space, type):
-            for cls in space.__mro__:
-                if is_users(cls):
-                    for name in names & cls.__dict__.keys():
-                        self.note_read(ClassItem(cls, name), cls.__dict__[name], f"{cls.__name__}.{name}", False)
-        elif is_foreign(space.__name__):
-            table = vars(space)
-            for name in names & table.keys():
-                self.read_from_foreign(space, table, name)
-
-    def read_from_foreign(self, module, table, name):
-        """A function of a foreign module is compared only; what its calls return is judged when it is called."""
-        place, value = Item(table, name), table[name]
-        is_internal = is_ours(module.__name__) and not isinstance(value, types.ModuleType)
-        if is_internal or isinstance(value, (types.FunctionType, *BUILTINS)):
-            if place.key not in self.observations:
-                self.observations[place.key] = Observation(place, value, f"{module.__name__}.{name}", True)
-        else:
-            self.note_read(place, value, f"{module.__name__}.{name}", False)
 
     # ---- attributes of objects
 
@@ -396,10 +137,6 @@ class Watch:
         member = getattr(type(thing), name, None)
         if isinstance(member, types.MemberDescriptorType):
             self.note_write(Slot(thing, member), label)
-
-    def tensors_with_other_attributes(self):
-        return [t for t, before in self.attributes.values()
-                if vars(t).keys() != before.keys() or any(vars(t)[name] is not before[name] for name in before)]
 
     # ---- functions
 
@@ -474,11 +211,6 @@ class Watch:
         """The function creates an object: what is new is nobody else's."""
         if id(thing) not in self.objects and not any(tables_of(thing)):
             self.created[id(thing)] = thing
-
-
-def item_label(label, place):
-    """How to call what a container holds."""
-    return f"{label}[{place.name!r}]" if isinstance(place, Place) and type(place.name) in (str, int) else label
 
 
 def label_of(thing):
