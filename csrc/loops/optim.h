@@ -43,7 +43,8 @@ STEP(adam)
     REAL *restrict p = own[0], *restrict exp_avg = own[1], *restrict exp_avg_sq = own[2], *restrict largest = own[3];
     const REAL *restrict grad = gradient;
     READ_NUMBERS(7);
-    REAL decay = x[0], weight1 = x[1], beta2 = x[2], weight2 = x[3], eps = x[4], rate = x[5], scale = x[6];
+    REAL decay = x[0], weight1 = x[1], beta2 = x[2], weight2 = x[3], eps = x[4], rate = x[5];
+    REAL scale = (REAL)(1 / number[6]); /* a division less for each element */
     bool maximize = flag[0], coupled = flag[1], decoupled = flag[2];
     if (largest == NULL) {
         EACH {

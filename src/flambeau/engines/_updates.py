@@ -26,7 +26,7 @@ def sgd(k, g, numbers, flags, p, *buffer):
 
 
 def adam(k, g, numbers, flags, p, exp_avg, exp_avg_sq, *largest):
-    decay, weight1, beta2, weight2, eps, rate, scale = numbers
+    decay, weight1, beta2, weight2, eps, rate, root = numbers
     maximize, coupled, decoupled = flags
     g = descent(g, p, maximize, coupled, decay)
     p = p * decay if decoupled else p
@@ -34,7 +34,7 @@ def adam(k, g, numbers, flags, p, exp_avg, exp_avg_sq, *largest):
     exp_avg_sq = exp_avg_sq * beta2 + g * g * weight2
     if largest:
         largest = (k.maximum(largest[0], exp_avg_sq),)
-    p = p - exp_avg / (k.sqrt(largest[0] if largest else exp_avg_sq) * scale + eps) * rate
+    p = p - exp_avg / (k.sqrt(largest[0] if largest else exp_avg_sq) / root + eps) * rate
     return p, exp_avg, exp_avg_sq, *largest
 
 

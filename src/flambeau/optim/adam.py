@@ -114,7 +114,7 @@ def adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, for
 
     def numbers(count):
         return (1 - lr * weight_decay if decoupled_weight_decay else weight_decay, 1 - beta1, beta2, 1 - beta2, eps,
-                lr / (1 - beta1**count), (1 - beta2**count) ** -0.5)
+                lr / (1 - beta1**count), (1 - beta2**count) ** 0.5)
 
     lists = [params, exp_avgs, exp_avg_sqs, *([max_exp_avg_sqs] if amsgrad else [])]
     flags = (maximize, decays and not decoupled_weight_decay, decays and decoupled_weight_decay)
