@@ -64,8 +64,8 @@ class LevelArray:
     # ---- what gradients are written with besides ops
 
     def __getitem__(self, key):
-        return self.level.op("basic_index", self, key=key if isinstance(key, tuple) and ... in key else (key, ...)
-                             if not isinstance(key, tuple) else (*key, ...))
+        key = key if isinstance(key, tuple) else (key,)
+        return self.level.op("basic_index", self, key=key if ... in key else (*key, ...))
 
     def swapaxes(self, axis0, axis1):
         n = self.ndim

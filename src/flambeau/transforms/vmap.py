@@ -109,8 +109,8 @@ class VmapLevel(Level):
         return Batched(self, array.value.detach(), array.batched)
 
     def prepare_write(self, t, arrays):
-        if not self.enter(t).batched and any([isinstance(self.enter(x), Batched) and self.enter(x).batched
-                                              for x in arrays]):
+        operands = [self.enter(x) for x in arrays]
+        if not self.enter(t).batched and any([isinstance(x, Batched) and x.batched for x in operands]):
             raise RuntimeError(INPLACE)
 
     def write(self, into, x):
