@@ -200,6 +200,21 @@ def test_a_batch_that_cannot_be_pickled():
         list(loader_of(lambda i: lambda: i))
 
 
+class Unreadable:
+    """Can be pickled, but not unpickled."""
+
+    def __reduce__(self):
+        return divmod, (1, 0)
+
+
+def test_a_batch_that_cannot_be_unpickled():
+    epoch = iter(loader_of(lambda i: Unreadable() if i == 1 else i, 4, timeout=20))
+    assert next(epoch) == [0]
+    with pytest.raises(ZeroDivisionError, match="while a batch from a DataLoader worker was unpickled"):
+        next(epoch)
+    assert list(epoch) == [[2], [3]]
+
+
 def test_a_batch_with_history_is_refused():
     weight = flambeau.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="Cowardly refusing to serialize non-leaf tensor which requires_grad"):
@@ -229,6 +244,15 @@ def test_a_worker_killed_while_it_is_idle():
     os.kill(processes_of(epoch)[1].pid, signal.SIGKILL)
     with pytest.raises(RuntimeError, match="is killed by signal: Killed"):
         list(epoch)
+
+
+def test_persistent_workers_start_anew_after_one_has_died():
+    loader = loader_of(lambda i: os.getpid(), persistent_workers=True)
+    first = iter(loader)
+    os.kill(processes_of(first)[0].pid, signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="is killed by signal: Killed"):
+        list(first)
+    assert len(list(loader)) == 8
 
 
 @pytest.mark.parametrize("leave", [lambda: os._exit(3), lambda: sys.exit(3)], ids=["_exit", "exit"])

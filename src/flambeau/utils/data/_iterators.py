@@ -34,6 +34,8 @@ TIMED_OUT = "DataLoader timed out after {seconds} seconds"
 class _BaseDataLoaderIter:
     """An epoch of a loader. It does not hold the loader, which may hold it."""
 
+    _workers: list = []
+
     def __init__(self, loader):
         self._dataset = loader.dataset
         self._num_workers = loader.num_workers

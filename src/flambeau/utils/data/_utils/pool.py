@@ -10,10 +10,11 @@ import signal
 import socket
 import time
 
+from ...._utils import ExceptionWrapper
 from ....multiprocessing.reductions import init_reductions
 from .channel import Channel
 from .segments import MappedSegments, load
-from .worker import RESUME, run
+from .worker import ERROR, RESUME, run
 
 LOOK = 1.0  # seconds after which a parent that hears nothing looks whether its workers live
 GRACE = 5.0  # seconds that workers have to end by themselves
@@ -50,7 +51,10 @@ class Worker:
     def receive(self):
         """(number, (kind, value)) of its next answer."""
         number, payload, arrays = self.channel.receive(self.segments)
-        return number, load(payload, buffers=arrays)
+        try:
+            return number, load(payload, buffers=arrays)
+        except Exception:
+            return number, (ERROR, ExceptionWrapper(where="while a batch from a DataLoader worker was unpickled"))
 
     def describe_death(self):
         """A message that tells how the process has ended."""
