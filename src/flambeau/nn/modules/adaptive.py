@@ -94,10 +94,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             projection.reset_parameters()
             scores.reset_parameters()
 
-    def forward(self, input, target):
+    def forward(self, input_, target_):
         """``(output, loss)``: the log-probability of each target, and minus their mean."""
-        self._check(input, target)
-        rows, labels = (input, target) if target.dim() else (input.unsqueeze(0), target.unsqueeze(0))
+        self._check(input_, target_)
+        rows, labels = (input_, target_) if target_.dim() else (input_.unsqueeze(0), target_.unsqueeze(0))
         in_head = labels.clamp(max=self.shortlist_size - 1)
         for i, (first, last) in enumerate(self._groups()):
             in_head = where((labels >= first) & (labels < last), self.shortlist_size + i, in_head)
@@ -105,7 +105,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for layer, (first, last) in zip(self.tail, self._groups(), strict=True):
             output = self._add_group(output, layer, rows, labels - first, last - first)
         loss = (-output).mean()
-        return _ASMoutput(output if target.dim() else output.squeeze(0), loss)
+        return _ASMoutput(output if target_.dim() else output.squeeze(0), loss)
 
     @staticmethod
     def _add_group(output, layer, rows, places, size):
