@@ -287,7 +287,7 @@ def test_planted_faults_are_found(cls):
     assert str(caught.value).startswith(f"check_module({cls.__name__}) found {len(failures)} failure(s):")
 
 
-@pytest.mark.parametrize("check", CHECKS.keys() - {"engines"})
+@pytest.mark.parametrize("check", [name for name in CHECKS if name != "engines"])
 def test_each_check_finds_a_fault(check):
     assert any(check in phrases for phrases in FAULTS.values())
 
