@@ -84,6 +84,7 @@ from ._modes import set_grad_enabled as set_grad_enabled
 from ._size import Size as Size
 from ._tensor import Tensor as Tensor
 from ._types import Bool, Device, Dims, DType, Float, Int, Layout, MemoryFormat, Number
+from .amp import GradScaler as GradScaler
 from .amp.autocast_mode import autocast as autocast
 from .amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
 from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
@@ -94,6 +95,7 @@ from .amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from .functions._untyped_storage import UntypedStorage as UntypedStorage
 from .functions.storage import TypedStorage as TypedStorage
+from .serialization._reader import PyTorchFileReader as PyTorchFileReader
 from .types import SymBool as SymBool
 from .types import SymFloat as SymFloat
 from .types import SymInt as SymInt

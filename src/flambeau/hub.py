@@ -146,7 +146,7 @@ def __getattr__(name):
     if name != "tqdm":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
         return _Silent
     return tqdm

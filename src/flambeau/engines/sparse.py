@@ -360,8 +360,8 @@ def power(x, y):
 
 for _name, _call in (("add", add), ("sub", subtract), ("mul", multiply), ("truediv", divide)):
     _operator(_name, _call)
-SparseArray.__neg__ = negative
-SparseArray.__pow__ = power
+setattr(SparseArray, "__neg__", negative)  # noqa: B010  (attached, as the operators above)
+setattr(SparseArray, "__pow__", power)  # noqa: B010
 
 
 def _compare(self, other):
@@ -370,7 +370,7 @@ def _compare(self, other):
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(SparseArray, f"__{_name}__", _compare)
-SparseArray.__hash__ = object.__hash__
+setattr(SparseArray, "__hash__", object.__hash__)  # noqa: B010
 
 
 def _keeps_zeros(name):

@@ -82,7 +82,7 @@ def _like(name, input, dtype, layout, device, memory_format, requires_grad, valu
     a = input._a
     target = a.dtype if dtype is None else np_dtype_of(dtype)
     strides = None
-    if memory_format is not None or 1 in a.shape or not engine_for(input).is_contiguous(a):
+    if memory_format is not None or 1 in a.shape or engine_for(input) is not NUMPY or not NUMPY.is_contiguous(a):
         format = preserve_format if memory_format is None else memory_format
         check_format(format, a.ndim)
         strides = strides_in(a.shape, input.stride(), format)

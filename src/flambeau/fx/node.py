@@ -10,6 +10,7 @@ from typing import Any
 
 import flambeau
 
+from ..functions import asserts
 from .immutable_collections import immutable_dict, immutable_list
 
 __all__ = ["Argument", "Node", "Target", "map_aggregate", "map_arg"]
@@ -249,7 +250,7 @@ def _with_percent(a):
     return f"%{a.name}" if isinstance(a, Node) else str(a)
 
 
-_SIDE_EFFECTS = {operator.setitem, flambeau._assert}
+_SIDE_EFFECTS = {operator.setitem, asserts._assert}
 
 
 def has_side_effect(fn):

@@ -10,8 +10,8 @@ from .loss import factors
 from .pointwise import keep
 
 TWICE = (
-    "the chunked linear_cross_entropy can be differentiated once: pass options=None where a derivative of its gradient "
-    "is needed"
+    "the derivative for 'linear_cross_entropy_backward' is not implemented: in chunks the loss can be differentiated "
+    "once. Pass options=None where a derivative of its gradient is needed."
 )
 
 
@@ -45,7 +45,7 @@ def _(g, x, weight, bias, target, out_1, out_2, ignore, size):
     return g[0], g[1], None if bias is None else g[2], None, None
 
 
-@op
+@op(row_major=True)
 def linear_cross_entropy_pull(k, g, x, weight, bias, target, sums, *, ignore, size):
     """The gradients of x, weight and bias, given those of the losses of the rows."""
     right = k.where(target == ignore, 0, target)

@@ -35,7 +35,7 @@ def _(g, x, target, weight, p, margin):
     return g - place(own, reshape(target, shape=(-1, 1)), axis=1, shape=tuple(x.shape)), None, None
 
 
-@op
+@op(row_major=True)
 def multi_margin_slopes(k, x, target, weight, *, p, margin):
     """The derivative of the loss by the score of each wrong class."""
     short = shortfalls(k, x, target, margin)

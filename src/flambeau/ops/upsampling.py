@@ -25,7 +25,7 @@ class Taps(NamedTuple):
     ``weights`` None stands for ones. The arrays are read by many calls and must not be written to.
     """
 
-    index: np.ndarray
+    index: np.ndarray  # type: ignore[assignment]  # not tuple's method
     weights: np.ndarray | None
 
 

@@ -15,7 +15,7 @@ from ..engines import engine_of
 from ..engines._updates import FORMULAS
 from ..functions.complex import view_as_real
 from ..functions.creation import zeros, zeros_like
-from ..functions.elementary import sqrt
+from ..functions.elementary import sqrt  # type: ignore[attr-defined]  # made in a loop
 from ..functions.pointwise import abs, clamp, maximum, sign, where
 
 TENSORS = SimpleNamespace(abs=abs, clip=clamp, maximum=maximum, sign=sign, sqrt=sqrt, where=where)

@@ -8,7 +8,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from copy import deepcopy
 from itertools import chain
-from typing import ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from .._hooks import add_hook
 from .._modes import enable_grad, set_grad_enabled
@@ -49,8 +49,8 @@ class Optimizer:
         defaults: the settings of groups that do not say otherwise.
     """
 
-    OptimizerPreHook: TypeAlias = Callable[[Self, tuple, dict], tuple[tuple, dict] | None]
-    OptimizerPostHook: TypeAlias = Callable[[Self, tuple, dict], None]
+    OptimizerPreHook: TypeAlias = Callable[[Any, tuple, dict], tuple[tuple, dict] | None]
+    OptimizerPostHook: TypeAlias = Callable[[Any, tuple, dict], None]
 
     _added: ClassVar[dict] = {}  # settings that older saved states do not have
     _counts = False  # whether steps are counted in tensors, where older saved states have numbers

@@ -32,7 +32,7 @@ OTHER_TREE = "the trees differ: {mine} has {wanted}, where another argument has 
 class NodeDef(NamedTuple):
     """How objects of a class are taken apart and put together."""
 
-    type: type
+    type: Any  # a class, or namedtuple for all of its classes
     flatten_fn: Callable[[Any], tuple[list[Any], Context]]
     unflatten_fn: Callable[[Iterable[Any], Context], Any]
     flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Context]] | None = None

@@ -54,4 +54,6 @@ def pieces_of(arrays):
 
 
 for _name, _formula in FORMULAS.items():
-    setattr(engine, _name, functools.partial(step, _formula))
+    _kernel = functools.partial(step, _formula)
+    _kernel.__name__ = _name  # type: ignore[attr-defined]
+    setattr(engine, _name, _kernel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from ...functions.elementary import rsqrt
+from ...functions.elementary import rsqrt  # type: ignore[attr-defined]  # made in a loop
 from ...functions.like import ones_like, zeros_like
 from ..parameter import Parameter
 

@@ -40,7 +40,7 @@ class LRScheduler:
 
     _get_lr_called_within_step = False
     _is_initial = False
-    _unsaved = ("optimizer",)  # attributes that a state dict has not
+    _unsaved: tuple[str, ...] = ("optimizer",)  # attributes that a state dict has not
 
     def __init__(self, optimizer, last_epoch=-1):
         check_optimizer(optimizer)
