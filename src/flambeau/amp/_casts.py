@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import sys
 
 from .._device import preserve_format
@@ -128,7 +129,7 @@ def teach_functions(device_type):
             module = importlib.import_module(package + place)
             function = _replace(module, attribute, name)
             if function is not None:  # layers take some from where they are defined
-                _replace(sys.modules[function.__module__], attribute, name)
+                _replace(sys.modules[inspect.unwrap(function).__module__], attribute, name)
         if not submodule:
             for method in (attribute, *OPERATORS.get(attribute, ())):
                 _replace(Tensor, method, name)
