@@ -27,6 +27,8 @@ KNOWN = {
                     "an input without a batch is a batch of one"),
     **dict.fromkeys(("fft.fft2", "fft.fftn", "fft.ifft2", "fft.ifftn"), "along one axis: taken for fft and ifft"),
     "nn.functional.cross_entropy": "label smoothing divides by a tensor",
+    "nn.functional.linear_cross_entropy": "the mean divides by a tensor",
+    "to_sparse": "PyTorch numbers its overloads",
     "nn.functional.linear": "a bias that is no vector is added in a step of its own",
     "round": "decimals=0 is the default, and PyTorch tells whether it was given",
     "sort": "stable=False is the default, and PyTorch tells whether it was given",

@@ -166,7 +166,7 @@ def pdist(input, p=2):
     need_tensor(input, "pdist")
     if input._a.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input._a.ndim}D")
-    if not _dtypes.is_inexact(input._a.dtype):
+    if not input.is_floating_point():
         raise RuntimeError(f"pdist only supports floating-point dtypes, got {type_word(input.dtype)}")
     if p < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, got p={p}")

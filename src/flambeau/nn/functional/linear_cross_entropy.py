@@ -20,7 +20,10 @@ WEIGHT_RANK = "expected linear_weight with dimensionality at least 2, got {ndim}
 IN_FEATURES = "expected equal input and linear_weight last dimensions (in_features), got {a} and {b}, respectively"
 BIAS_SHAPE = "expected linear_bias shape {want}, got {got}"
 IGNORED_PROBABILITIES = "ignore_index cannot be specified when target contains probabilities"
-UNBATCHED = "expected a batched input (N, in_features) for linear_weight of shape {weight}, got {input}"
+UNBATCHED = (
+    "K-dimensional loss defined by linear_weight shape {weight} requires batched input, (N, {features}), got unbatched "
+    "input with shape {input}: add a dimension for the batch, input.unsqueeze(0)"
+)
 NOT_IN_CHUNKS = (
     "linear_cross_entropy: ``options`` ignored; chunked path needs label_smoothing == 0, target.dtype == int64, "
     "out_features == (). Got label_smoothing={smoothing}, target.dtype={dtype}, out_features={out_features}."
@@ -130,7 +133,7 @@ def _check(input, linear_weight, target, linear_bias):
     if shape[-1] != own[-1]:
         raise RuntimeError(IN_FEATURES.format(a=shape[-1], b=own[-1]))
     if len(own) > 2 and len(shape) == 1:
-        raise RuntimeError(UNBATCHED.format(weight=list(own), input=list(shape)))
+        raise RuntimeError(UNBATCHED.format(weight=tuple(own), features=own[-1], input=tuple(shape)))
     if linear_bias is not None and linear_bias._a.shape != own[:-1]:
         raise RuntimeError(BIAS_SHAPE.format(want=tuple(own[:-1]), got=tuple(linear_bias._a.shape)))
 

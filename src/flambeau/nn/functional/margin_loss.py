@@ -82,10 +82,11 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     """``log(1 + exp(-target * input))``, the logistic loss of targets 1 and -1."""
     _need_tensors("soft_margin_loss", input=input, target=target)
     reduction = resolve_reduction(size_average, reduce, reduction)
-    product = -target * input
+    product = -input * target
     if product._a.shape != input._a.shape:
         raise RuntimeError(NO_BROADCAST.format(input=list(input.shape), shape=list(product.shape)))
-    return rename_node(reduce_loss(softplus(product), reduction), "SoftMarginLossBackward0")
+    loss = (product.exp() + 1).log() if product.is_complex() else softplus(product)
+    return rename_node(reduce_loss(loss, reduction), "SoftMarginLossBackward0")
 
 
 def cosine_embedding_loss(
