@@ -55,3 +55,15 @@ def _log_api_usage_once(*args):
 
 
 _TensorMeta = type(Tensor)
+
+
+class _nn:
+    """The names of PyTorch's C extension for layers."""
+
+    @staticmethod
+    def _parse_to(*args, **kwargs):
+        """(device, dtype, non_blocking, memory_format) from the arguments of ``Module.to``."""
+        from .nn.modules._moves import parse_to
+
+        device, dtype, memory_format = parse_to(args, kwargs)
+        return device, dtype, bool(kwargs.get("non_blocking", False)), memory_format

@@ -126,6 +126,7 @@ _MEMBERS = {
     **dict.fromkeys(_AUTOCAST, "amp.autocast_mode"),
     "GradScaler": "amp",
     "PyTorchFileReader": "serialization._reader",
+    "ScriptModule": "jit",
     **dict.fromkeys(["SymBool", "SymFloat", "SymInt"], "types"),
 }
 __getattr__, __dir__ = _lazy_submodules(__name__, _LAZY, _MEMBERS)

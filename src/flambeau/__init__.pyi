@@ -95,6 +95,7 @@ from .amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from .functions._untyped_storage import UntypedStorage as UntypedStorage
 from .functions.storage import TypedStorage as TypedStorage
+from .jit import ScriptModule as ScriptModule
 from .serialization._reader import PyTorchFileReader as PyTorchFileReader
 from .types import SymBool as SymBool
 from .types import SymFloat as SymFloat

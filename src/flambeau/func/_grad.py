@@ -14,7 +14,7 @@ from .._tensor import LEAF, Tensor, edge_of, share, wrap
 from ..autograd._gradients import pull_back
 from ..engines.levels import LevelArray
 from ..ops.shape import alias, zeros_like
-from ._pytree import flatten, map_tree, unflatten
+from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 NO_TENSOR = "Thing passed to transform API must be Tensor, got {kind}"
 NO_FLOAT = "only Tensors of floating point dtype can require gradients"
@@ -88,17 +88,17 @@ def grad_and_value(func, argnums=0, has_aux=False):
 def differentiate(func, argnums, has_aux, args, kwargs):
     """(gradients, value), the value with what came beside it if there was something."""
     selected = select(args, argnums)
-    leaves, spec = flatten(selected)
+    leaves, spec = tree_flatten(selected)
     with transform(), enable_grad():
         inputs = [track(t) for t in leaves]
-        args = replace(args, argnums, unflatten(inputs, spec))
+        args = replace(args, argnums, tree_unflatten(inputs, spec))
         output = func(*args, **kwargs)
         output, aux = split_aux(output, has_aux, "grad_and_value(f)(*args)")
         check_scalar(output)
     pull = Pullback([output], inputs)
-    grads = unflatten(pull([None]), spec)
+    grads = tree_unflatten(pull([None]), spec)
     value = pull.release(output)
-    return grads, ((value, map_tree(pull.release_aux, aux)) if has_aux else value)
+    return grads, ((value, tree_map(pull.release_aux, aux)) if has_aux else value)
 
 
 def check_scalar(output):
@@ -169,25 +169,25 @@ def vjp(func, *primals, has_aux=False):
         >>> pull(flambeau.ones(2))
         (tensor([2., 4.]),)
     """
-    leaves, spec = flatten(primals)
+    leaves, spec = tree_flatten(primals)
     with transform(), enable_grad():
         inputs = [track(t) for t in leaves]
-        output = func(*unflatten(inputs, spec))
+        output = func(*tree_unflatten(inputs, spec))
         output, aux = split_aux(output, has_aux, "vjp(f, *primals)")
-        outputs, output_spec = flatten(output)
+        outputs, output_spec = tree_flatten(output)
         for t in outputs:
             if not isinstance(t, Tensor):
                 raise RuntimeError(NO_TENSORS.format(name="vjp(f, *primals)", kind=type(t)))
     pull = Pullback(outputs, inputs)
 
     def vjp_fn(cotangents, retain_graph=True, create_graph=None):
-        flat, cotangent_spec = flatten(cotangents)
+        flat, cotangent_spec = tree_flatten(cotangents)
         if cotangent_spec != output_spec:
             raise RuntimeError(STRUCTURE.format(cotangents=cotangent_spec, outputs=output_spec))
-        return unflatten(pull(flat, retain_graph, create_graph), spec)
+        return tree_unflatten(pull(flat, retain_graph, create_graph), spec)
 
-    value = unflatten([pull.release(t) for t in outputs], output_spec)
-    return (value, vjp_fn, map_tree(pull.release_aux, aux)) if has_aux else (value, vjp_fn)
+    value = tree_unflatten([pull.release(t) for t in outputs], output_spec)
+    return (value, vjp_fn, tree_map(pull.release_aux, aux)) if has_aux else (value, vjp_fn)
 
 
 # ---- what they share

@@ -7,9 +7,9 @@ import functools
 from .._tensor import Tensor, wrap
 from ..engines import engine_of
 from ..engines.levels import innermost
+from ..utils._pytree import tree_flatten, tree_unflatten
 from ._grad import NO_FLOAT, NO_TENSOR, replace, select, vjp
 from ._jvp import jvp
-from ._pytree import flatten, unflatten
 from ._vmap import vmap
 
 CHUNK = "jacrev: `chunk_size` should be greater than 0."
@@ -38,14 +38,14 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
             return func(*replace(args, argnums, selected), **kwargs)
 
         selected = select(args, argnums)
-        inputs, spec = flatten(selected)
+        inputs, spec = tree_flatten(selected)
         output, pull, *aux = vjp(of_selected, selected, has_aux=has_aux)
-        outputs, output_spec = flatten(output)
+        outputs, output_spec = tree_flatten(output)
         basis = standard_basis(outputs)
-        rows = vmap(lambda *cotangents: pull(unflatten(cotangents, output_spec))[0], chunk_size=chunk_size)(*basis)
-        rows = [split_rows(t, outputs, x.shape) for t, x in zip(flatten(rows)[0], inputs, strict=True)]
-        blocks = [unflatten(row, spec) for row in zip(*rows, strict=True)]
-        found = unflatten(blocks, output_spec)
+        rows = vmap(lambda *cotangents: pull(tree_unflatten(cotangents, output_spec))[0], chunk_size=chunk_size)(*basis)
+        rows = [split_rows(t, outputs, x.shape) for t, x in zip(tree_flatten(rows)[0], inputs, strict=True)]
+        blocks = [tree_unflatten(row, spec) for row in zip(*rows, strict=True)]
+        found = tree_unflatten(blocks, output_spec)
         return (found, *aux) if has_aux else found
 
     return jacobian
@@ -69,18 +69,18 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
             return func(*replace(args, argnums, selected), **kwargs)
 
         selected = select(args, argnums)
-        inputs, spec = flatten(selected)
+        inputs, spec = tree_flatten(selected)
         check_inputs(inputs)
 
         def push(*tangents):
-            return jvp(of_selected, (selected,), (unflatten(tangents, spec),), has_aux=has_aux)
+            return jvp(of_selected, (selected,), (tree_unflatten(tangents, spec),), has_aux=has_aux)
 
         basis = standard_basis(inputs)
         out_dims = (None, -1, None) if has_aux else (None, -1)
         _, columns, *aux = vmap(push, out_dims=out_dims, randomness=randomness)(*basis)
-        columns, output_spec = flatten(columns)
-        blocks = [unflatten(split_columns(t, inputs), spec) for t in columns]
-        found = unflatten(blocks, output_spec)
+        columns, output_spec = tree_flatten(columns)
+        blocks = [tree_unflatten(split_columns(t, inputs), spec) for t in columns]
+        found = tree_unflatten(blocks, output_spec)
         return (found, *aux) if has_aux else found
 
     return jacobian

@@ -8,8 +8,8 @@ from .._tensor import Tensor
 from ..autograd._gradients import pull_back
 from ..ops.shape import zeros_like
 from ..transforms.dual import SIZES, DualLevel
+from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from ._grad import NO_TENSORS, Pullback, outside, split_aux, track, transform
-from ._pytree import flatten, map_tree, unflatten
 
 NO_TUPLE = "jvp(f, primals, tangents): Expected {what} to be a tuple. E.g. it should be valid to call f(*primals)."
 STRUCTURES = (
@@ -47,8 +47,8 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     leaves, moves, spec = check_tangents(primals, tangents)
     with transform(), DualLevel() as level:
         inputs = [level.make(t, move) for t, move in zip(leaves, moves, strict=True)]
-        output, aux = split_aux(func(*unflatten(inputs, spec)), has_aux, "jvp(f, primals, tangents)")
-        outputs, output_spec = flatten(output)
+        output, aux = split_aux(func(*tree_unflatten(inputs, spec)), has_aux, "jvp(f, primals, tangents)")
+        outputs, output_spec = tree_flatten(output)
         found = []
         for t in outputs:
             if not isinstance(t, Tensor):
@@ -57,17 +57,17 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             if move is None and strict:
                 raise RuntimeError(INDEPENDENT)
             found.append(zeros_like(level.primal(t)) if move is None else move)
-        value = unflatten([level.primal(t) for t in outputs], output_spec)
-        result = value, unflatten(found, output_spec)
-        return (*result, map_tree(level.primal, aux)) if has_aux else result
+        value = tree_unflatten([level.primal(t) for t in outputs], output_spec)
+        result = value, tree_unflatten(found, output_spec)
+        return (*result, tree_map(level.primal, aux)) if has_aux else result
 
 
 def check_tangents(primals, tangents):
     """(primals, tangents, their structure), flat."""
     if not isinstance(primals, tuple):
         raise RuntimeError(NO_TUPLE.format(what="primals"))
-    leaves, spec = flatten(primals)
-    moves, other = flatten(tangents)
+    leaves, spec = tree_flatten(primals)
+    moves, other = tree_flatten(tangents)
     if spec != other:
         raise RuntimeError(STRUCTURES.format(primals=spec, tangents=other))
     if not leaves:
@@ -92,28 +92,28 @@ def linearize(func, *primals):
         >>> push(flambeau.ones(2))
         tensor([2., 4.])
     """
-    leaves, spec = flatten(primals)
+    leaves, spec = tree_flatten(primals)
     with transform(), enable_grad():
         inputs = [track(t) for t in leaves]
-        output = func(*unflatten(inputs, spec))
-        outputs, output_spec = flatten(output)
+        output = func(*tree_unflatten(inputs, spec))
+        outputs, output_spec = tree_flatten(output)
         # The vjp is linear in the cotangents: differentiated by them, it gives the jvp.
         cotangents = [track(zeros_like(outside(t))) for t in outputs]
         pull = Pullback(outputs, inputs)
         pulled = pull(cotangents, create_graph=True)
 
     def jvp_fn(*tangents):
-        moves, other = flatten(tangents)
+        moves, other = tree_flatten(tangents)
         check_moves(leaves, moves, spec, other)
         pairs = [(t, move) for t, move in zip(pulled, moves, strict=True) if t.requires_grad]
         if not pairs:
-            return unflatten([zeros_like(outside(t)) for t in outputs], output_spec)
+            return tree_unflatten([zeros_like(outside(t)) for t in outputs], output_spec)
         roots, weights = zip(*pairs, strict=True)
         found = pull_back(roots, cotangents, weights, True, any([pull.leads_on(t) for t in outputs]))
-        return unflatten([zeros_like(outside(t)) if g is None else g for t, g in zip(outputs, found, strict=True)],
+        return tree_unflatten([zeros_like(outside(t)) if g is None else g for t, g in zip(outputs, found, strict=True)],
                          output_spec)
 
-    return unflatten([pull.release(t) for t in outputs], output_spec), jvp_fn
+    return tree_unflatten([pull.release(t) for t in outputs], output_spec), jvp_fn
 
 
 def check_moves(leaves, moves, spec, other):

@@ -7,8 +7,8 @@ import functools
 from .._tensor import Tensor, wrap
 from ..ops.join import cat
 from ..transforms.vmap import Batched, VmapLevel, move_axis
+from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ._grad import transform
-from ._pytree import broadcast, flatten, unflatten
 
 RANDOMNESS = "Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
 CHUNK = "vmap: chunk_size should be None or greater than 0. (got {size})"
@@ -83,17 +83,17 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
     @functools.wraps(func)
     def mapped(*args, **kwargs):
-        inputs, spec = flatten(args)
+        inputs, spec = tree_flatten(args)
         dims, size = check_inputs(name, in_dims, inputs, spec)
         if chunk_size is not None and chunk_size < size:
             return in_chunks(run, inputs, dims, size, chunk_size, spec, kwargs)
-        return unflatten(*run(inputs, dims, size, spec, kwargs)[:2])
+        return tree_unflatten(*run(inputs, dims, size, spec, kwargs)[:2])
 
     def run(inputs, dims, size, spec, kwargs):
         """(results, their spec, where the samples are in them)."""
         with transform(), VmapLevel(size, randomness) as level:
             tensors = [enter(level, t, dim) for t, dim in zip(inputs, dims, strict=True)]
-            outputs, out_spec = flatten(func(*unflatten(tensors, spec), **kwargs))
+            outputs, out_spec = tree_flatten(func(*tree_unflatten(tensors, spec), **kwargs))
             places = check_outputs(name, out_dims, outputs, out_spec)
             return [leave(level, t, dim, name) for t, dim in zip(outputs, places, strict=True)], out_spec, places
 
@@ -131,7 +131,7 @@ def in_chunks(run, inputs, dims, size, chunk_size, spec, kwargs):
         parts[0] if dim is None else cat(*parts, axis=dim % parts[0].dim())
         for parts, dim in zip(zip(*columns, strict=True), places, strict=True)
     ]
-    return unflatten(joined, out_spec)
+    return tree_unflatten(joined, out_spec)
 
 
 # ---- checks
@@ -143,9 +143,9 @@ def check_inputs(name, in_dims, inputs, spec):
         raise ValueError(IN_DIMS.format(name=name, dims=in_dims, kind=type(in_dims)))
     if not inputs:
         raise ValueError(NO_INPUTS.format(name=name))
-    dims = broadcast(tuple(in_dims) if isinstance(in_dims, list) else in_dims, spec)
+    dims = _broadcast_to_and_flatten(tuple(in_dims) if isinstance(in_dims, list) else in_dims, spec)
     if dims is None:
-        raise ValueError(IN_STRUCTURE.format(name=name, dims=in_dims, own=flatten(in_dims)[1], spec=spec))
+        raise ValueError(IN_STRUCTURE.format(name=name, dims=in_dims, own=tree_flatten(in_dims)[1], spec=spec))
     for t, dim in zip(inputs, dims, strict=True):
         check_input(name, in_dims, t, dim)
     sizes = [t.shape[dim] for t, dim in zip(inputs, dims, strict=True) if dim is not None]
@@ -169,9 +169,9 @@ def check_input(name, in_dims, t, dim):
 
 def check_outputs(name, out_dims, outputs, spec):
     """Where the dimension of samples goes in each output."""
-    places = broadcast(out_dims, spec)
+    places = _broadcast_to_and_flatten(out_dims, spec)
     if places is None:
-        own = flatten(out_dims)[1]
+        own = tree_flatten(out_dims)[1]
         raise ValueError(OUT_STRUCTURE.format(name=name, dims=out_dims, own=own, spec=spec))
     for t, dim in zip(outputs, places, strict=True):
         if dim is not None and not isinstance(dim, int):

@@ -22,9 +22,17 @@ from ._profile import (
 from ._recorder import record_function
 
 __all__ = [
-    "EventList", "FunctionEvent", "ProfilerAction", "ProfilerActivity", "kineto_available", "profile",
+    "EventList", "FunctionEvent", "ProfilerAction", "ProfilerActivity", "emit_nvtx", "kineto_available",
+    "profile",
     "record_function", "schedule", "supported_activities", "tensorboard_trace_handler",
 ]
+
+
+class emit_nvtx:
+    """Marks for NVIDIA's profilers, which are not supported: making one raises."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError("emit_nvtx is not supported: use torch.profiler.profile().")
 
 
 def kineto_available():

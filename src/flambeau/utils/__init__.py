@@ -5,4 +5,5 @@ from . import deterministic, dlpack, hooks
 
 __all__ = ["checkpoint", "data", "deterministic", "dlpack", "hooks", "progress"]
 
-__getattr__, __dir__ = _lazy_submodules(__name__, ["_pytree", "checkpoint", "data", "model_zoo", "progress"])
+_LAZY = ["_pytree", "checkpoint", "data", "flop_counter", "model_zoo", "progress"]
+__getattr__, __dir__ = _lazy_submodules(__name__, _LAZY)

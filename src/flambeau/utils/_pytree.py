@@ -386,3 +386,15 @@ def key_get(obj, kp):
     for key in kp:
         obj = key.get(obj)
     return obj
+
+
+def _broadcast_to_and_flatten(tree, treespec, is_leaf=None):
+    """The leaves of `tree`, each repeated for those that `treespec` has in its place; None if they do not match."""
+    if tree_is_leaf(tree, is_leaf):
+        return [tree] * treespec.num_leaves
+    kind = _get_node_type(tree)
+    children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+    if (kind, context, len(children)) != (treespec.type, treespec.context, treespec.num_children):
+        return None
+    parts = [_broadcast_to_and_flatten(child, spec, is_leaf) for child, spec in zip(children, treespec.children())]
+    return None if None in parts else [leaf for part in parts for leaf in part]
