@@ -403,6 +403,7 @@ def descriptors(pid="self"):
 def test_many_batches_leak_nothing(size):
     """No descriptor and no mapping is left over, and while it runs there are only as many as are under way."""
     rows = flambeau.zeros(4, size)
+    gc.collect()  # what other tests left behind
     before = descriptors(), shared_mappings()
     most = 0
     epoch = iter(data.DataLoader(data.TensorDataset(rows), sampler=[0, 1, 2, 3] * 150, num_workers=4))
