@@ -3,7 +3,7 @@
 import pytest
 
 import flambeau
-from _oracle import outcome
+from _errors import error_tests
 
 ERRORS = [
     # code, type, part of the message
@@ -184,25 +184,9 @@ ERRORS = [
     ("nn.ReflectionPad1d(2)(t.zeros(2))", NotImplementedError, "not 1 of 1"),
     ("nn.CircularPad2d(2)(t.zeros(2))", ValueError, "3D or 4D input (got 1D input)"),
 ]
-each_error = pytest.mark.parametrize(("code", "kind", "words"), ERRORS, ids=[code for code, _, _ in ERRORS])
 
 
-def error_of(code, t):
-    return outcome(code, t, t=t, nn=t.nn, F=t.nn.functional)[1]
-
-
-@each_error
-def test_error(code, kind, words):
-    error = error_of(code, flambeau)
-    assert type(error) is kind, error
-    assert words in str(error)
-
-
-@pytest.mark.oracle
-@each_error
-def test_torch_raises_the_same_type(code, kind, words):
-    torch = pytest.importorskip("torch")
-    assert type(error_of(code, torch)) is kind
+test_error, test_torch_raises_the_same_type = error_tests(ERRORS)
 
 
 @pytest.mark.parametrize("offsets, error, words", [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flambeau
-from _oracle import outcome
+from _errors import error_tests
 from _programs import Programs, raised
 from flambeau.autograd import gradcheck, gradgradcheck
 
@@ -295,24 +295,9 @@ ERRORS = [
     ("F.linear_cross_entropy(t.zeros(4, 3), t.zeros(5, 2), t.tensor([0]))", RuntimeError, "got 3 and 2"),
     ("nn.LinearCrossEntropyLoss(3, 5, weight=t.ones(4))", RuntimeError, "expected weight shape to be (5,), got (4,)"),
 ]
-each_error = pytest.mark.parametrize(("code", "kind", "words"), ERRORS, ids=[code for code, _, _ in ERRORS])
 
 
-def error_of(code, t):
-    return outcome(code, t, t=t, nn=t.nn, F=t.nn.functional)[1]
-
-
-@each_error
-def test_error(code, kind, words):
-    error = error_of(code, flambeau)
-    assert type(error) is kind, error
-    assert words in str(error)
-
-
-@pytest.mark.oracle
-@each_error
-def test_torch_raises_the_same_type(code, kind, words):
-    assert type(error_of(code, pytest.importorskip("torch"))) is kind
+test_error, test_torch_raises_the_same_type = error_tests(ERRORS)
 
 
 def test_a_label_that_is_no_class_is_refused():

@@ -8,8 +8,9 @@ import pytest
 
 import flambeau
 import flambeau.nn.functional as F
+from _errors import error_tests
 from _layers import wave
-from _oracle import assert_same, outcome, to_flambeau, to_torch
+from _oracle import assert_same, to_flambeau, to_torch
 
 Q, K, V = (2, 2, 3, 4), (2, 2, 5, 4), (2, 2, 5, 4)
 INF = float("inf")
@@ -419,7 +420,6 @@ ERRORS = [
     ("nn.attention.sdpa_kernel(3).__enter__()", AssertionError, "instance of SDPBackend"),
     ("nn.attention.bias.causal_upper_left(2, 3, 4)", AssertionError, "causal_upper_left only supports 2D"),
 ]
-each_error = pytest.mark.parametrize(("code", "kind", "words"), ERRORS, ids=[code for code, _, _ in ERRORS])
 
 
 def torch_with_attention():
@@ -428,22 +428,7 @@ def torch_with_attention():
     return pytest.importorskip("torch")
 
 
-def error_of(code, t):
-    return outcome(code, t, t=t, nn=t.nn, F=t.nn.functional)[1]
-
-
-@each_error
-def test_error(code, kind, words):
-    error = error_of(code, flambeau)
-    assert type(error) is kind, error
-    assert words in str(error)
-
-
-@pytest.mark.oracle
-@each_error
-def test_torch_raises_the_same_type(code, kind, words):
-    torch = torch_with_attention()
-    assert type(error_of(code, torch)) is kind
+test_error, test_torch_raises_the_same_type = error_tests(ERRORS, torch_with_attention)
 
 
 # ---- nn.attention
