@@ -70,6 +70,9 @@ class StorageBase:
     def __copy__(self):
         return self.clone()
 
+    def __sizeof__(self):
+        return super().__sizeof__() + self.nbytes()
+
     def _show(self, kind):
         body = "..." if self.device is META else " " + "\n ".join(map(str, self.tolist()))
         return f"{body}\n[torch.storage.{kind}device={self.device}) of size {len(self)}]"

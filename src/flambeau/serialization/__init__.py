@@ -3,12 +3,16 @@
 A checkpoint is a zip archive (``_archive.py``): ``data.pkl`` is the pickled object, in which each tensor refers to a
 storage by a key, and ``data/<key>`` are the bytes of the storages. Tensors that share memory share a storage, in the
 file and after loading. Loading is restricted by default: only tensors and plain containers are made, nothing else can
-be called. How a file comes to its place on the disk is in ``_files.py``.
+be called. How a file comes to its place on the disk is in ``_files.py``. ``safetensors`` reads and writes the format of
+that name.
 """
 
+from .._lazy import lazy_submodules as _lazy_submodules
 from ._load import load
 from ._safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from ._save import save
 from ._skip import skip_data
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save", "skip_data"]
+
+__getattr__, __dir__ = _lazy_submodules(__name__, ["safetensors"])
