@@ -1,27 +1,66 @@
-"""The base of the distributions."""
+"""The base of the distributions: shapes, validation, and what every distribution answers."""
 
 from __future__ import annotations
+
+import warnings
 
 from .._modes import no_grad
 from .._size import Size
 from .._tensor import Tensor
-from ..functions.broadcast import broadcast_tensors
-from ..functions.from_data import tensor
+from .constraints import is_dependent
+from .utils import lazy_property
 
 __all__ = ["Distribution"]
 
-INVALID = (
-    "Expected parameter {name} ({shape}) of distribution {cls} to satisfy the constraint {what}, but found invalid "
-    "values:\n{value}"
+INVALID_PARAMETER = (
+    "Expected parameter {name} ({type} of shape {shape}) of distribution {distribution} to satisfy the constraint "
+    "{constraint}, but found invalid values:\n{value}\n{first}"
 )
+OUTSIDE_SUPPORT = (
+    "Expected value argument ({type} of shape {shape}) to be within the support ({constraint}) of the distribution "
+    "{distribution}, but found invalid values:\n{value}\n{first}"
+)
+NO_ARG_CONSTRAINTS = (
+    "{cls} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the distribution with "
+    "`validate_args=False` to turn off validation."
+)
+NO_SUPPORT = (
+    "{cls} does not define `support` to enable sample validation. Please initialize the distribution with "
+    "`validate_args=False` to turn off validation."
+)
+NOT_BROADCASTABLE = "Value is not broadcastable with batch_shape+event_shape: {value} vs {shape}."
+NOT_A_TENSOR = "The value argument to log_prob must be a Tensor, but it is a {type}: torch.as_tensor(value) makes one."
+NO_EXPAND = (
+    "Subclass {subclass} of {cls} that defines a custom __init__ method must also define a custom .expand() method."
+)
+SAMPLE_N = "`sample_n(n)` will be deprecated. Use `sample((n,))` instead."
 
 
 class Distribution:
-    """Base of the distributions: a batch of independent ones, each over events of one shape."""
+    """Base of the distributions: a batch of independent ones, each over events of one shape.
+
+    A subclass says in `arg_constraints` what its parameters must satisfy, in `support` which values it has, and
+    defines what it can of `sample`, `rsample`, `log_prob` and the rest.
+
+    Args:
+        batch_shape: the shape of the batch.
+        event_shape: the shape of one draw of one distribution.
+        validate_args: whether parameters and values are checked; None leaves it to the default, which is True.
+
+    Example::
+
+        >>> class Loaded(Distribution):
+        ...     arg_constraints = {"probs": flambeau.distributions.constraints.simplex}
+        ...     def __init__(self, probs):
+        ...         self.probs = probs
+        ...         super().__init__(probs.shape[:-1])
+        >>> Loaded(flambeau.tensor([0.5, 0.6]))
+        Traceback (most recent call last):
+        ValueError: Expected parameter probs (Tensor of shape (2,)) of distribution Loaded(probs: torch.Size([2])) ...
+    """
 
     has_rsample = False
-    arg_constraints: dict = {}
-    support = None
+    has_enumerate_support = False
     _validate_args = __debug__
 
     @staticmethod
@@ -37,11 +76,18 @@ class Distribution:
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
-            for name, (holds, what) in self.arg_constraints.items():
-                value = getattr(self, name)
-                if not bool(holds(value).all()):
-                    raise ValueError(INVALID.format(name=name, shape=f"Tensor of shape {tuple(value.shape)}",
-                                                    cls=repr(self), what=what, value=value))
+            self._validate_parameters()
+        super().__init__()
+
+    @property
+    def arg_constraints(self):
+        """{name of a parameter: the constraint that it must satisfy}."""
+        raise NotImplementedError
+
+    @property
+    def support(self):
+        """The constraint that describes which values there are."""
+        raise NotImplementedError
 
     @property
     def batch_shape(self):
@@ -84,10 +130,11 @@ class Distribution:
 
     def sample_n(self, n):
         """n draws."""
+        warnings.warn(SAMPLE_N, FutureWarning, stacklevel=2)
         return self.sample(Size((n,)))
 
     def log_prob(self, value):
-        """The logarithm of the density at `value`."""
+        """The logarithm of the density, or of the probability, at `value`."""
         raise NotImplementedError
 
     def cdf(self, value):
@@ -95,15 +142,18 @@ class Distribution:
         raise NotImplementedError
 
     def icdf(self, value):
-        """The value below which the probability is `value`."""
+        """The value that is not exceeded with the probability `value`."""
         raise NotImplementedError
 
     def enumerate_support(self, expand=True):
-        """All values of a discrete distribution."""
+        """All values of a discrete distribution, along a new first dimension.
+
+        With ``expand=False`` the dimensions of the batch are of size 1.
+        """
         raise NotImplementedError
 
     def entropy(self):
-        """The entropy."""
+        """The entropy, in nats."""
         raise NotImplementedError
 
     def perplexity(self):
@@ -111,36 +161,103 @@ class Distribution:
         return self.entropy().exp()
 
     def expand(self, batch_shape, _instance=None):
-        """The same distributions, as a larger batch."""
+        """The same distributions, as a larger batch; parameters are views of the present ones.
+
+        Args:
+            batch_shape: the shape of the new batch.
+            _instance: the instance to fill, for subclasses that override this method.
+        """
         raise NotImplementedError
 
+    # ---- for subclasses
+
     def _extended_shape(self, sample_shape=Size()):  # noqa: B008
+        """The shape of draws of a shape."""
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
+    def _get_checked_instance(self, cls, _instance=None):
+        """The instance that ``cls.expand`` fills."""
+        if _instance is None and type(self).__init__ != cls.__init__:
+            raise NotImplementedError(NO_EXPAND.format(subclass=type(self).__name__, cls=cls.__name__))
+        return self.__new__(type(self)) if _instance is None else _instance
+
+    def _expand_parameters(self, cls, batch_shape, _instance=None):
+        """What ``cls.expand`` returns where the parameters are those that `arg_constraints` names."""
+        new = self._get_checked_instance(cls, _instance)
+        for name, constraint in self.arg_constraints.items():
+            if name in vars(self):
+                value = vars(self)[name]
+                event = value.shape[value.dim() - constraint.event_dim :]
+                setattr(new, name, value.expand(Size(batch_shape) + event))
+        return self._finish_expanded(new, batch_shape)
+
+    def _finish_expanded(self, new, batch_shape):
+        """Makes a distribution of `new`, which has its parameters: they need no second validation."""
+        Distribution.__init__(new, Size(batch_shape), self.event_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    # ---- validation
+
+    def _validate_parameters(self):
+        try:
+            arg_constraints = self.arg_constraints
+        except NotImplementedError:
+            warnings.warn(NO_ARG_CONSTRAINTS.format(cls=type(self)), stacklevel=4)
+            return
+        for name, constraint in arg_constraints.items():
+            if is_dependent(constraint) or self._is_uncomputed(name):
+                continue
+            value = getattr(self, name)
+            inside = constraint.check(value)
+            if not inside.all():
+                raise ValueError(self._describe(INVALID_PARAMETER, value, constraint, inside, name=name))
+
+    def _is_uncomputed(self, name):
+        """Whether a parameter is one that is computed from another when somebody asks for it."""
+        return name not in vars(self) and isinstance(getattr(type(self), name, None), lazy_property)
+
     def _validate_sample(self, value):
+        """Raises where `value` cannot be a value of this distribution."""
         if not isinstance(value, Tensor):
-            raise ValueError("The value argument to log_prob must be a Tensor")
-        shape = self._batch_shape + self._event_shape
-        for i, j in zip(reversed(value.shape), reversed(shape), strict=False):
-            if 1 not in (i, j) and i != j:
-                raise ValueError(
-                    f"Value is not broadcastable with batch_shape+event_shape: {tuple(value.shape)} vs {tuple(shape)}."
-                )
-        if bool(value.isnan().any()):
+            raise ValueError(NOT_A_TENSOR.format(type=type(value).__name__))
+        event_start = value.dim() - len(self._event_shape)
+        if value.shape[event_start:] != self._event_shape:
             raise ValueError(
-                f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support of the "
-                f"distribution {self!r}, but found invalid values:\n{value}"
+                "The right-most size of value must match event_shape: "
+                f"{tuple(value.shape)} vs {tuple(self._event_shape)}."
             )
+        shape = self._batch_shape + self._event_shape
+        for i, j in zip(reversed(value.shape), reversed(shape)):
+            if 1 not in (i, j) and i != j:
+                raise ValueError(NOT_BROADCASTABLE.format(value=tuple(value.shape), shape=tuple(shape)))
+        try:
+            support = self.support
+        except NotImplementedError:
+            warnings.warn(NO_SUPPORT.format(cls=type(self)), stacklevel=4)
+            return
+        inside = support.check(value)
+        if not inside.all():
+            raise ValueError(self._describe(OUTSIDE_SUPPORT, value, support, inside))
+
+    def _describe(self, message, value, constraint, inside, **more):
+        return message.format(type=type(value).__name__, shape=tuple(value.shape), distribution=repr(self),
+                              constraint=repr(constraint), value=value, first=_first_outside(value, inside), **more)
 
     def __repr__(self):
-        values = {name: self.__dict__[name] for name in self.arg_constraints if name in self.__dict__}
+        values = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
         shown = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in values.items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def broadcast_all(*values):
-    """Numbers and tensors as tensors of one shape."""
-    if not all(isinstance(v, Tensor | int | float) for v in values):
-        raise ValueError("Input arguments must all be instances of Number or torch.Tensor.")
-    dtype = next((v.dtype for v in values if isinstance(v, Tensor)), None)
-    return broadcast_tensors(*[v if isinstance(v, Tensor) else tensor(float(v), dtype=dtype) for v in values])
+def _first_outside(value, inside):
+    """A sentence about the first event of `value` that is not inside."""
+    position = (~inside).flatten().int().argmax().item()
+    index = []
+    for size in reversed(inside.shape):
+        position, i = divmod(position, size)
+        index.insert(0, i)
+    event_shape = value.shape[value.dim() - max(0, value.dim() - inside.dim()) :]
+    event = value.expand((*inside.shape, *event_shape))[tuple(index)]
+    shown = event.item() if event.dim() == 0 else event
+    return f"The first is {shown}" + (f", at index {tuple(index)}." if index else ".")

@@ -7,13 +7,20 @@ import math
 from .._modes import no_grad
 from .._size import Size
 from ..functions.random import normal
-from .distribution import Distribution, broadcast_all
+from . import constraints
+from .exp_family import ExponentialFamily
+from .utils import broadcast_all, standard_normal
 
 __all__ = ["Normal"]
 
 
-class Normal(Distribution):
-    """The normal distribution around ``loc`` with deviation ``scale``.
+class Normal(ExponentialFamily):
+    """The normal distribution around `loc` with deviation `scale`.
+
+    Args:
+        loc: the mean.
+        scale: the standard deviation.
+        validate_args: whether parameters and values are checked.
 
     Example::
 
@@ -21,15 +28,17 @@ class Normal(Distribution):
         tensor(-0.9189)
     """
 
-    arg_constraints = {
-        "loc": (lambda v: v == v, "Real()"),
-        "scale": (lambda v: v > 0, "GreaterThan(lower_bound=0.0)"),
-    }
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
     has_rsample = True
+    _mean_carrier_measure = 0
 
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
+        super().__init__(self.loc.size(), validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        return self._expand_parameters(Normal, batch_shape, _instance)
 
     @property
     def mean(self):
@@ -47,21 +56,13 @@ class Normal(Distribution):
     def variance(self):
         return self.scale.pow(2)
 
-    def expand(self, batch_shape, _instance=None):
-        new = object.__new__(type(self)) if _instance is None else _instance
-        new.loc, new.scale = self.loc.expand(batch_shape), self.scale.expand(batch_shape)
-        Distribution.__init__(new, batch_shape, validate_args=False)
-        new._validate_args = self._validate_args
-        return new
-
     def sample(self, sample_shape=Size()):  # noqa: B008
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape=Size()):  # noqa: B008
-        shape = self._extended_shape(sample_shape)
-        noise = self.loc.detach().new_empty(shape).normal_()
+        noise = standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + noise * self.scale
 
     def log_prob(self, value):
@@ -79,3 +80,10 @@ class Normal(Distribution):
 
     def entropy(self):
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+    @property
+    def _natural_params(self):
+        return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()
+
+    def _log_normalizer(self, x, y):
+        return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()

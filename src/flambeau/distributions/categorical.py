@@ -1,0 +1,84 @@
+"""The categorical distribution."""
+
+from __future__ import annotations
+
+from .._dtypes import finfo, int64
+from .._modes import no_grad
+from .._size import Size
+from ..functions.broadcast import broadcast_tensors
+from ..functions.creation import arange, full
+from ..functions.random import multinomial
+from . import constraints
+from ._parameters import CategoryProbsOrLogits
+from .distribution import Distribution
+
+__all__ = ["Categorical"]
+
+
+class Categorical(CategoryProbsOrLogits, Distribution):
+    """The number of a category, from 0 on.
+
+    Args:
+        probs: the weights of the categories along the last dimension; they are divided by their sum.
+        logits: logarithms of weights, instead.
+        validate_args: whether parameters and values are checked.
+
+    Example::
+
+        >>> c = Categorical(flambeau.tensor([1.0, 3.0]))
+        >>> c.probs, c.log_prob(flambeau.tensor(1)).exp()
+        (tensor([0.2500, 0.7500]), tensor(0.7500))
+    """
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
+
+    def __init__(self, probs=None, logits=None, validate_args=None):
+        self._normalize_parameter(probs, logits)
+        super().__init__(self.param_shape[:-1], validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        return self._expand_parameters(Categorical, batch_shape, _instance)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self):
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    @property
+    def mean(self):
+        """nan: categories have no order."""
+        return self._nans()
+
+    @property
+    def mode(self):
+        return self.probs.argmax(dim=-1)
+
+    @property
+    def variance(self):
+        """nan: categories have no order."""
+        return self._nans()
+
+    def _nans(self):
+        return full(self._batch_shape, float("nan"), dtype=self.probs.dtype, device=self.probs.device)
+
+    def sample(self, sample_shape=Size()):  # noqa: B008
+        sample_shape = Size(sample_shape)
+        with no_grad():
+            rows = self.probs.reshape(-1, self._num_events)
+            drawn = multinomial(rows, sample_shape.numel(), True).T
+            return drawn.reshape(self._extended_shape(sample_shape))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        value, log_pmf = broadcast_tensors(value.to(int64).unsqueeze(-1), self.logits)
+        return log_pmf.gather(-1, value[..., :1]).squeeze(-1)
+
+    def entropy(self):
+        logits = self.logits.clamp(min=finfo(self.logits.dtype).min)  # 0 · -inf is not a number
+        return -(logits * self.probs).sum(-1)
+
+    def enumerate_support(self, expand=True):
+        values = arange(self._num_events, dtype=int64, device=self._param.device)
+        values = values.view((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values

@@ -1,0 +1,81 @@
+"""The uniform distribution."""
+
+from __future__ import annotations
+
+from .._size import Size
+from ..functions.random import rand
+from . import constraints
+from .distribution import Distribution
+from .utils import broadcast_all
+
+__all__ = ["Uniform"]
+
+
+class Uniform(Distribution):
+    """Numbers from `low` to `high`, all equally likely.
+
+    Args:
+        low: the lower end of the interval, included.
+        high: the upper end, excluded.
+        validate_args: whether parameters and values are checked.
+
+    Example::
+
+        >>> Uniform(flambeau.tensor([0.0]), flambeau.tensor([4.0])).cdf(flambeau.tensor([1.0]))
+        tensor([0.2500])
+    """
+
+    has_rsample = True
+
+    def __init__(self, low, high, validate_args=None):
+        self.low, self.high = broadcast_all(low, high)
+        super().__init__(self.low.size(), validate_args=validate_args)
+
+    @property
+    def arg_constraints(self):
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self):
+        return constraints.interval(self.low, self.high)
+
+    def expand(self, batch_shape, _instance=None):
+        return self._expand_parameters(Uniform, batch_shape, _instance)
+
+    @property
+    def mean(self):
+        return (self.high + self.low) / 2
+
+    @property
+    def mode(self):
+        """nan: every value is as likely."""
+        return self.high * float("nan")
+
+    @property
+    def stddev(self):
+        return (self.high - self.low) / 12**0.5
+
+    @property
+    def variance(self):
+        return (self.high - self.low).pow(2) / 12
+
+    def rsample(self, sample_shape=Size()):  # noqa: B008
+        units = rand(self._extended_shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
+        return self.low + units * (self.high - self.low)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        above, below = self.low.le(value).type_as(self.low), self.high.gt(value).type_as(self.low)
+        return (above * below).log() - (self.high - self.low).log()
+
+    def cdf(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    def icdf(self, value):
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self):
+        return (self.high - self.low).log()
