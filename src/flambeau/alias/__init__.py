@@ -1,12 +1,13 @@
 """The name ``torch``: programs and libraries written for PyTorch import Flambeau by it.
 
 ``install()`` makes ``import torch`` and the paths below it resolve to Flambeau, in this process and in those that it
-starts; ``uninstall()`` takes that back. ``flambeau run script.py`` installs it for one script. A real PyTorch that is
-installed is left alone outside of that.
+starts; ``uninstall()`` takes that back. ``flambeau run script.py`` installs it for one script, and
+``flambeau torch install`` for a virtual environment. A real PyTorch that is installed is left alone outside of that.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import pathlib
 import sys
@@ -14,7 +15,7 @@ import sys
 from ._classes import restore_classes, name_classes
 from ._finder import Finder, is_installed
 
-__all__ = ["install", "is_installed", "uninstall"]
+__all__ = ["install", "is_installed", "replace_package", "uninstall"]
 
 SITE = str(pathlib.Path(__file__).with_name("site"))  # holds a package torch, which installs the alias when imported
 
@@ -30,9 +31,8 @@ def install():
     """Makes ``import torch`` give Flambeau, from now on."""
     if is_installed():
         return
-    if "torch" in sys.modules and not _is_being_imported(sys.modules["torch"]):
+    if "torch" in sys.modules:
         raise RuntimeError(ALREADY_PYTORCH.format(version=getattr(sys.modules["torch"], "__version__", "")))
-    sys.modules.pop("torch", None)
     sys.meta_path.insert(0, _finder)
     name_classes()
     # Processes that the script starts find the package in SITE, before a PyTorch that is installed.
@@ -53,6 +53,8 @@ def uninstall():
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
 
 
-def _is_being_imported(module):
-    """Whether this is the package in SITE, which calls install() while it is imported."""
-    return os.path.dirname(os.path.dirname(getattr(module, "__file__", None) or "")) == SITE
+def replace_package():
+    """Called by the package in SITE while it is imported: installs the alias, whose ``torch`` takes its place."""
+    sys.modules.pop("torch", None)
+    install()
+    importlib.import_module("torch")

@@ -14,7 +14,7 @@ import types
 import flambeau
 
 from ..torch_version import TorchVersion
-from ._classes import name_classes_of
+from ._classes import PACKAGE, name_classes_of
 from ._paths import ELSEWHERE, gathered_module
 
 VERSION = "2.13.0+flambeau"
@@ -86,6 +86,11 @@ class Loader(importlib.abc.Loader):
         module = importlib.import_module(self.source)
         self.own_spec = module.__spec__
         return module
+
+    def get_code(self, name):
+        """The code of the module, for ``python -m torch...``."""
+        spec = importlib.util.find_spec(self.source or PACKAGE)
+        return spec.loader.get_code(spec.name)
 
     def exec_module(self, module):
         if self.own_spec is not None:  # the import system has put torch's in its place

@@ -21,6 +21,14 @@ def main(arguments=None):
     run.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="a module to run, and its arguments")
     run.add_argument("script", nargs=argparse.REMAINDER, help="a script to run, and its arguments")
     run.set_defaults(command=_run, parser=run)
+    torch = commands.add_parser(
+        "torch", help="make `import torch` give Flambeau in this environment",
+        description="Installs a distribution named torch, whose package is Flambeau, into this virtual environment; "
+        "removes it; tells what is there.",
+    )
+    torch.add_argument("action", choices=["install", "remove", "status"])
+    torch.add_argument("--force", action="store_true", help="install outside of a virtual environment too")
+    torch.set_defaults(command=_torch)
     parsed = parser.parse_args(arguments)
     return parsed.command(parsed)
 
@@ -33,3 +41,11 @@ def _run(parsed):
     if not parsed.script:
         parsed.parser.error("expected a script, or -m and a module")
     return run_script(parsed.script[0], parsed.script[1:])
+
+
+def _torch(parsed):
+    from . import torch
+
+    if parsed.action == "install":
+        return torch.install(parsed.force)
+    return torch.remove() if parsed.action == "remove" else torch.status()
