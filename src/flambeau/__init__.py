@@ -115,8 +115,9 @@ newaxis = None
 legacy_contiguous_format = contiguous_format
 
 _LAZY = [
-    "_dynamo", "accelerator", "alias", "amp", "ao", "backends", "cuda", "distributed", "distributions", "functional",
-    "fx", "hub", "jit", "library", "mps", "multiprocessing", "onnx", "profiler", "sparse", "types", "version", "xpu",
+    "_dynamo", "accelerator", "alias", "amp", "ao", "backends", "cuda", "debug", "distributed", "distributions",
+    "functional", "fx", "hub", "jit", "library", "mps", "multiprocessing", "onnx", "profiler", "sparse", "types",
+    "version", "xpu",
 ]
 _AUTOCAST = [
     "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",

@@ -6,6 +6,7 @@ permutations is the business of the engine's random kernels.
 
 from __future__ import annotations
 
+import ctypes
 import secrets
 import threading
 
@@ -81,6 +82,9 @@ class Generator:
         self._twister = np.random.MT19937(0)
         self._bulk = np.random.Generator(self._twister)
         self._capsule = self._twister.capsule  # the twister as native kernels see it
+        # Its words and its position where they lie: NumPy's own `state` builds a dict word by word.
+        words = ctypes.c_uint32 * (_WORDS + 1)
+        self._memory = np.frombuffer(words.from_address(self._twister.ctypes.state_address), np.uint32)
         self.manual_seed(DEFAULT_SEED)
 
     @property
@@ -144,24 +148,23 @@ class Generator:
 
     def _mark(self):
         """A point of the word stream to which :meth:`_rewind` can return."""
-        return self._twister.state, self._untouched
+        return self._memory.copy(), self._untouched
 
     def _rewind(self, mark) -> None:
-        self._twister.state, self._untouched = mark
+        self._memory[:], self._untouched = mark
 
     def _get_state_bytes(self) -> np.ndarray:
         """The state as 5056 bytes in PyTorch's layout."""
         check_not_traced()
         with self._lock:
-            twister = self._twister.state["state"]
-            position = int(twister["pos"])
+            position = int(self._memory[_WORDS])
             record = np.zeros((), _STATE)
             record["seed"] = self._seed
             record["left"] = _WORDS + 1 - position
             record["seeded"] = 1
             # PyTorch points a stream nobody has drawn from at word 0, an exhausted one at the end.
             record["next"] = 0 if self._untouched else position
-            record["words"] = twister["key"]
+            record["words"] = self._memory[:_WORDS]
             if self._next_normal is not None:
                 record["normal_y"] = self._next_normal
                 record["normal_is_valid"] = 1
@@ -180,10 +183,8 @@ class Generator:
             self._seed = int(record["seed"])
             self._untouched = position == 0
             self._next_normal = float(record["normal_y"]) if record["normal_is_valid"] else None
-            self._twister.state = {
-                "bit_generator": "MT19937",
-                "state": {"key": record["words"].astype(np.uint32), "pos": _WORDS + 1 - left},
-            }
+            self._memory[:_WORDS] = record["words"]
+            self._memory[_WORDS] = _WORDS + 1 - left
 
     def get_state(self) -> Tensor:
         """The state as a tensor of bytes, in PyTorch's layout."""

@@ -56,6 +56,7 @@ class _Modes(threading.local):
         self.saved_hooks_disabled = None  # the message of the error, when disabled
         self.anomaly = False
         self.anomaly_check_nan = True
+        self.gradient_check = None  # called with every node that backward has run, and with its gradients
         self.grad_layout = True  # whether the gradient of a leaf takes over its strides
         self.running = None  # the pass of backward that is under way
         self.tracer = NO_TRACER  # the trace by which a function is being compiled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import traceback
 import weakref
 
@@ -283,8 +284,19 @@ def start(node, edges, result):
 
 
 def here():
-    """The user's stack, for anomaly mode."""
-    return traceback.format_stack()[:-3]
+    """The user's stack, innermost last, as (code, instruction): lines are looked up when somebody asks."""
+    stack, frame = [], sys._getframe(3)
+    while frame is not None:
+        stack.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    stack.reverse()
+    return stack
+
+
+def frames_of(stack):
+    """What ``here`` has noted, as the traceback module describes frames."""
+    lines = [next(itertools.islice(code.co_positions(), at // 2, None))[0] for code, at in stack]
+    return [traceback.FrameSummary(code.co_filename, line, code.co_name) for (code, _), line in zip(stack, lines)]
 
 
 def guard(t):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import traceback
 from heapq import heappop, heappush
 
 import numpy as np
@@ -68,6 +69,7 @@ class Pass:
     def walk(self):
         before, outer, errors = modes.grad, modes.running, set_errors(IGNORED)
         modes.grad, modes.running = self.graph, self
+        self.check = modes.gradient_check or (check_nan if modes.anomaly and modes.anomaly_check_nan else None)
         try:
             self.count_edges()
             self.seed()
@@ -101,7 +103,7 @@ class Pass:
         """Runs the ready nodes, youngest first, and sends their gradients along the edges."""
         state, ready, needed, retain_graph = self.state, self.ready, self.needed, self.retain_graph
         scalar = np.generic
-        plain = needed is None and not self.graph and not modes.anomaly
+        plain = needed is None and not self.graph and self.check is None
         node = None
         while True:
             if node is None:
@@ -243,8 +245,8 @@ class Pass:
             pairs = zip(results, node._edges, strict=True)
             results = [g if g is None or edge is None else self.for_hooks(node, g, edge) for g, edge in pairs]
             results = call_post_hooks(node, grads, results, self.graph)
-        if modes.anomaly and modes.anomaly_check_nan:
-            check_nan(node, results)
+        if self.check is not None:
+            self.check(node, results)
         return results
 
     def for_hooks(self, node, grad, edge):
@@ -368,7 +370,8 @@ def tell_origin(node, error):
     """Adds to an error where in the forward its node was recorded (anomaly mode), and the node's name."""
     error.add_note(f"in the backward of {tape.name_of(node)}")
     if node._trace:
-        error.add_note("recorded in the forward here:\n" + "".join(node._trace))
+        lines = traceback.format_list(tape.frames_of(node._trace))
+        error.add_note("recorded in the forward here:\n" + "".join(lines))
 
 
 def check_nan(node, results):

@@ -1,0 +1,11 @@
+"""Tools for finding out what a model does, and where it goes wrong."""
+
+from ._graph import explain_graph
+from ._memory import MemoryReport, memory
+from ._nan_guard import NonFiniteError, nan_guard
+from ._watch import watch
+
+__all__ = ["MemoryReport", "NonFiniteError", "explain_graph", "memory", "nan_guard", "watch"]
+
+for _class in (MemoryReport, NonFiniteError, nan_guard, watch):
+    _class.__module__ = __name__
