@@ -97,11 +97,12 @@ class watch:
         rows = [("parameter", "weight", "gradient", "update/weight", "gradient over time")]
         for name, samples in self.history.items():
             if not samples:
-                rows.append((name, "–", "–", "–", "no step has changed it"))
+                rows.append((name, "-", "-", "-", "no step has changed it"))
                 continue
             last = samples[-1]
             grad = "none" if last.grad is None else f"{last.grad:.3g}"
-            rows.append((name, f"{last.weight:.3g}", grad, f"{last.ratio:.1e}", curve([s.grad or 0.0 for s in samples])))
+            course = curve([s.grad or 0.0 for s in samples])
+            rows.append((name, f"{last.weight:.3g}", grad, f"{last.ratio:.1e}", course))
         return table(rows)
 
 
