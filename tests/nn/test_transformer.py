@@ -370,7 +370,6 @@ ERRORS = [
     (f"{ATTEND}, t.ones(1, 2, 3, 5))", RuntimeError, "[1, 2, 3, 5]"),
     (f"{ATTEND}, [1])", TypeError, "argument 'attn_mask' (position 4) must be Tensor, not list"),
     (f"{ATTEND}, dropout_p=2.0)", RuntimeError, "dropout probability has to be between 0 and 1"),
-    (f"{ATTEND}, None, 0.0, True, 0.5)", TypeError, "positional arguments"),
     ("F.scaled_dot_product_attention(t.zeros(4), t.zeros(5, 4), t.zeros(5, 4))", RuntimeError, "at least 2 dimensional"),
     ("F.scaled_dot_product_attention(t.zeros(3, 4), t.zeros(5, 4).double(), t.zeros(5, 4))", RuntimeError,
      "query, key, and value to have the same dtype"),

@@ -8,6 +8,7 @@ import pytest
 
 import flambeau
 from flambeau import nn, profiler
+from flambeau.autograd import profiler as autograd_profiler
 
 
 @pytest.fixture
@@ -118,3 +119,56 @@ def test_errors_and_threads(model):
 
 def test_decorator_without_a_profile():
     assert profiler.record_function("f")(lambda x: x + 1)(1) == 2
+
+
+def test_memory_flops_and_stacks(model, tmp_path):
+    with profiler.profile(profile_memory=True, with_flops=True, with_stack=True) as prof, profiler.record_function("mine"):
+        model(flambeau.randn(2, 8)).view(8).sum().backward()
+    rows = {row.key: row for row in prof.key_averages()}
+    assert rows["aten::linear"].flops == 2 * 2 * (8 * 16 + 16 * 4) and rows["aten::relu"].flops == 0
+    assert rows["aten::linear"].cpu_memory_usage == 4 * 2 * (16 + 4)
+    assert rows["mine"].self_cpu_memory_usage == 0
+    assert rows["mine"].cpu_memory_usage == sum(row.self_cpu_memory_usage for row in rows.values()) > 0
+    assert rows["aten::reshape"].cpu_memory_usage == 0  # it has the memory of what it views
+    relu = next(event for event in prof.events() if event.name == "aten::relu")
+    assert "functional" in relu.stack[0] and any("test_profiler.py" in line for line in relu.stack)
+    title, = [line for line in prof.key_averages(group_by_stack_n=2).table().splitlines() if "Name" in line]
+    for column in ("CPU Mem", "Self CPU Mem", "Total KFLOPs", "Source Location"):
+        assert column in title
+    prof.export_stacks(tmp_path / "stacks")
+    line = next(line for line in (tmp_path / "stacks").read_text().splitlines() if "activation.py" in line)
+    assert line.rpartition(" ")[2].isdigit() and line.index("test_profiler.py") < line.index("activation.py")
+    with pytest.raises(ValueError, match="metric should be one of"):
+        prof.export_stacks(tmp_path / "stacks", "nonsense")
+
+
+def test_the_plain_profile(model):
+    """That of autograd does not know of modules."""
+    with autograd_profiler.profile(record_shapes=True) as prof:
+        step(model)
+    assert {event.kind for event in prof.function_events} == {"op", "backward"}
+    assert prof.total_average().count == len(prof.function_events)
+    assert "aten::relu" in prof.table() and "aten::relu" in str(prof)
+    with pytest.raises(RuntimeError, match="not reentrant"):
+        prof.__enter__()
+    with autograd_profiler.profile(enabled=False) as prof:
+        step(model)
+    with pytest.raises(RuntimeError, match="didn't finish"):
+        prof.key_averages()
+
+
+def test_profiles_within_each_other(model):
+    with profiler.profile() as outer:
+        step(model)
+        with autograd_profiler.profile() as inner:
+            step(model)
+    assert [sum(event.name == "aten::relu" for event in p.events) for p in (outer.profiler._recorder, inner._recorder)] == [2, 1]
+    assert sys.getprofile() is None
+
+
+@pytest.mark.parametrize("marks", [autograd_profiler.emit_nvtx, autograd_profiler.emit_itt])
+def test_marks_for_other_tools_are_refused(marks):
+    with marks(enabled=False):
+        pass
+    with pytest.raises(NotImplementedError, match="not supported"):
+        marks().__enter__()

@@ -20,7 +20,6 @@ ELSEWHERE: dict[str, str | dict[str, str]] = {
     "nn.modules.sparse": {"nn": "Embedding EmbeddingBag"},
     "nn.modules.upsampling": {"nn": "Upsample UpsamplingBilinear2d UpsamplingNearest2d"},
     "_tensor": {"": "Tensor"},
-    "autograd.profiler": {"profiler": "EventList FunctionEvent emit_nvtx profile record_function"},
     "autograd.grad_mode": {"": "enable_grad inference_mode no_grad set_grad_enabled"},
 }
 

@@ -14,7 +14,7 @@ variable = Variable
 
 __all__ = ["Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad",
            "enforce_grad_layout_policy", "forward_ad", "functional", "grad", "gradcheck", "gradgradcheck", "graph",
-           "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
-           "variable"]
+           "inference_mode", "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled",
+           "set_multithreading_enabled", "variable"]
 
-__getattr__, __dir__ = lazy_submodules(__name__, ["forward_ad"])
+__getattr__, __dir__ = lazy_submodules(__name__, ["forward_ad", "profiler", "profiler_util"])

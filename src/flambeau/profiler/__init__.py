@@ -10,7 +10,7 @@ Example::
     [1]
 """
 
-from ._events import EventList, FunctionEvent
+from ..autograd.profiler import EventList, FunctionEvent, emit_nvtx, record_function
 from ._profile import (
     ProfilerAction,
     ProfilerActivity,
@@ -19,20 +19,12 @@ from ._profile import (
     supported_activities,
     tensorboard_trace_handler,
 )
-from ._recorder import record_function
 
 __all__ = [
     "EventList", "FunctionEvent", "ProfilerAction", "ProfilerActivity", "emit_nvtx", "kineto_available",
     "profile",
     "record_function", "schedule", "supported_activities", "tensorboard_trace_handler",
 ]
-
-
-class emit_nvtx:
-    """Marks for NVIDIA's profilers, which are not supported: making one raises."""
-
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError("emit_nvtx is not supported: use torch.profiler.profile().")
 
 
 def kineto_available():

@@ -7,8 +7,8 @@ import os
 import socket
 import time
 
-from ._events import EventList
-from ._recorder import Recorder
+from ..autograd.profiler_util import EventList
+from ._modules import ModuleProfile
 
 WRONG_SCHEDULE = "Invalid profiler schedule arguments"
 NOTHING = "the profile has not recorded anything yet: it does so in its context, at the steps of its schedule"
@@ -83,19 +83,25 @@ class profile:
         schedule: says for each step, which ``step()`` ends, whether it is recorded; all is if there is none.
         on_trace_ready: is called with the profile whenever a recording is complete.
         record_shapes: keep the shapes of the operands.
-        profile_memory, with_stack, with_flops, with_modules, experimental_config, execution_trace_observer,
-            acc_events, custom_trace_id_callback: accepted, without effect.
+        profile_memory: count the bytes of the results of ops.
+        with_stack: keep the lines of Python that led to each call.
+        with_flops: count the floating-point operations of products.
+        with_modules, experimental_config, execution_trace_observer, acc_events, custom_trace_id_callback,
+            post_processing_timeout_s: accepted, without effect. Modules are always recorded.
     """
 
     def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False,
                  profile_memory=False, with_stack=False, with_flops=False, with_modules=False, experimental_config=None,
-                 execution_trace_observer=None, acc_events=False, use_cuda=None, custom_trace_id_callback=None):
+                 execution_trace_observer=None, acc_events=False, use_cuda=None, custom_trace_id_callback=None,
+                 post_processing_timeout_s=None):
         self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
-        self.on_trace_ready, self.record_shapes = on_trace_ready, record_shapes
+        self.on_trace_ready = on_trace_ready
+        self._settings = {"record_shapes": record_shapes, "profile_memory": profile_memory, "with_stack": with_stack,
+                          "with_flops": with_flops}
         self.step_num = 0
         self.current_action = self.schedule(0)
-        self._recorder: Recorder | None = None
-        self._events: EventList | None = None
+        self.profiler: ModuleProfile | None = None  # of the latest recording
+        self._is_recording = False
 
     def __enter__(self):
         self.start()
@@ -111,49 +117,53 @@ class profile:
 
     def stop(self):
         """Ends; what was recorded is complete."""
-        if self._recorder is not None:
+        if self._is_recording:
             self._end()
 
     def step(self):
         """Ends a step and begins the next."""
         before, self.step_num = self.current_action, self.step_num + 1
         self.current_action = self.schedule(self.step_num)
-        if self._recorder is not None and (
+        if self._is_recording and (
                 before is ProfilerAction.RECORD_AND_SAVE or self.current_action not in RECORDING):
             self._end()
-        if self._recorder is None and self.current_action in RECORDING:
+        if not self._is_recording and self.current_action in RECORDING:
             self._begin()
 
     def _begin(self):
-        self._recorder = Recorder(self.record_shapes)
-        self._recorder.start()
+        self.profiler, self._is_recording = ModuleProfile(**self._settings), True
+        self.profiler.__enter__()
 
     def _end(self):
-        self._recorder.stop()
-        self._events, self._recorder = self._recorder.events, None
+        self.profiler.__exit__()
+        self._is_recording = False
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
     # ---- what was recorded
 
+    @property
     def _recorded(self):
-        events = self._recorder.events if self._recorder is not None else self._events
-        if events is None:
+        if self.profiler is None:
             raise AssertionError(NOTHING)
-        return events
+        return self.profiler
 
     def events(self):
         """All calls of ops, backward nodes and named parts."""
-        return EventList(event for event in self._recorded() if event.kind != "module")
+        return self._recorded.function_events
 
     def modules(self):
         """All calls of modules; their names have their paths."""
-        return EventList(event for event in self._recorded() if event.kind == "module")
+        return EventList(event for event in self._recorded.all_events if event.kind == "module")
 
-    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0):
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
         """The calls of one name together; ``.table(sort_by="cpu_time_total")`` shows them."""
-        return self.events().key_averages(group_by_input_shape)
+        return self._recorded.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def export_chrome_trace(self, path):
         """Writes the timeline, with modules, for chrome://tracing and Perfetto."""
-        self._recorded().export_chrome_trace(path)
+        self._recorded.export_chrome_trace(path)
+
+    def export_stacks(self, path, metric="self_cpu_time_total"):
+        """Writes what flame graphs are drawn from; it takes ``with_stack=True``."""
+        self._recorded.export_stacks(path, metric)

@@ -61,7 +61,7 @@ MIXED_MASKS = "Support for mismatched {first} and {second} is deprecated. Use sa
 
 
 def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ):
     """``softmax(query @ key.mT * scale + mask) @ value``: values, averaged by how well their keys match each query.
 
