@@ -55,6 +55,13 @@ def test_it_says_that_it_is_torch():
     ]
 
 
+def test_annotations_resolve_under_pytorchs_names():
+    assert lines("""
+        import typing, torch
+        print(typing.get_type_hints(torch.nn.Linear)["weight"])
+    """) == ["<class 'torch.Tensor'>"]
+
+
 def test_names_that_are_not_there():
     assert lines("""
         import importlib.util, torch

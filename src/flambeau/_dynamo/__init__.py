@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from ..compiler import disable, is_compiling, list_backends
+from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
 from ..compiler._module import OptimizedModule
+from . import eval_frame, utils
 
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "disable", "graph_break", "is_compiling",
     "list_backends", "mark_dynamic", "mark_static_address", "reset",
 ]
-
-
-def allow_in_graph(fn):
-    """Returns the function, or the list of them: what can be traced is."""
-    return fn
-
-
-def assume_constant_result(fn):
-    """Returns the function; its result is watched all the same."""
-    return fn
 
 
 def mark_dynamic(t, index, **kwargs):
@@ -34,10 +25,6 @@ def mark_static_address(t, guard=True):
 
 def graph_break(msg=""):
     """Accepted, without effect."""
-
-
-def reset():
-    """Accepted, without effect: programs belong to the functions that were compiled."""
 
 
 def is_dynamo_supported():

@@ -17,10 +17,13 @@ _own_names: dict[type, str] = {}
 
 
 def name_classes():
-    """Gives the classes of all modules that are loaded PyTorch's names."""
+    """Gives the classes of all modules that are loaded PyTorch's names, and the modules too: annotations need them."""
     for name, module in list(sys.modules.items()):
         if name == PACKAGE or name.startswith(PACKAGE + "."):
             name_classes_of(module)
+            path = name.removeprefix(PACKAGE)
+            if path and not any(f"{path}.".startswith(f".{other}.") for other in ELSEWHERE):
+                sys.modules.setdefault("torch" + path, module)
 
 
 def name_classes_of(module):

@@ -13,9 +13,11 @@ from .._modes import modes
 from ..nn.modules._hooks import register_compiler, run_with_hooks
 from ..nn.modules.module import Module
 from ._compiled import Compiled
+from ._markers import *
+from ._markers import __all__ as _MARKERS
 from ._module import OptimizedModule
 
-__all__ = ["compile", "disable", "is_compiling", "list_backends"]
+__all__ = ["compile", "disable", "is_compiling", "list_backends", *_MARKERS]
 
 BACKENDS = {"inductor": True, "xla": True, "openxla": True, "eager": False, "aot_eager": False}
 MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
