@@ -128,6 +128,7 @@ _MEMBERS = {
     "GradScaler": "amp",
     "PyTorchFileReader": "serialization._reader",
     "ScriptModule": "jit",
+    "check_training": "debug.training",
     **dict.fromkeys(["SymBool", "SymFloat", "SymInt"], "types"),
 }
 __getattr__, __dir__ = _lazy_submodules(__name__, _LAZY, _MEMBERS)

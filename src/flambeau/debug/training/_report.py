@@ -1,0 +1,48 @@
+"""What a check of a training found."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import NamedTuple
+
+__all__ = ["Finding", "TrainingReport"]
+
+ALL_WELL = "{steps} steps were looked at, and {checks} checks found nothing wrong."
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong, or probably so."""
+
+    check: str  # the name of the check
+    message: str
+    cure: str
+
+    def __str__(self):
+        lines = textwrap.wrap(self.message, 100) + textwrap.wrap(self.cure, 94, initial_indent="cure: ")
+        return f"[{self.check}] " + "\n    ".join(lines)
+
+
+class TrainingReport:
+    """The findings, in the order in which to look at them. It is true where there are none.
+
+    Attributes:
+        findings: the list of findings.
+        steps: how many steps were looked at.
+        checks: how many checks were made.
+    """
+
+    def __init__(self, findings, steps, checks):
+        self.findings, self.steps, self.checks = findings, steps, checks
+
+    def __bool__(self):
+        return not self.findings
+
+    def __contains__(self, check):
+        return any(finding.check == check for finding in self.findings)
+
+    def __str__(self):
+        if not self.findings:
+            return ALL_WELL.format(steps=self.steps, checks=self.checks)
+        return "\n".join(map(str, self.findings))
+
+    __repr__ = __str__
