@@ -1,8 +1,8 @@
 """Skips tests whose marker names something this machine lacks.
 
 A module that imports torch or jax at its top must do so by ``pytest.importorskip``, so that it can
-still be collected where they are absent. With FLAMBEAU_REQUIRE_ORACLE set, a missing torch or jax
-fails the test instead of skipping it.
+still be collected where they are absent. With FLAMBEAU_REQUIRE_ORACLE set, a missing torch, jax or
+tensorboard fails the test instead of skipping it.
 """
 
 import gc
@@ -47,7 +47,12 @@ def _lacks_gpu():
     return None if jax.default_backend() != "cpu" else "needs an accelerator, jax sees only the CPU"
 
 
-LACKS = {"oracle": _lacks_oracle, "jax": _lacks_jax, "gpu": _lacks_gpu}
+@cache
+def _lacks_tensorboard():
+    return None if importlib.util.find_spec("tensorboard") else "needs tensorboard, which is not installed"
+
+
+LACKS = {"oracle": _lacks_oracle, "jax": _lacks_jax, "gpu": _lacks_gpu, "tensorboard": _lacks_tensorboard}
 
 
 def pytest_runtest_setup(item):

@@ -123,6 +123,7 @@ TYPES_OF_ARRAYS = {
     "functions/_key.py": "arrays of the user's, as indices",
     "functions/operators.py": "arrays of the user's, as operands",
     "utils/data/_utils/collate.py": "arrays of the user's, as samples",
+    "utils/tensorboard/_convert_np.py": "arrays of the user's, to be logged",
     "compiler/_contents.py": "arrays of the user's, which a program depends on",
     "compiler/_pytree.py": "arrays of the user's, as arguments of a program",
     "compiler/_inputs.py": "the memory that tensors share",

@@ -1,0 +1,22 @@
+"""What users log, as NumPy arrays."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+
+from ... import _dtypes
+from ..._tensor import Tensor
+
+NOT_AN_ARRAY = "Got {type}, but numpy array or torch tensor are expected."
+
+
+def make_np(x):
+    """An array of a tensor or of an array; of a number, an array of one element."""
+    if isinstance(x, Tensor):
+        x = x.detach().cpu()
+        return (x.float() if _dtypes.is_foreign(x.dtype.np) else x).numpy()
+    if not isinstance(x, np.ndarray | np.generic | numbers.Number | str):
+        raise NotImplementedError(NOT_AN_ARRAY.format(type=type(x)))
+    return np.atleast_1d(x) if np.isscalar(x) else x
