@@ -5,9 +5,12 @@
 
 #include <structmember.h>
 
+#include "blas.h"
+#include "threads.h"
+
 static const Row *const FAMILIES[] = {
     JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS, NORM_ROWS, POINTWISE_ROWS, SCATTER_ROWS, RANDOM_ROWS, CONVERT_ROWS,
-    SELECT_ROWS, OPTIM_ROWS, POOL_ROWS, RESAMPLE_ROWS,
+    SELECT_ROWS, OPTIM_ROWS, POOL_ROWS, RESAMPLE_ROWS, PRODUCT_ROWS,
 };
 #define FAMILY_COUNT (sizeof FAMILIES / sizeof FAMILIES[0])
 
@@ -242,11 +245,50 @@ static PyObject *use_width(PyObject *module, PyObject *widest)
     return PyLong_FromLong(choose_loops(width > 64 ? 64 : (int)width));
 }
 
+static PyObject *set_threads(PyObject *module, PyObject *given)
+{
+    (void)module;
+    npy_intp count;
+    if (!as_integer(given, &count)) {
+        PyErr_SetString(PyExc_TypeError, "set_threads(count) takes a number of threads");
+        return NULL;
+    }
+    set_thread_count(count > INT_MAX ? INT_MAX : (int)count);
+    Py_RETURN_NONE;
+}
+
+static PyObject *use_blas_at(PyObject *module, PyObject *path)
+{
+    (void)module;
+    const char *text = PyUnicode_AsUTF8(path);
+    return text == NULL ? NULL : PyBool_FromLong(use_blas(text));
+}
+
+static PyObject *set_threads_of_blas(PyObject *module, PyObject *given)
+{
+    (void)module;
+    npy_intp count;
+    if (!as_integer(given, &count) || count < 1 || count > INT_MAX) {
+        PyErr_SetString(PyExc_TypeError, "set_blas_threads(count) takes a number of threads");
+        return NULL;
+    }
+    if (has_blas()) {
+        set_blas_threads((int)count);
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"kernel", (PyCFunction)(void (*)(void))kernel_of, METH_FASTCALL,
      "kernel(name, twin)\n--\n\nThe native kernel of that name, which calls `twin` for what it does not do itself."},
     {"use_width", use_width, METH_O,
      "use_width(widest)\n--\n\nUses vectors of so many bytes, or of what the processor has below; returns how many."},
+    {"set_threads", set_threads, METH_O,
+     "set_threads(count)\n--\n\nLets so many threads work at once, the one that calls among them."},
+    {"use_blas", use_blas_at, METH_O,
+     "use_blas(path)\n--\n\nCalls the OpenBLAS at a path directly, if NumPy has loaded it; returns whether it has."},
+    {"set_blas_threads", set_threads_of_blas, METH_O,
+     "set_blas_threads(count)\n--\n\nLets what calls OpenBLAS by itself, such as NumPy, use so many threads."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import warnings
 
-import numpy as np
-
+from ..engines.numpy.threads import threads
 from ._determinism import determinism
 
 __all__ = [
@@ -19,7 +17,6 @@ __all__ = [
 
 
 class _Settings:
-    threads = None
     interop_threads = None
     matmul_precision = "highest"
 
@@ -39,14 +36,13 @@ def _positive(num, name):
 
 
 def set_num_threads(num):
-    """Sets how many threads one operation may use."""
-    _settings.threads = _positive(num, "set_num_threads")
-    _set_blas_threads(num)
+    """Sets how many threads one operation may use: of our own, and of the OpenBLAS that NumPy came with."""
+    threads.set(_positive(num, "set_num_threads"))
 
 
 def get_num_threads():
     """How many threads one operation may use."""
-    return _settings.threads or int(os.environ.get("OMP_NUM_THREADS", "0") or 0) or _cores()
+    return threads.count
 
 
 def set_num_interop_threads(num):
@@ -56,22 +52,7 @@ def set_num_interop_threads(num):
 
 def get_num_interop_threads():
     """The number that ``set_num_interop_threads`` set, or that of the cores."""
-    return _settings.interop_threads or _cores()
-
-
-def _cores():
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _set_blas_threads(num):
-    """Tells the OpenBLAS that comes with NumPy; another BLAS keeps its own number."""
-    from pathlib import Path  # here, as few programs need it and it takes its time to import
-
-    libraries = Path(np.__file__).parent.with_name("numpy.libs")
-    for path in libraries.glob("*openblas*"):
-        setter = getattr(ctypes.CDLL(str(path)), "scipy_openblas_set_num_threads64_", None)
-        if setter is not None:
-            setter(num)
+    return _settings.interop_threads or os.cpu_count() or 1
 
 
 # ---- determinism

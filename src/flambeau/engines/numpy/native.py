@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from .. import NUMPY as engine
+from .threads import threads
 
 NAMES: list[str] = []  # the kernels that are native
 
@@ -18,6 +19,7 @@ if os.environ.get("FLAMBEAU_NATIVE") != "0":
     except ImportError:
         pass  # it was not built, or not for this version of NumPy
     else:
+        threads.connect(_kernels)
         for name in _kernels.NAMES:
             twin = getattr(engine, name, None)
             if twin is not None:  # an extension built from other sources may have a kernel more

@@ -1,0 +1,232 @@
+/* Products of matrices, cut over the threads of the pool. */
+
+#include "kernels.h"
+
+#include "blas.h"
+#include "threads.h"
+
+#define LEAST_WORK ((ptrdiff_t)1 << 19) /* multiplications below which waking a thread takes longer */
+#define LEAST_SIDE 16                   /* rows or columns of a part: BLAS prepares the other operand for each */
+
+typedef struct {
+    int64_t rows, columns;
+    int64_t row_step, column_step; /* in elements */
+    char *at;
+} Operand;
+
+typedef struct {
+    bool doubles;
+    int64_t m, n, k;
+    Operand a, b;
+    char *out;
+    const char *bias; /* a row to be added to each, or NULL */
+    /* of batches: how many there are, and where in each dimension the operands go on, in bytes */
+    int dims;
+    npy_intp count, shape[NPY_MAXDIMS], a_steps[NPY_MAXDIMS], b_steps[NPY_MAXDIMS];
+    ptrdiff_t cuts; /* of each product: of its rows, or of its columns where it is wider than high */
+} Product;
+
+/* The last two dimensions of an array that BLAS can take as they lie: elements side by side in one of them. */
+static bool is_operand(PyArrayObject *x, Operand *out)
+{
+    int ndim = PyArray_NDIM(x);
+    if (ndim < 2 || !PyArray_ISBEHAVED_RO(x)) {
+        return false;
+    }
+    npy_intp item = PyArray_ITEMSIZE(x), row = PyArray_STRIDE(x, ndim - 2), column = PyArray_STRIDE(x, ndim - 1);
+    *out = (Operand){PyArray_DIM(x, ndim - 2), PyArray_DIM(x, ndim - 1), row / item, column / item, PyArray_BYTES(x)};
+    if (out->rows < 1 || out->columns < 1 || row % item != 0 || column % item != 0) {
+        return false;
+    }
+    if (out->rows == 1) { /* a step that is never made may be anything */
+        out->row_step = out->column_step == 1 ? out->columns : 1;
+    }
+    if (out->columns == 1) {
+        out->column_step = out->row_step == 1 ? out->rows : 1;
+    }
+    return (out->column_step == 1 && out->row_step >= out->columns)
+           || (out->row_step == 1 && out->column_step >= out->rows);
+}
+
+/* The operand from a row and a column on, as BLAS is told of it. */
+static Matrix matrix_of(const Operand *x, const char *at, int64_t row, int64_t column, int64_t item)
+{
+    bool transposed = x->column_step != 1;
+    return (Matrix){
+        .at = at + (row * x->row_step + column * x->column_step) * item,
+        .step = transposed ? x->column_step : x->row_step,
+        .transposed = transposed,
+    };
+}
+
+static void add_row_float(float *restrict out, const float *restrict row, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        out[i] += row[i];
+    }
+}
+
+static void add_row_double(double *restrict out, const double *restrict row, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        out[i] += row[i];
+    }
+}
+
+/* One part of one product of the batch. */
+static void multiply_part(const void *work, ptrdiff_t i)
+{
+    const Product *p = work;
+    int64_t item = p->doubles ? 8 : 4;
+    npy_intp batch = i / p->cuts, rest = batch;
+    const char *a = p->a.at, *b = p->b.at;
+    for (int d = p->dims - 1; d >= 0; d--) {
+        npy_intp at = rest % p->shape[d];
+        rest /= p->shape[d];
+        a += at * p->a_steps[d];
+        b += at * p->b_steps[d];
+    }
+    bool wide = p->n > p->m;
+    ptrdiff_t start, stop;
+    part_of(wide ? p->n : p->m, LEAST_SIDE, p->cuts, i % p->cuts, &start, &stop);
+    int64_t row = wide ? 0 : start, rows = wide ? p->m : stop - start;
+    int64_t column = wide ? start : 0, columns = wide ? stop - start : p->n;
+    char *out = p->out + ((batch * p->m + row) * p->n + column) * item;
+    multiply_matrices(p->doubles, rows, columns, p->k, matrix_of(&p->a, a, row, 0, item),
+                      matrix_of(&p->b, b, 0, column, item), out, p->n);
+    for (int64_t r = 0; p->bias != NULL && r < rows; r++) {
+        const char *bias = p->bias + column * item;
+        if (p->doubles) {
+            add_row_double((double *)(out + r * p->n * item), (const double *)bias, columns);
+        } else {
+            add_row_float((float *)(out + r * p->n * item), (const float *)bias, columns);
+        }
+    }
+}
+
+static void multiply(Product *p)
+{
+    double work = (double)p->m * (double)p->n * (double)p->k;
+    int64_t side = (p->m > p->n ? p->m : p->n) / LEAST_SIDE;
+    ptrdiff_t whole = work * (double)p->count > 1e15 ? PTRDIFF_MAX : (ptrdiff_t)(work * (double)p->count);
+    ptrdiff_t parts = chunks_for(whole, LEAST_WORK);
+    p->cuts = p->count >= parts ? 1 : (parts + p->count - 1) / p->count;
+    p->cuts = p->cuts <= side ? p->cuts : side > 0 ? side : 1;
+    PyThreadState *others = whole >= MANY ? PyEval_SaveThread() : NULL;
+    begin_single_blas();
+    if (parts == 1) {
+        for (npy_intp i = 0; i < p->count * p->cuts; i++) {
+            multiply_part(p, i);
+        }
+    } else {
+        run_chunks(multiply_part, p, p->count * p->cuts);
+    }
+    end_single_blas();
+    END_WORK;
+}
+
+/* Two arrays of the same kind of float that BLAS can take. */
+static bool are_operands(PyObject *x, PyObject *y, Operand *a, Operand *b)
+{
+    if (!has_blas() || x == NULL || y == NULL || !PyArray_CheckExact(x) || !PyArray_CheckExact(y)) {
+        return false;
+    }
+    PyArrayObject *p = (PyArrayObject *)x, *q = (PyArrayObject *)y;
+    int type = PyArray_TYPE(p);
+    return (type == NPY_FLOAT || type == NPY_DOUBLE) && PyArray_TYPE(q) == type && is_operand(p, a) && is_operand(q, b);
+}
+
+/* The dimensions before the last two, broadcast; false where they do not fit. */
+static bool batches_of(PyArrayObject *x, PyArrayObject *y, Product *p)
+{
+    int mine = PyArray_NDIM(x) - 2, theirs = PyArray_NDIM(y) - 2;
+    p->dims = mine > theirs ? mine : theirs;
+    p->count = 1;
+    for (int d = 0; d < p->dims; d++) {
+        int i = d - (p->dims - mine), j = d - (p->dims - theirs);
+        npy_intp a = i < 0 ? 1 : PyArray_DIM(x, i), b = j < 0 ? 1 : PyArray_DIM(y, j);
+        if (a != b && a != 1 && b != 1) {
+            return false;
+        }
+        p->shape[d] = a == 1 ? b : a;
+        p->a_steps[d] = a == 1 ? 0 : PyArray_STRIDE(x, i);
+        p->b_steps[d] = b == 1 ? 0 : PyArray_STRIDE(y, j);
+        p->count *= p->shape[d];
+    }
+    return p->count > 0;
+}
+
+static PyObject *matmul(PyObject *const *arguments)
+{
+    Product p = {.bias = NULL};
+    if (!are_operands(arguments[0], arguments[1], &p.a, &p.b) || p.a.columns != p.b.rows) {
+        DECLINE;
+    }
+    PyArrayObject *x = (PyArrayObject *)arguments[0], *y = (PyArrayObject *)arguments[1];
+    bool gram = p.a.at == p.b.at && p.a.row_step == p.b.column_step && p.a.rows == p.b.columns;
+    if (gram || !batches_of(x, y, &p)) { /* NumPy makes half of a symmetric product and mirrors it */
+        DECLINE;
+    }
+    p.doubles = PyArray_TYPE(x) == NPY_DOUBLE;
+    p.m = p.a.rows;
+    p.n = p.b.columns;
+    p.k = p.a.columns;
+    npy_intp shape[NPY_MAXDIMS];
+    for (int d = 0; d < p.dims; d++) {
+        shape[d] = p.shape[d];
+    }
+    shape[p.dims] = p.m;
+    shape[p.dims + 1] = p.n;
+    PyArrayObject *out = new_array(x, p.dims + 2, shape);
+    if (out == NULL) {
+        return NULL;
+    }
+    p.out = PyArray_BYTES(out);
+    multiply(&p);
+    return (PyObject *)out;
+}
+
+static PyObject *linear(PyObject *const *arguments)
+{
+    Product p = {.dims = 0, .count = 1};
+    Operand weight;
+    PyArrayObject *x = plain_array(arguments[0]);
+    if (x == NULL || !are_operands(arguments[0], arguments[1], &p.a, &weight)
+        || PyArray_NDIM((PyArrayObject *)arguments[1]) != 2 || p.a.columns != weight.columns) {
+        DECLINE;
+    }
+    PyArrayObject *bias = plain_array(arguments[2]);
+    bool biased = !not_given(arguments[2]);
+    if (biased && (bias == NULL || PyArray_TYPE(bias) != PyArray_TYPE(x) || PyArray_NDIM(bias) != 1
+                   || PyArray_DIM(bias, 0) != weight.rows)) {
+        DECLINE;
+    }
+    int ndim = PyArray_NDIM(x);
+    p.doubles = PyArray_TYPE(x) == NPY_DOUBLE;
+    p.k = weight.columns;
+    p.n = weight.rows;
+    p.m = p.a.rows = PyArray_SIZE(x) / p.k;
+    p.a.row_step = p.k;
+    p.a.column_step = 1;
+    p.b = (Operand){weight.columns, weight.rows, weight.column_step, weight.row_step, weight.at};
+    p.bias = biased ? PyArray_BYTES(bias) : NULL;
+    if (p.m == 0) {
+        DECLINE;
+    }
+    npy_intp shape[NPY_MAXDIMS];
+    for (int d = 0; d < ndim; d++) {
+        shape[d] = d < ndim - 1 ? PyArray_DIM(x, d) : p.n;
+    }
+    PyArrayObject *out = new_array(x, ndim, shape);
+    if (out != NULL) {
+        p.out = PyArray_BYTES(out);
+        multiply(&p);
+    }
+    return (PyObject *)out;
+}
+
+const Row PRODUCT_ROWS[] = {
+    {"matmul", matmul, {"a", "b"}},
+    {"linear", linear, {"x", "weight", "bias"}},
+    {NULL, NULL, {NULL}},
+};

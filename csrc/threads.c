@@ -1,0 +1,200 @@
+/* The pool: threads that sleep until there is work, and take it in chunks, so that one that the system does not let run
+ * delays one chunk and not the whole.
+ *
+ * There is one piece of work at a time. Under the lock, its owner lays it out with a number of seats; a worker takes a
+ * seat, works until no chunk is left, and stands up. The owner works too, then closes the seats that are free and waits
+ * for those that are taken. So a worker that comes late finds nothing, and never sees a piece of work that is gone.
+ */
+
+#include "threads.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+#define MOST_WORKERS 255
+#define WATCH_NANOSECONDS 30000 /* for how long one looks for news before one sleeps: calls follow each other closely */
+#define CHUNKS_EACH 4
+
+static atomic_int count = 1;
+static int workers;
+static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* of the one piece of work */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  /* of all that follows */
+static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER, emptied = PTHREAD_COND_INITIALIZER;
+static Chunk the_chunk;
+static const void *the_work;
+static ptrdiff_t chunk_total;
+static int sleeping;
+static atomic_int free_seats, taken_seats;
+static _Atomic ptrdiff_t next_chunk;
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static long long now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* Looks for a short while whether the number becomes positive, or zero. */
+static void watch(atomic_int *number, bool positive)
+{
+    long long end = now() + WATCH_NANOSECONDS;
+    do {
+        for (int i = 0; i < 32; i++) {
+            if ((atomic_load_explicit(number, memory_order_relaxed) > 0) == positive) {
+                return;
+            }
+            relax();
+        }
+    } while (now() < end);
+}
+
+static void take_chunks(Chunk chunk, const void *work, ptrdiff_t total)
+{
+    for (ptrdiff_t i; (i = atomic_fetch_add(&next_chunk, 1)) < total;) {
+        chunk(work, i);
+    }
+}
+
+static void *attend(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        if (atomic_load(&free_seats) == 0) {
+            pthread_mutex_unlock(&lock);
+            watch(&free_seats, true);
+            pthread_mutex_lock(&lock);
+        }
+        while (atomic_load(&free_seats) == 0) {
+            sleeping++;
+            pthread_cond_wait(&arrived, &lock);
+            sleeping--;
+        }
+        atomic_fetch_sub(&free_seats, 1);
+        atomic_fetch_add(&taken_seats, 1);
+        Chunk chunk = the_chunk;
+        const void *work = the_work;
+        ptrdiff_t total = chunk_total;
+        pthread_mutex_unlock(&lock);
+        take_chunks(chunk, work, total);
+        pthread_mutex_lock(&lock);
+        if (atomic_fetch_sub(&taken_seats, 1) == 1) {
+            pthread_cond_signal(&emptied);
+        }
+    }
+    return NULL;
+}
+
+/* ---- workers begin when they are first needed */
+
+/* A child has its parent's memory, but none of its threads. */
+static void forget_workers(void)
+{
+    pthread_mutex_init(&owner, NULL);
+    pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&arrived, NULL);
+    pthread_cond_init(&emptied, NULL);
+    workers = sleeping = 0;
+    atomic_store(&free_seats, 0);
+    atomic_store(&taken_seats, 0);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_workers);
+}
+
+/* Has up to `wanted` workers; fewer where the system gives no more. */
+static void hire(int wanted)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the threads of the program */
+    pthread_attr_t detached;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    pthread_t thread;
+    while (workers < wanted && pthread_create(&thread, &detached, attend, NULL) == 0) {
+        workers++;
+    }
+    pthread_attr_destroy(&detached);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- what others call */
+
+void run_chunks(Chunk chunk, const void *work, ptrdiff_t total)
+{
+    int most = count, helpers = (total < most ? (int)total : most) - 1;
+    if (helpers < 1 || pthread_mutex_trylock(&owner) != 0) {
+        for (ptrdiff_t i = 0; i < total; i++) {
+            chunk(work, i);
+        }
+        return;
+    }
+    if (workers < helpers) {
+        hire(helpers);
+    }
+    pthread_mutex_lock(&lock);
+    the_chunk = chunk;
+    the_work = work;
+    chunk_total = total;
+    atomic_store(&next_chunk, 0);
+    atomic_store(&free_seats, helpers);
+    int asleep = sleeping;
+    pthread_mutex_unlock(&lock);
+    for (int i = 0; i < helpers && i < asleep; i++) {
+        pthread_cond_signal(&arrived);
+    }
+    take_chunks(chunk, work, total);
+    pthread_mutex_lock(&lock);
+    atomic_store(&free_seats, 0);
+    if (atomic_load(&taken_seats) > 0) {
+        pthread_mutex_unlock(&lock);
+        watch(&taken_seats, false);
+        pthread_mutex_lock(&lock);
+    }
+    while (atomic_load(&taken_seats) > 0) {
+        pthread_cond_wait(&emptied, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&owner);
+}
+
+int thread_count(void)
+{
+    return count;
+}
+
+void set_thread_count(int wanted)
+{
+    count = wanted < 1 ? 1 : wanted > MOST_WORKERS + 1 ? MOST_WORKERS + 1 : wanted;
+}
+
+ptrdiff_t chunks_for(ptrdiff_t units, ptrdiff_t least)
+{
+    ptrdiff_t threads = count, most = threads == 1 ? 1 : threads * CHUNKS_EACH, n = units / least;
+    return n < 1 ? 1 : n < most ? n : most;
+}
+
+void part_of(ptrdiff_t n, ptrdiff_t step, ptrdiff_t total, ptrdiff_t i, ptrdiff_t *start, ptrdiff_t *stop)
+{
+    ptrdiff_t steps = (n + step - 1) / step;
+    *start = steps * i / total * step;
+    *stop = steps * (i + 1) / total * step;
+    *stop = *stop < n ? *stop : n;
+}
