@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 
-from ..engines.numpy.threads import threads
+from ..engines import NUMPY
 from ._determinism import determinism
 
 __all__ = [
@@ -37,12 +37,12 @@ def _positive(num, name):
 
 def set_num_threads(num):
     """Sets how many threads one operation may use: of our own, and of the OpenBLAS that NumPy came with."""
-    threads.set(_positive(num, "set_num_threads"))
+    NUMPY.set_thread_count(_positive(num, "set_num_threads"))
 
 
 def get_num_threads():
     """How many threads one operation may use."""
-    return threads.count
+    return NUMPY.thread_count()
 
 
 def set_num_interop_threads(num):

@@ -14,6 +14,8 @@ import os
 
 import numpy as np
 
+from .. import NUMPY as engine
+
 
 def default_count():
     """``OMP_NUM_THREADS``, or the cores that this process may use."""
@@ -95,3 +97,15 @@ class Threads:
 
 
 threads = Threads()
+
+
+@engine.kernel
+def thread_count():
+    """How many threads one operation may use."""
+    return threads.count
+
+
+@engine.kernel
+def set_thread_count(count):
+    """Sets how many threads one operation may use: of the pool's, and of OpenBLAS's own."""
+    threads.set(count)
