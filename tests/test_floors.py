@@ -6,6 +6,7 @@ that is not needed any more fails too.
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
@@ -229,9 +230,13 @@ UPWARDS = {
 
 @cache
 def frames(*having):
-    """What tests/_frames.py prints. In a process of its own: a subclass of Tensor made by a test changes the paths."""
+    """What tests/_frames.py prints, with the kernels in NumPy, which have frames to be seen.
+
+    In a process of its own: a subclass of Tensor made by a test changes the paths.
+    """
     command = [sys.executable, "-W", "error", "tests/_frames.py", *having]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    env = os.environ | {"FLAMBEAU_NATIVE": "0"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, env=env)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
