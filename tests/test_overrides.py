@@ -1,12 +1,17 @@
 """Subclasses of Tensor: their type stays through functions and methods, and ``__torch_function__`` has its say."""
 
+import contextlib
 import copy
 import pickle
+import subprocess
+import sys
 
 import pytest
 
 import flambeau
+from _layers import LAYERS
 from _programs import Programs, raised
+from flambeau.utils._pytree import tree_leaves, tree_map_only
 
 programs = Programs("overrides.json")
 
@@ -224,6 +229,91 @@ def for_own_functions(t):
             from_library.is_tensor_like(t.ones(1)), from_library.is_tensor_like(3), from_library.has_torch_function((1, t.ones(1)))]
 
 
+@programs
+def attributes(t):
+    """Reading, setting and deleting one is a call, too."""
+    seen = []
+
+    class Watching(t.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append([func == t.Tensor.shape.__get__, func == t.Tensor.dtype.__get__, func.__name__, len(args)])
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = t.ones(2, 3).as_subclass(Watching)
+    values = [list(x.shape), str(x.dtype), x.device.type, x.ndim, x.requires_grad, x.is_leaf, x.grad, type(x.T).__name__]
+    x.requires_grad = True
+    x.grad = t.zeros(2, 3)
+    values += [type(x.grad).__name__, type(x.data).__name__, type(x[0]._base).__name__ == "Watching"]
+    del x.grad
+    x.data = t.ones(3)
+    return [values, seen]
+
+
+@programs
+def what_python_asks(t):
+    x = t.ones(3, requires_grad=True).as_subclass(logging(t))
+    leaf = t.Tensor._make_subclass(type(x), t.ones(1))
+    repr(x), f"{x[0]}", len(x), 1.0 in x, bool(leaf), float(leaf), int(leaf), complex(leaf), reversed(x), +x, ~(x > 0)
+    leaf.__reduce_ex__(2), x.sum().backward(), x.register_hook(print), leaf.is_inference(), x.__array__, hash(leaf)
+    with contextlib.suppress(RuntimeError):  # PyTorch asks, and then cannot
+        copy.deepcopy(leaf)
+    return [n for n in type(x).log if n != "__get__"]
+
+
+@programs
+def methods_by_their_class_and_of_plain_tensors(t):
+    x, y = t.ones(2).as_subclass(kind(t)), t.ones(2)
+    found = [t.Tensor.add(x, 1), t.Tensor.add(y, x), y.add(x), y.mul(other=x), y.matmul(x), y.where(y > 0, x), y - x, y == x,
+             t.Tensor.clone(x), t.Tensor.__getitem__(x, 0), y.clone().copy_(x)]
+    return names(found)
+
+
+@programs
+def other_operands(t):
+    class Other:
+        def __radd__(self, tensor):
+            return "its own sum"
+
+        def __lt__(self, tensor):
+            return "its own comparison"
+
+    x = t.ones(2).as_subclass(kind(t))
+    return [x + Other(), x > Other(), raised(lambda: x - Other()), raised(lambda: x + "s"), x == Other()]
+
+
+@programs
+def layers(t):
+    x = t.ones(1, 2, 4).as_subclass(kind(t))
+    nn = t.nn
+    found = [nn.Conv1d(2, 1, 1), nn.Linear(4, 2), nn.ReLU(), nn.MaxPool1d(2), nn.AdaptiveAvgPool1d(2), nn.AvgPool1d(2), nn.Softmax(0),
+             nn.LogSoftmax(0), nn.Dropout(), nn.SiLU(), nn.Hardswish(), nn.BatchNorm1d(2), nn.LayerNorm(4), nn.Flatten(), nn.GELU()]
+    return names([layer(x) for layer in found])
+
+
+@programs
+def a_mode(t):
+    log = []
+
+    class Log(t.overrides.TorchFunctionMode):
+        def __init__(self, name):
+            self.name = name
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            log.append([self.name, func.__name__])
+            return func(*args, **(kwargs or {}))
+
+    marked = t.ones(1).as_subclass(kind(t))
+    with Log("outer"), Log("inner"):
+        x = t.ones(2)
+        x.add(1).shape, x + 1, -x, t.add(x, marked), t.nn.functional.relu(x), t.is_tensor(x), t.get_default_dtype(), repr(x)
+        x.requires_grad = True
+        (x * x).sum().backward()
+        t.tensor(1), t.zeros(1), t.arange(2), t.as_tensor([1.0]), t.randn(1), t.manual_seed(0)
+    t.add(x, 1)
+    return log
+
+
 test_overrides, test_recordings_are_what_torch_gives = programs.tests()
 
 
@@ -260,25 +350,42 @@ def test_nobody_who_can_is_named():
         flambeau.add(flambeau.ones(1).as_subclass(Refusing), 1)
 
 
+@pytest.mark.parametrize("layer", [layer for layer in LAYERS if "CrossMapLRN2d" not in str(layer)], ids=str)
+def test_layers_give_objects_of_the_class(layer):
+    """Layers call functions, and the class hears of them. (The one left out calls an op.)"""
+    arguments = tree_map_only(flambeau.Tensor, lambda x: x.detach().as_subclass(Kept), layer.arguments(flambeau))
+    outputs = tree_leaves(layer.make(flambeau)(*arguments))
+    assert {type(y) for y in outputs} == {Kept}
+
+
+BEFORE = """
+import flambeau as torch
+from flambeau import Tensor, add
+from flambeau.nn.functional import relu
+method, getter = Tensor.exp, Tensor.shape.fget
+torch.as_subclass = Tensor.as_subclass            # as some libraries do
+torch.nn.functional.my_relu = relu
+
+
+class Kind(Tensor):
+    pass
+
+
+assert Kind.__bases__ == (Tensor,)
+x = torch.as_subclass(torch.ones(2), Kind)
+assert (torch.add, torch.nn.functional.relu, Tensor.exp, Tensor.shape.fget) == (add, relu, method, getter)
+for call in (lambda: add(x, 1), lambda: relu(x), lambda: method(x), lambda: torch.nn.functional.my_relu(x)):
+    assert type(call()) is Kind
+assert str(inspect.signature(add)) == "(input, other, *, alpha=1, out=None)"
+"""
+
+
+def test_functions_stay_the_objects_they_were():
+    """Who took one before there was such a class has the one that asks."""
+    subprocess.run([sys.executable, "-c", "import inspect" + BEFORE], check=True)
+
+
 # ---- modes
-
-
-def test_a_mode_is_asked_by_functions():
-    class Log(flambeau.overrides.TorchFunctionMode):
-        def __init__(self, name):
-            self.name = name
-
-        def __torch_function__(self, func, types, args=(), kwargs=None):
-            seen.append((self.name, func.__name__))
-            return func(*args, **(kwargs or {}))
-
-    seen = []
-    with Log("outer"), Log("inner"):
-        assert flambeau.add(flambeau.ones(2), 1, alpha=2).tolist() == [3.0, 3.0]
-        flambeau.nn.functional.relu(flambeau.ones(1))
-    assert seen == [("inner", "add"), ("outer", "add"), ("inner", "relu"), ("outer", "relu")]
-    flambeau.add(flambeau.ones(1), 1)
-    assert len(seen) == 4
 
 
 def test_a_mode_is_left_when_it_raises():
@@ -286,6 +393,7 @@ def test_a_mode_is_left_when_it_raises():
         def __torch_function__(self, func, types, args=(), kwargs=None):
             raise KeyError(func.__name__)
 
+    x = flambeau.ones(1)
     with pytest.raises(KeyError, match="add"), Broken():
-        flambeau.add(flambeau.ones(1), 1)
+        flambeau.add(x, 1)
     assert flambeau.add(flambeau.ones(1), 1).item() == 2

@@ -6,35 +6,36 @@ import copy
 
 from ._device import META, strided
 from ._storage import Storage
-from ._tensor import Tensor, device_storage, engine_for, storage_of
+from ._tensor import device_storage, engine_for, storage_of
 from .engines import NUMPY, engine_on, on_host
 from .engines.sparse import SparseArray
+from .functions._attach import methods
+from .overrides import new_instance
 
 NOT_A_LEAF = (
     "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. Copy "
     "tensor.detach() instead, or tensor.clone() to stay in the graph."
 )
 
-_new = object.__new__
-
 
 def rebuild_tensor(cls, storage, dtype, offset, shape, stride, requires_grad):
     """A tensor of class `cls` over a storage."""
     if storage is None:
         array = engine_on(META).create(None, shape, dtype.np, META)
-        return fill_slots(_new(cls), array, device_storage(array, META), requires_grad)
+        return new_leaf(cls, array, device_storage(array, META), requires_grad)
     array = NUMPY.array_in(NUMPY.bytes_of(storage.array), dtype.np, offset, shape, stride)
-    return fill_slots(_new(cls), array, storage, requires_grad)
+    return new_leaf(cls, array, storage, requires_grad)
 
 
 def rebuild_sparse(cls, indices, values, shape, coalesced, requires_grad):
     """A sparse tensor of its parts."""
     array = SparseArray(indices, values, shape, coalesced)
-    return fill_slots(_new(cls), array, device_storage(array), requires_grad)
+    return new_leaf(cls, array, device_storage(array), requires_grad)
 
 
-def fill_slots(t, array, storage, requires_grad):
-    """Makes `t`, whose slots are empty, a leaf with the elements `array` in `storage`."""
+def new_leaf(cls, array, storage, requires_grad):
+    """A leaf of class `cls` with the elements `array` in `storage`."""
+    t = new_instance(cls)
     t._a, t._storage, t._rg = array, storage, requires_grad
     t._node = t._view = t._grad = t._hooks = None
     t._nr = 0
@@ -72,7 +73,7 @@ def deepcopy_tensor(self, memo):
         return memo[id(self)]
     if engine_for(self) is not NUMPY:
         array = engine_for(self).copy(self._a)
-        out = fill_slots(_new(type(self)), array, device_storage(array, self.device), self._rg)
+        out = new_leaf(type(self), array, device_storage(array, self.device), self._rg)
     else:
         storage = _copy_storage(storage_of(self), memo)
         out = rebuild_tensor(type(self), storage, *_parts(self))
@@ -93,6 +94,4 @@ def _copy_storage(storage, memo):
     return memo[id(storage)]
 
 
-Tensor.__reduce_ex__ = reduce_tensor
-Tensor.__setstate__ = set_state
-Tensor.__deepcopy__ = deepcopy_tensor
+methods(__reduce_ex__=reduce_tensor, __setstate__=set_state, __deepcopy__=deepcopy_tensor)

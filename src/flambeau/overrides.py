@@ -1,9 +1,8 @@
 """Subclasses of Tensor and ``__torch_function__``: what a user's tensor class makes of functions called on it.
 
-Plain tensors pay nothing. A class derived from Tensor gets its methods from ``Dispatching``, which stands between it
-and Tensor. When the first such class is made, the public functions are replaced, in the modules that offer them, by
-ones that look for such arguments. Not asked are a function that was imported by name before, a method of a plain tensor
-that gets an argument of a subclass, and ``Tensor.add`` called by that name.
+Plain tensors pay nothing. When the first object of such a class is made, the public functions and the methods of Tensor
+get another body each, which looks at the classes of the arguments first. They stay the objects they were: also who has
+imported one by name before, or calls ``Tensor.add`` by that name, is answered by the class.
 
 Example::
 
@@ -21,11 +20,14 @@ Example::
 
 from __future__ import annotations
 
-import functools
 import sys
 import threading
 import types
 
+from ._device import device
+from ._dtypes import dtype
+from ._intercept import intercept
+from ._size import Size
 from ._tensor import Tensor
 from ._threads import per_thread
 
@@ -38,32 +40,43 @@ NO_IMPLEMENTATION = (
     "NotImplemented."
 )
 
-# Python's names of operators, and the methods that `func` is then.
-OPERATORS = {
-    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
-    "__rtruediv__": "__rdiv__", "__mod__": "remainder", "__pow__": "pow", "__matmul__": "matmul", "__neg__": "neg",
-    "__abs__": "abs", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__iadd__": "add_",
-    "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__imod__": "remainder_",
+# Methods that Python calls, and those that `func` is then.
+PUBLIC_NAMES = {
+    "__abs__": "abs", "__add__": "add", "__ge__": "ge", "__gt__": "gt", "__iadd__": "add_",
+    "__ifloordiv__": "floor_divide_", "__imod__": "remainder_", "__imul__": "mul_", "__ipow__": "pow_",
+    "__isub__": "sub_", "__itruediv__": "div_", "__le__": "le", "__lt__": "lt", "__matmul__": "matmul",
+    "__mod__": "remainder", "__mul__": "mul", "__ne__": "ne", "__neg__": "neg", "__pos__": "positive", "__pow__": "pow",
+    "__radd__": "add", "__rand__": "bitwise_and", "__rmul__": "mul", "__ror__": "bitwise_or",
+    "__rtruediv__": "__rdiv__", "__rxor__": "bitwise_xor", "__sub__": "sub", "__truediv__": "div", "ndimension": "dim",
+    "nelement": "numel",
 }
-# What is not asked about: it makes or describes objects, or runs the user's own code.
-OWN_WAYS = frozenset((
-    "__array_wrap__", "__class__", "__class_getitem__", "__contains__", "__copy__", "__deepcopy__", "__delattr__",
-    "__dir__", "__format__", "__getattribute__", "__hash__", "__init__", "__init_subclass__", "__iter__", "__module__",
-    "__new__", "__reduce__", "__reduce_ex__", "__reversed__", "__setattr__", "__setstate__", "__torch_function__",
-    "_make_subclass", "apply_", "as_subclass", "backward", "is_inference", "map2_", "map_", "register_hook",
-    "register_post_accumulate_grad_hook", "retain_grad", "share_memory_",
+ARITHMETIC = (
+    "add", "and", "floordiv", "lshift", "matmul", "mod", "mul", "or", "pow", "rshift", "sub", "truediv", "xor",
+)
+OPERATORS = frozenset((  # of two operands: where one raises TypeError, Python asks the other operand
+    *(f"__{kind}{name}__" for name in ARITHMETIC for kind in ("", "r", "i")),
+    "__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__",
 ))
-PROPERTIES = ("H", "T", "data", "imag", "mH", "mT", "real")  # those that are tensors
 MODULES = ("", ".fft", ".linalg", ".nn.functional", ".special")  # whose functions ask the classes of their arguments
-MAKERS = frozenset((
-    "arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "empty", "empty_permuted", "empty_strided",
-    "eye", "fork_rng", "from_dlpack", "from_file", "from_numpy", "frombuffer", "full", "get_default_device",
-    "get_default_dtype", "get_num_interop_threads", "get_num_threads", "get_rng_state", "hamming_window", "hann_window",
-    "initial_seed", "is_storage", "is_tensor", "kaiser_window", "linspace", "load", "logspace", "manual_seed", "ones",
-    "rand", "randint", "randn", "randperm", "save", "scalar_tensor", "seed", "set_default_tensor_type",
-    "set_default_device", "set_num_interop_threads", "set_num_threads", "set_rng_state", "tensor", "tril_indices",
-    "triu_indices", "typename", "use_deterministic_algorithms", "zeros",
+UNASKED = frozenset(("__iter__", "as_subclass"))  # methods that ask nobody
+IGNORED = frozenset((  # functions that ask nobody
+    "are_deterministic_algorithms_enabled", "broadcast_shapes", "compile", "fork_rng", "from_dlpack", "from_numpy",
+    "frombuffer", "get_default_device", "get_default_dtype", "get_deterministic_debug_mode",
+    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state", "initial_seed",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled",
+    "is_grad_enabled", "is_inference_mode_enabled", "is_storage", "is_tensor", "load", "manual_seed", "save", "seed",
+    "set_anomaly_enabled", "set_default_device", "set_default_dtype", "set_default_tensor_type",
+    "set_deterministic_debug_mode", "set_float32_matmul_precision", "set_num_interop_threads", "set_num_threads",
+    "set_printoptions", "set_rng_state", "typename", "use_deterministic_algorithms", "vmap",
 ))
+FACTORIES = frozenset((  # functions that make tensors of other things: they ask modes only
+    "arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "empty", "empty_permuted", "empty_strided",
+    "eye", "fftfreq", "full", "hamming_window", "hann_window", "kaiser_window", "linspace", "logspace", "ones", "rand",
+    "randint", "randn", "randperm", "range", "rfftfreq", "scalar_tensor", "sparse_coo_tensor", "tensor", "tril_indices",
+    "triu_indices", "zeros",
+))
+SILENT = frozenset((Tensor, bool, int, float, complex, str, slice, type(None), type(...), dtype, device, Size))
+are_silent = SILENT.issuperset
 
 
 class _State(threading.local):
@@ -72,6 +85,9 @@ class _State(threading.local):
 
 
 _state = per_thread(_State())
+_lock = threading.Lock()
+_asks = False  # whether functions ask
+
 
 
 class DisableTorchFunctionSubclass:
@@ -94,17 +110,13 @@ def disabled(func, types, args=(), kwargs=None):
 
 
 class TorchFunctionMode:
-    """A context in which functions ask its ``__torch_function__``, whatever their arguments are.
-
-    Functions ask, and methods of subclasses of Tensor; methods of plain tensors, and functions that make tensors from
-    other things, do not.
-    """
+    """A context in which functions ask its ``__torch_function__``, whatever their arguments are."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         raise NotImplementedError
 
     def __enter__(self):
-        replace_functions()
+        make_functions_ask()
         _state.modes = (*_state.modes, self)
         return self
 
@@ -131,7 +143,7 @@ def torch_function(cls, func, types, args=(), kwargs=None):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
-    return result if cls is Tensor else turn_into(result, cls)
+    return result if cls is Tensor or func in (Tensor.grad.__get__, Tensor._base.__get__) else turn_into(result, cls)
 
 
 def turn_into(result, cls):
@@ -172,63 +184,71 @@ def ask(kinds, func, args, kwargs):
     raise TypeError(NO_IMPLEMENTATION.format(name=getattr(func, "__name__", func), types=names))
 
 
-def dispatching(function, public=None):
-    """`function`, which first asks the classes of its arguments; they are told that it is `public`."""
-
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        if _state.modes:
-            return ask_mode(public or call, args, kwargs)
-        if not _state.off:
-            kinds = overriding((*args, *kwargs.values()), [])
-            if kinds:
-                return ask(kinds, public or call, args, kwargs)
-        return function(*args, **kwargs)
-
-    return call
+def ask_operands(kinds, func, args, kwargs):
+    """``ask`` for an operator."""
+    try:
+        return ask(kinds, func, args, kwargs)
+    except TypeError:
+        return NotImplemented
 
 
-# ---- classes
+# ---- functions that ask
 
 
-@functools.cache
-def dispatching_class():
-    """The class that stands between Tensor and its subclasses, with methods that ask."""
-    members = {"__doc__": Tensor.__doc__, "__hash__": Tensor.__hash__, "__module__": "flambeau"}
-    for name, member in list(vars(Tensor).items()):
-        if isinstance(member, types.FunctionType) and name not in OWN_WAYS:
-            members[name] = dispatching(member, vars(Tensor)[OPERATORS.get(name, name)])
-        elif name in PROPERTIES:
-            members[name] = property(dispatching(member.fget, member.__get__), member.fset, member.fdel, member.__doc__)
-    return type("Dispatching", (Tensor,), members)
+def asking(public, asks_classes=True, ask=ask):
+    """For ``intercept``: calls of `public` ask the modes, and the classes of the arguments, before its body runs."""
+
+    def around(body):
+        def call(args, kwargs):
+            if _state.modes:
+                return ask_mode(public, args, kwargs)
+            if asks_classes and not (are_silent(map(type, args)) and are_silent(map(type, kwargs.values()))):
+                kinds = [] if _state.off else overriding((*args, *kwargs.values()), [])
+                if kinds:
+                    return ask(kinds, public, args, kwargs)
+            return body(*args, **kwargs)
+
+        return call
+
+    return around
 
 
-def between(cls, **kwargs):
-    """Puts ``Dispatching`` between a new class and Tensor, unless it has ``_disabled_torch_function_impl``."""
-    super(Tensor, cls).__init_subclass__(**kwargs)
-    if Tensor in cls.__bases__ and cls.__torch_function__ is not disabled and cls.__name__ != "Dispatching":
-        cls.__bases__ = tuple(dispatching_class() if base is Tensor else base for base in cls.__bases__)
-        replace_functions()
+def entry_points():
+    """The functions that ask, and what comes before the body of each."""
+    found = {}
+    for name, member in vars(Tensor).items():
+        if isinstance(member, property):
+            accessors = (member.fget, member.__get__), (member.fset, member.__set__), (member.fdel, member.__delete__)
+            found.update({function: asking(public) for function, public in accessors if function is not None})
+        elif isinstance(member, types.FunctionType) and name not in UNASKED:
+            public = vars(Tensor)[PUBLIC_NAMES.get(name, name)]
+            found.setdefault(member, asking(public, ask=ask_operands if name in OPERATORS else ask))
+    package = sys.modules[__name__.rpartition(".")[0]]
+    for module in [sys.modules[package.__name__ + name] for name in MODULES]:
+        for name, function in vars(module).items():
+            if isinstance(function, types.FunctionType) and name[0] != "_" and name not in IGNORED:
+                found.setdefault(function, asking(function, name not in FACTORIES))
+    return found
 
 
-@functools.cache
-def replace_functions():
-    """Makes the functions of the public modules ask their arguments."""
-    package, made = __name__.rpartition(".")[0], {}
-    for name in (*(package + name for name in MODULES), "torch"):  # under the alias, torch has the same functions
-        module = sys.modules.get(name)
-        for key, function in list(vars(module).items()) if module is not None else ():
-            if not isinstance(function, types.FunctionType) or not function.__module__.startswith(package):
-                continue
-            if key not in MAKERS and not key.endswith("_"):  # in place the tensor stays what it is
-                if function not in made:
-                    made[function] = dispatching(function)
-                    made[function].__module__ = module.__name__  # where pickle finds it
-                setattr(module, key, made[function])
+def make_functions_ask():
+    """Has the methods of Tensor and the public functions ask from now on."""
+    global _asks
+    with _lock:
+        if not _asks:
+            for function, around in entry_points().items():
+                intercept(function, around)
+            _asks = True
+
+
+def new_instance(cls):
+    """An object of a class of tensors, its slots empty."""
+    if not _asks and cls is not Tensor and cls.__torch_function__ is not disabled:
+        make_functions_ask()
+    return object.__new__(cls)
 
 
 Tensor.__torch_function__ = classmethod(torch_function)  # type: ignore[attr-defined]
-Tensor.__init_subclass__ = classmethod(between)  # type: ignore[assignment, method-assign]
 
 
 # ---- for those who write functions of their own
@@ -252,4 +272,4 @@ def is_tensor_like(inp):
 def get_ignored_functions():
     """The functions that ask nobody."""
     package = sys.modules[__name__.rpartition(".")[0]]
-    return {getattr(package, name) for name in MAKERS if hasattr(package, name)}
+    return {getattr(package, name) for name in IGNORED | FACTORIES if hasattr(package, name)}

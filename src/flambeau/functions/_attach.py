@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._intercept import own_function
 from .._tensor import Tensor
 from ._inplace import inplace
 
@@ -9,12 +10,13 @@ from ._inplace import inplace
 def methods(*functions, **renamed):
     """Makes each function a method of its own name (or of the keyword's).
 
-    A function may have a ``method`` of its own, which is quicker as it takes no ``out=``.
+    A function may have a ``method`` of its own, which is quicker as it takes no ``out=``. Function and method are two
+    objects, as in PyTorch: what asks for ``__torch_function__`` is told which of them was called.
     """
     for function in functions:
-        setattr(Tensor, function.__name__, getattr(function, "method", function))
-    for name, function in renamed.items():
-        setattr(Tensor, name, function)
+        setattr(Tensor, function.__name__, own_function(getattr(function, "method", function), function.__name__))
+    for name, member in renamed.items():
+        setattr(Tensor, name, member if isinstance(member, property) else own_function(member, name))
 
 
 def spread(argument):

@@ -13,6 +13,7 @@ from .._dtypes import type_word
 from .._size import Size
 from .._tensor import Tensor, share, take_place, wrap
 from ..ops.shape import alias
+from ..overrides import new_instance
 from ._args import need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._data import array_from
@@ -95,7 +96,7 @@ def as_subclass(self, cls):
 
 def _of_class(cls, t):
     """A tensor that nobody else holds, as an object of another class."""
-    out = share(object.__new__(cls), t)
+    out = share(new_instance(cls), t)
     out._view = t._view
     take_place(out, t)
     return out
@@ -103,9 +104,7 @@ def _of_class(cls, t):
 
 def _make_subclass(cls, data, require_grad=False):
     """A leaf of a subclass of Tensor over the memory of `data`."""
-    out = _of_class(cls, need_tensor(data, "_make_subclass", "data").detach())
-    out.requires_grad = require_grad
-    return out
+    return _of_class(cls, need_tensor(data, "_make_subclass", "data").detach().requires_grad_(require_grad))
 
 
 Tensor._make_subclass = staticmethod(_make_subclass)

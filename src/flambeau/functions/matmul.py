@@ -396,5 +396,4 @@ def _rmatmul(self, other):
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
-Tensor.__matmul__ = _matmul
-Tensor.__rmatmul__ = _rmatmul
+methods(__matmul__=_matmul, __rmatmul__=_rmatmul)

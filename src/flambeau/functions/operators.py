@@ -9,6 +9,7 @@ from .._tensor import Tensor, wrap
 from ..ops import compare
 from ..ops import pointwise as ops
 from ..ops._templates import call_of
+from ._attach import methods
 from .elementary import power
 from .pointwise import positive
 
@@ -104,8 +105,5 @@ def _divided_by(self, other):
     return self.reciprocal() * other
 
 
-Tensor.__rtruediv__ = Tensor.__rdiv__ = _divided_by
-Tensor.__neg__ = ops.neg
-Tensor.__pos__ = positive
-Tensor.__abs__ = ops.abs_
-Tensor.__invert__ = _invert
+methods(__rtruediv__=_divided_by, __rdiv__=_divided_by, __neg__=ops.neg, __pos__=positive, __abs__=ops.abs_,
+        __invert__=_invert)

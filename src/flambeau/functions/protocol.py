@@ -191,6 +191,5 @@ def __array_wrap__(self, array, context=None, return_scalar=False):
 
 
 methods(detach, detach_, item, tolist, is_nonzero, numpy, __int__, __float__, __complex__, __index__, __len__,
-        __iter__, __reversed__, __contains__, __array__, __array_wrap__, __bool__=is_nonzero)
-Tensor.__repr__ = format_tensor
-Tensor.__format__ = format_spec
+        __iter__, __reversed__, __contains__, __array__, __array_wrap__, __bool__=is_nonzero, __repr__=format_tensor,
+        __format__=format_spec)

@@ -9,6 +9,7 @@ from .._format import format_tensor
 from .._tensor import Tensor, share
 from ..functions.creation import empty
 from ..overrides import disabled as plain_results
+from ..overrides import new_instance
 
 UNINITIALIZED = (
     "Attempted to use an uninitialized parameter: this {cls} has no shape yet. A lazy module gives its parameters "
@@ -23,7 +24,7 @@ NOT_SHARED = "Can't share memory on an {cls}: it has none before the module's fi
 
 def _blank(cls, requires_grad):
     """A leaf of class `cls` that has no array yet."""
-    t = object.__new__(cls)
+    t = new_instance(cls)
     t._storage = t._grad = t._hooks = t._node = t._view = None
     t._nr = 0
     t._rg = requires_grad
@@ -32,7 +33,7 @@ def _blank(cls, requires_grad):
 
 def _over(cls, data, requires_grad):
     """A leaf of class `cls` over the memory of `data`."""
-    t = share(object.__new__(cls), data)
+    t = share(new_instance(cls), data)
     if requires_grad:
         if data.dtype.category < FLOAT:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients; use "

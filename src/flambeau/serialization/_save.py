@@ -15,7 +15,6 @@ from .. import _dtypes
 from .._device import META, strided
 from .._device import device as Device
 from .._device import layout as Layout
-from .._pickle import reduce_tensor
 from .._size import Size
 from .._storage import address
 from .._tensor import Tensor, storage_of
@@ -119,7 +118,7 @@ class _Saving:
             if state:
                 return _PARAMETER_WITH_STATE, (t.data, t.requires_grad, hooks, state)
             return _PARAMETER, (t.data, t.requires_grad, hooks)
-        if cls.__reduce_ex__ is not reduce_tensor:
+        if cls.__reduce_ex__ is not Tensor.__reduce_ex__:
             return NotImplemented
         with DisableTorchFunctionSubclass():
             rebuild, arguments = self.parts_of(t)

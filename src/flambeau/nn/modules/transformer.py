@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from inspect import unwrap
 
 from ..._modes import modes
 from ...functions.creation import full
@@ -121,8 +120,7 @@ class TransformerEncoderLayer(_Layer):
         )
         self._add_feed_forward(d_model, dim_feedforward, dropout, layer_norm_eps, norm_first, bias, 2, factory)
         activation = _activation(activation)
-        plain = unwrap(activation)  # a function asks for __torch_function__ once there is a class that wants it
-        self.activation_relu_or_gelu = 1 if plain is unwrap(F.relu) else 2 if plain is unwrap(F.gelu) else 0
+        self.activation_relu_or_gelu = 1 if activation is F.relu else 2 if activation is F.gelu else 0
         self.activation = activation
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):

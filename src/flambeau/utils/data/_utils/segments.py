@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...._dtypes import from_np
-from ...._pickle import fill_slots
+from ...._pickle import new_leaf
 from ...._shared_memory import SharedMemory
 from ...._storage import Storage, address
 from ...._tensor import Tensor, engine_for
@@ -206,4 +206,4 @@ def _rebuild(cls, raw, dtype, shape, axes, requires_grad):
         array = array.transpose(np.argsort(axes))
     storage = Storage(array)
     storage.shared = raw.nbytes > INLINE
-    return fill_slots(object.__new__(cls), array, storage, requires_grad)
+    return new_leaf(cls, array, storage, requires_grad)

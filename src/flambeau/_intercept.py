@@ -1,0 +1,38 @@
+"""Has the calls of a function pass through another one, whoever makes them and by whatever name they know it.
+
+Few programs need what comes so before a function, such as ``__torch_function__``. Those that do not, do not pay.
+"""
+
+from __future__ import annotations
+
+import types
+
+__all__ = ["intercept", "own_function"]
+
+
+def own_function(function, name=None):
+    """Another function of the same body, signature and attributes, which may have a `name` of its own."""
+    own = types.FunctionType(
+        function.__code__, function.__globals__, name or function.__name__, function.__defaults__, function.__closure__
+    )
+    own.__kwdefaults__ = function.__kwdefaults__
+    own.__dict__.update(function.__dict__)
+    own.__doc__, own.__module__, own.__qualname__ = function.__doc__, function.__module__, function.__qualname__
+    return own
+
+
+def entry(*args, __call__, **kwargs):
+    """The body of a function whose calls are intercepted."""
+    return __call__(args, kwargs)
+
+
+def intercept(function, make):
+    """Gives `function` another body: its calls become ``make(body)(args, kwargs)``, where `body` does what it did."""
+    body = own_function(function)
+    code, own = entry.__code__, function.__code__
+    function.__kwdefaults__ = {"__call__": make(body)}
+    function.__code__ = code.replace(  # Python wants as many free variables as the closure has, though none is read
+        co_name=own.co_name, co_qualname=own.co_qualname, co_freevars=own.co_freevars
+    )
+    function.__defaults__ = None
+    function.__wrapped__ = body  # where its signature is read
