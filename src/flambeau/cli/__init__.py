@@ -29,6 +29,14 @@ def main(arguments=None):
     torch.add_argument("action", choices=["install", "remove", "status"])
     torch.add_argument("--force", action="store_true", help="install outside of a virtual environment too")
     torch.set_defaults(command=_torch)
+    doctor = commands.add_parser(
+        "doctor", help="say what is active here, or what scripts will miss",
+        description="Says what is installed and active. With scripts: lists the names of torch that they, and the "
+        "modules beside them that they import, use and Flambeau lacks, without running anything.",
+    )
+    doctor.add_argument("scripts", nargs="*", metavar="SCRIPT", help="a script to read")
+    doctor.add_argument("--libraries", action="store_true", help="read the libraries that they import, too")
+    doctor.set_defaults(command=_doctor)
     parsed = parser.parse_args(arguments)
     return parsed.command(parsed)
 
@@ -49,3 +57,9 @@ def _torch(parsed):
     if parsed.action == "install":
         return torch.install(parsed.force)
     return torch.remove() if parsed.action == "remove" else torch.status()
+
+
+def _doctor(parsed):
+    from . import doctor
+
+    return doctor.check(parsed.scripts, parsed.libraries) if parsed.scripts else doctor.report()

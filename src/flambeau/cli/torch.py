@@ -53,9 +53,9 @@ NOT_OURS = "flambeau torch: " + ABSENT
 
 def install(force=False):
     """Puts the distribution into this environment; returns the exit status."""
-    found = _find()
+    found = find()
     where = pathlib.Path(sysconfig.get_path("purelib"))
-    if found and not _is_ours(found):
+    if found and not is_ours(found):
         return _refuse(IS_PYTORCH.format(version=found.version, where=_where(found)))
     if not found and (where / "torch").exists():
         return _refuse(IN_THE_WAY.format(path=where / "torch"))
@@ -70,10 +70,10 @@ def install(force=False):
 
 def remove():
     """Takes the distribution out of this environment; returns the exit status."""
-    found = _find()
+    found = find()
     if not found:
         return _refuse(NOT_OURS.format(prefix=sys.prefix))
-    if not _is_ours(found):
+    if not is_ours(found):
         return _refuse(IS_PYTORCH.format(version=found.version, where=_where(found)))
     for path in {found.locate_file(file) for file in found.files or ()}:
         pathlib.Path(path).unlink(missing_ok=True)
@@ -84,10 +84,10 @@ def remove():
 
 def status():
     """Says what ``import torch`` gives in this environment; returns 0 if it is Flambeau."""
-    found = _find()
+    found = find()
     if not found:
         print(ABSENT.format(prefix=sys.prefix))
-    elif _is_ours(found):
+    elif is_ours(found):
         print(INSTALLED.format(version=found.version, where=_where(found)))
         return 0
     else:
@@ -95,13 +95,13 @@ def status():
     return 1
 
 
-def _find():
+def find():
     """The distribution named torch that is installed, or None; the alias of this process does not count."""
     found = importlib.metadata.distributions(name="torch")
     return next((each for each in found if not isinstance(each, Distribution)), None)
 
 
-def _is_ours(distribution):
+def is_ours(distribution):
     return distribution.version.endswith("+flambeau")
 
 
