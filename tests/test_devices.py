@@ -91,7 +91,7 @@ def test_numbers_and_indices_may_come_from_the_cpu():
 ])
 def test_an_index_out_of_range_is_an_error(call):
     with pytest.raises((IndexError, RuntimeError), match=r"out of (bounds|range)"):
-        call(on_xla(3))
+        call(on_xla(3)).tolist()
 
 
 def test_a_compiled_function_does_not_take_a_tensor_of_another_device_for_a_constant():

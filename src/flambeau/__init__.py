@@ -45,6 +45,7 @@ from ._dtypes import (
 from ._dtypes import ALIASES as _ALIASES
 from ._format import set_printoptions
 from ._modes import (
+    eager,
     enable_grad,
     inference_mode,
     is_grad_enabled,

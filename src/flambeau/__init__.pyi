@@ -77,6 +77,7 @@ from ._dtypes import uint32 as uint32
 from ._dtypes import uint64 as uint64
 from ._format import set_printoptions as set_printoptions
 from ._generator import Generator as Generator
+from ._modes import eager as eager
 from ._modes import enable_grad as enable_grad
 from ._modes import inference_mode as inference_mode
 from ._modes import no_grad as no_grad

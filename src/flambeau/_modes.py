@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -63,6 +64,7 @@ class _Modes(threading.local):
         self.autocast = None  # what casts the inputs of functions, inside a region of autocast
         self.levels = []  # of the transforms (vmap, forward mode) that are under way, outermost first
         self.transforms = 0  # how many transforms of func the running function is in
+        self.lazy = os.environ.get("FLAMBEAU_LAZY", "1") != "0"  # whether devices that can record calls do
 
     def set_anomaly(self, on, check_nan):
         self.anomaly, self.anomaly_check_nan = bool(on), bool(check_nan)
@@ -234,6 +236,26 @@ class inference_mode(_ModeContext):
     def clone(self):
         """A context of the same kind, for one more use."""
         return type(self)(self.mode)
+
+
+class eager(_ModeContext):
+    """Inside, operations on accelerators run one by one, at once, instead of being recorded and run together.
+
+    That is slow, and shows where an error comes from. ``FLAMBEAU_LAZY=0`` in the environment does it for a whole
+    process. On the CPU operations always run at once.
+
+    Example::
+
+        >>> with flambeau.eager():
+        ...     flambeau.ones(2) + 1
+        tensor([2., 2.])
+    """
+
+    def __enter__(self):
+        self._before, modes.lazy = modes.lazy, False
+
+    def __exit__(self, *exc):
+        modes.lazy = self._before
 
 
 def is_grad_enabled():

@@ -6,8 +6,11 @@ import pytest
 import flambeau
 from engines.xla_cases import FIRST, Case, chunks
 from flambeau._tensor import wrap
+from flambeau.engines import engine_of, engine_on
 
 pytestmark = pytest.mark.jax
+
+DEVICE = flambeau.device("xla")
 
 
 @pytest.mark.parametrize("rows", chunks(FIRST))
@@ -16,7 +19,7 @@ def test_agrees_with_numpy(jax, rows):
         arguments = jax.tree.map(jax.numpy.asarray, case.arguments())
         case.values = [jax.numpy.asarray(v) if isinstance(v, np.ndarray) else v for v in case.values]
         got = case.call(*arguments)
-        assert all(isinstance(a, jax.Array) for a in jax.tree.leaves(got)), case.row
+        assert all(engine_of(a) is engine_on(DEVICE) for a in jax.tree.leaves(got)), case.row
         case.check(got)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from .._device import device as Device
 from .._device import resolve
+from ..engines import engine_on
 
 PLUGINS = ("jax_cuda12_plugin", "jax_cuda13_plugin", "jax_rocm60_plugin", "jax_rocm7_plugin")
 
@@ -104,10 +105,7 @@ class device_of(device):
 
 def synchronize(device=None):
     """Waits until the GPU has done what was asked of it."""
-    jax_device = jax_devices()[index_of(device)]
-    import jax
-
-    jax.device_put(0, jax_device).block_until_ready()
+    engine_on(resolve(Device("cuda", index_of(device)))).synchronize()
 
 
 # ---- what they are

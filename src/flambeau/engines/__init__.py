@@ -56,6 +56,17 @@ class Engine:
         """x as the engine's kernels take it."""
         return x
 
+    def run(self, function, arrays, settings):
+        """The result of `function`, the forward of an op, on the engine's arrays."""
+        return function(self, *arrays, **settings)
+
+    def vjps(self, backward):
+        """What to call for `backward`, the vjps of an op, on the engine's arrays."""
+        return backward
+
+    def run_recorded(self):
+        """Runs what the engine has recorded, if it does not compute at once."""
+
     def kernel(self, function):
         """Decorator: makes `function` this engine's kernel of that name."""
         setattr(self, function.__name__, function)
@@ -124,6 +135,12 @@ def _look_up(kind):
             _BY_TYPE[kind] = engine
             return engine
     return NUMPY
+
+
+def run_recorded():
+    """Starts what engines have recorded, and not computed yet."""
+    for _, engine in _BASES:
+        engine.run_recorded()
 
 
 # ---- elements

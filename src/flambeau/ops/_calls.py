@@ -21,7 +21,7 @@ def on_arrays(op, *inputs, **settings):
     if level is not None:
         return level.compute(op, inputs, settings)
     k = engine_of(*inputs)
-    return modes.tracer.computation(op.forward)(k, *map(k.operand, inputs), **settings)
+    return k.run(modes.tracer.computation(op.forward), [k.operand(x) for x in inputs], settings)
 
 
 def as_constant(number, dtype):

@@ -244,10 +244,11 @@ class Op:
         try:
             if k is NUMPY:
                 result = run_in_fp_context(self.forward, k, *arrays, **settings)
-            else:
-                if not self.kernel_layout:
-                    arrays = [k.operand(a) for a in arrays]
+            elif self.kernel_layout:
                 result = modes.tracer.computation(self.forward)(k, *arrays, **settings)
+            else:
+                arrays = [k.operand(a) for a in arrays]
+                result = k.run(modes.tracer.computation(self.forward), arrays, settings)
         except Exception as error:
             result = self.recover(error, arrays, settings)
         if type(result) is tuple:

@@ -9,7 +9,7 @@ from .._dtypes import is_inexact
 from .._modes import in_use, modes
 from .._tape import guard, next_sequence
 from .._tensor import Tensor, wrap
-from ..engines import NUMPY
+from ..engines import NUMPY, engine_of
 from ..engines._views import value_of
 
 
@@ -50,7 +50,9 @@ class Plan:
         node._edges = edges
         node._seq = next_sequence()
         node._hooked = False
-        node.backward = modes.tracer.computation(self.backward)
+        node.backward = engine_of(*(result if type(result) is tuple else (result,))).vjps(
+            modes.tracer.computation(self.backward)
+        )
         node.settings = settings
         if type(out) is not tuple:
             node._count = 1

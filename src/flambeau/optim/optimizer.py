@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 from .._hooks import add_hook
 from .._modes import enable_grad, set_grad_enabled
 from .._tensor import Tensor
+from ..engines import run_recorded
 from ..functions.from_data import tensor
 from ..nn.parameter import clear_grad
 from ._checks import check_fused_params
@@ -281,6 +282,7 @@ def _with_hooks(step):
             self._opt_called = True
         for hook in chain(list(self._hooks["post"].values()), list(_global_hooks["post"].values())):
             hook(self, args, kwargs)
+        run_recorded()
         return out
 
     wrapper.hooked = True

@@ -11,20 +11,18 @@ import pkgutil
 import jax
 import jax.numpy as jnp
 
-from .. import Engine, register_arrays
+from .. import register_arrays
 from .._views import ViewArray
 from ._version import check_version
 
 check_version(jax.__version__)
 jax.config.update("jax_enable_x64", True)
 
-engine = Engine("xla", jnp)
-engine.aliases = False
-engine.traced_errors = (
-    jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError, jax.errors.TracerArrayConversionError,
-    jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError,
-)
-register_arrays(engine, jax.Array, jax.core.Tracer, ViewArray)
+from ._engine import LazyEngine  # noqa: E402  (it makes arrays, with 64 bits)
+from .lazy import LazyArray  # noqa: E402
+
+engine = LazyEngine("xla", jnp)
+register_arrays(engine, jax.Array, jax.core.Tracer, ViewArray, LazyArray)
 
 for _file in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_file.name}")

@@ -13,11 +13,12 @@ from ..._device import device, preserve_format, resolve
 from ..._layout import contiguous_strides, strides_in
 from ..._layout import is_contiguous as is_row_major
 from ..._layout import is_expanded as is_expanded_by
-from ..._modes import modes
+from ..._modes import NO_TRACER, modes
 from .. import no_device
 from .._views import Memory, ViewArray, value_of
 from ..numpy.memory import allocate, element_strides
 from . import engine
+from .lazy import LazyArray
 
 PLATFORMS = {"cuda": "gpu", "tpu": "tpu"}  # by type of device; "xla" is whatever jax has
 NO_DEVICE = "there is no device {device}: jax has {found}. Run on one of them, or on device='cpu'."
@@ -44,16 +45,16 @@ def _device(platform, index):
     return resolve(device({"gpu": "cuda", "tpu": "tpu"}.get(platform, "xla"), index))
 
 
-@engine.kernel
+@engine.immediate
 def device_of(array):
     array = value_of(array)
     if is_traced(array):
         return modes.tracer.device
-    found, = array.devices()
+    found = array.graph.jax_device if type(array) is LazyArray else next(iter(array.devices()))
     return _device(found.platform, found.id)
 
 
-@engine.kernel
+@engine.immediate
 def is_traced(array):
     return isinstance(value_of(array), jax.core.Tracer)
 
@@ -61,60 +62,63 @@ def is_traced(array):
 # ---- arrays
 
 
-@engine.kernel
+@engine.immediate
 def create(make, shape, dtype, device, *value):
     return from_host(allocate(make, shape, dtype, *value), device)
 
 
-@engine.kernel
+@engine.immediate
 def from_host(array, device):
     return with_layout(jax.device_put(array, jax_device(device)), element_strides(array))
 
 
-@engine.kernel
+@engine.immediate
 def to_host(array):
-    return np.array(value_of(array))
+    array = value_of(array)
+    return array.elements.copy() if type(array) is LazyArray else np.array(array)
 
 
-@engine.kernel
+@engine.immediate
 def as_array(x):
-    return x if type(x) is ViewArray else jnp.asarray(x)
+    return x if type(x) in (ViewArray, LazyArray) else jnp.asarray(x)
 
 
-@engine.kernel
+@engine.immediate
 def operand(x):
     """x as kernels here take it. NumPy's arrays are constants; masks stay as they are, for they may decide shapes."""
     if type(x) is ViewArray:
         return x.value
     if hasattr(type(x), "as_traced"):  # a number that is an input of a program
         return x.as_traced()
-    return jnp.asarray(x) if type(x) is np.ndarray and x.dtype != bool else x
+    if type(x) is np.ndarray and x.dtype != bool and modes.tracer is not NO_TRACER:
+        return jnp.asarray(x)
+    return x
 
 
 # ---- where elements would lie
 
 
-@engine.kernel
+@engine.immediate
 def layout_of(array):
     return (array.strides, array.offset) if type(array) is ViewArray else (contiguous_strides(array.shape), 0)
 
 
-@engine.kernel
+@engine.immediate
 def strides_of(array):
     return array.strides if type(array) is ViewArray else contiguous_strides(array.shape)
 
 
-@engine.kernel
+@engine.immediate
 def is_expanded(array):
     return type(array) is ViewArray and is_expanded_by(array.shape, array.strides)
 
 
-@engine.kernel
+@engine.immediate
 def is_contiguous(array):
     return type(array) is not ViewArray or is_row_major(array.shape, array.strides)
 
 
-@engine.kernel
+@engine.immediate
 def is_writable(array):
     return True
 
@@ -122,11 +126,11 @@ def is_writable(array):
 @engine.kernel
 def resize(array, shape):
     """The elements in another shape: as many as there are, then zeros."""
-    flat, size = jnp.ravel(value_of(array)), math.prod(shape)
+    flat, size = jnp.ravel(array), math.prod(shape)
     return jnp.pad(flat[:size], (0, max(size - flat.size, 0))).reshape(shape)
 
 
-@engine.kernel
+@engine.immediate
 def with_layout(array, strides, offset=0):
     """An array that lies, as it were, as strides say."""
     if is_row_major(array.shape, strides):
@@ -137,17 +141,17 @@ def with_layout(array, strides, offset=0):
 # ---- copies
 
 
-@engine.kernel
+@engine.immediate
 def copy(x):
     return with_layout(operand(x), strides_in(x.shape, strides_of(x), preserve_format))
 
 
-@engine.kernel
+@engine.immediate
 def copy_like(x, like):
     return with_layout(operand(x), strides_of(like))
 
 
-@engine.kernel
+@engine.immediate
 def copy_as(x, dtype, format=preserve_format):
     array = value_of(x)
     if array.dtype.kind == "c" and dtype.kind not in "cb":

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 
-import jax
 import jax.numpy as jnp
+import numpy as np
 
-from .. import is_traced
+from ..._modes import NO_TRACER, modes
 from .._updates import FORMULAS
 from . import engine
+from .lazy import record
 from .memory import operand
 
 
@@ -31,16 +32,13 @@ def update(formula, own, g, numbers, flags):
     return [value.astype(a.dtype) for value, a in zip(new, own, strict=True)]
 
 
-update_jitted = jax.jit(update_all, static_argnames=("name", "flags"))
-
-
 def step(name, written, grads, numbers, flags):
-    written = [[operand(a) for a in arrays] for arrays in written]
-    grads = [operand(g) for g in grads]
-    numbers = [[operand(n) for n in row] for row in numbers]
-    if any([is_traced(a) for a in written[0]]):
-        return update_all(name, written, grads, numbers, flags)
-    return update_jitted(name, written, grads, numbers, flags)
+    """The numbers of all parameters are one input of the program; if a tensor is among them, each is one."""
+    if modes.tracer is NO_TRACER and all([isinstance(n, float | int) for row in numbers for n in row]):
+        numbers = np.array(numbers, np.float64)
+    else:
+        numbers = [[operand(n) for n in row] for row in numbers]
+    return record(update_all, (name, written, grads, numbers, flags), {})
 
 
 for _name in FORMULAS:

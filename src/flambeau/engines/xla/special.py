@@ -8,6 +8,7 @@ import jax.scipy.special as jsp
 
 from .. import NUMPY
 from . import engine
+from .lazy import recording
 
 OWN = {
     "digamma": jsp.digamma, "erf": jsp.erf, "erfc": jsp.erfc, "erfinv": jsp.erfinv, "i0": jsp.i0,
@@ -37,6 +38,6 @@ def call_on_host(name):
 
 
 for _name, _function in OWN.items():
-    setattr(engine, _name, _function)
+    setattr(engine, _name, recording(_function))
 for _name in BORROWED:
     engine.kernel(call_on_host(_name))

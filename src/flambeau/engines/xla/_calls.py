@@ -1,0 +1,295 @@
+"""What a recorded call is told by: its function, its static arguments, the shapes and dtypes of its arrays.
+
+Calls that agree in all of that share a Signature. It knows the shapes and dtypes of the results, which jax has inferred
+once, by tracing the function; nothing is computed for it.
+
+Numbers are told apart from other static arguments. A signature holds for all numbers: they are constants of a program
+at first, and inputs of it once they have been seen to change (a learning rate, say). Where a function decides something
+by a number, there is a signature for each number.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..._device import _Named, device
+from ..._modes import Tracer, modes
+from .. import Engine
+from .._views import ViewArray
+
+ARRAY = type(jnp.zeros(()))  # of jax, with elements
+BY_IDENTITY = (type, np.dtype, np.ufunc, type(jnp.add), type(jax.jit(abs)), types.BuiltinFunctionType, device, _Named,
+               Engine, types.EllipsisType)
+TRACED_ERRORS = (
+    jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError, jax.errors.TracerArrayConversionError,
+    jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError,
+)
+
+
+class Unrecordable(Exception):
+    """A call cannot be recorded: an argument may change before it runs, or is being traced, or elements are needed."""
+
+
+class Aval:
+    """Shape and dtype of an array. There is one object for each, so that they are compared by identity."""
+
+    __slots__ = ("dtype", "shape", "struct", "weak")
+    known: dict[tuple, Aval] = {}
+
+    @classmethod
+    def of(cls, shape, dtype, weak=False):
+        found = cls.known.get((shape, dtype, weak))
+        if found is None:
+            self = cls()
+            self.shape, self.dtype, self.weak = shape, np.dtype(dtype), weak
+            self.struct = jax.ShapeDtypeStruct(shape, dtype, weak_type=weak)
+            found = cls.known.setdefault((shape, self.dtype, weak), self)
+        return found
+
+
+# ---- reading arguments
+
+
+def read(args, key, inputs, numbers, lazy):
+    """Adds to `key` what tells these arguments from others, to `inputs` the arrays among them, and to `numbers` the
+    floats; `lazy` is the class of lazy arrays."""
+    for x in args:
+        kind = type(x)
+        if kind is lazy:
+            key.append(x.aval)
+            inputs.append(x)
+        elif kind is ViewArray:
+            read((x.value,), key, inputs, numbers, lazy)
+        elif kind is int or kind is str or x is None:
+            key.append(x)
+        elif kind is float:
+            if x:
+                key.append(float)
+                numbers.append(x)
+            else:  # there are two zeros, which are equal
+                key.append(repr(x))
+        elif kind is bool:
+            key.append("true" if x else "false")
+        elif isinstance(x, tuple | list):
+            key.append(kind)
+            key.append(len(x))
+            read(x, key, inputs, numbers, lazy)
+        elif kind is dict:
+            key.append(dict)
+            key.append(len(x))
+            for name, value in x.items():
+                key.append(name)
+                read((value,), key, inputs, numbers, lazy)
+        elif kind is ARRAY:
+            key.append(Aval.of(x.shape, x.dtype, x.weak_type))
+            inputs.append(x)
+        elif kind is np.ndarray:
+            key.append(Aval.of(x.shape, x.dtype))
+            inputs.append(x.copy())  # whoever owns it may write to it
+        else:
+            read_other(x, key, inputs, numbers, lazy)
+
+
+def read_other(x, key, inputs, numbers, lazy):
+    if isinstance(x, slice):
+        key.append(slice)
+        read((x.start, x.stop, x.step), key, inputs, numbers, lazy)
+    elif isinstance(x, BY_IDENTITY):
+        key.append(x)
+    elif isinstance(x, functools.partial):
+        key.append(functools.partial)
+        read((x.func, x.args, x.keywords), key, inputs, numbers, lazy)
+    elif isinstance(x, types.FunctionType):
+        read_function(x, key, lazy)
+    elif isinstance(x, np.generic):
+        key.extend((type(x), x.tobytes()))
+    elif type(x) is complex:
+        key.extend((complex, repr(x)))
+    else:
+        raise Unrecordable(type(x))
+
+
+def read_function(function, key, lazy):
+    """A function is told by its code and by what it has closed over, which must be as constant as the code."""
+    if function.__closure__ is None or hasattr(function, "spec"):  # the function of an op stays the same
+        key.append(function)
+        return
+    inputs, numbers = [], []
+    key.append(function.__code__)
+    cells = [cell.cell_contents for cell in function.__closure__]
+    read((cells, function.__defaults__, function.__kwdefaults__), key, inputs, numbers, lazy)
+    if inputs:
+        raise Unrecordable(function)
+    key.extend(map(repr, numbers))
+
+
+# ---- filling in
+
+
+class Hole:
+    """The place of an array, or of a number, in the arguments of a signature."""
+
+    __slots__ = ("is_number", "place")
+
+    def __init__(self, place, is_number):
+        self.place = place
+        self.is_number = is_number
+
+
+def with_holes(x, lazy, counts):
+    """An argument with holes in the place of its arrays and numbers, in the order in which they are read."""
+    kind = type(x)
+    if kind in (lazy, ViewArray, ARRAY, np.ndarray):
+        counts[0] += 1
+        return Hole(counts[0] - 1, False)
+    if kind is float and x:
+        counts[1] += 1
+        return Hole(counts[1] - 1, True)
+    if isinstance(x, tuple | list):
+        return rebuild(x, [with_holes(item, lazy, counts) for item in x])
+    if kind is dict:
+        return {name: with_holes(value, lazy, counts) for name, value in x.items()}
+    if isinstance(x, functools.partial):
+        return functools.partial(*with_holes((x.func, *x.args), lazy, counts), **with_holes(x.keywords, lazy, counts))
+    if kind is slice:
+        return slice(*[with_holes(item, lazy, counts) for item in (x.start, x.stop, x.step)])
+    return x
+
+
+def fill(x, arrays, numbers):
+    """An argument with arrays and numbers in the place of its holes."""
+    kind = type(x)
+    if kind is Hole:
+        return numbers[x.place] if x.is_number else arrays[x.place]
+    if isinstance(x, tuple | list):
+        return rebuild(x, [fill(item, arrays, numbers) for item in x])
+    if kind is dict:
+        return {name: fill(value, arrays, numbers) for name, value in x.items()}
+    if isinstance(x, functools.partial):
+        return functools.partial(*fill((x.func, *x.args), arrays, numbers), **fill(x.keywords, arrays, numbers))
+    if kind is slice:
+        return slice(*[fill(item, arrays, numbers) for item in (x.start, x.stop, x.step)])
+    return x
+
+
+def rebuild(sequence, items):
+    """Items in a sequence of the kind of another one."""
+    return sequence._make(items) if hasattr(sequence, "_make") else type(sequence)(items)
+
+
+# ---- results
+
+
+def flatten(x, leaves):
+    """What a function returned, with numbers in the place of its arrays, which are appended to `leaves`."""
+    if x is None:
+        return None
+    if isinstance(x, tuple | list):
+        return rebuild(x, [flatten(item, leaves) for item in x])
+    leaves.append(x)
+    return len(leaves) - 1
+
+
+def unflatten(tree, leaves):
+    """What a function returned, with these arrays."""
+    if type(tree) is int:
+        return leaves[tree]
+    return None if tree is None else rebuild(tree, [unflatten(item, leaves) for item in tree])
+
+
+# ---- signatures
+
+
+class Inference(Tracer):
+    """What stands where a trace would while a signature is inferred, or replayed into a program."""
+
+    def __init__(self):
+        self.required = []  # (what must hold, the value that is wrong if it does not, the error for it)
+
+    def require(self, holds, wrong, error):
+        self.required.append((holds, wrong, error))
+
+    def refuse(self, error):
+        return Unrecordable(error)
+
+    def __enter__(self):
+        self.before, modes.tracer = modes.tracer, self
+        return self
+
+    def __exit__(self, *exc):
+        modes.tracer = self.before
+
+
+class Signature:
+    """What calls that differ in elements, and in numbers, have in common.
+
+    ``form`` is that of the results: (shapes and dtypes, which of them are inputs, how they are nested, how many
+    conditions there are on elements); ``errors`` make the exceptions of these conditions.
+    """
+
+    __slots__ = ("aliases", "args", "avals", "by_numbers", "errors", "function", "inputs", "is_free", "numbers",
+                 "settings", "tree")
+
+    def __init__(self, function, args, settings, inputs, numbers, lazy):
+        counts = [0, 0]
+        self.function = function
+        self.args = with_holes(args, lazy, counts)
+        self.settings = with_holes(settings, lazy, counts)
+        self.inputs = inputs  # their avals
+        self.numbers = numbers
+        self.is_free = None if numbers else True  # whether the numbers decide nothing; None: not known yet
+        self.by_numbers = {}  # where they do: other signatures
+        self.aliases = self.avals = self.tree = self.errors = None
+        self.aliases, self.avals, self.tree, self.errors = self.infer(as_inputs=False)
+
+    def infer(self, as_inputs):
+        """Traces the function, with its numbers as constants or as inputs."""
+        form = []
+
+        def run(arrays, numbers):
+            results, *rest = self.call(arrays, numbers, tracer)
+            form.extend(rest)
+            return results
+
+        arrays, numbers = [aval.struct for aval in self.inputs], list(self.numbers)
+        with Inference() as tracer:
+            if as_inputs:
+                structs = jax.eval_shape(run, arrays, numbers)
+            else:
+                structs = jax.eval_shape(lambda arrays: run(arrays, numbers), arrays)
+        aliases, tree = form
+        avals = [Aval.of(s.shape, s.dtype, s.weak_type) for s in structs]
+        return aliases, avals, tree, [error for *_, error in tracer.required]
+
+    def call(self, arrays, numbers, tracer):
+        """(results, those of them that are inputs, how they are nested) of traced arrays; conditions on elements go to
+        the tracer. Results that are inputs are left out."""
+        found = self.function(*fill(self.args, arrays, numbers), **fill(self.settings, arrays, numbers))
+        leaves = []
+        tree = flatten(found, leaves)
+        places = {id(a): i for i, a in enumerate(arrays)}
+        aliases = [places.get(id(leaf)) for leaf in leaves]
+        return [jnp.asarray(leaf) for leaf, alias in zip(leaves, aliases) if alias is None], aliases, tree
+
+    def for_numbers(self, numbers, make):
+        """The signature of a call with other numbers: this one, if they decide nothing, or one that `make` makes."""
+        if self.is_free is None:
+            self.is_free = self.allows_inputs()
+        if self.is_free:
+            return self
+        if numbers not in self.by_numbers:
+            self.by_numbers[numbers] = make()
+        return self.by_numbers[numbers]
+
+    def allows_inputs(self):
+        """Whether the function takes its numbers as inputs of a program, and nothing else of it changes."""
+        try:
+            aliases, avals, tree, errors = self.infer(as_inputs=True)
+        except (*TRACED_ERRORS, Unrecordable, TypeError):
+            return False
+        return (aliases, avals, tree, len(errors)) == (self.aliases, self.avals, self.tree, len(self.errors))

@@ -1,0 +1,178 @@
+"""Recorded calls as XLA programs, cached by their structure."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ._calls import Inference
+
+MOST_FAMILIES = 512  # structures whose programs are kept
+
+
+class Statistics:
+    """How many programs were compiled, and how many runs there were."""
+
+    compilations = runs = 0
+
+
+class Family:
+    """The programs of one structure: recorded calls, and which of their results are wanted.
+
+    They differ in the numbers that are constants in them, and in the inputs whose memory they may use for results.
+
+    Args:
+        calls: (signature, places of its inputs) pairs. Places from 0 on count results in the order of the calls, -1, -2
+            and so on arrays from outside.
+        wanted: places of the results to return.
+    """
+
+    def __init__(self, calls, wanted):
+        self.wanted = wanted
+        self.steps = needed_steps(calls, wanted)
+        self.leaves = sorted({p for step in self.steps for p in step.inputs if p < 0}, reverse=True)
+        avals = [aval for signature, _ in calls for aval in signature.avals]
+        self.room = collections.Counter([(avals[p].shape, avals[p].dtype) for p in wanted])
+        self.varying = []  # places of numbers that are inputs
+        self.numbers = None  # of the last run
+        self.programs = {}
+        self.sightings = collections.Counter()  # of inputs that could be donated
+
+    def run(self, leaves, numbers):
+        """(wanted results, whether conditions hold, the values that violate them): arrays that are still computed.
+
+        The list of leaves is emptied.
+        """
+        self.note_numbers(numbers)
+        constants = list(numbers)
+        for i in self.varying:
+            constants[i] = None
+        program = self.program_for(tuple(constants), self.donatable(leaves))
+        arguments = [leaves[-1 - p] for p in program.donated], [leaves[-1 - p] for p in program.kept]
+        leaves.clear()
+        Statistics.runs += 1
+        return program.run(*arguments, [numbers[i] for i in self.varying])
+
+    def note_numbers(self, numbers):
+        """Numbers that are seen to change become inputs. (Where something is decided by one, its signature is another.)
+        """
+        if self.numbers is not None and numbers != self.numbers:
+            changed = {i for i, (now, before) in enumerate(zip(numbers, self.numbers, strict=True)) if now != before}
+            self.varying = sorted({*self.varying, *changed})
+        self.numbers = numbers
+
+    def donatable(self, leaves):
+        """The places of inputs that nobody else holds, as far as there are results of their shape and dtype."""
+        room, found = self.room.copy(), []
+        for p in self.leaves:
+            if sys.getrefcount(leaves[-1 - p]) > ALONE or type(leaves[-1 - p]) is np.ndarray:
+                continue
+            aval = leaves[-1 - p].shape, leaves[-1 - p].dtype
+            if room[aval] > 0:
+                room[aval] -= 1
+                found.append(p)
+        return tuple(found)
+
+    def program_for(self, constants, donatable):
+        """A program that donates these inputs; at their first sighting one that donates fewer will do."""
+        found = self.programs.get((constants, donatable))
+        if found is None:
+            self.sightings[donatable] += 1
+            if self.sightings[donatable] == 1:
+                allowed = set(donatable)
+                fits = [p for (known, donated), p in self.programs.items()
+                        if known == constants and allowed.issuperset(donated)]
+                if fits:
+                    return max(fits, key=lambda program: len(program.donated))
+            found = self.programs[constants, donatable] = Program(self, constants, donatable)
+        return found
+
+
+def references_of_our_own():
+    """How many references there are in ``donatable`` to an array that nobody else holds."""
+    return sys.getrefcount([object()][0])
+
+
+ALONE = references_of_our_own()
+
+
+class Step:
+    """A call in a program."""
+
+    def __init__(self, signature, inputs, first_result, first_number):
+        self.signature = signature
+        self.inputs = inputs
+        self.first_result = first_result
+        self.numbers = slice(first_number, first_number + len(signature.numbers))
+
+    @property
+    def results(self):
+        return range(self.first_result, self.first_result + len(self.signature.avals))
+
+
+def needed_steps(calls, wanted):
+    """The calls on which the wanted results, or conditions on elements, depend."""
+    result_counts = itertools.accumulate((len(s.avals) for s, _ in calls), initial=0)
+    number_counts = itertools.accumulate((len(s.numbers) for s, _ in calls), initial=0)
+    steps = [Step(s, places, r, n) for (s, places), r, n in zip(calls, result_counts, number_counts)]
+    needed, found = set(wanted), []
+    for step in reversed(steps):
+        if step.signature.errors or not needed.isdisjoint(step.results):
+            found.append(step)
+            needed.update(step.inputs)
+    return found[::-1]
+
+
+class Program:
+    """Steps, compiled.
+
+    Args:
+        family: whose structure it has.
+        constants: its numbers; None for those that are inputs.
+        donated: places of the inputs whose memory it takes.
+    """
+
+    def __init__(self, family, constants, donated):
+        self.family = family
+        self.constants = constants
+        self.donated = donated
+        taken = set(donated)
+        self.kept = [p for p in family.leaves if p not in taken]
+        self.run = jax.jit(self.trace, donate_argnums=0)
+
+    def trace(self, donated, kept, varying):
+        Statistics.compilations += 1
+        numbers, varying = list(self.constants), iter(varying)
+        for i in self.family.varying:
+            numbers[i] = next(varying)
+        values = dict(zip((*self.donated, *self.kept), (*donated, *kept), strict=True))
+        with Inference() as tracer:
+            for step in self.family.steps:
+                arrays = [values[p] for p in step.inputs]
+                results, *_ = step.signature.call(arrays, numbers[step.numbers], tracer)
+                values.update(zip(step.results, results, strict=True))
+        holds = jnp.stack([holds for holds, *_ in tracer.required]) if tracer.required else None
+        return [values[p] for p in self.family.wanted], holds, [wrong for _, wrong, _ in tracer.required]
+
+
+class Families:
+    """Families by structure: the last ones that were used."""
+
+    def __init__(self):
+        self.known = collections.OrderedDict()
+
+    def find(self, calls, wanted):
+        key = calls, wanted
+        family = self.known.get(key)
+        if family is None:
+            family = self.known[key] = Family(*key)
+            if len(self.known) > MOST_FAMILIES:
+                self.known.popitem(last=False)
+        else:
+            self.known.move_to_end(key)
+        return family

@@ -1,0 +1,461 @@
+"""Lazy evaluation: on XLA devices calls are recorded, and run together as one program when somebody needs elements.
+
+A LazyArray stands where an array of jax would. It knows its shape and dtype; its elements may not be computed yet. What
+is recorded on a device, in order, is its Graph. When elements are needed, the graph runs as one XLA program, which is
+cached by the structure of the graph: a training loop compiles its first steps, and runs the programs from then on.
+Results that nobody holds any more are not computed.
+
+A condition on elements (an index within bounds) is part of the program. Where it is violated, the error comes when the
+program has run, and says which line recorded the call. What the program has computed can then not be read.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import operator
+import os
+import sys
+import threading
+import weakref
+
+import jax
+import numpy as np
+
+from ..._modes import NO_TRACER, modes
+from .._views import ViewArray
+from ._calls import ARRAY, TRACED_ERRORS, Aval, Signature, Unrecordable, read, rebuild, unflatten
+from ._programs import Families, Statistics
+
+LONGEST = 20_000  # calls after which a graph runs, whether somebody needs elements or not
+PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+
+RECORDED_AT = "recorded at {file}, line {line}, and found when the recorded operations ran"
+FAILED = (
+    "this tensor cannot be read: it was computed together with, or after, an operation that failed on the device: "
+    "{error}. Load what was written from a checkpoint, or run with FLAMBEAU_LAZY=0 to stop at the operation."
+)
+
+_lock = threading.RLock()
+
+
+class LazyArray:
+    """An array on an XLA device, whose elements may still have to be computed."""
+
+    __slots__ = ("__weakref__", "_slot", "_value", "aval", "dtype", "graph", "shape")
+
+    __array_priority__ = 100
+
+    def __init__(self, aval, graph, slot):
+        self.aval = aval
+        self.shape = aval.shape
+        self.dtype = aval.dtype
+        self.graph = graph
+        self._slot = slot  # its number among the results of the graph
+        self._value = None
+
+    @property
+    def value(self):
+        """The array of jax; the graph runs if it has not yet."""
+        found = self._value
+        if found is None:
+            self.graph.run()
+            found = self._value
+        if isinstance(found, Exception):
+            raise RuntimeError(FAILED.format(error=found)) from found
+        return found
+
+    @property
+    def elements(self):
+        """The elements as a NumPy array, after all checks of elements so far."""
+        found = np.asarray(self.value)
+        verify()
+        return found
+
+    # ---- what needs no elements
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    @property
+    def itemsize(self):
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self):
+        return self.size * self.dtype.itemsize
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __repr__(self):
+        return f"LazyArray({self.dtype}{list(self.shape)})"
+
+    # ---- what needs them
+
+    def __array__(self, dtype=None, copy=None):
+        found = self.elements
+        return found if dtype is None else found.astype(dtype)
+
+    def __jax_array__(self):
+        return self.value
+
+    def __bool__(self):
+        return bool(self.elements)
+
+    def __int__(self):
+        return int(self.elements)
+
+    def __float__(self):
+        return float(self.elements)
+
+    def __complex__(self):
+        return complex(self.elements)
+
+    def __index__(self):
+        return operator.index(self.elements)
+
+    def item(self, *args):
+        return self.elements.item(*args)
+
+    def tolist(self):
+        return self.elements.tolist()
+
+    # ---- what is recorded
+
+    def __getitem__(self, key):
+        return record(operator.getitem, (self, key), {})
+
+    def __iter__(self):
+        return iter([self[i] for i in range(len(self))])
+
+    @property
+    def at(self):
+        return At(self)
+
+    def __getattr__(self, name):
+        if name in ATTRIBUTES:
+            return record(getattr, (self, name), {})
+        if name in METHODS:
+            return functools.partial(call_method, self, name)
+        return getattr(self.value, name)
+
+
+ATTRIBUTES = frozenset(("T", "mT", "real", "imag"))
+METHODS = frozenset((
+    "all", "any", "argmax", "argmin", "astype", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot",
+    "flatten", "max", "mean", "min", "prod", "ravel", "repeat", "reshape", "round", "squeeze", "std", "sum", "swapaxes",
+    "take", "trace", "transpose", "var",
+))
+
+
+def call_method(array, name, *args, **kwargs):
+    return record(method, (array, name, *args), kwargs)
+
+
+def method(array, name, *args, **kwargs):
+    return getattr(array, name)(*args, **kwargs)
+
+
+class At:
+    """``x.at[key].set(value)`` and its like."""
+
+    def __init__(self, array, key=None):
+        self.array = array
+        self.key = key
+
+    def __getitem__(self, key):
+        return At(self.array, key)
+
+    def __getattr__(self, name):
+        return functools.partial(record_update, self.array, self.key, name)
+
+
+def record_update(array, key, name, *args, **kwargs):
+    return record(update, (array, key, name, *args), kwargs)
+
+
+def update(array, key, name, *args, **kwargs):
+    return getattr(array.at[key], name)(*args, **kwargs)
+
+
+def _operators(call):
+    return lambda self, other: record(call, (self, other), {}), lambda self, other: record(call, (other, self), {})
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift",
+              "rshift"):
+    _straight, _reflected = _operators(getattr(operator, _name))
+    setattr(LazyArray, f"__{_name.rstrip('_')}__", _straight)
+    setattr(LazyArray, f"__r{_name.rstrip('_')}__", _reflected)
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(LazyArray, f"__{_name}__", _operators(getattr(operator, _name))[0])
+for _call in (operator.neg, operator.invert, operator.abs, operator.pos):
+    setattr(LazyArray, f"__{_call.__name__}__", lambda self, call=_call: record(call, (self,), {}))
+LazyArray.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+
+# ---- graphs
+
+
+class Graph:
+    """What was recorded on a device, and has not run."""
+
+    families = Families()
+    of_device: dict[object, Graph] = {}
+
+    def __init__(self, jax_device):
+        self.jax_device = jax_device
+        self.clear()
+
+    @classmethod
+    def on(cls, jax_device):
+        found = cls.of_device.get(jax_device)
+        return found or cls.of_device.setdefault(jax_device, cls(jax_device))
+
+    def clear(self):
+        self.calls = []  # (signature, places of its inputs); see _programs.py
+        self.results = []  # weak references to LazyArrays, by place
+        self.leaves = []  # arrays from outside
+        self.places = {}  # id of such an array -> its place
+        self.numbers = []
+        self.conditions = []  # (error, where it was recorded)
+
+    def place_of(self, x):
+        """The place of an input of a call."""
+        if type(x) is LazyArray:
+            if x._value is None and x.graph is self:
+                return x._slot
+            x = x.value
+        place = self.places.get(id(x))
+        if place is None:
+            self.leaves.append(x)
+            place = self.places[id(x)] = -len(self.leaves)
+        return place
+
+    def add(self, signature, inputs, numbers):
+        """Records a call; returns its results."""
+        fresh = []
+        if signature.avals or signature.errors:
+            places = tuple([self.place_of(x) for x in inputs])
+            self.calls.append((signature, places))
+            self.numbers.extend(numbers)
+            first = len(self.results)
+            for i, aval in enumerate(signature.avals):
+                fresh.append(LazyArray(aval, self, first + i))
+            self.results.extend(map(weakref.ref, fresh))
+            if signature.errors:
+                self.conditions.extend(zip(signature.errors, [users_line()] * len(signature.errors)))
+        remaining = iter(fresh)
+        return [next(remaining) if alias is None else inputs[alias] for alias in signature.aliases]
+
+    def run(self):
+        """Runs what was recorded, as far as somebody holds its results."""
+        with _lock:
+            calls, results, leaves, numbers = tuple(self.calls), self.results, self.leaves, tuple(self.numbers)
+            conditions = self.conditions
+            self.clear()
+            held = [(place, array) for place, array in enumerate([r() for r in results]) if array is not None]
+            arrays = [array for _, array in held]
+            if not held and not conditions:
+                return
+            family = self.families.find(calls, tuple([place for place, _ in held]))
+            try:
+                with jax.ensure_compile_time_eval(), jax.default_device(self.jax_device):
+                    values, holds, wrong = family.run(leaves, numbers)
+            except Exception as error:
+                for array in arrays:
+                    array._value = error
+                raise
+            for array, value in zip(arrays, values, strict=True):
+                array._value = value
+            Run.note(arrays, holds, wrong, conditions)
+
+
+def users_line():
+    """(file, line) of the code, not of this package, that is running."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((PACKAGE, "<")):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+# ---- conditions on elements
+
+
+class Run:
+    """A program that ran, as long as it is not known whether all conditions held, in it and before it."""
+
+    unverified: list[Run] = []
+
+    def __init__(self, arrays, holds, wrong, conditions):
+        self.arrays = [weakref.ref(array) for array in arrays]
+        self.holds = holds
+        self.wrong = wrong
+        self.conditions = conditions
+
+    @classmethod
+    def note(cls, arrays, holds, wrong, conditions):
+        if holds is not None or cls.unverified:
+            cls.unverified.append(cls(arrays, holds, wrong, conditions))
+            while cls.unverified and cls.unverified[0].is_done():
+                cls.unverified.pop(0).verify()
+
+    def is_done(self):
+        return self.holds is None or self.holds.is_ready()
+
+    def verify(self):
+        """Raises the error of the first condition that was violated; what was computed then, or later, is lost."""
+        holds = None if self.holds is None else np.asarray(self.holds)
+        if holds is None or holds.all():
+            return
+        first = int(holds.argmin())
+        make, (file, line) = self.conditions[first]
+        error = make(np.asarray(self.wrong[first]).item())
+        error.add_note(RECORDED_AT.format(file=file, line=line))
+        later, Run.unverified = Run.unverified, []
+        for run in (self, *later):
+            for reference in run.arrays:
+                array = reference()
+                if array is not None:
+                    array._value = error
+        raise error
+
+
+def verify():
+    """Waits for all programs that have conditions on elements; raises where one is violated."""
+    while Run.unverified:
+        Run.unverified.pop(0).verify()
+
+
+def run_all():
+    """Runs what was recorded on all devices."""
+    for graph in list(Graph.of_device.values()):
+        graph.run()
+
+
+def synchronize():
+    """Runs what was recorded, and waits for it."""
+    with _lock:
+        run_all()
+        for device in Graph.of_device:
+            _tick(jax.device_put(0, device)).block_until_ready()  # a device runs its programs in order
+        verify()
+
+
+_tick = jax.jit(lambda x: x + 1)
+
+
+@atexit.register
+def _report_at_exit():
+    """An error that nobody has seen, since nobody has read an element, is shown in the end."""
+    verify()
+
+
+# ---- recording
+
+
+_signatures: dict[tuple, Signature | None] = {}  # None: the function needs elements, and cannot be recorded
+
+
+def record(function, args, settings):
+    """``function(*args, **settings)``, recorded if there are arrays of a device among the arguments."""
+    if modes.tracer is not NO_TRACER:
+        return call_now(function, args, settings)
+    key, inputs, numbers = [function], [], []
+    try:
+        read(args, key, inputs, numbers, LazyArray)
+        for name, value in settings.items():
+            key.append(name)
+            read((value,), key, inputs, numbers, LazyArray)
+    except Unrecordable:
+        return call_now(function, args, settings)
+    graph = graph_of(inputs)
+    if graph is None:
+        return function(*args, **settings)
+    with _lock:
+        key, numbers = tuple(key), tuple(numbers)
+        signature = _signatures.get(key, key)
+        if signature is key:
+            signature = _signatures[key] = infer(function, args, settings, inputs, numbers)
+        elif signature is not None and numbers != signature.numbers:
+            signature = signature.for_numbers(
+                numbers, lambda: infer(function, args, settings, inputs, numbers)
+            )
+        if signature is None:
+            return call_now(function, args, settings)
+        leaves = graph.add(signature, inputs, numbers)
+        if not modes.lazy:
+            graph.run()
+            verify()
+        elif len(graph.calls) >= LONGEST:
+            graph.run()
+    return leaves[0] if signature.tree == 0 else unflatten(signature.tree, leaves)
+
+
+def infer(function, args, settings, inputs, numbers):
+    """The signature of a call; None where it cannot be known without elements."""
+    avals = [x.aval if type(x) is LazyArray else aval_of(x) for x in inputs]
+    try:
+        return Signature(function, args, settings, avals, numbers, LazyArray)
+    except (*TRACED_ERRORS, Unrecordable):
+        return None
+
+
+def aval_of(array):
+    return Aval.of(array.shape, array.dtype, getattr(array, "weak_type", False))
+
+
+def graph_of(inputs):
+    """The graph of the device on which inputs of a call are; None if none of them is on a device."""
+    found = None
+    for x in inputs:
+        kind = type(x)
+        if kind is LazyArray:
+            return x.graph
+        if kind is ARRAY and found is None:
+            found = x
+    return None if found is None else Graph.on(next(iter(found.devices())))
+
+
+def call_now(function, args, settings):
+    """A call on arrays of jax: those that are lazy are computed."""
+    return function(*[concrete(x) for x in args], **{name: concrete(x) for name, x in settings.items()})
+
+
+def concrete(x):
+    kind = type(x)
+    if kind is LazyArray:
+        return x.value
+    if kind is ViewArray:
+        return concrete(x.value)
+    if isinstance(x, tuple | list):
+        return rebuild(x, [concrete(item) for item in x])
+    if kind is dict:
+        return {name: concrete(value) for name, value in x.items()}
+    if kind is slice:
+        return slice(concrete(x.start), concrete(x.stop), concrete(x.step))
+    return x
+
+
+def recording(function):
+    """A kernel that is recorded when it is called."""
+
+    @functools.wraps(function, updated=())
+    def kernel(*args, **kwargs):
+        return record(function, args, kwargs)
+
+    return kernel
+
+
+__all__ = ["Graph", "LazyArray", "Statistics", "call_now", "record", "recording", "run_all", "synchronize"]

@@ -1,0 +1,351 @@
+"""Lazy evaluation: what is recorded on a device gives what the CPU gives, runs as few programs, and is never stale."""
+
+import copy
+import gc
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+
+pytestmark = pytest.mark.jax
+
+F = nn.functional
+
+
+@pytest.fixture
+def lazy():
+    from flambeau.engines.xla import lazy
+
+    lazy.synchronize()
+    return lazy
+
+
+class Count:
+    """Programs that were compiled, and run, inside."""
+
+    def __init__(self, lazy):
+        self.statistics = lazy.Statistics
+
+    def __enter__(self):
+        self.before = self.statistics.compilations, self.statistics.runs
+        return self
+
+    def __exit__(self, *exc):
+        self.compilations = self.statistics.compilations - self.before[0]
+        self.runs = self.statistics.runs - self.before[1]
+
+
+def draws(*shapes, seed=0):
+    torch.manual_seed(seed)
+    return [torch.randn(*shape) for shape in shapes]
+
+
+def assert_alike(got, want, rtol=2e-5, atol=1e-5):
+    assert got.shape == want.shape and got.dtype is want.dtype
+    np.testing.assert_allclose(got.detach().cpu().numpy(), want.detach().numpy(), rtol=rtol, atol=atol)
+
+
+# ---- what a program does
+
+
+def test_nothing_is_computed_until_elements_are_needed(lazy):
+    x, = draws((3, 4))
+    x = x.to("xla")
+    with Count(lazy) as recorded:
+        y = (x * 2 + 1).relu().sum(1)
+        assert y.shape == (3,) and y.dtype is torch.float32 and y.device == x.device
+    assert recorded.runs == 0
+    with Count(lazy) as read:
+        y.tolist()
+        y.tolist()
+    assert read.runs == 1
+
+
+def test_the_same_structure_is_compiled_once(lazy):
+    def f(x):
+        return (x.exp() * 3).mean().item()
+
+    x, = draws((5, 2))
+    x = x.to("xla")
+    f(x)
+    with Count(lazy) as again:
+        for _ in range(3):
+            x = x + 1
+            f(x)
+    with Count(lazy) as later:
+        for _ in range(3):
+            x = x + 1
+            f(x)
+    assert again.compilations <= 1 and later.compilations == 0 and later.runs == 3
+
+
+def test_what_nobody_holds_is_not_computed(lazy):
+    x, = draws((3,))
+    x = x.to("xla")
+    with Count(lazy) as count:
+        y = x + 1
+        del y
+        lazy.synchronize()
+    assert count.runs == 0
+
+
+def test_numbers_that_change_become_inputs(lazy):
+    x = torch.ones(3, device="xla")
+    with Count(lazy) as count:
+        got = [(x * (0.5 + i)).sum().item() for i in range(8)]
+    assert got == [3 * (0.5 + i) for i in range(8)] and count.compilations <= 2
+
+
+def test_zeros_of_either_sign_are_told_apart():
+    x = torch.ones(1, device="xla")
+    assert [(x / (x * zero)).item() for zero in (0.0, -0.0, 0.0)] == [np.inf, -np.inf, np.inf]
+
+
+def test_a_long_record_runs_by_itself(lazy, monkeypatch):
+    monkeypatch.setattr(lazy, "LONGEST", 50)
+    x = torch.zeros(2, device="xla")
+    with Count(lazy) as count:
+        for _ in range(60):
+            x = x + 1
+    assert count.runs == 1 and x.tolist() == [60, 60]
+
+
+def test_eager_runs_one_by_one(lazy):
+    x = torch.ones(2, device="xla")
+    with Count(lazy) as count, torch.eager():
+        y = x * 2
+        y = y + 1
+    assert count.runs == 2 and y.tolist() == [3, 3]
+    with torch.eager(), pytest.raises(IndexError, match="out of bounds"):
+        x[torch.tensor([7])]
+
+
+def test_arrays_of_the_host_are_read_when_they_are_used():
+    x, factor = torch.ones(2, device="xla"), torch.tensor(3.0)
+    y = x * factor
+    factor.zero_()
+    table = np.array([4.0, 5.0], np.float32)
+    z = torch.from_numpy(table).to("xla")
+    table[:] = 0
+    assert y.tolist() == [3, 3] and z.tolist() == [4, 5]
+
+
+# ---- conditions on elements
+
+
+def out_of_bounds(x):
+    return x[torch.tensor([5], device="xla")]
+
+
+def test_an_error_names_the_line_that_recorded_it():
+    x = torch.ones(3, device="xla")
+    y = out_of_bounds(x)
+    with pytest.raises(IndexError, match="out of bounds") as caught:
+        (y + 1).tolist()
+    note, = caught.value.__notes__
+    assert f"{__file__}, line {out_of_bounds.__code__.co_firstlineno + 1}" in note
+
+
+def test_an_error_is_not_missed_where_the_result_is_not_used(lazy):
+    out_of_bounds(torch.ones(3, device="xla"))
+    gc.collect()
+    with pytest.raises(IndexError, match="out of bounds"):
+        lazy.synchronize()
+
+
+def test_what_was_computed_with_an_error_cannot_be_read():
+    x, p = torch.ones(3, device="xla"), torch.zeros(3, device="xla")
+    p += out_of_bounds(x)
+    with pytest.raises(IndexError):
+        p.tolist()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"cannot be read.*out of bounds"):
+            (p * 2).tolist()
+    assert x.tolist() == [1, 1, 1]
+
+
+# ---- agreement with the CPU
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return 2 * x * g
+
+
+LAYERS = {
+    "linear": (lambda: nn.Linear(6, 5), (4, 6)),
+    "conv": (lambda: nn.Conv2d(3, 4, 3, padding=1), (2, 3, 6, 6)),
+    "batch_norm": (lambda: nn.BatchNorm2d(3), (4, 3, 5, 5)),
+    "layer_norm": (lambda: nn.LayerNorm(6), (4, 6)),
+    "lstm": (lambda: nn.LSTM(6, 4, batch_first=True), (2, 5, 6)),
+    "attention": (lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True), (2, 5, 8)),
+    "pool": (lambda: nn.Sequential(nn.MaxPool2d(2), nn.GELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()), (2, 3, 6, 6)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name):
+    make, shape = LAYERS[name]
+    x, = draws(shape)
+    torch.manual_seed(1)
+    plain = make()
+    moved = copy.deepcopy(plain).to("xla")
+    results = []
+    for module, device in ((plain, "cpu"), (moved, "xla")):
+        leaf = x.clone().to(device).requires_grad_()
+        for _ in range(2):
+            out = module(leaf)
+            out = out[0] if isinstance(out, tuple) else out
+            out.square().sum().backward()
+        module.eval()
+        evaluated = module(leaf)
+        evaluated = evaluated[0] if isinstance(evaluated, tuple) else evaluated
+        results.append([out, evaluated, leaf.grad, *[p.grad for p in module.parameters()], *module.buffers()])
+    for want, got in zip(*results, strict=True):
+        assert_alike(got, want, rtol=1e-4, atol=1e-4)
+
+
+LOSSES = {
+    "cross_entropy": lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1),
+    "nll": lambda x, y: F.nll_loss(x.log_softmax(1), y),
+    "mse": lambda x, y: F.mse_loss(x, x.detach().flip(0)),
+    "smooth_l1": lambda x, y: F.smooth_l1_loss(x, x.detach().flip(0)),
+    "bce": lambda x, y: F.binary_cross_entropy_with_logits(x, (x.detach() > 0).float()),
+    "margin": lambda x, y: F.multi_margin_loss(x, y),
+    "triplet": lambda x, y: F.triplet_margin_loss(x, x.flip(0), x.roll(1, 0)),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses(name):
+    x, = draws((6, 5))
+    y = torch.arange(6) % 5
+    results = []
+    for device in ("cpu", "xla"):
+        leaf = x.clone().to(device).requires_grad_()
+        loss = LOSSES[name](leaf, y.to(device))
+        loss.backward()
+        results.append((loss, leaf.grad))
+    for want, got in zip(*results, strict=True):
+        assert_alike(got, want)
+
+
+OPTIMIZERS = {
+    "SGD": dict(lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01), "Adam": dict(lr=0.01, amsgrad=True),
+    "AdamW": dict(lr=0.01), "RMSprop": dict(lr=0.01, momentum=0.5, centered=True), "Adagrad": dict(lr=0.1),
+    "Adadelta": dict(lr=1.0), "Adamax": dict(lr=0.01), "NAdam": dict(lr=0.01), "RAdam": dict(lr=0.01),
+    "Rprop": dict(lr=0.01), "ASGD": dict(lr=0.1),
+}
+
+
+def train(optimizer, settings, device, steps=20):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3)).to(device)
+    optimizer = getattr(torch.optim, optimizer)(model.parameters(), **settings)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.95)
+    losses = []
+    for i in range(steps):
+        x, = draws((8, 4), seed=i)
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x.to(device)), (torch.arange(8) % 3).to(device))
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        scheduler.step()
+        losses.append(loss.detach())
+    return torch.stack(losses), *model.parameters()
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_optimizers_over_twenty_steps(lazy, optimizer):
+    want = train(optimizer, OPTIMIZERS[optimizer], "cpu")
+    with Count(lazy) as first:
+        got = train(optimizer, OPTIMIZERS[optimizer], "xla")
+    for a, b in zip(got, want, strict=True):
+        assert_alike(a, b, rtol=2e-3, atol=2e-4)
+    with Count(lazy) as second:
+        train(optimizer, OPTIMIZERS[optimizer], "xla")
+    assert first.compilations <= 8 and second.compilations == 0
+
+
+def test_steps_of_a_schedule_compile_nothing(lazy):
+    train("AdamW", {"lr": 0.01}, "xla", steps=4)
+    with Count(lazy) as count:
+        train("AdamW", {"lr": 0.02}, "xla", steps=20)
+    assert count.compilations <= 2
+
+
+def hooks(x):
+    seen = []
+    y = x * 2
+    y.register_hook(lambda g: g * 3)
+    y.retain_grad()
+    x.register_post_accumulate_grad_hook(lambda t: seen.append(t.grad * 1))
+    y.square().sum().backward()
+    return [x.grad, y.grad, *seen]
+
+
+def double_backward(x):
+    slope, = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+    slope.square().sum().backward()
+    return [slope, x.grad]
+
+
+def custom_function(x):
+    Twice.apply(x).sum().backward()
+    return [x.grad]
+
+
+def accumulation(x):
+    for i in range(3):
+        (x * i).sin().sum().backward()
+    return [x.grad]
+
+
+def views(x):
+    y = x * 1
+    y[1:] += 2
+    y.t()[0].mul_(3)
+    y.view(-1)[::2] = 0
+    y.sum().backward()
+    return [y, x.grad]
+
+
+def branches(x):
+    while x.abs().sum() > 1:
+        x = x / 2
+    return [x]
+
+
+def selection(x):
+    return [x[x > 0], x.nonzero(), torch.unique(x.round()), x.masked_fill(x > 0, 1.0)]
+
+
+def checkpointed(x):
+    from flambeau.utils.checkpoint import checkpoint
+
+    checkpoint(lambda t: t.exp().sum(), x, use_reentrant=False).backward()
+    return [x.grad]
+
+
+def per_sample(x):
+    return [torch.func.vmap(torch.func.grad(lambda row: (row**3).sum()))(x)]
+
+
+@pytest.mark.parametrize("run", [hooks, double_backward, custom_function, accumulation, views, branches, selection,
+                                 checkpointed, per_sample])
+def test_programs(run):
+    x, = draws((3, 4))
+    want = run(x.clone().requires_grad_())
+    got = run(x.clone().to("xla").requires_grad_())
+    for a, b in zip(got, want, strict=True):
+        assert_alike(a, b)
