@@ -8,7 +8,7 @@ import traceback
 from typing import NamedTuple
 
 from .._tensor import Tensor
-from ..profiler._recorder import is_call_of_op
+from ..autograd._recorder import is_call_of_op
 
 __all__ = ["OpCall", "OpObserver", "user_line", "user_line_of"]
 
