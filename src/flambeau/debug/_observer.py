@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from typing import NamedTuple
 
 from .._tensor import Tensor
-from ..autograd._recorder import is_call_of_op
+from ..autograd._recorder import Calls
 
 __all__ = ["OpCall", "OpObserver", "user_line", "user_line_of"]
 
@@ -24,35 +23,30 @@ class OpCall(NamedTuple):
     line: traceback.FrameSummary | None
 
 
-class OpObserver:
-    """A context in which `tell` is called with the ``OpCall`` of every op, after it has run.
-
-    Python's profile function brings the news, so that ops pay nothing when nobody observes.
-    """
+class OpObserver(Calls):
+    """A context in which `tell` is called with the ``OpCall`` of every op, after it has run."""
 
     def __init__(self, tell):
+        super().__init__()
         self._tell = tell
-        self._observing = True
+        self._listening = False  # not to what the listener computes itself
 
     def __enter__(self):
-        self._before = sys.getprofile()
-        sys.setprofile(self._profile)
+        self.start()
         return self
 
     def __exit__(self, *exc):
-        sys.setprofile(self._before)
+        self.stop()
 
-    def _profile(self, frame, event, arg):
-        if event != "return" or not self._observing or arg is None or not is_call_of_op(frame.f_code):
+    def on_end(self, call, result):
+        if call.op is None or self._listening or not any(isinstance(x, Tensor) for x in call.operands):
             return
-        values = frame.f_locals
-        op = values["recorder"].__self__ if "recorder" in values else values["op"]
-        self._observing = False  # what the listener computes is no news
+        self._listening = True
         try:
-            inputs = [value for value in values.values() if isinstance(value, Tensor) and value is not arg]
-            self._tell(OpCall(op.name, inputs, arg, user_line(frame)))
+            inputs = [x for x in call.operands if isinstance(x, Tensor)]
+            self._tell(OpCall(call.op.name, inputs, result, user_line(call.caller)))
         finally:
-            self._observing = True
+            self._listening = False
 
 
 def user_line(frame):
