@@ -3,8 +3,8 @@
 A checkpoint is a zip archive (``_archive.py``): ``data.pkl`` is the pickled object, in which each tensor refers to a
 storage by a key, and ``data/<key>`` are the bytes of the storages. Tensors that share memory share a storage, in the
 file and after loading. Loading is restricted by default: only tensors and plain containers are made, nothing else can
-be called. How a file comes to its place on the disk is in ``_files.py``. ``safetensors`` reads and writes the format of
-that name.
+be called. Files of the format before PyTorch 1.6 are read too (``_legacy.py``). How a file comes to its place on the
+disk is in ``_files.py``. ``safetensors`` reads and writes the format of that name.
 """
 
 from .._lazy import lazy_submodules as _lazy_submodules

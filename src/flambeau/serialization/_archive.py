@@ -97,6 +97,18 @@ def _extra_64(numbers):
 # ---- reading
 
 
+def read_into(file, array):
+    """Fills an array of bytes, however few the file gives at a time; returns whether it had enough."""
+    done, memory = 0, memoryview(array)
+    while done < array.size:
+        part = file.read(min(array.size - done, 1 << 24))
+        if not part:
+            return False
+        memory[done: done + len(part)] = part
+        done += len(part)
+    return True
+
+
 class Reader:
     """The entries of the archive that reaches from the position of a file to its end."""
 
@@ -115,6 +127,10 @@ class Reader:
 
     def damage_error(self, why, doing="reading zip archive"):
         return RuntimeError(DAMAGED.format(why=why, doing=doing, path=self.path))
+
+    def leave(self):
+        """Moves on behind the archive."""
+        self.file.seek(self.start + self.size)
 
     def __contains__(self, name):
         return f"{self.root}/{name}" in self.places
@@ -159,15 +175,9 @@ class Reader:
         return data.tobytes()
 
     def _fill(self, array, offset):
-        """Reads into an array, however few bytes the file gives at a time."""
         self.file.seek(self.start + offset)
-        done, memory = 0, memoryview(array)
-        while done < array.size:
-            part = self.file.read(min(array.size - done, 1 << 24))
-            if not part:
-                raise self.damage_error("the file ends too early")
-            memory[done: done + len(part)] = part
-            done += len(part)
+        if not read_into(self.file, array):
+            raise self.damage_error("the file ends too early")
 
     def _read_directory(self):
         count, size, start = self._find_directory()

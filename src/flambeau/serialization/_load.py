@@ -10,12 +10,10 @@ from mmap import ACCESS_COPY
 from mmap import mmap as map_file
 
 from ._archive import Reader
+from ._legacy import LegacyFile
 from ._unpickle import restricted, trusting
 
-NOT_A_ZIP = (
-    "{path} is not a checkpoint: it does not begin like one. Checkpoints of the format before PyTorch 1.6 are not "
-    "supported: load them there and save them again."
-)
+NOT_A_CHECKPOINT = "{path} is not a checkpoint: it does not begin like one."
 NOT_SEEKABLE = (
     "'{type}' object has no attribute '{name}'. You can only torch.load from a file that is seekable. Please pre-load "
     "the data into a buffer like io.BytesIO and try to load from it instead."
@@ -78,6 +76,21 @@ def _device_name(device):
 
 
 def _load(file, path, unpickler, map_location, mmap, arguments):
+    archive, pickled, swapped = _open(file, path, mmap)
+    reader = unpickler(io.BytesIO(pickled), **arguments)
+    reader.begin(archive, map_location, swapped, len(pickled))
+    try:
+        result = reader.load()
+    except reader.faults as error:
+        if error is reader.foreign:
+            raise
+        raise pickle.UnpicklingError(CANNOT_READ.format(what=reader.what, path=path, error=repr(error))) from error
+    archive.leave()
+    return result
+
+
+def _open(file, path, mmap):
+    """The storages of a file, its pickle, and whether the elements lie in the other byte order than this machine's."""
     start = file.tell()
     head = file.read(4)
     file.seek(start)
@@ -85,24 +98,19 @@ def _load(file, path, unpickler, map_location, mmap, arguments):
         raise TypeError(f"load() needs a file of bytes, not of {type(head).__name__}: open it with mode 'rb'")
     if not head:
         raise EOFError(f"Ran out of input: {path} is empty")
-    if head != b"PK\3\4":
-        if mmap:
-            raise RuntimeError(MMAP_FORMAT.format(path=path))
-        raise pickle.UnpicklingError(NOT_A_ZIP.format(path=path))
-    archive = Reader(file, path, map_file(file.fileno(), 0, access=ACCESS_COPY) if mmap else None)
-    pickled = archive.read("data.pkl")
-    reader = unpickler(io.BytesIO(pickled), **arguments)
-    reader.begin(archive, map_location, _is_swapped(archive), len(pickled))
-    try:
-        return reader.load()
-    except reader.faults as error:
-        if error is reader.foreign:
-            raise
-        raise pickle.UnpicklingError(CANNOT_READ.format(what=reader.what, path=path, error=repr(error))) from error
+    if head == b"PK\3\4":
+        archive = Reader(file, path, map_file(file.fileno(), 0, access=ACCESS_COPY) if mmap else None)
+        return archive, archive.read("data.pkl"), _is_swapped(archive)
+    if mmap:
+        raise RuntimeError(MMAP_FORMAT.format(path=path))
+    archive = LegacyFile(file, path)
+    if not archive.is_legacy():
+        raise pickle.UnpicklingError(NOT_A_CHECKPOINT.format(path=path))
+    return archive, archive.read_pickle(), archive.swapped
 
 
 def _is_swapped(archive):
-    """Whether the elements lie in the other byte order than this machine's."""
+    """What an archive says of its byte order."""
     if "byteorder" not in archive:
         return False
     order = archive.read("byteorder")

@@ -70,16 +70,20 @@ class _Loading:
         self.storages = {}
 
     def persistent_load(self, record):
-        if not isinstance(record, tuple) or len(record) != 5 or record[0] != "storage":
-            raise pickle.UnpicklingError(f"unknown kind of record: {record!r:.100}")
-        _, kind, key, location, count = record
+        if not isinstance(record, tuple) or len(record) not in (5, 6) or record[0] != "storage":
+            return self.load_other(record)
+        _, kind, key, location, count, *view = record
         if kind not in _STORAGES or not (isinstance(key, str) and isinstance(location, str) and type(count) is int):
             raise pickle.UnpicklingError(f"not the record of a storage: {record!r:.100}")
         dtype = getattr(kind, "dtype", _dtypes.uint8)
         place = key, None if count else dtype  # an empty storage may be named under several dtypes
         if place not in self.storages:
             self.storages[place] = self.read_storage(f"data/{key}", dtype, location, count)
-        return self.storages[place]
+        return _part_of(self.storages[place], *view)
+
+    def load_other(self, record):
+        """What a record stands for that is none of a storage."""
+        raise pickle.UnpicklingError(f"unknown kind of record: {record!r:.100}")
 
     def read_storage(self, name, dtype, location, count):
         found, expected = self.archive.size_of(name), count * dtype.itemsize
@@ -132,6 +136,16 @@ def _as_untyped(array):
     return untyped
 
 
+def _part_of(storage, view=None):
+    """The storage itself; or, as files of long ago have it, the elements of it that a view names."""
+    if view is None:
+        return storage
+    _, offset, count = view
+    if min(offset, count) < 0 or offset + count > storage.size():
+        raise ValueError(f"the view {view!r:.100} is beyond its storage of {storage.size()} elements")
+    return TypedStorage(wrap_storage=_as_untyped(storage._elements[offset: offset + count]), dtype=storage.dtype)
+
+
 def _default_location(location):
     kind = location.type if isinstance(location, Device) else location.partition(":")[0]
     if kind == "cuda":
@@ -150,7 +164,18 @@ def trusting(module):
             known = {**_ANY, **LAZY}.get(f"{module}.{name}")
             return super().find_class(module, name) if known is None else known
 
+        def load_other(self, record):
+            if isinstance(record, tuple) and len(record) == 4 and record[0] == "module":
+                return record[1]  # a class, which old files write with its source
+            return super().load_other(record)
+
     return Trusting
+
+
+def read_bytearray(unpickler):
+    """Reads the bytes before it makes memory for them; their number can be any."""
+    size = int.from_bytes(unpickler.read(8), "little")
+    unpickler.append(bytearray(unpickler.read(size)))
 
 
 class restricted(_Loading, pickle._Unpickler):
@@ -216,17 +241,13 @@ class restricted(_Loading, pickle._Unpickler):
         else:
             raise pickle.UnpicklingError(NO_ATTRIBUTES.format(type=type(target).__name__))
 
-    def load_bytearray8(self):
-        size = int.from_bytes(self.read(8), "little")
-        self.append(bytearray(self.read(size)))
-
     dispatch: ClassVar[dict] = {
         **pickle._Unpickler.dispatch,
         pickle.REDUCE[0]: load_reduce,
         pickle.NEWOBJ[0]: load_newobj,
         pickle.NEWOBJ_EX[0]: load_newobj_ex,
         pickle.BUILD[0]: load_build,
-        pickle.BYTEARRAY8[0]: load_bytearray8,
+        pickle.BYTEARRAY8[0]: read_bytearray,
     }
     for _unused in (pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID,
                     pickle.NEXT_BUFFER, pickle.READONLY_BUFFER):

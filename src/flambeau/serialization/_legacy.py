@@ -1,0 +1,168 @@
+"""Files of the format before PyTorch 1.6: pickles one after the other, then the elements of the storages.
+
+The pickles are a magic number, the version of the format, the byte order, the object, and the keys of its storages in
+the order in which their elements follow, each after its count. How many bytes an element has only the object's pickle
+tells. So it is read twice: once for its storages, in which nothing is made, and once when these have been found.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from typing import ClassVar
+
+import numpy as np
+
+from .. import _dtypes
+from ..functions.storage import STORAGES
+from ._archive import read_into
+from ._unpickle import read_bytearray
+
+MAGIC, VERSION = 0x1950A86A20F9469CFC6C, 1001
+DAMAGED = "{path} is damaged or cut off: {why}. Copy it again, or save it again."
+NOT_THE_VERSION = "Invalid protocol version: {version}. Files of the format before PyTorch 1.6 have the version 1001."
+FAULTS = (ArithmeticError, AttributeError, EOFError, LookupError, TypeError, ValueError, pickle.UnpicklingError)
+
+_ITEM_SIZES = {f"torch {name}": storage.dtype.itemsize for name, storage in STORAGES.items()}
+_ITEM_SIZES["torch.storage UntypedStorage"] = _dtypes.uint8.itemsize
+_COUNT = np.dtype("<i8")
+
+
+class LegacyFile:
+    """The pickle and the storages of a file in the old format. Its claims are compared with its size first."""
+
+    def __init__(self, file, path):
+        self.file = file
+        self.path = path
+        self.start = file.tell()
+        self.size = file.seek(0, 2) - self.start
+        self.file.seek(self.start)
+        self.places = {}  # name -> (offset of the elements, their size)
+
+    def is_legacy(self):
+        """Whether the file is in the old format; reads its magic number."""
+        try:
+            return _Scan(self).load() == MAGIC
+        except FAULTS:
+            return False
+
+    def read_pickle(self):
+        """The pickle of the object, after which the elements can be asked for."""
+        try:
+            version, system = _Scan(self).load(), _Scan(self).load()
+            self.swapped = system["little_endian"] is not (sys.byteorder == "little")
+            begin = self._tell()
+            scan = _Scan(self)
+            scan.load()
+            end = self._tell()
+            keys = _Scan(self).load()
+            self._find(keys, scan.storages)
+        except FAULTS as error:
+            raise self.damage_error(repr(error)) from error
+        if version != VERSION:
+            raise RuntimeError(NOT_THE_VERSION.format(version=version))
+        self.end = self._tell()
+        self._seek(begin)
+        return self.read(end - begin)
+
+    def leave(self):
+        """Moves on behind the elements, where a further object may begin."""
+        self._seek(self.end)
+
+    def damage_error(self, why):
+        return RuntimeError(DAMAGED.format(path=self.path, why=why))
+
+    def _find(self, keys, storages):
+        """Notes where the elements of each storage are."""
+        if set(keys) != storages.keys():
+            raise self.damage_error("its pickle and its list name different storages")
+        for key in keys:
+            item_size, count = storages[key]
+            found = int(np.frombuffer(self.read(_COUNT.itemsize), _COUNT)[0])
+            offset, size = self._tell(), count * item_size
+            if found != count or size < 0 or offset + size > self.size:
+                raise self.damage_error(f"the storage {key} has {found} elements, {count} were expected")
+            self.places[f"data/{key}"] = offset, size
+            self._seek(offset + size)
+
+    def size_of(self, name):
+        """The number of bytes of a storage."""
+        return self.places[name][1]
+
+    def array(self, name):
+        """The bytes of a storage as an array that can be written to."""
+        offset, size = self.places[name]
+        self._seek(offset)
+        array = np.empty(size, np.uint8)
+        if not read_into(self.file, array):
+            raise self.damage_error("the file ends too early")
+        return array
+
+    # ---- as the file that unpicklers read
+
+    def read(self, size):
+        """So many bytes, or as many as are left: a pickle can claim anything."""
+        return self.file.read(min(size, self.size - self._tell()))
+
+    def readline(self):
+        return self.file.readline()
+
+    def _tell(self):
+        return self.file.tell() - self.start
+
+    def _seek(self, offset):
+        self.file.seek(self.start + offset)
+
+
+class _Nothing:
+    """Stands for whatever a pickle would make."""
+
+    def _ignore(self, *_):
+        pass
+
+    append = extend = add = update = __setitem__ = _ignore
+
+
+class _Scan(pickle._Unpickler):
+    """Reads a pickle and makes nothing but plain containers; notes the storages that it refers to."""
+
+    def __init__(self, file):
+        super().__init__(file)
+        self.storages = {}  # key -> (bytes of an element, number of elements)
+
+    def find_class(self, module, name):
+        return f"{module} {name}"
+
+    def persistent_load(self, record):
+        kind, what, key, _, count, *_ = (*record, None)
+        if kind == "storage":
+            claim = _ITEM_SIZES[what], count
+            if type(count) is not int or self.storages.setdefault(key, claim) != claim:
+                raise ValueError(f"not the record of a storage: {record!r:.100}")
+        return _Nothing()
+
+    def load_two(self):
+        del self.stack[-2:]
+        self.append(_Nothing())
+
+    def load_three(self):
+        del self.stack[-3:]
+        self.append(_Nothing())
+
+    def load_build(self):
+        self.stack.pop()
+
+    def load_nothing(self):
+        raise pickle.UnpicklingError("checkpoints have no such instruction")
+
+    dispatch: ClassVar[dict] = {
+        **pickle._Unpickler.dispatch,
+        pickle.REDUCE[0]: load_two,
+        pickle.NEWOBJ[0]: load_two,
+        pickle.NEWOBJ_EX[0]: load_three,
+        pickle.BUILD[0]: load_build,
+        pickle.BYTEARRAY8[0]: read_bytearray,
+    }
+    for _unused in (pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID,
+                    pickle.NEXT_BUFFER, pickle.READONLY_BUFFER):
+        dispatch[_unused[0]] = load_nothing
