@@ -98,6 +98,7 @@ from .functions.move import *
 from .functions.scatter import *
 from .functions.segment import *
 from .functions.random import *
+from .functions.dropout import *
 from .functions.rnn import *
 from .functions.sparse import *
 from .functions.linalg.lowrank import *

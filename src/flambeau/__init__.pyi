@@ -18,6 +18,7 @@ from . import autograd as autograd
 from . import backends as backends
 from . import compiler as compiler
 from . import cuda as cuda
+from . import debug as debug
 from . import distributed as distributed
 from . import distributions as distributions
 from . import fft as fft
@@ -94,6 +95,7 @@ from .amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
 from .amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
 from .amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
+from .debug.training import check_training as check_training
 from .functions._untyped_storage import UntypedStorage as UntypedStorage
 from .functions.storage import TypedStorage as TypedStorage
 from .jit import ScriptModule as ScriptModule

@@ -8,6 +8,8 @@ it, for a result that was computed before.
 
 from __future__ import annotations
 
+from operator import setitem
+
 from .. import _dtypes
 from .._hooks import move_hooks
 from .._modes import in_use, modes
@@ -110,10 +112,14 @@ def write(t, name, fill, *arguments):
     storage = t._storage or storage_of(t)
     if storage.inference and modes.grad is not None:
         raise RuntimeError(INFERENCE)
-    array = fill(own, *arguments)
+    if fill is setitem:  # what is written most often is written without a call
+        key, value = arguments
+        own[key], array = value, None
+    else:
+        array = fill(own, *arguments)
     storage.version += 1
     storage.writer = name
-    if array is not own and array is not None:
+    if array is not None and array is not own:
         storage.replace(t, array, put)
     return t
 

@@ -13,7 +13,7 @@ from .._fp_errors import call_without_fp_warnings
 from .._layout import check_format, format_of, is_in_format
 from .._modes import in_use, modes
 from .._tensor import Tensor, engine_for, wrap
-from ..autograd._writes import WRONG_SHAPE, assign, check_history, check_writable, join_level, write
+from ..autograd._writes import WRONG_SHAPE, assign, check_history, check_writable, in_graph, join_level, write
 from ..engines import NUMPY, engine_of
 from ..ops import convert as ops
 from ..ops._errors import broadcast_clash
@@ -174,7 +174,7 @@ def copy_(self, other, non_blocking=False):
         other = wrap(array_from(other, _WIDEST.get(type(other))))  # it is converted as an element is
     check_writable(self)
     a, b = self._a, other._a
-    recorded = modes.grad and (self.requires_grad or other.requires_grad)
+    recorded = modes.grad and (in_graph(self) or in_graph(other))
     if not recorded and a.dtype is b.dtype and a.shape == b.shape and engine_for(self) is engine_for(other) is NUMPY:
         return write(self, "copy_", setitem, ..., b)
     if other.device is not self.device:

@@ -82,7 +82,7 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=F
     value = number(fill_value, "full", "fill_value", 2)
     target = np_dtype_of(dtype, _dtypes.scalar_dtype(value))
     value = scalar_for(value, target, halves=math.prod(shape) != 1)
-    return create("full", np.full, shape, target, layout, device, requires_grad, value)
+    return create("full", NUMPY.full, shape, target, layout, device, requires_grad, value)
 
 
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):

@@ -32,7 +32,7 @@ EXPANDED = (
 _INDEX = ops.index
 _wrap_view = basic_index.wrap_view
 _ROWS = {"dims": (0,)}
-LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+LOWEST_FLOAT32, LARGEST_FLOAT32 = float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
 _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
 
@@ -168,7 +168,9 @@ def store(x, key, value):
             return False
         value = value._a
     elif kind is float:
-        if not FIRST_FLOAT <= a.dtype.num <= LAST_FLOAT or LARGEST_FLOAT32 < abs(value) != math.inf:
+        if not FIRST_FLOAT <= a.dtype.num <= LAST_FLOAT:
+            return False
+        if not LOWEST_FLOAT32 <= value <= LARGEST_FLOAT32 and math.isfinite(value):
             return False
     elif kind is not int:
         return False

@@ -161,7 +161,7 @@ def new_full(self, size, fill_value, *, dtype=None, layout=None, device=None, pi
     target = self._a.dtype if dtype is None else np_dtype_of(dtype)
     shape = shape_of_arguments("new_full", (), size)
     value = scalar_for(number(fill_value, "new_full", "fill_value", 2), target, halves=prod(shape) != 1)
-    return _new(self, "new_full", np.full, (), shape, dtype, layout, device, requires_grad, value)
+    return _new(self, "new_full", NUMPY.full, (), shape, dtype, layout, device, requires_grad, value)
 
 
 def new_empty_strided(self, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False,

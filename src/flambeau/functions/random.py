@@ -14,9 +14,8 @@ from .._generator import Generator
 from .._layout import is_contiguous, preserved_strides
 from .._modes import modes
 from .._tensor import Tensor, engine_for, wrap
-from ..autograd._writes import assign, check_history, check_writable, in_graph, snapshot, write
+from ..autograd._writes import assign, check_history, check_writable, in_graph, write
 from ..engines import NUMPY, is_traced, on_host
-from ..ops.pointwise import mul
 from ..ops.random import redrawn
 from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
@@ -24,10 +23,11 @@ from ._out import out_variant, own, resize_silently, same
 from ._randomness import check_in_place, draw_samples, sampled, sampling_levels
 from .like import create, empty_like, shape_of_arguments
 
-__all__ = ["alpha_dropout", "alpha_dropout_", "bernoulli", "binomial", "default_generator", "dropout", "dropout_",
-           "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fork_rng",
-           "get_rng_state", "initial_seed", "manual_seed", "multinomial", "normal", "poisson", "rand", "rand_like",
-           "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state"]
+__all__ = [
+    "bernoulli", "binomial", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed",
+    "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+    "randperm", "seed", "set_rng_state",
+]
 
 default_generator = Generator()
 MOST_CATEGORIES = 2**24  # that a float32 counts one by one
@@ -88,7 +88,7 @@ def source(generator):
 # ---- new tensors
 
 
-def _blank(like, dtype):
+def blank_like(like, dtype):
     """Uninitialised memory in the order of a tensor, with gaps where it has gaps: what is drawn depends on both."""
     if like.is_contiguous():
         return np.empty(like._a.shape, dtype)
@@ -111,7 +111,7 @@ def _tensor_like(array, like):
     return t if like.device is CPU else t.to(like.device)
 
 
-def _draw_like(t, blank, draw):
+def draw_like(t, blank, draw):
     """What ``draw(blank)`` draws, as a tensor where `t` is; inside of vmaps in memory for all their samples."""
     if not sampling_levels():
         return _tensor_like(draw(blank), t)
@@ -143,7 +143,7 @@ def _memory(shape, dtype, out):
     """
     if out is None or out.device is META:
         return np.empty(shape, dtype)
-    return _blank(out, out._a.dtype) if out._a.shape == shape else np.empty(shape, out._a.dtype)
+    return blank_like(out, out._a.dtype) if out._a.shape == shape else np.empty(shape, out._a.dtype)
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -355,19 +355,15 @@ def _fill(t, name, kernel, generator, *values):
         check_history(t)
     if t.device is META:
         return t
-    if recorded or engine_for(t) is not NUMPY:
-        def draw(array):
-            kernel(source(generator), array, *values)
-            return array
 
-        node = f"{name.title().replace('_', '')}Backward0"
-        return assign(t, redrawn(t, _draw_like(t, _blank(t, t._a.dtype), draw), node=node), name)
-
-    def fill(array):
+    def draw(array):
         kernel(source(generator), array, *values)
         return array
 
-    return write(t, name, fill)
+    if not recorded and engine_for(t) is NUMPY:
+        return write(t, name, draw)
+    node = f"{name.title().replace('_', '')}Backward0"
+    return assign(t, redrawn(t, draw_like(t, blank_like(t, t._a.dtype), draw), node=node), name, False)
 
 
 def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kwargs):
@@ -424,81 +420,3 @@ def log_normal_(self, mean=1, std=2, *, generator=None):
 
 methods(bernoulli_, cauchy_, exponential_, geometric_, log_normal_, multinomial, normal_, random_, uniform_,
         bernoulli=_bernoulli)
-
-
-# ---- dropout
-
-
-def _blank_mask(input, feature):
-    """Memory for a mask: one element for each of `input`, in its order in memory, or one for each of its channels."""
-    a = input._a
-    if not feature:
-        return _blank(input, a.dtype)
-    if a.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return np.empty((*a.shape[:2], *(1,) * (a.ndim - 2)), a.dtype)
-
-
-def _check_p(p):
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return p
-
-
-def _dropout(input, p, train, name, feature, alpha):
-    need_tensor(input, name)
-    _check_p(p)
-    if not train or p == 0 or input._a.size == 0:
-        return input
-    if p == 1:
-        return mul(input, 0.0)
-    blank = _blank_mask(input, feature)
-    if not alpha:
-        return mul(input, _draw_like(input, blank, lambda mask: NUMPY.fill_dropout_scale(default_generator, mask, p)))
-    if not _dtypes.is_inexact(input._a.dtype):
-        word = _dtypes.type_word(input.dtype)
-        raise RuntimeError(f"{name}: result type Float can't be cast to the desired output type {word}; use .float()")
-    kept = _draw_like(input, blank, lambda mask: NUMPY.fill_bernoulli(default_generator, mask, 1 - p))
-    saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
-    scale = (saturated**2 * p + 1) ** -0.5 * (1 - p) ** -0.5
-    shift = (kept.double() - 1) * (saturated * scale) + saturated * scale * p
-    return mul(input, kept * scale) + shift.to(kept.dtype)
-
-
-def dropout(input, p, train):
-    """Zeros elements with probability `p` and scales the others by 1 / (1 - p), if `train`."""
-    return _dropout(input, p, train, "dropout", False, False)
-
-
-def feature_dropout(input, p, train):
-    """``dropout`` of whole channels."""
-    return _dropout(input, p, train, "feature_dropout", True, False)
-
-
-def alpha_dropout(input, p, train):
-    """Dropout that keeps mean and variance under SELU."""
-    return _dropout(input, p, train, "alpha_dropout", False, True)
-
-
-def feature_alpha_dropout(input, p, train):
-    """``alpha_dropout`` of whole channels."""
-    return _dropout(input, p, train, "feature_alpha_dropout", True, True)
-
-
-def _in_place(function):
-    def method(input, p, train):
-        if not train or p == 0:
-            return function(input, p, False)
-        check_writable(input)
-        if modes.grad and in_graph(input):
-            check_history(input)
-            return assign(input, function(snapshot(input), p, train), name, False)
-        return assign(input, function(input, p, train), name)
-
-    name = method.__name__ = method.__qualname__ = function.__name__ + "_"
-    method.__doc__ = f"In-place form of ``{function.__name__}``."
-    return method
-
-
-dropout_, feature_dropout_ = _in_place(dropout), _in_place(feature_dropout)
-alpha_dropout_, feature_alpha_dropout_ = _in_place(alpha_dropout), _in_place(feature_alpha_dropout)

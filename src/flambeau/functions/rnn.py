@@ -8,9 +8,9 @@ from .._tensor import Tensor
 from ..ops import rnn as ops
 from ..ops.matmul import linear
 from ._args import need_tensor, need_tensors
+from .dropout import dropout as drop
 from .join import cat, stack
 from .packed import Packing
-from .random import dropout as drop
 
 __all__ = ["gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"]
 

@@ -52,10 +52,9 @@ def _normalization(name, node, layout):
     @op(name=name, node=node, opmath="first", refuses="bic", row_major=layout is not batch_layout)
     def normalization(k, x, weight, bias, *, eps, how):
         shape, of_weight, axes = layout(x.shape, how)
-        weight = None if weight is None else weight.reshape(of_weight)
-        bias = None if bias is None else bias.reshape(of_weight)
-        y, mean, var = k.normalize(x.reshape(shape), weight, bias, axes, eps)
-        return y.reshape(x.shape), mean, var
+        weight, bias = along_channels(weight, of_weight), along_channels(bias, of_weight)
+        y, mean, var = k.normalize(along_channels(x, shape), weight, bias, axes, eps)
+        return along_channels(y, x.shape), mean, var
 
     @normalization.joint_vjp
     def _(g, x, weight, out_1, out_2, eps, how, needs):

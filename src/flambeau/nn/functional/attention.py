@@ -12,10 +12,10 @@ from ...functions._args import need_tensor
 from ...functions._autocast import autocast
 from ...functions.broadcast import broadcast_shapes
 from ...functions.creation import ones, zeros
+from ...functions.dropout import dropout as _dropout
 from ...functions.join import cat
 from ...functions.like import zeros_like
 from ...functions.pad import pad
-from ...functions.random import dropout as _dropout
 from ...functions.reduce import softmax
 from ...ops import attention as ops
 from .linear import linear

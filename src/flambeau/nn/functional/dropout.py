@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from ...functions import random as draws
+from ...functions import dropout as functions
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -30,24 +30,25 @@ def _check(p):
 
 def dropout(input, p=0.5, training=True, inplace=False):
     """Zeros elements with probability `p` in training, and scales the others by 1 / (1 - p)."""
-    return (draws.dropout_ if inplace else draws.dropout)(input, _check(p), training)
+    return (functions.dropout_ if inplace else functions.dropout)(input, _check(p), training)
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance under SELU."""
-    return (draws.alpha_dropout_ if inplace else draws.alpha_dropout)(input, _check(p), training)
+    return (functions.alpha_dropout_ if inplace else functions.alpha_dropout)(input, _check(p), training)
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """``alpha_dropout`` of whole channels."""
-    return (draws.feature_alpha_dropout_ if inplace else draws.feature_alpha_dropout)(input, _check(p), training)
+    drop = functions.feature_alpha_dropout_ if inplace else functions.feature_alpha_dropout
+    return drop(input, _check(p), training)
 
 
 def _channels(input, p, training, inplace, single):
     """Drops channels: the second dimension of a batch, the first of a single sample."""
     if single:
         input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    out = (draws.feature_dropout_ if inplace else draws.feature_dropout)(input, p, training)
+    out = (functions.feature_dropout_ if inplace else functions.feature_dropout)(input, p, training)
     if single:
         out = out.squeeze_(0) if inplace else out.squeeze(0)
     return out

@@ -128,46 +128,37 @@ def instance_norm(
     return out.view(shape)
 
 
-def _check_normalized_shape(input, normalized_shape, name):
-    """The shape to normalise over, which must be the end of the input's."""
+def _check_normalized_shape(name, input, normalized_shape, weight, bias=None):
+    """How many dimensions to normalise over: the last ones of the input, and all of the parameters."""
     if not isinstance(input, Tensor):
         need_tensor(input, name)
     normalized = tuple(normalized_shape)
     if not normalized:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, but got normalized_shape = []")
-    return normalized
-
-
-def _check_parameters(normalized, **parameters):
-    for name, t in parameters.items():
+    for parameter, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._a.shape != normalized:
-            raise RuntimeError(PARAMETER_SHAPE.format(name=name, got=list(t._a.shape), normalized=list(normalized)))
-
-
-def _check_end(input, normalized):
+            got = list(t._a.shape)
+            raise RuntimeError(PARAMETER_SHAPE.format(name=parameter, got=got, normalized=list(normalized)))
     shape = input._a.shape
     if shape[-len(normalized):] != normalized:
-        raise RuntimeError(LAYER_SHAPE.format(normalized=list(normalized), sizes=", ".join(map(str, normalized)),
-                                              shape=list(shape)))
+        sizes = ", ".join(map(str, normalized))
+        raise RuntimeError(LAYER_SHAPE.format(normalized=list(normalized), sizes=sizes, shape=list(shape)))
+    return len(normalized)
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     """Each sample less its mean over the last dimensions, divided by its standard deviation, times weight plus bias."""
-    normalized = _check_normalized_shape(input, normalized_shape, "layer_norm")
-    _check_parameters(normalized, weight=weight, bias=bias)
-    _check_end(input, normalized)
+    count = _check_normalized_shape("layer_norm", input, normalized_shape, weight, bias)
     _check_dtypes(input, weight, bias)
-    return ops.layer_norm(input, weight, bias, eps=eps, how=len(normalized))[0]
+    return ops.layer_norm(input, weight, bias, eps=eps, how=count)[0]
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """Each sample divided by the root of its mean square over the last dimensions, times ``weight``."""
-    normalized = _check_normalized_shape(input, normalized_shape, "rms_norm")
-    _check_parameters(normalized, weight=weight)
-    _check_end(input, normalized)
+    count = _check_normalized_shape("rms_norm", input, normalized_shape, weight)
     if eps is None:
         eps = _dtypes.finfo(_dtypes.float32 if input._a.dtype in _dtypes.HALF else input.dtype).eps
-    return ops.rms_norm(input, weight, how=len(normalized), eps=eps)[0]
+    return ops.rms_norm(input, weight, how=count, eps=eps)[0]
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):

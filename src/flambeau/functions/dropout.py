@@ -1,0 +1,93 @@
+"""Dropout: elements, or whole channels, become zero at random."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import _dtypes
+from .._modes import modes
+from ..autograd._writes import assign, check_history, check_writable, in_graph, snapshot
+from ..engines import NUMPY
+from ..ops.pointwise import mul
+from ._args import need_tensor
+from .random import blank_like, default_generator, draw_like
+
+__all__ = [
+    "alpha_dropout", "alpha_dropout_", "dropout", "dropout_", "feature_alpha_dropout", "feature_alpha_dropout_",
+    "feature_dropout", "feature_dropout_",
+]
+
+
+def _blank_mask(input, feature):
+    """Memory for a mask: one element for each of `input`, in its order in memory, or one for each of its channels."""
+    a = input._a
+    if not feature:
+        return blank_like(input, a.dtype)
+    if a.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return np.empty((*a.shape[:2], *(1,) * (a.ndim - 2)), a.dtype)
+
+
+def _check_p(p):
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return p
+
+
+def _dropout(input, p, train, name, feature, alpha):
+    need_tensor(input, name)
+    _check_p(p)
+    if not train or p == 0 or input._a.size == 0:
+        return input
+    if p == 1:
+        return mul(input, 0.0)
+    blank = _blank_mask(input, feature)
+    if not alpha:
+        return mul(input, draw_like(input, blank, lambda mask: NUMPY.fill_dropout_scale(default_generator, mask, p)))
+    if not _dtypes.is_inexact(input._a.dtype):
+        word = _dtypes.type_word(input.dtype)
+        raise RuntimeError(f"{name}: result type Float can't be cast to the desired output type {word}; use .float()")
+    kept = draw_like(input, blank, lambda mask: NUMPY.fill_bernoulli(default_generator, mask, 1 - p))
+    saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
+    scale = (saturated**2 * p + 1) ** -0.5 * (1 - p) ** -0.5
+    shift = (kept.double() - 1) * (saturated * scale) + saturated * scale * p
+    return mul(input, kept * scale) + shift.to(kept.dtype)
+
+
+def dropout(input, p, train):
+    """Zeros elements with probability `p` and scales the others by 1 / (1 - p), if `train`."""
+    return _dropout(input, p, train, "dropout", False, False)
+
+
+def feature_dropout(input, p, train):
+    """``dropout`` of whole channels."""
+    return _dropout(input, p, train, "feature_dropout", True, False)
+
+
+def alpha_dropout(input, p, train):
+    """Dropout that keeps mean and variance under SELU."""
+    return _dropout(input, p, train, "alpha_dropout", False, True)
+
+
+def feature_alpha_dropout(input, p, train):
+    """``alpha_dropout`` of whole channels."""
+    return _dropout(input, p, train, "feature_alpha_dropout", True, True)
+
+
+def _in_place(function):
+    def method(input, p, train):
+        if not train or p == 0:
+            return function(input, p, False)
+        check_writable(input)
+        if modes.grad and in_graph(input):
+            check_history(input)
+            return assign(input, function(snapshot(input), p, train), name, False)
+        return assign(input, function(input, p, train), name)
+
+    name = method.__name__ = method.__qualname__ = function.__name__ + "_"
+    method.__doc__ = f"In-place form of ``{function.__name__}``."
+    return method
+
+
+dropout_, feature_dropout_ = _in_place(dropout), _in_place(feature_dropout)
+alpha_dropout_, feature_alpha_dropout_ = _in_place(alpha_dropout), _in_place(feature_alpha_dropout)
