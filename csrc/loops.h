@@ -34,6 +34,19 @@ typedef struct {
     double eps;
 } NormPull;
 
+/* Normalisation of statistics that are each over some planes of n elements, and of which each plane has one weight: that
+ * of its channel, of which there are `channels`, in turns. Plane p of statistic i is the plane i * first + p * step. */
+typedef struct {
+    const void *x, *weight, *bias; /* the last two may be NULL */
+    void *out, *mean, *var;
+    const void *g, *g_mean, *g_var; /* from here on for the gradient */
+    void *g_weight, *g_bias;
+    void *scratch; /* room for three channels each */
+    ptrdiff_t statistics, planes, first, step, n, channels;
+    bool grouped; /* the planes of a statistic lie together */
+    double eps;
+} PlaneNorm;
+
 /* The boxes of a pooling over volumes: for each place of the result and each dimension, the elements of a span. */
 typedef struct {
     ptrdiff_t start, stop;
@@ -65,6 +78,8 @@ typedef struct {
     void (*normalize)(const void *x, const void *weight, const void *bias, void *out, void *mean, void *var,
                       ptrdiff_t rows, ptrdiff_t n, double eps);
     void (*normalize_pull)(const NormPull *pull);
+    void (*normalize_planes)(const PlaneNorm *norm);
+    void (*normalize_planes_pull)(const PlaneNorm *norm);
     /* of n elements */
     Map relu, sigmoid, erf, gelu, sign;
     void (*gelu_pull)(const void *g, const void *x, void *out, ptrdiff_t n);

@@ -1,4 +1,4 @@
-/* Normalisation over the last dimensions, and its gradient. */
+/* Normalisation over the last dimensions, over batches and over groups of channels, and its gradient. */
 
 #include "kernels.h"
 
@@ -40,6 +40,102 @@ static void *data_of(PyObject *x)
     return x == Py_None ? NULL : PyArray_DATA((PyArrayObject *)x);
 }
 
+/* ---- statistics over planes */
+
+static bool are_axes(PyObject *axes, int count, const int *wanted, int ndim)
+{
+    int axis;
+    if (axes == NULL || !PyTuple_CheckExact(axes) || PyTuple_GET_SIZE(axes) != count) {
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        if (!as_axis(PyTuple_GET_ITEM(axes, i), ndim, &axis) || axis != wanted[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The planes of x (samples, channels, ...) with statistics of each channel, or of x (samples, groups, channels of each,
+ * elements) with statistics of each group; false if the axes are others. */
+static bool planes_of(PyArrayObject *x, PyObject *axes, PlaneNorm *p)
+{
+    int ndim = PyArray_NDIM(x);
+    const npy_intp *shape = PyArray_DIMS(x);
+    int of_batch[NPY_MAXDIMS] = {0}, of_group[] = {2, 3};
+    for (int d = 2; d < ndim; d++) {
+        of_batch[d - 1] = d;
+    }
+    if (PyArray_SIZE(x) == 0 || ndim < 2) {
+        return false;
+    }
+    if (are_axes(axes, ndim - 1, of_batch, ndim)) {
+        p->channels = p->statistics = p->step = shape[1];
+        p->planes = shape[0];
+        p->first = 1;
+    } else if (ndim == 4 && are_axes(axes, 2, of_group, ndim)) {
+        p->channels = shape[1] * shape[2];
+        p->statistics = shape[0] * shape[1];
+        p->planes = p->first = shape[2];
+        p->step = 1;
+        p->grouped = true;
+    } else {
+        return false;
+    }
+    p->n = PyArray_SIZE(x) / (p->statistics * p->planes);
+    return true;
+}
+
+/* Whether `given` is absent, or has one element for each channel. */
+static bool fits_channels(PyObject *given, PyArrayObject *x, const PlaneNorm *p)
+{
+    PyArrayObject *weight = plain_array(given);
+    if (given == Py_None) {
+        return true;
+    }
+    if (weight == NULL || PyArray_TYPE(weight) != PyArray_TYPE(x) || PyArray_NDIM(weight) != PyArray_NDIM(x)) {
+        return false;
+    }
+    return PyArray_SIZE(weight) == p->channels && PyArray_DIM(weight, 1) == PyArray_DIM(x, 1);
+}
+
+static PyObject *normalize_planes(PyArrayObject *x, PyObject *const *arguments)
+{
+    const Loops *loops = loops_for(x);
+    PlaneNorm p = {.x = PyArray_DATA(x)};
+    if (loops == NULL || !planes_of(x, arguments[3], &p) || !fits_channels(arguments[1], x, &p)
+        || !fits_channels(arguments[2], x, &p) || !as_double(arguments[4], &p.eps)) {
+        DECLINE;
+    }
+    int ndim = PyArray_NDIM(x);
+    npy_intp shape[NPY_MAXDIMS];
+    for (int d = 0; d < ndim; d++) {
+        shape[d] = d == 1 || (d == 0 && p.grouped) ? PyArray_DIM(x, d) : 1;
+    }
+    PyArrayObject *y = new_array(x, ndim, PyArray_DIMS(x));
+    PyArrayObject *mean = new_array(x, ndim, shape), *var = new_array(x, ndim, shape);
+    p.scratch = malloc((size_t)p.channels * (size_t)PyArray_ITEMSIZE(x));
+    if (y == NULL || mean == NULL || var == NULL || p.scratch == NULL) {
+        Py_XDECREF(y);
+        Py_XDECREF(mean);
+        Py_XDECREF(var);
+        free(p.scratch);
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
+    p.weight = data_of(arguments[1]);
+    p.bias = data_of(arguments[2]);
+    p.out = PyArray_DATA(y);
+    p.mean = PyArray_DATA(mean);
+    p.var = PyArray_DATA(var);
+    BEGIN_WORK(PyArray_SIZE(x));
+    loops->normalize_planes(&p);
+    END_WORK;
+    free(p.scratch);
+    return Py_BuildValue("NNN", y, mean, var);
+}
+
+/* ---- statistics over rows */
+
 static PyObject *normalize(PyObject *const *arguments)
 {
     PyArrayObject *x = plain_array(arguments[0]);
@@ -48,7 +144,7 @@ static PyObject *normalize(PyObject *const *arguments)
     double eps;
     npy_intp n = loops == NULL ? 0 : length_of_rows(x, arguments[3], &how);
     if (n == 0 || !fits_rows(arguments[1], x, how) || !fits_rows(arguments[2], x, how) || !as_double(arguments[4], &eps)) {
-        DECLINE;
+        return x == NULL ? Py_NewRef(Py_NotImplemented) : normalize_planes(x, arguments);
     }
     int ndim = PyArray_NDIM(x);
     npy_intp shape[NPY_MAXDIMS];
@@ -77,7 +173,58 @@ static bool is_statistic(PyObject *given, PyArrayObject *x, npy_intp rows)
     return s != NULL && PyArray_TYPE(s) == PyArray_TYPE(x) && PyArray_SIZE(s) == rows;
 }
 
-static PyObject *layer_norm_pull(PyObject *const *arguments)
+static PyObject *normalize_planes_pull(PyArrayObject *x, PyObject *const *arguments)
+{
+    PyObject *const *statistics = arguments + 4; /* mean, var and their gradients */
+    const Loops *loops = loops_for(x);
+    PlaneNorm p = {.x = PyArray_DATA(x)};
+    if (loops == NULL || !planes_of(x, arguments[3], &p) || !fits_channels(arguments[2], x, &p)
+        || !as_double(arguments[8], &p.eps)) {
+        DECLINE;
+    }
+    for (int i = 0; i < 4; i++) {
+        if (!is_statistic(statistics[i], x, p.statistics)) {
+            DECLINE;
+        }
+    }
+    PyArrayObject *g = row_major(arguments[0], x);
+    if (g == NULL) {
+        return declined_or_failed();
+    }
+    npy_intp shape[NPY_MAXDIMS];
+    for (int d = 0; d < PyArray_NDIM(x); d++) {
+        shape[d] = d == 1 || (d == 2 && p.grouped) ? PyArray_DIM(x, d) : 1;
+    }
+    PyArrayObject *out = new_array(x, PyArray_NDIM(x), PyArray_DIMS(x));
+    PyArrayObject *g_weight = new_array(x, PyArray_NDIM(x), shape), *g_bias = new_array(x, PyArray_NDIM(x), shape);
+    p.scratch = malloc(3 * (size_t)p.channels * (size_t)PyArray_ITEMSIZE(x));
+    PyObject *result = NULL;
+    if (p.scratch == NULL) {
+        PyErr_NoMemory();
+    } else if (out != NULL && g_weight != NULL && g_bias != NULL) {
+        p.g = PyArray_DATA(g);
+        p.weight = data_of(arguments[2]);
+        p.mean = data_of(statistics[0]);
+        p.var = data_of(statistics[1]);
+        p.g_mean = data_of(statistics[2]);
+        p.g_var = data_of(statistics[3]);
+        p.out = PyArray_DATA(out);
+        p.g_weight = PyArray_DATA(g_weight);
+        p.g_bias = PyArray_DATA(g_bias);
+        BEGIN_WORK(PyArray_SIZE(x));
+        loops->normalize_planes_pull(&p);
+        END_WORK;
+        result = PyTuple_Pack(3, out, g_weight, g_bias);
+    }
+    free(p.scratch);
+    Py_DECREF(g);
+    Py_XDECREF(out);
+    Py_XDECREF(g_weight);
+    Py_XDECREF(g_bias);
+    return result;
+}
+
+static PyObject *normalize_pull(PyObject *const *arguments)
 {
     PyObject *const *statistics = arguments + 4; /* mean, var and their gradients */
     PyArrayObject *x = plain_array(arguments[1]);
@@ -86,7 +233,7 @@ static PyObject *layer_norm_pull(PyObject *const *arguments)
     double eps;
     npy_intp n = loops == NULL ? 0 : length_of_rows(x, arguments[3], &how);
     if (n == 0 || !fits_rows(arguments[2], x, how) || !as_double(arguments[8], &eps)) {
-        DECLINE;
+        return x == NULL ? Py_NewRef(Py_NotImplemented) : normalize_planes_pull(x, arguments);
     }
     npy_intp rows = PyArray_SIZE(x) / n;
     for (int i = 0; i < 4; i++) {
@@ -128,6 +275,6 @@ static PyObject *layer_norm_pull(PyObject *const *arguments)
 
 const Row NORM_ROWS[] = {
     {"normalize", normalize, {"x", "weight", "bias", "axes", "eps"}},
-    {"layer_norm_pull", layer_norm_pull, {"g", "x", "weight", "axes", "mean", "var", "g_mean", "g_var", "eps"}},
+    {"normalize_pull", normalize_pull, {"g", "x", "weight", "axes", "mean", "var", "g_mean", "g_var", "eps"}},
     {NULL, NULL, {NULL}},
 };

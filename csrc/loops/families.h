@@ -22,6 +22,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "prod.h"
 #include "softmax.h"
 #include "norm.h"
+#include "plane_norm.h"
 #include "pointwise.h"
 #include "divide.h"
 #include "scatter.h"
@@ -35,7 +36,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #define TABLE_ROW { \
     NAME(sum_middle), NAME(prod_middle), NAME(divide), \
     NAME(softmax), NAME(log_softmax), NAME(softmax_pull), NAME(log_softmax_pull), \
-    NAME(normalize), NAME(normalize_pull), \
+    NAME(normalize), NAME(normalize_pull), NAME(normalize_planes), NAME(normalize_planes_pull), \
     NAME(relu), NAME(sigmoid), NAME(erf_all), NAME(gelu), NAME(sign), NAME(gelu_pull), NAME(threshold_pull), \
     NAME(floor_divide), NAME(remainder), \
     NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), NAME(top), \

@@ -1,6 +1,7 @@
 """check_module: every layer passes it, and each of its checks finds the faults that it is there for."""
 
 import itertools
+import os
 import random
 import warnings
 
@@ -44,14 +45,26 @@ def test_our_layers(layer):
     check_row(layer, excused(str(layer)) | {"engines"})
 
 
-def a_row_of_each_class():
-    """(jax takes its time for each shape: one row a class.)"""
+def rows_for_xla():
+    """One of each class, for jax takes its time for each shape. (All of them, compiled, are in tests/compiler.)"""
+    if os.environ.get("FLAMBEAU_ALL_ROWS"):
+        return LAYERS
     return list({str(layer).partition("(")[0]: layer for layer in reversed(LAYERS)}.values())
 
 
+@pytest.fixture(scope="module")
+def quick_jax():
+    """jax, compiling as fast as it can."""
+    jax = pytest.importorskip("jax")
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
+
+
 @pytest.mark.jax
-@pytest.mark.parametrize("layer", a_row_of_each_class(), ids=str)
-def test_our_layers_on_xla(layer):
+@pytest.mark.parametrize("layer", rows_for_xla(), ids=str)
+def test_our_layers_on_xla(layer, quick_jax):
     check_row(layer, CHECKS.keys() - {"engines"})
 
 

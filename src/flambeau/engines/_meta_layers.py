@@ -113,9 +113,9 @@ def threshold_pull(g, x, threshold):
 
 
 @meta.kernel
-def layer_norm_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
-    row = MetaArray(tuple([x.shape[a] for a in axes]), x.dtype)
-    return x.copy(), row, row.copy()
+def normalize_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
+    of_weight = MetaArray(mean.shape if weight is None else weight.shape, x.dtype)
+    return x.copy(), of_weight, of_weight.copy()
 
 
 @meta.kernel

@@ -61,10 +61,16 @@ def _normalization(name, node, layout):
         own = tuple(x.shape)
         shape, of_weight, axes = layout(own, how)
         k = engine_of(g[0], x, weight)
-        if layout is layer_layout and k is not LEVELS and not isinstance(x, Tensor):
-            grads = k.layer_norm_pull(g[0], x, weight, axes, out_1, out_2, g[1], g[2], eps)
-            return [grad if needed else None for grad, needed in zip(grads, needs)]
         x, weight, g_y = along_channels(x, shape), along_channels(weight, of_weight), along_channels(g[0], shape)
+        if k is not LEVELS and not isinstance(x, Tensor) and math.prod(shape):
+            if weight is None and needs[2]:
+                weight = k.ones(of_weight, x.dtype)
+            found = k.normalize_pull(g_y, x, weight, axes, out_1, out_2, g[1], g[2], eps)
+            return (
+                along_channels(found[0], own) if needs[0] else None,
+                to_weight(found[1], of_weight, layout) if needs[1] else None,
+                to_weight(found[2], of_weight, layout) if needs[2] else None,
+            )
         # the statistics of nothing are nan, but nothing has no part in a gradient
         away, inv = x - out_1, (out_2 + eps) ** -0.5 if math.prod(shape) else zeros_like(out_2)
         # What the weight does not see is summed first: the sums serve weight, bias and input.

@@ -344,7 +344,7 @@ def check_gradients(subject):
 
 
 def check_engines(subject):
-    """On the XLA engine, outputs and gradients are those of the CPU. (Only where jax is installed.)"""
+    """On the XLA engine, outputs, gradients and buffers are those of the CPU. (Only where jax is installed.)"""
     if importlib.util.find_spec("jax") is None:
         return
     module, other = subject.make(), subject.make().to("xla")
@@ -357,9 +357,10 @@ def check_engines(subject):
         if y.device.type != "xla":
             raise _Failure(f"inputs on xla give an output on {y.device}: a tensor made in forward should take its "
                            "device from the input")
-    for i, what in enumerate(("outputs", "gradients")):
-        here = [None if t is None else t.cpu() for t in second[i]]
-        check_close(here, first[i], f"{what} on xla are not near those on the CPU", rtol=1e-3, atol=1e-4)
+    seen = (*second, list(other.buffers())), (*first, list(module.buffers()))
+    for what, there, here in zip(("outputs", "gradients", "buffers"), *seen, strict=True):
+        there = [None if t is None else t.cpu() for t in there]
+        check_close(there, here, f"{what} on xla are not near those on the CPU", rtol=1e-3, atol=1e-4)
 
 
 CHECKS = {  # name -> (check, whether it calls the module)

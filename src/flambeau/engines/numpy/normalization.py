@@ -49,12 +49,23 @@ def scale_shift(x, scale, shift):
 
 
 @engine.kernel
-def layer_norm_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
-    """The gradients of x, weight and bias under `normalize` over the last axes, from those of its three results."""
-    lead = tuple(range(x.ndim - len(axes)))
-    n = max(math.prod([x.shape[a] for a in axes]), 1)
+def normalize_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
+    """The gradients of x, weight and bias under `normalize`, from those of its three results.
+
+    What the weight does not see is summed first: the sums serve all three.
+    """
     away, inv = x - mean, 1 / np.sqrt(var + x.dtype.type(eps))
-    direct = g if weight is None else g * weight
-    level = (g_mean - direct.sum(axes, keepdims=True) * inv) / n
-    slope = (2 * g_var - (direct * away).sum(axes, keepdims=True) * (inv * inv * inv)) / n
-    return direct * inv + (away * slope + level), (g * (away * inv)).sum(lead), g.sum(lead)
+    wide = mean.shape if weight is None else (*[1] * (x.ndim - weight.ndim), *weight.shape)
+    inner = tuple([a for a in axes if wide[a] == 1])
+    outer = tuple([a for a in axes if wide[a] != 1])
+    g_sum, g_away = g.sum(inner, keepdims=True), (g * away).sum(inner, keepdims=True)
+    g_weight, g_bias = g_away * inv, g_sum
+    direct = inv
+    if weight is not None:
+        seen = tuple([a for a in range(x.ndim) if wide[a] == 1])
+        g_weight, g_bias = (p.sum(seen, keepdims=True).reshape(weight.shape) for p in (g_weight, g_bias))
+        g_sum, g_away, direct = g_sum * weight, g_away * weight, weight * inv
+    n = max(math.prod([x.shape[a] for a in axes]), 1)
+    slope = (2 * g_var - g_away.sum(outer, keepdims=True) * (inv * inv * inv)) / n
+    level = (g_mean - g_sum.sum(outer, keepdims=True) * inv) / n
+    return g * direct + (away * slope + level), g_weight, g_bias

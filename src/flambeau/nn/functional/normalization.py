@@ -7,7 +7,9 @@ import math
 from ... import _dtypes
 from ..._modes import no_grad
 from ..._size import Size
-from ..._tensor import Tensor
+from ..._tensor import Tensor, engine_for
+from ...autograd._writes import check_writable, write
+from ...engines import NUMPY
 from ...functions._args import need_tensor
 from ...functions.pad import pad
 from ...ops import normalization as ops
@@ -81,21 +83,28 @@ def _batch_norm(input, running_mean, running_var, weight, bias, training, moment
     out, mean, var = ops.batch_norm(input, weight, bias, eps=eps, how=None)
     if input._a.size and (running_mean is not None or running_var is not None):
         n = math.prod(shape) // max(shape[1], 1)
-        _move(running_mean, mean.detach(), momentum)
-        _move(running_var, var.detach(), momentum, n / max(n - 1, 1))
+        _move(running_mean, mean, momentum)
+        _move(running_var, var, momentum, n / max(n - 1, 1))
     return out
 
 
-@no_grad()
 def _move(running, value, momentum, factor=1.0):
     """Takes a running statistic a step towards a new value of it."""
-    if running is None:
+    if running is None or (not isinstance(momentum, Tensor) and not momentum):
         return
-    value = value.reshape(running.shape).to(running.dtype)
-    if isinstance(momentum, Tensor):
-        running.mul_(1 - momentum).add_(value * (momentum * factor))
-    elif momentum:
-        running.mul_(1 - momentum).add_(value, alpha=momentum * factor)
+    plain = running._view is None and not running._rg and not isinstance(momentum, Tensor)
+    if plain and engine_for(running) is engine_for(value) is NUMPY:  # the same in one write, for small layers
+        check_writable(running)
+        own = running._a
+        moved = own * (1 - momentum) + value._a.reshape(own.shape) * (momentum * factor)
+        write(running, "batch_norm", NUMPY.write, moved)
+        return
+    with no_grad():
+        value = value.reshape(running.shape).to(running.dtype)
+        if isinstance(momentum, Tensor):
+            running.mul_(1 - momentum).add_(value * (momentum * factor))
+        else:
+            running.mul_(1 - momentum).add_(value, alpha=momentum * factor)
 
 
 def instance_norm(

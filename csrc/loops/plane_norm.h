@@ -1,0 +1,154 @@
+/* Normalisation over planes: of batches, where a channel is a plane of every sample, and of groups of channels. */
+
+/* ---- planes of one element: a batch of rows, a channel is a column */
+
+static void NAME(normalize_columns)(const PlaneNorm *p)
+{
+    const REAL *restrict weight = p->weight, *restrict bias = p->bias;
+    REAL *restrict mean = p->mean, *restrict var = p->var, *restrict scale = p->scratch;
+    ptrdiff_t rows = p->planes, n = p->channels;
+    memset(mean, 0, (size_t)n * sizeof(REAL));
+    memset(var, 0, (size_t)n * sizeof(REAL));
+    for (ptrdiff_t row = 0; row < rows; row++) {
+        const REAL *restrict x = (const REAL *)p->x + row * n;
+        for (ptrdiff_t c = 0; c < n; c++) {
+            mean[c] += x[c];
+        }
+    }
+    for (ptrdiff_t c = 0; c < n; c++) {
+        mean[c] /= (REAL)rows;
+    }
+    for (ptrdiff_t row = 0; row < rows; row++) {
+        const REAL *restrict x = (const REAL *)p->x + row * n;
+        for (ptrdiff_t c = 0; c < n; c++) {
+            var[c] += (x[c] - mean[c]) * (x[c] - mean[c]);
+        }
+    }
+    for (ptrdiff_t c = 0; c < n; c++) {
+        var[c] /= (REAL)rows;
+        scale[c] = (weight == NULL ? 1 : weight[c]) / NAME(root)(var[c] + (REAL)p->eps);
+    }
+    for (ptrdiff_t row = 0; row < rows; row++) {
+        const REAL *restrict x = (const REAL *)p->x + row * n;
+        REAL *restrict out = (REAL *)p->out + row * n;
+        if (bias == NULL) {
+            for (ptrdiff_t c = 0; c < n; c++) {
+                out[c] = (x[c] - mean[c]) * scale[c];
+            }
+        } else {
+            for (ptrdiff_t c = 0; c < n; c++) {
+                out[c] = (x[c] - mean[c]) * scale[c] + bias[c];
+            }
+        }
+    }
+}
+
+static void NAME(normalize_columns_pull)(const PlaneNorm *p)
+{
+    const REAL *restrict weight = p->weight, *restrict mean = p->mean, *restrict var = p->var;
+    const REAL *restrict g_mean = p->g_mean, *restrict g_var = p->g_var;
+    REAL *restrict g_weight = p->g_weight, *restrict g_bias = p->g_bias;
+    ptrdiff_t rows = p->planes, n = p->channels;
+    REAL *restrict direct = p->scratch, *restrict slope = direct + n, *restrict level = slope + n;
+    memset(g_weight, 0, (size_t)n * sizeof(REAL));
+    memset(g_bias, 0, (size_t)n * sizeof(REAL));
+    for (ptrdiff_t row = 0; row < rows; row++) {
+        const REAL *restrict x = (const REAL *)p->x + row * n, *restrict g = (const REAL *)p->g + row * n;
+        for (ptrdiff_t c = 0; c < n; c++) {
+            g_bias[c] += g[c];
+            g_weight[c] += g[c] * (x[c] - mean[c]);
+        }
+    }
+    for (ptrdiff_t c = 0; c < n; c++) {
+        REAL scale = 1 / NAME(root)(var[c] + (REAL)p->eps), w = weight == NULL ? 1 : weight[c];
+        direct[c] = w * scale;
+        slope[c] = (2 * g_var[c] - w * g_weight[c] * (scale * scale * scale)) / (REAL)rows;
+        level[c] = (g_mean[c] - w * g_bias[c] * scale) / (REAL)rows;
+        g_weight[c] *= scale;
+    }
+    for (ptrdiff_t row = 0; row < rows; row++) {
+        const REAL *restrict x = (const REAL *)p->x + row * n, *restrict g = (const REAL *)p->g + row * n;
+        REAL *restrict out = (REAL *)p->out + row * n;
+        for (ptrdiff_t c = 0; c < n; c++) {
+            out[c] = g[c] * direct[c] + ((x[c] - mean[c]) * slope[c] + level[c]);
+        }
+    }
+}
+
+/* ---- planes of many elements */
+
+#define EACH_PLANE(p, i, plane) \
+    for (ptrdiff_t plane = (i) * (p)->first, _left = (p)->planes; _left > 0; _left--, plane += (p)->step)
+
+static void NAME(normalize_planes)(const PlaneNorm *p)
+{
+    const REAL *x = p->x, *weight = p->weight, *bias = p->bias;
+    ptrdiff_t n = p->n;
+    REAL count = (REAL)(n * p->planes);
+    if (n == 1 && !p->grouped) {
+        NAME(normalize_columns)(p);
+        return;
+    }
+    for (ptrdiff_t i = 0; i < p->statistics; i++) {
+        REAL mean = 0, var = 0;
+        EACH_PLANE(p, i, plane) {
+            mean += NAME(sum_row)(x + plane * n, n);
+        }
+        mean /= count;
+        EACH_PLANE(p, i, plane) {
+            var += NAME(pairwise)(x + plane * n, n, mean, NAME(square_block));
+        }
+        var /= count;
+        REAL scale = 1 / NAME(root)(var + (REAL)p->eps);
+        EACH_PLANE(p, i, plane) {
+            const REAL *restrict from = x + plane * n;
+            REAL *restrict out = (REAL *)p->out + plane * n;
+            ptrdiff_t channel = plane % p->channels;
+            REAL own = weight == NULL ? scale : scale * weight[channel], shift = bias == NULL ? 0 : bias[channel];
+            for (ptrdiff_t j = 0; j < n; j++) {
+                out[j] = (from[j] - mean) * own + shift;
+            }
+        }
+        ((REAL *)p->mean)[i] = mean;
+        ((REAL *)p->var)[i] = var;
+    }
+}
+
+static void NAME(normalize_planes_pull)(const PlaneNorm *p)
+{
+    const REAL *x = p->x, *g = p->g, *weight = p->weight;
+    REAL *g_weight = p->g_weight, *g_bias = p->g_bias;
+    ptrdiff_t n = p->n;
+    REAL count = (REAL)(n * p->planes);
+    if (n == 1 && !p->grouped) {
+        NAME(normalize_columns_pull)(p);
+        return;
+    }
+    memset(g_weight, 0, (size_t)p->channels * sizeof(REAL));
+    memset(g_bias, 0, (size_t)p->channels * sizeof(REAL));
+    for (ptrdiff_t i = 0; i < p->statistics; i++) {
+        REAL mean = ((const REAL *)p->mean)[i], scale = 1 / NAME(root)(((const REAL *)p->var)[i] + (REAL)p->eps);
+        REAL level = 0, slope = 0, sum, away;
+        EACH_PLANE(p, i, plane) {
+            ptrdiff_t channel = plane % p->channels;
+            REAL w = weight == NULL ? 1 : weight[channel];
+            NAME(gradient_sums)(g + plane * n, NULL, x + plane * n, mean, n, &sum, &away);
+            g_bias[channel] += sum;
+            g_weight[channel] += away * scale;
+            level += w * sum;
+            slope += w * away;
+        }
+        slope = (2 * ((const REAL *)p->g_var)[i] - slope * (scale * scale * scale)) / count;
+        level = (((const REAL *)p->g_mean)[i] - level * scale) / count;
+        EACH_PLANE(p, i, plane) {
+            const REAL *restrict from = x + plane * n, *restrict gradient = g + plane * n;
+            REAL *restrict out = (REAL *)p->out + plane * n;
+            REAL own = weight == NULL ? scale : scale * weight[plane % p->channels];
+            for (ptrdiff_t j = 0; j < n; j++) {
+                out[j] = gradient[j] * own + ((from[j] - mean) * slope + level);
+            }
+        }
+    }
+}
+
+#undef EACH_PLANE
