@@ -65,6 +65,44 @@ typedef struct {
     ptrdiff_t count, size;
 } Taps;
 
+#define CONV_DIMS 3     /* sequences and images are volumes of one row or slice */
+#define CONV_PANELS 6   /* of places of the result that are worked on at once */
+#define CONV_DEPTH 256  /* taps, likewise */
+
+/* Sums over taps, at places of a grid: see loops/conv.h. Steps are in elements. */
+typedef struct {
+    const void *source, *weight, *bias; /* the last may be NULL */
+    void *packed, *out;
+    ptrdiff_t samples, sources, results, taps;           /* channels: of the source, of the result */
+    ptrdiff_t source_sample, source_channel, source_size; /* the last counts all elements from `source` on */
+    ptrdiff_t weight_result, weight_source;
+    ptrdiff_t out_sample, out_channel, out_steps[CONV_DIMS];
+    ptrdiff_t sizes[CONV_DIMS], counts[CONV_DIMS], steps[CONV_DIMS]; /* of the source, of the grid, of it in the source */
+    const ptrdiff_t *tap_places, *tap_weights; /* where a tap meets the source of the first place; its weight */
+    bool dense;                                /* whether the result has no gaps between its places */
+} TapSums;
+
+/* Sums over places, for each tap, channel of the source and channel of the result. */
+typedef struct {
+    const void *source, *g;
+    void *packed, *out;
+    ptrdiff_t samples, sources, results, taps, places, panels;
+    ptrdiff_t source_sample, source_channel, g_sample;
+    ptrdiff_t sizes[CONV_DIMS], counts[CONV_DIMS], steps[CONV_DIMS];
+    ptrdiff_t margin[CONV_DIMS], wide[CONV_DIMS]; /* before the source, and its sizes with all margins */
+    const ptrdiff_t *tap_offsets;                 /* in the source with its margins */
+    bool margins;
+} WeightSums;
+
+/* Convolutions of single planes: see loops/depthwise.h. */
+typedef struct {
+    ptrdiff_t sizes[CONV_DIMS], counts[CONV_DIMS], steps[CONV_DIMS], margin[CONV_DIMS], wide[CONV_DIMS];
+    ptrdiff_t row; /* elements of a row in its margin */
+    ptrdiff_t taps;
+    const ptrdiff_t *tap_offsets;
+    size_t scratch; /* bytes of a plane in its margin */
+} PlaneSums;
+
 /* The loops for one type of elements, float or double. All arrays are contiguous. */
 typedef struct {
     FoldMiddle sum_middle, prod_middle;
@@ -107,6 +145,19 @@ typedef struct {
                           ptrdiff_t n);
     void (*dot_places)(const void *g, const void *x, void *out, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels,
                        ptrdiff_t n);
+    /* see loops/conv.h and loops/depthwise.h */
+    ptrdiff_t tile_rows, tile_columns;
+    void (*pack_weights)(const TapSums *s, ptrdiff_t tile);
+    void (*sum_panels)(const TapSums *s, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t top, ptrdiff_t bottom,
+                       void *scratch);
+    void (*pack_results)(const WeightSums *s, ptrdiff_t sample, ptrdiff_t panel);
+    void (*sum_weights)(const WeightSums *s, ptrdiff_t from_sample, ptrdiff_t to_sample, ptrdiff_t from, ptrdiff_t to,
+                        void *sums, void *scratch);
+    void (*collect_weights)(const WeightSums *s, const void *sums, ptrdiff_t parts, ptrdiff_t start, ptrdiff_t stop);
+    void (*plane_forward)(const PlaneSums *s, const void *x, const void *weight, const void *bias, void *out,
+                          void *scratch);
+    void (*plane_input)(const PlaneSums *s, const void *g, const void *weight, void *out, void *scratch);
+    void (*plane_weight)(const PlaneSums *s, const void *x, const void *g, void *out, void *scratch);
     /* for float alone: uniforms into normals, in blocks of sixteen */
     void (*box_muller)(float *x, ptrdiff_t blocks);
     /* whatever the type of the others: float16 and bfloat16 as floats, and back */

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define MOST_WORKERS 255
@@ -141,9 +141,7 @@ void run_chunks(Chunk chunk, const void *work, ptrdiff_t total)
 {
     int most = count, helpers = (total < most ? (int)total : most) - 1;
     if (helpers < 1 || pthread_mutex_trylock(&owner) != 0) {
-        for (ptrdiff_t i = 0; i < total; i++) {
-            chunk(work, i);
-        }
+        run_all(chunk, work, total, true);
         return;
     }
     if (workers < helpers) {
@@ -175,6 +173,17 @@ void run_chunks(Chunk chunk, const void *work, ptrdiff_t total)
     pthread_mutex_unlock(&owner);
 }
 
+void run_all(Chunk chunk, const void *work, ptrdiff_t total, bool small)
+{
+    if (!small) {
+        run_chunks(chunk, work, total);
+        return;
+    }
+    for (ptrdiff_t i = 0; i < total; i++) {
+        chunk(work, i);
+    }
+}
+
 int thread_count(void)
 {
     return count;
@@ -197,4 +206,30 @@ void part_of(ptrdiff_t n, ptrdiff_t step, ptrdiff_t total, ptrdiff_t i, ptrdiff_
     *start = steps * i / total * step;
     *stop = steps * (i + 1) / total * step;
     *stop = *stop < n ? *stop : n;
+}
+
+/* ---- memory for chunks */
+
+static pthread_key_t scratch_key;
+
+static void make_scratch_key(void)
+{
+    pthread_key_create(&scratch_key, free); /* with the thread goes its memory */
+}
+
+void *scratch_of_thread(size_t bytes)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_scratch_key);
+    size_t *head = pthread_getspecific(scratch_key);
+    if (head == NULL || *head < bytes) {
+        free(head);
+        head = aligned_alloc(64, (bytes + 127) / 64 * 64);
+        pthread_setspecific(scratch_key, head);
+        if (head == NULL) {
+            return NULL;
+        }
+        *head = bytes;
+    }
+    return (char *)head + 64;
 }

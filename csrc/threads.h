@@ -3,6 +3,7 @@
 #ifndef FLAMBEAU_THREADS_H
 #define FLAMBEAU_THREADS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef void (*Chunk)(const void *work, ptrdiff_t i);
@@ -10,6 +11,13 @@ typedef void (*Chunk)(const void *work, ptrdiff_t i);
 /* chunk(work, i) for all i < count, each once and in any order, by the caller and by threads that have nothing else to
  * do. Where another thread of the program is at it, or a chunk asks for more, the caller does all of it alone. */
 void run_chunks(Chunk chunk, const void *work, ptrdiff_t count);
+
+/* The same; by the caller alone where the work is too small to be shared. */
+void run_all(Chunk chunk, const void *work, ptrdiff_t count, bool small);
+
+/* Memory for a chunk, no less than so many bytes, which belongs to the thread: what was there before is lost. NULL if
+ * there is none. */
+void *scratch_of_thread(size_t bytes);
 
 /* How many threads may work at once, the caller among them. */
 int thread_count(void);

@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#if defined(__F16C__)
+#if defined(__F16C__) || defined(__FMA__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
@@ -16,6 +18,14 @@
 #define LOAD(p) ((TYPE(vector))*(const TYPE(loose) *)(p))
 #define LOAD_SMALL(p) ((TYPE(small))*(const TYPE(loose_small) *)(p))
 #define STORE(p, v) (*(TYPE(loose) *)(p) = (TYPE(loose))(v))
+
+/* The part of a product of matrices that is held in registers. */
+#if WIDTH == 64 || defined(__aarch64__)
+#define TILE_ROWS 12 /* there are 32 registers */
+#else
+#define TILE_ROWS 6
+#endif
+#define TILE_COLUMNS (2 * LANES)
 
 /* Vectors in registers, and the same anywhere in memory; small ones for what is left of a row. */
 typedef float float_vector __attribute__((vector_size(WIDTH)));

@@ -31,6 +31,8 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "optim.h"
 #include "pool.h"
 #include "resample.h"
+#include "conv.h"
+#include "depthwise.h"
 
 #undef TABLE_ROW
 #define TABLE_ROW { \
@@ -44,6 +46,8 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(rprop_step), NAME(adagrad_step), NAME(adadelta_step), NAME(asgd_step), \
     NAME(max_boxes), NAME(mean_boxes), NAME(spread_boxes), \
     NAME(resample), NAME(sum_places), NAME(spread_places), NAME(dot_places), \
+    TILE_ROWS, 2 * LANES, NAME(pack_weights), NAME(sum_panels), NAME(pack_results), NAME(sum_weights), \
+    NAME(collect_weights), NAME(plane_forward), NAME(plane_input), NAME(plane_weight), \
     box_muller, \
     halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains, combine_halves, combine_brains, \
 }

@@ -50,6 +50,33 @@ INLINE double madd_double(double a, double b, double c)
 #endif
 }
 
+/* The same of vectors. */
+INLINE float_vector vector_madd_float(float_vector a, float_vector b, float_vector c)
+{
+#if defined(__FMA__) && WIDTH == 64
+    return (float_vector)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__) && WIDTH == 32
+    return (float_vector)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    return (float_vector)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
+INLINE double_vector vector_madd_double(double_vector a, double_vector b, double_vector c)
+{
+#if defined(__FMA__) && WIDTH == 64
+    return (double_vector)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__) && WIDTH == 32
+    return (double_vector)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined(__aarch64__)
+    return (double_vector)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
 INLINE float root_float(float x)
 {
     return sqrtf(x);

@@ -174,6 +174,7 @@ def test_references_balance():
     broadcast = np.broadcast_to(np.float32(1), x.shape)
     half, brain = np.ones((50, 8), np.float16), _dtypes.bfloat16.np
     index, places, nothing = np.array([0, 2, 1]), np.zeros((3, 8), np.int64), np.zeros((3, 8), np.float32)
+    three, kernel = np.ones(3, np.float32), np.ones((1, 1, 1, 1), np.float32)
     image, boxes, taps = x[None, None], (((0, 2), (1, 50)), ((0, 8),)), np.zeros((3, 8), np.int64)
 
     def calls():
@@ -208,6 +209,11 @@ def test_references_balance():
         NUMPY.write(half, x)
         NUMPY.write(half, broadcast)
         NUMPY.combine_narrow(half, half, "add")
+        NUMPY.matmul(x.T, x[:, ::-1])
+        NUMPY.linear(x, nothing, three)
+        NUMPY.conv(image, image, (1, 1), (1, 1), (1, 1), 1, None, None)
+        NUMPY.conv_input(np.broadcast_to(np.float32(1), image.shape), kernel, (50, 8), (1, 1), (0, 0), (1, 1), 1)
+        NUMPY.conv_weight(image, image, (1, 1), (1, 1), (0, 0), (1, 1), 1)
         NUMPY.max_pool(image, (2, 2), (2, 2), (0, 0), (1, 1), (25, 4))
         NUMPY.ranges_max(image, boxes)
         NUMPY.ranges_mean(image, boxes)
@@ -219,7 +225,7 @@ def test_references_balance():
 
     held = [x, x.dtype, half, half.dtype, brain, pieces, pieces[0], axis, last, row, column, broadcast, index, places, nothing, wrong[0], boxes,
             taps]
-    held += [NotImplemented, None]
+    held += [three, kernel, image, NotImplemented, None]
     calls()
     gc.collect()  # what other tests left behind would go meanwhile, and take its references along
     before = [sys.getrefcount(o) for o in held]

@@ -12,10 +12,6 @@ from .pointwise import cj
 from .reduce import sum_
 
 
-def _with_bias(k, y, bias):
-    return y if bias is None else k.accumulate(y, bias.reshape(-1, *[1] * (y.ndim - 2)))
-
-
 def _sum_of_channels(g):
     return sum_(g, axis=(0, *range(2, len(g.shape))), keepdims=False)
 
@@ -23,7 +19,7 @@ def _sum_of_channels(g):
 @op(opmath=True, row_major=True)
 def convolution(k, x, weight, bias, *, stride, padding, dilation, groups, sizes=None):
     """`sizes`: those of the result, where it is to be shorter than it could be."""
-    return _with_bias(k, k.conv(x, weight, stride, padding, dilation, groups, sizes), bias)
+    return k.conv(x, weight, stride, padding, dilation, groups, sizes, bias)
 
 
 @convolution.joint_vjp
@@ -39,7 +35,7 @@ def _(g, x, weight, stride, padding, dilation, groups, needs):
 @op(opmath=True, node="ConvolutionBackward0", row_major=True)
 def convolution_transposed(k, x, weight, bias, *, spatial, stride, padding, dilation, groups):
     """The result has the sizes `spatial`."""
-    return _with_bias(k, k.conv_input(x, weight, spatial, stride, padding, dilation, groups), bias)
+    return k.conv_input(x, weight, spatial, stride, padding, dilation, groups, bias)
 
 
 @convolution_transposed.joint_vjp

@@ -64,9 +64,17 @@ def by_channel(g, groups):
     return g.swapaxes(0, 1).reshape(groups, channels // groups, samples * math.prod(g.shape[2:]))
 
 
+def add_to_channels(y, bias):
+    """y with a number added to each channel, in place."""
+    y += bias.reshape(-1, *[1] * (y.ndim - 2))
+    return y
+
+
 @engine.kernel
-def conv(x, weight, stride, padding, dilation, groups, out=None):
-    """The convolution (in fact: cross-correlation) of x with the weight; of the result only the first `out`."""
+def conv(x, weight, stride, padding, dilation, groups, out=None, bias=None):
+    """The convolution (in fact: cross-correlation) of x with the weight, plus a bias; only the first `out` of it."""
+    if bias is not None:
+        return add_to_channels(conv(x, weight, stride, padding, dilation, groups, out), bias)
     samples, channels = x.shape[:2]
     kernel = weight.shape[2:]
     out = out or out_sizes(x.shape[2:], kernel, stride, padding, dilation)
@@ -89,8 +97,10 @@ def conv(x, weight, stride, padding, dilation, groups, out=None):
 
 
 @engine.kernel
-def conv_input(g, weight, spatial, stride, padding, dilation, groups):
+def conv_input(g, weight, spatial, stride, padding, dilation, groups, bias=None):
     """The transpose of ``conv`` in its input, which has the sizes `spatial`: g spread by the weight and added up."""
+    if bias is not None:
+        return add_to_channels(conv_input(g, weight, spatial, stride, padding, dilation, groups), bias)
     samples, kernel, out = g.shape[0], weight.shape[2:], g.shape[2:]
     channels = weight.shape[1] * groups
     rows = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)

@@ -10,19 +10,25 @@ SPATIAL = {1: "H", 2: "HW", 3: "DHW"}
 
 
 @engine.kernel
-def conv(x, weight, stride, padding, dilation, groups, out=None):
+def conv(x, weight, stride, padding, dilation, groups, out=None, bias=None):
     s = SPATIAL[len(stride)]
     y = jax.lax.conv_general_dilated(
         x, weight, stride, [(p, p) for p in padding], rhs_dilation=dilation, feature_group_count=groups,
         dimension_numbers=(f"NC{s}", f"OI{s}", f"NC{s}"),
     )
-    return y if out is None else y[(..., *[slice(n) for n in out])]
+    y = y if out is None else y[(..., *[slice(n) for n in out])]
+    return y if bias is None else add_to_channels(y, bias)
+
+
+def add_to_channels(y, bias):
+    return y + bias.reshape(-1, *[1] * (y.ndim - 2))
 
 
 @engine.kernel
-def conv_input(g, weight, spatial, stride, padding, dilation, groups):
+def conv_input(g, weight, spatial, stride, padding, dilation, groups, bias=None):
     x = jax.ShapeDtypeStruct((g.shape[0], weight.shape[1] * groups, *spatial), g.dtype)
-    return jax.linear_transpose(lambda x: conv(x, weight, stride, padding, dilation, groups, g.shape[2:]), x)(g)[0]
+    y = jax.linear_transpose(lambda x: conv(x, weight, stride, padding, dilation, groups, g.shape[2:]), x)(g)[0]
+    return y if bias is None else add_to_channels(y, bias)
 
 
 @engine.kernel

@@ -1,0 +1,419 @@
+/* Convolutions: sums over taps, that is over the channels of the source and the places of the kernel.
+ *
+ * A tile of the result is TILE_ROWS channels times TILE_COLUMNS places, all of it in registers. For it the weights lie
+ * packed, TILE_ROWS of them for each tap, and the source is packed likewise, TILE_COLUMNS of its elements for each tap.
+ * Taps are taken in blocks of CONV_DEPTH, so that what is packed stays in the cache. Places count through all samples: tiles
+ * of small images span several of them.
+ */
+
+/* Places of a panel that lie side by side in one row of the result. */
+typedef struct {
+    ptrdiff_t first, count;              /* in the panel */
+    ptrdiff_t sample, place[CONV_DIMS]; /* of the first */
+} NAME(Run);
+
+/* What of a panel comes from where in the source; zeros where `from` is negative. */
+typedef struct {
+    ptrdiff_t first, count, from;
+} NAME(Piece);
+
+INLINE ptrdiff_t NAME(channels_in_block)(const TapSums *s)
+{
+    ptrdiff_t n = s->taps == 0 ? s->sources : CONV_DEPTH / s->taps;
+    return n < 1 ? 1 : n < s->sources ? n : s->sources;
+}
+
+/* One tile of weights: for each block of channels, each tap and each channel, one weight for each row. */
+static void NAME(pack_weights)(const TapSums *s, ptrdiff_t tile)
+{
+    const REAL *w = (const REAL *)s->weight + tile * TILE_ROWS * s->weight_result;
+    REAL *out = (REAL *)s->packed + tile * TILE_ROWS * s->sources * s->taps;
+    ptrdiff_t rows = s->results - tile * TILE_ROWS, most = NAME(channels_in_block)(s);
+    rows = rows < TILE_ROWS ? rows : TILE_ROWS;
+    for (ptrdiff_t start = 0; start < s->sources; start += most) {
+        ptrdiff_t stop = start + most < s->sources ? start + most : s->sources;
+        for (ptrdiff_t tap = 0; tap < s->taps; tap++) {
+            for (ptrdiff_t c = start; c < stop; c++, out += TILE_ROWS) {
+                const REAL *from = w + c * s->weight_source + s->tap_weights[tap];
+                for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
+                    out[i] = i < rows ? from[i * s->weight_result] : 0;
+                }
+            }
+        }
+    }
+}
+
+/* The runs of a panel of `count` places from `start` on; how many there are. */
+INLINE int NAME(runs_of)(const TapSums *s, ptrdiff_t start, ptrdiff_t count, NAME(Run) *runs)
+{
+    int n = 0;
+    for (ptrdiff_t done = 0; done < count; n++) {
+        ptrdiff_t rest = start + done;
+        NAME(Run) *r = &runs[n];
+        r->first = done;
+        for (int d = CONV_DIMS - 1; d >= 0; d--) {
+            r->place[d] = rest % s->counts[d];
+            rest /= s->counts[d];
+        }
+        r->sample = rest;
+        r->count = s->counts[CONV_DIMS - 1] - r->place[CONV_DIMS - 1];
+        r->count = r->count < count - done ? r->count : count - done;
+        done += r->count;
+    }
+    return n;
+}
+
+/* Where the elements of a panel come from for one tap; how many pieces there are. */
+INLINE int NAME(pieces_of)(const TapSums *s, const NAME(Run) *runs, int run_count, const ptrdiff_t *tap,
+                           NAME(Piece) *pieces)
+{
+    const int last = CONV_DIMS - 1;
+    int n = 0;
+    for (int i = 0; i < run_count; i++) {
+        const NAME(Run) *r = &runs[i];
+        ptrdiff_t from = r->sample * s->source_sample;
+        ptrdiff_t row = 0;
+        bool inside = true;
+        for (int d = 0; d < last; d++) {
+            ptrdiff_t at = r->place[d] * s->steps[d] + tap[d];
+            inside = inside && at >= 0 && at < s->sizes[d];
+            row = row * s->sizes[d] + at;
+        }
+        if (!inside) {
+            pieces[n++] = (NAME(Piece)){r->first, r->count, -1};
+            continue;
+        }
+        ptrdiff_t step = s->steps[last], column = r->place[last] * step + tap[last], size = s->sizes[last];
+        ptrdiff_t before = column < 0 ? (-column + step - 1) / step : 0;
+        ptrdiff_t upto = size > column ? (size - column + step - 1) / step : 0;
+        upto = upto < r->count ? upto : r->count;
+        before = before < upto ? before : upto;
+        if (before > 0) {
+            pieces[n++] = (NAME(Piece)){r->first, before, -1};
+        }
+        if (upto > before) {
+            pieces[n++] = (NAME(Piece)){r->first + before, upto - before, from + row * size + column + before * step};
+        }
+        if (upto < r->count) {
+            pieces[n++] = (NAME(Piece)){r->first + upto, r->count - upto, -1};
+        }
+    }
+    return n;
+}
+
+/* Copies a piece. Whole vectors are written, past the end of the piece too: what belongs there is written later. */
+INLINE void NAME(copy_piece)(const REAL *from, const REAL *end, ptrdiff_t step, ptrdiff_t count, REAL *out)
+{
+    if (step == 1 && end - from >= (count + LANES - 1) / LANES * LANES) {
+        for (ptrdiff_t i = 0; i < count; i += LANES) {
+            STORE(out + i, LOAD(from + i));
+        }
+    } else if (step == 2) {
+        for (ptrdiff_t i = 0; i < count; i++) {
+            out[i] = from[2 * i];
+        }
+    } else {
+        for (ptrdiff_t i = 0; i < count; i++) {
+            out[i] = from[i * step];
+        }
+    }
+}
+
+/* Packs the source for a panel and some channels: a row of TILE_COLUMNS for each tap and channel. */
+static REAL *NAME(pack_panel)(const TapSums *s, const NAME(Run) *runs, int run_count, ptrdiff_t start, ptrdiff_t stop,
+                              ptrdiff_t count, REAL *out)
+{
+    NAME(Piece) pieces[3 * TILE_COLUMNS + 1];
+    const REAL *x = s->source, *end = x + s->source_size;
+    ptrdiff_t step = s->steps[CONV_DIMS - 1];
+    for (ptrdiff_t tap = 0; tap < s->taps; tap++) {
+        int n = NAME(pieces_of)(s, runs, run_count, s->tap_places + CONV_DIMS * tap, pieces);
+        if (count < TILE_COLUMNS) {
+            pieces[n++] = (NAME(Piece)){count, TILE_COLUMNS - count, -1};
+        }
+        if (n == 1 && pieces[0].from >= 0 && step == 1) {
+            const REAL *from = x + pieces[0].from + start * s->source_channel;
+            for (ptrdiff_t c = start; c < stop; c++, out += TILE_COLUMNS, from += s->source_channel) {
+                STORE(out, LOAD(from));
+                STORE(out + LANES, LOAD(from + LANES));
+            }
+            continue;
+        }
+        for (ptrdiff_t c = start; c < stop; c++, out += TILE_COLUMNS) {
+            for (int i = 0; i < n; i++) {
+                if (pieces[i].from >= 0) {
+                    NAME(copy_piece)(x + pieces[i].from + c * s->source_channel, end, step, pieces[i].count,
+                                     out + pieces[i].first);
+                    continue;
+                }
+                for (ptrdiff_t j = 0; j < pieces[i].count; j += LANES) {
+                    STORE(out + pieces[i].first + j, (VECTOR){0});
+                }
+            }
+        }
+    }
+    return out;
+}
+
+/* Adds the products of `depth` packed weights and elements to a tile. */
+INLINE void NAME(add_products)(const REAL *w, const REAL *x, ptrdiff_t depth, VECTOR (*tile)[2])
+{
+    VECTOR sum[TILE_ROWS][2];
+#pragma GCC unroll 16
+    for (int i = 0; i < TILE_ROWS; i++) {
+        sum[i][0] = tile[i][0];
+        sum[i][1] = tile[i][1];
+    }
+    for (ptrdiff_t k = 0; k < depth; k++, w += TILE_ROWS, x += TILE_COLUMNS) {
+        VECTOR a = LOAD(x), b = LOAD(x + LANES);
+#pragma GCC unroll 16
+        for (int i = 0; i < TILE_ROWS; i++) {
+            VECTOR each = w[i] - (VECTOR){0};
+            sum[i][0] = NAME(vector_madd)(each, a, sum[i][0]);
+            sum[i][1] = NAME(vector_madd)(each, b, sum[i][1]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < TILE_ROWS; i++) {
+        tile[i][0] = sum[i][0];
+        tile[i][1] = sum[i][1];
+    }
+}
+
+/* Stores `rows` rows of a tile at the places of runs; adds to what is there unless it is the first block of taps. */
+static void NAME(store_runs)(const TapSums *s, VECTOR (*tile)[2], ptrdiff_t row, ptrdiff_t rows, const NAME(Run) *runs,
+                             int run_count, bool first)
+{
+    const int last = CONV_DIMS - 1;
+    for (ptrdiff_t i = 0; i < rows; i++) {
+        const REAL *sums = (const REAL *)tile[i];
+        REAL *out = (REAL *)s->out + (row + i) * s->out_channel;
+        for (int j = 0; j < run_count; j++) {
+            const NAME(Run) *r = &runs[j];
+            REAL *to = out + r->sample * s->out_sample;
+            for (int d = 0; d < CONV_DIMS; d++) {
+                to += r->place[d] * s->out_steps[d];
+            }
+            ptrdiff_t step = s->out_steps[last];
+            for (ptrdiff_t k = 0; k < r->count; k++) {
+                to[k * step] = first ? sums[r->first + k] : to[k * step] + sums[r->first + k];
+            }
+        }
+    }
+}
+
+/* One tile of the result from one block of taps. */
+INLINE void NAME(tile_of)(const TapSums *s, const REAL *w, const REAL *x, ptrdiff_t depth, ptrdiff_t row,
+                          const NAME(Run) *runs, int run_count, REAL *whole, bool first)
+{
+    VECTOR tile[TILE_ROWS][2];
+    const REAL *bias = first ? s->bias : NULL;
+    ptrdiff_t rows = s->results - row < TILE_ROWS ? s->results - row : TILE_ROWS;
+    for (int i = 0; i < TILE_ROWS; i++) {
+        tile[i][0] = tile[i][1] = (bias != NULL && i < rows ? bias[row + i] : 0) - (VECTOR){0};
+    }
+    NAME(add_products)(w, x, depth, tile);
+    if (whole == NULL) {
+        NAME(store_runs)(s, tile, row, rows, runs, run_count, first);
+        return;
+    }
+    REAL *out = whole + row * s->out_channel;
+    for (ptrdiff_t i = 0; i < rows; i++, out += s->out_channel) {
+        if (!first) {
+            tile[i][0] += LOAD(out);
+            tile[i][1] += LOAD(out + LANES);
+        }
+        STORE(out, tile[i][0]);
+        STORE(out + LANES, tile[i][1]);
+    }
+}
+
+/* Where a panel's part of the first channel lies, if it lies there without gaps; NULL otherwise. */
+INLINE REAL *NAME(whole_of)(const TapSums *s, const NAME(Run) *runs, int run_count, ptrdiff_t start, ptrdiff_t count)
+{
+    if (!s->dense || count < TILE_COLUMNS || runs[0].sample != runs[run_count - 1].sample) {
+        return NULL;
+    }
+    ptrdiff_t places = s->counts[0] * s->counts[1] * s->counts[2];
+    return (REAL *)s->out + runs[0].sample * s->out_sample + start % places;
+}
+
+/* The panels of TILE_COLUMNS places from `start` to `stop`, of tiles from `top` to `bottom`. */
+static void NAME(sum_panels)(const TapSums *s, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t top, ptrdiff_t bottom,
+                             void *scratch)
+{
+    NAME(Run) runs[CONV_PANELS][2 * LANES];
+    int run_counts[CONV_PANELS];
+    ptrdiff_t panels = stop - start, total = s->samples * s->counts[0] * s->counts[1] * s->counts[2];
+    ptrdiff_t most = NAME(channels_in_block)(s), k = 0;
+    for (ptrdiff_t p = 0; p < panels; p++) {
+        ptrdiff_t place = (start + p) * TILE_COLUMNS, count = total - place;
+        run_counts[p] = NAME(runs_of)(s, place, count < TILE_COLUMNS ? count : TILE_COLUMNS, runs[p]);
+    }
+    ptrdiff_t channel = 0;
+    do { /* also once where there are no taps */
+        ptrdiff_t upto = channel + most < s->sources ? channel + most : s->sources;
+        ptrdiff_t depth = (upto - channel) * s->taps;
+        REAL *x = scratch;
+        for (ptrdiff_t p = 0; p < panels; p++) {
+            ptrdiff_t count = total - (start + p) * TILE_COLUMNS;
+            NAME(pack_panel)(s, runs[p], run_counts[p], channel, upto, count < TILE_COLUMNS ? count : TILE_COLUMNS,
+                             x + p * depth * TILE_COLUMNS);
+        }
+        for (ptrdiff_t p = 0; p < panels; p++) {
+            ptrdiff_t place = (start + p) * TILE_COLUMNS, count = total - place;
+            REAL *whole = NAME(whole_of)(s, runs[p], run_counts[p], place, count);
+            for (ptrdiff_t tile = top; tile < bottom; tile++) {
+                const REAL *w = (const REAL *)s->packed + (tile * s->sources * s->taps + k) * TILE_ROWS;
+                NAME(tile_of)(s, w, x + p * depth * TILE_COLUMNS, depth, tile * TILE_ROWS, runs[p], run_counts[p], whole,
+                              channel == 0);
+            }
+        }
+        k += depth;
+        channel = upto;
+    } while (channel < s->sources);
+}
+
+/* ---- gradients of weights: tiles of TILE_ROWS weights of one result times TILE_COLUMNS results, summed over places
+ *
+ * The gradient of the results lies packed: for each sample and each panel of TILE_COLUMNS results, that many numbers for
+ * each place. The elements of the source that meet them lie one step apart, so they need no packing, only a margin.
+ */
+
+/* One sample and one panel of results. */
+static void NAME(pack_results)(const WeightSums *s, ptrdiff_t sample, ptrdiff_t panel)
+{
+    ptrdiff_t first = panel * TILE_COLUMNS, count = s->results - first, places = s->places;
+    const REAL *g = (const REAL *)s->g + sample * s->g_sample + first * places;
+    REAL *out = (REAL *)s->packed + (sample * s->panels + panel) * places * TILE_COLUMNS;
+    count = count < TILE_COLUMNS ? count : TILE_COLUMNS;
+    if (count < TILE_COLUMNS) {
+        memset(out, 0, (size_t)(places * TILE_COLUMNS) * sizeof(REAL));
+    }
+    for (ptrdiff_t start = 0; start < places; start += 16) {
+        ptrdiff_t stop = start + 16 < places ? start + 16 : places;
+        for (ptrdiff_t j = 0; j < count; j++) {
+            for (ptrdiff_t p = start; p < stop; p++) {
+                out[p * TILE_COLUMNS + j] = g[j * places + p];
+            }
+        }
+    }
+}
+
+/* Adds products over `rows` rows of `columns` places to a tile; x[i] is where the elements of row i of the tile begin. */
+INLINE void NAME(add_places)(const REAL *const *x, const REAL *g, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t row_step,
+                             ptrdiff_t step, REAL *out, ptrdiff_t out_step, ptrdiff_t count)
+{
+    VECTOR sum[TILE_ROWS][2];
+    const REAL *at[TILE_ROWS];
+#pragma GCC unroll 16
+    for (int i = 0; i < TILE_ROWS; i++) {
+        sum[i][0] = sum[i][1] = (VECTOR){0};
+        at[i] = x[i];
+    }
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        for (ptrdiff_t c = 0; c < columns; c++, g += TILE_COLUMNS) {
+            VECTOR a = LOAD(g), b = LOAD(g + LANES);
+#pragma GCC unroll 16
+            for (int i = 0; i < TILE_ROWS; i++) {
+                VECTOR each = at[i][c * step] - (VECTOR){0};
+                sum[i][0] = NAME(vector_madd)(each, a, sum[i][0]);
+                sum[i][1] = NAME(vector_madd)(each, b, sum[i][1]);
+            }
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < TILE_ROWS; i++) {
+            at[i] += row_step;
+        }
+    }
+    for (ptrdiff_t i = 0; i < count; i++, out += out_step) {
+        STORE(out, LOAD(out) + sum[i][0]);
+        STORE(out + LANES, LOAD(out + LANES) + sum[i][1]);
+    }
+}
+
+/* Copies channels of a sample into a margin of zeros. */
+static void NAME(copy_with_margin)(const WeightSums *s, const REAL *x, ptrdiff_t channels, REAL *out)
+{
+    const ptrdiff_t *size = s->sizes, *wide = s->wide, *low = s->margin;
+    memset(out, 0, (size_t)(channels * wide[0] * wide[1] * wide[2]) * sizeof(REAL));
+    ptrdiff_t first = low[2] < 0 ? -low[2] : 0; /* a margin may also be cut off */
+    ptrdiff_t stop = wide[2] - low[2] < size[2] ? wide[2] - low[2] : size[2];
+    for (ptrdiff_t c = 0; c < channels; c++, x += size[0] * size[1] * size[2]) {
+        for (ptrdiff_t z = 0; z < size[0]; z++) {
+            for (ptrdiff_t y = 0; y < size[1]; y++) {
+                ptrdiff_t to_z = z + low[0], to_y = y + low[1];
+                if (to_z >= 0 && to_z < wide[0] && to_y >= 0 && to_y < wide[1] && stop > first) {
+                    memcpy(out + ((c * wide[0] + to_z) * wide[1] + to_y) * wide[2] + low[2] + first,
+                           x + (z * size[1] + y) * size[2] + first, (size_t)(stop - first) * sizeof(REAL));
+                }
+            }
+        }
+    }
+}
+
+/* All tiles of one panel over the same places: `weights` rows, for each channel and each tap one. */
+INLINE void NAME(sum_tiles)(const WeightSums *s, const REAL *x, const REAL *g, ptrdiff_t rows, ptrdiff_t columns,
+                            ptrdiff_t weights, REAL *out)
+{
+    ptrdiff_t plane = s->wide[0] * s->wide[1] * s->wide[2], out_step = s->panels * TILE_COLUMNS;
+    for (ptrdiff_t row = 0; row < weights; row += TILE_ROWS, out += TILE_ROWS * out_step) {
+        const REAL *at[TILE_ROWS];
+        ptrdiff_t count = weights - row < TILE_ROWS ? weights - row : TILE_ROWS;
+        for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
+            ptrdiff_t own = i < count ? row + i : row;
+            at[i] = x + own / s->taps * plane + s->tap_offsets[own % s->taps];
+        }
+        NAME(add_places)(at, g, rows, columns, s->steps[1] * s->wide[2], s->steps[2], out, out_step, count);
+    }
+}
+
+/* Some samples, some channels of the source: their part of the sums, added to `sums` of shape (channels * taps, panels *
+ * TILE_COLUMNS). */
+static void NAME(sum_weights)(const WeightSums *s, ptrdiff_t from_sample, ptrdiff_t to_sample, ptrdiff_t from,
+                              ptrdiff_t to, void *sums, void *scratch)
+{
+    ptrdiff_t columns = s->counts[2], height = s->counts[1], out_step = s->panels * TILE_COLUMNS;
+    ptrdiff_t across = columns < CONV_DEPTH ? columns : CONV_DEPTH, down = CONV_DEPTH / across; /* places that are taken at once */
+    for (ptrdiff_t n = from_sample; n < to_sample; n++) {
+        const REAL *x = (const REAL *)s->source + n * s->source_sample + from * s->source_channel;
+        if (s->margins) {
+            NAME(copy_with_margin)(s, x, to - from, scratch);
+            x = scratch;
+        }
+        for (ptrdiff_t z = 0; z < s->counts[0]; z++) {
+            for (ptrdiff_t y = 0; y < height; y += down) {
+                for (ptrdiff_t c = 0; c < columns; c += across) {
+                    ptrdiff_t place = (z * height + y) * columns + c;
+                    ptrdiff_t start = (z * s->steps[0] * s->wide[1] + y * s->steps[1]) * s->wide[2] + c * s->steps[2];
+                    for (ptrdiff_t panel = 0; panel < s->panels; panel++) {
+                        const REAL *g = (const REAL *)s->packed
+                                        + ((n * s->panels + panel) * s->places + place) * TILE_COLUMNS;
+                        NAME(sum_tiles)(s, x + start, g, height - y < down ? height - y : down,
+                                        columns - c < across ? columns - c : across, (to - from) * s->taps,
+                                        (REAL *)sums + from * s->taps * out_step + panel * TILE_COLUMNS);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* The sums of `parts` parts as weights of shape (results, channels * taps): rows from `start` to `stop`. */
+static void NAME(collect_weights)(const WeightSums *s, const void *sums, ptrdiff_t parts, ptrdiff_t start, ptrdiff_t stop)
+{
+    ptrdiff_t rows = s->sources * s->taps, wide = s->panels * TILE_COLUMNS;
+    for (ptrdiff_t first = 0; first < rows; first += 16) {
+        ptrdiff_t last = first + 16 < rows ? first + 16 : rows;
+        for (ptrdiff_t r = start; r < stop; r++) {
+            REAL *out = (REAL *)s->out + r * rows;
+            for (ptrdiff_t i = first; i < last; i++) {
+                REAL total = 0;
+                for (ptrdiff_t p = 0; p < parts; p++) {
+                    total += ((const REAL *)sums)[(p * rows + i) * wide + r];
+                }
+                out[i] = total;
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+/* Convolutions with a kernel for each channel: sums over the places of the kernel, a row of the result at a time.
+ *
+ * A plane is first copied into a margin of zeros, with the columns that are a stride apart side by side: whatever the
+ * stride, a row of the result then meets rows of the plane.
+ */
+
+INLINE REAL *NAME(row_of_plane)(const PlaneSums *s, REAL *plane, ptrdiff_t z, ptrdiff_t y)
+{
+    return plane + (z * s->wide[1] + y) * s->row;
+}
+
+/* Copies a plane in, or the inner part of it out. */
+INLINE void NAME(move_plane)(const PlaneSums *s, REAL *inner, REAL *plane, bool out)
+{
+    ptrdiff_t step = s->steps[2], length = s->row / step;
+    for (ptrdiff_t z = 0; z < s->sizes[0]; z++) {
+        for (ptrdiff_t y = 0; y < s->sizes[1]; y++, inner += s->sizes[2]) {
+            ptrdiff_t to_z = z + s->margin[0], to_y = y + s->margin[1];
+            bool inside = to_z >= 0 && to_z < s->wide[0] && to_y >= 0 && to_y < s->wide[1];
+            REAL *row = NAME(row_of_plane)(s, plane, to_z, to_y);
+            if (out && !inside) {
+                memset(inner, 0, (size_t)s->sizes[2] * sizeof(REAL));
+            }
+            if (!inside) {
+                continue;
+            }
+            if (step == 1 && s->margin[2] >= 0 && s->margin[2] + s->sizes[2] <= s->wide[2]) {
+                memcpy(out ? inner : row + s->margin[2], out ? row + s->margin[2] : inner,
+                       (size_t)s->sizes[2] * sizeof(REAL));
+                continue;
+            }
+            for (ptrdiff_t x = 0; x < s->sizes[2]; x++) {
+                ptrdiff_t column = x + s->margin[2];
+                bool there = column >= 0 && column < s->wide[2];
+                if (there && out) {
+                    inner[x] = row[column % step * length + column / step];
+                } else if (there) {
+                    row[column % step * length + column / step] = inner[x];
+                } else if (out) {
+                    inner[x] = 0;
+                }
+            }
+        }
+    }
+}
+
+/* One row of the result, `n` places. */
+INLINE void NAME(row_sums)(const PlaneSums *s, const REAL *row, const REAL *w, REAL bias, ptrdiff_t n, REAL *out)
+{
+    ptrdiff_t x = 0;
+    for (; x + 2 * LANES <= n; x += 2 * LANES) {
+        VECTOR a = bias - (VECTOR){0}, b = a;
+        for (ptrdiff_t t = 0; t < s->taps; t++) {
+            const REAL *from = row + s->tap_offsets[t] + x;
+            VECTOR each = w[t] - (VECTOR){0};
+            a = NAME(vector_madd)(each, LOAD(from), a);
+            b = NAME(vector_madd)(each, LOAD(from + LANES), b);
+        }
+        STORE(out + x, a);
+        STORE(out + x + LANES, b);
+    }
+    while (x < n) {
+        x = n >= LANES && x + LANES > n ? n - LANES : x; /* some of these once more */
+        VECTOR a = bias - (VECTOR){0};
+        for (ptrdiff_t t = 0; t < s->taps; t++) {
+            a = NAME(vector_madd)(w[t] - (VECTOR){0}, LOAD(row + s->tap_offsets[t] + x), a);
+        }
+        if (n >= LANES) {
+            STORE(out + x, a);
+        } else {
+            memcpy(out + x, &a, (size_t)n * sizeof(REAL));
+        }
+        x += LANES;
+    }
+}
+
+/* The result of one plane. */
+static void NAME(plane_forward)(const PlaneSums *s, const void *from, const void *weight, const void *bias, void *to,
+                                void *scratch)
+{
+    REAL *plane = scratch, *out = to;
+    memset(plane, 0, s->scratch);
+    NAME(move_plane)(s, (REAL *)from, plane, false);
+    for (ptrdiff_t z = 0; z < s->counts[0]; z++) {
+        for (ptrdiff_t y = 0; y < s->counts[1]; y++, out += s->counts[2]) {
+            NAME(row_sums)(s, NAME(row_of_plane)(s, plane, z * s->steps[0], y * s->steps[1]), weight,
+                           bias == NULL ? 0 : *(const REAL *)bias, s->counts[2], out);
+        }
+    }
+}
+
+/* The gradient of one plane from that of its result. */
+static void NAME(plane_input)(const PlaneSums *s, const void *from, const void *weight, void *to, void *scratch)
+{
+    REAL *plane = scratch;
+    const REAL *g = from, *w = weight;
+    memset(plane, 0, s->scratch);
+    for (ptrdiff_t z = 0; z < s->counts[0]; z++) {
+        for (ptrdiff_t y = 0; y < s->counts[1]; y++, g += s->counts[2]) {
+            REAL *row = NAME(row_of_plane)(s, plane, z * s->steps[0], y * s->steps[1]);
+            for (ptrdiff_t t = 0; t < s->taps; t++) {
+                REAL *restrict into = row + s->tap_offsets[t];
+                for (ptrdiff_t x = 0; x < s->counts[2]; x++) {
+                    into[x] = NAME(madd)(w[t], g[x], into[x]);
+                }
+            }
+        }
+    }
+    NAME(move_plane)(s, to, plane, true);
+}
+
+/* Adds to the gradient of the weights what one plane and the gradient of its result give. */
+static void NAME(plane_weight)(const PlaneSums *s, const void *from, const void *gradient, void *to, void *scratch)
+{
+    REAL *plane = scratch, *sums = to;
+    const REAL *g = gradient;
+    ptrdiff_t n = s->counts[2];
+    memset(plane, 0, s->scratch);
+    NAME(move_plane)(s, (REAL *)from, plane, false);
+    for (ptrdiff_t z = 0; z < s->counts[0]; z++) {
+        for (ptrdiff_t y = 0; y < s->counts[1]; y++, g += n) {
+            const REAL *row = NAME(row_of_plane)(s, plane, z * s->steps[0], y * s->steps[1]);
+            for (ptrdiff_t t = 0; t < s->taps; t++) {
+                const REAL *at = row + s->tap_offsets[t];
+                VECTOR a = {0}, b = {0};
+                REAL rest = 0;
+                ptrdiff_t x = 0;
+                for (; x + 2 * LANES <= n; x += 2 * LANES) {
+                    a = NAME(vector_madd)(LOAD(g + x), LOAD(at + x), a);
+                    b = NAME(vector_madd)(LOAD(g + x + LANES), LOAD(at + x + LANES), b);
+                }
+                for (; x < n; x++) {
+                    rest = NAME(madd)(g[x], at[x], rest);
+                }
+                sums[t] += NAME(sum_small)(NAME(shrunk)(a + b)) + rest;
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+"""The native convolutions against their twins in NumPy: forward, to the input and to the weight."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flambeau
+from engines.test_native import FLOATS, arrays, both, needs_native, same, width  # noqa: F401
+from engines.test_native_layers import per_dim
+from flambeau.engines import NUMPY
+from flambeau.engines.numpy.conv import out_sizes
+
+
+@pytest.fixture(autouse=True)
+def threads():
+    before = flambeau.get_num_threads()
+    yield
+    flambeau.set_num_threads(before)
+
+
+ZEROS = st.just(0.0)
+MOST = {1: 60, 2: 18, 3: 8}  # elements of a side, by the number of dimensions
+
+
+@st.composite
+def convolutions(draw, elements=ZEROS):
+    """(x, weight, gradient of the result, settings) of convolutions of all kinds."""
+    n = draw(st.integers(1, 3))
+    groups = draw(st.sampled_from([1, 1, 2, 3]))
+    channels, results = (groups * draw(st.integers(1, 14)) for _ in range(2))
+    if draw(st.integers(0, 3)) == 0:
+        groups = channels = results = draw(st.integers(2, 5))  # a kernel for each channel
+    kernel, stride, dilation = per_dim(draw, n, 1, 4), per_dim(draw, n, 1, 3), per_dim(draw, n, 1, 3)
+    padding, samples = per_dim(draw, n, 0, 4), draw(st.integers(1, 3))
+    least = [max(1, d * (k - 1) + 1 - 2 * p) for k, d, p in zip(kernel, dilation, padding, strict=True)]
+    spatial = tuple([draw(st.integers(low, max(low, MOST[n]))) for low in least])
+    out = out_sizes(spatial, kernel, stride, padding, dilation)
+    dtypes = (draw(st.sampled_from(FLOATS)),)
+    x, weight, g = (draw(arrays(dtypes, shape, elements)) for shape in (
+        (samples, channels, *spatial), (results, channels // groups, *kernel), (samples, results, *out)))
+    return x, weight, g, (stride, padding, dilation, groups)
+
+
+def rounding(*operands):
+    return {"rtol": 1e-3, "atol": 1e-3} if operands[0].dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
+
+
+@needs_native
+@given(convolutions(), st.data())
+@settings(max_examples=80, deadline=None)
+def test_convolutions(case, data):
+    x, weight, g, how = case
+    flambeau.set_num_threads(data.draw(st.sampled_from([1, 2, 4])))
+    bias = data.draw(st.one_of(st.none(), arrays((x.dtype,), (weight.shape[0],))))
+    of_input = data.draw(st.one_of(st.none(), arrays((x.dtype,), (x.shape[1],))))
+    out = tuple([data.draw(st.integers(1, n)) for n in g.shape[2:]])
+    same(*both("conv", x, weight, *how, None, bias), **rounding(x))
+    same(*both("conv", x, weight, *how, out, bias), **rounding(x))
+    same(*both("conv_input", g, weight, x.shape[2:], *how, of_input), **rounding(x))
+    same(*both("conv_weight", x, g, weight.shape[2:], *how), **rounding(x))
+
+
+@needs_native
+@given(convolutions(st.sampled_from([np.inf, -np.inf, np.nan])))
+@settings(max_examples=50, deadline=None)
+def test_what_is_not_finite_goes_where_it_must(case):
+    x, weight, g, how = case
+    ours, twin = both("conv", x, weight, *how)
+    assert (np.isfinite(ours) == np.isfinite(twin)).all()
+    ours, twin = both("conv_weight", x, g, weight.shape[2:], *how)
+    assert (np.isfinite(ours) == np.isfinite(twin)).all()
+    ours, twin = both("conv_input", g, np.nan_to_num(weight, posinf=1, neginf=1), x.shape[2:], *how)
+    assert (np.isfinite(ours) == np.isfinite(twin)).all()
+
+
+LARGE = [  # samples, channels, results, groups, spatial, kernel, stride, padding, dilation
+    (4, 40, 70, 1, (20, 20), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (9, 130, 50, 1, (4, 4), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (2, 300, 33, 1, (14, 14), (1, 1), (1, 1), (0, 0), (1, 1)),
+    (2, 3, 20, 1, (65, 65), (7, 7), (2, 2), (3, 3), (1, 1)),
+    (2, 64, 64, 32, (12, 12), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (3, 31, 31, 31, (40, 41), (3, 3), (2, 2), (1, 1), (1, 1)),
+    (3, 8, 9, 1, (3000,), (9,), (1,), (8,), (2,)),
+    (1, 9, 8, 1, (11, 12, 13), (3, 3, 3), (1, 2, 1), (1, 0, 1), (1, 1, 1)),
+    (1, 2, 3, 1, (40, 400), (17, 17), (1, 1), (0, 0), (1, 1)),
+]
+
+
+@needs_native
+@pytest.mark.parametrize("case", LARGE, ids=str)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_large_convolutions(case, dtype):
+    samples, channels, results, groups, spatial, kernel, *how = case
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((samples, channels, *spatial)).astype(dtype)
+    weight = rng.standard_normal((results, channels // groups, *kernel)).astype(dtype)
+    g = rng.standard_normal((samples, results, *out_sizes(spatial, kernel, *how))).astype(dtype)
+    for name, arguments in (("conv", (x, weight)), ("conv_input", (g, weight, spatial)), ("conv_weight", (x, g, kernel))):
+        exact = [a.astype(np.float64) for a in arguments[:2]]
+        right = getattr(NUMPY, name).__wrapped__(*exact, *arguments[2:], *how, groups)
+        for count in (1, 2, 4):
+            flambeau.set_num_threads(count)
+            ours = getattr(NUMPY, name)(*arguments, *how, groups)
+            assert ours.dtype == dtype
+            assert abs(ours - right).max() <= (2e-6 if dtype == np.float32 else 1e-14) * abs(right).max()
