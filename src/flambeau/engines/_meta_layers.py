@@ -14,13 +14,13 @@ _INDEX = np.dtype(np.int64)
 
 
 @meta.kernel
-def conv(x, weight, stride, padding, dilation, groups, out=None):
+def conv(x, weight, stride, padding, dilation, groups, out=None, bias=None):
     out = out or out_sizes(x.shape[2:], weight.shape[2:], stride, padding, dilation)
     return MetaArray((x.shape[0], weight.shape[0], *out), np.result_type(x.dtype, weight.dtype))
 
 
 @meta.kernel
-def conv_input(g, weight, spatial, stride, padding, dilation, groups):
+def conv_input(g, weight, spatial, stride, padding, dilation, groups, bias=None):
     return MetaArray((g.shape[0], weight.shape[1] * groups, *spatial), np.result_type(g.dtype, weight.dtype))
 
 
