@@ -33,6 +33,7 @@ class Engine:
 
     layout = strided
     aliases = True
+    sums_products_wide = False  # whether products of half-precision arrays are summed in float32 by its kernels
     lays_out = False  # whether its arrays know themselves where their elements lie
     traced_errors: tuple[type[Exception], ...] = ()  # of what needs the elements of a traced array
 
@@ -63,6 +64,13 @@ class Engine:
     def vjps(self, backward):
         """What to call for `backward`, the vjps of an op, on the engine's arrays."""
         return backward
+
+    def fused_attention(self, query, key, value, mask, dropped, scale, causal):
+        """Attention by one kernel; None where there is none for such arrays."""
+
+    def fused_attention_pull(self, g, query, key, value, mask, dropped, scale, causal):
+        """The gradients of query, key, value and mask, by the kernel of ``fused_attention``; None where there is none.
+        """
 
     def run_recorded(self):
         """Runs what the engine has recorded, if it does not compute at once."""

@@ -53,7 +53,7 @@ class Op:
 
     def __init__(self, forward, name, *, node=None, scalar_node=None, promote=None, opmath=False, refuses="",
                  row_major=False, kernel_layout=False, put=None, copies=False, check=None, piecewise_linear=False,
-                 kernel=None, by_element=False):
+                 kernel=None, by_element=False, product=False):
         self.forward = forward
         self.name = name
         self.kernel = kernel  # the name of the kernel that is its whole forward
@@ -65,6 +65,7 @@ class Op:
         self.kernel_layout = kernel_layout
         self.put = put
         self.copies = copies
+        self.product = product
         self.check = check
         self.piecewise_linear = piecewise_linear
         (_, *self.inputs), self.variadic, self.settings = parameters_of(forward)
@@ -236,7 +237,7 @@ class Op:
             arrays = promote_operands(inputs, arrays, self.promote, self.name)
         if self.by_element and not recording and are_large_halves(arrays):
             return call_without_fp_warnings(in_pieces, self.forward, self.kernel, arrays), arrays
-        if self.opmath:
+        if self.opmath and not (self.product and engine_of(*arrays).sums_products_wide):
             arrays, back_to = in_opmath(arrays)
         if self.refuses:
             refuse(self, arrays)
@@ -390,6 +391,7 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
             The results of other ops are contiguous (row_major), or have their dimensions in the order of the inputs.
         put: of a view, ``put(k, x, value, **settings)``: x with `value` in the place of the view. Where it is not
             given, the engine finds the places.
+        product: it sums products, for which some engines have kernels that take half precision and sum in float32.
         copies: of a view, that on values it makes a copy, through which nothing can be written.
         row_major: the result is contiguous in PyTorch, whatever the layout of the inputs, so that ``view`` works on it.
         piecewise_linear: the gradient depends on the inputs by steps alone; the second derivative is there, and zero.

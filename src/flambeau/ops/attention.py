@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+from .._tensor import Tensor
+from ..engines import engine_of
 from ._op import op
 from .matmul import mT, product
 from .softmax import softmax_pull
@@ -48,18 +50,25 @@ def attention_node(query_shape, value_shape, dropped):
     return "ScaledDotProductFlashAttentionForCpuBackward0" if fused else "UnsafeViewBackward0"
 
 
-@op(opmath=True, row_major=True, node=attention_node)
+@op(opmath=True, row_major=True, node=attention_node, product=True)
 def attention(k, query, key, value, mask, dropped, *, scale, causal):
     """The values averaged by how well their keys match the query.
 
     `dropped` holds the factors of dropout for the weights. It and the mask may be None.
     """
+    fused = k.fused_attention(query, key, value, mask, dropped, scale, causal)
+    if fused is not None:
+        return fused
     weights = weights_of(query, key, mask, scale, causal)
     return k.matmul(weights if dropped is None else weights * dropped, value)
 
 
 @attention.joint_vjp
 def _(g, query, key, value, mask, dropped, scale, causal, needs):
+    if not isinstance(g, Tensor):
+        fused = engine_of(g).fused_attention_pull(g, query, key, value, mask, dropped, scale, causal)
+        if fused is not None:
+            return *fused, None
     weights = weights_of(query, key, mask, scale, causal)
     g_value = product(mT(weights if dropped is None else weights * dropped), g) if needs[2] else None
     if not (needs[0] or needs[1] or needs[3]):

@@ -16,7 +16,7 @@ def _sum_of_channels(g):
     return sum_(g, axis=(0, *range(2, len(g.shape))), keepdims=False)
 
 
-@op(opmath=True, row_major=True)
+@op(opmath=True, row_major=True, product=True)
 def convolution(k, x, weight, bias, *, stride, padding, dilation, groups, sizes=None):
     """`sizes`: those of the result, where it is to be shorter than it could be."""
     return k.conv(x, weight, stride, padding, dilation, groups, sizes, bias)
@@ -32,7 +32,7 @@ def _(g, x, weight, stride, padding, dilation, groups, needs):
     )
 
 
-@op(opmath=True, node="ConvolutionBackward0", row_major=True)
+@op(opmath=True, node="ConvolutionBackward0", row_major=True, product=True)
 def convolution_transposed(k, x, weight, bias, *, spatial, stride, padding, dilation, groups):
     """The result has the sizes `spatial`."""
     return k.conv_input(x, weight, spatial, stride, padding, dilation, groups, bias)
@@ -53,7 +53,7 @@ def conv_input(g, weight, **settings):
     return convolution_transposed(g, weight, None, **settings)
 
 
-@op(opmath=True, node="ConvolutionBackwardBackward0", row_major=True)
+@op(opmath=True, node="ConvolutionBackwardBackward0", row_major=True, product=True)
 def conv_weight(k, x, g, *, kernel, stride, padding, dilation, groups):
     """The gradient of a convolution's weight."""
     return k.conv_weight(x, g, kernel, stride, padding, dilation, groups)

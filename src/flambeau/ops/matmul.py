@@ -92,7 +92,7 @@ def check_mm(x, y):
 def _matmul_op(name, node, check=None):
     """A product of matrices, or of batches of them."""
     call = kernel_op(name, "matmul", inputs="x, y", promote="common", node=node, refuses="b", check=check,
-                     row_major=True, by_element=False)
+                     row_major=True, by_element=False, product=True)
     call.vjp(x=lambda g, y: product(g, mH(y)), y=lambda g, x: product(mH(x), g))
     return call
 
@@ -221,7 +221,7 @@ def linear_node(x, bias):
     return "UnsafeViewBackward0" if bias is None else "ViewBackward0"
 
 
-@op(node=linear_node, opmath=True, check=check_linear, row_major=True)
+@op(node=linear_node, opmath=True, check=check_linear, row_major=True, product=True)
 def linear(k, x, weight, bias):
     """``x @ weight.T + bias`` over the last dimension of x, which has at least two; bias may be None."""
     return k.linear(x, weight, bias)

@@ -16,6 +16,7 @@ class LazyEngine(Engine):
     """Kernels that are recorded, and functions that ask for what is known of arrays without their elements."""
 
     aliases = False
+    sums_products_wide = True
     traced_errors = TRACED_ERRORS
 
     def __getattr__(self, name):

@@ -1,0 +1,253 @@
+"""Training steps on a GPU: ordinary scripts on Flambeau, lazily and compiled, beside PyTorch eager and torch.compile.
+
+    python bench/gpu.py                          # all models, all ways; writes results/gpu.md
+    python bench/gpu.py gpt2 mlp --ways lazy torch --steps 10
+
+Each way of running a model has a process of its own, so that none of them finds the GPU's memory taken.
+"""
+
+import argparse
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+WAYS = {"lazy": "flambeau", "compiled": "flambeau", "torch": "torch", "torch.compile": "torch"}
+
+
+# ---- models, for either library
+
+
+def gpt2(t, batch=16, length=1024, vocabulary=50304, width=768, heads=12, depth=12):
+    nn, F = t.nn, t.nn.functional
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.ln1, self.ln2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def forward(self, x):
+            parts = self.qkv(self.ln1(x)).split(width, 2)
+            q, k, v = [p.view(*p.shape[:2], heads, width // heads).transpose(1, 2) for p in parts]
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.proj(y.transpose(1, 2).reshape(x.shape))
+            return x + self.down(F.gelu(self.up(self.ln2(x)), approximate="tanh"))
+
+    class GPT(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+            self.blocks = nn.Sequential(*[Block() for _ in range(depth)])
+            self.ln, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
+            nn.init.normal_(self.tokens.weight, std=0.02)
+            self.head.weight = self.tokens.weight
+
+        def forward(self, x):
+            x = self.tokens(x) + self.places(t.arange(x.shape[1], device=x.device))
+            return self.head(self.ln(self.blocks(x)))
+
+    def loss(model, x, y):
+        with t.autocast("cuda", t.bfloat16):
+            return F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+
+    tokens = t.randint(0, vocabulary, (batch, length + 1))
+    model = GPT().cuda()
+    return model, t.optim.AdamW(model.parameters(), lr=3e-4), loss, (tokens[:, :-1], tokens[:, 1:])
+
+
+def resnet50(t, batch=128, size=224):
+    nn, F = t.nn, t.nn.functional
+
+    class Bottleneck(nn.Module):
+        def __init__(self, inner, width, stride):
+            super().__init__()
+            outer = 4 * width
+            self.body = nn.Sequential(
+                nn.Conv2d(inner, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
+                nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
+                nn.Conv2d(width, outer, 1, bias=False), nn.BatchNorm2d(outer),
+            )
+            self.skip = nn.Identity() if inner == outer and stride == 1 else nn.Sequential(
+                nn.Conv2d(inner, outer, 1, stride, bias=False), nn.BatchNorm2d(outer)
+            )
+
+        def forward(self, x):
+            return F.relu(self.body(x) + self.skip(x))
+
+    layers, inner = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)], 64
+    for width, depth, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
+        for i in range(depth):
+            layers.append(Bottleneck(inner, width, stride if i == 0 else 1))
+            inner = 4 * width
+    model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inner, 1000)).cuda()
+
+    def loss(model, x, y):
+        with t.autocast("cuda", t.bfloat16):
+            return F.cross_entropy(model(x), y)
+
+    data = t.randn(batch, 3, size, size), t.randint(0, 1000, (batch,))
+    return model, t.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), loss, data
+
+
+def vit(t, batch=64, size=224, patch=16, width=768, heads=12, depth=12):
+    nn, F = t.nn, t.nn.functional
+    count = (size // patch) ** 2
+
+    class ViT(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.patches = nn.Conv2d(3, width, patch, patch)
+            self.cls = nn.Parameter(t.zeros(1, 1, width))
+            self.places = nn.Parameter(t.zeros(1, count + 1, width))
+            layer = nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
+            self.encoder = nn.TransformerEncoder(layer, depth, enable_nested_tensor=False)
+            self.ln, self.head = nn.LayerNorm(width), nn.Linear(width, 1000)
+
+        def forward(self, x):
+            x = self.patches(x).flatten(2).transpose(1, 2)
+            x = t.cat([self.cls.expand(len(x), -1, -1), x], 1) + self.places
+            return self.head(self.ln(self.encoder(x))[:, 0])
+
+    def loss(model, x, y):
+        with t.autocast("cuda", t.bfloat16):
+            return F.cross_entropy(model(x), y)
+
+    model = ViT().cuda()
+    data = t.randn(batch, 3, size, size), t.randint(0, 1000, (batch,))
+    return model, t.optim.AdamW(model.parameters(), lr=3e-4), loss, data
+
+
+def lstm(t, batch=64, length=64, vocabulary=10000, width=1024):
+    nn, F = t.nn, t.nn.functional
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tokens = nn.Embedding(vocabulary, width)
+            self.rnn = nn.LSTM(width, width, 2, batch_first=True)
+            self.head = nn.Linear(width, vocabulary)
+
+        def forward(self, x):
+            return self.head(self.rnn(self.tokens(x))[0])
+
+    def loss(model, x, y):
+        return F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+
+    tokens = t.randint(0, vocabulary, (batch, length + 1))
+    model = Model().cuda()
+    return model, t.optim.Adam(model.parameters(), lr=1e-3), loss, (tokens[:, :-1], tokens[:, 1:])
+
+
+def mlp(t, batch=128, width=512):
+    nn, F = t.nn, t.nn.functional
+    model = nn.Sequential(nn.Linear(784, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 10))
+
+    def loss(model, x, y):
+        return F.cross_entropy(model(x), y)
+
+    model.cuda()
+    data = t.randn(batch, 784), t.randint(0, 10, (batch,))
+    return model, t.optim.Adam(model.parameters(), lr=1e-3), loss, data
+
+
+MODELS = {"gpt2": gpt2, "resnet50": resnet50, "vit": vit, "lstm": lstm, "mlp": mlp}
+
+
+# ---- one measurement, in this process
+
+
+def measure(name, way, steps):
+    """{what: number} of one model run in one way."""
+    if WAYS[way] == "torch":
+        import torch as t
+    else:
+        import flambeau as t
+    t.manual_seed(0)
+    model, optimizer, compute_loss, data = MODELS[name](t)
+    x, y = [part.contiguous().cuda() for part in data]
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = compute_loss(model, x, y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    if way == "torch.compile":
+        compute_loss = t.compile(compute_loss)
+    elif way == "compiled":
+        step = t.compile(step)
+    began = time.perf_counter()
+    losses = [step(x, y).item()]
+    first = time.perf_counter() - began
+    losses += [step(x, y).item() for _ in range(3)]
+    rounds = []
+    for _ in range(3):
+        t.cuda.synchronize()
+        began = time.perf_counter()
+        for _ in range(steps):
+            loss = step(x, y)
+        dispatched = time.perf_counter() - began
+        losses.append(loss.item())
+        rounds.append((time.perf_counter() - began, dispatched))
+    best, dispatched = min(rounds)
+    return {
+        "ms": best / steps * 1e3, "host_ms": dispatched / steps * 1e3, "first_s": first,
+        "peak_gib": t.cuda.max_memory_allocated() / 2**30, "losses": losses,
+    }
+
+
+# ---- all of them
+
+
+def run(name, way, steps, timeout):
+    """The measurement of a process of its own; a string where it failed."""
+    command = [sys.executable, __file__, name, "--ways", way, "--steps", str(steps), "--here"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return f"no result in {timeout} s"
+    with contextlib.suppress(ValueError, IndexError):
+        return json.loads(done.stdout.splitlines()[-1])
+    return "failed: " + (done.stderr.strip().splitlines() or ["?"])[-1][:200]
+
+
+def table(results):
+    lines = ["| model | way | ms a step | of them host | first step s | peak GiB | loss, first and last |",
+             "|---|---|---|---|---|---|---|"]
+    for (name, way), r in results.items():
+        if isinstance(r, str):
+            lines.append(f"| {name} | {way} | {r} | | | | |")
+        else:
+            lines.append(f"| {name} | {way} | {r['ms']:.2f} | {r['host_ms']:.2f} | {r['first_s']:.1f} | "
+                         f"{r['peak_gib']:.1f} | {r['losses'][0]:.4f}, {r['losses'][-1]:.4f} |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", choices=[*MODELS, []], default=[])
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--timeout", type=int, default=240, help="seconds for one model in one way")
+    parser.add_argument("--out", type=Path, default=RESULTS / "gpu.md")
+    parser.add_argument("--here", action="store_true", help="one model, one way, in this process; prints JSON")
+    args = parser.parse_args()
+    if args.here:
+        print(json.dumps(measure(args.models[0], args.ways[0], args.steps)))
+        return
+    results = {}
+    for name in args.models or MODELS:
+        for way in args.ways:
+            results[name, way] = run(name, way, args.steps, args.timeout)
+            print(name, way, results[name, way], flush=True)
+    args.out.write_text("# Training steps on a GPU\n\n" + table(results) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Attention in half precision: cuDNN's kernel where it serves, else the formula in float32."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from . import engine
+
+HALF = (jnp.bfloat16, jnp.float16)
+
+
+def formula(query, key, value, mask, dropped, scale, causal):
+    """Attention in float32, rounded in the end."""
+    query, key, value, wide = query.astype(jnp.float32), key.astype(jnp.float32), value.astype(jnp.float32), query.dtype
+    scores = jnp.matmul(query * scale, key.swapaxes(-1, -2))
+    if causal:
+        mask = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+    if mask is not None:
+        scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == bool else scores + mask
+    nothing = jnp.all(scores == -jnp.inf, axis=-1, keepdims=True)
+    weights = jnp.where(nothing, 0.0, jax.nn.softmax(jnp.where(nothing, 0.0, scores), axis=-1))
+    return jnp.matmul(weights if dropped is None else weights * dropped, value).astype(wide)
+
+
+def by_cudnn(query, key, value, scale, causal):
+    heads_last = [x.swapaxes(1, 2) for x in (query, key, value)]
+    out = jax.nn.dot_product_attention(*heads_last, scale=scale, is_causal=causal, implementation="cudnn")
+    return out.swapaxes(1, 2)
+
+
+def suits_cudnn(query, key, value, mask, dropped):
+    """Whether these are batches of heads that cuDNN has a kernel for."""
+    return (
+        mask is None and dropped is None and query.ndim == 4 and jax.default_backend() == "gpu"
+        and query.shape[-1] == value.shape[-1] <= 128 and query.shape[-1] % 8 == 0
+        and query.shape[:2] == key.shape[:2] == value.shape[:2]
+    )
+
+
+@engine.immediate
+def fused_attention(query, key, value, mask, dropped, scale, causal):
+    if query.dtype not in HALF:
+        return None
+    if suits_cudnn(query, key, value, mask, dropped):
+        return by_cudnn(query, key, value, float(scale), causal)
+    return formula(query, key, value, mask, dropped, scale, causal)
+
+
+@engine.immediate
+def fused_attention_pull(g, query, key, value, mask, dropped, scale, causal):
+    if query.dtype not in HALF:
+        return None
+    if mask is None or mask.dtype == bool:
+        _, pull = jax.vjp(lambda *x: fused_attention(*x, mask, dropped, scale, causal), query, key, value)
+        return *pull(g), None
+    _, pull = jax.vjp(lambda *x: fused_attention(*x, dropped, scale, causal), query, key, value, mask)
+    return pull(g)
