@@ -130,7 +130,7 @@ def _overwrite(place, write):
 
 class _Draft:
     """A new file in a folder. It has no name before it is complete, where the system knows such files: then nothing
-    is left of it if the process is killed."""
+    is left of it if the process is killed, but for the instant in which it has a name and not yet its final one."""
 
     def __init__(self, folder, mode):
         self.folder = folder

@@ -16,12 +16,12 @@ import numpy as np
 from .. import _dtypes
 from ..functions.storage import STORAGES
 from ._archive import read_into
-from ._unpickle import read_bytearray
+from ._unpickle import read_bytearray, restricted
 
 MAGIC, VERSION = 0x1950A86A20F9469CFC6C, 1001
 DAMAGED = "{path} is damaged or cut off: {why}. Copy it again, or save it again."
 NOT_THE_VERSION = "Invalid protocol version: {version}. Files of the format before PyTorch 1.6 have the version 1001."
-FAULTS = (ArithmeticError, AttributeError, EOFError, LookupError, TypeError, ValueError, pickle.UnpicklingError)
+FAULTS = (*restricted.faults, pickle.UnpicklingError)
 
 _ITEM_SIZES = {f"torch {name}": storage.dtype.itemsize for name, storage in STORAGES.items()}
 _ITEM_SIZES["torch.storage UntypedStorage"] = _dtypes.uint8.itemsize
