@@ -99,6 +99,7 @@ from .functions.scatter import *
 from .functions.segment import *
 from .functions.random import *
 from .functions.dropout import *
+from .functions.random_samplers import *
 from .functions.rnn import *
 from .functions.sparse import *
 from .functions.linalg.lowrank import *

@@ -86,6 +86,7 @@ class _DependentProperty(property, _Dependent):
 
     Example::
 
+        >>> from flambeau.distributions.constraints import dependent_property, less_than
         >>> class Below:
         ...     def __init__(self, high):
         ...         self.high = high

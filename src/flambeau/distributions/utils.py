@@ -30,6 +30,7 @@ def broadcast_all(*values):
 
     Example::
 
+        >>> from flambeau.distributions.utils import broadcast_all
         >>> broadcast_all(1, flambeau.tensor([2.0, 3.0]))
         (tensor([1., 1.]), tensor([2., 3.]))
     """
@@ -55,6 +56,7 @@ def sum_rightmost(value, dim):
 
     Example::
 
+        >>> from flambeau.distributions.utils import sum_rightmost
         >>> sum_rightmost(flambeau.ones(2, 3, 4), 2)
         tensor([12., 12.])
     """
@@ -114,6 +116,7 @@ def tril_matrix_to_vec(mat, diag=0):
 
     Example::
 
+        >>> from flambeau.distributions.utils import tril_matrix_to_vec
         >>> tril_matrix_to_vec(flambeau.tensor([[1.0, 0.0], [2.0, 3.0]]))
         tensor([1., 2., 3.])
     """
@@ -128,6 +131,7 @@ def vec_to_tril_matrix(vec, diag=0):
 
     Example::
 
+        >>> from flambeau.distributions.utils import vec_to_tril_matrix
         >>> vec_to_tril_matrix(flambeau.tensor([1.0, 2.0, 3.0]))
         tensor([[1., 0.],
                 [2., 3.]])

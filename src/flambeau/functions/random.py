@@ -24,8 +24,8 @@ from ._randomness import check_in_place, draw_samples, sampled, sampling_levels
 from .like import create, empty_like, shape_of_arguments
 
 __all__ = [
-    "bernoulli", "binomial", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed",
-    "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+    "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed",
+    "multinomial", "normal", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
     "randperm", "seed", "set_rng_state",
 ]
 
@@ -98,14 +98,14 @@ def blank_like(like, dtype):
     return np.empty((*shape, 2), dtype)[..., 0] if gaps else dense
 
 
-def _elements(value):
+def elements(value):
     """What a kernel draws by: a number, or an array that NumPy can read. (What is traced, the trace refuses.)"""
     if not isinstance(value, Tensor):
         return value
     return value._a if is_traced(value._a) else on_host(value._a, "a draw")
 
 
-def _tensor_like(array, like):
+def tensor_like(array, like):
     """A tensor of numbers that were drawn, on the device of another one."""
     t = wrap(np.asarray(array))
     return t if like.device is CPU else t.to(like.device)
@@ -114,8 +114,8 @@ def _tensor_like(array, like):
 def draw_like(t, blank, draw):
     """What ``draw(blank)`` draws, as a tensor where `t` is; inside of vmaps in memory for all their samples."""
     if not sampling_levels():
-        return _tensor_like(draw(blank), t)
-    return draw_samples(lambda shape: _tensor_like(draw(np.empty(shape, blank.dtype)), t), blank.shape)
+        return tensor_like(draw(blank), t)
+    return draw_samples(lambda shape: tensor_like(draw(np.empty(shape, blank.dtype)), t), blank.shape)
 
 
 def _draw(name, fill, shape, dtype, out, generator, layout, device, requires_grad):
@@ -274,9 +274,9 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
     if isinstance(std, Tensor) and std._a.dtype.kind == "c":
         raise RuntimeError(f"normal expects standard deviation to be non-complex, got {std.dtype}")
     like = mean if isinstance(mean, Tensor) else std
-    arrays = _elements(mean), _elements(std)
+    arrays = elements(mean), elements(std)
     memory = _memory(np.broadcast_shapes(*map(np.shape, arrays)), like.dtype.np, out)
-    result = _tensor_like(NUMPY.fill_normal_each(source(generator), memory, *arrays), like)
+    result = tensor_like(NUMPY.fill_normal_each(source(generator), memory, *arrays), like)
     node = f"NormalBackward{isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)}"
     for given in (mean, std):
         if modes.grad and isinstance(given, Tensor) and given.requires_grad:
@@ -298,7 +298,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     if input.device is META:
         return input.detach().clone()
     array = _memory(input._a.shape, input._a.dtype, out)
-    result = _tensor_like(NUMPY.fill_bernoulli(source(generator), array, _elements(input) if p is None else p), input)
+    result = tensor_like(NUMPY.fill_bernoulli(source(generator), array, elements(input) if p is None else p), input)
     if modes.grad and input.requires_grad:
         result = redrawn(input, result, node="BernoulliBackward0")
     return result
@@ -322,25 +322,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     if input.device is META:
         result = create("multinomial", None, (*input._a.shape[:-1], n), np.dtype(np.int64), None, META, False)
     else:
-        result = _tensor_like(NUMPY.multinomial(source(generator), _elements(input), n, replacement), input)
+        result = tensor_like(NUMPY.multinomial(source(generator), elements(input), n, replacement), input)
     return result
-
-
-@sampled
-def poisson(input, generator=None):
-    """Poisson numbers with the rates in `input`."""
-    need_tensor(input, "poisson")
-    result = _tensor_like(NUMPY.poisson(source(generator), _elements(input)), input)
-    return redrawn(input, result, node="PoissonBackward0") if modes.grad and input.requires_grad else result
-
-
-@sampled
-def binomial(count, prob, generator=None):
-    """The number of successes among `count` trials, each with probability `prob`."""
-    need_tensor(count, "binomial", "count")
-    need_tensor(prob, "binomial", "prob", 2)
-    result = _tensor_like(NUMPY.binomial(source(generator), _elements(count), _elements(prob)), prob)
-    return redrawn(prob, result, node="BinomialBackward0") if modes.grad and prob.requires_grad else result
 
 
 # ---- in place
@@ -395,7 +378,7 @@ def random_(self, *args, generator=None, to=None, **kwargs):
 
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fills the tensor with ones (with probability `p`) and zeros."""
-    return _fill(self, "bernoulli_", NUMPY.fill_bernoulli, generator, _elements(p))
+    return _fill(self, "bernoulli_", NUMPY.fill_bernoulli, generator, elements(p))
 
 
 def exponential_(self, lambd=1, *, generator=None):

@@ -1,8 +1,10 @@
-"""What random draws mean for the graph: nothing of the old elements is left."""
+"""What random draws mean for the graph: nothing of the old elements is left, or they move with a parameter."""
 
 from __future__ import annotations
 
-from ._op import op
+from ._op import kernel_op, op
+from .pointwise import undifferentiable
+from .reduce import sum_
 from .shape import zeros_like
 
 
@@ -13,3 +15,39 @@ def redrawn(k, x, value, *, node):
 
 
 redrawn.vjp(x=lambda g: zeros_like(g), value=lambda g: g)
+
+# ---- draws that move with their parameter
+
+standard_gamma_grad = kernel_op(
+    "_standard_gamma_grad", "standard_gamma_grad", inputs="alpha, sample", promote="common", refuses="bic",
+)
+standard_gamma_grad.vjp(**dict.fromkeys(["alpha", "sample"], undifferentiable("_standard_gamma_grad")))
+
+dirichlet_grad = kernel_op(
+    "_dirichlet_grad", "dirichlet_grad", inputs="x, alpha, total", promote="common", refuses="bic",
+)
+dirichlet_grad.vjp(**dict.fromkeys(["x", "alpha", "total"], undifferentiable("_dirichlet_grad")))
+
+
+@op(node="StandardGammaBackward0")
+def standard_gamma(k, alpha, sample):
+    """`sample`, a gamma number with the shape parameter alpha."""
+    return sample
+
+
+standard_gamma.vjp(alpha=lambda g, alpha, sample: g * standard_gamma_grad(alpha, sample))
+
+
+@op(node="_DirichletBackward")
+def dirichlet(k, alpha, sample):
+    """`sample`, a point of the simplex with the parameters alpha along the last axis."""
+    return sample
+
+
+def dirichlet_vjp(g, alpha, sample):
+    total = sum_(alpha, axis=-1, keepdims=True)
+    centered = g - sum_(sample * g, axis=-1, keepdims=True)
+    return dirichlet_grad(sample, alpha, total) * centered
+
+
+dirichlet.vjp(alpha=dirichlet_vjp)

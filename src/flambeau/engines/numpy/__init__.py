@@ -9,7 +9,7 @@ from . import memory
 from . import ldl, linalg
 from . import move, shape
 from . import reduce, scan, sort
-from . import bessel, pointwise, special
+from . import bessel, implicit, pointwise, special
 from . import index, scatter
 from . import activation
 from . import conv, ctc_loss, fold, grid, loss, margin_loss, normalization, pool, rnn, upsampling

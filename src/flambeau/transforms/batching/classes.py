@@ -170,10 +170,10 @@ CLASSES = {
                        "index_reduce"),
     **table(flattened, "argmax argmin prod"),
     **table(trailing, """
-        piecewise_constant redrawn tril triu linalg_inv_ex linalg_det cofactor linalg_slogdet linalg_solve_triangular
-        linalg_cholesky_ex cholesky_solve cholesky_inverse linalg_lu_factor_ex linalg_qr linalg_svd linalg_svdvals
-        linalg_eigh linalg_eigvalsh linalg_eig linalg_eigvals linalg_matrix_exp eye_like eye_from pixel_shuffle
-        pixel_unshuffle
+        piecewise_constant redrawn standard_gamma dirichlet tril triu linalg_inv_ex linalg_det cofactor linalg_slogdet
+        linalg_solve_triangular linalg_cholesky_ex cholesky_solve cholesky_inverse linalg_lu_factor_ex linalg_qr
+        linalg_svd linalg_svdvals linalg_eigh linalg_eigvalsh linalg_eig linalg_eigvals linalg_matrix_exp eye_like
+        eye_from pixel_shuffle pixel_unshuffle
     """),
     **table(folded, """
         max_pool adaptive_max_pool avg_pool avg_pool_pull adaptive_avg_pool adaptive_avg_pool_pull max_unpool

@@ -1,0 +1,96 @@
+"""Categorical distributions over one-hot vectors."""
+
+from __future__ import annotations
+
+from .._modes import no_grad
+from .._size import Size
+from ..functions.creation import eye
+from ..nn.functional import one_hot
+from . import constraints
+from .categorical import Categorical
+from .distribution import Distribution
+
+__all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
+
+
+class OneHotCategorical(Distribution):
+    """A category, as a vector with a 1 in its place.
+
+    Args:
+        probs: the weights of the categories along the last dimension; they are divided by their sum.
+        logits: logarithms of weights, instead.
+        validate_args: whether parameters and values are checked.
+
+    Example::
+
+        >>> OneHotCategorical(flambeau.tensor([1.0, 3.0])).mode
+        tensor([0., 1.])
+    """
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.one_hot
+    has_enumerate_support = True
+
+    def __init__(self, probs=None, logits=None, validate_args=None):
+        self._categorical = Categorical(probs, logits)
+        batch_shape, event_shape = self._categorical.batch_shape, self._categorical.param_shape[-1:]
+        super().__init__(batch_shape, event_shape, validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(OneHotCategorical, _instance)
+        new._categorical = self._categorical.expand(batch_shape)
+        return self._finish_expanded(new, batch_shape)
+
+    @property
+    def probs(self):
+        """The probabilities of the categories."""
+        return self._categorical.probs
+
+    @property
+    def logits(self):
+        """The logarithms of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self):
+        """The shape of the parameter."""
+        return self._categorical.param_shape
+
+    @property
+    def mean(self):
+        return self.probs
+
+    @property
+    def mode(self):
+        return one_hot(self.probs.argmax(dim=-1), self.probs.shape[-1]).to(self.probs)
+
+    @property
+    def variance(self):
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape=Size()):  # noqa: B008
+        with no_grad():
+            return one_hot(self._categorical.sample(sample_shape), self._event_shape[0]).to(self.probs)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._categorical.log_prob(value.max(-1)[1])
+
+    def entropy(self):
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand=True):
+        n = self.event_shape[0]
+        values = eye(n, dtype=self.probs.dtype, device=self.probs.device)
+        values = values.view((n,) + (1,) * len(self.batch_shape) + (n,))
+        return values.expand((n, *self.batch_shape, n)) if expand else values
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """One-hot vectors with the gradients of the probabilities (Bengio, Léonard and Courville, 2013)."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape=Size()):  # noqa: B008
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())

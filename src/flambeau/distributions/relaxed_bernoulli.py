@@ -1,0 +1,95 @@
+"""Relaxed Bernoulli distributions."""
+
+from __future__ import annotations
+
+from .._size import Size
+from ..functions.random import rand
+from . import constraints
+from ._parameters import ProbsOrLogits
+from .distribution import Distribution
+from .transformed_distribution import TransformedDistribution
+from .transforms import SigmoidTransform
+from .utils import broadcast_all, clamp_probs
+
+__all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
+
+
+class LogitRelaxedBernoulli(ProbsOrLogits, Distribution):
+    """The logits of :class:`RelaxedBernoulli`.
+
+    Args:
+        temperature: how far from 0 and 1 draws are.
+        probs: the probability of 1.
+        logits: its log-odds, instead.
+        validate_args: whether parameters and values are checked.
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.real
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        self.temperature = temperature
+        self._broadcast_parameter(probs, logits)
+        super().__init__(self.param_shape, validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._expand_parameters(LogitRelaxedBernoulli, batch_shape, _instance)
+        new.temperature = self.temperature
+        return new
+
+    def rsample(self, sample_shape=Size()):  # noqa: B008
+        shape = self._extended_shape(sample_shape)
+        probs = clamp_probs(self.probs.expand(shape))
+        u = clamp_probs(rand(shape, dtype=probs.dtype, device=probs.device))
+        return (u.log() - (-u).log1p() + probs.log() - (-probs).log1p()) / self.temperature
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        diff = logits - value.mul(self.temperature)
+        return self.temperature.log() + diff - 2 * diff.exp().log1p()
+
+
+class RelaxedBernoulli(TransformedDistribution):
+    """Numbers from 0 to 1 that approach those of a Bernoulli distribution, and have gradients.
+
+    Maddison, Mnih and Teh (2017); Jang, Gu and Poole (2017).
+
+    Args:
+        temperature: how far from 0 and 1 draws are, a tensor.
+        probs: the probability of 1.
+        logits: its log-odds, instead.
+        validate_args: whether parameters and values are checked.
+
+    Example::
+
+        >>> RelaxedBernoulli(flambeau.tensor(0.5), flambeau.tensor([0.1, 0.9])).has_rsample
+        True
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.unit_interval
+    has_rsample = True
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        base = LogitRelaxedBernoulli(temperature, probs, logits)
+        super().__init__(base, SigmoidTransform(), validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        return super().expand(batch_shape, self._get_checked_instance(RelaxedBernoulli, _instance))
+
+    @property
+    def temperature(self):
+        """How far from 0 and 1 draws are."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self):
+        """The log-odds of 1."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self):
+        """The probability of 1."""
+        return self.base_dist.probs

@@ -1,0 +1,117 @@
+"""Relaxed categorical distributions."""
+
+from __future__ import annotations
+
+from .._size import Size
+from ..functions.like import full_like
+from ..functions.random import rand
+from . import constraints
+from .categorical import Categorical
+from .distribution import Distribution
+from .transformed_distribution import TransformedDistribution
+from .transforms import ExpTransform
+from .utils import broadcast_all, clamp_probs
+
+__all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
+
+
+class ExpRelaxedCategorical(Distribution):
+    """The logarithms of :class:`RelaxedOneHotCategorical`.
+
+    Args:
+        temperature: how far from one-hot vectors draws are.
+        probs: the weights of the categories along the last dimension.
+        logits: logarithms of weights, instead.
+        validate_args: whether parameters and values are checked.
+    """
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        self._categorical = Categorical(probs, logits)
+        self.temperature = temperature
+        batch_shape, event_shape = self._categorical.batch_shape, self._categorical.param_shape[-1:]
+        super().__init__(batch_shape, event_shape, validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(ExpRelaxedCategorical, _instance)
+        new.temperature = self.temperature
+        new._categorical = self._categorical.expand(batch_shape)
+        return self._finish_expanded(new, batch_shape)
+
+    @property
+    def param_shape(self):
+        """The shape of the parameter."""
+        return self._categorical.param_shape
+
+    @property
+    def logits(self):
+        """The logarithms of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def probs(self):
+        """The probabilities of the categories."""
+        return self._categorical.probs
+
+    def rsample(self, sample_shape=Size()):  # noqa: B008
+        shape = self._extended_shape(sample_shape)
+        u = clamp_probs(rand(shape, dtype=self.logits.dtype, device=self.logits.device))
+        gumbels = -(-u.log()).log()
+        scores = (self.logits + gumbels) / self.temperature
+        return scores - scores.logsumexp(dim=-1, keepdim=True)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        n = self._categorical._num_events
+        logits, value = broadcast_all(self.logits, value)
+        log_scale = full_like(self.temperature, float(n)).lgamma() + (n - 1) * self.temperature.log()
+        score = logits - value.mul(self.temperature)
+        return (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + log_scale
+
+
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """Vectors of probabilities that approach one-hot vectors, and have gradients: softmax of logits with Gumbel noise.
+
+    Maddison, Mnih and Teh (2017); Jang, Gu and Poole (2017).
+
+    Args:
+        temperature: how far from one-hot vectors draws are, a tensor.
+        probs: the weights of the categories along the last dimension.
+        logits: logarithms of weights, instead.
+        validate_args: whether parameters and values are checked.
+
+    Example::
+
+        >>> RelaxedOneHotCategorical(flambeau.tensor(0.5), flambeau.tensor([0.1, 0.9])).event_shape
+        torch.Size([2])
+    """
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        return super().expand(batch_shape, self._get_checked_instance(RelaxedOneHotCategorical, _instance))
+
+    @property
+    def temperature(self):
+        """How far from one-hot vectors draws are."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self):
+        """The logarithms of the probabilities."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self):
+        """The probabilities of the categories."""
+        return self.base_dist.probs

@@ -1,0 +1,271 @@
+"""Transforms of single elements."""
+
+from __future__ import annotations
+
+import math
+from numbers import Number
+
+from ..._dtypes import finfo
+from ..._size import Size
+from ...functions.broadcast import broadcast_shapes
+from ...functions.like import full_like
+from ...nn.functional import softplus
+from .. import constraints
+from ..utils import broadcast_all, lazy_property
+from ._transform import Transform
+
+
+class _Parameterless(Transform):
+    """A transform without parameters: all of a class are equal."""
+
+    def __eq__(self, other):
+        return type(other) is type(self)
+
+    __hash__ = object.__hash__
+
+
+class ExpTransform(_Parameterless):
+    """``y = exp(x)``."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+    bijective = True
+    sign = 1
+
+    def _call(self, x):
+        return x.exp()
+
+    def _inverse(self, y):
+        return y.log()
+
+    def log_abs_det_jacobian(self, x, y):
+        return x
+
+
+class PowerTransform(Transform):
+    """``y = x ** exponent``, for positive x.
+
+    Args:
+        exponent: a number or a tensor.
+        cache_size: the size of the cache, 0 or 1.
+    """
+
+    domain = constraints.positive
+    codomain = constraints.positive
+    bijective = True
+
+    def __init__(self, exponent, cache_size=0):
+        super().__init__(cache_size=cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    def with_cache(self, cache_size=1):
+        return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)
+
+    @lazy_property
+    def sign(self):
+        """Whether it rises (1) or falls (-1)."""
+        return self.exponent.sign()
+
+    def __eq__(self, other):
+        return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all())
+
+    __hash__ = object.__hash__
+
+    def _call(self, x):
+        return x.pow(self.exponent)
+
+    def _inverse(self, y):
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x, y):
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape):
+        return broadcast_shapes(shape, self.exponent.shape)
+
+    def inverse_shape(self, shape):
+        return broadcast_shapes(shape, self.exponent.shape)
+
+
+def clipped_sigmoid(x):
+    """The sigmoid, kept off 0 and 1 so that it has an inverse."""
+    limits = finfo(x.dtype)
+    return x.sigmoid().clamp(min=limits.tiny, max=1 - limits.eps)
+
+
+class SigmoidTransform(_Parameterless):
+    """``y = 1 / (1 + exp(-x))``."""
+
+    domain = constraints.real
+    codomain = constraints.unit_interval
+    bijective = True
+    sign = 1
+
+    def _call(self, x):
+        return clipped_sigmoid(x)
+
+    def _inverse(self, y):
+        limits = finfo(y.dtype)
+        y = y.clamp(min=limits.tiny, max=1 - limits.eps)
+        return y.log() - (-y).log1p()
+
+    def log_abs_det_jacobian(self, x, y):
+        return -softplus(-x) - softplus(x)
+
+
+class SoftplusTransform(_Parameterless):
+    """``y = log(1 + exp(x))``; for x above 20 that is x."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+    bijective = True
+    sign = 1
+
+    def _call(self, x):
+        return softplus(x)
+
+    def _inverse(self, y):
+        return (-y).expm1().neg().log() + y
+
+    def log_abs_det_jacobian(self, x, y):
+        return -softplus(-x)
+
+
+class TanhTransform(_Parameterless):
+    """``y = tanh(x)``. Its inverse is infinite at 1, which float32 reaches at 9: a cache avoids that."""
+
+    domain = constraints.real
+    codomain = constraints.interval(-1.0, 1.0)
+    bijective = True
+    sign = 1
+
+    def _call(self, x):
+        return x.tanh()
+
+    def _inverse(self, y):
+        return y.atanh()
+
+    def log_abs_det_jacobian(self, x, y):
+        return 2 * (math.log(2) - x - softplus(-2 * x))  # log(1 - y²), without the difference
+
+
+class AbsTransform(_Parameterless):
+    """``y = |x|``; the inverse is the positive x."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def _call(self, x):
+        return x.abs()
+
+    def _inverse(self, y):
+        return y
+
+
+class AffineTransform(Transform):
+    """``y = loc + scale * x``.
+
+    Args:
+        loc: the shift, a number or a tensor.
+        scale: the factor.
+        event_dim: how many of the last dimensions make one event.
+        cache_size: the size of the cache, 0 or 1.
+    """
+
+    bijective = True
+
+    def __init__(self, loc, scale, event_dim=0, cache_size=0):
+        super().__init__(cache_size=cache_size)
+        self.loc = loc
+        self.scale = scale
+        self._event_dim = event_dim
+
+    @property
+    def event_dim(self):
+        return self._event_dim
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self):
+        return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
+
+    codomain = domain
+
+    def with_cache(self, cache_size=1):
+        if self._cache_size == cache_size:
+            return self
+        return AffineTransform(self.loc, self.scale, self.event_dim, cache_size=cache_size)
+
+    def __eq__(self, other):
+        if not isinstance(other, AffineTransform):
+            return False
+        return _equal(self.loc, other.loc) and _equal(self.scale, other.scale)
+
+    __hash__ = object.__hash__
+
+    @property
+    def sign(self):
+        if isinstance(self.scale, Number):
+            return (self.scale > 0) - (self.scale < 0)
+        return self.scale.sign()
+
+    def _call(self, x):
+        return self.loc + self.scale * x
+
+    def _inverse(self, y):
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x, y):
+        scale = self.scale
+        term = full_like(x, math.log(abs(scale))) if isinstance(scale, Number) else scale.abs().log()
+        if not self.event_dim:
+            return term.expand(x.shape)
+        term = term.view((*term.shape[: -self.event_dim], -1)).sum(-1)
+        return term.expand(x.shape[: -self.event_dim])
+
+    def forward_shape(self, shape):
+        return broadcast_shapes(shape, getattr(self.loc, "shape", Size()), getattr(self.scale, "shape", Size()))
+
+    def inverse_shape(self, shape):
+        return self.forward_shape(shape)
+
+
+def _equal(a, b):
+    """Whether two parameters, numbers or tensors, are the same."""
+    if isinstance(a, Number) and isinstance(b, Number):
+        return a == b
+    return bool((a == b).all())
+
+
+class CumulativeDistributionTransform(Transform):
+    """``y = distribution.cdf(x)``: turns draws of the distribution into uniform numbers.
+
+    Args:
+        distribution: a distribution that has `cdf` and `icdf`.
+        cache_size: the size of the cache, 0 or 1.
+    """
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = 1
+
+    def __init__(self, distribution, cache_size=0):
+        super().__init__(cache_size=cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self):
+        return self.distribution.support
+
+    def _call(self, x):
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y):
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x, y):
+        return self.distribution.log_prob(x)
+
+    def with_cache(self, cache_size=1):
+        if self._cache_size == cache_size:
+            return self
+        return CumulativeDistributionTransform(self.distribution, cache_size=cache_size)

@@ -1,0 +1,55 @@
+"""Draws by trial and rejection: counts, gammas, and points of a simplex."""
+
+from __future__ import annotations
+
+from .._modes import modes
+from ..engines import NUMPY
+from ..ops.random import dirichlet, dirichlet_grad, redrawn, standard_gamma, standard_gamma_grad
+from ._args import need_tensor
+from ._randomness import sampled
+from .random import elements, source, tensor_like
+
+__all__ = ["_dirichlet_grad", "_sample_dirichlet", "_standard_gamma", "_standard_gamma_grad", "binomial", "poisson"]
+
+
+@sampled
+def poisson(input, generator=None):
+    """Poisson numbers with the rates in `input`."""
+    need_tensor(input, "poisson")
+    result = tensor_like(NUMPY.poisson(source(generator), elements(input)), input)
+    return redrawn(input, result, node="PoissonBackward0") if modes.grad and input.requires_grad else result
+
+
+@sampled
+def binomial(count, prob, generator=None):
+    """The number of successes among `count` trials, each with probability `prob`."""
+    need_tensor(count, "binomial", "count")
+    need_tensor(prob, "binomial", "prob", 2)
+    result = tensor_like(NUMPY.binomial(source(generator), elements(count), elements(prob)), prob)
+    return redrawn(prob, result, node="BinomialBackward0") if modes.grad and prob.requires_grad else result
+
+
+@sampled
+def _standard_gamma(input, generator=None):
+    """Gamma numbers with the shape parameters in `input` and a rate of 1; gradients are those at a fixed quantile."""
+    need_tensor(input, "_standard_gamma")
+    drawn = tensor_like(NUMPY.standard_gamma(source(generator), elements(input)), input)
+    return standard_gamma(input, drawn) if modes.grad and input.requires_grad else drawn
+
+
+@sampled
+def _sample_dirichlet(input, generator=None):
+    """Vectors with a sum of 1, with the parameters in the last dimension of `input`."""
+    need_tensor(input, "_sample_dirichlet")
+    drawn = tensor_like(NUMPY.dirichlet(source(generator), elements(input)), input)
+    return dirichlet(input, drawn) if modes.grad and input.requires_grad else drawn
+
+
+def _standard_gamma_grad(input, output):
+    """The derivative of gamma numbers `output` by their shape parameters `input`, at a fixed quantile."""
+    return standard_gamma_grad(input, output)
+
+
+def _dirichlet_grad(x, alpha, total):
+    """The derivative of coordinates of Dirichlet draws by their parameters, over ``1 - x``."""
+    return dirichlet_grad(x, alpha, total)
