@@ -11,8 +11,8 @@ from ...functions.linalg.decompose import cholesky
 from ...nn.functional import pad, softplus
 from .. import constraints
 from ..utils import tril_matrix_to_vec, vec_to_tril_matrix
-from ._transform import Transform
 from ._elementwise import _Parameterless
+from ._transform import Transform
 
 NOT_A_TRIANGLE = "Input is not a flattened lower-diagonal number: {n} is not D (D - 1) / 2 for any D."
 NOT_SQUARE = "Input is not square: {shape}."

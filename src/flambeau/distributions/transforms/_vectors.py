@@ -6,8 +6,8 @@ from ..._dtypes import finfo
 from ..._size import Size
 from ...nn.functional import logsigmoid, pad
 from .. import constraints
-from ._transform import Transform
 from ._elementwise import _Parameterless, clipped_sigmoid
+from ._transform import Transform
 
 DIFFERENT_NUMBERS = "in_shape, out_shape have different numbers of elements: {in_shape} and {out_shape}."
 
