@@ -133,5 +133,6 @@ _MEMBERS = {
     "ScriptModule": "jit",
     "check_training": "debug.training",
     **dict.fromkeys(["SymBool", "SymFloat", "SymInt"], "types"),
+    **dict.fromkeys(["load_ipython_extension", "unload_ipython_extension"], "alias.ipython"),
 }
 __getattr__, __dir__ = _lazy_submodules(__name__, _LAZY, _MEMBERS)

@@ -1,0 +1,18 @@
+"""``%load_ext flambeau`` in IPython and notebooks: from then on ``import torch`` gives Flambeau."""
+
+from __future__ import annotations
+
+from . import install, uninstall
+
+__all__ = ["load_ipython_extension", "unload_ipython_extension"]
+
+
+def load_ipython_extension(ipython):
+    """Called by ``%load_ext flambeau``."""
+    install()
+
+
+def unload_ipython_extension(ipython):
+    """Called by ``%unload_ext flambeau``; the name ``torch`` goes from the session, too."""
+    uninstall()
+    ipython.user_ns.pop("torch", None)
