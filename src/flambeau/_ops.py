@@ -24,6 +24,8 @@ class Operator:
         self._kernels: dict[str, Any] = {}
         self._autograd = None
         self._fake = None
+        self._autocast = None
+        self._is_composed = False
 
     def name(self):
         """``library::name``."""
@@ -38,6 +40,11 @@ class Operator:
         """The names of the overloads."""
         return ["default"]
 
+    def set_composed(self, kernel):
+        """Gives the operator a kernel that records its gradients itself; None leaves it without one."""
+        self._kernels["default"] = kernel
+        self._is_composed = True
+
     def kernel_for(self, args):
         """The implementation for the devices of the arguments."""
         tensors = [a for a in args if isinstance(a, flambeau.Tensor)]
@@ -50,6 +57,8 @@ class Operator:
         return kernel
 
     def __call__(self, *args, **kwargs):
+        if self._autocast is not None and flambeau.is_autocast_enabled("cpu"):
+            return self._autocast(*args, **kwargs)
         if self._autograd is not None:
             return self._autograd(*args, **kwargs)
         return self.kernel_for((*args, *kwargs.values()))(*args, **kwargs)
@@ -82,8 +91,15 @@ class Operators(types.ModuleType):
         return library
 
     def load_library(self, path):
-        """Not supported: it raises OSError, upon which libraries do without their extension."""
-        raise OSError(NO_LIBRARY.format(path=path))
+        """Adds the operators of torchvision's extensions, which are written anew here.
+
+        Others are not loaded: it raises OSError, upon which libraries do without them.
+        """
+        from .vision import load_extension
+
+        if not load_extension(path):
+            raise OSError(NO_LIBRARY.format(path=path))
+        self.loaded_libraries.add(str(path))
 
 
 def operator(library, name):

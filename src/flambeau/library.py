@@ -34,7 +34,13 @@ def _operator(name):
 
 
 def _set_kernel(operator, function, device):
-    """Sets the kernel for a kind of device, or for all. Kernels for gradients replace the whole call."""
+    """Sets the kernel for a kind of device, or for all. Kernels for gradients replace the whole call.
+
+    Those for autocast are called instead of the others while it is enabled, and call these.
+    """
+    if device.startswith("Autocast"):
+        operator._autocast = function if device == "AutocastCPU" else operator._autocast
+        return
     if device in ("Autograd", "AutogradCPU", "AutogradCUDA", "CompositeImplicitAutograd"):
         device = "default"
     if DEVICES.get(device) == "meta":
@@ -114,6 +120,8 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
         setup_context: takes the context, the inputs and the output of a call, and keeps what `backward` needs.
     """
     operator = _operator(op)
+    if operator._is_composed:  # gradients are recorded, and those of higher order too
+        return
 
     class WithGradient(Function):
         @staticmethod

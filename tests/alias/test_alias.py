@@ -84,6 +84,23 @@ def test_names_that_are_not_there():
     ]
 
 
+def test_torchvision_is_not_installed():
+    """An import says how to install it; who asks whether it is there hears that it is not."""
+    assert lines("""
+        import importlib.util, sys
+        found = importlib.util.find_spec("torchvision")
+        if found:  # as if it were not
+            sys.path = [path for path in sys.path if "site-packages" not in path]
+            sys.path_importer_cache.clear()
+        print(importlib.util.find_spec("torchvision"))
+        for statement in ("import torchvision", "from torchvision.transforms import v2"):
+            try:
+                exec(statement)
+            except ModuleNotFoundError as error:
+                print(error.name, "pip install --no-deps 'torchvision==0.28.*' pillow" in str(error))
+    """) == ["None", "torchvision True", "torchvision True"]
+
+
 def test_install_and_uninstall(tmp_path):
     """What was installed before is there again, and Flambeau's classes have their own names."""
     (tmp_path / "torch.py").write_text("__version__ = 'another'")

@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 from ._classes import restore_classes, name_classes
-from ._finder import Finder, is_installed
+from ._finder import Absent, Finder, is_installed
 
 __all__ = ["install", "is_installed", "replace_package", "uninstall"]
 
@@ -24,7 +24,7 @@ ALREADY_PYTORCH = (
     "flambeau.alias.install() before the first `import torch`."
 )
 
-_finder = Finder()
+_finder, _absent = Finder(), Absent()
 
 
 def install():
@@ -34,6 +34,7 @@ def install():
     if "torch" in sys.modules:
         raise RuntimeError(ALREADY_PYTORCH.format(version=getattr(sys.modules["torch"], "__version__", "")))
     sys.meta_path.insert(0, _finder)
+    sys.meta_path.append(_absent)
     name_classes()
     # Processes that the script starts find the package in SITE, before a PyTorch that is installed.
     sys.path.insert(1, SITE)
@@ -45,6 +46,7 @@ def uninstall():
     if not is_installed():
         return
     sys.meta_path.remove(_finder)
+    sys.meta_path.remove(_absent)
     for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
         del sys.modules[name]
     restore_classes()

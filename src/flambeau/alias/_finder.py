@@ -19,6 +19,10 @@ from ._paths import ELSEWHERE, gathered_module
 
 VERSION = "2.13.0+flambeau"
 NO_ATTRIBUTE = "module 'torch' has no attribute {name!r}. Flambeau, which stands for PyTorch here, has no such name."
+NO_TORCHVISION = (
+    "No module named 'torchvision'. Its release for PyTorch 2.13 runs on Flambeau, without PyTorch: "
+    "pip install --no-deps 'torchvision==0.28.*' pillow"
+)
 METADATA = f"Metadata-Version: 2.1\nName: torch\nVersion: {VERSION}\nSummary: Flambeau under PyTorch's name\n"
 
 
@@ -62,6 +66,15 @@ class Finder(importlib.abc.MetaPathFinder):
     def find_distributions(self, context=None):
         if context is None or context.name in (None, "torch"):
             yield Distribution()
+
+
+class Absent(importlib.abc.MetaPathFinder):
+    """Asked last: says how to install torchvision, which is PyPI's own, where an ``import`` does not find it."""
+
+    def find_spec(self, name, path=None, target=None):
+        # Who only asks whether it is there (importlib.util.find_spec) is told so: no.
+        if name == "torchvision" and sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
+            raise ModuleNotFoundError(NO_TORCHVISION, name=name)
 
 
 def _exists(name):

@@ -1,0 +1,264 @@
+"""Regions of feature maps, brought to a fixed size.
+
+A region is a row (image, x1, y1, x2, y2) in the coordinates of the image, which `spatial_scale` brings to those of the
+map. Each is divided into pooled_height × pooled_width bins. But for the maximum of ``roi_pool``, the value of a bin is
+linear in the map, and rows and columns are weighted apart: ``rows @ map @ columns``, for each channel. The gradient is
+the transposed product. Regions themselves have no gradient, as in torchvision.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+import flambeau as torch
+
+from ..autograd.function import Function
+
+FIVE = "rois must have shape as Tensor[K, 5], got {shape}"
+ONE_DTYPE = (
+    "Expected tensor for input to have the same type as tensor for rois; but type {input} does not equal {rois}"
+)
+CHANNELS = "input channels must be a multiple of pooling height * pooling width, got {channels} for {height} by {width}"
+
+
+class Weights(NamedTuple):
+    """What the rows, or columns, of a map count in each bin: [bins, stop - start], the others count nothing."""
+
+    start: int
+    stop: int
+    values: np.ndarray
+
+
+def roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):
+    """The mean of bilinear samples in each bin: [K, C, pooled_height, pooled_width]."""
+    _check(input, rois)
+    size = (pooled_height, pooled_width)
+    regions = _sampled_regions(input, rois, spatial_scale, size, sampling_ratio, 0.5 if aligned else 0.0, not aligned)
+    return Pooled.apply(input, size, regions)
+
+
+def ps_roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio):
+    """The same, where each bin has channels of its own. Returns the means and the channels that they are from."""
+    _check(input, rois, pooled_height, pooled_width)
+    size = (pooled_height, pooled_width)
+    regions = _sampled_regions(input, rois, spatial_scale, size, sampling_ratio, 0.5, False)
+    return PooledByPosition.apply(input, size, regions), _channel_mapping(input, rois, size)
+
+
+def ps_roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
+    """The mean of each bin, where each bin has channels of its own. Returns the means and their channels."""
+    _check(input, rois, pooled_height, pooled_width)
+    size, regions = (pooled_height, pooled_width), []
+    for image, *corners in rois.numpy(force=True):
+        x1, y1, x2, y2 = _round(np.array(corners), spatial_scale)
+        rows = _mean_weights(y1, max(y2 - y1, 1), pooled_height, input.size(2), input.dtype)
+        columns = _mean_weights(x1, max(x2 - x1, 1), pooled_width, input.size(3), input.dtype)
+        regions.append((int(image), rows, columns))
+    return PooledByPosition.apply(input, size, regions), _channel_mapping(input, rois, size)
+
+
+def roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
+    """The maximum of each bin, and its place in the map: -1 where the bin is empty, and the maximum 0."""
+    _check(input, rois)
+    height, width = input.shape[2:]
+    regions = []
+    for image, *corners in rois.numpy(force=True):
+        x1, y1, x2, y2 = _round(np.array(corners), spatial_scale)
+        rows = _bins(y1, max(y2 - y1 + 1, 1), pooled_height, height, rois.dtype)
+        columns = _bins(x1, max(x2 - x1 + 1, 1), pooled_width, width, rois.dtype)
+        regions.append((int(image), rows, columns))
+    return Maxima.apply(input, (pooled_height, pooled_width), regions)
+
+
+def _check(input, rois, *size):
+    torch._check(rois.dim() == 2 and rois.size(1) == 5, lambda: FIVE.format(shape=tuple(rois.shape)))
+    torch._check(input.dtype == rois.dtype, lambda: ONE_DTYPE.format(input=input.dtype, rois=rois.dtype))
+    if size:
+        channels, (height, width) = input.size(1), size
+        message = CHANNELS.format(channels=channels, height=height, width=width)
+        torch._check(channels % (height * width) == 0, lambda: message)
+
+
+def _channel_mapping(input, rois, size):
+    """The channels of the input that the bins are from, as torchvision returns them."""
+    channels = input.size(1) // (size[0] * size[1])
+    mapping = torch.arange(input.size(1), dtype=torch.int32).view(1, channels, *size)
+    return mapping.repeat(len(rois), 1, 1, 1).to(input.device)
+
+
+# ---- what rows and columns count
+
+
+def _sampled_regions(input, rois, scale, size, sampling_ratio, offset, at_least_one):
+    """(image, weights of rows, weights of columns) of each region, for means of bilinear samples."""
+    height, width = input.shape[2:]
+    regions = rois.numpy(force=True)
+    scaled = regions[:, 1:] * regions.dtype.type(scale) - regions.dtype.type(offset)
+    return [
+        (
+            int(region[0]),
+            _sample_weights(y1, y2, size[0], height, sampling_ratio, at_least_one),
+            _sample_weights(x1, x2, size[1], width, sampling_ratio, at_least_one),
+        )
+        for region, (x1, y1, x2, y2) in zip(regions, scaled)
+    ]
+
+
+def _sample_weights(low, high, bins, size, sampling_ratio, at_least_one):
+    """The mean of samples in each of the bins between `low` and `high`, each sample between two elements."""
+    dtype = low.dtype.type
+    length = max(high - low, dtype(1)) if at_least_one else high - low
+    count = sampling_ratio if sampling_ratio > 0 else int(np.ceil(length / dtype(bins)))
+    if count <= 0:
+        return Weights(0, 0, np.zeros((bins, 0), dtype))
+    step = length / dtype(bins)
+    inside = (np.arange(count, dtype=dtype) + dtype(0.5)) * step / dtype(count)
+    places = low + np.arange(bins, dtype=dtype)[:, None] * step + inside
+    share = ((places >= -1) & (places <= size)) / dtype(count)  # samples further out count as zeros
+    places = np.clip(places, 0, size - 1)
+    first = places.astype(np.intp)
+    second = np.minimum(first + 1, size - 1)
+    fraction = (places - first).astype(dtype)
+    start, stop = int(first.min()), int(second.max()) + 1
+    values, bin_numbers = np.zeros((bins, stop - start), dtype), np.arange(bins)[:, None]
+    np.add.at(values, (bin_numbers, first - start), share.astype(dtype) * (1 - fraction))
+    np.add.at(values, (bin_numbers, second - start), share.astype(dtype) * fraction)
+    return Weights(start, stop, values)
+
+
+def _round(corners, scale):
+    """Corners in the coordinates of the map, halves away from zero."""
+    scaled = corners * corners.dtype.type(scale)
+    return np.trunc(scaled + np.copysign(corners.dtype.type(0.5), scaled)).astype(int)
+
+
+def _bins(start, length, bins, size, dtype):
+    """(first, end) of each bin, in whole elements: bins may share one."""
+    real = dtype.np.type
+    step = real(length) / real(bins)
+    numbers = np.arange(bins + 1, dtype=real) * step
+    first, end = np.floor(numbers[:-1]).astype(int), np.ceil(numbers[1:]).astype(int)
+    return [tuple(pair) for pair in np.clip(np.stack([first, end], 1) + start, 0, size).tolist()]
+
+
+def _mean_weights(start, length, bins, size, dtype):
+    """The mean of the elements of each bin. The last row and column of a map never count, as in torchvision."""
+    pairs = _bins(start, length, bins, size - 1, dtype)
+    values = np.zeros((bins, size), dtype.np)
+    for row, (first, end) in zip(values, pairs):
+        row[first:end] = 1 / max(end - first, 1)
+    return Weights(0, size, values)
+
+
+# ---- products
+
+
+class Pooled(Function):
+    """Rows and columns of each region of a map, weighted: [K, C, *size]."""
+
+    @staticmethod
+    def forward(ctx, input, size, regions):
+        ctx.size, ctx.regions, ctx.input = size, regions, (input.shape, input.dtype, input.device)
+        images = input.numpy(force=True)
+        out = np.zeros((len(regions), images.shape[1], *size), images.dtype)
+        for result, (image, rows, columns) in zip(out, regions):
+            patch = images[image, :, rows.start:rows.stop, columns.start:columns.stop]
+            result[...] = rows.values @ (patch @ columns.values.T)
+        return torch.from_numpy(out).to(input.device)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return PooledBackward.apply(grad, ctx.size, ctx.regions, *ctx.input), None, None
+
+
+class PooledBackward(Function):
+    """The transposed of Pooled, which is its gradient."""
+
+    @staticmethod
+    def forward(ctx, grad, size, regions, shape, dtype, device):
+        ctx.size, ctx.regions = size, regions
+        out = np.zeros(shape, dtype.np)
+        for each, (image, rows, columns) in zip(grad.numpy(force=True), regions):
+            out[image, :, rows.start:rows.stop, columns.start:columns.stop] += rows.values.T @ (each @ columns.values)
+        return torch.from_numpy(out).to(device)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return Pooled.apply(grad, ctx.size, ctx.regions), None, None, None, None, None
+
+
+class PooledByPosition(Function):
+    """The same where a map has channels for each bin: [K, C / bins, *size]."""
+
+    @staticmethod
+    def forward(ctx, input, size, regions):
+        ctx.size, ctx.regions, ctx.input = size, regions, (input.shape, input.dtype, input.device)
+        images = input.numpy(force=True)
+        images = images.reshape(len(images), -1, *size, *images.shape[2:])
+        out = np.zeros((len(regions), images.shape[1], *size), images.dtype)
+        for result, (image, rows, columns) in zip(out, regions):
+            patch = images[image, ..., rows.start:rows.stop, columns.start:columns.stop]
+            result[...] = np.einsum("py,qx,cpqyx->cpq", rows.values, columns.values, patch, optimize=True)
+        return torch.from_numpy(out).to(input.device)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return PooledByPositionBackward.apply(grad, ctx.size, ctx.regions, *ctx.input), None, None
+
+
+class PooledByPositionBackward(Function):
+    """The transposed of PooledByPosition."""
+
+    @staticmethod
+    def forward(ctx, grad, size, regions, shape, dtype, device):
+        ctx.size, ctx.regions = size, regions
+        out = np.zeros((shape[0], shape[1] // (size[0] * size[1]), *size, *shape[2:]), dtype.np)
+        for each, (image, rows, columns) in zip(grad.numpy(force=True), regions):
+            out[image, ..., rows.start:rows.stop, columns.start:columns.stop] += np.einsum(
+                "py,qx,cpq->cpqyx", rows.values, columns.values, each, optimize=True
+            )
+        return torch.from_numpy(out.reshape(shape)).to(device)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return PooledByPosition.apply(grad, ctx.size, ctx.regions), None, None, None, None, None
+
+
+class Maxima(Function):
+    """The maxima of the bins of each region, and their places."""
+
+    @staticmethod
+    def forward(ctx, input, size, regions):
+        images = input.numpy(force=True)
+        _, channels, _, width = images.shape
+        out = np.zeros((len(regions), channels, *size), images.dtype)
+        places = np.full(out.shape, -1, np.int32)
+        for number, (image, rows, columns) in enumerate(regions):
+            for (i, (top, bottom)), (j, (left, right)) in _pairs(rows, columns):
+                if top < bottom and left < right:
+                    patch = images[image, :, top:bottom, left:right].reshape(channels, -1)
+                    best = patch.argmax(1)
+                    out[number, :, i, j] = patch[np.arange(channels), best]
+                    row, column = np.divmod(best, right - left)
+                    places[number, :, i, j] = (top + row) * width + left + column
+        places = torch.from_numpy(places).to(input.device)
+        ctx.images = torch.tensor([image for image, _, _ in regions], device=input.device)
+        ctx.shape = input.shape
+        ctx.save_for_backward(places)
+        ctx.mark_non_differentiable(places)
+        return torch.from_numpy(out).to(input.device), places
+
+    @staticmethod
+    def backward(ctx, grad, _):
+        places, = ctx.saved_tensors
+        batch, channels, height, width = ctx.shape
+        planes = ctx.images.view(-1, 1, 1, 1) * channels + torch.arange(channels, device=grad.device).view(-1, 1, 1)
+        index = (planes * (height * width) + places.clamp(min=0)).flatten()
+        flat = grad.new_zeros(batch * channels * height * width)
+        return flat.index_add(0, index, (grad * (places >= 0)).flatten()).view(ctx.shape), None, None
+
+
+def _pairs(rows, columns):
+    return ((row, column) for row in enumerate(rows) for column in enumerate(columns))
