@@ -146,7 +146,8 @@ def errors_of_the_user(t):
 def warnings_given(t):
     d = t.utils.data
     return [warned(lambda: d.DataLoader(range(4), num_workers=1000)), warned(lambda: list(d.DataLoader([1], pin_memory=True))),
-            warned(lambda: d.DataLoader(range(4), pin_memory=True))]
+            warned(lambda: d.DataLoader(range(4), pin_memory=True)), warned(lambda: list(d.DataLoader([1], pin_memory=True, pin_memory_device="cuda"))),
+            warned(lambda: list(d.DataLoader([1], pin_memory_device="cuda")))]
 
 
 test_as_recorded, test_as_torch_does = programs.tests()

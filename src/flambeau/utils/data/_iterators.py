@@ -20,6 +20,10 @@ from .sampler import draw_seed
 NO_ACCELERATOR = (
     "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used."
 )
+DEVICE_OF_PINS = (
+    "pin_memory_device is deprecated, the current accelerator will be used as the device, ignore "
+    "pin_memory_device={device!r}."
+)
 TOO_LONG = (
     "Length of IterableDataset {dataset} was reported to be {length} (when accessing len(dataloader)), but {count} "
     "samples have been fetched."
@@ -41,6 +45,8 @@ class _BaseDataLoaderIter:
         self._num_workers = loader.num_workers
         self._start_epoch(loader)
         self._base_seed = draw_seed(loader.generator)
+        if loader.pin_memory and loader.pin_memory_device:
+            warnings.warn(DEVICE_OF_PINS.format(device=loader.pin_memory_device), UserWarning, stacklevel=5)
         if loader.pin_memory and not _has_accelerator():
             warnings.warn(NO_ACCELERATOR, UserWarning, stacklevel=5)
 
