@@ -169,6 +169,11 @@ def set_default_dtype(d, /):
 # ---- promotion
 
 _SIGNED_ABOVE_UINT8 = {int8: int16}
+UNPROMOTED = frozenset((uint16, uint32, uint64))
+NO_PROMOTION = (
+    "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {type1} and {type2}. Convert "
+    "one of them first."
+)
 
 
 def promote_types(type1, type2):
@@ -178,6 +183,8 @@ def promote_types(type1, type2):
         raise TypeError(f"promote_types(): arguments must be torch.dtype, not {a!r} and {b!r}")
     if a is b:
         return a
+    if a.category <= INT >= b.category and not UNPROMOTED.isdisjoint((a, b)):
+        raise RuntimeError(NO_PROMOTION.format(type1=type_word(a), type2=type_word(b)))
     if a.category < b.category:
         a, b = b, a  # a has the higher category
     if a.category != b.category:
@@ -194,12 +201,7 @@ def promote_types(type1, type2):
 def _promote_ints(a, b):
     if a.is_signed == b.is_signed:
         return a if a.itemsize > b.itemsize else b
-    signed, unsigned = (a, b) if a.is_signed else (b, a)
-    if unsigned is not uint8:
-        raise RuntimeError(
-            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{type_word(a)} and {type_word(b)}"
-        )
+    signed = a if a.is_signed else b
     return _SIGNED_ABOVE_UINT8.get(signed, signed)
 
 
@@ -226,7 +228,7 @@ def python_number(scalar):
 
 
 def scalar_dtype(value):
-    """The dtype that a Python number stands for in an expression."""
+    """The dtype of a Python number."""
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):
@@ -234,6 +236,11 @@ def scalar_dtype(value):
     if isinstance(value, float):
         return _default
     return _default.to_complex()
+
+
+def operand_dtype(value):
+    """``scalar_dtype`` of an operand, which may be larger than an int64."""
+    return uint64 if isinstance(value, int) and value > LARGEST_INT else scalar_dtype(value)
 
 
 def combine(strong, weak):

@@ -33,6 +33,7 @@ _INDEX = ops.index
 _wrap_view = basic_index.wrap_view
 _ROWS = {"dims": (0,)}
 LOWEST_FLOAT32, LARGEST_FLOAT32 = float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
+LOWEST_INT, LARGEST_INT = -(2**63), 2**63 - 1
 _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
 
@@ -172,7 +173,7 @@ def store(x, key, value):
             return False
         if not LOWEST_FLOAT32 <= value <= LARGEST_FLOAT32 and math.isfinite(value):
             return False
-    elif kind is not int:
+    elif kind is not int or not LOWEST_INT <= value <= LARGEST_INT:
         return False
     try:
         write(x, "__setitem__", setitem, key, value)

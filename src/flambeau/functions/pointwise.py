@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _dtypes
-from .._dtypes import BOOL_TYPE, FIRST_FLOAT, LAST_FLOAT, type_word
+from .._dtypes import BOOL_TYPE, FIRST_FLOAT, LAST_FLOAT, check_int, type_word
 from .._modes import modes
 from .._tensor import Tensor
 from ..ops import pointwise as ops
@@ -280,7 +280,9 @@ def clamp(input, min=None, max=None):
     if not isinstance(input, Tensor):
         need_tensor(input, "clamp")
     for bound in (min, max):
-        if type(bound) is float and input._a.dtype.kind != "c":
+        if type(bound) is int:
+            check_int(bound)
+        elif type(bound) is float and input._a.dtype.kind != "c":
             scalar_for(bound, result_dtype((input, bound)).np)
     numbers = type(min) in _PLAIN and type(max) in _PLAIN and min is not max
     if numbers and FIRST_FLOAT <= input._a.dtype.num <= LAST_FLOAT:

@@ -33,6 +33,7 @@ __all__ = [
     "max", "mean", "min", "nanmean", "nansum", "prod", "softmax", "std", "std_mean", "sum", "var", "var_mean",
 ]
 
+REAL_MOMENT = '"std_cpu" not implemented for {word}: out= of {name}() is complex; a real one takes the result'
 NO_MEAN = (
     "mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
     "Got: {word}. Convert it first, or pass dtype=, for example dtype=flambeau.float32."
@@ -163,9 +164,13 @@ def _moment(op, input, dim, unbiased, keepdim, correction, name):
 
 
 def deviation(result, out, name, args):
-    """Castable dtypes, but for real inputs no complex one."""
-    rule = castable if args[0].is_complex() else real
-    rule(result, out, name, args)
+    """Castable dtypes; but of several real numbers no complex one."""
+    input, dim = args[:2]
+    if out.is_complex and not input.is_complex() and not isinstance(dim, bool):
+        shape = input._a.shape
+        if ops.count_reduced(shape, _axes(dim, input, name)) != input._a.size:
+            raise NotImplementedError(REAL_MOMENT.format(word=type_word(out), name=name))
+    castable(result, out, name, args)
 
 
 @numpy_names

@@ -29,7 +29,7 @@ def result_dtype(operands):
             else:
                 zeros = d if zeros is None else _dtypes.promote_types(zeros, d)
         else:
-            d = _dtypes.from_np(x.dtype) if hasattr(x, "dtype") else _dtypes.scalar_dtype(x)
+            d = _dtypes.from_np(x.dtype) if hasattr(x, "dtype") else _dtypes.operand_dtype(x)
             scalars = d if scalars is None else _dtypes.promote_types(scalars, d)
     return _dtypes.combine(dims, _dtypes.combine(zeros, scalars))
 

@@ -159,7 +159,7 @@ def check_ormqr(a, tau, c, left):
 @out_variant(dtype=anything, fit=resize_silently, aliases="any")
 def lu(A, pivot=True, get_infos=False, out=None):
     """The LU factorization in one matrix and its pivots; with ``get_infos`` also where it met a zero pivot."""
-    LU, pivots, info = decompose.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    LU, pivots, info = decompose.lu_factor_ex(A, pivot=pivot)
     return LuWithInfo(LU, pivots, info) if get_infos else (LU, pivots)
 
 
