@@ -201,6 +201,32 @@ def attempt(data, **kwargs):
     return None
 
 
+JUNK = {  # what is no checkpoint at all -> the exception of both libraries
+    "nothing": (b"", EOFError),
+    "a page": (b"<html><body>404</body></html>", pickle.UnpicklingError),
+    "zeros": (bytes(100), pickle.UnpicklingError),
+    "an image": (b"\x89PNG\r\n\x1a\n" + bytes(30), pickle.UnpicklingError),
+    "the beginning of an archive": (b"PK\3\4" + bytes(range(200)), RuntimeError),
+    "another number": (pickle.dumps(3, 2), RuntimeError),
+    "a pickle": (pickle.dumps([1, 2], 4), pickle.UnpicklingError),
+    "a pickle that calls": (pickle.dumps(os.getcwd, 4), pickle.UnpicklingError),
+}
+
+
+@pytest.mark.parametrize("data, error", JUNK.values(), ids=JUNK)
+def test_junk(data, error):
+    assert type(attempt(data)) is error
+
+
+@pytest.mark.oracle
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol")
+@pytest.mark.parametrize("data, error", JUNK.values(), ids=JUNK)
+def test_junk_as_in_pytorch(data, error):
+    torch = pytest.importorskip("torch")
+    with pytest.raises(error):
+        torch.load(io.BytesIO(data))
+
+
 def test_cut_off_files(small):
     errors = [attempt(small[:n]) for n in range(len(small))]
     assert [type(e) for e in errors[:4]] == [EOFError] + 3 * [pickle.UnpicklingError]

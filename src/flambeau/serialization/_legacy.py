@@ -19,6 +19,8 @@ from ._archive import read_into
 from ._unpickle import read_bytearray, restricted
 
 MAGIC, VERSION = 0x1950A86A20F9469CFC6C, 1001
+NOT_A_CHECKPOINT = "{path} is not a checkpoint: it does not begin like one."
+NOT_THE_MAGIC = "Invalid magic number; corrupt file? {path} is no checkpoint."
 DAMAGED = "{path} is damaged or cut off: {why}. Copy it again, or save it again."
 NOT_THE_VERSION = "Invalid protocol version: {version}. Files of the format before PyTorch 1.6 have the version 1001."
 FAULTS = (*restricted.faults, pickle.UnpicklingError)
@@ -39,15 +41,20 @@ class LegacyFile:
         self.file.seek(self.start)
         self.places = {}  # name -> (offset of the elements, their size)
 
-    def is_legacy(self):
-        """Whether the file is in the old format; reads its magic number."""
+    def check_magic(self):
+        """Reads the magic number; raises where there is none."""
         try:
-            return _Scan(self).load() == MAGIC
+            magic = _Scan(self).load()
         except FAULTS:
-            return False
+            magic = None
+        if type(magic) is not int:
+            raise pickle.UnpicklingError(NOT_A_CHECKPOINT.format(path=self.path))
+        if magic != MAGIC:
+            raise RuntimeError(NOT_THE_MAGIC.format(path=self.path))
 
     def read_pickle(self):
         """The pickle of the object, after which the elements can be asked for."""
+        self.check_magic()
         try:
             version, system = _Scan(self).load(), _Scan(self).load()
             self.swapped = system["little_endian"] is not (sys.byteorder == "little")
@@ -58,7 +65,7 @@ class LegacyFile:
             keys = _Scan(self).load()
             self._find(keys, scan.storages)
         except FAULTS as error:
-            raise self.damage_error(repr(error)) from error
+            raise pickle.UnpicklingError(DAMAGED.format(path=self.path, why=repr(error))) from error
         if version != VERSION:
             raise RuntimeError(NOT_THE_VERSION.format(version=version))
         self.end = self._tell()

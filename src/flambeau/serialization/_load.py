@@ -13,7 +13,6 @@ from ._archive import Reader
 from ._legacy import LegacyFile
 from ._unpickle import restricted, trusting
 
-NOT_A_CHECKPOINT = "{path} is not a checkpoint: it does not begin like one."
 NOT_SEEKABLE = (
     "'{type}' object has no attribute '{name}'. You can only torch.load from a file that is seekable. Please pre-load "
     "the data into a buffer like io.BytesIO and try to load from it instead."
@@ -104,8 +103,6 @@ def _open(file, path, mmap):
     if mmap:
         raise RuntimeError(MMAP_FORMAT.format(path=path))
     archive = LegacyFile(file, path)
-    if not archive.is_legacy():
-        raise pickle.UnpicklingError(NOT_A_CHECKPOINT.format(path=path))
     return archive, archive.read_pickle(), archive.swapped
 
 
