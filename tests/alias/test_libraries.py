@@ -10,6 +10,7 @@ pytestmark = pytest.mark.oracle
 
 PROGRAMS = {
     "transformers_models": ("transformers", ["bert", "gpt2", "t5", "llama", "vit", "whisper"]),
+    "lightning_training": ("pytorch_lightning", ["lightning", "accelerate"]),
     "timm_families": ("timm", ["test_convnext", "test_efficientnet", "test_resnet", "test_vit"]),
 }
 

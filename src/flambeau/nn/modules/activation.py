@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 
+from ...functions import elementary
 from ...functions.creation import empty
 from .. import functional as F
 from .. import init
@@ -19,10 +19,10 @@ __all__ = ["CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish
 class _Plain(Module):
     """An activation without settings."""
 
-    _function: Callable
+    _function: str  # its name: looked up at each call, so that a replaced torch.nn.functional.relu is what runs
 
     def forward(self, input):
-        return type(self)._function(input)
+        return getattr(F, self._function)(input)
 
 
 class _InPlace(Module):
@@ -30,77 +30,79 @@ class _InPlace(Module):
 
     __constants__ = ["inplace"]
     inplace: bool
-    _function: Callable
+    _function: str
 
     def __init__(self, inplace=False):
         super().__init__()
         self.inplace = inplace
 
     def forward(self, input):
-        return type(self)._function(input, inplace=self.inplace)
+        return getattr(F, self._function)(input, inplace=self.inplace)
 
     def extra_repr(self):
         return "inplace=True" if self.inplace else ""
 
 
-class Sigmoid(_Plain):
+class Sigmoid(Module):
     """``1 / (1 + exp(-x))``."""
 
-    _function = staticmethod(F.sigmoid)
+    def forward(self, input):
+        return elementary.sigmoid(input)
 
 
-class Tanh(_Plain):
+class Tanh(Module):
     """The hyperbolic tangent."""
 
-    _function = staticmethod(F.tanh)
+    def forward(self, input):
+        return elementary.tanh(input)
 
 
 class LogSigmoid(_Plain):
     """The logarithm of the sigmoid."""
 
-    _function = staticmethod(F.logsigmoid)
+    _function = "logsigmoid"
 
 
 class Softsign(_Plain):
     """``x / (1 + |x|)``."""
 
-    _function = staticmethod(F.softsign)
+    _function = "softsign"
 
 
 class Tanhshrink(_Plain):
     """``x - tanh(x)``."""
 
-    _function = staticmethod(F.tanhshrink)
+    _function = "tanhshrink"
 
 
 class ReLU(_InPlace):
     """Each element, 0 where it is negative."""
 
-    _function = staticmethod(F.relu)
+    _function = "relu"
 
 
 class SiLU(_InPlace):
     """``x * sigmoid(x)``."""
 
-    _function = staticmethod(F.silu)
+    _function = "silu"
 
 
 class Mish(_InPlace):
     """``x * tanh(softplus(x))``."""
 
-    _function = staticmethod(F.mish)
+    _function = "mish"
 
 
 class SELU(_InPlace):
     """The self-normalising ELU."""
 
-    _function = staticmethod(F.selu)
+    _function = "selu"
 
 
 class Hardswish(_InPlace):
     """``x * hardsigmoid(x)``."""
 
-    _function = staticmethod(F.hardswish)
+    _function = "hardswish"
 
     def extra_repr(self):
         return ""
@@ -109,7 +111,7 @@ class Hardswish(_InPlace):
 class Hardsigmoid(_InPlace):
     """A sigmoid of three straight lines."""
 
-    _function = staticmethod(F.hardsigmoid)
+    _function = "hardsigmoid"
 
     def extra_repr(self):
         return ""
@@ -186,7 +188,7 @@ class ReLU6(Hardtanh):
 
 class _Alpha(Module):
     __constants__ = ["alpha", "inplace"]
-    _function: Callable
+    _function: str
 
     def __init__(self, alpha=1.0, inplace=False):
         super().__init__()
@@ -194,7 +196,7 @@ class _Alpha(Module):
         self.inplace = inplace
 
     def forward(self, input):
-        return type(self)._function(input, self.alpha, self.inplace)
+        return getattr(F, self._function)(input, self.alpha, self.inplace)
 
     def extra_repr(self):
         return f"alpha={self.alpha}{', inplace=True' if self.inplace else ''}"
@@ -203,13 +205,13 @@ class _Alpha(Module):
 class ELU(_Alpha):
     """``x`` for positive elements, ``alpha * (exp(x) - 1)`` for the others."""
 
-    _function = staticmethod(F.elu)
+    _function = "elu"
 
 
 class CELU(_Alpha):
     """``x`` for positive elements, ``alpha * (exp(x / alpha) - 1)`` for the others."""
 
-    _function = staticmethod(F.celu)
+    _function = "celu"
 
 
 class LeakyReLU(Module):
@@ -263,14 +265,14 @@ class GLU(Module):
 
 class _Shrink(Module):
     __constants__ = ["lambd"]
-    _function: Callable
+    _function: str
 
     def __init__(self, lambd=0.5):
         super().__init__()
         self.lambd = lambd
 
     def forward(self, input):
-        return type(self)._function(input, self.lambd)
+        return getattr(F, self._function)(input, self.lambd)
 
     def extra_repr(self):
         return str(self.lambd)
@@ -279,13 +281,13 @@ class _Shrink(Module):
 class Hardshrink(_Shrink):
     """Each element, 0 where its absolute value is at most ``lambd``."""
 
-    _function = staticmethod(F.hardshrink)
+    _function = "hardshrink"
 
 
 class Softshrink(_Shrink):
     """Each element moved towards 0 by ``lambd``."""
 
-    _function = staticmethod(F.softshrink)
+    _function = "softshrink"
 
 
 class Softplus(Module):
@@ -330,7 +332,7 @@ class PReLU(Module):
 
 class _AlongDim(Module):
     __constants__ = ["dim"]
-    _function: Callable
+    _function: str
 
     def __init__(self, dim=None):
         super().__init__()
@@ -341,7 +343,7 @@ class _AlongDim(Module):
         self.__dict__.setdefault("dim", None)
 
     def forward(self, input):
-        return type(self)._function(input, self.dim, _stacklevel=5)
+        return getattr(F, self._function)(input, self.dim, _stacklevel=5)
 
     def extra_repr(self):
         return f"dim={self.dim}"
@@ -350,19 +352,19 @@ class _AlongDim(Module):
 class Softmax(_AlongDim):
     """Exponentials along `dim`, divided by their sum."""
 
-    _function = staticmethod(F.softmax)
+    _function = "softmax"
 
 
 class LogSoftmax(_AlongDim):
     """The logarithm of ``Softmax``."""
 
-    _function = staticmethod(F.log_softmax)
+    _function = "log_softmax"
 
 
 class Softmin(_AlongDim):
     """``Softmax`` of the negated input."""
 
-    _function = staticmethod(F.softmin)
+    _function = "softmin"
 
 
 class Softmax2d(Module):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from ..._tensor import Tensor
 from ...functions.creation import empty
@@ -116,7 +115,7 @@ class _ConvNd(Module):
 
 
 class _Conv(_ConvNd):
-    _function: Callable
+    _function: str
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
                  padding_mode="zeros", device=None, dtype=None):
@@ -131,7 +130,7 @@ class _Conv(_ConvNd):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
-        return type(self)._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return getattr(F, self._function)(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Conv):
@@ -159,7 +158,7 @@ class Conv1d(_Conv):
     """
 
     _dims = 1
-    _function = staticmethod(F.conv1d)
+    _function = "conv1d"
 
 
 class Conv2d(_Conv):
@@ -176,18 +175,18 @@ class Conv2d(_Conv):
     """
 
     _dims = 2
-    _function = staticmethod(F.conv2d)
+    _function = "conv2d"
 
 
 class Conv3d(_Conv):
     """The convolution of volumes. Arguments as of ``Conv1d``; each may be a triple."""
 
     _dims = 3
-    _function = staticmethod(F.conv3d)
+    _function = "conv3d"
 
 
 class _ConvTranspose(_ConvNd):
-    _function: Callable
+    _function: str
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
                  bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None):
@@ -198,8 +197,8 @@ class _ConvTranspose(_ConvNd):
 
     def forward(self, input, output_size=None):
         extra = self._output_padding(input, output_size)
-        return type(self)._function(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
-                                    self.dilation)
+        return getattr(F, self._function)(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
+                                          self.dilation)
 
     def _output_padding(self, input, output_size):
         """The output padding that gives `output_size`: a stride makes several sizes possible."""
@@ -238,21 +237,21 @@ class ConvTranspose1d(_ConvTranspose):
     """
 
     _dims = 1
-    _function = staticmethod(F.conv_transpose1d)
+    _function = "conv_transpose1d"
 
 
 class ConvTranspose2d(_ConvTranspose):
     """The transposed convolution of images. See ``ConvTranspose1d``."""
 
     _dims = 2
-    _function = staticmethod(F.conv_transpose2d)
+    _function = "conv_transpose2d"
 
 
 class ConvTranspose3d(_ConvTranspose):
     """The transposed convolution of volumes. See ``ConvTranspose1d``."""
 
     _dims = 3
-    _function = staticmethod(F.conv_transpose3d)
+    _function = "conv_transpose3d"
 
 
 # ---- lazy ones

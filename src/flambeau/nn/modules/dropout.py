@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 
 from .. import functional as F
 from .module import Module
@@ -14,7 +13,7 @@ class _DropoutNd(Module):
     __constants__ = ["inplace", "p"]
     p: float
     inplace: bool
-    _function: Callable
+    _function: str
 
     def __init__(self, p=0.5, inplace=False):
         super().__init__()
@@ -24,7 +23,7 @@ class _DropoutNd(Module):
         self.inplace = inplace
 
     def forward(self, input):
-        return type(self)._function(input, self.p, self.training, self.inplace)
+        return getattr(F, self._function)(input, self.p, self.training, self.inplace)
 
     def extra_repr(self):
         return f"p={self.p}, inplace={self.inplace}"
@@ -33,25 +32,25 @@ class _DropoutNd(Module):
 class Dropout(_DropoutNd):
     """Zeros elements with probability `p` in training, and scales the others by 1 / (1 - p)."""
 
-    _function = staticmethod(F.dropout)
+    _function = "dropout"
 
 
 class Dropout1d(_DropoutNd):
     """Zeros whole channels of sequences in training."""
 
-    _function = staticmethod(F.dropout1d)
+    _function = "dropout1d"
 
 
 class Dropout2d(_DropoutNd):
     """Zeros whole channels of images in training."""
 
-    _function = staticmethod(F.dropout2d)
+    _function = "dropout2d"
 
 
 class Dropout3d(_DropoutNd):
     """Zeros whole channels of volumes in training."""
 
-    _function = staticmethod(F.dropout3d)
+    _function = "dropout3d"
 
 
 class AlphaDropout(_DropoutNd):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 
 from .. import functional as F
 from .conv import each
@@ -17,7 +16,7 @@ __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "Adapt
 class _Pool(Module):
     """A layer over one function; 1d, 2d and 3d siblings differ in it only."""
 
-    _function: Callable
+    _function: str
 
 
 class _MaxPool(_Pool):
@@ -33,8 +32,8 @@ class _MaxPool(_Pool):
         self.ceil_mode = ceil_mode
 
     def forward(self, input):
-        return type(self)._function(input, self.kernel_size, self.stride, self.padding, self.dilation,
-                                    ceil_mode=self.ceil_mode, return_indices=self.return_indices)
+        return getattr(F, self._function)(input, self.kernel_size, self.stride, self.padding, self.dilation,
+                                          ceil_mode=self.ceil_mode, return_indices=self.return_indices)
 
     def extra_repr(self):
         return (f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
@@ -58,19 +57,19 @@ class MaxPool1d(_MaxPool):
         tensor([[[3., 2.]]])
     """
 
-    _function = staticmethod(F.max_pool1d)
+    _function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPool):
     """The largest element of each window of images. See ``MaxPool1d``."""
 
-    _function = staticmethod(F.max_pool2d)
+    _function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPool):
     """The largest element of each window of volumes. See ``MaxPool1d``."""
 
-    _function = staticmethod(F.max_pool3d)
+    _function = "max_pool3d"
 
 
 class _FractionalMaxPool(_Pool):
@@ -96,8 +95,9 @@ class _FractionalMaxPool(_Pool):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {self.output_ratio})")
 
     def forward(self, input):
-        return type(self)._function(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
-                                    _random_samples=self._random_samples)
+        pool = getattr(F, self._function)
+        return pool(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+                    _random_samples=self._random_samples)
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
@@ -116,14 +116,14 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     """
 
     _dims = 2
-    _function = staticmethod(F.fractional_max_pool2d)
+    _function = "fractional_max_pool2d"
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
     """``FractionalMaxPool2d`` for volumes."""
 
     _dims = 3
-    _function = staticmethod(F.fractional_max_pool3d)
+    _function = "fractional_max_pool3d"
 
 
 class _MaxUnpool(_Pool):
@@ -136,7 +136,7 @@ class _MaxUnpool(_Pool):
         self.padding = each(padding, self._dims)
 
     def forward(self, input, indices, output_size=None):
-        return type(self)._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return getattr(F, self._function)(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -146,21 +146,21 @@ class MaxUnpool1d(_MaxUnpool):
     """Puts the elements that ``MaxPool1d`` took back in their places, among zeros."""
 
     _dims = 1
-    _function = staticmethod(F.max_unpool1d)
+    _function = "max_unpool1d"
 
 
 class MaxUnpool2d(_MaxUnpool):
     """Puts the elements that ``MaxPool2d`` took back in their places, among zeros."""
 
     _dims = 2
-    _function = staticmethod(F.max_unpool2d)
+    _function = "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpool):
     """Puts the elements that ``MaxPool3d`` took back in their places, among zeros."""
 
     _dims = 3
-    _function = staticmethod(F.max_unpool3d)
+    _function = "max_unpool3d"
 
 
 class AvgPool1d(_Pool):
@@ -202,8 +202,8 @@ class _AvgPool(_Pool):
         self.divisor_override = divisor_override
 
     def forward(self, input):
-        return type(self)._function(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
-                                    self.count_include_pad, self.divisor_override)
+        return getattr(F, self._function)(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
+                                          self.count_include_pad, self.divisor_override)
 
     def extra_repr(self):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -212,13 +212,13 @@ class _AvgPool(_Pool):
 class AvgPool2d(_AvgPool):
     """The mean of each window of images, or their sum divided by ``divisor_override``. See ``AvgPool1d``."""
 
-    _function = staticmethod(F.avg_pool2d)
+    _function = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPool):
     """The mean of each window of volumes, or their sum divided by ``divisor_override``. See ``AvgPool1d``."""
 
-    _function = staticmethod(F.avg_pool3d)
+    _function = "avg_pool3d"
 
 
 class _LPPool(_Pool):
@@ -232,7 +232,7 @@ class _LPPool(_Pool):
         self.ceil_mode = ceil_mode
 
     def forward(self, input):
-        return type(self)._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return getattr(F, self._function)(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self):
         return (f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
@@ -242,19 +242,19 @@ class _LPPool(_Pool):
 class LPPool1d(_LPPool):
     """The p-norm of each window of sequences."""
 
-    _function = staticmethod(F.lp_pool1d)
+    _function = "lp_pool1d"
 
 
 class LPPool2d(_LPPool):
     """The p-norm of each window of images."""
 
-    _function = staticmethod(F.lp_pool2d)
+    _function = "lp_pool2d"
 
 
 class LPPool3d(_LPPool):
     """The p-norm of each window of volumes."""
 
-    _function = staticmethod(F.lp_pool3d)
+    _function = "lp_pool3d"
 
 
 class _AdaptivePool(_Pool):
@@ -265,7 +265,7 @@ class _AdaptivePool(_Pool):
         self.output_size = output_size
 
     def forward(self, input):
-        return type(self)._function(input, self.output_size)
+        return getattr(F, self._function)(input, self.output_size)
 
     def extra_repr(self):
         return f"output_size={self.output_size}"
@@ -274,7 +274,7 @@ class _AdaptivePool(_Pool):
 class AdaptiveAvgPool1d(_AdaptivePool):
     """The means of ``output_size`` windows, evenly laid over sequences of any length."""
 
-    _function = staticmethod(F.adaptive_avg_pool1d)
+    _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
@@ -289,13 +289,13 @@ class AdaptiveAvgPool2d(_AdaptivePool):
         torch.Size([1, 64, 5, 9])
     """
 
-    _function = staticmethod(F.adaptive_avg_pool2d)
+    _function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptivePool):
     """The means of ``output_size`` windows, evenly laid over volumes of any size."""
 
-    _function = staticmethod(F.adaptive_avg_pool3d)
+    _function = "adaptive_avg_pool3d"
 
 
 class _AdaptiveMaxPool(_AdaptivePool):
@@ -306,22 +306,22 @@ class _AdaptiveMaxPool(_AdaptivePool):
         self.return_indices = return_indices
 
     def forward(self, input):
-        return type(self)._function(input, self.output_size, self.return_indices)
+        return getattr(F, self._function)(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """The largest elements of ``output_size`` windows, evenly laid over sequences of any length."""
 
-    _function = staticmethod(F.adaptive_max_pool1d)
+    _function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """The largest elements of ``output_size`` windows, evenly laid over images of any size."""
 
-    _function = staticmethod(F.adaptive_max_pool2d)
+    _function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """The largest elements of ``output_size`` windows, evenly laid over volumes of any size."""
 
-    _function = staticmethod(F.adaptive_max_pool3d)
+    _function = "adaptive_max_pool3d"
