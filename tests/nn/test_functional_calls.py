@@ -4,9 +4,9 @@ import collections
 import types
 
 import pytest
-from _layers import LAYERS
 
 import flambeau
+from _layers import LAYERS
 
 pytestmark = pytest.mark.oracle
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from .. import functional as F
 from .conv import each
 from .module import Module
