@@ -85,6 +85,8 @@ POINTWISE = [
     row("mvlgamma", V([2.5, 3.0, 7.0]), p=3),
     row("special_zeta", fixed(V([1.5, 2.0, 3.0])), P(2, 3)),
     *rows("igamma igammac", fixed(P(3)), P(2, 3)),
+    row("_standard_gamma_grad", P(2, 3), P(2, 3)).without_gradient(),
+    row("_dirichlet_grad", V([0.2, 0.5, 0.9]), P(2, 3), V([9.0, 8.0, 7.0])).without_gradient(),
     *rows(
         "special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1"
         " special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engines.xla_row import C, R, V, fixed, row, rows
+from engines.xla_row import C, P, R, V, fixed, row, rows
 from flambeau.ops._op import OPS
 from flambeau.ops.move import PADDINGS
 
@@ -102,4 +102,6 @@ SHAPES = [
     *rows("fill fill_in_place", R(2, 3), value=2.5),
     *rows("fill_from fill_from_in_place", R(2, 3), R()),
     row("redrawn", R(2, 3), V(np.ones((2, 3))), node="NormalBackward0"),
+    row("standard_gamma", P(2, 3), fixed(P(2, 3))).once(),
+    row("dirichlet", P(2, 3), fixed(V([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]]))).once(),
 ]

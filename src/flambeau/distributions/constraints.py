@@ -154,10 +154,7 @@ class MixtureSameFamilyConstraint(Constraint):
         return self.base_constraint.event_dim
 
     def check(self, value):
-        components_dim = -1 - self.event_dim
-        if value.dim() < self.event_dim:
-            raise ValueError(TOO_FEW_DIMENSIONS.format(wanted=self.event_dim, found=value.dim()))
-        inside = self.base_constraint.check(value.unsqueeze(components_dim))
+        inside = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
         batch_ndims = value.dim() - self.event_dim
         return inside.reshape((*inside.shape[:batch_ndims], -1)).all(-1)
 

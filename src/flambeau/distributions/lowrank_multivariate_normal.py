@@ -76,8 +76,8 @@ class LowRankMultivariateNormal(Distribution):
         self.cov_factor = cov_factor.expand(Size(batch_shape) + cov_factor.shape[-2:])
         self.cov_diag = cov_diag.expand((*batch_shape, n))
         self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
-        self._capacitance_tril = capacitance_tril(cov_factor, cov_diag)
         super().__init__(batch_shape, Size((n,)), validate_args=validate_args)
+        self._capacitance_tril = capacitance_tril(cov_factor, cov_diag)
 
     def expand(self, batch_shape, _instance=None):
         new = self._expand_parameters(LowRankMultivariateNormal, batch_shape, _instance)
