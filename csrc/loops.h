@@ -119,7 +119,7 @@ typedef struct {
     void (*normalize_planes)(const PlaneNorm *norm);
     void (*normalize_planes_pull)(const PlaneNorm *norm);
     /* of n elements */
-    Map relu, sigmoid, erf, gelu, sign;
+    Map relu, sigmoid, log_sigmoid, erf, gelu, sign;
     void (*gelu_pull)(const void *g, const void *x, void *out, ptrdiff_t n);
     void (*threshold_pull)(const void *g, const void *x, void *out, ptrdiff_t n, double threshold);
     Division floor_divide, remainder;

@@ -30,6 +30,11 @@ static PyObject *sigmoid(PyObject *const *arguments)
     return mapped(arguments[0], offsetof(Loops, sigmoid));
 }
 
+static PyObject *log_sigmoid(PyObject *const *arguments)
+{
+    return mapped(arguments[0], offsetof(Loops, log_sigmoid));
+}
+
 static PyObject *erf_(PyObject *const *arguments)
 {
     return mapped(arguments[0], offsetof(Loops, erf));
@@ -147,6 +152,7 @@ static PyObject *threshold_pull(PyObject *const *arguments)
 const Row POINTWISE_ROWS[] = {
     {"relu", relu, {"x"}},
     {"sigmoid", sigmoid, {"x"}},
+    {"log_sigmoid", log_sigmoid, {"x"}},
     {"erf", erf_, {"x"}},
     {"gelu", gelu, {"x"}},
     {"sign", sign, {"x"}},

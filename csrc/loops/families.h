@@ -39,7 +39,8 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(sum_middle), NAME(prod_middle), NAME(divide), \
     NAME(softmax), NAME(log_softmax), NAME(softmax_pull), NAME(log_softmax_pull), \
     NAME(normalize), NAME(normalize_pull), NAME(normalize_planes), NAME(normalize_planes_pull), \
-    NAME(relu), NAME(sigmoid), NAME(erf_all), NAME(gelu), NAME(sign), NAME(gelu_pull), NAME(threshold_pull), \
+    NAME(relu), NAME(sigmoid), NAME(log_sigmoid), NAME(erf_all), NAME(gelu), NAME(sign), NAME(gelu_pull), \
+    NAME(threshold_pull), \
     NAME(floor_divide), NAME(remainder), \
     NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), NAME(top), \
     NAME(sgd_step), NAME(adam_step), NAME(adamax_step), NAME(nadam_step), NAME(radam_step), NAME(rmsprop_step), \

@@ -147,6 +147,43 @@ INLINE double exp_below_double(double x)
     return x < -746.0 ? 0.0 : y;
 }
 
+/* log(1 + u) of 0 <= u <= 1: 2 atanh(s) with s = u / (2 + u), which is at most 1 / 3, by its series. */
+INLINE float log1p_unit_float(float u)
+{
+    float s = u / (2.0f + u), z = s * s;
+    float p = 1.0f / 15.0f;
+    p = madd_float(p, z, 1.0f / 13.0f);
+    p = madd_float(p, z, 1.0f / 11.0f);
+    p = madd_float(p, z, 1.0f / 9.0f);
+    p = madd_float(p, z, 1.0f / 7.0f);
+    p = madd_float(p, z, 1.0f / 5.0f);
+    p = madd_float(p, z, 1.0f / 3.0f);
+    p = madd_float(p, z, 1.0f);
+    return 2.0f * s * p;
+}
+
+INLINE double log1p_unit_double(double u)
+{
+    double s = u / (2.0 + u), z = s * s;
+    double p = 1.0 / 31.0;
+    p = madd_double(p, z, 1.0 / 29.0);
+    p = madd_double(p, z, 1.0 / 27.0);
+    p = madd_double(p, z, 1.0 / 25.0);
+    p = madd_double(p, z, 1.0 / 23.0);
+    p = madd_double(p, z, 1.0 / 21.0);
+    p = madd_double(p, z, 1.0 / 19.0);
+    p = madd_double(p, z, 1.0 / 17.0);
+    p = madd_double(p, z, 1.0 / 15.0);
+    p = madd_double(p, z, 1.0 / 13.0);
+    p = madd_double(p, z, 1.0 / 11.0);
+    p = madd_double(p, z, 1.0 / 9.0);
+    p = madd_double(p, z, 1.0 / 7.0);
+    p = madd_double(p, z, 1.0 / 5.0);
+    p = madd_double(p, z, 1.0 / 3.0);
+    p = madd_double(p, z, 1.0);
+    return 2.0 * s * p;
+}
+
 /* A polynomial near zero; further away 1 - exp(-q(|x|)), which is 1 from about 4 on. */
 INLINE float erf_float(float x)
 {

@@ -22,6 +22,16 @@ static void NAME(sigmoid)(const void *from, void *to, ptrdiff_t n)
     }
 }
 
+static void NAME(log_sigmoid)(const void *from, void *to, ptrdiff_t n)
+{
+    const REAL *restrict x = from;
+    REAL *restrict out = to;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        REAL below = x[i] < 0 ? x[i] : 0, away = x[i] < 0 ? x[i] : -x[i];
+        out[i] = below - NAME(log1p_unit)(NAME(exp_below)(away));
+    }
+}
+
 static void NAME(erf_all)(const void *from, void *to, ptrdiff_t n)
 {
     const REAL *restrict x = from;

@@ -179,7 +179,7 @@ softplus.vjp(x=lambda g, x, beta, threshold: where(x * beta > threshold, g, g * 
 
 @op(opmath=True, refuses="bic", row_major=True)
 def log_sigmoid(k, x):
-    return k.minimum(x, 0) - k.log1p(k.exp(-k.abs(x)))
+    return k.log_sigmoid(x)
 
 
 log_sigmoid.vjp(x=lambda g, x: g * sigmoid(-x))

@@ -104,9 +104,9 @@ def at_least(x):
 @op(promote="common", refuses="bic")
 def binary_cross_entropy_with_logits(k, x, y, weight, positive, *, reduction):
     """The binary cross entropy of sigmoid(x); `positive` weighs the positive class."""
-    below = k.maximum(-x, 0) + k.log1p(k.exp(-k.abs(x)))  # -log sigmoid(x)
-    rest = below if positive is None else below * (1 + (positive - 1) * y)
-    return reduce_loss(k, apply_weight((1 - y) * x + rest, weight), reduction)
+    of_one = k.log_sigmoid(x)
+    of_one = of_one if positive is None else of_one * (1 + (positive - 1) * y)
+    return reduce_loss(k, apply_weight((1 - y) * x - of_one, weight), reduction)
 
 
 @binary_cross_entropy_with_logits.joint_vjp

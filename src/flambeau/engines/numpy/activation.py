@@ -15,8 +15,13 @@ INV_SQRT_TAU = 1 / math.sqrt(2 * math.pi)
 @engine.kernel
 def softplus(x, beta, threshold):
     scaled = x * beta
-    bent = np.log1p(np.exp(np.minimum(scaled, threshold))) / beta
-    return np.where(scaled > threshold, x, bent).astype(x.dtype, copy=False)
+    return np.where(scaled > threshold, x, engine.log_sigmoid(-scaled) / -beta).astype(x.dtype, copy=False)
+
+
+@engine.kernel
+def log_sigmoid(x):
+    """The logarithm of the sigmoid, also where that is 0 or 1 in rounding."""
+    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
 
 
 @engine.kernel

@@ -19,6 +19,11 @@ def softplus(x, beta, threshold):
 
 
 @engine.kernel
+def log_sigmoid(x):
+    return jnp.minimum(x, 0) - jnp.log1p(jnp.exp(-jnp.abs(x)))
+
+
+@engine.kernel
 def gelu(x):
     return 0.5 * x * (1 + engine.erf(x * INV_SQRT_2))
 
