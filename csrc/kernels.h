@@ -36,7 +36,7 @@ typedef struct {
 /* Each ends with a row without a name. */
 extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], POINTWISE_ROWS[], SCATTER_ROWS[],
     RANDOM_ROWS[], CONVERT_ROWS[], SELECT_ROWS[], OPTIM_ROWS[], POOL_ROWS[], RESAMPLE_ROWS[],
-    PRODUCT_ROWS[], CONV_ROWS[];
+    PRODUCT_ROWS[], CONV_ROWS[], RNN_ROWS[];
 
 #define DECLINE Py_RETURN_NOTIMPLEMENTED
 

@@ -47,6 +47,15 @@ typedef struct {
     double eps;
 } PlaneNorm;
 
+/* The gates of an LSTM in `rows` samples of n hidden elements: 4 n for x, hidden, gates and their gradients. */
+typedef struct {
+    const void *x, *hidden, *previous;
+    void *h, *c, *gates;
+    const void *g_h, *g_c, *g_gates; /* from here on for the gradient */
+    void *g_x, *g_previous;
+    ptrdiff_t rows, n;
+} LstmGates;
+
 /* The boxes of a pooling over volumes: for each place of the result and each dimension, the elements of a span. */
 typedef struct {
     ptrdiff_t start, stop;
@@ -134,6 +143,8 @@ typedef struct {
     void (*top)(const void *x, int64_t *places, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t count, bool largest);
     Step sgd_step, adam_step, adamax_step, nadam_step, radam_step, rmsprop_step, rprop_step, adagrad_step, adadelta_step,
         asgd_step;
+    void (*lstm_gates)(const LstmGates *gates);
+    void (*lstm_gates_pull)(const LstmGates *gates);
     /* of planes */
     void (*max_boxes)(const void *x, void *out, int64_t *places, ptrdiff_t planes, const Boxes *boxes);
     void (*mean_boxes)(const void *x, void *out, ptrdiff_t planes, const Boxes *boxes);

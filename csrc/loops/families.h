@@ -29,6 +29,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "scan.h"
 #include "top.h"
 #include "optim.h"
+#include "rnn.h"
 #include "pool.h"
 #include "resample.h"
 #include "conv.h"
@@ -45,6 +46,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), NAME(top), \
     NAME(sgd_step), NAME(adam_step), NAME(adamax_step), NAME(nadam_step), NAME(radam_step), NAME(rmsprop_step), \
     NAME(rprop_step), NAME(adagrad_step), NAME(adadelta_step), NAME(asgd_step), \
+    NAME(lstm_gates), NAME(lstm_gates_pull), \
     NAME(max_boxes), NAME(mean_boxes), NAME(spread_boxes), \
     NAME(resample), NAME(sum_places), NAME(spread_places), NAME(dot_places), \
     TILE_ROWS, 2 * LANES, NAME(pack_weights), NAME(sum_panels), NAME(pack_results), NAME(sum_weights), \

@@ -184,6 +184,25 @@ INLINE double log1p_unit_double(double u)
     return 2.0 * s * p;
 }
 
+/* A series near zero, where 1 - exp(-2 |x|) would lose digits. */
+INLINE float tanh_of_float(float x)
+{
+    float z = x * x, e = exp_below_float(x < 0 ? x + x : -x - x);
+    float near = 62.0f / 2835.0f;
+    near = madd_float(near, z, -17.0f / 315.0f);
+    near = madd_float(near, z, 2.0f / 15.0f);
+    near = madd_float(near, z, -1.0f / 3.0f);
+    near = madd_float(near * z, x, x);
+    float far = (1.0f - e) / (1.0f + e);
+    far = x < 0 ? -far : far;
+    return z < 0.0625f ? near : far;
+}
+
+INLINE double tanh_of_double(double x)
+{
+    return tanh(x); /* one by one, but exact */
+}
+
 /* A polynomial near zero; further away 1 - exp(-q(|x|)), which is 1 from about 4 on. */
 INLINE float erf_float(float x)
 {

@@ -473,6 +473,27 @@ def test_gradient_of_normalize(case, data):
     same(ours[:count], twin[:count], rtol=tolerance, atol=tolerance)
 
 
+# ---- the gates of an LSTM
+
+
+@needs_native
+@given(st.sampled_from(FLOATS), st.integers(0, 5), st.integers(0, 40), st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_gates_of_an_lstm(dtype, rows, n, seed):
+    draw = np.random.default_rng(seed)
+
+    def matrix(width, scale=3.0):
+        return (draw.standard_normal((rows, width)) * scale).astype(dtype)
+
+    x, hidden, c = matrix(4 * n, draw.choice([1e-3, 1.0, 50.0])), matrix(4 * n, 0.1), matrix(n)
+    ours, twin = both("lstm_gates", x, hidden, c)
+    tolerance = 16 * float(np.finfo(dtype).eps)
+    same(ours, twin, rtol=tolerance, atol=tolerance)
+    _, c_new, gates = twin
+    ours, twin = both("lstm_gates_pull", matrix(n), matrix(n), matrix(4 * n), gates, c_new, c)
+    same(ours, twin, rtol=tolerance, atol=50 * tolerance)
+
+
 # ---- functions of each element
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from .._tensor import Tensor
 from ..engines import NUMPY, engine_of
+from ..engines.levels import LEVELS
 from ._op import op
 from .activation import relu
 from .elementary import sigmoid, tanh
@@ -55,28 +56,44 @@ relu_step, relu_pull = elman_cell(relu, lambda g, h: keep(g, h > 0))
 
 def lstm_step(weights, state, x):
     (h, c), (w, projection) = state, weights
-    # added part by part: a sum of slices is contiguous, a slice of a sum is not
-    i, f, g, o = [a + b for a, b in zip(chunks(x, 4), chunks(product(h, mT(w)), 4))]
-    i, f, g, o = sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
-    c = f * c + i * g
-    h = o * tanh(c)
-    return (h if projection is None else product(h, mT(projection)), c), (join(i, f, g, o),)
+    shown, c, gates = gates_of(x, product(h, mT(w)), c)
+    return (shown if projection is None else product(shown, mT(projection)), c), (gates,)
 
 
 def lstm_pull(weights, g_state, g_saved, saved, state, previous):
     (g_h, g_c), (w, projection) = g_state, weights
-    i, f, g, o = chunks(saved[0], 4)
-    g_i, g_f, g_g, g_o = chunks(g_saved[0], 4)
-    c = tanh(state[1])
     g_shown = g_h if projection is None else product(g_h, projection)
-    g_c = g_c + g_shown * o * (1 - c * c)
+    g_x, g_previous = gates_pull(g_shown, g_c, g_saved[0], saved[0], state[1], previous[1])
+    return g_x, (product(g_x, w), g_previous), () if projection is None else (g_h,)
+
+
+def gates_of(x, hidden, c):
+    """``lstm_gates`` of the engine; of tensors in ops, which are recorded."""
+    k = engine_of(x, hidden, c)
+    if k is not LEVELS and not isinstance(c, Tensor):
+        return k.lstm_gates(x, hidden, c)
+    i, f, g, o = chunks(x + hidden, 4)
+    i, f, g, o = sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
+    c = f * c + i * g
+    return o * tanh(c), c, join(i, f, g, o)
+
+
+def gates_pull(g_h, g_c, g_gates, gates, c, previous):
+    """``lstm_gates_pull`` likewise."""
+    k = engine_of(g_h, gates, c)
+    if k is not LEVELS and not isinstance(c, Tensor):
+        return k.lstm_gates_pull(g_h, g_c, g_gates, gates, c, previous)
+    i, f, g, o = chunks(gates, 4)
+    g_i, g_f, g_g, g_o = chunks(g_gates, 4)
+    t = tanh(c)
+    g_c = g_c + g_h * o * (1 - t * t)
     g_x = join(
         (g_c * g + g_i) * i * (1 - i),
-        (g_c * previous[1] + g_f) * f * (1 - f),
+        (g_c * previous + g_f) * f * (1 - f),
         (g_c * i + g_g) * (1 - g * g),
-        (g_shown * c + g_o) * o * (1 - o),
+        (g_h * t + g_o) * o * (1 - o),
     )
-    return g_x, (product(g_x, w), g_c * f), () if projection is None else (g_h,)
+    return g_x, g_c * f
 
 
 def gru_step(weights, state, x):
