@@ -37,6 +37,9 @@ CALLS = {
     "cross_entropy_of_probabilities": "F.cross_entropy(x, x.abs())", "avg_pool2d": "F.avg_pool2d(i, 2)", "avg_pool3d": "F.avg_pool3d(i, 2)",
     "max_pool3d": "F.max_pool3d(i, 2)", "fft": "torch.fft.rfft(x).real", "inv": "torch.linalg.inv(torch.eye(3) * 2 + 0 * x[:3])",
     "svdvals": "torch.linalg.svdvals(x)", "quantile": "torch.quantile(x.abs(), 0.3)", "stack": "torch.stack([x, x])", "cat": "torch.cat([x, x])", "batch_norm": "F.batch_norm(x, None, None, training=True)",
+    "bilinear": "F.bilinear(x, x, x[None, :3])", "cov": "torch.cov(x)", "corrcoef": "torch.corrcoef(x)", "local_response_norm": "F.local_response_norm(i, 2)",
+    "reflect_pad": "F.pad(i, (1, 1, 1, 1), mode='reflect')", "replicate_pad": "F.pad(i, (1, 1), mode='replicate')", "circular_pad": "F.pad(i, (1, 1, 1, 1), mode='circular')",
+    "reflect_pad_of_volumes": "F.pad(i, (1, 1, 1, 1, 1, 1), mode='reflect')", "replicate_pad_of_volumes": "F.pad(i, (1, 1, 1, 1, 1, 1), mode='replicate')",
 }
 MIXED = {
     "matmul": "x @ h", "mm": "torch.mm(x, h)", "addmm": "torch.addmm(x[:, :1], x, h)", "linear": "F.linear(x, h.t(), h[0].float())", "einsum": "torch.einsum('ij,jk->ik', x, h)",

@@ -20,6 +20,8 @@ _LOSSES = frozenset([
     "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss", "binary_cross_entropy_with_logits",
 ])
 
+PADS = frozenset(["reflect_pad1d", "reflect_pad2d", "replicate_pad1d", "replicate_pad2d", "replicate_pad3d"])
+
 CPU = {
     "lower": LOWER,
     "float32": _LOSSES | frozenset([
@@ -31,7 +33,8 @@ CPU = {
         "linalg.eigvalsh", "linalg.householder_product", "linalg.inv", "linalg.inv_ex", "linalg.lstsq",
         "linalg.matrix_rank", "linalg.qr", "linalg.solve", "linalg.svd", "linalg.svdvals", "linalg.tensorinv",
         "linalg.tensorsolve", "lu_solve", "max_pool3d", "max_unpool2d", "max_unpool3d", "nanquantile", "orgqr", "ormqr",
-        "pinverse", "polar", "prod", "qr", "quantile", "stft", "svd", "trace", "triangular_solve", "view_as_complex",
+        "pinverse", "polar", "prod", "qr", "quantile", *PADS, "stft", "svd", "trace", "triangular_solve",
+        "view_as_complex",
     ]),
     "widest": frozenset(["index_copy"]),
     "state": frozenset(["gru", "gru_cell", "lstm_cell"]),
@@ -57,7 +60,7 @@ ACCELERATOR = {
 # Functions of PyTorch's lists that look at their inputs before they compute, and so ask by themselves.
 ASK_THEMSELVES = frozenset([
     "addbmm", "addmm", "baddbmm", "bmm", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "cross_entropy", "linear", "matmul", "mm", "scaled_dot_product_attention",
+    "conv_transpose3d", "cross_entropy", "linear", "matmul", "mm", "scaled_dot_product_attention", *PADS,
 ])
 
 OPERATORS = {"pow": ("__pow__", "__rpow__"), "reciprocal": ("__rtruediv__",)}  # methods that go by other names

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from .._modes import in_use
 from .._tensor import Tensor
 from ..ops._errors import refuse_kinds
 from ..ops.move import constant_pad, pad_edges
 from ._args import need_tensor, shape_from
+from ._autocast import autocast
 from ._data import scalar_for
 
 __all__ = ["pad"]
@@ -47,6 +49,8 @@ def pad(input, pad, mode="constant", value=None):
     check_edges(pads, input._a.shape, count, mode)
     if mode != "circular":
         refuse_kinds(f"pad: {mode}", input._a, "b")
+        if in_use.autocast:
+            input, = autocast(f"{mode}_pad{count}d", input)
     if mode == "replicate":
         pads = tuple([leave_one(a, b, n) for (a, b), n in zip(pads, input._a.shape)])
     return pad_edges(input, pads=pads, mode=MODES[mode], dims=count)

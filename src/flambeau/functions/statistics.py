@@ -8,6 +8,7 @@ import numpy as np
 
 from .._device import META
 from .._dtypes import is_inexact, type_word
+from .._modes import in_use
 from .._tensor import Tensor, wrap
 from ..ops import elementary as el
 from ..ops import pointwise as pw
@@ -18,6 +19,7 @@ from ..ops.scatter import gather
 from ..ops.shape import basic_index, cast, expand, permute, reshape
 from ._args import dim_in_range, need_tensor, tensor_on
 from ._attach import methods
+from ._autocast import autocast
 from ._folds import along, numpy_names, one_dim
 from ._out import out_variant, same
 from ._results import rename_node, selections
@@ -173,6 +175,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     if not freedom > 0:
         warnings.warn(FREEDOM, UserWarning, stacklevel=2)
         freedom = wrap(np.zeros((), away._a.real.dtype))
+    if in_use.autocast:
+        away, scaled = autocast("mm", away, scaled)
     found = product(away, mH(scaled)) / freedom
     return reshape(found, shape=()) if rows == 1 else found
 

@@ -64,7 +64,7 @@ def bilinear(input1, input2, weight, bias=None):
     if bias is not None and bias.shape != want[:1]:
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {list(bias.shape)} but expected "
                            f"{list(want[:1])}")
-    out = einsum("...i,oij,...j->...o", input1, weight, input2)
+    out = einsum("...i,oij,...j->...o", input1, weight, input2).to(input1.dtype)  # autocast may have lowered it
     return out if bias is None else out + bias
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 from ... import _dtypes
-from ..._modes import no_grad
+from ..._modes import in_use, no_grad
 from ..._size import Size
 from ..._tensor import Tensor, engine_for
 from ...autograd._writes import check_writable, write
 from ...engines import NUMPY
 from ...functions._args import need_tensor
+from ...functions._autocast import autocast
 from ...functions.pad import pad
 from ...ops import normalization as ops
 from .pooling import avg_pool2d, avg_pool3d
@@ -213,5 +214,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
         squares = avg_pool2d(pad(squares.unsqueeze(1), (0, 0, before, after)), (size, 1), stride=1).squeeze(1)
     else:
         squares = squares.reshape(shape[0], 1, shape[1], shape[2], -1)
+        if in_use.autocast:
+            squares, = autocast("avg_pool3d", squares)
         squares = avg_pool3d(pad(squares, (0, 0, 0, 0, before, after)), (size, 1, 1), stride=1).squeeze(1).view(shape)
     return input / squares.mul(alpha).add(k).pow(beta)
