@@ -148,7 +148,9 @@ def _weights_shape(query, key, value, mask):
             f"attention: Expected size of the last dimension of query {list(query.shape)} and key {list(key.shape)}, "
             f"and number of rows of key and value {list(value.shape)}, to be the same"
         )
-    batch = broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+    batch, *others = [tuple(t.shape[:-2]) for t in (query, key, value)]
+    if others != [batch, batch]:
+        batch = broadcast_shapes(batch, *others)
     shape = (*batch, query.shape[-2], key.shape[-2])
     if mask is not None and _common_shape(mask.shape, shape) != shape:
         raise RuntimeError(MASK_SHAPE.format(mask=list(mask.shape), weights=list(shape)))

@@ -114,16 +114,17 @@ def embedding_bag(
         raise RuntimeError(SCALE_TYPE.format(weight=weight.dtype, scale=per_sample_weights.dtype))
     bags, count = _bags(input, offsets, include_last_offset)  # bag number `count` is one that nobody gets
     padding_idx = _row(padding_idx, weight._a.shape[0])
-    flat = input.reshape(-1)
-    scale = None if per_sample_weights is None else per_sample_weights.reshape(-1)
-    if padding_idx is not None:
-        bags = bags.masked_fill(flat == padding_idx, count)
     try:
-        rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+        rows = embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     except IndexError as error:  # PyTorch looks up rows with one type of error, and sums them up with another
         raise RuntimeError(BAG_INDEX.format(rows=weight._a.shape[0], error=error)) from None
-    if scale is not None:
-        rows = rows * scale.unsqueeze(1)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    if rows._a.ndim == 3 and rows._a.size and padding_idx is None and mode != "max":  # bags of one size
+        return rows.sum(1) if mode == "sum" else rows.mean(1)
+    if padding_idx is not None:
+        bags = bags.masked_fill(input.reshape(-1) == padding_idx, count)
+    rows = rows.reshape(-1, weight.size(1))
     out = rows.new_zeros((count + 1, weight.size(1)))
     if mode == "max":
         out = out.scatter_reduce(0, bags.unsqueeze(1).expand_as(rows), rows, "amax", include_self=False)

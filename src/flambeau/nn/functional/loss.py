@@ -296,7 +296,7 @@ def cross_entropy(
         return _of_probabilities(input, target, weight, reduction, label_smoothing, dim)
     check_classes(shape, input.dtype, target, weight, "cross_entropy")
     scores = log_softmax(input, dim)
-    loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
+    loss, _ = ops.nll_loss(scores, target, weight, ignore=ignore_index, reduction=reduction)
     if label_smoothing == 0:
         return loss
     smooth = _smooth_loss(scores, target, weight, ignore_index, reduction, dim)
