@@ -166,6 +166,17 @@ def test_profiles_within_each_other(model):
     assert sys.getprofile() is None
 
 
+def test_profiles_that_end_in_the_order_they_began_in(model):
+    first, second = autograd_profiler.profile(), autograd_profiler.profile()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    step(model)
+    second.__exit__()
+    assert [sum(event.name == "aten::relu" for event in p.function_events) for p in (first, second)] == [0, 1]
+    assert sys.getprofile() is None
+
+
 @pytest.mark.parametrize("marks", [autograd_profiler.emit_nvtx, autograd_profiler.emit_itt])
 def test_marks_for_other_tools_are_refused(marks):
     with marks(enabled=False):

@@ -16,6 +16,7 @@ from ._flops import flops_of
 from .profiler_util import EventList, FunctionEvent
 
 _running: list[Calls] = []
+_before: list = [None, None]  # what was told of calls before the first of them
 
 
 class Call:
@@ -45,16 +46,18 @@ class Calls:
 
     def start(self):
         """Listens from now on, in this thread and in those that begin."""
+        if not _running:
+            _before[:] = sys.getprofile(), threading.getprofile()
         _running.append(self)
-        self._before = sys.getprofile(), threading.getprofile()
         threading.setprofile(tell)
         sys.setprofile(tell)
 
     def stop(self):
-        """Listens no more."""
+        """Listens no more; others may go on, in whatever order they were started."""
         _running.remove(self)
-        sys.setprofile(self._before[0])
-        threading.setprofile(self._before[1])
+        if not _running:
+            sys.setprofile(_before[0])
+            threading.setprofile(_before[1])
 
     @property
     def stack(self):
