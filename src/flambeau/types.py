@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import IO, TypeAlias
 
 from ._device import device as _device
+from ._device import layout as _layout  # noqa: F401
+from ._dtypes import dtype as _dtype  # noqa: F401
 from ._size import Size
 from ._tensor import Tensor
 from .storage import UntypedStorage as Storage

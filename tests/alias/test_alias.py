@@ -21,7 +21,7 @@ def lines(program, **options):
     return done.stdout.splitlines()
 
 
-PATHS = ["torch.nn", "torch.nn.functional", "torch.nn.modules.module", "torch.nn.modules.conv", "torch.nn.modules.instancenorm", "torch.nn.modules.sparse", "torch.nn.parameter", "torch.nn.utils.rnn", "torch.nn.init", "torch.optim", "torch.optim.sgd", "torch.autograd.function", "torch.autograd.grad_mode", "torch.utils.hooks", "torch.utils.model_zoo", "torch.cuda", "torch.backends.cudnn", "torch.backends.cuda", "torch.backends.mps", "torch.jit", "torch.jit.annotations", "torch.hub", "torch.distributed", "torch.types", "torch.version", "torch.functional", "torch._dynamo", "torch._C", "torch.ops", "torch.fft", "torch.linalg", "torch.special", "torch.func", "torch.distributions", "torch.serialization", "torch.random", "torch.testing", "torch.accelerator", "torch._tensor"]
+PATHS = ["torch.nn", "torch.nn.functional", "torch.nn.modules.module", "torch.nn.modules.conv", "torch.nn.modules.instancenorm", "torch.nn.modules.sparse", "torch.nn.parameter", "torch.nn.utils.rnn", "torch.nn.init", "torch.optim", "torch.optim.sgd", "torch.autograd.function", "torch.autograd.grad_mode", "torch.utils.hooks", "torch.utils.model_zoo", "torch.cuda", "torch.backends.cudnn", "torch.backends.cuda", "torch.backends.mps", "torch.backends.cpu", "torch.jit", "torch.jit.annotations", "torch.hub", "torch.distributed", "torch.types", "torch.version", "torch.functional", "torch._dynamo", "torch._C", "torch.ops", "torch.fft", "torch.linalg", "torch.special", "torch.func", "torch.distributions", "torch.serialization", "torch.random", "torch.testing", "torch.accelerator", "torch._tensor"]
 
 
 def test_every_path_imports():

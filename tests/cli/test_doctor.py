@@ -99,7 +99,7 @@ def test_no_false_alarm(reports, name):
 
 def test_modules_beside_the_script(tmp_path):
     files = {
-        "main.py": "import helper\nfrom package import first, other\nimport package.deep.module\nimport json",
+        "main.py": "import helper, broken\nfrom package import first, other\nimport package.deep.module\nimport json",
         "helper.py": "import torch\ntorch.one",
         "package/__init__.py": "import torch\ntorch.two",
         "package/first.py": "from . import second\nfrom .deep.module import x\nimport torch\ntorch.three",
@@ -107,6 +107,7 @@ def test_modules_beside_the_script(tmp_path):
         "package/deep/module.py": "from ..unseen import x\nfrom torch.nn import five",  # deep has no __init__.py
         "package/unseen.py": "import torch\ntorch.six",
         "unused.py": "import torch\ntorch.seven",
+        "broken.py": "print 'of Python 2'",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

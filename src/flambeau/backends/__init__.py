@@ -2,6 +2,6 @@
 
 from .._lazy import lazy_submodules
 
-__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
+__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
 
 __getattr__, __dir__ = lazy_submodules(__name__, __all__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib
 import inspect
@@ -58,13 +59,21 @@ class Program:
         self.unread: set[str] = set()  # libraries that were not read
         self._libraries = libraries
         self._folder = os.path.dirname(os.path.abspath(script))
-        pending = [(os.path.abspath(script), "")]
+        self._read(os.path.abspath(script))
+
+    def _read(self, script):
+        """Reads a file, and those that it imports; a module that has no valid syntax is left out."""
+        self.readers[script] = read(script)
+        pending = self._imports_of(script, "")
         while pending:
             file, package = pending.pop()
             if file not in self.readers:
-                self.readers[file] = read(file)
-                for each in self.readers[file].imports:
-                    pending += self._files_of(each, package)
+                with contextlib.suppress(SyntaxError):
+                    self.readers[file] = read(file)
+                    pending += self._imports_of(file, package)
+
+    def _imports_of(self, file, package):
+        return [found for each in self.readers[file].imports for found in self._files_of(each, package)]
 
     def _files_of(self, wanted, package):
         """(file, its package) of what an import loads: the module, the packages above it, names that are modules."""

@@ -1,0 +1,162 @@
+"""Runs small programs that use libraries written for PyTorch, unmodified, on Flambeau; compares with PyTorch.
+
+    python tools/ecosystem.py                               # every program of tools/uses whose library is installed
+    python tools/ecosystem.py --oracle PYTHON --table FILE  # compares with PyTorch in another interpreter, or this one
+
+Each program prints words and numbers. Words must be the same, numbers equal up to rounding. The status is 1 if a
+program fails or prints something else than with PyTorch.
+"""
+
+import argparse
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+USES = Path(__file__).with_name("uses")
+SOURCE = Path(__file__).parents[1] / "src"
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+RELATIVE, ABSOLUTE = 1e-3, 2e-4  # what deep networks make of rounding; a few units of the last digit printed
+
+# Programs of tools/uses by name, and the distributions that they need.
+PROGRAMS = {
+    "einops_layers": ["einops"],
+    "torchinfo_summary": ["torchinfo"],
+    "torchmetrics_collection": ["torchmetrics"],
+    "safetensors_files": ["safetensors"],
+    "vit_pytorch_training": ["vit-pytorch", "einops"],
+    "skorch_classifier": ["skorch", "scikit-learn"],
+    "ignite_training": ["pytorch-ignite"],
+    "timm_hooks": ["timm", "torchvision"],
+    "torchvision_models": ["torchvision"],
+    "torchvision_detection": ["torchvision"],
+    "torchvision_transforms": ["torchvision", "pillow"],
+    "torchvision_datasets": ["torchvision", "pillow"],
+    "torchvision_features": ["torchvision"],
+}
+TABLE = """\
+# Libraries on Flambeau
+
+Written by `tools/ecosystem.py`: programs of `tools/uses`, unmodified, under the name `torch`. Words that they print are
+compared exactly, numbers up to rounding. Seconds are those of the whole process, imports included.
+
+Python {python}; {versions}.
+
+| program | what it uses | outcome | seconds | PyTorch's |
+|---|---|---|---|---|
+{rows}
+"""
+
+
+class Result(NamedTuple):
+    """What a program did."""
+
+    name: str
+    outcome: str
+    is_failure: bool = False
+    seconds: float = 0.0
+    oracle_seconds: float = 0.0
+
+
+def description(name):
+    """The first line of the program's docstring."""
+    return (USES / f"{name}.py").read_text().split('"""')[1].splitlines()[0]
+
+
+def missing(name):
+    """The distributions that a program needs and that are not installed."""
+    return [each for each in PROGRAMS[name] if not _version(each)]
+
+
+def _version(name):
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def run(command, name, timeout=600):
+    """(what a program prints, seconds); a RuntimeError says why it failed."""
+    path = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")]))
+    start = time.perf_counter()
+    done = subprocess.run(
+        [*command, str(USES / f"{name}.py")], capture_output=True, text=True, timeout=timeout,
+        env=os.environ | {"PYTHONPATH": path, "PYTHONHASHSEED": "0"},
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"status {done.returncode}")
+    return done.stdout, time.perf_counter() - start
+
+
+def run_aliased(name):
+    """The same on Flambeau, under the name torch."""
+    return run([sys.executable, "-m", "flambeau", "run"], name)
+
+
+def difference(got, want):
+    """Where two outputs differ, "" if they do not; and the largest relative difference of two numbers."""
+    largest = 0.0
+    for ours, theirs in zip(got.splitlines(), want.splitlines(), strict=False):
+        if NUMBER.split(ours) != NUMBER.split(theirs):
+            return f"{ours!r}, not {theirs!r}", largest
+        for x, y in zip(map(float, NUMBER.findall(ours)), map(float, NUMBER.findall(theirs)), strict=True):
+            apart = abs(x - y) / max(abs(y), ABSOLUTE / RELATIVE)
+            if not apart <= RELATIVE:
+                return f"{ours!r}, not {theirs!r}", largest
+            largest = max(largest, apart)
+    lines = len(got.splitlines()), len(want.splitlines())
+    return "" if lines[0] == lines[1] else f"{lines[0]} lines, not {lines[1]}", largest
+
+
+def check(name, oracle=None):
+    """The Result of one program."""
+    if lacking := missing(name):
+        return Result(name, f"not run: {', '.join(lacking)} not installed")
+    try:
+        ours, seconds = run_aliased(name)
+    except RuntimeError as error:
+        return Result(name, f"fails: {error}", True)
+    if oracle is None:
+        return Result(name, "runs", seconds=seconds)
+    try:
+        theirs, oracle_seconds = run([oracle], name)
+    except RuntimeError as error:
+        return Result(name, f"runs; PyTorch fails: {error}", seconds=seconds)
+    where, largest = difference(ours, theirs)
+    equal = f"equal to PyTorch (numbers to {largest:.0e})" if largest else "equal to PyTorch"
+    return Result(name, f"differs: {where}" if where else equal, bool(where), seconds, oracle_seconds)
+
+
+def table(results):
+    """The results as Markdown."""
+    needs = sorted({each for distributions in PROGRAMS.values() for each in distributions})
+    versions = ", ".join(f"{each} {_version(each)}" for each in needs if _version(each))
+    rows = [
+        f"| `{name}` | {description(name)} | {outcome} | {seconds:.1f} | {oracle_seconds:.1f} |"
+        for name, outcome, _, seconds, oracle_seconds in results
+    ]
+    return TABLE.format(python=platform.python_version(), versions=versions, rows="\n".join(rows))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join(PROGRAMS)}; all by default")
+    parser.add_argument("--oracle", metavar="PYTHON", help="an interpreter with PyTorch to compare with")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="writes the table there")
+    arguments = parser.parse_args()
+    results = []
+    for name in arguments.programs or PROGRAMS:
+        results.append(check(name, arguments.oracle))
+        print(f"{name:<26}{results[-1].outcome}", flush=True)
+    if arguments.table:
+        arguments.table.write_text(table(results))
+    return int(any(result.is_failure for result in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
