@@ -14,7 +14,6 @@ import platform
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,12 +42,12 @@ TABLE = """\
 # Libraries on Flambeau
 
 Written by `tools/ecosystem.py`: programs of `tools/uses`, unmodified, under the name `torch`. Words that they print are
-compared exactly, numbers up to rounding. Seconds are those of the whole process, imports included.
+compared exactly, numbers up to rounding.
 
 Python {python}; {versions}.
 
-| program | what it uses | outcome | seconds | PyTorch's |
-|---|---|---|---|---|
+| program | what it uses | outcome |
+|---|---|---|
 {rows}
 """
 
@@ -59,8 +58,6 @@ class Result(NamedTuple):
     name: str
     outcome: str
     is_failure: bool = False
-    seconds: float = 0.0
-    oracle_seconds: float = 0.0
 
 
 def description(name):
@@ -81,16 +78,15 @@ def _version(name):
 
 
 def run(command, name, timeout=600):
-    """(what a program prints, seconds); a RuntimeError says why it failed."""
+    """What a program prints; a RuntimeError says why it failed."""
     path = os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")]))
-    start = time.perf_counter()
     done = subprocess.run(
         [*command, str(USES / f"{name}.py")], capture_output=True, text=True, timeout=timeout,
         env=os.environ | {"PYTHONPATH": path, "PYTHONHASHSEED": "0"},
     )
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"status {done.returncode}")
-    return done.stdout, time.perf_counter() - start
+    return done.stdout
 
 
 def run_aliased(name):
@@ -118,28 +114,25 @@ def check(name, oracle=None):
     if lacking := missing(name):
         return Result(name, f"not run: {', '.join(lacking)} not installed")
     try:
-        ours, seconds = run_aliased(name)
+        ours = run_aliased(name)
     except RuntimeError as error:
         return Result(name, f"fails: {error}", True)
     if oracle is None:
-        return Result(name, "runs", seconds=seconds)
+        return Result(name, "runs")
     try:
-        theirs, oracle_seconds = run([oracle], name)
+        theirs = run([oracle], name)
     except RuntimeError as error:
-        return Result(name, f"runs; PyTorch fails: {error}", seconds=seconds)
+        return Result(name, f"runs; PyTorch fails: {error}")
     where, largest = difference(ours, theirs)
     equal = f"equal to PyTorch (numbers to {largest:.0e})" if largest else "equal to PyTorch"
-    return Result(name, f"differs: {where}" if where else equal, bool(where), seconds, oracle_seconds)
+    return Result(name, f"differs: {where}" if where else equal, bool(where))
 
 
 def table(results):
     """The results as Markdown."""
     needs = sorted({each for distributions in PROGRAMS.values() for each in distributions})
     versions = ", ".join(f"{each} {_version(each)}" for each in needs if _version(each))
-    rows = [
-        f"| `{name}` | {description(name)} | {outcome} | {seconds:.1f} | {oracle_seconds:.1f} |"
-        for name, outcome, _, seconds, oracle_seconds in results
-    ]
+    rows = [f"| `{name}` | {description(name)} | {outcome} |" for name, outcome, _ in results]
     return TABLE.format(python=platform.python_version(), versions=versions, rows="\n".join(rows))
 
 

@@ -70,7 +70,7 @@ def test_the_imports_of_document_003(tmp_path):
 def test_the_hooks_of_document_000():
     """On timm's VGG, as the document has it, but with random weights."""
     need("timm_hooks")
-    printed, _ = ecosystem.run_aliased("timm_hooks")
+    printed = ecosystem.run_aliased("timm_hooks")
     assert printed.count("=" * 36) == 31
     assert printed.startswith(
         "Conv2d(3, 64, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))\ntorch.Size([4, 3, 299, 299]) => torch.Size([4, 64, 299, 299])\n"
