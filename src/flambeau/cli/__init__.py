@@ -36,7 +36,11 @@ def main(arguments=None):
     )
     doctor.add_argument("scripts", nargs="*", metavar="SCRIPT", help="a script to read")
     doctor.add_argument("--libraries", action="store_true", help="read the libraries that they import, too")
-    doctor.set_defaults(command=_doctor)
+    doctor.add_argument(
+        "--training", nargs=argparse.REMAINDER, metavar="SCRIPT [ARGUMENT]",
+        help="run a script for a few steps of its optimizer, and say what is wrong with its training",
+    )
+    doctor.set_defaults(command=_doctor, parser=doctor)
     parsed = parser.parse_args(arguments)
     return parsed.command(parsed)
 
@@ -62,4 +66,10 @@ def _torch(parsed):
 def _doctor(parsed):
     from . import doctor
 
+    if parsed.training is not None:
+        from . import training
+
+        if not parsed.training:
+            parsed.parser.error("--training expects a script")
+        return training.check_script(parsed.training[0], parsed.training[1:])
     return doctor.check(parsed.scripts, parsed.libraries) if parsed.scripts else doctor.report()

@@ -21,7 +21,7 @@ PASS_THROUGH = {"ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0",
                 "SliceBackward0", "SelectBackward0", "ToCopyBackward0"}
 
 
-class Enough(BaseException):
+class Enough(SystemExit):
     """Ends a script when enough of its steps have been seen."""
 
 
