@@ -119,8 +119,8 @@ legacy_contiguous_format = contiguous_format
 
 _LAZY = [
     "_dynamo", "accelerator", "alias", "amp", "ao", "backends", "cuda", "debug", "distributed", "distributions",
-    "functional", "fx", "hub", "jit", "library", "mps", "multiprocessing", "onnx", "profiler", "sparse", "types",
-    "version", "xpu",
+    "functional", "fx", "hub", "inspection", "jit", "library", "mps", "multiprocessing", "onnx", "profiler", "sparse",
+    "types", "version", "xpu",
 ]
 _AUTOCAST = [
     "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
@@ -132,6 +132,7 @@ _MEMBERS = {
     "PyTorchFileReader": "serialization._reader",
     "ScriptModule": "jit",
     "check_training": "debug.training",
+    "inspect": "inspection",
     **dict.fromkeys(["SymBool", "SymFloat", "SymInt"], "types"),
     **dict.fromkeys(["load_ipython_extension", "unload_ipython_extension"], "alias.ipython"),
 }

@@ -41,6 +41,16 @@ def main(arguments=None):
         help="run a script for a few steps of its optimizer, and say what is wrong with its training",
     )
     doctor.set_defaults(command=_doctor, parser=doctor)
+    inspect = commands.add_parser(
+        "inspect", help="make a page that shows a model, or compares two checkpoints",
+        description="Writes one HTML file: the modules, the flow of data, the values of a batch.",
+    )
+    inspect.add_argument("target", nargs="?", metavar="FILE.py:NAME", help="a Module, or what makes one")
+    inspect.add_argument("--input", action="append", default=[], metavar="1,3,32,32", help="the sizes of an input; i before "
+                         "them makes it integers. Once for each input.")
+    inspect.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two checkpoints to compare instead")
+    inspect.add_argument("-o", "--output", default="inspect.html", help="the file to write (inspect.html)")
+    inspect.set_defaults(command=_inspect, parser=inspect)
     parsed = parser.parse_args(arguments)
     return parsed.command(parsed)
 
@@ -73,3 +83,13 @@ def _doctor(parsed):
             parsed.parser.error("--training expects a script")
         return training.check_script(parsed.training[0], parsed.training[1:])
     return doctor.check(parsed.scripts, parsed.libraries) if parsed.scripts else doctor.report()
+
+
+def _inspect(parsed):
+    from . import inspect
+
+    if parsed.compare:
+        return inspect.compare_files(*parsed.compare, parsed.output)
+    if parsed.target is None:
+        parsed.parser.error("expected FILE.py:NAME, or --compare and two files")
+    return inspect.inspect_target(parsed.target, parsed.input, parsed.output)

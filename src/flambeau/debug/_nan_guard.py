@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import bisect
-
 from .._modes import modes, no_grad
-from .._tape import frames_of, name_of, next_sequence
+from .._tape import frames_of, name_of
 from .._tensor import LEAF, Tensor, wrap
 from ..random import get_rng_state, set_rng_state
+from ._module_calls import ModuleCalls
 from ._observer import OpObserver, user_line_of
 from ._values import array_is_finite, describe, is_finite, tensors_in
 
 __all__ = ["NonFiniteError", "nan_guard"]
-
-MAX_MARKS = 100_000  # beginnings and ends of calls that are remembered
 
 IN_FORWARD = "a non-finite value appears in the forward of {module}"
 IN_BACKWARD = "a non-finite gradient appears in the backward of {module}"
@@ -63,7 +60,7 @@ class nan_guard:
     def __init__(self, model, backward=True):
         self._model = model
         self._paths = {module: path for path, module in model.named_modules()}
-        self._calls = Calls()
+        self._calls = ModuleCalls()
         self._found = None  # the first bad op, while the forward is run again
         self._again = False
         self._handles = []
@@ -132,7 +129,7 @@ class nan_guard:
         buffers = [(b, b.clone()) for b in root.buffers()]
         now = get_rng_state()
         set_rng_state(state)
-        self._again, self._calls = True, Calls()
+        self._again, self._calls = True, ModuleCalls()
         try:
             with no_grad(), OpObserver(self._look):
                 root(*args, **kwargs)
@@ -175,36 +172,6 @@ class nan_guard:
         module = self._model.get_submodule(path)
         text = f"{type(module).__name__}({module.extra_repr()})"
         return f"{path} = {text}" if path else f"the model itself, {type(module).__name__}"
-
-
-class Calls:
-    """Which module was running when: by the numbers of the nodes that were recorded meanwhile."""
-
-    def __init__(self):
-        self.open = []
-        self.starts, self.paths = [next_sequence()], [None]
-
-    def enter(self, path):
-        if len(self.starts) > MAX_MARKS:
-            self.starts, self.paths = self.starts[-MAX_MARKS // 2:], self.paths[-MAX_MARKS // 2:]
-        self.open.append(path)
-        self._mark()
-
-    def leave(self):
-        self.open.pop()
-        self._mark()
-
-    def _mark(self):
-        self.starts.append(next_sequence())
-        self.paths.append(self.innermost())
-
-    def innermost(self):
-        """The path of the module that runs; None outside of the model."""
-        return self.open[-1] if self.open else None
-
-    def at(self, sequence):
-        """The path of the module that ran when a node was recorded."""
-        return self.paths[max(bisect.bisect_right(self.starts, sequence) - 1, 0)]
 
 
 def place(line):

@@ -1,0 +1,83 @@
+"""``flambeau inspect``: a page that shows a model, or compares two checkpoints."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import runpy
+import sys
+
+from .. import alias
+from ..functions.random import randint, randn
+from ..inspection import compare, inspect
+from ..nn.modules.module import Module
+
+WRONG_TARGET = "flambeau inspect: expected FILE.py:NAME or MODULE:NAME, got {target!r}"
+NO_NAME = "flambeau inspect: {file} has no {name!r}; its modules are: {found}"
+NO_MODEL = "flambeau inspect: {name} is no Module, no class of one and no function that gives one, but a {kind}"
+WRONG_SHAPE = "flambeau inspect: --input takes sizes such as 1,3,32,32, and i before them for integers; got {text!r}"
+
+
+class Mistake(Exception):
+    """Something that the user typed."""
+
+
+def inspect_target(target, shapes, path):
+    """Writes the page of a model that a file or module defines; returns the exit status."""
+    try:
+        model = model_of(target)
+        inputs = [input_of(text) for text in shapes]
+    except Mistake as error:
+        print(error, file=sys.stderr)
+        return 2
+    page = inspect(model, *inputs, path=path)
+    print(f"{page!r}\nwritten to {os.path.abspath(path)}")
+    return 0
+
+
+def compare_files(first, second, path):
+    """Writes the page that compares two checkpoints; returns the exit status."""
+    page = compare(first, second, path=path)
+    states = [row["state"] for row in page.data["comparison"]]
+    for state in dict.fromkeys(states):
+        print(f"{states.count(state):6} {state}")
+    print(f"written to {os.path.abspath(path)}")
+    return 0
+
+
+def model_of(target):
+    """The model that ``file.py:Name`` names: a Module, or what makes one without arguments."""
+    place, _, name = target.rpartition(":")
+    if not place or not name:
+        raise Mistake(WRONG_TARGET.format(target=target))
+    alias.install()
+    if place.endswith(".py"):
+        if not os.path.exists(place):
+            raise Mistake(f"flambeau inspect: can't open file {place!r}")
+        sys.path.insert(0, os.path.dirname(os.path.abspath(place)))
+        names = runpy.run_path(place, run_name="__inspect__")
+    else:
+        sys.path.insert(0, os.getcwd())
+        names = vars(importlib.import_module(place))
+    if name not in names:
+        found = [n for n, value in names.items() if isinstance(value, Module) or is_own_class(value, names)]
+        raise Mistake(NO_NAME.format(file=place, name=name, found=", ".join(found) or "none"))
+    value = names[name]
+    model = value if isinstance(value, Module) else value() if callable(value) else value
+    if not isinstance(model, Module):
+        raise Mistake(NO_MODEL.format(name=name, kind=type(model).__name__))
+    return model
+
+
+def is_own_class(value, names):
+    return isinstance(value, type) and issubclass(value, Module) and value.__module__ == names.get("__name__")
+
+
+def input_of(text):
+    """A random tensor from sizes such as ``1,3,32,32``; ``i2,16`` is one of small integers."""
+    kind, sizes = ("i", text[1:]) if text[:1] == "i" else ("f", text)
+    try:
+        shape = [int(n) for n in sizes.split(",")]
+    except ValueError:
+        raise Mistake(WRONG_SHAPE.format(text=text)) from None
+    return randint(0, 2, shape) if kind == "i" else randn(shape)

@@ -1,0 +1,41 @@
+"""Which module was running when."""
+
+from __future__ import annotations
+
+import bisect
+
+from .._tape import next_sequence
+
+__all__ = ["ModuleCalls"]
+
+MAX_MARKS = 100_000  # beginnings and ends of calls that are remembered
+
+
+class ModuleCalls:
+    """Which module was running when: by the numbers of the nodes that were recorded meanwhile."""
+
+    def __init__(self):
+        self.open = []
+        self.starts, self.paths = [next_sequence()], [None]
+
+    def enter(self, path):
+        if len(self.starts) > MAX_MARKS:
+            self.starts, self.paths = self.starts[-MAX_MARKS // 2:], self.paths[-MAX_MARKS // 2:]
+        self.open.append(path)
+        self._mark()
+
+    def leave(self):
+        self.open.pop()
+        self._mark()
+
+    def _mark(self):
+        self.starts.append(next_sequence())
+        self.paths.append(self.innermost())
+
+    def innermost(self):
+        """The path of the module that runs; None outside of the model."""
+        return self.open[-1] if self.open else None
+
+    def at(self, sequence):
+        """The path of the module that ran when a node was recorded."""
+        return self.paths[max(bisect.bisect_right(self.starts, sequence) - 1, 0)]

@@ -1,0 +1,180 @@
+"""Pictures of a model: one page that shows what it is made of and what it does with a batch."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import time
+from importlib import resources
+
+from .._version import __version__
+from ._arrays import statistics
+from ._compare import comparison_data
+from ._run import Recording, Times, as_found, graph_records, scalar_of
+from ._tree import module_records
+
+__all__ = ["Inspection", "compare", "inspect"]
+
+MANY = 600  # modules beyond which histograms are left out of those without parameters
+
+
+def inspect(model, *inputs, loss=None, path=None):
+    """Looks at a model while it computes, and makes a page of it.
+
+    The model runs twice, forward and backward, in the mode in which it is. Parameters, gradients, buffers and random
+    numbers are afterwards what they were, and no hook stays.
+
+    Args:
+        model: the model.
+        inputs: what it is called with. Without inputs nothing runs, and the page shows the modules alone.
+        loss: a function of the output that gives the scalar to run backward from; by default the sum of the output.
+        path: a file to write the page to.
+
+    Returns:
+        an ``Inspection``; a notebook shows its page.
+
+    Example::
+
+        >>> page = flambeau.inspect(nn.Sequential(nn.Linear(4, 2), nn.ReLU()), flambeau.ones(1, 4))
+        >>> page.modules["0"]["flops"], page.modules["0"]["count"]
+        (16, 10)
+    """
+    records = module_records(model)
+    data = {"title": type(model).__name__, "version": __version__, "modules": records, "ops": [], "graph": None}
+    if inputs:
+        add_run(data, model, inputs, loss)
+    data["summary"] = summary(data, model)
+    page = Inspection(data)
+    if path is not None:
+        page.save(path)
+    return page
+
+
+def add_run(data, model, inputs, loss):
+    """Runs the model and writes what was seen into the data."""
+    with as_found(model), Times(model) as times:
+        start = time.perf_counter()
+        root = scalar_of(model(*inputs), loss)
+        if root is not None:
+            times._last = time.perf_counter()
+            root.backward()
+        data["seconds"] = time.perf_counter() - start
+    del root
+    with as_found(model):
+        recording = Recording(model)
+        recording.add_inputs(inputs)
+        with recording:
+            output = model(*inputs)
+            root = scalar_of(output, loss) if loss is not None else None
+        recording.keep_ancestors(output if root is None else root)
+        root = scalar_of(output, None) if root is None else root
+        if root is not None and root.grad_fn is not None:
+            names = {id(p): name for name, p in model.named_parameters()}
+            data["graph"] = graph_records(root.grad_fn, recording.nodes, names)
+            root.backward()
+        add_weights(data["modules"], model)
+    for record in data["modules"]:
+        seen = recording.modules.get(record["path"], {})
+        record |= {**seen, "forward": times.forward.get(record["path"]), "backward": times.backward.get(record["path"])}
+        if len(data["modules"]) > MANY and not record["parameters"]:
+            record.pop("activation", None)
+            record.pop("gradient", None)
+    data["ops"] = recording.ops
+    add_sums(data["modules"])
+
+
+def add_sums(records):
+    """A container that is not called itself takes what its children took."""
+    children = {}
+    for record in records:
+        children.setdefault(record["parent"], []).append(record)
+    for record in reversed(records):
+        inner = children.get(record["path"], ())
+        if not record.get("calls") and inner:
+            for key in ("flops", "saved", "forward", "backward"):
+                record[key] = sum(child.get(key) or 0 for child in inner)
+
+
+def add_weights(records, model):
+    """Statistics of the parameters and of their gradients."""
+    for record in records:
+        module = model.get_submodule(record["path"])
+        for entry in record["parameters"]:
+            p = module._parameters[entry["name"]]
+            if p.is_meta or "shared_with" in entry:
+                continue
+            entry["values"] = statistics(p)
+            if p.grad is not None:
+                entry["gradient"] = statistics(p.grad)
+                norm = entry["values"]["norm"]
+                entry["ratio"] = entry["gradient"]["norm"] / norm if norm and entry["gradient"]["norm"] else 0.0
+
+
+def summary(data, model):
+    """The numbers of the whole model."""
+    root = data["modules"][0]
+    return {
+        "modules": len(data["modules"]), "parameters": root["count"], "trainable": root["trainable"],
+        "bytes": root["bytes"], "buffers": sum(b.numel() for b in model.buffers()), "training": model.training,
+        "flops": root.get("flops"), "saved": root.get("saved"), "forward": root.get("forward"),
+        "backward": root.get("backward"),
+    }
+
+
+def compare(a, b, path=None):
+    """Makes a page that compares two models or checkpoints: keys, shapes, distances.
+
+    Args:
+        a: a module, a state dict, or the file of one.
+        b: another.
+        path: a file to write the page to.
+
+    Example::
+
+        >>> a, b = nn.Linear(2, 2), nn.Linear(2, 2, bias=False)
+        >>> _ = b.load_state_dict({"weight": a.weight})
+        >>> [row["state"] for row in flambeau.inspection.compare(a, b).data["comparison"]]
+        ['equal', 'only in the first']
+    """
+    names = [os.path.basename(x) if isinstance(x, str | os.PathLike) else type(x).__name__ for x in (a, b)]
+    page = Inspection(comparison_data(a, b, names))
+    if path is not None:
+        page.save(path)
+    return page
+
+
+class Inspection:
+    """What was seen of a model. Notebooks show it; ``save`` writes it.
+
+    Attributes:
+        data: all of it, as it goes into the page.
+        modules: the records of modules by path.
+    """
+
+    def __init__(self, data):
+        self.data = data
+        self.modules = {record["path"]: record for record in data["modules"]}
+
+    def html(self):
+        """The page: one text that needs nothing else."""
+        files = resources.files(__name__)
+        text = json.dumps(self.data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+        page = (files / "page.html").read_text(encoding="utf-8")
+        for mark, part in (("/*STYLE*/", "page.css"), ("/*SCRIPT*/", "page.js")):
+            page = page.replace(mark, (files / part).read_text(encoding="utf-8"))
+        return page.replace("TITLE", html.escape(self.data["title"])).replace('"DATA"', text)
+
+    def save(self, path):
+        """Writes the page to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.html())
+
+    def _repr_html_(self):
+        """The page in a cell of a notebook."""
+        source = html.escape(self.html(), quote=True)
+        return f'<iframe srcdoc="{source}" style="width:100%;height:720px;border:1px solid #8888"></iframe>'
+
+    def __repr__(self):
+        s = self.data["summary"]
+        return f"<Inspection of {self.data['title']}: {s['modules']} modules, {s['parameters']:,} parameters>"

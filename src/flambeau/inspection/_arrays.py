@@ -1,0 +1,70 @@
+"""Arrays in a page: histograms, and pictures of a byte a pixel."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+
+from .._modes import no_grad
+
+__all__ = ["histogram", "pictures", "statistics"]
+
+BINS = 32
+MOST_PICTURES = 16
+MOST_PIXELS = 48  # on a side
+MOST_ELEMENTS = 1_000_000  # of a histogram: larger arrays are thinned out
+
+
+def array_of(t):
+    """A tensor's elements as a NumPy array of real numbers."""
+    with no_grad():
+        t = t.detach().cpu()
+        return (t.abs() if t.is_complex() else t).float().numpy()
+
+
+def histogram(array):
+    """{low, high, counts} of the finite elements; None where there are none."""
+    flat = array.reshape(-1)
+    flat = flat[:: max(1, flat.size // MOST_ELEMENTS)]
+    flat = flat[np.isfinite(flat)]
+    if not flat.size:
+        return None
+    counts, edges = np.histogram(flat.astype(np.float64), BINS)
+    return {"low": rounded(edges[0]), "high": rounded(edges[-1]), "counts": counts.tolist()}
+
+
+def statistics(t):
+    """Histogram, mean, deviation and the number of non-finite elements of a tensor."""
+    array = array_of(t)
+    finite = array[np.isfinite(array)].astype(np.float64)
+    empty = not finite.size
+    return {
+        "shape": list(t.shape), "histogram": histogram(array), "nonfinite": int(array.size - finite.size),
+        "mean": None if empty else rounded(finite.mean()), "std": None if empty else rounded(finite.std()),
+        "norm": None if empty else rounded(np.sqrt((finite * finite).sum())),
+        "zeros": None if empty else rounded((finite == 0).mean()),
+    }
+
+
+def pictures(title, array):
+    """A strip of pictures from an array (pictures, height, width) or (pictures, 3, height, width), each by itself
+    stretched to the whole range of brightness."""
+    array = np.asarray(array, np.float32)[:MOST_PICTURES]
+    steps = [max(1, -(-n // MOST_PIXELS)) for n in array.shape[-2:]]
+    array = np.nan_to_num(array[..., :: steps[0], :: steps[1]], posinf=0.0, neginf=0.0)
+    flat = array.reshape(len(array), -1)
+    low, high = flat.min(1), flat.max(1)
+    spread = np.where(high > low, high - low, 1.0)
+    scaled = ((flat - low[:, None]) / spread[:, None] * 255).astype(np.uint8).reshape(array.shape)
+    if scaled.ndim == 4:
+        scaled = np.moveaxis(scaled, 1, -1)
+    return {
+        "title": title, "count": len(scaled), "height": scaled.shape[1], "width": scaled.shape[2],
+        "channels": 3 if scaled.ndim == 4 else 1, "pixels": base64.b64encode(scaled.tobytes()).decode(),
+    }
+
+
+def rounded(x):
+    """A number of few digits: pages hold many."""
+    return float(f"{x:.4g}")

@@ -1,0 +1,87 @@
+"""The modules of a model as records, and the runs of equal ones among them."""
+
+from __future__ import annotations
+
+import itertools
+
+__all__ = ["module_records", "signature"]
+
+SHORTEST_RUN = 3  # of equal siblings that are shown as one
+
+
+def module_records(model):
+    """A record for each module, parents before children.
+
+    A module that is registered at several places has a record at each; the later ones name the first.
+    """
+    records, seen, owners = [], {}, {}
+    for path, module in model.named_modules(remove_duplicate=False):
+        parent, _, name = path.rpartition(".")
+        record = {
+            "path": path, "name": name or type(model).__name__, "class": type(module).__name__,
+            "settings": settings_of(module), "training": module.training,
+            "depth": path.count(".") + 1 if path else 0, "parent": None if not path else parent,
+        }
+        if module in seen:
+            record["same_as"] = seen[module]
+        seen.setdefault(module, path)
+        record["parameters"] = parameter_records(path, module, owners)
+        records.append(record)
+    add_counts(model, records)
+    mark_runs(model, records)
+    return records
+
+
+def settings_of(module):
+    try:
+        return module.extra_repr()
+    except Exception as error:
+        return f"(extra_repr() raises {type(error).__name__})"
+
+
+def parameter_records(path, module, owners):
+    """Those that a module holds itself; one that another module has too names the first owner."""
+    records = []
+    for name, p in module._parameters.items():
+        if p is None:
+            continue
+        full = f"{path}.{name}" if path else name
+        first = owners.setdefault(id(p), full)
+        records.append({
+            "name": name, "shape": list(getattr(p, "shape", [])), "count": p.numel(), "dtype": str(p.dtype)[6:],
+            "trainable": p.requires_grad, **({"shared_with": first} if first != full else {}),
+        })
+    return records
+
+
+def add_counts(model, records):
+    """The parameters below each module, every one counted once."""
+    for record in records:
+        module = model.get_submodule(record["path"])
+        parameters = list(module.parameters())
+        record["count"] = sum(p.numel() for p in parameters)
+        record["trainable"] = sum(p.numel() for p in parameters if p.requires_grad)
+        record["bytes"] = sum(p.numel() * p.element_size() for p in parameters)
+
+
+def signature(module):
+    """What two modules have in common that differ only in the values of their parameters."""
+    return (
+        type(module), settings_of(module),
+        tuple((name, None if p is None else tuple(p.shape)) for name, p in module._parameters.items()),
+        tuple((name, signature(child)) for name, child in module._modules.items() if child is not None),
+    )
+
+
+def mark_runs(model, records):
+    """Writes into the records of equal siblings that follow each other which run they belong to, and its length."""
+    places = {record["path"]: record for record in records}
+    for path, module in model.named_modules():
+        children = [(f"{path}.{name}" if path else name, child) for name, child in module.named_children()]
+        if len(children) < SHORTEST_RUN:
+            continue
+        for _, run in itertools.groupby(children, key=lambda pair: signature(pair[1])):
+            run = [places[p] for p, _ in run]
+            if len(run) >= SHORTEST_RUN:
+                for record in run:
+                    record["run"] = {"first": run[0]["path"], "length": len(run)}
