@@ -177,4 +177,4 @@ class Inspection:
 
     def __repr__(self):
         s = self.data["summary"]
-        return f"<Inspection of {self.data['title']}: {s['modules']} modules, {s['parameters']:,} parameters>"
+        return f"<Inspection of {self.data['title']}: {len(self.modules)} modules, {s['parameters']:,} parameters>"

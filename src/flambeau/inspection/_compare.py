@@ -25,7 +25,8 @@ def state_of(source):
         inner = next((value[key] for key in WRAPPERS if isinstance(value.get(key), dict)), value)
         if tensors := {key: t for key, t in inner.items() if isinstance(t, Tensor)}:
             return tensors
-    raise TypeError(NO_STATE.format(what=source if isinstance(source, str) else "the source", kind=type(value).__name__))
+    what = source if isinstance(source, str | os.PathLike) else "the source"
+    raise TypeError(NO_STATE.format(what=what, kind=type(value).__name__))
 
 
 def comparison_data(a, b, names):
@@ -41,7 +42,7 @@ def comparison_data(a, b, names):
     return {
         "title": f"{names[0]} and {names[1]}", "version": __version__, "modules": [root], "ops": [], "graph": None,
         "comparison": rows, "names": list(names),
-        "summary": {"modules": None, "parameters": total, "trainable": total, "bytes": root["bytes"], "training": False},
+        "summary": {"parameters": total, "trainable": total, "bytes": root["bytes"], "training": False},
     }
 
 
