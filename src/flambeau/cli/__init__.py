@@ -46,8 +46,10 @@ def main(arguments=None):
         description="Writes one HTML file: the modules, the flow of data, the values of a batch.",
     )
     inspect.add_argument("target", nargs="?", metavar="FILE.py:NAME", help="a Module, or what makes one")
-    inspect.add_argument("--input", action="append", default=[], metavar="1,3,32,32", help="the sizes of an input; i before "
-                         "them makes it integers. Once for each input.")
+    inspect.add_argument(
+        "--input", action="append", default=[], metavar="1,3,32,32",
+        help="the sizes of an input; i before them makes it integers. Once for each input.",
+    )
     inspect.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two checkpoints to compare instead")
     inspect.add_argument("-o", "--output", default="inspect.html", help="the file to write (inspect.html)")
     inspect.set_defaults(command=_inspect, parser=inspect)
