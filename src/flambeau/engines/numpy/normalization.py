@@ -50,11 +50,16 @@ def scale_shift(x, scale, shift):
 
 @engine.kernel
 def normalize_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
-    """The gradients of x, weight and bias under `normalize`, from those of its three results.
+    """The gradients of x, weight and bias under `normalize`, from those of its three results."""
+    return pull_results(g, x, weight, axes, mean, 1 / np.sqrt(var + x.dtype.type(eps)), g_mean, g_var)
+
+
+def pull_results(g, x, weight, axes, mean, inv, g_mean, g_var):
+    """The gradients, of arrays of any engine; `inv` is what the distances from the mean were multiplied by.
 
     What the weight does not see is summed first: the sums serve all three.
     """
-    away, inv = x - mean, 1 / np.sqrt(var + x.dtype.type(eps))
+    away = x - mean
     wide = mean.shape if weight is None else (*[1] * (x.ndim - weight.ndim), *weight.shape)
     inner = tuple([a for a in axes if wide[a] == 1])
     outer = tuple([a for a in axes if wide[a] != 1])

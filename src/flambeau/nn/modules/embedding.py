@@ -54,6 +54,13 @@ class _Table(Module):
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
+    def _norm_repr(self):
+        """How the norms and gradients of the vectors are treated, where that is not the default."""
+        said = "" if self.max_norm is None else f", max_norm={self.max_norm}"
+        if self.norm_type != 2:
+            said += f", norm_type={self.norm_type}"
+        return said + f", scale_grad_by_freq={self.scale_grad_by_freq}" if self.scale_grad_by_freq else said
+
 
 class Embedding(_Table):
     """A table of vectors, looked up by integers.
@@ -99,12 +106,7 @@ class Embedding(_Table):
         said = f"{self.num_embeddings}, {self.embedding_dim}"
         if self.padding_idx is not None:
             said += f", padding_idx={self.padding_idx}"
-        if self.max_norm is not None:
-            said += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            said += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            said += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        said += self._norm_repr()
         return said + ", sparse=True" if self.sparse else said
 
     @classmethod
@@ -155,14 +157,7 @@ class EmbeddingBag(_Table):
                                self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
 
     def extra_repr(self):
-        said = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.max_norm is not None:
-            said += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            said += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            said += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        said += f", mode={self.mode!r}"
+        said = f"{self.num_embeddings}, {self.embedding_dim}{self._norm_repr()}, mode={self.mode!r}"
         return said if self.padding_idx is None else said + f", padding_idx={self.padding_idx}"
 
     @classmethod

@@ -182,14 +182,18 @@ class Identity(BasePruningMethod):
         return super().apply(module, name)
 
 
-class RandomUnstructured(BasePruningMethod):
-    """Prunes an amount of elements at random."""
+class _Unstructured(BasePruningMethod):
+    """What prunes an amount of elements."""
 
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount):
         _check_amount(amount)
         self.amount = amount
+
+
+class RandomUnstructured(_Unstructured):
+    """Prunes an amount of elements at random."""
 
     def compute_mask(self, t, default_mask):
         count = _count(self.amount, t.nelement())
@@ -200,14 +204,8 @@ class RandomUnstructured(BasePruningMethod):
         return super().apply(module, name, amount=amount)
 
 
-class L1Unstructured(BasePruningMethod):
+class L1Unstructured(_Unstructured):
     """Prunes the elements with the smallest absolute values."""
-
-    PRUNING_TYPE = "unstructured"
-
-    def __init__(self, amount):
-        _check_amount(amount)
-        self.amount = amount
 
     def compute_mask(self, t, default_mask):
         count = _count(self.amount, t.nelement())
