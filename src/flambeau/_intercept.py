@@ -1,6 +1,6 @@
 """Has the calls of a function pass through another one, whoever makes them and by whatever name they know it.
 
-Few programs need what comes so before a function, such as ``__torch_function__``. Those that do not, do not pay.
+What comes so before a function, as ``__torch_function__`` and autocast do, few programs need: the others do not pay.
 """
 
 from __future__ import annotations

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
-import sys
 
 from .._device import preserve_format
 from .._dtypes import bfloat16, float16, float32
+from .._intercept import intercept
 from .._modes import modes
 from .._tensor import Tensor, storage_of
 from ..ops.convert import to_copy
@@ -102,17 +101,22 @@ def convert(t, dtype):
     return to_copy(t, dtype=dtype.np, format=preserve_format)
 
 
-def casting(function, name):
-    """`function`, which inside a region has its inputs cast."""
+def casting(name):
+    """For ``intercept``: calls of the function `name` have their inputs cast inside a region."""
 
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        casts = modes.autocast
-        if casts is None or kwargs.get("out") is not None:
-            return function(*args, **kwargs)
-        return casts.call(name, function, args, kwargs)
+    def around(body):
+        def call(args, kwargs):
+            casts = modes.autocast
+            if casts is None or kwargs.get("out") is not None:
+                return body(*args, **kwargs)
+            return casts.call(name, body, args, kwargs)
 
-    return call
+        return call
+
+    return around
+
+
+_taught: set = set()  # the functions that cast their inputs
 
 
 @functools.cache
@@ -125,20 +129,10 @@ def teach_functions(device_type):
     for name in sorted(policies_of(device_type).keys() - ASK_THEMSELVES):
         *submodule, attribute = name.split(".")
         places = [".linalg"] if submodule == ["linalg"] else [".fft"] if submodule else ["", ".nn.functional"]
-        for place in places:
-            module = importlib.import_module(package + place)
-            function = _replace(module, attribute, name)
-            if function is not None:  # layers take some from where they are defined
-                _replace(sys.modules[inspect.unwrap(function).__module__], attribute, name)
+        found = [vars(importlib.import_module(package + place)).get(attribute) for place in places]
         if not submodule:
-            for method in (attribute, *OPERATORS.get(attribute, ())):
-                _replace(Tensor, method, name)
-
-
-def _replace(owner, attribute, name):
-    function = vars(owner).get(attribute)
-    if function is not None and not hasattr(function, "autocasts"):
-        taught = casting(function, name)
-        taught.autocasts = True
-        setattr(owner, attribute, taught)
-    return function
+            found += [vars(Tensor).get(method) for method in (attribute, *OPERATORS.get(attribute, ()))]
+        for function in found:
+            if function is not None and function not in _taught:
+                _taught.add(function)
+                intercept(function, casting(name))
