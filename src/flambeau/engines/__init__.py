@@ -33,6 +33,7 @@ class Engine:
 
     layout = strided
     aliases = True
+    records = False  # whether it records calls, to run them together
     sums_products_wide = False  # whether products of half-precision arrays are summed in float32 by its kernels
     lays_out = False  # whether its arrays know themselves where their elements lie
     traced_errors: tuple[type[Exception], ...] = ()  # of what needs the elements of a traced array
@@ -61,9 +62,12 @@ class Engine:
         """The result of `function`, the forward of an op, on the engine's arrays."""
         return function(self, *arrays, **settings)
 
-    def vjps(self, backward):
-        """What to call for `backward`, the vjps of an op, on the engine's arrays."""
+    def vjps(self, backward, widens):
+        """What to call for `backward`, the vjps of an op that computes half precision in float32 if it `widens`."""
         return backward
+
+    def dropout_scale(self, generator, like, shape, p):
+        """Zeros with probability p and else 1 / (1 - p), drawn where `like` is; None: draw on the CPU, and move."""
 
     def fused_attention(self, query, key, value, mask, dropped, scale, causal):
         """Attention by one kernel; None where there is none for such arrays."""

@@ -6,10 +6,12 @@ import numpy as np
 
 from .. import _dtypes
 from .._modes import modes
+from .._tensor import engine_for, wrap
 from ..autograd._writes import assign, check_history, check_writable, in_graph, snapshot
 from ..engines import NUMPY
 from ..ops.pointwise import mul
 from ._args import need_tensor
+from ._randomness import sampling_levels
 from .random import blank_like, default_generator, draw_like
 
 __all__ = [
@@ -34,6 +36,15 @@ def _check_p(p):
     return p
 
 
+def _draw_scale(input, blank, p):
+    """What each element, or channel, is multiplied by."""
+    if not sampling_levels():
+        drawn = engine_for(input).dropout_scale(default_generator, input._a, blank.shape, p)
+        if drawn is not None:
+            return wrap(drawn, input.device)
+    return draw_like(input, blank, lambda mask: NUMPY.fill_dropout_scale(default_generator, mask, p))
+
+
 def _dropout(input, p, train, name, feature, alpha):
     need_tensor(input, name)
     _check_p(p)
@@ -43,7 +54,7 @@ def _dropout(input, p, train, name, feature, alpha):
         return mul(input, 0.0)
     blank = _blank_mask(input, feature)
     if not alpha:
-        return mul(input, draw_like(input, blank, lambda mask: NUMPY.fill_dropout_scale(default_generator, mask, p)))
+        return mul(input, _draw_scale(input, blank, p))
     if not _dtypes.is_inexact(input._a.dtype):
         word = _dtypes.type_word(input.dtype)
         raise RuntimeError(f"{name}: result type Float can't be cast to the desired output type {word}; use .float()")

@@ -20,6 +20,7 @@ in PyTorch's words. Gradients are brought back to the shape and dtype of the inp
 
 from __future__ import annotations
 
+import functools
 import inspect
 
 import numpy as np
@@ -81,6 +82,7 @@ class Op:
             self.node = lambda node: node
         self.node_getters = tuple(map(self._getter, parameters_of(self.node)[0])) if callable(self.node) else None
         self.node_classes = {}  # by name
+        self.forward_in_opmath = functools.partial(run_in_opmath, forward, opmath == "first")
         # The range of NumPy type numbers that need no promotion. What is refused is left to the general call, which
         # says so.
         floats = promote == "float" or "i" in refuses
@@ -237,19 +239,22 @@ class Op:
             arrays = promote_operands(inputs, arrays, self.promote, self.name)
         if self.by_element and not recording and are_large_halves(arrays):
             return call_without_fp_warnings(in_pieces, self.forward, self.kernel, arrays), arrays
-        if self.opmath and not (self.product and engine_of(*arrays).sums_products_wide):
-            arrays, back_to = in_opmath(arrays)
+        k, forward = engine_of(*arrays), self.forward
+        if self.opmath and not (self.product and k.sums_products_wide):
+            if k.records:
+                forward = self.forward_in_opmath
+            else:
+                arrays, back_to = in_opmath(arrays)
         if self.refuses:
             refuse(self, arrays)
-        k = engine_of(*arrays)
         try:
             if k is NUMPY:
                 result = run_in_fp_context(self.forward, k, *arrays, **settings)
             elif self.kernel_layout:
-                result = modes.tracer.computation(self.forward)(k, *arrays, **settings)
+                result = modes.tracer.computation(forward)(k, *arrays, **settings)
             else:
                 arrays = [k.operand(a) for a in arrays]
-                result = k.run(modes.tracer.computation(self.forward), arrays, settings)
+                result = k.run(modes.tracer.computation(forward), arrays, settings)
         except Exception as error:
             result = self.recover(error, arrays, settings)
         if type(result) is tuple:
@@ -351,6 +356,17 @@ def parameters_of(function):
     code = function.__code__
     names, n, m = code.co_varnames, code.co_argcount, code.co_kwonlyargcount
     return list(names[:n]), names[n + m] if code.co_flags & inspect.CO_VARARGS else None, list(names[n:n + m])
+
+
+def run_in_opmath(forward, only_first, k, *arrays, **settings):
+    """A forward with half precision computed in float32, as part of one call that an engine records."""
+    arrays, back_to = in_opmath(arrays)
+    result = forward(k, *arrays, **settings)
+    if back_to is None:
+        return result
+    if type(result) is not tuple:
+        return finish_result(k, result, back_to)
+    return tuple([finish_result(k, r, None if only_first and nr else back_to) for nr, r in enumerate(result)])
 
 
 def finish_result(k, r, back_to):

@@ -25,6 +25,7 @@ class Plan:
         self.saves = tuple(i in positions for i in range(len(wanted)))
         self.saves_parts = frozenset(i for kind, i in getters if kind == "part")
         self.saves_out = "out" in kinds or bool(self.saves_parts)
+        self.widens = bool(op.opmath) and not op.product  # whether the forward saw half precision as float32
         self.shapes = bool(kinds & {"shape", "shapes"})
         self.backward = self.compile(calls, wanted, op.joint is not None) if any(calls) else None
 
@@ -51,7 +52,7 @@ class Plan:
         node._seq = next_sequence()
         node._hooked = False
         node.backward = engine_of(*(result if type(result) is tuple else (result,))).vjps(
-            modes.tracer.computation(self.backward)
+            modes.tracer.computation(self.backward), self.widens
         )
         node.settings = settings
         if type(out) is not tuple:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import functools
 import types
 
+import numpy as np
+
+from ..._dtypes import HALF
 from .. import Engine
 from ._calls import TRACED_ERRORS
 from .lazy import record, recording, run_all, synchronize
@@ -16,6 +19,7 @@ class LazyEngine(Engine):
     """Kernels that are recorded, and functions that ask for what is known of arrays without their elements."""
 
     aliases = False
+    records = True
     sums_products_wide = True
     traced_errors = TRACED_ERRORS
 
@@ -40,8 +44,8 @@ class LazyEngine(Engine):
     def run(self, function, arrays, settings):
         return record(function, (self, *arrays), settings)
 
-    def vjps(self, backward):
-        return functools.partial(pull, backward)
+    def vjps(self, backward, widens):
+        return functools.partial(pull, backward, widens)
 
     def run_recorded(self):
         run_all()
@@ -62,10 +66,17 @@ class Saved:
         self.shapes = shapes
 
 
-def pull(backward, gradient, node):
+def pull(backward, widens, gradient, node):
     """The vjps of a node, recorded as one call."""
-    return record(pull_saved, (backward, gradient, node.inputs, node.out, node.settings, node.shapes), {})
+    return record(pull_saved, (backward, widens, gradient, node.inputs, node.out, node.settings, node.shapes), {})
 
 
-def pull_saved(backward, gradient, inputs, out, settings, shapes):
+def pull_saved(backward, widens, gradient, inputs, out, settings, shapes):
+    """The vjps, with inputs in half precision as the forward saw them."""
+    if widens:
+        inputs = tuple([widen(x) for x in inputs])
     return backward(gradient, Saved(inputs, out, settings, shapes))
+
+
+def widen(x):
+    return x.astype(np.float32) if getattr(x, "dtype", None) in HALF else x

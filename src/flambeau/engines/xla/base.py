@@ -5,11 +5,17 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from . import engine
+from .lazy import record
 
 
-@engine.kernel
+@engine.immediate
 def cast(x, dtype):
-    return x.astype(dtype)
+    return x if x.dtype == dtype else x.astype(dtype)
+
+
+@engine.immediate
+def broadcast_to(x, shape):
+    return x if x.shape == shape else record(jnp.broadcast_to, (x, shape), {})
 
 
 @engine.kernel
