@@ -132,6 +132,53 @@ def test_arrays_of_the_host_are_read_when_they_are_used():
     assert y.tolist() == [3, 3] and z.tolist() == [4, 5]
 
 
+def test_memory_of_what_is_written_is_used_again(lazy):
+    p = torch.zeros(4096, device="xla")
+    for _ in range(3):
+        before = (p.add_(1)._a.value).unsafe_buffer_pointer()
+    assert p.add_(1)._a.value.unsafe_buffer_pointer() == before
+
+
+@pytest.mark.parametrize("hold", [lambda p: p.clone(), lambda p: p.detach() * 1, lambda p: p.data.view(2, 2).clone(),
+                                  lambda p: p.exp().log()])
+def test_memory_that_somebody_holds_is_left_alone(lazy, hold):
+    p = torch.ones(4, device="xla")
+    p.add_(1).tolist()
+    copies = [hold(p)]
+    for _ in range(3):
+        p.add_(1)
+        copies.append(hold(p))
+        lazy.run_all()
+    for i, held in enumerate(copies):
+        np.testing.assert_allclose(held.flatten().cpu().numpy(), [2 + i] * 4, rtol=1e-6)
+
+
+def test_dropout_is_drawn_on_the_device(lazy):
+    x = torch.ones(400, 500, device="xla")
+    torch.manual_seed(3)
+    a, b = F.dropout(x, 0.3), F.dropout(x, 0.3)
+    assert abs((a == 0).float().mean().item() - 0.3) < 0.01
+    assert set(a.unique().tolist()) == {0.0, float(np.float32(1 / 0.7))}
+    assert abs((a == b).float().mean().item() - 0.58) < 0.02
+    torch.manual_seed(3)
+    assert torch.equal(a, F.dropout(x, 0.3))
+    channels = F.dropout2d(torch.ones(50, 40, 3, 3, device="xla"), 0.5)
+    assert torch.equal(channels, channels[:, :, :1, :1].expand_as(channels))
+    with Count(lazy) as count:
+        for _ in range(3):
+            F.dropout(x, 0.3).sum().item()
+    assert count.compilations <= 1
+
+
+def test_dropout_is_the_same_when_it_is_recomputed():
+    from flambeau.utils.checkpoint import checkpoint
+
+    x = torch.ones(200, device="xla", requires_grad=True)
+    y = checkpoint(lambda t: F.dropout(t * 2, 0.5), x, use_reentrant=False)
+    y.sum().backward()
+    assert torch.equal(x.grad, y.detach())
+
+
 # ---- conditions on elements
 
 
@@ -339,6 +386,24 @@ def checkpointed(x):
 
 def per_sample(x):
     return [torch.func.vmap(torch.func.grad(lambda row: (row**3).sum()))(x)]
+
+
+def in_precision(dtype, x):
+    x = x.detach().to(dtype).requires_grad_()
+    y = F.layer_norm(F.gelu(x @ x.t()), (3,))
+    z = F.scaled_dot_product_attention(y, y, y) * 0.5 + y.exp()
+    z.float().square().sum().backward()
+    return [z.float(), x.grad.float()]
+
+
+def test_half_precision():
+    x, = draws((3, 4))
+    x = x.bfloat16()
+    exact, cpu = in_precision(torch.float64, x), in_precision(torch.bfloat16, x)
+    for want, other, got in zip(exact, cpu, in_precision(torch.bfloat16, x.to("xla")), strict=True):
+        got = got.cpu()
+        assert torch.equal(got.bfloat16().float(), got)  # it was rounded
+        assert (got - want).abs().max() <= 2 * (other - want).abs().max() + 0.01 * want.abs().max()
 
 
 @pytest.mark.parametrize("run", [hooks, double_backward, custom_function, accumulation, views, branches, selection,

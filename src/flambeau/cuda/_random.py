@@ -1,4 +1,4 @@
-"""Random numbers on GPUs. They are drawn on the CPU, by its generator, and moved: GPUs have no numbers of their own."""
+"""Random numbers on GPUs. They come from the CPU's generator: it draws them, or the keys by which a GPU draws them."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ import numpy as np
 from ._calls import Inference
 
 MOST_FAMILIES = 512  # structures whose programs are kept
+COMPILER_OPTIONS = {"xla_allow_excess_precision": False}  # what is stored in half precision is rounded to it
 
 
 class Statistics:
@@ -95,7 +96,8 @@ class Family:
 
 def references_of_our_own():
     """How many references there are in ``donatable`` to an array that nobody else holds."""
-    return sys.getrefcount([object()][0])
+    leaves = [object()]
+    return sys.getrefcount(leaves[-1])
 
 
 ALONE = references_of_our_own()
@@ -143,7 +145,7 @@ class Program:
         self.donated = donated
         taken = set(donated)
         self.kept = [p for p in family.leaves if p not in taken]
-        self.run = jax.jit(self.trace, donate_argnums=0)
+        self.run = jax.jit(self.trace, donate_argnums=0, compiler_options=COMPILER_OPTIONS)
 
     def trace(self, donated, kept, varying):
         Statistics.compilations += 1
