@@ -20,7 +20,8 @@ VALUES = {
     "numbers": "torch.tensor([-1.0, 0.0, 0.3, 0.5, 1.0, 2.0, 3.0, inf, -inf, nan])",
     "integers": "torch.tensor([-1, 0, 1, 2, 3])",
     "vectors": "torch.tensor([[0.2, 0.8], [0.5, 0.6], [-0.5, 1.5], [0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [nan, 1.0]])",
-    "matrices": "torch.tensor([[[1.0, 0.0], [0.5, 2.0]], [[1.0, 0.5], [0.5, 2.0]], [[1.0, 0.0], [0.6, 0.8]], [[1.0, 2.0], [2.0, 1.0]]])",
+    "matrices": "torch.tensor([[[1.0, 0.0], [0.5, 2.0]], [[1.0, 0.5], [0.5, 2.0]], [[1.0, 0.0], [0.6, 0.8]]])",
+    "symmetric matrices": "torch.tensor([[[1.0, 0.5], [0.5, 2.0]], [[1.0, 2.0], [2.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]])",
     "oblong": "torch.ones(3, 2, 4)",
     "a number": "torch.tensor(0.5)",
 }
@@ -153,3 +154,24 @@ def test_the_default_of_validation():
         Distribution.set_default_validate_args(True)
     with pytest.raises(ValueError):
         Normal(0.0, -1.0)
+
+
+def test_validation_under_vmap_and_jvp():
+    """Of all samples at once."""
+    scale = flambeau.tensor([1.0, 2.0])
+    assert flambeau.func.vmap(lambda s: Normal(0.0, s).log_prob(s))(scale).shape == (2,)
+    matrices = flambeau.stack([flambeau.eye(2), 2 * flambeau.eye(2)])
+    assert flambeau.func.vmap(lambda m: MultivariateNormal(flambeau.zeros(2), m).log_prob(flambeau.ones(2)))(matrices).shape == (2,)
+    flambeau.func.jvp(lambda s: Normal(0.0, s).log_prob(s), (scale,), (scale,))
+    with pytest.raises(ValueError, match=r"parameter scale .* of distribution Normal to satisfy the constraint GreaterThan"):
+        flambeau.func.vmap(lambda s: Normal(0.0, s).mean)(-scale)
+
+
+@pytest.mark.jax
+def test_validation_in_a_compiled_program():
+    """It is part of the program."""
+    density = flambeau.compile(lambda s: Normal(flambeau.zeros(2), s).log_prob(flambeau.ones(2)))
+    for _ in range(3):
+        density(flambeau.ones(2))
+    with pytest.raises(ValueError, match=r"parameter scale .* of distribution Normal to satisfy the constraint GreaterThan"):
+        density(-flambeau.ones(2))

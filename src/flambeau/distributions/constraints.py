@@ -189,90 +189,79 @@ class _Bounded(Constraint):
         return f"{super().__repr__()[:-1]}{bounds})"
 
 
-class _IntegerInterval(_Bounded):
-    """Integers from `lower_bound` to `upper_bound`, both included."""
-
-    is_discrete = True
-
+class _Between(_Bounded):
     def __init__(self, lower_bound, upper_bound):
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
+
+
+class _Above(_Bounded):
+    def __init__(self, lower_bound):
+        self.lower_bound = lower_bound
+
+
+class _Below(_Bounded):
+    def __init__(self, upper_bound):
+        self.upper_bound = upper_bound
+
+
+class _IntegerInterval(_Between):
+    """Integers from `lower_bound` to `upper_bound`, both included."""
+
+    is_discrete = True
 
     def check(self, value):
         return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
-class _IntegerLessThan(_Bounded):
+class _IntegerLessThan(_Below):
     """Integers up to `upper_bound`, which is included."""
 
     is_discrete = True
-
-    def __init__(self, upper_bound):
-        self.upper_bound = upper_bound
 
     def check(self, value):
         return (value % 1 == 0) & (value <= self.upper_bound)
 
 
-class _IntegerGreaterThan(_Bounded):
+class _IntegerGreaterThan(_Above):
     """Integers from `lower_bound` on, which is included."""
 
     is_discrete = True
-
-    def __init__(self, lower_bound):
-        self.lower_bound = lower_bound
 
     def check(self, value):
         return (value % 1 == 0) & (value >= self.lower_bound)
 
 
-class _GreaterThan(_Bounded):
+class _GreaterThan(_Above):
     """Numbers above `lower_bound`."""
-
-    def __init__(self, lower_bound):
-        self.lower_bound = lower_bound
 
     def check(self, value):
         return self.lower_bound < value
 
 
-class _GreaterThanEq(_Bounded):
+class _GreaterThanEq(_Above):
     """Numbers from `lower_bound` on."""
-
-    def __init__(self, lower_bound):
-        self.lower_bound = lower_bound
 
     def check(self, value):
         return self.lower_bound <= value
 
 
-class _LessThan(_Bounded):
+class _LessThan(_Below):
     """Numbers below `upper_bound`."""
-
-    def __init__(self, upper_bound):
-        self.upper_bound = upper_bound
 
     def check(self, value):
         return value < self.upper_bound
 
 
-class _Interval(_Bounded):
+class _Interval(_Between):
     """Numbers from `lower_bound` to `upper_bound`, both included."""
-
-    def __init__(self, lower_bound, upper_bound):
-        self.lower_bound = lower_bound
-        self.upper_bound = upper_bound
 
     def check(self, value):
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
-class _HalfOpenInterval(_Bounded):
+class _HalfOpenInterval(_Between):
     """Numbers from `lower_bound` on and below `upper_bound`."""
-
-    def __init__(self, lower_bound, upper_bound):
-        self.lower_bound = lower_bound
-        self.upper_bound = upper_bound
 
     def check(self, value):
         return (self.lower_bound <= value) & (value < self.upper_bound)
@@ -345,21 +334,24 @@ class _CorrCholesky(Constraint):
         return lower_cholesky.check(value) & ((lengths - 1).abs() < tolerance).all(-1)
 
 
+def is_square(value):
+    return value.shape[-2] == value.shape[-1]
+
+
 class _Square(Constraint):
     """Matrices with as many rows as columns."""
 
     event_dim = 2
 
     def check(self, value):
-        return value.new_full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=bool_)
+        return value.new_full(value.shape[:-2], is_square(value), dtype=bool_)
 
 
 class _Symmetric(_Square):
     """Matrices that equal their transpose, up to 1e-6."""
 
     def check(self, value):
-        square = super().check(value)
-        return square if not square.all() else value.isclose(value.mT, atol=1e-6).flatten(-2).all(-1)
+        return value.isclose(value.mT, atol=1e-6).flatten(-2).all(-1) if is_square(value) else super().check(value)
 
 
 class _PositiveSemidefinite(_Symmetric):
@@ -367,7 +359,7 @@ class _PositiveSemidefinite(_Symmetric):
 
     def check(self, value):
         symmetric = super().check(value)
-        return symmetric if not symmetric.all() else (eigvalsh(value) >= 0).all(-1)
+        return symmetric & (eigvalsh(value) >= 0).all(-1) if is_square(value) else symmetric
 
 
 class _PositiveDefinite(_Symmetric):
@@ -375,49 +367,55 @@ class _PositiveDefinite(_Symmetric):
 
     def check(self, value):
         symmetric = super().check(value)
-        return symmetric if not symmetric.all() else cholesky_ex(value).info == 0
+        return symmetric & (cholesky_ex(value).info == 0) if is_square(value) else symmetric
 
 
 # ---- of parts
 
 
-class _Cat(Constraint):
-    """Constraints of successive slices along a dimension."""
+class _Parts(Constraint):
+    """Constraints of the parts of a tensor along a dimension."""
 
-    def __init__(self, cseq, dim=0, lengths=None):
-        _check_constraints(cseq)
+    def __init__(self, cseq, dim):
+        if not all(isinstance(c, Constraint) for c in cseq):
+            raise AssertionError("All elements of cseq must be Constraint instances")
         self.cseq = list(cseq)
-        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
-        if len(self.lengths) != len(self.cseq):
-            raise AssertionError(f"Expected {len(self.cseq)} lengths, one a constraint, got {len(self.lengths)}")
         self.dim = dim
 
     @property
     def is_discrete(self):
         return any(c.is_discrete for c in self.cseq)
+
+    def _check_dim(self, value):
+        if not -value.dim() <= self.dim < value.dim():
+            raise AssertionError(f"dim {self.dim} is out of range for a value of {value.dim()} dimensions")
+
+
+class _Cat(_Parts):
+    """Constraints of successive slices along a dimension."""
+
+    def __init__(self, cseq, dim=0, lengths=None):
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise AssertionError(f"Expected {len(self.cseq)} lengths, one a constraint, got {len(self.lengths)}")
 
     @property
     def event_dim(self):
         return max(c.event_dim for c in self.cseq)
 
     def check(self, value):
-        _check_dim(self.dim, value)
+        self._check_dim(value)
         starts = accumulate(self.lengths, initial=0)
         slices = [value.narrow(self.dim, start, length) for start, length in zip(starts, self.lengths)]
         return cat_tensors([c.check(part) for c, part in zip(self.cseq, slices)], self.dim)
 
 
-class _Stack(Constraint):
+class _Stack(_Parts):
     """Constraints of the elements along a dimension."""
 
     def __init__(self, cseq, dim=0):
-        _check_constraints(cseq)
-        self.cseq = list(cseq)
-        self.dim = dim
-
-    @property
-    def is_discrete(self):
-        return any(c.is_discrete for c in self.cseq)
+        super().__init__(cseq, dim)
 
     @property
     def event_dim(self):
@@ -425,19 +423,9 @@ class _Stack(Constraint):
         return dim + 1 if self.dim + dim < 0 else dim
 
     def check(self, value):
-        _check_dim(self.dim, value)
+        self._check_dim(value)
         parts = [value.select(self.dim, i) for i in range(value.size(self.dim))]
         return stack_tensors([c.check(part) for c, part in zip(self.cseq, parts)], self.dim)
-
-
-def _check_constraints(cseq):
-    if not all(isinstance(c, Constraint) for c in cseq):
-        raise AssertionError("All elements of cseq must be Constraint instances")
-
-
-def _check_dim(dim, value):
-    if not -value.dim() <= dim < value.dim():
-        raise AssertionError(f"dim {dim} is out of range for a value of {value.dim()} dimensions")
 
 
 # ---- public names

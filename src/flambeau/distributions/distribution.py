@@ -7,6 +7,8 @@ import warnings
 from .._modes import no_grad
 from .._size import Size
 from .._tensor import Tensor
+from ..engines import demand, is_traced
+from ..engines.levels import innermost
 from .constraints import is_dependent
 from .utils import lazy_property
 
@@ -14,12 +16,13 @@ __all__ = ["Distribution"]
 
 INVALID_PARAMETER = (
     "Expected parameter {name} ({type} of shape {shape}) of distribution {distribution} to satisfy the constraint "
-    "{constraint}, but found invalid values:\n{value}\n{first}"
+    "{constraint}, but found invalid values:\n{values}"
 )
 OUTSIDE_SUPPORT = (
     "Expected value argument ({type} of shape {shape}) to be within the support ({constraint}) of the distribution "
-    "{distribution}, but found invalid values:\n{value}\n{first}"
+    "{distribution}, but found invalid values:\n{values}"
 )
+NOT_SHOWN = "those of a function under vmap or of a compiled program, which are not shown."
 NO_ARG_CONSTRAINTS = (
     "{cls} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the distribution with "
     "`validate_args=False` to turn off validation."
@@ -209,9 +212,7 @@ class Distribution:
             if is_dependent(constraint) or self._is_uncomputed(name):
                 continue
             value = getattr(self, name)
-            inside = constraint.check(value)
-            if not inside.all():
-                raise ValueError(self._describe(INVALID_PARAMETER, value, constraint, inside, name=name))
+            self._demand(constraint.check(value), INVALID_PARAMETER, value, constraint, name=name)
 
     def _is_uncomputed(self, name):
         """Whether a parameter is one that is computed from another when somebody asks for it."""
@@ -236,13 +237,21 @@ class Distribution:
         except NotImplementedError:
             warnings.warn(NO_SUPPORT.format(cls=type(self)), stacklevel=4)
             return
-        inside = support.check(value)
-        if not inside.all():
-            raise ValueError(self._describe(OUTSIDE_SUPPORT, value, support, inside))
+        self._demand(support.check(value), OUTSIDE_SUPPORT, value, support)
 
-    def _describe(self, message, value, constraint, inside, **more):
-        return message.format(type=type(value).__name__, shape=tuple(value.shape), distribution=repr(self),
-                              constraint=repr(constraint), value=value, first=_first_outside(value, inside), **more)
+    def _demand(self, inside, message, value, constraint, **more):
+        """Raises unless all events are inside, in all samples of a vmap; of a traced program, when it runs."""
+        array = innermost(inside._a)
+        holds = array.all()
+        is_shown = array is inside._a and not is_traced(array)
+
+        def error(_):
+            distribution = self if is_shown else type(self).__name__
+            values = f"{value}\n{_first_outside(value, inside)}" if is_shown else NOT_SHOWN
+            return ValueError(message.format(type=type(value).__name__, shape=tuple(value.shape), constraint=constraint,
+                                             distribution=distribution, values=values, **more))
+
+        demand(holds, holds, error)
 
     def __repr__(self):
         values = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}

@@ -16,7 +16,7 @@ __all__ = ["Geometric"]
 
 NOT_POSITIVE = (
     "Expected parameter probs ({type} of shape {shape}) of distribution {distribution} to be positive but found "
-    "invalid values:\n{value}\n{first}"
+    "invalid values:\n{values}"
 )
 
 
@@ -40,8 +40,8 @@ class Geometric(ProbsOrLogits, Distribution):
     def __init__(self, probs=None, logits=None, validate_args=None):
         self._broadcast_parameter(probs, logits)
         super().__init__(self.param_shape, validate_args=validate_args)
-        if self._validate_args and probs is not None and not (positive := self.probs > 0).all():
-            raise ValueError(self._describe(NOT_POSITIVE, self.probs, constraints.positive, positive))
+        if self._validate_args and probs is not None:
+            self._demand(self.probs > 0, NOT_POSITIVE, self.probs, constraints.positive)
 
     def expand(self, batch_shape, _instance=None):
         return self._expand_parameters(Geometric, batch_shape, _instance)

@@ -48,7 +48,7 @@ def standard_normal(shape, dtype, device):
     return empty(shape, dtype=dtype, device=device).normal_()
 
 
-_standard_normal = standard_normal
+_standard_normal = standard_normal  # the name that other libraries import
 
 
 def sum_rightmost(value, dim):
@@ -63,7 +63,7 @@ def sum_rightmost(value, dim):
     return value if dim == 0 else value.reshape((*value.shape[:-dim], -1)).sum(-1)
 
 
-_sum_rightmost = sum_rightmost
+_sum_rightmost = sum_rightmost  # likewise
 
 
 # ---- probabilities and logits

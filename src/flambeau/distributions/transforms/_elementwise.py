@@ -21,8 +21,6 @@ class _Parameterless(Transform):
     def __eq__(self, other):
         return type(other) is type(self)
 
-    __hash__ = object.__hash__
-
 
 class ExpTransform(_Parameterless):
     """``y = exp(x)``."""
@@ -68,8 +66,6 @@ class PowerTransform(Transform):
 
     def __eq__(self, other):
         return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all())
-
-    __hash__ = object.__hash__
 
     def _call(self, x):
         return x.pow(self.exponent)
@@ -199,8 +195,6 @@ class AffineTransform(Transform):
         if not isinstance(other, AffineTransform):
             return False
         return _equal(self.loc, other.loc) and _equal(self.scale, other.scale)
-
-    __hash__ = object.__hash__
 
     @property
     def sign(self):

@@ -87,8 +87,6 @@ class Transform:
     def __eq__(self, other):
         return self is other
 
-    __hash__ = object.__hash__
-
     def __call__(self, x):
         """The output for `x`."""
         if self._cache_size == 0:
@@ -166,8 +164,6 @@ class _InverseTransform(Transform):
     def __eq__(self, other):
         return isinstance(other, _InverseTransform) and self._inv == other._inv
 
-    __hash__ = object.__hash__
-
     def __repr__(self):
         return f"{type(self).__name__}({self._inv!r})"
 
@@ -206,8 +202,6 @@ class ComposeTransform(Transform):
 
     def __eq__(self, other):
         return isinstance(other, ComposeTransform) and self.parts == other.parts
-
-    __hash__ = object.__hash__
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self):
