@@ -2,6 +2,7 @@
 
 import builtins
 import importlib
+import importlib.util
 import inspect
 import itertools
 import pkgutil
@@ -109,9 +110,14 @@ def public_modules():
     yield flambeau
     for found in pkgutil.walk_packages(flambeau.__path__, "flambeau."):
         path = found.name.removeprefix("flambeau.")
-        hidden = any(part[:1] == "_" for part in path.split("."))
+        hidden = any(part[:1] == "_" for part in path.split(".")) or needs_an_extra(path)
         if not hidden and not any(path == name or path.startswith(name + ".") for name in INTERNAL):
             yield importlib.import_module(found.name)
+
+
+def needs_an_extra(path):
+    """Whether a module cannot be imported here, for the package that it is written on is not installed."""
+    return path.startswith("utils.tensorboard") and not importlib.util.find_spec("tensorboard")
 
 
 def public_names():

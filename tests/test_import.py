@@ -25,3 +25,14 @@ def test_import_leaves_functions_alone():
     """An object of a subclass of Tensor makes every function ask its arguments, which costs time: the package has none."""
     program = "import flambeau, sys; sys.exit(hasattr(flambeau.add, '__wrapped__'))"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+EXTRAS = {"safetensors": "flambeau.serialization.safetensors", "tensorboard": "flambeau.utils.tensorboard"}
+
+
+@pytest.mark.parametrize("package", EXTRAS)
+@pytest.mark.parametrize("statement", ["import {}", "import flambeau; {}"], ids=["import", "attribute"])
+def test_a_package_that_is_not_installed_is_named(package, statement):
+    program = f"import sys; sys.modules[{package!r}] = None; {statement.format(EXTRAS[package])}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "ImportError" in done.stderr and f"pip install 'flambeau[{package}]'" in done.stderr

@@ -165,12 +165,6 @@ def test_damaged_files(tmp_path):
         safetensors.save_file({}, tmp_path / "none" / "a")
 
 
-def test_without_the_package():
-    program = "import sys; sys.modules['safetensors'] = None; import flambeau; flambeau.serialization.safetensors"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "ImportError" in done.stderr and "pip install 'flambeau[safetensors]'" in done.stderr
-
-
 # ---- models
 
 

@@ -4,8 +4,6 @@ import io
 import os
 import pathlib
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -220,16 +218,6 @@ def test_hyperparameters_of_all_kinds(tmp_path):
 
 def test_low_precision(tmp_path):
     assert array(logged(tmp_path, "add_tensor", "t", flambeau.ones(2, dtype=flambeau.bfloat16))).tolist() == [1, 1]
-
-
-# ---- without the package
-
-
-@pytest.mark.parametrize("statement", ["import flambeau.utils.tensorboard", "flambeau.utils.tensorboard"])
-def test_without_the_package(statement):
-    program = f"import sys; sys.modules['tensorboard'] = None; import flambeau; {statement}"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "ImportError" in done.stderr and "pip install 'flambeau[tensorboard]'" in done.stderr
 
 
 # ---- as PyTorch
