@@ -57,6 +57,15 @@ def _log_api_usage_once(*args):
 _TensorMeta = type(Tensor)
 
 
+class _distributed_rpc:
+    """The names of PyTorch's C extension for calls to other processes."""
+
+    @staticmethod
+    def _is_current_rpc_agent_set():
+        """Whether ``init_rpc`` was called: it cannot be."""
+        return False
+
+
 class _nn:
     """The names of PyTorch's C extension for layers."""
 

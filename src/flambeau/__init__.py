@@ -14,6 +14,7 @@ from ._device import (
     preserve_format,
     set_default_device,
     sparse_coo,
+    sparse_csc,
     sparse_csr,
     strided,
 )
@@ -118,9 +119,9 @@ newaxis = None
 legacy_contiguous_format = contiguous_format
 
 _LAZY = [
-    "_dynamo", "accelerator", "alias", "amp", "ao", "backends", "cuda", "debug", "distributed", "distributions",
-    "functional", "fx", "hub", "inspection", "jit", "library", "mps", "multiprocessing", "onnx", "profiler", "sparse",
-    "types", "version", "xpu",
+    "__config__", "_dynamo", "_tensor_str", "accelerator", "alias", "amp", "ao", "backends", "cuda", "debug",
+    "distributed", "distributions", "functional", "futures", "fx", "hub", "inspection", "jit", "library", "mps",
+    "multiprocessing", "onnx", "profiler", "sparse", "types", "version", "xpu",
 ]
 _AUTOCAST = [
     "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
@@ -128,6 +129,7 @@ _AUTOCAST = [
 ]
 _MEMBERS = {
     **dict.fromkeys(_AUTOCAST, "amp.autocast_mode"),
+    **dict.fromkeys(["Event", "Stream"], "accelerator"),
     "GradScaler": "amp",
     "PyTorchFileReader": "serialization._reader",
     "ScriptModule": "jit",

@@ -8,8 +8,10 @@ from math import nan as nan
 from math import pi as pi
 from typing import Any, Literal, overload
 
+from . import __config__ as __config__
 from . import _dynamo as _dynamo
 from . import _return_types as return_types
+from . import _tensor_str as _tensor_str
 from . import accelerator as accelerator
 from . import alias as alias
 from . import amp as amp
@@ -24,6 +26,7 @@ from . import distributions as distributions
 from . import fft as fft
 from . import func as func
 from . import functional as functional
+from . import futures as futures
 from . import fx as fx
 from . import hub as hub
 from . import jit as jit
@@ -55,6 +58,7 @@ from ._device import layout as layout
 from ._device import memory_format as memory_format
 from ._device import preserve_format as preserve_format
 from ._device import sparse_coo as sparse_coo
+from ._device import sparse_csc as sparse_csc
 from ._device import sparse_csr as sparse_csr
 from ._device import strided as strided
 from ._dtypes import bfloat16 as bfloat16
@@ -86,6 +90,10 @@ from ._modes import set_grad_enabled as set_grad_enabled
 from ._size import Size as Size
 from ._tensor import Tensor as Tensor
 from ._types import Bool, Device, Dims, DType, Float, Int, Layout, MemoryFormat, Number
+from .accelerator import Event as Event
+from .accelerator import Stream as Stream
+from .alias.ipython import load_ipython_extension as load_ipython_extension
+from .alias.ipython import unload_ipython_extension as unload_ipython_extension
 from .amp import GradScaler as GradScaler
 from .amp.autocast_mode import autocast as autocast
 from .amp.autocast_mode import clear_autocast_cache as clear_autocast_cache

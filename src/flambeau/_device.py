@@ -157,7 +157,7 @@ class memory_format(_Named):
 
 strided = layout._make("strided")
 sparse_coo = layout._make("sparse_coo")
-sparse_csr = layout._make("sparse_csr")
+sparse_csr, sparse_csc = layout._make("sparse_csr"), layout._make("sparse_csc")
 contiguous_format = memory_format._make("contiguous_format")
 channels_last = memory_format._make("channels_last")
 channels_last_3d = memory_format._make("channels_last_3d")

@@ -6,10 +6,11 @@ from . import cuda
 from ._device import device
 
 __all__ = [
-    "current_accelerator", "current_device_index", "device_count", "empty_cache", "is_available", "set_device_index",
-    "synchronize",
+    "Event", "Stream", "current_accelerator", "current_device_index", "device_count", "empty_cache", "is_available",
+    "set_device_index", "synchronize",
 ]
 
+NO_EVENTS = "cpu backend doesn't support events: work is done when record() is called; take the time instead."
 NONE = "Cannot access accelerator device when none is available."
 
 
@@ -54,3 +55,44 @@ def synchronize(device=None):
 def empty_cache():
     """Gives back cached memory: there is nothing to do."""
     _check()
+
+
+class Stream:
+    """A queue of work on a device. On the CPU work is done when it is asked for; a GPU's is ``cuda.Stream``."""
+
+    def __new__(cls, device=None, *, priority=0):
+        wanted = _device_of(device)
+        if cls is Stream and wanted.type != "cpu":
+            return cuda.Stream(wanted, priority)
+        stream = super().__new__(cls)
+        stream.device = wanted
+        return stream
+
+    def query(self):
+        """Whether all work is done."""
+        return True
+
+    def synchronize(self):
+        """Nothing to wait for."""
+
+
+class Event:
+    """A point in a stream of work, which only accelerators have; a GPU's is ``cuda.Event``."""
+
+    def __new__(cls, device=None, *, enable_timing=False, blocking=False, interprocess=False):
+        wanted = _device_of(device)
+        if cls is Event and wanted.type != "cpu":
+            return cuda.Event(enable_timing, blocking, interprocess)
+        event = super().__new__(cls)
+        event.device = wanted
+        return event
+
+    def record(self, stream=None):
+        """Raises: the CPU has no streams to record in."""
+        raise RuntimeError(NO_EVENTS)
+
+    wait = record
+
+
+def _device_of(given):
+    return device(given) if given is not None else current_accelerator() or device("cpu")

@@ -70,4 +70,4 @@ class ReduceOp:
     SUM, AVG, PRODUCT, MIN, MAX = "SUM", "AVG", "PRODUCT", "MIN", "MAX"
 
 
-__getattr__, __dir__ = lazy_submodules(__name__, ["device_mesh", "optim", "tensor"])
+__getattr__, __dir__ = lazy_submodules(__name__, ["device_mesh", "optim", "rpc", "tensor"])

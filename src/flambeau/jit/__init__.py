@@ -1,7 +1,5 @@
 """TorchScript's names. Nothing is scripted: functions and modules stay the Python they are, and run eagerly."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Final
 

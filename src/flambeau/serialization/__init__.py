@@ -15,4 +15,6 @@ from ._skip import skip_data
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save", "skip_data"]
 
+DEFAULT_PROTOCOL = 2  # of pickle, in checkpoints
+
 __getattr__, __dir__ = _lazy_submodules(__name__, ["safetensors"])

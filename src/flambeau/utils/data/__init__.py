@@ -1,5 +1,6 @@
 """Data: datasets, samplers that say in which order to read them, and loaders that make batches."""
 
+from ..._lazy import lazy_submodules as _lazy_submodules
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
 from .dataset import (
     ChainDataset,
@@ -26,3 +27,6 @@ __all__ = [
     "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
     "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]
+
+_PIPES = ["IterDataPipe", "functional_datapipe"]
+__getattr__, __dir__ = _lazy_submodules(__name__, ["datapipes"], dict.fromkeys(_PIPES, "datapipes"))

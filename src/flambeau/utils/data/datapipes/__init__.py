@@ -1,0 +1,6 @@
+"""Datasets that are chained: each takes its samples from another."""
+
+from . import iter
+from .datapipe import DataChunk, IterDataPipe, functional_datapipe
+
+__all__ = ["DataChunk", "IterDataPipe", "functional_datapipe", "iter"]
