@@ -139,9 +139,10 @@ def test_flambeau_must_be_installed_itself(environment):
 def test_outside_of_an_environment(environment):
     done = environment.run("-c", """if True:
         import sys
-        sys.prefix = sys.base_prefix
+        sys.base_prefix = sys.prefix  # what is written stays in the environment of the test
         from flambeau.cli import main
         print(main(["torch", "install"]), main(["torch", "install", "--force"]))
     """)
-    assert "is no virtual environment" in done.stderr and done.stdout.endswith("1 0\n")
+    assert "is no virtual environment" in done.stderr and done.stdout.endswith("1 0\n"), done.stderr
+    assert (environment.packages / "torch").is_dir()
     assert not (environment.path / "pip.conf").exists()
