@@ -261,11 +261,7 @@ class Distribution:
 
 def _first_outside(value, inside):
     """A sentence about the first event of `value` that is not inside."""
-    position = (~inside).flatten().int().argmax().item()
-    index = []
-    for size in reversed(inside.shape):
-        position, i = divmod(position, size)
-        index.insert(0, i)
+    index = (~inside).nonzero()[0].tolist()
     event_shape = value.shape[value.dim() - max(0, value.dim() - inside.dim()) :]
     event = value.expand((*inside.shape, *event_shape))[tuple(index)]
     shown = event.item() if event.dim() == 0 else event

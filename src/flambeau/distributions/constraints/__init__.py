@@ -1,0 +1,77 @@
+"""Constraints: the regions that parameters and values of distributions lie in.
+
+``constraint.check(value)`` says for each event of a tensor whether it is inside. Constraints of one element have an
+``event_dim`` of 0; those of a vector, such as :data:`simplex`, of 1; those of a matrix of 2.
+"""
+
+from ._arrays import (
+    _CorrCholesky,
+    _LowerCholesky,
+    _LowerTriangular,
+    _Multinomial,
+    _OneHot,
+    _PositiveDefinite,
+    _PositiveSemidefinite,
+    _Simplex,
+    _Square,
+    _Symmetric,
+)
+from ._constraint import (
+    _Dependent,
+    _DependentProperty,
+    _IndependentConstraint,
+    Constraint,
+    is_dependent,
+    MixtureSameFamilyConstraint,
+)
+from ._numbers import (
+    _Boolean,
+    _GreaterThan,
+    _GreaterThanEq,
+    _HalfOpenInterval,
+    _IntegerGreaterThan,
+    _IntegerInterval,
+    _IntegerLessThan,
+    _Interval,
+    _LessThan,
+    _Real,
+)
+from ._parts import _Cat, _Stack
+
+__all__ = [
+    "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
+    "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",
+    "is_dependent", "less_than", "lower_cholesky", "lower_triangular", "multinomial", "nonnegative",
+    "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer", "positive_semidefinite",
+    "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval",
+]
+
+dependent = _Dependent()
+dependent_property = _DependentProperty
+independent = _IndependentConstraint
+boolean = _Boolean()
+one_hot = _OneHot()
+nonnegative_integer = _IntegerGreaterThan(0)
+positive_integer = _IntegerGreaterThan(1)
+integer_interval = _IntegerInterval
+real = _Real()
+real_vector = independent(real, 1)
+positive = _GreaterThan(0.0)
+nonnegative = _GreaterThanEq(0.0)
+greater_than = _GreaterThan
+greater_than_eq = _GreaterThanEq
+less_than = _LessThan
+multinomial = _Multinomial
+unit_interval = _Interval(0.0, 1.0)
+interval = _Interval
+half_open_interval = _HalfOpenInterval
+simplex = _Simplex()
+lower_triangular = _LowerTriangular()
+lower_cholesky = _LowerCholesky()
+corr_cholesky = _CorrCholesky()
+square = _Square()
+symmetric = _Symmetric()
+positive_semidefinite = _PositiveSemidefinite()
+positive_definite = _PositiveDefinite()
+cat = _Cat
+stack = _Stack
