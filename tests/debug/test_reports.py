@@ -85,3 +85,19 @@ def test_memory_of_a_model_that_fails():
     with pytest.raises(ValueError, match="backward=False"):
         debug.memory(nn.Flatten(), torch.ones(1, 3))
     assert debug.memory(nn.Flatten(), torch.ones(1, 3), backward=False).peak >= 0
+
+
+def test_profile_nests_ops_in_modules(tmp_path):
+    model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.ReLU(), nn.Linear(4, 2)))
+    report = debug.profile(model, torch.ones(3, 4), path=tmp_path / "flame.html")
+    forward, backward = report.flame["inside"]
+    (whole,) = (part for part in forward["inside"] if part["name"].startswith("nn.Module"))
+    assert [part["name"] for part in whole["inside"]] == ["nn.Module: 0 (Linear)", "nn.Module: 1 (Sequential)"]
+    assert [part["name"] for part in whole["inside"][0]["inside"]] == ["aten::linear"]
+    assert any(part["name"] == "autograd::AddmmBackward0" for part in backward["inside"])
+    assert whole["time"] >= sum(part["time"] for part in whole["inside"]) > 0
+    assert "aten::linear" in str(report) and all(p.grad is None for p in model.parameters())
+    text = (tmp_path / "flame.html").read_text(encoding="utf-8")
+    assert "nn.Module: 1.0 (ReLU)" in text and "https://" not in text
+    with pytest.raises(RuntimeError):
+        debug.profile(model, torch.ones(3, 5))

@@ -1,0 +1,94 @@
+"""Where the time of a model goes: a table, and a flame graph as a page."""
+
+from __future__ import annotations
+
+import html
+import json
+from importlib import resources
+
+from ..inspection._run import as_found, scalar_of
+from ..profiler import profile as Profile
+from ..profiler import record_function
+
+__all__ = ["ProfileReport", "profile"]
+
+
+class ProfileReport:
+    """The calls of one forward and backward.
+
+    Attributes:
+        flame: what ran inside of what: ``{"name", "time" in microseconds, "inside": [...]}``.
+    """
+
+    def __init__(self, title, recorded):
+        self.title = title
+        self._recorded = recorded
+        self.flame = nest([*recorded.events(), *recorded.modules()])
+
+    def __str__(self):
+        return self._recorded.key_averages().table(sort_by="self_cpu_time_total", row_limit=15)
+
+    def html(self):
+        """The flame graph: one page that needs nothing else."""
+        page = (resources.files(__package__) / "flame.html").read_text(encoding="utf-8")
+        text = json.dumps(self.flame, separators=(",", ":")).replace("</", "<\\/")
+        return page.replace("TITLE", html.escape(self.title)).replace('"DATA"', text)
+
+    def save(self, path):
+        """Writes the page to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.html())
+
+
+def profile(model, *inputs, loss=None, path=None, warmup=1):
+    """Times one forward and backward of a model, by op, by backward node and by module.
+
+    Gradients, buffers and random numbers are afterwards what they were.
+
+    Args:
+        model: the model.
+        inputs: what it is called with.
+        loss: a function of the output that gives a scalar; by default the sum of the output.
+        path: a file to write the flame graph to.
+        warmup: how often to run it before.
+
+    Returns:
+        a ``ProfileReport``: print it for the table.
+
+    Example::
+
+        >>> report = flambeau.debug.profile(nn.Sequential(nn.Linear(8, 8), nn.ReLU()), flambeau.ones(2, 8))
+        >>> [part["name"] for part in report.flame["inside"]]
+        ['forward', 'backward']
+    """
+    def run():
+        with record_function("forward"):
+            root = scalar_of(model(*inputs), loss)
+        if root is not None:
+            with record_function("backward"):
+                root.backward()
+
+    with as_found(model):
+        for _ in range(warmup):
+            run()
+        with Profile() as recorded:
+            run()
+    report = ProfileReport(type(model).__name__, recorded)
+    if path is not None:
+        report.save(path)
+    return report
+
+
+def nest(events):
+    """Calls as a tree, by their times: one lies in another that begins before it and ends after it."""
+    events = sorted(events, key=lambda event: (event.start, -event.end))
+    root = {"name": "all", "time": 0.0, "inside": []}
+    stack = [(float("inf"), root)]
+    for event in events:
+        while event.start >= stack[-1][0]:
+            stack.pop()
+        part = {"name": event.name, "time": round(event.end - event.start, 1), "inside": []}
+        stack[-1][1]["inside"].append(part)
+        stack.append((event.end, part))
+    root["time"] = round(sum(part["time"] for part in root["inside"]), 1)
+    return root
