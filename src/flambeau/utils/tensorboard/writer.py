@@ -7,6 +7,7 @@ import socket
 import time
 import warnings
 
+import numpy as np
 from tensorboard.compat.proto import event_pb2
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
@@ -182,7 +183,7 @@ class SummaryWriter:
     def add_figure(self, tag, figure, global_step=None, close=True, walltime=None):
         """Logs a figure of matplotlib, or several side by side, and closes them."""
         if isinstance(figure, list):
-            images = _images.np.stack([_images.figure_pixels(each, close) for each in figure])
+            images = np.stack([_images.figure_pixels(each, close) for each in figure])
             self.add_image(tag, images, global_step, walltime, "NHWC")
         else:
             self.add_image(tag, _images.figure_pixels(figure, close), global_step, walltime, "HWC")
@@ -208,7 +209,8 @@ class SummaryWriter:
     def add_graph(self, model, input_to_model=None, verbose=False, use_strict_trace=True):
         """Logs the graph of a model, with the shapes that `input_to_model` leads to.
 
-        It is traced symbolically: a forward that decides by the values of tensors cannot be drawn.
+        It is traced symbolically: a forward that decides by the values of tensors cannot be drawn. `use_strict_trace`
+        is accepted, and makes no difference.
         """
         from ._graph import graph  # here, as few programs need it and it imports the tracer
 
