@@ -141,9 +141,9 @@ class _Scan(pickle._Unpickler):
         return f"{module} {name}"
 
     def persistent_load(self, record):
-        kind, what, key, _, count, *_ = (*record, None)
-        if kind == "storage":
-            claim = _ITEM_SIZES[what], count
+        if record[0] == "storage":
+            _, kind, key, _, count, *_ = record
+            claim = _ITEM_SIZES[kind], count
             if type(count) is not int or self.storages.setdefault(key, claim) != claim:
                 raise ValueError(f"not the record of a storage: {record!r:.100}")
         return _Nothing()
