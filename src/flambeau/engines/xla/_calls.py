@@ -228,8 +228,8 @@ class Inference(Tracer):
 class Signature:
     """What calls that differ in elements, and in numbers, have in common.
 
-    ``form`` is that of the results: (shapes and dtypes, which of them are inputs, how they are nested, how many
-    conditions there are on elements); ``errors`` make the exceptions of these conditions.
+    ``tree`` is how the results are nested, ``aliases`` which of them are inputs (the place of the input, else None),
+    ``avals`` are those of the others; ``errors`` make the exceptions of conditions on elements.
     """
 
     __slots__ = ("aliases", "args", "avals", "by_numbers", "errors", "function", "inputs", "is_free", "numbers",
@@ -244,7 +244,6 @@ class Signature:
         self.numbers = numbers
         self.is_free = None if numbers else True  # whether the numbers decide nothing; None: not known yet
         self.by_numbers = {}  # where they do: other signatures
-        self.aliases = self.avals = self.tree = self.errors = None
         self.aliases, self.avals, self.tree, self.errors = self.infer(as_inputs=False)
 
     def infer(self, as_inputs):

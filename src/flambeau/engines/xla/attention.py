@@ -12,7 +12,8 @@ HALF = (jnp.bfloat16, jnp.float16)
 
 def formula(query, key, value, mask, dropped, scale, causal):
     """Attention in float32, rounded in the end."""
-    query, key, value, wide = query.astype(jnp.float32), key.astype(jnp.float32), value.astype(jnp.float32), query.dtype
+    narrow = query.dtype
+    query, key, value = [x.astype(jnp.float32) for x in (query, key, value)]
     scores = jnp.matmul(query * scale, key.swapaxes(-1, -2))
     if causal:
         mask = jnp.tril(jnp.ones(scores.shape[-2:], bool))
@@ -20,7 +21,7 @@ def formula(query, key, value, mask, dropped, scale, causal):
         scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == bool else scores + mask
     nothing = jnp.all(scores == -jnp.inf, axis=-1, keepdims=True)
     weights = jnp.where(nothing, 0.0, jax.nn.softmax(jnp.where(nothing, 0.0, scores), axis=-1))
-    return jnp.matmul(weights if dropped is None else weights * dropped, value).astype(wide)
+    return jnp.matmul(weights if dropped is None else weights * dropped, value).astype(narrow)
 
 
 def by_cudnn(query, key, value, scale, causal):
