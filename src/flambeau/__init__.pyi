@@ -29,6 +29,7 @@ from . import functional as functional
 from . import futures as futures
 from . import fx as fx
 from . import hub as hub
+from . import inspection as inspection
 from . import jit as jit
 from . import library as library
 from . import linalg as linalg
@@ -106,6 +107,7 @@ from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from .debug.training import check_training as check_training
 from .functions._untyped_storage import UntypedStorage as UntypedStorage
 from .functions.storage import TypedStorage as TypedStorage
+from .inspection import inspect as inspect
 from .jit import ScriptModule as ScriptModule
 from .serialization._reader import PyTorchFileReader as PyTorchFileReader
 from .types import SymBool as SymBool

@@ -70,6 +70,7 @@ def model_of(target):
 
 
 def is_own_class(value, names):
+    """Whether a value is a class of modules that the file itself defines."""
     return isinstance(value, type) and issubclass(value, Module) and value.__module__ == names.get("__name__")
 
 

@@ -102,6 +102,7 @@ def find():
 
 
 def is_ours(distribution):
+    """Whether a distribution named torch is the one that forwards to Flambeau."""
     return distribution.version.endswith("+flambeau")
 
 
