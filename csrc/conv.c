@@ -330,8 +330,11 @@ static bool run_weights(const WeightSums *sums, const Loops *loops, ptrdiff_t it
     WeightWork work = {.sums = *sums, .loops = loops, .failed = &failed};
     ptrdiff_t columns = loops->tile_columns, panels = (sums->results + columns - 1) / columns;
     ptrdiff_t wide = product_of(sums->wide) * item, rows = sums->sources * sums->taps;
-    ptrdiff_t most = CHANNELS_BYTES / wide < 1 ? 1 : CHANNELS_BYTES / wide;
-    ptrdiff_t wanted = thread_count() == 1 ? 1 : 4 * thread_count();
+    ptrdiff_t wanted = thread_count() == 1 ? 1 : 4 * thread_count(), beside = CONV_DEPTH / sums->places;
+    work.sums.beside = beside < 1 || !sums->margins ? 1 : beside < sums->samples ? beside : sums->samples;
+    wide *= work.sums.beside;
+    ptrdiff_t most = sums->margins ? CHANNELS_BYTES / wide : sums->sources;
+    most = most < 1 ? 1 : most > loops->tile_rows ? most / loops->tile_rows * loops->tile_rows : most;
     work.channel_parts = (sums->sources + most - 1) / most;
     work.channel_parts = work.channel_parts < wanted && wanted <= sums->sources ? wanted : work.channel_parts;
     work.sample_parts = work.channel_parts < wanted ? (wanted + work.channel_parts - 1) / work.channel_parts : 1;
@@ -398,13 +401,15 @@ static bool weight(const Geometry *g, const Loops *loops, ptrdiff_t item, const 
 typedef struct {
     PlaneSums sums;
     const Loops *loops;
-    const char *x, *g, *w, *bias; /* x and g also where they are written */
-    ptrdiff_t samples, channels, item, taps;
+    char *x, *g, *w; /* one of them is written to */
+    const char *bias;
+    ptrdiff_t samples, channels, item, taps, chunks;
     enum { FORWARD, INPUT, WEIGHT } which;
     int *failed;
 } PlaneWork;
 
-static void do_plane(const void *work, ptrdiff_t i)
+/* Some planes forward or to the input, or the weights of some channels. */
+static void do_planes(const void *work, ptrdiff_t i)
 {
     const PlaneWork *p = work;
     void *room = scratch_of_thread(p->sums.scratch);
@@ -412,24 +417,51 @@ static void do_plane(const void *work, ptrdiff_t i)
         *p->failed = 1;
         return;
     }
-    ptrdiff_t sizes = product_of(p->sums.sizes) * p->item, counts = product_of(p->sums.counts) * p->item;
-    ptrdiff_t channel = i % p->channels;
-    char *x = (char *)p->x + i * sizes, *g = (char *)p->g + i * counts, *w = (char *)p->w + channel * p->taps * p->item;
-    if (p->which == FORWARD) {
-        p->loops->plane_forward(&p->sums, x, w, p->bias == NULL ? NULL : p->bias + channel * p->item, g, room);
-    } else if (p->which == INPUT) {
-        p->loops->plane_input(&p->sums, g, w, x, room);
-    } else {
-        for (ptrdiff_t n = 0; n < p->samples; n++, x += p->channels * sizes, g += p->channels * counts) {
-            p->loops->plane_weight(&p->sums, x, g, w, room);
+    memset(room, 0, p->sums.scratch); /* the margins, which all planes share */
+    ptrdiff_t sizes = product_of(p->sums.sizes) * p->item, counts = product_of(p->sums.counts) * p->item, start, stop;
+    part_of(p->which == WEIGHT ? p->channels : p->samples * p->channels, 1, p->chunks, i, &start, &stop);
+    for (ptrdiff_t plane = start; plane < stop; plane++) {
+        ptrdiff_t channel = plane % p->channels;
+        char *x = p->x + plane * sizes, *g = p->g + plane * counts, *w = p->w + channel * p->taps * p->item;
+        if (p->which == FORWARD) {
+            p->loops->plane_forward(&p->sums, x, w, p->bias == NULL ? NULL : p->bias + channel * p->item, g, room);
+        } else if (p->which == INPUT) {
+            p->loops->plane_input(&p->sums, g, w, x, room);
+        } else {
+            for (ptrdiff_t n = 0; n < p->samples; n++, x += p->channels * sizes, g += p->channels * counts) {
+                p->loops->plane_weight(&p->sums, x, g, w, room);
+            }
         }
     }
 }
 
-static bool run_planes(const Geometry *g, PlaneWork *work)
+/* Without a stride the gradient of the input is the forward of the kernel turned around. */
+static bool turn_around(Geometry *g, PlaneWork *work)
+{
+    if (work->which != INPUT || product_of(g->stride) != 1) {
+        return false;
+    }
+    for (int d = 0; d < CONV_DIMS; d++) {
+        ptrdiff_t size = g->sizes[d];
+        g->sizes[d] = g->counts[d];
+        g->counts[d] = size;
+        g->padding[d] = reach(g, d) - g->padding[d];
+    }
+    char *x = work->x;
+    work->x = work->g;
+    work->g = x;
+    work->which = FORWARD;
+    return true;
+}
+
+#define PLANES_WORK (1 << 15) /* products below which waking a thread takes longer */
+
+static bool run_planes(const Geometry *given, PlaneWork *work)
 {
     int failed = 0;
-    ptrdiff_t kernel = product_of(g->kernel), total = 1;
+    Geometry turned = *given, *g = &turned;
+    bool around = turn_around(g, work);
+    ptrdiff_t kernel = product_of(g->kernel);
     PlaneSums *s = &work->sums;
     ptrdiff_t *offsets = malloc((size_t)kernel * sizeof *offsets);
     if (offsets == NULL) {
@@ -448,17 +480,20 @@ static bool run_planes(const Geometry *g, PlaneWork *work)
     for (ptrdiff_t k = 0; k < kernel; k++) {
         ptrdiff_t z = k / (g->kernel[2] * g->kernel[1]), y = k / g->kernel[2] % g->kernel[1];
         ptrdiff_t column = k % g->kernel[2] * g->dilation[2];
-        offsets[k] = (z * g->dilation[0] * s->wide[1] + y * g->dilation[1]) * s->row + column % step * length
-                     + column / step;
+        offsets[around ? kernel - 1 - k : k] = (z * g->dilation[0] * s->wide[1] + y * g->dilation[1]) * s->row
+                                               + column % step * length + column / step;
     }
     s->tap_offsets = offsets;
-    total = s->wide[0] * s->wide[1] * s->row;
-    s->scratch = (size_t)(total * work->item) + 2 * 64; /* rows are read in whole vectors */
+    /* rows are read in whole vectors; a copy of the gradient has such rows */
+    ptrdiff_t lanes = work->loops->tile_columns / 2, copied = g->counts[0] * g->counts[1] * (g->counts[2] + lanes);
+    s->scratch = (size_t)((s->wide[0] * s->wide[1] * s->row + 4 * lanes + copied) * work->item);
     work->samples = g->samples;
     work->channels = g->channels;
     work->failed = &failed;
-    bool small = g->samples * g->channels * product_of(g->counts) * kernel < 1 << 15;
-    run_all(do_plane, work, work->which == WEIGHT ? g->channels : g->samples * g->channels, small);
+    ptrdiff_t planes = g->samples * g->channels, parts = work->which == WEIGHT ? g->channels : planes;
+    work->chunks = chunks_for(planes * product_of(g->counts) * kernel, PLANES_WORK);
+    work->chunks = work->chunks < parts ? work->chunks : parts;
+    run_chunks(do_planes, work, work->chunks);
     free(offsets);
     return !failed;
 }

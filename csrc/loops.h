@@ -43,6 +43,7 @@ typedef struct {
     void *g_weight, *g_bias;
     void *scratch; /* room for three channels each */
     ptrdiff_t statistics, planes, first, step, n, channels;
+    ptrdiff_t owners; /* channels or groups, which have weights of their own */
     bool grouped; /* the planes of a statistic lie together */
     double eps;
 } PlaneNorm;
@@ -101,6 +102,7 @@ typedef struct {
     ptrdiff_t margin[CONV_DIMS], wide[CONV_DIMS]; /* before the source, and its sizes with all margins */
     const ptrdiff_t *tap_offsets;                 /* in the source with its margins */
     bool margins;
+    ptrdiff_t beside; /* samples that are taken at once */
 } WeightSums;
 
 /* Convolutions of single planes: see loops/depthwise.h. */
@@ -125,8 +127,8 @@ typedef struct {
     void (*normalize)(const void *x, const void *weight, const void *bias, void *out, void *mean, void *var,
                       ptrdiff_t rows, ptrdiff_t n, double eps);
     void (*normalize_pull)(const NormPull *pull);
-    void (*normalize_planes)(const PlaneNorm *norm);
-    void (*normalize_planes_pull)(const PlaneNorm *norm);
+    void (*normalize_planes)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the statistics */
+    void (*normalize_planes_pull)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the owners */
     /* of n elements */
     Map relu, sigmoid, log_sigmoid, erf, gelu, sign;
     void (*gelu_pull)(const void *g, const void *x, void *out, ptrdiff_t n);

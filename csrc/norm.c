@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "threads.h"
+
 /* How many elements go into one mean, if `axes` are the last dimensions of `x`, in their order; otherwise 0. */
 static npy_intp length_of_rows(PyArrayObject *x, PyObject *axes, Py_ssize_t *how)
 {
@@ -70,7 +72,7 @@ static bool planes_of(PyArrayObject *x, PyObject *axes, PlaneNorm *p)
         return false;
     }
     if (are_axes(axes, ndim - 1, of_batch, ndim)) {
-        p->channels = p->statistics = p->step = shape[1];
+        p->channels = p->statistics = p->owners = p->step = shape[1];
         p->planes = shape[0];
         p->first = 1;
     } else if (ndim == 4 && are_axes(axes, 2, of_group, ndim)) {
@@ -78,6 +80,7 @@ static bool planes_of(PyArrayObject *x, PyObject *axes, PlaneNorm *p)
         p->statistics = shape[0] * shape[1];
         p->planes = p->first = shape[2];
         p->step = 1;
+        p->owners = shape[1];
         p->grouped = true;
     } else {
         return false;
@@ -97,6 +100,31 @@ static bool fits_channels(PyObject *given, PyArrayObject *x, const PlaneNorm *p)
         return false;
     }
     return PyArray_SIZE(weight) == p->channels && PyArray_DIM(weight, 1) == PyArray_DIM(x, 1);
+}
+
+#define SHARED (1 << 15) /* elements from which threads share the work */
+
+/* The work on planes, in parts: of the statistics forward, of their owners backward. */
+typedef struct {
+    const PlaneNorm *norm;
+    void (*loop)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop);
+    ptrdiff_t total, parts;
+} PlaneParts;
+
+static void do_part(const void *work, ptrdiff_t i)
+{
+    const PlaneParts *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->total, 1, w->parts, i, &start, &stop);
+    w->loop(w->norm, start, stop);
+}
+
+static void run_parts(PlaneParts work)
+{
+    bool columns = work.norm->n == 1 && !work.norm->grouped; /* all channels of a row at once */
+    ptrdiff_t parts = chunks_for(work.norm->statistics * work.norm->planes * work.norm->n, SHARED);
+    work.parts = columns ? 1 : parts < work.total ? parts : work.total;
+    run_chunks(do_part, &work, work.parts);
 }
 
 static PyObject *normalize_planes(PyArrayObject *x, PyObject *const *arguments)
@@ -128,13 +156,32 @@ static PyObject *normalize_planes(PyArrayObject *x, PyObject *const *arguments)
     p.mean = PyArray_DATA(mean);
     p.var = PyArray_DATA(var);
     BEGIN_WORK(PyArray_SIZE(x));
-    loops->normalize_planes(&p);
+    run_parts((PlaneParts){.norm = &p, .loop = loops->normalize_planes, .total = p.statistics});
     END_WORK;
     free(p.scratch);
     return Py_BuildValue("NNN", y, mean, var);
 }
 
 /* ---- statistics over rows */
+
+typedef struct {
+    const Loops *loops;
+    const char *x;
+    const void *weight, *bias;
+    char *y, *mean, *var;
+    npy_intp rows, n, parts, item;
+    double eps;
+} RowParts;
+
+static void do_rows(const void *work, ptrdiff_t i)
+{
+    const RowParts *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->rows, 1, w->parts, i, &start, &stop);
+    ptrdiff_t at = start * w->n * w->item;
+    w->loops->normalize(w->x + at, w->weight, w->bias, w->y + at, w->mean + start * w->item, w->var + start * w->item,
+                        stop - start, w->n, w->eps);
+}
 
 static PyObject *normalize(PyObject *const *arguments)
 {
@@ -160,8 +207,12 @@ static PyObject *normalize(PyObject *const *arguments)
         return NULL;
     }
     BEGIN_WORK(PyArray_SIZE(x));
-    loops->normalize(PyArray_DATA(x), data_of(arguments[1]), data_of(arguments[2]), PyArray_DATA(y), PyArray_DATA(mean),
-                     PyArray_DATA(var), PyArray_SIZE(x) / n, n, eps);
+    RowParts work = {
+        loops, PyArray_BYTES(x), data_of(arguments[1]), data_of(arguments[2]), PyArray_BYTES(y), PyArray_BYTES(mean),
+        PyArray_BYTES(var), PyArray_SIZE(x) / n, n, chunks_for(PyArray_SIZE(x), SHARED), PyArray_ITEMSIZE(x), eps,
+    };
+    work.parts = work.parts < work.rows ? work.parts : work.rows;
+    run_chunks(do_rows, &work, work.parts);
     END_WORK;
     return Py_BuildValue("NNN", y, mean, var);
 }
@@ -212,7 +263,7 @@ static PyObject *normalize_planes_pull(PyArrayObject *x, PyObject *const *argume
         p.g_weight = PyArray_DATA(g_weight);
         p.g_bias = PyArray_DATA(g_bias);
         BEGIN_WORK(PyArray_SIZE(x));
-        loops->normalize_planes_pull(&p);
+        run_parts((PlaneParts){.norm = &p, .loop = loops->normalize_planes_pull, .total = p.owners});
         END_WORK;
         result = PyTuple_Pack(3, out, g_weight, g_bias);
     }

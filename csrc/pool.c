@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "threads.h"
+
 #define DIMS 3 /* sequences and images are volumes of one row or slice */
 
 /* The array as planes of up to three dimensions after samples and channels; 0 if it has others. */
@@ -62,6 +64,48 @@ static void shape_of(PyArrayObject *x, int n, const npy_intp *spatial, npy_intp 
     }
 }
 
+/* ---- planes in parts, over the threads */
+
+typedef struct {
+    const Loops *loops;
+    const Boxes *boxes;
+    char *from, *to;
+    int64_t *places; /* where those are wanted */
+    void (*loop)(const void *from, void *to, ptrdiff_t planes, const Boxes *boxes); /* where they are not */
+    ptrdiff_t planes, parts, from_plane, to_plane; /* the last two in bytes */
+} PoolWork;
+
+static void do_part(const void *work, ptrdiff_t i)
+{
+    const PoolWork *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->planes, 1, w->parts, i, &start, &stop);
+    char *from = w->from + start * w->from_plane, *to = w->to + start * w->to_plane;
+    if (w->places != NULL) {
+        ptrdiff_t counts = w->boxes->counts[0] * w->boxes->counts[1] * w->boxes->counts[2];
+        w->loops->max_boxes(from, to, w->places + start * counts, stop - start, w->boxes);
+    } else {
+        w->loop(from, to, stop - start, w->boxes);
+    }
+}
+
+#define SHARED (1 << 14) /* elements from which threads share the work */
+
+static void run_planes(PoolWork work, PyArrayObject *from, PyArrayObject *to)
+{
+    work.from = PyArray_BYTES(from);
+    work.to = PyArray_BYTES(to);
+    work.planes = PyArray_DIM(from, 0) * PyArray_DIM(from, 1);
+    work.from_plane = PyArray_NBYTES(from) / work.planes;
+    work.to_plane = PyArray_NBYTES(to) / work.planes;
+    npy_intp size = PyArray_SIZE(from) > PyArray_SIZE(to) ? PyArray_SIZE(from) : PyArray_SIZE(to);
+    ptrdiff_t parts = chunks_for(size, SHARED);
+    work.parts = parts < work.planes ? parts : work.planes;
+    BEGIN_WORK(size);
+    run_chunks(do_part, &work, work.parts);
+    END_WORK;
+}
+
 /* (the largest elements, their places) */
 static PyObject *largest_of(PyArrayObject *x, const Loops *loops, int n, const npy_intp *counts, const Boxes *boxes)
 {
@@ -74,9 +118,7 @@ static PyObject *largest_of(PyArrayObject *x, const Loops *loops, int n, const n
         Py_XDECREF(places);
         return NULL;
     }
-    BEGIN_WORK(PyArray_SIZE(x));
-    loops->max_boxes(PyArray_DATA(x), PyArray_DATA(best), PyArray_DATA(places), shape[0] * shape[1], boxes);
-    END_WORK;
+    run_planes((PoolWork){.loops = loops, .boxes = boxes, .places = PyArray_DATA(places)}, x, best);
     return Py_BuildValue("NN", best, places);
 }
 
@@ -175,9 +217,7 @@ static PyObject *means_of(PyArrayObject *x, const Loops *loops, int n, const npy
     shape_of(x, n, counts, shape);
     PyArrayObject *out = new_array(x, n + 2, shape);
     if (out != NULL) {
-        BEGIN_WORK(PyArray_SIZE(x));
-        loops->mean_boxes(PyArray_DATA(x), PyArray_DATA(out), shape[0] * shape[1], boxes);
-        END_WORK;
+        run_planes((PoolWork){.loop = loops->mean_boxes, .boxes = boxes}, x, out);
     }
     return (PyObject *)out;
 }
@@ -192,9 +232,7 @@ static PyObject *spread_of(PyArrayObject *g, const Loops *loops, int n, const np
     PyArrayObject *out = new_array(g, n + 2, shape);
     if (out != NULL) {
         memset(PyArray_DATA(out), 0, (size_t)PyArray_NBYTES(out));
-        BEGIN_WORK(PyArray_SIZE(out));
-        loops->spread_boxes(PyArray_DATA(g), PyArray_DATA(out), shape[0] * shape[1], boxes);
-        END_WORK;
+        run_planes((PoolWork){.loop = loops->spread_boxes, .boxes = boxes}, g, out);
     }
     return (PyObject *)out;
 }

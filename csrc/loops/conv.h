@@ -19,8 +19,10 @@ typedef struct {
 
 INLINE ptrdiff_t NAME(channels_in_block)(const TapSums *s)
 {
-    ptrdiff_t n = s->taps == 0 ? s->sources : CONV_DEPTH / s->taps;
-    return n < 1 ? 1 : n < s->sources ? n : s->sources;
+    ptrdiff_t most = s->taps == 0 ? s->sources : CONV_DEPTH / s->taps, blocks;
+    most = most < 1 ? 1 : most;
+    blocks = (s->sources + most - 1) / most;
+    return (s->sources + blocks - 1) / blocks; /* of about the same size */
 }
 
 /* One tile of weights: for each block of channels, each tap and each channel, one weight for each row. */
@@ -300,9 +302,15 @@ static void NAME(pack_results)(const WeightSums *s, ptrdiff_t sample, ptrdiff_t 
     }
 }
 
-/* Adds products over `rows` rows of `columns` places to a tile; x[i] is where the elements of row i of the tile begin. */
-INLINE void NAME(add_places)(const REAL *const *x, const REAL *g, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t row_step,
-                             ptrdiff_t step, REAL *out, ptrdiff_t out_step, ptrdiff_t count)
+/* Places of some samples that are summed over at once: rows of them, in the source and in the packed gradient. */
+typedef struct {
+    ptrdiff_t samples, rows, columns;
+    ptrdiff_t x_sample, x_row, x_column, g_sample;
+} NAME(Patch);
+
+/* Adds products over a patch to `count` rows of a tile; x[i] is where the elements of row i begin. */
+INLINE void NAME(add_places)(const REAL *const *x, const REAL *g, const NAME(Patch) *p, REAL *out, ptrdiff_t out_step,
+                             ptrdiff_t count)
 {
     VECTOR sum[TILE_ROWS][2];
     const REAL *at[TILE_ROWS];
@@ -311,19 +319,26 @@ INLINE void NAME(add_places)(const REAL *const *x, const REAL *g, ptrdiff_t rows
         sum[i][0] = sum[i][1] = (VECTOR){0};
         at[i] = x[i];
     }
-    for (ptrdiff_t r = 0; r < rows; r++) {
-        for (ptrdiff_t c = 0; c < columns; c++, g += TILE_COLUMNS) {
-            VECTOR a = LOAD(g), b = LOAD(g + LANES);
+    ptrdiff_t step = p->x_column, columns = p->columns;
+    for (ptrdiff_t n = 0; n < p->samples; n++, g += p->g_sample - p->rows * columns * TILE_COLUMNS) {
+        for (ptrdiff_t r = 0; r < p->rows; r++) {
+            for (ptrdiff_t c = 0; c < columns; c++, g += TILE_COLUMNS) {
+                VECTOR a = LOAD(g), b = LOAD(g + LANES);
+#pragma GCC unroll 16
+                for (int i = 0; i < TILE_ROWS; i++) {
+                    VECTOR each = at[i][c * step] - (VECTOR){0};
+                    sum[i][0] = NAME(vector_madd)(each, a, sum[i][0]);
+                    sum[i][1] = NAME(vector_madd)(each, b, sum[i][1]);
+                }
+            }
 #pragma GCC unroll 16
             for (int i = 0; i < TILE_ROWS; i++) {
-                VECTOR each = at[i][c * step] - (VECTOR){0};
-                sum[i][0] = NAME(vector_madd)(each, a, sum[i][0]);
-                sum[i][1] = NAME(vector_madd)(each, b, sum[i][1]);
+                at[i] += p->x_row;
             }
         }
 #pragma GCC unroll 16
         for (int i = 0; i < TILE_ROWS; i++) {
-            at[i] += row_step;
+            at[i] += p->x_sample - p->rows * p->x_row;
         }
     }
     for (ptrdiff_t i = 0; i < count; i++, out += out_step) {
@@ -352,8 +367,8 @@ static void NAME(copy_with_margin)(const WeightSums *s, const REAL *x, ptrdiff_t
     }
 }
 
-/* All tiles of one panel over the same places: `weights` rows, for each channel and each tap one. */
-INLINE void NAME(sum_tiles)(const WeightSums *s, const REAL *x, const REAL *g, ptrdiff_t rows, ptrdiff_t columns,
+/* All tiles of one panel over the same patch: `weights` rows, for each channel and each tap one. */
+INLINE void NAME(sum_tiles)(const WeightSums *s, const REAL *x, const REAL *g, const NAME(Patch) *patch,
                             ptrdiff_t weights, REAL *out)
 {
     ptrdiff_t plane = s->wide[0] * s->wide[1] * s->wide[2], out_step = s->panels * TILE_COLUMNS;
@@ -364,7 +379,7 @@ INLINE void NAME(sum_tiles)(const WeightSums *s, const REAL *x, const REAL *g, p
             ptrdiff_t own = i < count ? row + i : row;
             at[i] = x + own / s->taps * plane + s->tap_offsets[own % s->taps];
         }
-        NAME(add_places)(at, g, rows, columns, s->steps[1] * s->wide[2], s->steps[2], out, out_step, count);
+        NAME(add_places)(at, g, patch, out, out_step, count);
     }
 }
 
@@ -374,23 +389,30 @@ static void NAME(sum_weights)(const WeightSums *s, ptrdiff_t from_sample, ptrdif
                               ptrdiff_t to, void *sums, void *scratch)
 {
     ptrdiff_t columns = s->counts[2], height = s->counts[1], out_step = s->panels * TILE_COLUMNS;
-    ptrdiff_t across = columns < CONV_DEPTH ? columns : CONV_DEPTH, down = CONV_DEPTH / across; /* places that are taken at once */
-    for (ptrdiff_t n = from_sample; n < to_sample; n++) {
+    ptrdiff_t across = columns < CONV_DEPTH ? columns : CONV_DEPTH, down = CONV_DEPTH / across; /* taken at once */
+    ptrdiff_t plane = s->wide[0] * s->wide[1] * s->wide[2];
+    for (ptrdiff_t n = from_sample; n < to_sample; n += s->beside) {
         const REAL *x = (const REAL *)s->source + n * s->source_sample + from * s->source_channel;
-        if (s->margins) {
-            NAME(copy_with_margin)(s, x, to - from, scratch);
-            x = scratch;
+        NAME(Patch) p = {
+            .samples = to_sample - n < s->beside ? to_sample - n : s->beside,
+            .x_sample = (to - from) * plane, .x_row = s->steps[1] * s->wide[2], .x_column = s->steps[2],
+            .g_sample = s->panels * s->places * TILE_COLUMNS,
+        };
+        for (ptrdiff_t i = 0; i < p.samples && s->margins; i++) {
+            NAME(copy_with_margin)(s, x + i * s->source_sample, to - from, (REAL *)scratch + i * p.x_sample);
         }
+        x = s->margins ? scratch : x;
         for (ptrdiff_t z = 0; z < s->counts[0]; z++) {
             for (ptrdiff_t y = 0; y < height; y += down) {
                 for (ptrdiff_t c = 0; c < columns; c += across) {
                     ptrdiff_t place = (z * height + y) * columns + c;
                     ptrdiff_t start = (z * s->steps[0] * s->wide[1] + y * s->steps[1]) * s->wide[2] + c * s->steps[2];
+                    p.rows = height - y < down ? height - y : down;
+                    p.columns = columns - c < across ? columns - c : across;
                     for (ptrdiff_t panel = 0; panel < s->panels; panel++) {
                         const REAL *g = (const REAL *)s->packed
                                         + ((n * s->panels + panel) * s->places + place) * TILE_COLUMNS;
-                        NAME(sum_tiles)(s, x + start, g, height - y < down ? height - y : down,
-                                        columns - c < across ? columns - c : across, (to - from) * s->taps,
+                        NAME(sum_tiles)(s, x + start, g, &p, (to - from) * s->taps,
                                         (REAL *)sums + from * s->taps * out_step + panel * TILE_COLUMNS);
                     }
                 }

@@ -29,15 +29,19 @@ INLINE void NAME(move_plane)(const PlaneSums *s, REAL *inner, REAL *plane, bool 
                        (size_t)s->sizes[2] * sizeof(REAL));
                 continue;
             }
-            for (ptrdiff_t x = 0; x < s->sizes[2]; x++) {
-                ptrdiff_t column = x + s->margin[2];
-                bool there = column >= 0 && column < s->wide[2];
-                if (there && out) {
-                    inner[x] = row[column % step * length + column / step];
-                } else if (there) {
-                    row[column % step * length + column / step] = inner[x];
-                } else if (out) {
-                    inner[x] = 0;
+            if (out) {
+                memset(inner, 0, (size_t)s->sizes[2] * sizeof(REAL)); /* a margin may be cut off */
+            }
+            for (ptrdiff_t phase = 0; phase < step; phase++) {
+                REAL *line = row + phase * length, *at = inner + phase - s->margin[2];
+                ptrdiff_t first = s->margin[2] > phase ? (s->margin[2] - phase + step - 1) / step : 0;
+                ptrdiff_t wide = s->wide[2] < s->sizes[2] + s->margin[2] ? s->wide[2] : s->sizes[2] + s->margin[2];
+                ptrdiff_t stop = wide > phase ? (wide - phase + step - 1) / step : 0;
+                for (ptrdiff_t i = first; i < stop && out; i++) {
+                    at[i * step] = line[i];
+                }
+                for (ptrdiff_t i = first; i < stop && !out; i++) {
+                    line[i] = at[i * step];
                 }
             }
         }
@@ -74,12 +78,11 @@ INLINE void NAME(row_sums)(const PlaneSums *s, const REAL *row, const REAL *w, R
     }
 }
 
-/* The result of one plane. */
+/* The result of one plane; the margin is zero already. */
 static void NAME(plane_forward)(const PlaneSums *s, const void *from, const void *weight, const void *bias, void *to,
                                 void *scratch)
 {
     REAL *plane = scratch, *out = to;
-    memset(plane, 0, s->scratch);
     NAME(move_plane)(s, (REAL *)from, plane, false);
     for (ptrdiff_t z = 0; z < s->counts[0]; z++) {
         for (ptrdiff_t y = 0; y < s->counts[1]; y++, out += s->counts[2]) {
@@ -109,31 +112,51 @@ static void NAME(plane_input)(const PlaneSums *s, const void *from, const void *
     NAME(move_plane)(s, to, plane, true);
 }
 
-/* Adds to the gradient of the weights what one plane and the gradient of its result give. */
+/* All ones for the first `n` lanes, zero for the others. */
+INLINE TYPE(ints) NAME(first_lanes)(ptrdiff_t n)
+{
+    TYPE(ints) mask = {0};
+    for (ptrdiff_t i = 0; i < LANES; i++) {
+        mask[i] = i < n ? -1 : 0;
+    }
+    return mask;
+}
+
+#define BLOCK_PLACES 1024 /* whose rows stay in the cache for all taps */
+
+/* Adds to the gradient of the weights what one plane and the gradient of its result give; the margin is zero already.
+ * The gradient is copied, with rows of whole vectors. */
 static void NAME(plane_weight)(const PlaneSums *s, const void *from, const void *gradient, void *to, void *scratch)
 {
-    REAL *plane = scratch, *sums = to;
-    const REAL *g = gradient;
-    ptrdiff_t n = s->counts[2];
-    memset(plane, 0, s->scratch);
+    REAL *plane = scratch, *sums = to, *padded = plane + s->wide[0] * s->wide[1] * s->row + 2 * LANES;
+    ptrdiff_t n = s->counts[2], rows = s->counts[0] * s->counts[1], across = (n + LANES - 1) / LANES * LANES;
+    ptrdiff_t most = BLOCK_PLACES / across < 1 ? 1 : BLOCK_PLACES / across;
+    TYPE(ints) mask = NAME(first_lanes)(n - (across - LANES));
     NAME(move_plane)(s, (REAL *)from, plane, false);
-    for (ptrdiff_t z = 0; z < s->counts[0]; z++) {
-        for (ptrdiff_t y = 0; y < s->counts[1]; y++, g += n) {
-            const REAL *row = NAME(row_of_plane)(s, plane, z * s->steps[0], y * s->steps[1]);
-            for (ptrdiff_t t = 0; t < s->taps; t++) {
-                const REAL *at = row + s->tap_offsets[t];
-                VECTOR a = {0}, b = {0};
-                REAL rest = 0;
-                ptrdiff_t x = 0;
-                for (; x + 2 * LANES <= n; x += 2 * LANES) {
+    for (ptrdiff_t row = 0; row < rows; row++) {
+        memcpy(padded + row * across, (const REAL *)gradient + row * n, (size_t)n * sizeof(REAL));
+        for (ptrdiff_t x = n; x < across; x++) {
+            padded[row * across + x] = 0;
+        }
+    }
+    for (ptrdiff_t start = 0; start < rows; start += most) {
+        ptrdiff_t stop = start + most < rows ? start + most : rows;
+        for (ptrdiff_t t = 0; t < s->taps; t++) {
+            VECTOR a = {0}, b = {0};
+            for (ptrdiff_t row = start; row < stop; row++) {
+                ptrdiff_t z = row / s->counts[1], y = row % s->counts[1];
+                const REAL *at = NAME(row_of_plane)(s, plane, z * s->steps[0], y * s->steps[1]) + s->tap_offsets[t];
+                const REAL *g = padded + row * across;
+                for (ptrdiff_t x = 0; x < across - LANES; x += LANES) {
                     a = NAME(vector_madd)(LOAD(g + x), LOAD(at + x), a);
-                    b = NAME(vector_madd)(LOAD(g + x + LANES), LOAD(at + x + LANES), b);
                 }
-                for (; x < n; x++) {
-                    rest = NAME(madd)(g[x], at[x], rest);
-                }
-                sums[t] += NAME(sum_small)(NAME(shrunk)(a + b)) + rest;
+                g += across - LANES;
+                at += across - LANES;
+                b = NAME(vector_madd)(LOAD(g), (VECTOR)((TYPE(ints))LOAD(at) & mask), b);
             }
+            sums[t] += NAME(sum_small)(NAME(shrunk)(a + b));
         }
     }
 }
+
+#undef BLOCK_PLACES

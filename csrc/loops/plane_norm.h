@@ -80,7 +80,7 @@ static void NAME(normalize_columns_pull)(const PlaneNorm *p)
 #define EACH_PLANE(p, i, plane) \
     for (ptrdiff_t plane = (i) * (p)->first, _left = (p)->planes; _left > 0; _left--, plane += (p)->step)
 
-static void NAME(normalize_planes)(const PlaneNorm *p)
+static void NAME(normalize_planes)(const PlaneNorm *p, ptrdiff_t start, ptrdiff_t stop)
 {
     const REAL *x = p->x, *weight = p->weight, *bias = p->bias;
     ptrdiff_t n = p->n;
@@ -89,7 +89,7 @@ static void NAME(normalize_planes)(const PlaneNorm *p)
         NAME(normalize_columns)(p);
         return;
     }
-    for (ptrdiff_t i = 0; i < p->statistics; i++) {
+    for (ptrdiff_t i = start; i < stop; i++) {
         REAL mean = 0, var = 0;
         EACH_PLANE(p, i, plane) {
             mean += NAME(sum_row)(x + plane * n, n);
@@ -114,39 +114,49 @@ static void NAME(normalize_planes)(const PlaneNorm *p)
     }
 }
 
-static void NAME(normalize_planes_pull)(const PlaneNorm *p)
+/* The gradient of the planes of one statistic; what they give to weight and bias is added there. */
+INLINE void NAME(pull_statistic)(const PlaneNorm *p, ptrdiff_t i)
 {
     const REAL *x = p->x, *g = p->g, *weight = p->weight;
     REAL *g_weight = p->g_weight, *g_bias = p->g_bias;
     ptrdiff_t n = p->n;
     REAL count = (REAL)(n * p->planes);
-    if (n == 1 && !p->grouped) {
+    REAL mean = ((const REAL *)p->mean)[i], scale = 1 / NAME(root)(((const REAL *)p->var)[i] + (REAL)p->eps);
+    REAL level = 0, slope = 0, sum, away;
+    EACH_PLANE(p, i, plane) {
+        ptrdiff_t channel = plane % p->channels;
+        REAL w = weight == NULL ? 1 : weight[channel];
+        NAME(gradient_sums)(g + plane * n, NULL, x + plane * n, mean, n, &sum, &away);
+        g_bias[channel] += sum;
+        g_weight[channel] += away * scale;
+        level += w * sum;
+        slope += w * away;
+    }
+    slope = (2 * ((const REAL *)p->g_var)[i] - slope * (scale * scale * scale)) / count;
+    level = (((const REAL *)p->g_mean)[i] - level * scale) / count;
+    EACH_PLANE(p, i, plane) {
+        const REAL *restrict from = x + plane * n, *restrict gradient = g + plane * n;
+        REAL *restrict out = (REAL *)p->out + plane * n;
+        REAL own = weight == NULL ? scale : scale * weight[plane % p->channels];
+        for (ptrdiff_t j = 0; j < n; j++) {
+            out[j] = gradient[j] * own + ((from[j] - mean) * slope + level);
+        }
+    }
+}
+
+/* Of the channels or groups from `start` to `stop`, in all samples: nobody else adds to their weights. */
+static void NAME(normalize_planes_pull)(const PlaneNorm *p, ptrdiff_t start, ptrdiff_t stop)
+{
+    if (p->n == 1 && !p->grouped) {
         NAME(normalize_columns_pull)(p);
         return;
     }
-    memset(g_weight, 0, (size_t)p->channels * sizeof(REAL));
-    memset(g_bias, 0, (size_t)p->channels * sizeof(REAL));
-    for (ptrdiff_t i = 0; i < p->statistics; i++) {
-        REAL mean = ((const REAL *)p->mean)[i], scale = 1 / NAME(root)(((const REAL *)p->var)[i] + (REAL)p->eps);
-        REAL level = 0, slope = 0, sum, away;
-        EACH_PLANE(p, i, plane) {
-            ptrdiff_t channel = plane % p->channels;
-            REAL w = weight == NULL ? 1 : weight[channel];
-            NAME(gradient_sums)(g + plane * n, NULL, x + plane * n, mean, n, &sum, &away);
-            g_bias[channel] += sum;
-            g_weight[channel] += away * scale;
-            level += w * sum;
-            slope += w * away;
-        }
-        slope = (2 * ((const REAL *)p->g_var)[i] - slope * (scale * scale * scale)) / count;
-        level = (((const REAL *)p->g_mean)[i] - level * scale) / count;
-        EACH_PLANE(p, i, plane) {
-            const REAL *restrict from = x + plane * n, *restrict gradient = g + plane * n;
-            REAL *restrict out = (REAL *)p->out + plane * n;
-            REAL own = weight == NULL ? scale : scale * weight[plane % p->channels];
-            for (ptrdiff_t j = 0; j < n; j++) {
-                out[j] = gradient[j] * own + ((from[j] - mean) * slope + level);
-            }
+    ptrdiff_t each = p->channels / p->owners;
+    memset((REAL *)p->g_weight + start * each, 0, (size_t)((stop - start) * each) * sizeof(REAL));
+    memset((REAL *)p->g_bias + start * each, 0, (size_t)((stop - start) * each) * sizeof(REAL));
+    for (ptrdiff_t own = start; own < stop; own++) {
+        for (ptrdiff_t i = own; i < p->statistics; i += p->owners) {
+            NAME(pull_statistic)(p, i);
         }
     }
 }
