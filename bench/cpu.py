@@ -1,0 +1,182 @@
+"""Whole models on the CPU: a training step and a forward, Flambeau beside PyTorch.
+
+Each library runs in a process of its own, so that neither has the other's threads beside it; the rounds take turns.
+``--busy N`` lets N other processes compute meanwhile, as on a shared machine. ``--models`` takes parts of names::
+
+    python bench/cpu.py --models LeNet ResNet-18
+    python bench/cpu.py --busy 2
+"""
+
+import argparse
+import datetime
+import importlib
+import json
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter
+
+from _harness import RESULTS, THREAD_VARIABLES, cpu_model, format_seconds, markdown_table
+from _models import MODELS
+
+LIBRARIES = ("flambeau", "torch")
+KINDS = ("train", "inference")
+BUSY = "while True: pass"
+
+
+# ---- the process of a library: reads what to run from its input, writes a line of JSON for each
+
+
+def serve(name, model, threads):
+    t = importlib.import_module(name)
+    t.set_num_threads(threads)
+    t.manual_seed(0)
+    runs = dict(zip(KINDS, MODELS[model](t), strict=True))
+    answer(loss=float(runs["train"]().item()))
+    runs["train"]()
+    runs["inference"]()
+    for line in sys.stdin:
+        kind, least = line.split()
+        seconds = seconds_a_call(runs[kind], float(least))
+        answer(seconds=seconds, peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def answer(**values):
+    print(json.dumps(values), flush=True)
+
+
+def seconds_a_call(run, least):
+    """The time of a call, of as many as take `least` seconds together."""
+    calls, start = 0, perf_counter()
+    while (passed := perf_counter() - start) < least or not calls:
+        run()
+        calls += 1
+    return passed / calls if calls > 1 else perf_counter() - start
+
+
+# ---- the process that compares
+
+
+class Library:
+    """The other end of ``serve``."""
+
+    def __init__(self, name, model, threads):
+        env = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
+        command = [sys.executable, __file__, "--serve", name, model, "--threads", str(threads)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+        self.loss = self.read()["loss"]
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the process ended with {self.process.wait()}")
+        return json.loads(line)
+
+    def time(self, kind, seconds):
+        self.process.stdin.write(f"{kind} {seconds}\n")
+        self.process.stdin.flush()
+        return self.read()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def compare(model, options):
+    """{kind: (our seconds, theirs), one each for each round}, (our peak memory, theirs)."""
+    libraries = []
+    try:
+        for name in LIBRARIES:
+            libraries.append(Library(name, model, options.threads))
+        ours, theirs = [library.loss for library in libraries]
+        if not abs(ours - theirs) <= 1e-3 * max(1.0, abs(theirs)):
+            raise ValueError(f"the libraries have different losses: {ours} and {theirs}")
+        times, peaks = {kind: ([], []) for kind in KINDS}, [0, 0]
+        for round_ in range(options.rounds):
+            for kind in KINDS:
+                for side in (0, 1) if round_ % 2 == 0 else (1, 0):
+                    result = libraries[side].time(kind, options.seconds)
+                    times[kind][side].append(result["seconds"])
+                    peaks[side] = result["peak"]
+        return times, peaks
+    finally:
+        for library in libraries:
+            library.close()
+
+
+def median_ratio(times):
+    return statistics.median(a / b for a, b in zip(*times, strict=True))
+
+
+def cells_of(model, times, peaks):
+    cells = [model]
+    for kind in KINDS:
+        cells += [format_seconds(statistics.median(side)) for side in times[kind]]
+        cells.append(f"{median_ratio(times[kind]):.2f}")
+    return [*cells, f"{peaks[0] / peaks[1]:.2f}"]
+
+
+def setting(options):
+    return [
+        f"- {cpu_model()}, {os.cpu_count()} cores, threads={options.threads}, load average {os.getloadavg()[0]:.1f}, "
+        f"other busy processes: {options.busy}",
+        f"- Python {platform.python_version()}, {datetime.date.today().isoformat()}, {options.rounds} rounds in turns, "
+        "a process for each library",
+        "- times are medians; ratio = median of Flambeau / PyTorch in a round, lower is better; memory: of the peaks",
+    ]
+
+
+def main(options):
+    header = ["model", "train", "PyTorch", "ratio", "inference", "PyTorch", "ratio", "memory"]
+    chosen = [model for model in MODELS if not options.models or any(part in model for part in options.models)]
+    busy = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(options.busy)]
+    rows, ratios, failed = [], {kind: [] for kind in KINDS}, False
+    print("  ".join(header))
+    try:
+        for model in chosen:
+            try:
+                times, peaks = compare(model, options)
+            except Exception as error:  # a model that cannot run must not hide the others
+                failed = True
+                rows.append([model, f"{type(error).__name__}: {error}", *[""] * 6])
+            else:
+                rows.append(cells_of(model, times, peaks))
+                for kind in KINDS:
+                    ratios[kind].append(median_ratio(times[kind]))
+            print("  ".join(rows[-1]), flush=True)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    if ratios["train"]:
+        means = [f"{statistics.geometric_mean(ratios[kind]):.2f}" for kind in KINDS]
+        rows.append(["geometric mean", "", "", means[0], "", "", means[1], ""])
+        print("  ".join(rows[-1]))
+    if not options.models:
+        name = "cpu_busy" if options.busy else "cpu"
+        lines = [f"# {name}", "", *setting(options), "", *markdown_table(header, rows)]
+        (Path(RESULTS) / f"{name}.md").write_text("\n".join(lines) + "\n")
+    sys.exit(failed)
+
+
+def read_options():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--models", nargs="*", help="parts of names; all by default, and then the table is written")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=0.5, help="that a library runs in a round, at least")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--busy", type=int, default=0, help="other processes that compute meanwhile")
+    parser.add_argument("--serve", nargs=2, metavar=("LIBRARY", "MODEL"), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    options = read_options()
+    if options.serve:
+        serve(*options.serve, options.threads)
+    else:
+        main(options)
