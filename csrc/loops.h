@@ -129,6 +129,7 @@ typedef struct {
     void (*normalize_pull)(const NormPull *pull);
     void (*normalize_planes)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the statistics */
     void (*normalize_planes_pull)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the owners */
+    void (*scale_planes)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the planes */
     /* of n elements */
     Map relu, sigmoid, log_sigmoid, erf, gelu, sign;
     void (*gelu_pull)(const void *g, const void *x, void *out, ptrdiff_t n);

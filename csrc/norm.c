@@ -162,6 +162,31 @@ static PyObject *normalize_planes(PyArrayObject *x, PyObject *const *arguments)
     return Py_BuildValue("NNN", y, mean, var);
 }
 
+static PyObject *scale_shift(PyObject *const *arguments)
+{
+    PyArrayObject *x = plain_array(arguments[0]), *scale = plain_array(arguments[1]), *shift = plain_array(arguments[2]);
+    const Loops *loops = x == NULL ? NULL : loops_for(x);
+    if (loops == NULL || scale == NULL || shift == NULL || PyArray_NDIM(x) < 3 || PyArray_SIZE(x) == 0) {
+        DECLINE;
+    }
+    PlaneNorm p = {.x = PyArray_DATA(x), .channels = PyArray_DIM(x, 1), .weight = PyArray_DATA(scale),
+                   .bias = PyArray_DATA(shift), .planes = PyArray_DIM(x, 0), .statistics = PyArray_DIM(x, 1)};
+    if (!fits_channels(arguments[1], x, &p) || !fits_channels(arguments[2], x, &p)) {
+        DECLINE;
+    }
+    PyArrayObject *out = new_array(x, PyArray_NDIM(x), PyArray_DIMS(x));
+    if (out == NULL) {
+        return NULL;
+    }
+    p.out = PyArray_DATA(out);
+    p.n = PyArray_SIZE(x) / (p.planes * p.channels);
+    p.grouped = true; /* a plane has nothing to do with the next */
+    BEGIN_WORK(PyArray_SIZE(x));
+    run_parts((PlaneParts){.norm = &p, .loop = loops->scale_planes, .total = p.planes * p.channels});
+    END_WORK;
+    return (PyObject *)out;
+}
+
 /* ---- statistics over rows */
 
 typedef struct {
@@ -327,5 +352,6 @@ static PyObject *normalize_pull(PyObject *const *arguments)
 const Row NORM_ROWS[] = {
     {"normalize", normalize, {"x", "weight", "bias", "axes", "eps"}},
     {"normalize_pull", normalize_pull, {"g", "x", "weight", "axes", "mean", "var", "g_mean", "g_var", "eps"}},
+    {"scale_shift", scale_shift, {"x", "scale", "shift"}},
     {NULL, NULL, {NULL}},
 };

@@ -39,7 +39,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #define TABLE_ROW { \
     NAME(sum_middle), NAME(prod_middle), NAME(divide), \
     NAME(softmax), NAME(log_softmax), NAME(softmax_pull), NAME(log_softmax_pull), \
-    NAME(normalize), NAME(normalize_pull), NAME(normalize_planes), NAME(normalize_planes_pull), \
+    NAME(normalize), NAME(normalize_pull), NAME(normalize_planes), NAME(normalize_planes_pull), NAME(scale_planes), \
     NAME(relu), NAME(sigmoid), NAME(log_sigmoid), NAME(erf_all), NAME(gelu), NAME(sign), NAME(gelu_pull), \
     NAME(threshold_pull), \
     NAME(floor_divide), NAME(remainder), \

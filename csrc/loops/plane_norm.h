@@ -162,3 +162,17 @@ static void NAME(normalize_planes_pull)(const PlaneNorm *p, ptrdiff_t start, ptr
 }
 
 #undef EACH_PLANE
+
+/* ---- with a scale and a shift for each channel */
+
+static void NAME(scale_planes)(const PlaneNorm *p, ptrdiff_t start, ptrdiff_t stop)
+{
+    for (ptrdiff_t plane = start; plane < stop; plane++) {
+        REAL scale = ((const REAL *)p->weight)[plane % p->channels], shift = ((const REAL *)p->bias)[plane % p->channels];
+        const REAL *restrict x = (const REAL *)p->x + plane * p->n;
+        REAL *restrict out = (REAL *)p->out + plane * p->n;
+        for (ptrdiff_t j = 0; j < p->n; j++) {
+            out[j] = x[j] * scale + shift;
+        }
+    }
+}

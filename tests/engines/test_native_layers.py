@@ -89,3 +89,11 @@ def test_places_out_of_bounds_are_for_the_twin_to_refuse(wrong):
                             ("resample_axis", (x, index[0], weights[0], 2))):
         with pytest.raises(IndexError):
             getattr(NUMPY, name)(*arguments)
+
+
+@needs_native
+@given(planes(FLOATS))
+@settings(max_examples=100, deadline=None)
+def test_scale_and_shift(x):
+    scale = np.arange(x.shape[1], dtype=x.dtype).reshape(-1, *[1] * (x.ndim - 2))[None]
+    same(*both("scale_shift", x, scale, scale + 1), 1e-6, 1e-6)
