@@ -20,6 +20,7 @@
 
 static atomic_int count = 1;
 static int workers;
+static pthread_t threads[MOST_WORKERS];
 static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* of the one piece of work */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  /* of all that follows */
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER, emptied = PTHREAD_COND_INITIALIZER;
@@ -27,6 +28,7 @@ static Chunk the_chunk;
 static const void *the_work;
 static ptrdiff_t chunk_total;
 static int sleeping;
+static bool dismissed; /* whether workers are to end */
 static atomic_int free_seats, taken_seats;
 static _Atomic ptrdiff_t next_chunk;
 
@@ -72,15 +74,18 @@ static void *attend(void *unused)
     (void)unused;
     pthread_mutex_lock(&lock);
     for (;;) {
-        if (atomic_load(&free_seats) == 0) {
+        if (atomic_load(&free_seats) == 0 && !dismissed) {
             pthread_mutex_unlock(&lock);
             watch(&free_seats, true);
             pthread_mutex_lock(&lock);
         }
-        while (atomic_load(&free_seats) == 0) {
+        while (atomic_load(&free_seats) == 0 && !dismissed) {
             sleeping++;
             pthread_cond_wait(&arrived, &lock);
             sleeping--;
+        }
+        if (dismissed) {
+            break;
         }
         atomic_fetch_sub(&free_seats, 1);
         atomic_fetch_add(&taken_seats, 1);
@@ -94,26 +99,34 @@ static void *attend(void *unused)
             pthread_cond_signal(&emptied);
         }
     }
+    pthread_mutex_unlock(&lock);
     return NULL;
 }
 
-/* ---- workers begin when they are first needed */
+/* ---- workers begin when they are first needed, and end before a fork: a child has none of its parent's threads, but all
+ * of the locks that they may hold */
 
-/* A child has its parent's memory, but none of its threads. */
-static void forget_workers(void)
+static void before_fork(void)
 {
-    pthread_mutex_init(&owner, NULL);
-    pthread_mutex_init(&lock, NULL);
-    pthread_cond_init(&arrived, NULL);
-    pthread_cond_init(&emptied, NULL);
-    workers = sleeping = 0;
-    atomic_store(&free_seats, 0);
-    atomic_store(&taken_seats, 0);
+    pthread_mutex_lock(&owner); /* work that is under way ends first */
+    pthread_mutex_lock(&lock);
+    dismissed = true;
+    pthread_cond_broadcast(&arrived);
+    pthread_mutex_unlock(&lock);
+    for (; workers > 0; workers--) {
+        pthread_join(threads[workers - 1], NULL);
+    }
+    dismissed = false;
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&owner);
 }
 
 static void watch_forks(void)
 {
-    pthread_atfork(NULL, NULL, forget_workers);
+    pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 /* Has up to `wanted` workers; fewer where the system gives no more. */
@@ -124,14 +137,9 @@ static void hire(int wanted)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the threads of the program */
-    pthread_attr_t detached;
-    pthread_attr_init(&detached);
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    pthread_t thread;
-    while (workers < wanted && pthread_create(&thread, &detached, attend, NULL) == 0) {
+    while (workers < wanted && pthread_create(&threads[workers], NULL, attend, NULL) == 0) {
         workers++;
     }
-    pthread_attr_destroy(&detached);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 

@@ -1,0 +1,67 @@
+"""Builds the native kernels with a sanitizer and runs their tests: ``tools/sanitize.py address``, or ``thread``.
+
+``address`` also looks for undefined behaviour. The build is made in a temporary folder; the sanitizer's runtime is
+loaded before Python's own libraries. Needs gcc, and the tests' dependencies. Arguments after the name go to pytest.
+
+NumPy, OpenBLAS and Python are not built with the sanitizer: leaks are not looked for, and of races only those between
+accesses by our own code are seen.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FLAGS = {
+    "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
+    "thread": ["-fsanitize=thread"],
+}
+RUNTIMES = {"address": ["libasan.so", "libubsan.so"], "thread": ["libtsan.so"]}
+OPTIONS = {
+    "ASAN_OPTIONS": "detect_leaks=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1 ignore_noninstrumented_modules=1",
+}
+TESTS = [f"tests/engines/test_{name}.py" for name in ("native", "native_layers", "native_conv", "threads")]
+WITHOUT = "not forked and not everything_works and not own_threads"  # which start processes of their own
+
+
+def library(name):
+    """The path of a runtime of gcc's."""
+    command = ["gcc", f"-print-file-name={name}"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def build(folder, flags):
+    """The package with kernels that are checked; returns where it is imported from."""
+    for name in ("csrc", "src", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name)
+    for old in (folder / "src" / "flambeau").glob("_kernels*.so"):
+        old.unlink()
+    text = " ".join([*flags, "-g", "-O1", "-fno-omit-frame-pointer"])
+    env = os.environ | {"CFLAGS": text, "LDFLAGS": " ".join(flags)}
+    subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], check=True, cwd=folder, env=env)
+    return folder / "src"
+
+
+def main(sanitizer, *arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        source = build(Path(folder), FLAGS[sanitizer])
+        env = os.environ | OPTIONS | {
+            "PYTHONPATH": str(source), "LD_PRELOAD": ":".join(map(library, RUNTIMES[sanitizer])),
+            "FLAMBEAU_REQUIRE_NATIVE": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONMALLOC": "malloc",
+        }
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", WITHOUT, *TESTS, *arguments]
+        return subprocess.run(command, cwd=ROOT, env=env).returncode
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in FLAGS:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
