@@ -3,6 +3,8 @@
 Tests marked ``optimized`` run programs as users have them.
 """
 
+import importlib.util
+
 import pytest
 
 QUICK = {
@@ -16,3 +18,29 @@ QUICK = {
 def _compile_quickly(request, monkeypatch):
     if request.node.get_closest_marker("jax") and not request.node.get_closest_marker("optimized"):
         monkeypatch.setattr("flambeau.compiler._segment.COMPILER_OPTIONS", QUICK)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compile_once(tmp_path_factory):
+    """A program that a test has compiled is not compiled again: most layers are one in training and in evaluation."""
+    if importlib.util.find_spec("jax") is None:
+        yield
+        return
+    import jax
+    from jax.experimental.compilation_cache.compilation_cache import reset_cache
+
+    settings = {
+        "jax_compilation_cache_dir": str(tmp_path_factory.mktemp("programs")),
+        "jax_persistent_cache_min_compile_time_secs": 0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    before = {name: getattr(jax.config, name) for name in settings}
+
+    def use(values):
+        for name, value in values.items():
+            jax.config.update(name, value)
+        reset_cache()
+
+    use(settings)
+    yield
+    use(before)
