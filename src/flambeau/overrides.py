@@ -89,7 +89,6 @@ _lock = threading.Lock()
 _asks = False  # whether functions ask
 
 
-
 class DisableTorchFunctionSubclass:
     """Inside, functions treat subclasses of Tensor as plain tensors."""
 
@@ -225,7 +224,8 @@ def entry_points():
             found.setdefault(member, asking(public, ask=ask_operands if name in OPERATORS else ask))
     package = sys.modules[__name__.rpartition(".")[0]]
     for module in [sys.modules[package.__name__ + name] for name in MODULES]:
-        for name, function in vars(module).items():
+        for name in getattr(module, "__all__", vars(module)):
+            function = getattr(module, name)
             if isinstance(function, types.FunctionType) and name[0] != "_" and name not in IGNORED:
                 found.setdefault(function, asking(function, name not in FACTORIES))
     return found
