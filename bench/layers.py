@@ -17,8 +17,7 @@ NOTES = (
     "Profiled. LSTM: a loop over time in Python; the gates of a step are native (7 µs, 48 µs in NumPy); left are "
     "calls, and stacking the states. GRU: the same loop, its gates in NumPy. Reflection and replication padding: "
     "the margins of each row are a copy of a few elements.",
-    "Read in the code, not profiled. Convolution by channel and transposed convolution: a NumPy pass for each place of "
-    "the kernel. Smooth L1: a NumPy pass for each step of the formula.",
+    "Read in the code, not profiled. Smooth L1: a NumPy pass for each step of the formula.",
     "The other rows above 1.5 were not looked into.",
 )
 suite = Suite("layers", notes=NOTES)
