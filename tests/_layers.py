@@ -151,6 +151,8 @@ LAYERS = [
     Layer("AdaptiveMaxPool2d((1, 2), return_indices=True)", (2, 2, 3, 3)),
     Layer("AdaptiveMaxPool3d(2)", (1, 2, 3, 2, 4)),
     Layer("LPPool2d(2, 2)", (1, 2, 4, 4)),
+    Layer("LPPool1d(float('-inf'), 3, stride=1)", (2, 2, 5)),
+    Layer("LPPool3d(float('inf'), 2, ceil_mode=True)", (1, 2, 3, 3, 3)),
     # normalisation
     Layer("BatchNorm1d(3)", (4, 3)),
     Layer("BatchNorm1d(3, momentum=None)", (2, 3, 2)),

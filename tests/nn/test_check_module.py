@@ -256,6 +256,15 @@ class WrongGradient(nn.Module):
         return self.Double.apply(x)
 
 
+class LeavesTheGraph(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.linear(x).detach().tanh()
+
+
 class AddressInRepr(nn.Module):
     def extra_repr(self):
         return f"{id(self):#x}"
@@ -284,7 +293,7 @@ FAULTS = {
     StateOutside: {"state_dict": "state outside of parameters and buffers"}, HoldsAFunction: {"pickle": "pickle fails with"}, CopiesShare: {"deepcopy": "shares the memory of 'weight'"},
     LosesState: {"pickle": "gives other outputs"}, Float32Inside: {"dtype": "an output of torch.float32"}, StaysInFloat32: {"dtype": "'weight' is torch.float32 after double()"},
     TrainReturnsNothing: {"modes": "does not return the module"}, DropsAlways: {"modes": "two calls with the same input differ"}, CountsInEvaluation: {"modes": "changes buffers"},
-    OwnCall: {"hooks": "do not override __call__"}, WrongGradient: {"gradients": "differ from finite differences"}, AddressInRepr: {"repr": "different reprs"},
+    OwnCall: {"hooks": "do not override __call__"}, WrongGradient: {"gradients": "differ from finite differences"}, LeavesTheGraph: {"gradients": "no output does"}, AddressInRepr: {"repr": "different reprs"},
     BrokenRepr: {"repr": "KeyError: 'size'"}, NoInit: {"construct": "super().__init__()"},
 }
 

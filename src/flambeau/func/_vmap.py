@@ -40,7 +40,7 @@ SIZES = (
     "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
     "dimension"
 )
-NOTHING = "vmap: at least one input has to be mapped over: some in_dim must not be None"
+NOTHING = "vmap: Expected at least one Tensor to vmap over: some in_dim must not be None"
 OUT_TENSORS = (
     "vmap({name}, ...): `{name}` must only return Tensors, got type {kind}. Did you mean to set out_dims= to None for "
     "output?"

@@ -42,10 +42,10 @@ def pad(input, pad, mode="constant", value=None):
     if mode == "constant":
         check_constant(pads, input._a.shape)
         return constant_pad(input, pads=pads, value=fill_for(input, value))
-    if value is not None and value != 0:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}; it is one of {', '.join(MODES)}")
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     check_edges(pads, input._a.shape, count, mode)
     if mode != "circular":
         refuse_kinds(f"pad: {mode}", input._a, "b")

@@ -334,8 +334,12 @@ def check_gradients(subject):
 
     if not values:
         return
-    smooth = [i for i, y in enumerate(run(*values)) if y.requires_grad]
+    outputs = run(*values)
+    smooth = [i for i, y in enumerate(outputs) if y.requires_grad]
     if not smooth:
+        if any(y.is_floating_point() for y in outputs):
+            raise _Failure("parameters or inputs require gradients, but no output does: does forward detach, leave the "
+                           "graph by no_grad or compute with NumPy?")
         return
     try:
         gradcheck(lambda *values: tuple([run(*values)[i] for i in smooth]), values, fast_mode=True)

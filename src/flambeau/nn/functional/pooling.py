@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..._dtypes import int64
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
@@ -300,9 +302,12 @@ def adaptive_avg_pool3d(input, output_size):
 # ---- p-norms
 
 
-def _lp_pool(pool, input, norm_type, kernel_size, stride, ceil_mode, n):
+def _lp_pool(mean_of, largest_of, input, norm_type, kernel_size, stride, ceil_mode, n):
     power = float(norm_type)
-    mean = pool(input.pow(power), kernel_size, stride, 0, ceil_mode)
+    if math.isinf(power):  # the limit: the largest magnitude, or the smallest
+        sense = math.copysign(1.0, power)
+        return largest_of(input.abs() * sense, kernel_size, stride, 0, 1, ceil_mode) * sense
+    mean = mean_of(input.pow(power), kernel_size, stride, 0, ceil_mode)
     count = 1
     for k in per_dim(kernel_size, n, f"lp_pool{n}d", "kernel_size"):
         count *= k
@@ -311,14 +316,14 @@ def _lp_pool(pool, input, norm_type, kernel_size, stride, ceil_mode, n):
 
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window of sequences."""
-    return _lp_pool(avg_pool1d, input, norm_type, kernel_size, stride, ceil_mode, 1)
+    return _lp_pool(avg_pool1d, max_pool1d, input, norm_type, kernel_size, stride, ceil_mode, 1)
 
 
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window of images."""
-    return _lp_pool(avg_pool2d, input, norm_type, kernel_size, stride, ceil_mode, 2)
+    return _lp_pool(avg_pool2d, max_pool2d, input, norm_type, kernel_size, stride, ceil_mode, 2)
 
 
 def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window of volumes."""
-    return _lp_pool(avg_pool3d, input, norm_type, kernel_size, stride, ceil_mode, 3)
+    return _lp_pool(avg_pool3d, max_pool3d, input, norm_type, kernel_size, stride, ceil_mode, 3)

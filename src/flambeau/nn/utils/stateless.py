@@ -14,7 +14,7 @@ _ABSENT = object()
 DIFFERENT_TIES = (
     "functional_call got multiple values for keys {keys}, which are tied. Consider using tie_weights=False"
 )
-STRICT = "Error(s) in functional_call for {name}: missing keys: {missing}, unexpected keys: {unexpected}"
+STRICT = "Error(s) in reparametrizing for {name}:{wrong}"
 
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
@@ -71,9 +71,10 @@ def _replace(module, given, tie_weights, strict):
 
 
 def _check_complete(module, places, tensors):
-    missing, unexpected = sorted(places - tensors.keys()), sorted(tensors.keys() - places)
-    if missing or unexpected:
-        raise RuntimeError(STRICT.format(name=module._get_name(), missing=missing, unexpected=unexpected))
+    wrong = {"Unexpected": sorted(tensors.keys() - places), "Missing": sorted(places - tensors.keys())}
+    if any(wrong.values()):
+        lines = [f"\n\t{kind} key(s): {str(keys)[1:-1]}." for kind, keys in wrong.items() if keys]
+        raise RuntimeError(STRICT.format(name=module._get_name(), wrong="".join(lines)))
 
 
 def _swap(module, path, value):
