@@ -76,7 +76,10 @@ def exception_text(*error, format_only=traceback.format_exception_only):
 
 
 def run_guide(path, having=()):
-    """Runs the blocks of a guide that need no other package than those of `having`; raises where one is wrong."""
+    """Runs the blocks of a guide that need no other package than those of `having`; raises where one is wrong.
+
+    Returns the names that they have defined.
+    """
     names = {"__name__": "__main__"}
     for example in in_guide(path):
         if not set(example.needs) <= set(having):
@@ -85,6 +88,7 @@ def run_guide(path, having=()):
             exec(compile("\n" * (example.line - 1) + example.text, str(path), "exec"), names)
         elif report := run_example(example, names):
             raise AssertionError(report)
+    return names
 
 
 if __name__ == "__main__":

@@ -20,12 +20,16 @@ from flambeau import nn
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "flambeau"
-GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+GUIDES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 EXAMPLES = [example for path in sorted(SOURCE.rglob("*.py")) for example in in_source(path, SOURCE)]
 
-LINK = re.compile(r"\]\((?!https?:)([\w./-]+\.\w+)[)#]")  # of a Markdown text, to another file
+LINK = re.compile(r"(?:\]\(|src=\")(?!https?:)([\w./-]+\.\w+)[)#\"]")  # of a Markdown text, to another file
 FILE = re.compile(r"`([\w./]+(?:/|\.py))`")  # a path in backquotes: from the root, or inside the package
 WRITTEN = {"bench/results/"}  # folders that are made by what they hold the results of
+GENERATED = re.compile(r"(zh/)?results/|reference/|pictures/")  # of docs/, when the site is built: mkdocs checks links to them
+BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+PICTURE = re.compile(r'src="(.+?)"')
 
 INTERNAL = {  # modules that users do not import: what they define is public through another one, or not at all
     "functions": "flambeau and Tensor",
@@ -75,6 +79,10 @@ def test_example_of_a_docstring(example):
     assert not (report := run_example(example, names_for(example))), report
 
 
+def name_of(path):
+    return str(path.relative_to(ROOT).with_suffix(""))
+
+
 def run_guide(path, *having):
     """In a process of its own: a guide may declare ops, add methods, change defaults."""
     command = [sys.executable, "-W", "error", "tests/_docs.py", str(path.relative_to(ROOT)), *having]
@@ -82,25 +90,70 @@ def run_guide(path, *having):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", GUIDES, ids=name_of)
 def test_guide(path):
     run_guide(path)
 
 
 @pytest.mark.oracle
 @pytest.mark.jax
-@pytest.mark.parametrize("path", [p for p in GUIDES if any(e.needs for e in in_guide(p))], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [p for p in GUIDES if any(e.needs for e in in_guide(p))], ids=name_of)
 def test_guide_with_torch_and_jax(path):
     run_guide(path, "torch", "jax")
 
 
-@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", GUIDES, ids=name_of)
 def test_files_that_a_guide_names(path):
     text = path.read_text()
-    lost = [target for target in LINK.findall(text) if not (path.parent / target).exists()]
+    targets = [(path.parent / target).resolve() for target in LINK.findall(text)]
+    lost = [target for target in targets if not target.exists() and not is_generated(target)]
     named = set(FILE.findall(text)) - WRITTEN
     lost += [name for name in named if not any((root / name).exists() for root in (ROOT, PACKAGE))]
     assert not lost, f"{path.name} names what is not there: {lost}"
+
+
+def is_generated(path):
+    return path.is_relative_to(DOCS) and GENERATED.match(path.relative_to(DOCS).as_posix())
+
+
+ENGLISH = {path.name: path for path in (DOCS / "index.md", *(DOCS / "guide").glob("*.md"))}
+CHINESE = {path.name: path for path in (DOCS / "zh").glob("*.md")}
+
+
+def test_languages_have_the_same_pages():
+    assert CHINESE.keys() - {"english.md"} == ENGLISH.keys()
+
+
+@pytest.mark.parametrize("name", sorted(ENGLISH))
+def test_languages_have_the_same_structure(name):
+    english, chinese = ENGLISH[name].read_text(), CHINESE[name].read_text()
+    assert BLOCK.findall(chinese) == BLOCK.findall(english)
+    assert PICTURE.findall(chinese) == PICTURE.findall(english)
+    assert headings(chinese) == headings(english)
+
+
+def headings(text):
+    """The levels of the headings, in order."""
+    return re.findall("^#+(?= )", BLOCK.sub("", text), re.MULTILINE)
+
+
+def test_pages_without_a_translation_are_listed():
+    listed = {Path(target).name for target in LINK.findall(CHINESE["english.md"].read_text())}
+    assert listed - {"index.md"} == {path.name for path in DOCS.glob("*.md")} - {"index.md"}
+
+
+def test_site(tmp_path):
+    """Builds without a warning, which links that lead nowhere would be; nothing is fetched by who reads it."""
+    for package in ("mkdocs", "material"):
+        pytest.importorskip(package, reason="the site is built with the extra docs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    for page in ("index.html", "zh/index.html", "reference/flambeau.nn.html", "results/index.html", "pictures/hooks.html"):
+        assert (tmp_path / page).exists()
+    fetched = re.compile(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"?(?:https?:)?//")
+    assert [page.name for page in tmp_path.rglob("*.html") if fetched.search(page.read_text())] == []
+    assert '<html lang="zh"' in (tmp_path / "zh" / "index.html").read_text()
 
 
 # ---- docstrings

@@ -129,6 +129,14 @@ def test_the_model_stays_as_it_was():
     assert sys.getprofile() is None
 
 
+def test_the_inputs_stay_as_they_were():
+    leaf = torch.ones(1, 2, requires_grad=True)
+    output = leaf.exp()
+    torch.inspect(nn.Linear(2, 1), output)
+    assert leaf.grad is None
+    output.sum().backward()
+
+
 def test_models_of_other_kinds():
     assert torch.inspect(nn.ReLU(), torch.ones(2)).data["graph"] is None  # nothing requires a gradient
     assert torch.inspect(nn.Embedding(4, 2), torch.tensor([1, 2])).modules[""]["outputs"] == [[2, 2]]

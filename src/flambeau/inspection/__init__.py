@@ -8,7 +8,9 @@ import os
 import time
 from importlib import resources
 
+from .._tensor import Tensor
 from .._version import __version__
+from ..utils._pytree import tree_map
 from ._arrays import statistics
 from ._compare import comparison_data
 from ._run import Recording, Times, as_found, graph_records, scalar_of
@@ -43,12 +45,17 @@ def inspect(model, *inputs, loss=None, path=None):
     records = module_records(model)
     data = {"title": type(model).__name__, "version": __version__, "modules": records, "ops": [], "graph": None}
     if inputs:
-        add_run(data, model, inputs, loss)
+        add_run(data, model, tree_map(detached, inputs), loss)
     data["summary"] = summary(data, model)
     page = Inspection(data)
     if path is not None:
         page.save(path)
     return page
+
+
+def detached(value):
+    """The same input without its history: backward ends there, and the caller's tensors get no gradient."""
+    return value.detach().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
 
 
 def add_run(data, model, inputs, loss):

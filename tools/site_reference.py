@@ -1,0 +1,130 @@
+"""The API reference of the site: a page a module, of the docstrings that users see at run time.
+
+Many functions are made in loops, so the modules are imported and asked rather than their text read.
+"""
+
+import importlib
+import inspect
+import re
+import textwrap
+
+MODULES = {  # what users import, and what is in it
+    "flambeau": "tensors and functions of them",
+    "flambeau.Tensor": "methods of tensors",
+    "flambeau.nn": "modules, layers, losses",
+    "flambeau.nn.functional": "their functions",
+    "flambeau.nn.init": "initial weights",
+    "flambeau.nn.utils": "clipping, parametrizations, packed sequences",
+    "flambeau.optim": "optimizers",
+    "flambeau.optim.lr_scheduler": "learning rates",
+    "flambeau.autograd": "gradients",
+    "flambeau.func": "transforms of functions",
+    "flambeau.utils.data": "datasets and loaders",
+    "flambeau.linalg": "linear algebra",
+    "flambeau.fft": "Fourier transforms",
+    "flambeau.special": "special functions",
+    "flambeau.distributions": "distributions",
+    "flambeau.amp": "mixed precision",
+    "flambeau.debug": "finding out what a model does",
+    "flambeau.testing": "comparing and checking",
+    "flambeau.alias": "the name torch",
+}
+SECTION = re.compile(r"^(Args|Returns|Yields|Raises|Attributes|Shape|Note|Inputs?|Outputs?):\s*$")
+CODE = re.compile(r"^(.*)::\s*$")
+ENTRY = re.compile(r"^(\*{0,2}\w[\w, *.]*?):\s")
+
+
+def pages():
+    """{path in the site: Markdown}."""
+    listed = "".join(f"| [`{name}`]({name}.md) | {about} |\n" for name, about in MODULES.items())
+    index = f"# API reference\n\nMade of the docstrings.\n\n| module | what is in it |\n|---|---|\n{listed}"
+    return {"reference/index.md": index} | {f"reference/{name}.md": page_of(name) for name in MODULES}
+
+
+def page_of(name):
+    owner = owner_of(name)
+    entries = "".join(entry_of(name, member, value) for member, value in members(owner))
+    return f"# {name}\n\n{markdown(inspect.getdoc(owner) or '')}\n\n{entries}"
+
+
+def owner_of(name):
+    if name == "flambeau.Tensor":
+        return importlib.import_module("flambeau").Tensor
+    return importlib.import_module(name)
+
+
+def members(owner):
+    """The public functions and classes of a module, or the methods of a class, by name."""
+    names = vars(owner) if inspect.isclass(owner) else getattr(owner, "__all__", None) or vars(owner)
+    for name in sorted({n for n in names if n[:1] != "_"}, key=str.lower):
+        value = getattr(owner, name, None)
+        if (inspect.isclass(value) or callable(value)) and inspect.getdoc(value):
+            yield name, value
+
+
+def entry_of(module, name, value):
+    kind = "class " if inspect.isclass(value) else ""
+    text = f"## {name}\n\n```python\n{kind}{module.removeprefix('flambeau.')}.{name}{signature_of(value)}\n```\n\n"
+    return text + markdown(inspect.getdoc(value)) + "\n\n"
+
+
+def signature_of(value):
+    try:
+        return re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(value)))
+    except (TypeError, ValueError):
+        return "(...)"
+
+
+# ---- docstrings to Markdown
+
+
+def markdown(text):
+    """A docstring with sections ("Args:"), literal blocks ("::") and ``names`` as Markdown."""
+    lines, out = text.splitlines(), []
+    while lines:
+        line = lines.pop(0)
+        if CODE.match(line) and "`" not in line:
+            title = CODE.match(line)[1].strip()
+            out += [f"**{title}**" if title else "", "", "```pycon", block(lines), "```", ""]
+        elif SECTION.match(line.strip()):
+            out += [f"**{line.strip().rstrip(':')}**", "", *entries(block(lines)), ""]
+        elif line.lstrip().startswith(">>> "):
+            lines.insert(0, line)
+            out += ["```pycon", *doctest(lines), "```", ""]
+        else:
+            out.append(escaped(line))
+    return "\n".join(out)
+
+
+def block(lines):
+    """Takes the indented lines, and empty ones among them, from the front; returns their text."""
+    taken = []
+    while lines and (not lines[0].strip() or lines[0][0] == " "):
+        taken.append(lines.pop(0))
+    return textwrap.dedent("\n".join(taken)).strip("\n")
+
+
+def doctest(lines):
+    taken = []
+    while lines and lines[0].strip():
+        taken.append(lines.pop(0).strip())
+    return taken
+
+
+def entries(text):
+    """A list of `name: what it is`, of which what goes on is indented; other text as it is."""
+    out = []
+    for line in text.splitlines():
+        found = ENTRY.match(line)
+        if found:
+            out.append(f"- `{found[1]}`: {escaped(line[found.end():])}")
+        else:
+            out.append(("  " if out and line[:1] == " " else "") + escaped(line.strip() if line[:1] == " " else line))
+    return out
+
+
+def escaped(line):
+    """``name`` as `name`; what Markdown or HTML would read otherwise, outside of code, as it stands."""
+    text, code = re.split(r"``?(.+?)``?", line)[::2], re.findall(r"``?(.+?)``?", line)
+    parts = [re.sub(r"(?<!^)([\[\]<*_])", r"\\\1", part) for part in text]
+    return parts[0] + "".join(f"`{name}`{part}" for name, part in zip(code, parts[1:]))
