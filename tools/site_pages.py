@@ -24,7 +24,7 @@ from _docs import run_guide  # noqa: E402
 LANGUAGES = {"en": "English", "zh": "中文"}
 TABLE = re.compile(r"^\|.*\n\|[ :|-]+\n((?:\|.*\n)+)", re.MULTILINE)
 HEADING = re.compile(r"^## (.+)\n", re.MULTILINE)
-OUTSIDE = re.compile(r"\]\(\.\./bench/results/(\w+)\.md\)")  # a link that leads out of docs/
+OUTSIDE = re.compile(r"\]\(\.\./(?:\.\./)?bench/results/(\w+)\.md\)")  # a link that leads out of docs/
 CHINESE = r"[\u3000-\u9fff\uff00-\uffef“”]"
 BROKEN_LINE = re.compile(rf"(?<={CHINESE})\n(?={CHINESE})")  # to be joined without a space
 
@@ -64,7 +64,7 @@ def on_config(config):
 def on_files(files, config):
     pages = {**pictures(), **site_reference.pages()}
     for language, folder in (("en", "results"), ("zh", "zh/results")):
-        pages[f"{folder}/index.md"] = performance(WORDS[language])
+        pages[f"{folder}/performance.md"] = performance(WORDS[language])
         pages[f"{folder}/compatibility.md"] = compatibility(WORDS[language])
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
@@ -127,11 +127,8 @@ def language_of(uri):
 
 
 def twin_of(uri):
-    """Where the page of the other language is, if there is one."""
-    if uri.startswith("zh/"):
-        name = uri.removeprefix("zh/")
-        return name if name == "index.md" or "/" in name else f"guide/{name}"
-    return f"zh/{uri.removeprefix('guide/')}" if uri == "index.md" or "/" in uri else None
+    """Where the page of the other language would be."""
+    return uri.removeprefix("zh/") if language_of(uri) == "zh" else f"zh/{uri}"
 
 
 def on_page_markdown(markdown, page, config, files):
@@ -139,7 +136,7 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def result_link(link):
-    return "](results/compatibility.md)" if link[1] == "ecosystem" else f"](results/index.md#{link[1]})"
+    return "](results/compatibility.md)" if link[1] == "ecosystem" else f"](results/performance.md#{link[1]})"
 
 
 def on_page_context(context, page, config, nav):
