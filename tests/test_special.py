@@ -140,7 +140,9 @@ def test_kernels_agree_with_jax():
 
     x, y = np.linspace(0.1, 0.9, 7, dtype=np.float32), np.linspace(1.5, 3.5, 7, dtype=np.float32)
     for name in (*OWN, *BORROWED):
-        pair = "polynomial" in name or name in ("zeta", "igamma", "igammac")
+        pair = "polynomial" in name or name in ("zeta", "igamma", "igammac", "standard_gamma_grad")
         arguments = ((y, x) if name == "zeta" else (x, y)) if pair else (x,)
+        if name == "dirichlet_grad":
+            arguments = (x, y, 2 * y)
         got = jax.jit(getattr(engine, name))(*arguments)
         np.testing.assert_allclose(np.asarray(got), getattr(NUMPY, name)(*arguments), rtol=2e-5, err_msg=name)

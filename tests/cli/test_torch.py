@@ -26,7 +26,7 @@ class Environment:
             distribution = importlib.metadata.distribution(name)
             for top in {file.parts[0] for file in distribution.files if file.parts[0] != ".."}:
                 (self.packages / top).symlink_to(distribution.locate_file(top))
-        (self.packages / "flambeau.pth").write_text(str(SOURCE))
+        (self.packages / "flambeau").symlink_to(SOURCE / "flambeau")
         self.add("flambeau-0.1.0", FLAMBEAU)
 
     def add(self, name, metadata):

@@ -212,9 +212,11 @@ def test_wrong_command(tmp_path, arguments, words):
 
 
 def test_histogram_of_large_and_odd_arrays():
-    from flambeau.inspection._arrays import histogram, pictures
+    from flambeau.inspection._arrays import pictures, statistics
 
-    assert histogram(np.full(3, np.nan)) is None
-    assert sum(histogram(np.zeros(3_000_000, np.float32))["counts"]) == 1_000_000
+    nothing = statistics(torch.full((3,), float("nan")))
+    assert nothing["histogram"] is None and nothing["nonfinite"] == 3 and nothing["mean"] is None
+    large = statistics(torch.ones(3_000_000))
+    assert sum(large["histogram"]["counts"]) == 1_000_000 and large["norm"] == pytest.approx(3e6**0.5, rel=1e-3)
     picture = pictures("t", np.random.rand(40, 3, 100, 200))
     assert (picture["count"], picture["channels"]) == (16, 3) and picture["width"] <= 48

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from typing import NamedTuple
 
-from ._values import tensors_in
+from ._run import as_found, scalar_of
 from ._watch import table
 
 __all__ = ["Event", "MemoryReport", "memory"]
@@ -47,8 +47,8 @@ class MemoryReport:
 def memory(model, *inputs, loss=None, backward=True):
     """Runs a model once, forward and backward, and reports what was alive when, by module.
 
-    Python's allocator is asked, so what is counted is all that arrays and Python objects take on the CPU. The
-    gradients of the parameters are afterwards what they were.
+    Python's allocator is asked, so what is counted is all that arrays and Python objects take on the CPU. Gradients,
+    buffers and random numbers are afterwards what they were.
 
     Args:
         model: the model.
@@ -62,30 +62,16 @@ def memory(model, *inputs, loss=None, backward=True):
         >>> report.kept["0"] >= 256 * 64 * 4
         True
     """
-    grads = [(p, p.grad) for p in model.parameters()]
-    model.zero_grad()
     timeline = Timeline(model)
-    try:
-        with timeline:
-            output = model(*inputs)
-            if backward:
-                total(output, loss).backward()
-            del output
-            timeline.tell("backward" if backward else "forward", "end", "")
-    finally:
-        for p, grad in grads:
-            p.grad = grad
+    with as_found(model), timeline:
+        root = scalar_of(model(*inputs), loss)
+        if backward:
+            if root is None:
+                raise ValueError(NO_TENSOR)
+            root.backward()
+        del root
+        timeline.tell("backward" if backward else "forward", "end", "")
     return MemoryReport(timeline.events)
-
-
-def total(output, loss):
-    """The scalar to run backward from."""
-    if loss is not None:
-        return loss(output)
-    parts = [t for t in tensors_in(output) if t.requires_grad]
-    if not parts:
-        raise ValueError(NO_TENSOR)
-    return sum(t.sum() for t in parts)
 
 
 class Timeline:

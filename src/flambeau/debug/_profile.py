@@ -6,9 +6,9 @@ import html
 import json
 from importlib import resources
 
-from ..inspection._run import as_found, scalar_of
 from ..profiler import profile as Profile
 from ..profiler import record_function
+from ._run import as_found, scalar_of
 
 __all__ = ["ProfileReport", "profile"]
 

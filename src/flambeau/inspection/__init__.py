@@ -10,10 +10,11 @@ from importlib import resources
 
 from .._tensor import Tensor
 from .._version import __version__
+from ..debug._run import as_found, scalar_of
 from ..utils._pytree import tree_map
 from ._arrays import statistics
 from ._compare import comparison_data
-from ._run import Recording, Times, as_found, graph_records, scalar_of
+from ._run import Recording, Times, graph_records
 from ._tree import module_records
 
 __all__ = ["Inspection", "compare", "inspect"]

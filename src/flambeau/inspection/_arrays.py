@@ -23,27 +23,26 @@ def array_of(t):
         return (t.abs() if t.is_complex() else t).float().numpy()
 
 
-def histogram(array):
-    """{low, high, counts} of the finite elements; None where there are none."""
-    flat = array.reshape(-1)
-    flat = flat[:: max(1, flat.size // MOST_ELEMENTS)]
-    flat = flat[np.isfinite(flat)]
-    if not flat.size:
+def histogram(values):
+    """{low, high, counts} of finite numbers; None where there are none."""
+    if not values.size:
         return None
-    counts, edges = np.histogram(flat.astype(np.float64), BINS)
+    counts, edges = np.histogram(values, BINS)
     return {"low": rounded(edges[0]), "high": rounded(edges[-1]), "counts": counts.tolist()}
 
 
 def statistics(t):
-    """Histogram, mean, deviation and the number of non-finite elements of a tensor."""
-    array = array_of(t)
-    finite = array[np.isfinite(array)].astype(np.float64)
-    empty = not finite.size
+    """Histogram, mean, deviation, norm and the number of non-finite elements of a tensor; large ones are thinned out."""
+    flat = array_of(t).reshape(-1)
+    finite = np.isfinite(flat)
+    bad = int(flat.size - np.count_nonzero(finite))
+    values = flat[finite] if bad else flat
+    norm = float(np.linalg.norm(values))
+    values = values[:: max(1, values.size // MOST_ELEMENTS)].astype(np.float64)
+    of = (lambda x: rounded(x(values))) if values.size else lambda x: None
     return {
-        "shape": list(t.shape), "histogram": histogram(array), "nonfinite": int(array.size - finite.size),
-        "mean": None if empty else rounded(finite.mean()), "std": None if empty else rounded(finite.std()),
-        "norm": None if empty else rounded(np.sqrt((finite * finite).sum())),
-        "zeros": None if empty else rounded((finite == 0).mean()),
+        "shape": list(t.shape), "histogram": histogram(values), "nonfinite": bad, "norm": rounded(norm),
+        "mean": of(np.mean), "std": of(np.std), "zeros": of(lambda x: np.mean(x == 0)),
     }
 
 

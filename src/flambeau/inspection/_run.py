@@ -2,56 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import operator
 import time
 
 import numpy as np
 
-from .._modes import modes, no_grad
+from .._modes import modes
 from .._tensor import Tensor
 from ..autograd._flops import flops_of
 from ..autograd._recorder import Call, Calls
 from ..debug._module_calls import ModuleCalls
 from ..debug._values import tensors_in
 from ..nn.modules.module import Module
-from ..random import get_rng_state, set_rng_state
 from ._arrays import array_of, pictures, statistics
 
-__all__ = ["Recording", "Times", "as_found", "scalar_of"]
+__all__ = ["Recording", "Times", "graph_records"]
 
 MOST_PICTURED = 40  # modules whose filters, features or attention are drawn
 SATURATED = {"Sigmoid": (0.01, 0.99), "Tanh": (-0.98, 0.98), "Hardsigmoid": (0.0, 1.0), "Hardtanh": (-1.0, 1.0)}
 RECTIFIERS = ("ReLU", "ReLU6", "Threshold", "Hardswish")
-
-
-def scalar_of(output, loss):
-    """What backward begins with: the loss, or the sum of what the model gave; None where nothing has a graph."""
-    if loss is not None:
-        return loss(output)
-    parts = [t for t in tensors_in(output) if t.requires_grad]
-    sums = [(t.abs() if t.is_complex() else t).sum() for t in parts]
-    return functools.reduce(operator.add, sums) if sums else None
-
-
-@contextlib.contextmanager
-def as_found(model):
-    """A context after which gradients, buffers and random numbers are what they were."""
-    grads = [(p, p.grad) for p in model.parameters()]
-    buffers = [(b, b.detach().clone()) for b in model.buffers()]
-    state = get_rng_state()
-    for p, _ in grads:
-        p.grad = None
-    try:
-        yield
-    finally:
-        set_rng_state(state)
-        for p, grad in grads:
-            p.grad = grad
-        with no_grad():
-            for b, value in buffers:
-                b.copy_(value)
 
 
 class Times:

@@ -20,11 +20,13 @@ redrawn.vjp(x=lambda g: zeros_like(g), value=lambda g: g)
 
 standard_gamma_grad = kernel_op(
     "_standard_gamma_grad", "standard_gamma_grad", inputs="alpha, sample", promote="common", refuses="bic",
+    row_major=True,
 )
 standard_gamma_grad.vjp(**dict.fromkeys(["alpha", "sample"], undifferentiable("_standard_gamma_grad")))
 
 dirichlet_grad = kernel_op(
     "_dirichlet_grad", "dirichlet_grad", inputs="x, alpha, total", promote="common", refuses="bic",
+    row_major=True,
 )
 dirichlet_grad.vjp(**dict.fromkeys(["x", "alpha", "total"], undifferentiable("_dirichlet_grad")))
 
@@ -45,8 +47,9 @@ def dirichlet(k, alpha, sample):
 
 
 def dirichlet_vjp(g, alpha, sample):
-    total = sum_(alpha, axis=-1, keepdims=True)
-    centered = g - sum_(sample * g, axis=-1, keepdims=True)
+    last = len(alpha.shape) - 1
+    total = sum_(alpha, axis=last, keepdims=True)
+    centered = g - sum_(sample * g, axis=last, keepdims=True)
     return dirichlet_grad(sample, alpha, total) * centered
 
 

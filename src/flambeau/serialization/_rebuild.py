@@ -7,7 +7,7 @@ import collections
 from .. import _dtypes
 from .._device import META, sparse_coo, strided
 from .._device import device as Device
-from .._pickle import rebuild_tensor, set_state
+from .._pickle import rebuild_tensor
 from .._size import Size
 from .._tensor import Tensor
 from ..functions.creation import empty_strided
@@ -83,7 +83,7 @@ def tensor_of_type(rebuild, cls, arguments, state):
     out = rebuild(*arguments)
     if type(out) is not cls:
         out = out.as_subclass(cls)
-    if cls.__setstate__ is not set_state:
+    if cls.__setstate__ is not Tensor.__setstate__:
         out.__setstate__(state)
     else:
         set_attributes(out, state)

@@ -38,8 +38,8 @@ def fraction_and_slope(terms, like):
         change, change_slope = c * d, c_slope / c + d_slope / d
         f *= change
         slope += change_slope
-        settled = (np.abs(change - 1) <= 4 * EPS) & (np.abs(change_slope) <= 4 * EPS * np.abs(slope))
-        if settled.all():
+        moving = (np.abs(change - 1) > 4 * EPS) | (np.abs(change_slope) > 4 * EPS * np.abs(slope))
+        if not moving.any():
             break
     return f, slope
 
@@ -55,9 +55,10 @@ def away_from_zero(x):
 def standard_gamma_grad(alpha, sample):
     """The derivative of a gamma draw by its shape parameter."""
     out = np.full(sample.shape, np.nan)
-    large = alpha > NORMAL_FROM
-    low = ~large & (sample <= alpha + 1)
-    high = ~large & (sample > alpha + 1)
+    valid = (alpha > 0) & (sample >= 0)
+    large = valid & (alpha > NORMAL_FROM)
+    low = valid & ~large & (sample <= alpha + 1)
+    high = valid & ~large & (sample > alpha + 1)
     for mask, branch in ((large, gamma_grad_of_large), (low, gamma_grad_by_series), (high, gamma_grad_by_fraction)):
         if mask.any():
             out[mask] = branch(alpha[mask], sample[mask])
@@ -119,8 +120,9 @@ def dirichlet_grad(x, alpha, total):
     """
     beta = total - alpha
     out = np.full(x.shape, np.nan)
+    valid = (alpha > 0) & (beta > 0) & (x >= 0) & (x <= 1)
     low = x * (alpha + beta + 2) <= alpha + 1
-    for mask, branch in ((low, beta_grad_below), (~low, beta_grad_above)):
+    for mask, branch in ((valid & low, beta_grad_below), (valid & ~low, beta_grad_above)):
         if mask.any():
             out[mask] = branch(x[mask], alpha[mask], beta[mask])
     return out

@@ -21,6 +21,7 @@ from ..._device import _Named, device
 from ..._modes import Tracer, modes
 from .. import Engine
 from .._views import ViewArray
+from ..sparse import SparseArray
 
 ARRAY = type(jnp.zeros(()))  # of jax, with elements
 BY_IDENTITY = (type, np.dtype, np.ufunc, type(jnp.add), type(jax.jit(abs)), types.BuiltinFunctionType, device, _Named,
@@ -271,6 +272,8 @@ class Signature:
         found = self.function(*fill(self.args, arrays, numbers), **fill(self.settings, arrays, numbers))
         leaves = []
         tree = flatten(found, leaves)
+        if any(isinstance(leaf, SparseArray) for leaf in leaves):
+            raise Unrecordable
         places = {id(a): i for i, a in enumerate(arrays)}
         aliases = [places.get(id(leaf)) for leaf in leaves]
         return [jnp.asarray(leaf) for leaf, alias in zip(leaves, aliases) if alias is None], aliases, tree

@@ -1,0 +1,41 @@
+"""Running a model once, for a look at it, and leaving it as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import operator
+
+from .._modes import no_grad
+from ..random import get_rng_state, set_rng_state
+from ._values import tensors_in
+
+__all__ = ["as_found", "scalar_of"]
+
+
+def scalar_of(output, loss):
+    """What backward begins with: the loss, or the sum of what the model gave; None where nothing has a graph."""
+    if loss is not None:
+        return loss(output)
+    parts = [t for t in tensors_in(output) if t.requires_grad]
+    sums = [(t.abs() if t.is_complex() else t).sum() for t in parts]
+    return functools.reduce(operator.add, sums) if sums else None
+
+
+@contextlib.contextmanager
+def as_found(model):
+    """A context after which gradients, buffers and random numbers are what they were."""
+    grads = [(p, p.grad) for p in model.parameters()]
+    buffers = [(b, b.detach().clone()) for b in model.buffers()]
+    state = get_rng_state()
+    for p, _ in grads:
+        p.grad = None
+    try:
+        yield
+    finally:
+        set_rng_state(state)
+        for p, grad in grads:
+            p.grad = grad
+        with no_grad():
+            for b, value in buffers:
+                b.copy_(value)
