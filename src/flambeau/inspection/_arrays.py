@@ -32,7 +32,7 @@ def histogram(values):
 
 
 def statistics(t):
-    """Histogram, mean, deviation, norm and the number of non-finite elements of a tensor; large ones are thinned out."""
+    """Histogram, mean, deviation, norm and number of non-finite elements of a tensor; large ones are thinned out."""
     flat = array_of(t).reshape(-1)
     finite = np.isfinite(flat)
     bad = int(flat.size - np.count_nonzero(finite))
