@@ -329,6 +329,13 @@ def test_conjugates_of_torch(tmp_path):
     assert flambeau.load(tmp_path / "a.pt").tolist() == [-2]
 
 
+def test_the_zip_format_is_written_whatever_was_asked_for():
+    file = io.BytesIO()
+    with pytest.warns(UserWarning, match="the zip format is written"):
+        flambeau.save(flambeau.ones(2), file, _use_new_zipfile_serialization=False)
+    assert zipfile.is_zipfile(file)
+
+
 @pytest.mark.parametrize("protocol", range(1, 6))
 def test_protocols(protocol):
     file = io.BytesIO()

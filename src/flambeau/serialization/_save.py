@@ -8,6 +8,7 @@ import io
 import os
 import pickle
 import sys
+import warnings
 
 import numpy as np
 
@@ -30,6 +31,9 @@ NOT_A_FILE = "expected 'f' to be string, path, or a file-like object with a 'wri
 TWO_DTYPES = (
     "Cannot save multiple tensors or storages that view the same data as different types: {one} and {other}. Save one "
     "of them and make the other by view() after loading, or save a clone()."
+)
+ZIP_ALL_THE_SAME = (
+    "save(): _use_new_zipfile_serialization=False is ignored: the zip format is written, which PyTorch reads since 1.6."
 )
 NOT_IN_PYTHON = (
     "save(): the Pickler of pickle_module {name} is not derived from Python's own pickle._Pickler, so PyTorch's names "
@@ -172,7 +176,7 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_seria
     and pipes and devices are written to.
     """
     if not _use_new_zipfile_serialization:
-        raise RuntimeError("save(): only the zip format is written; leave _use_new_zipfile_serialization alone")
+        warnings.warn(ZIP_ALL_THE_SAME, stacklevel=2)
     is_path = isinstance(f, str | os.PathLike)
     if not is_path and not hasattr(f, "write"):
         raise AttributeError(NOT_A_FILE.format(type=type(f).__name__))
