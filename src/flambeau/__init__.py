@@ -119,9 +119,9 @@ newaxis = None
 legacy_contiguous_format = contiguous_format
 
 _LAZY = [
-    "__config__", "_dynamo", "_tensor_str", "accelerator", "alias", "amp", "ao", "backends", "cuda", "debug",
-    "distributed", "distributions", "functional", "futures", "fx", "hub", "inspection", "jit", "library", "mps",
-    "multiprocessing", "onnx", "profiler", "sparse", "types", "version", "xpu",
+    "__config__", "_dynamo", "_tensor_str", "accelerator", "alias", "amp", "ao", "backends", "cpu", "cuda",
+    "debug", "distributed", "distributions", "functional", "futures", "fx", "hub", "inspection", "jit", "library",
+    "mps", "multiprocessing", "onnx", "profiler", "sparse", "types", "version", "xpu",
 ]
 _AUTOCAST = [
     "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",

@@ -363,12 +363,15 @@ def test_a_region_inside_a_compiled_step():
 
 
 def test_the_older_names():
+    from flambeau.cpu import amp as cpu_amp
     from flambeau.cuda import amp
 
-    for old in (amp.autocast, amp.GradScaler):
+    for old in (amp.autocast, amp.GradScaler, cpu_amp.autocast, cpu_amp.GradScaler):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             old(enabled=False)
         assert [w.category for w in caught] == [FutureWarning]
     with pytest.warns(FutureWarning, match=r"torch\.cuda\.amp\.custom_fwd"):
         amp.custom_fwd(lambda ctx, x: x)
+    with pytest.warns(FutureWarning, match=r"torch\.cpu\.amp\.autocast"), flambeau.cpu.amp.autocast():
+        assert (flambeau.ones(2, 2) @ flambeau.ones(2, 2)).dtype is flambeau.bfloat16
