@@ -102,7 +102,7 @@ def wrong_settings(t):
         "Adafactor": [{"lr": -1}, {"beta2_decay": 1}, {"eps": (-1, 1)}, {"eps": (None, -1)}, {"d": 0.5},
                       {"weight_decay": -1}, {"lr": t.ones(2)}],
         "Muon": [{"lr": -1}, {"momentum": -1}, {"weight_decay": -1}, {"adjust_lr_fn": "x"}, {"lr": t.ones(2)}],
-        "SparseAdam": [{"lr": -1}, {"eps": 0}, {"betas": (1, 1)}], "LBFGS": [{"lr": -1}, {"lr": t.ones(2)}],
+        "SparseAdam": [{"lr": -1}, {"lr": 0}, {"eps": 0}, {"betas": (1, 1)}], "LBFGS": [{"lr": -1}, {"lr": t.ones(2)}],
     }
     p = t.nn.Parameter(t.ones(2, 2))
     return {name: [told(lambda name=name, given=given: getattr(t.optim, name)([p], **given)) for given in rows]

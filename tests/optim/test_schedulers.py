@@ -150,7 +150,8 @@ def going_on_by_last_epoch(t):
                        "CosineAnnealingLR": of("CosineAnnealingLR", 10, last_epoch=4), "LinearLR": of("LinearLR", last_epoch=2),
                        "PolynomialLR": of("PolynomialLR", 9, last_epoch=4), "LambdaLR": of("LambdaLR", Falling(0.9), last_epoch=4),
                        "MultiplicativeLR": of("MultiplicativeLR", Falling(0.9), last_epoch=4),
-                       "OneCycleLR": of("OneCycleLR", 0.7, total_steps=20, last_epoch=4)}.items():
+                       "OneCycleLR": of("OneCycleLR", 0.7, total_steps=20, last_epoch=4),
+                       "CosineAnnealingWarmRestarts": of("CosineAnnealingWarmRestarts", 4, 2, last_epoch=13)}.items():
         optimizer = optimizer_of(t)
         of("OneCycleLR", 0.7, total_steps=20)(t, optimizer)  # gives the groups their settings
         found[name] = run(optimizer, make(t, optimizer), 5)
