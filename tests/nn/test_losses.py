@@ -323,6 +323,13 @@ def test_the_warning_of_broadcasting_names_the_layer_and_the_line(call, name):
     assert caught[0].filename == __file__
 
 
+def test_distances_at_extremes_of_the_bend():
+    x, zeros = flambeau.tensor([0.0, 2.0, float("inf")]), flambeau.zeros(3)
+    assert F.smooth_l1_loss(x, zeros, reduction="none", beta=1e-40).tolist() == [0, 2, float("inf")]
+    assert F.smooth_l1_loss(x, zeros, reduction="none", beta=1e30).tolist() == pytest.approx([0, 2e-30, float("inf")])
+    assert F.huber_loss(x, zeros, reduction="none", delta=1e30).tolist() == [0, 2, float("inf")]
+
+
 def test_the_old_name_of_nll_loss():
     with pytest.warns(FutureWarning, match="NLLLoss2d"):
         assert isinstance(flambeau.nn.NLLLoss2d(), flambeau.nn.NLLLoss)

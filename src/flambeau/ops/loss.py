@@ -40,7 +40,8 @@ mse_loss.vjp(
 def smooth_l1_loss(k, x, y, *, reduction, beta):
     """Half the square over beta, and the distance less beta / 2 where that is more than beta."""
     away = k.abs(x - y)
-    return reduce_loss(k, k.where(away < beta, away * away * (0.5 / beta), away - 0.5 * beta), reduction)
+    near = k.minimum(away, beta)  # one formula for both cases: k.where costs more than all the rest
+    return reduce_loss(k, near / beta * (away - 0.5 * near), reduction)
 
 
 def smooth_l1_slope(g, x, y, reduction, beta):
@@ -57,7 +58,8 @@ smooth_l1_loss.vjp(
 def huber_loss(k, x, y, *, reduction, delta):
     """Half the square, and delta times the distance less delta² / 2 where that is more than delta."""
     away = k.abs(x - y)
-    return reduce_loss(k, k.where(away <= delta, 0.5 * away * away, delta * (away - 0.5 * delta)), reduction)
+    near = k.minimum(away, delta)
+    return reduce_loss(k, near * (away - 0.5 * near), reduction)
 
 
 def huber_slope(g, x, y, reduction, delta):

@@ -49,8 +49,7 @@ def upsample(k, x, *, sizes, mode, align, scales):
 @op(node=pull_node_of, opmath=True, row_major=True)
 def upsample_pull(k, g, *, spatial, mode, align, scales):
     """The transpose of ``upsample`` of something with the spatial sizes `spatial`."""
-    tables = all_taps(spatial, g.shape[2:], mode, align, scales, g.dtype)
-    return k.resample(g, tuple([transpose_taps(*t, n) for t, n in zip(tables, spatial, strict=True)]))
+    return k.resample(g, all_taps_transposed(spatial, g.shape[2:], mode, align, scales, g.dtype))
 
 
 upsample.vjp(x=lambda g, x_shape, mode, align, scales: upsample_pull(
@@ -102,6 +101,11 @@ def all_taps(spatial, sizes, mode, align, scales, dtype):
     return tuple([
         taps(n, m, mode, align, scale, real) for n, m, scale in zip(spatial, sizes, scales, strict=True)
     ])
+
+
+@functools.lru_cache(64)
+def all_taps_transposed(spatial, *how):
+    return tuple([transpose_taps(*t, n) for t, n in zip(all_taps(spatial, *how), spatial, strict=True)])
 
 
 def taps(n, m, mode, align, scale, real):
