@@ -130,6 +130,20 @@ def refusals(t):
     return [raised(lambda: t.amp.GradScaler("cpu", growth_factor=1.0)), raised(lambda: t.amp.GradScaler("cpu", backoff_factor=1.0)), raised(lambda: scaler.step(optimizer))]
 
 
+@programs
+def sparse_and_empty_gradients(t):
+    seen = []
+    for factor in (1.0, INF):
+        rows, nothing = t.nn.Parameter(t.ones(3, 2)), t.nn.Parameter(t.ones(0))
+        optimizer, scaler = t.optim.SGD([rows, nothing], lr=0.5), t.amp.GradScaler("cpu", init_scale=8.0)
+        found = t.nn.functional.embedding(t.tensor([1, 1]), rows, sparse=True)
+        scaler.scale(found.sum() * factor + nothing.sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        seen.append([scaler.get_scale(), rows.detach().clone()])
+    return seen
+
+
 test_as_recorded, test_recording_is_what_torch_does = programs.tests()
 
 

@@ -1,5 +1,6 @@
 """Profiles: what was called, how often and how long."""
 
+import gzip
 import json
 import sys
 import threading
@@ -101,6 +102,15 @@ def test_handler_writes_timelines(model, tmp_path):
     with profiler.profile(on_trace_ready=profiler.tensorboard_trace_handler(tmp_path / "runs")):
         step(model)
     assert [path.name.endswith(".pt.trace.json") for path in (tmp_path / "runs").iterdir()] == [True]
+
+
+def test_handler_writes_compressed_timelines(model, tmp_path):
+    with profiler.profile(on_trace_ready=profiler.tensorboard_trace_handler(tmp_path, use_gzip=True)):
+        step(model)
+    path, = tmp_path.iterdir()
+    assert path.name.endswith(".pt.trace.json.gz")
+    with gzip.open(path) as file:
+        assert json.load(file)["traceEvents"]
 
 
 def test_errors_and_threads(model):

@@ -136,7 +136,7 @@ class GradScaler:
                     by_device[p.grad.device].append(p.grad)
         found = {}
         for device, grads in by_device.items():
-            largest = stack([vector_norm(g, float("inf")).float() for g in grads])
+            largest = stack([_largest(g) for g in grads])
             found[device] = (~largest.isfinite().all()).float()
             factor = inv_scale.to(device)
             for g in grads:
@@ -286,6 +286,14 @@ class GradScaler:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
+
+
+def _largest(grad):
+    """The largest magnitude in a gradient, which is not finite if an element is not; 0 if there are no elements."""
+    values = grad._values() if grad.is_sparse else grad
+    if not values.numel():
+        return full((), 0.0, dtype=float32, device=grad.device)
+    return vector_norm(values, float("inf")).float()
 
 
 def _has_cuda():

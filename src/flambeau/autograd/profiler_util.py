@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from dataclasses import dataclass, field
@@ -170,13 +171,13 @@ class EventList(list):
         return columns
 
     def export_chrome_trace(self, path):
-        """Writes the timeline for chrome://tracing and Perfetto."""
+        """Writes the timeline for chrome://tracing and Perfetto; compressed if the path ends in ``.gz``."""
         events = [
             {"ph": "X", "cat": event.kind, "name": event.name, "pid": os.getpid(), "tid": event.thread,
              "ts": event.start, "dur": event.cpu_time_total, "args": trace_arguments(event)}
             for event in self
         ]
-        with open(path, "w") as file:
+        with (gzip.open if os.fspath(path).endswith(".gz") else open)(path, "wt") as file:
             json.dump({"traceEvents": events, "displayTimeUnit": "ms"}, file)
 
     def export_stacks(self, path, metric="self_cpu_time_total"):

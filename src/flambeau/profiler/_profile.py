@@ -64,10 +64,12 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
 
 def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
     """A handler that writes timelines into a folder, where TensorBoard's plugin looks for them."""
+    ending = "json.gz" if use_gzip else "json"
+
     def handle(prof):
         os.makedirs(dir_name, exist_ok=True)
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
-        prof.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns() // 1000000}.pt.trace.json"))
+        prof.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns() // 1000000}.pt.trace.{ending}"))
 
     return handle
 
