@@ -43,7 +43,8 @@ def pages():
 
 def page_of(name):
     owner = owner_of(name)
-    entries = "".join(entry_of(name, member, value) for member, value in members(owner))
+    shown = name.removeprefix("flambeau.")
+    entries = "".join(entry_of(shown, member, value) for member, value in members(owner))
     return f"# {name}\n\n{markdown(inspect.getdoc(owner) or '')}\n\n{entries}"
 
 
@@ -62,17 +63,27 @@ def members(owner):
             yield name, value
 
 
-def entry_of(module, name, value):
-    kind = "class " if inspect.isclass(value) else ""
-    text = f"## {name}\n\n```python\n{kind}{module.removeprefix('flambeau.')}.{name}{signature_of(value)}\n```\n\n"
-    return text + markdown(inspect.getdoc(value)) + "\n\n"
+def entry_of(owner, name, value):
+    """A function, or a class with the methods that it documents itself."""
+    if not inspect.isclass(value):
+        return described(f"## {name}", f"{owner}.{name}", value)
+    methods = [(n, m) for n, m in vars(value).items() if n[:1] != "_" and inspect.isfunction(m) and m.__doc__]
+    return described(f"## {name}", f"class {owner}.{name}", value) + "".join(
+        described(f"### {name}.{method}", f"{name}.{method}", function) for method, function in methods
+    )
+
+
+def described(heading, call, value):
+    return f"{heading}\n\n```python\n{call}{signature_of(value)}\n```\n\n{markdown(inspect.getdoc(value))}\n\n"
 
 
 def signature_of(value):
+    """What is between the parentheses; the first operands of an op that is called directly have PyTorch's names."""
     try:
-        return re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(value)))
+        text = re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(value)))
     except (TypeError, ValueError):
         return "(...)"
+    return re.sub(r"\bx1\b", "other", re.sub(r"\bx0\b", "input", text))
 
 
 # ---- docstrings to Markdown
@@ -125,6 +136,7 @@ def entries(text):
 
 def escaped(line):
     """``name`` as `name`; what Markdown or HTML would read otherwise, outside of code, as it stands."""
+    line = re.sub(r":\w+:(?=`)", "", line)  # roles, as in :class:`Adam`
     text, code = re.split(r"``?(.+?)``?", line)[::2], re.findall(r"``?(.+?)``?", line)
     parts = [re.sub(r"(?<!^)([\[\]<*_])", r"\\\1", part) for part in text]
     return parts[0] + "".join(f"`{name}`{part}" for name, part in zip(code, parts[1:]))
