@@ -267,7 +267,8 @@ def test_attributes_and_subclasses():
     with safe_globals([Marked, Slotted]):
         marked_, slotted_ = round_trip([marked, slotted])
     assert type(marked_) is Marked and marked_.note == "m"
-    assert type(slotted_) is Slotted and (slotted_.mark, slotted_.note) == (1, 2)
+    for loaded in (slotted_, pickle.loads(pickle.dumps(slotted))):
+        assert type(loaded) is Slotted and (loaded.mark, loaded.note) == (1, 2)
 
 
 def with_attributes(t):

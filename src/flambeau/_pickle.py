@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 
 from ._device import META, strided
 from ._storage import Storage
-from ._tensor import device_storage, engine_for, storage_of
+from ._tensor import Tensor, device_storage, engine_for, storage_of
 from .engines import NUMPY, engine_on, on_host
 from .engines.sparse import SparseArray
 from .functions._attach import methods
@@ -52,16 +53,33 @@ def reduce_tensor(self, protocol):
     if self.layout is not strided:
         a = self._a
         parts = on_host(a.indices, "pickling"), on_host(a.values, "pickling"), a.shape, a.coalesced
-        return rebuild_sparse, (type(self), *parts, self.requires_grad), self.__dict__ or None
+        return rebuild_sparse, (type(self), *parts, self.requires_grad), state_of(self) or None
     if self.device is META:
         dtype, shape = self.dtype, self._a.shape
         arguments = (type(self), None, dtype, 0, shape, (), self.requires_grad)
     else:
         arguments = (type(self), storage_of(self), *_parts(self))
-    return rebuild_tensor, arguments, self.__dict__ or None
+    return rebuild_tensor, arguments, state_of(self) or None
+
+
+def state_of(t):
+    """The attributes that were set on a tensor: a dict, or a pair of it and of those that have slots."""
+    cls = type(t)
+    if cls.__getstate__ is not object.__getstate__:
+        return t.__getstate__()
+    slots = {name: getattr(t, name) for name in copyreg._slotnames(cls)
+             if name not in Tensor.__slots__ and hasattr(t, name)}
+    return (t.__dict__, slots) if slots else t.__dict__
 
 
 def set_state(self, state):
+    """Sets the attributes that were saved; those that make the tensor itself are out of reach."""
+    if isinstance(state, tuple):
+        state, slots = state
+        for name, value in slots.items():
+            if name in Tensor.__slots__:
+                raise AttributeError(f"{name} cannot be set by a file")
+            setattr(self, name, value)
     self.__dict__.update(state)
 
 

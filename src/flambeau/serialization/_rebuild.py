@@ -7,7 +7,7 @@ import collections
 from .. import _dtypes
 from .._device import META, sparse_coo, strided
 from .._device import device as Device
-from .._pickle import rebuild_tensor
+from .._pickle import rebuild_tensor, set_state
 from .._size import Size
 from .._tensor import Tensor
 from ..functions.creation import empty_strided
@@ -72,7 +72,7 @@ def parameter(data, requires_grad, hooks=None):
 
 def parameter_with_state(data, requires_grad, hooks, state):
     out = Parameter(data, requires_grad)
-    set_attributes(out, state)
+    set_state(out, state)
     return out
 
 
@@ -86,19 +86,8 @@ def tensor_of_type(rebuild, cls, arguments, state):
     if cls.__setstate__ is not Tensor.__setstate__:
         out.__setstate__(state)
     else:
-        set_attributes(out, state)
+        set_state(out, state)
     return out
-
-
-def set_attributes(t, state):
-    """Sets the attributes that were saved; those that make the tensor itself are out of reach."""
-    if isinstance(state, tuple):
-        state, slots = state
-        for name, value in slots.items():
-            if name in Tensor.__slots__:
-                raise AttributeError(f"{name} cannot be set by a file")
-            setattr(t, name, value)
-    t.__dict__.update(state)
 
 
 def layout(name):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import copyreg
 import io
 import os
 import pickle
@@ -16,6 +15,7 @@ from .. import _dtypes
 from .._device import META, strided
 from .._device import device as Device
 from .._device import layout as Layout
+from .._pickle import state_of
 from .._size import Size
 from .._storage import address
 from .._tensor import Tensor, storage_of
@@ -118,7 +118,7 @@ class _Saving:
         cls = type(t)
         if isinstance(t, Parameter) and cls.__reduce_ex__ is Parameter.__reduce_ex__:
             # PyTorch, too, makes a plain Parameter of one of a subclass.
-            state, hooks = _state_of(t), collections.OrderedDict()
+            state, hooks = state_of(t), collections.OrderedDict()
             if state:
                 return _PARAMETER_WITH_STATE, (t.data, t.requires_grad, hooks, state)
             return _PARAMETER, (t.data, t.requires_grad, hooks)
@@ -126,7 +126,7 @@ class _Saving:
             return NotImplemented
         with DisableTorchFunctionSubclass():
             rebuild, arguments = self.parts_of(t)
-        state = _state_of(t)
+        state = state_of(t)
         return (_OF_TYPE, (rebuild, cls, arguments, state)) if state or cls is not Tensor else (rebuild, arguments)
 
     def parts_of(self, t):
@@ -156,16 +156,6 @@ class _Saving:
 
 class _Pickler(_Saving, pickle._Pickler):
     """The pickler of ``save``."""
-
-
-def _state_of(t):
-    """The attributes that were set on a tensor: a dict, or a pair of it and of those that have slots."""
-    cls = type(t)
-    if cls.__getstate__ is not object.__getstate__:
-        return t.__getstate__()
-    slots = {name: getattr(t, name) for name in copyreg._slotnames(cls)
-             if name not in Tensor.__slots__ and hasattr(t, name)}
-    return (t.__dict__, slots) if slots else t.__dict__
 
 
 def save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_serialization=True,
