@@ -3,6 +3,7 @@
 Many functions are made in loops, so the modules are imported and asked rather than their text read.
 """
 
+import functools
 import importlib
 import inspect
 import re
@@ -59,18 +60,34 @@ def members(owner):
     names = vars(owner) if inspect.isclass(owner) else getattr(owner, "__all__", None) or vars(owner)
     for name in sorted({n for n in names if n[:1] != "_"}, key=str.lower):
         value = getattr(owner, name, None)
-        if (inspect.isclass(value) or callable(value)) and inspect.getdoc(value):
+        if callable(value) and inspect.getdoc(value):
             yield name, value
 
 
 def entry_of(owner, name, value):
-    """A function, or a class with the methods that it documents itself."""
+    """A function, or a class with the methods that are its own, unless they have a page."""
     if not inspect.isclass(value):
         return described(f"## {name}", f"{owner}.{name}", value)
-    methods = [(n, m) for n, m in vars(value).items() if n[:1] != "_" and inspect.isfunction(m) and m.__doc__]
+    methods = () if f"{owner}.{name}" in MODULES else methods_of(value)
     return described(f"## {name}", f"class {owner}.{name}", value) + "".join(
         described(f"### {name}.{method}", f"{name}.{method}", function) for method, function in methods
     )
+
+
+def methods_of(cls):
+    """The methods that a class documents, but for those that another class of the reference has and it inherits."""
+    inherited = {name for base in cls.__mro__[1:] if base in public_classes() for name in dir(base)}
+    for name in dir(cls):
+        method = getattr(cls, name, None)
+        own = name in vars(cls) or name not in inherited
+        if own and name[:1] != "_" and inspect.isfunction(method) and method.__doc__:
+            yield name, method
+
+
+@functools.cache
+def public_classes():
+    owners = [owner_of(name) for name in MODULES]
+    return {value for owner in owners for _, value in [("", owner), *members(owner)] if inspect.isclass(value)}
 
 
 def described(heading, call, value):
@@ -130,7 +147,7 @@ def entries(text):
         if found:
             out.append(f"- `{found[1]}`: {escaped(line[found.end():])}")
         else:
-            out.append(("  " if out and line[:1] == " " else "") + escaped(line.strip() if line[:1] == " " else line))
+            out.append(("  " if out and line[:1] == " " else "") + escaped(line.strip()))
     return out
 
 
