@@ -7,6 +7,7 @@
 """
 
 import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -101,10 +102,10 @@ def benchmarks():
 def performance(words):
     overview, details = words["overview"], ""
     for name, text in benchmarks().items():
-        ratios = sorted(float(row[-1]) for row in rows(text))
+        ratios = [float(row[-1]) for row in rows(text)]
         faster = sum(ratio < 1 for ratio in ratios)
-        overview += f"| [{name}](#{name}) | {len(ratios)} | {faster} | {ratios[len(ratios) // 2]:.2f} |\n"
-        details += "\n" + re.sub(r"\A# (.+)", rf"## {name}", text)
+        overview += f"| [{name}](#{name}) | {len(ratios)} | {faster} | {statistics.median(ratios):.2f} |\n"
+        details += "\n" + re.sub(r"\A# .+", f"## {name}", text)
     return f"# {words['performance']}\n\n{words['measured']}\n\n{overview}{details}"
 
 
