@@ -94,19 +94,24 @@ def rows(text):
 
 
 def benchmarks():
-    """{name: text} of the tables that compare times."""
-    texts = {path.stem: path.read_text() for path in sorted((ROOT / "bench" / "results").glob("*.md"))}
-    return {name: text for name, text in texts.items() if "median ratio" in text}
+    """{name: text} of the tables of times."""
+    paths = sorted((ROOT / "bench" / "results").glob("*.md"))
+    return {path.stem: path.read_text() for path in paths if path.stem != "ecosystem"}
 
 
 def performance(words):
     overview, details = words["overview"], ""
     for name, text in benchmarks().items():
-        ratios = [float(row[-1]) for row in rows(text)]
-        faster = sum(ratio < 1 for ratio in ratios)
-        overview += f"| [{name}](#{name}) | {len(ratios)} | {faster} | {statistics.median(ratios):.2f} |\n"
+        cases = rows(text)
+        faster, median = summary([float(row[-1]) for row in cases]) if "median ratio" in text else ("–", "–")
+        overview += f"| [{name}](#{name}) | {len(cases)} | {faster} | {median} |\n"
         details += "\n" + re.sub(r"\A# .+", f"## {name}", text)
     return f"# {words['performance']}\n\n{words['measured']}\n\n{overview}{details}"
+
+
+def summary(ratios):
+    """In how many cases Flambeau is faster, and the median of the ratios."""
+    return sum(ratio < 1 for ratio in ratios), f"{statistics.median(ratios):.2f}"
 
 
 def compatibility(words):
