@@ -220,6 +220,7 @@ HEALTHY = {
     "cnn": lambda: check(convolution(), loader(*images())),
     "lstm": lambda: check_with_adam(Recurrent(), loader(*sequences())),
     "regression": lambda: regression(nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1)), *line(), lr=0.05),
+    "probabilities": lambda: check(nn.Sequential(net(), nn.LogSoftmax(1)), loss=nn.NLLLoss()),
     "workers": lambda: check(data=loader(num_workers=2)),
     "loop": lambda: steps_of(right_step),
 }

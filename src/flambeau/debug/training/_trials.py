@@ -78,7 +78,7 @@ def dependence(training):
     output = next((t for t in tensors_in(model(*replace(args, swap))) if t.requires_grad), None)
     if output is None or output.dim() == 0 or any(len(leaf) != len(output) for leaf in leaves):
         return
-    output[0].sum().backward()
+    (output[0] * rand(output[0].shape)).sum().backward()  # a plain sum of probabilities is always 1
     grads = [leaf.grad for leaf in leaves]
     if all(grad is None or not grad.count_nonzero() for grad in grads) and model_has_weights(model):
         yield Finding(
