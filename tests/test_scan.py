@@ -121,3 +121,12 @@ def test_in_place_and_out():
 def test_messages_name_the_cause(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize("name", ["cumsum_", "cumprod_"])
+def test_a_wrong_dimension_is_told_before_memory_that_overlaps(name):
+    x = flambeau.ones(3, 1).expand(3, 2)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        getattr(x, name)(2)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        getattr(x, name)(0)

@@ -17,7 +17,7 @@ import flambeau
 ROOT = pathlib.Path(__file__).parent.parent
 DATA = ROOT / "tests" / "data"
 STALE = "{path} is not what the library has now. Write the stubs anew:\n    PYTHONPATH=src python tools/make_stubs.py"
-INSIDE = re.compile(r"flambeau\.(engines|functions|ops|transforms|nn\.functional\.\w+|nn\.modules\.\w+)$")  # modules not for users
+INSIDE = re.compile(r"flambeau\.(cli|engines|functions|ops|transforms|nn\.functional\.\w+|nn\.modules\.\w+|vision)$")  # modules not for users
 
 
 @pytest.fixture

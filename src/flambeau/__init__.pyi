@@ -19,6 +19,7 @@ from . import ao as ao
 from . import autograd as autograd
 from . import backends as backends
 from . import compiler as compiler
+from . import cpu as cpu
 from . import cuda as cuda
 from . import debug as debug
 from . import distributed as distributed

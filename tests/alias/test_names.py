@@ -1,5 +1,6 @@
 """Names below ``torch`` that libraries import, or call in a first use, are there under the alias."""
 
+import importlib.util
 import subprocess
 import sys
 
@@ -92,7 +93,10 @@ def missing(prelude=""):
 
 
 def test_flambeau_has_them():
-    assert missing("from flambeau import alias; alias.install()\n") == []
+    absent = missing("from flambeau import alias; alias.install()\n")
+    if importlib.util.find_spec("tensorboard") is None:  # which PyTorch's module needs as well
+        absent = [line for line in absent if not line.startswith("utils.tensorboard ")]
+    assert absent == []
 
 
 @pytest.mark.oracle

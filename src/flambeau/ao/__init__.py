@@ -1,5 +1,5 @@
 """Quantization, which is not supported: its names raise when they are used."""
 
-from .._lazy import lazy_submodules
+from .._lazy import lazy_submodules as _lazy_submodules
 
-__getattr__, __dir__ = lazy_submodules(__name__, ["quantization"])
+__getattr__, __dir__ = _lazy_submodules(__name__, ["quantization"])

@@ -48,9 +48,12 @@ def inplace(function, name, elementwise=False):
             then worked on piece by piece, so that there is no second one of their size.
     """
     compute = getattr(function, "method", function)  # without out=
+    check = getattr(function, "check", None)  # of arguments, where PyTorch looks at them before it looks at the memory
 
     @functools.wraps(function)
     def method(self, *args, **kwargs):
+        if check is not None:
+            check(self, *args, **kwargs)
         check_writable(self)
         if modes.grad and (in_graph(self) or any_requires_grad(args) or any_requires_grad(kwargs.values())
                            or engine_for(self) is LEVELS):  # it may be recorded below

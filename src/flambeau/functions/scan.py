@@ -257,6 +257,7 @@ def in_own_dtype(function):
         return function.method(input, dim, dtype=input.dtype)
 
     del compute.method
+    compute.check = lambda input, dim, *, dtype=None: dim_in_range(dim, input._a.ndim)
     return compute
 
 

@@ -64,11 +64,16 @@ def is_traced(array):
 
 @engine.immediate
 def create(make, shape, dtype, device, *value):
-    return from_host(allocate(make, shape, dtype, *value), device)
+    return put_on(allocate(make, shape, dtype, *value), device)
 
 
 @engine.immediate
 def from_host(array, device):
+    return put_on(np.array(array, order="K"), device)  # on the CPU jax may go on to use the memory of what it gets
+
+
+def put_on(array, device):
+    """An array that nobody else will write to, on a device."""
     return with_layout(jax.device_put(array, jax_device(device)), element_strides(array))
 
 
