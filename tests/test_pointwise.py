@@ -460,3 +460,9 @@ def test_large_and_strided_operands(dtype):
     assert_same(x[::2, 1::3] * 2, a[::2, 1::3] * 2)
     assert_same(flambeau.where(x.T > 0, x.T, 0), torch.where(a.T > 0, a.T, 0))
     assert_same(x[5:, ::2].sin(), a[5:, ::2].sin(), rtol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", [flambeau.float16, flambeau.bfloat16, flambeau.float32], ids=str)
+def test_expanded_operands_do_not_decide_strides(dtype):
+    x, one = flambeau.ones(2, 3, dtype=dtype).t(), flambeau.ones((), dtype=dtype).expand(3, 2)
+    assert (x + one).stride() == (one + x).stride() == (x * one).stride() == (1, 3)

@@ -10,7 +10,6 @@ from .._tensor import Tensor
 from ..engines import NUMPY, engine_of
 
 _SCALARS = (float, int)
-_FLOAT32 = np.dtype(np.float32)
 _ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide"))  # kernels that take halves as they are
 _PIECE = 65536  # elements of which some arrays in float32 fit the cache
 _WIDE = frozenset(("mul", "div", "floor_divide", "div_floor", "div_trunc"))  # they take a scalar as a float32 to halves
@@ -73,7 +72,7 @@ def in_opmath(arrays):
     for a in arrays:
         dtype = getattr(a, "dtype", None)
         if dtype is not None and dtype.num >= _dtypes.FIRST_HALF and dtype in _dtypes.HALF:
-            wide = [NUMPY.cast(x, _FLOAT32) if getattr(x, "dtype", None) in _dtypes.HALF else x for x in arrays]
+            wide = [NUMPY.widen(x) if getattr(x, "dtype", None) in _dtypes.HALF else x for x in arrays]
             return wide, None if _is_wide(arrays[0]) else dtype
     return arrays, None
 

@@ -6,12 +6,23 @@ import numpy as np
 
 from .. import NUMPY as engine
 
+FLOAT32 = np.dtype(np.float32)
+
 
 @engine.kernel
 def cast(x, dtype):
     if type(x) is np.ndarray and 0 in x.strides:
         return x.astype(dtype, order="C")  # NumPy would move the expanded dimensions to the end
     return x.astype(dtype)
+
+
+@engine.kernel
+def widen(x):
+    """x in float32. An expanded one stays so: it has no say in how a result lies in memory."""
+    if type(x) is not np.ndarray or 0 not in x.strides:
+        return engine.cast(x, FLOAT32)
+    once = x[tuple([slice(1) if step == 0 else slice(None) for step in x.strides])]
+    return np.broadcast_to(engine.cast(once, FLOAT32), x.shape)
 
 
 @engine.kernel

@@ -51,8 +51,9 @@ def _part(x, axis, start, stop):
 
 @engine.kernel
 def select_ranked(x, rank, axis, keepdims):
-    """The element of a given rank, and its index."""
-    return _select(x, _part(np.argpartition(x, rank, axis), axis, rank, rank + 1), axis, keepdims)
+    """The element of a given rank, and its index: of equal ones that which NumPy finds among 32-bit integers."""
+    keys = x.astype(np.int32) if x.dtype.kind in "iu" and x.dtype.itemsize < 4 else x
+    return _select(x, _part(np.argpartition(keys, rank, axis), axis, rank, rank + 1), axis, keepdims)
 
 
 def _select(x, index, axis, keepdims):
