@@ -113,6 +113,7 @@ def test_threads_of_the_program_use_the_pool_at_once(count):
     assert not wrong
 
 
+@needs_native  # the pool of NumPy's own BLAS does not survive a fork in the midst of a product
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_child_has_a_pool_of_its_own():
     program = """
