@@ -1,14 +1,12 @@
 """Writes to a tensor's memory: the one way there is.
 
 ``check_writable`` says whether the memory may be written to, ``check_history`` whether the graph allows it. ``write``
-then does it: the elements change, the write is counted, and views on engines whose arrays are values learn of it. If it
-fails, nothing has happened. ``take_history`` puts the tensor where the result stands in the graph. ``assign`` is all of
-it, for a result that was computed before.
+(``write_at`` for NumPy's memory) then does it: the elements change, the write is counted, and views on engines whose
+arrays are values learn of it. If it fails, nothing has happened. ``take_history`` puts the tensor where the result
+stands in the graph. ``assign`` is all of it, for a result that was computed before.
 """
 
 from __future__ import annotations
-
-from operator import setitem
 
 from .. import _dtypes
 from .._hooks import move_hooks
@@ -106,21 +104,29 @@ def count_write(t, writer):
 def write(t, name, fill, *arguments):
     """Writes to the memory of `t`: ``fill(array, *arguments)`` gets its array and returns that of the new elements.
 
-    It is the same array, filled (None stands for it), or, on engines whose arrays are values, another one.
+    It is the same array, filled, or, on engines whose arrays are values, another one.
     """
     own = t._a
     storage = t._storage or storage_of(t)
     if storage.inference and modes.grad is not None:
         raise RuntimeError(INFERENCE)
-    if fill is setitem:  # what is written most often is written without a call
-        key, value = arguments
-        own[key], array = value, None
-    else:
-        array = fill(own, *arguments)
+    array = fill(own, *arguments)
     storage.version += 1
     storage.writer = name
-    if array is not None and array is not own:
+    if array is not own:
         storage.replace(t, array, put)
+    return t
+
+
+def write_at(t, name, key, value):
+    """Like ``write``, for a key and values as NumPy takes them: nearly every write to its memory."""
+    own = t._a
+    storage = t._storage or storage_of(t)
+    if storage.inference and modes.grad is not None:
+        raise RuntimeError(INFERENCE)
+    own[key] = value
+    storage.version += 1
+    storage.writer = name
     return t
 
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from .. import _dtypes
 from .._dtypes import type_word
 from .._modes import in_use, modes
-from .._tensor import Tensor, engine_for
+from .._tensor import Tensor, engine_for, storage_of
 from ..autograd._writes import check_cast, check_writable, write
 from ..engines import engine_of
 from ._args import dense_order, resize
@@ -52,11 +52,13 @@ OUT_OVERLAP = (
     "memory location. Please clone() the tensor before performing the operation."
 )
 TEMPLATE = """
-def bind(body, write):
+def bind(body, store):
     def variant({parameters}):
         if out is None:
             return body({call})
-        return write(out, ({values}), {rest})
+        return store(out, compute, ({values}))
+    def compute({values}):
+        return body({call})
     return variant
 """
 
@@ -141,7 +143,8 @@ def out_variant(function=None, **rules):
     is_wrapped, takes_out = target is not function, "out" in positional + keywords
     names = positional + keywords + (() if takes_out else ("out",))
     bind = binder(len(names), names.index("out"), takes_out, starred is not None, keywords if is_wrapped else None)
-    variant = bind(function if is_wrapped else plain(function), Writer(function, positional, keywords, **rules))
+    values = names if takes_out else positional + keywords
+    variant = bind(function if is_wrapped else plain(function), Writer(function, values, "out" in keywords, **rules))
     variant.__code__ = with_parameters(variant.__code__, len(positional), names, starred)
     variant.__defaults__ = target.__defaults__
     variant.__kwdefaults__ = {**(target.__kwdefaults__ or {}), **({} if "out" in positional else {"out": None})}
@@ -187,8 +190,7 @@ def binder(count, out, takes_out, starred, keywords):
         call = [*passed[:first], *["*rest"] * starred, *map("{}={}".format, keywords, passed[first:])]
     scope = {"__name__": __name__}
     exec(TEMPLATE.format(
-        parameters=", ".join(names + rest), call=", ".join(call),
-        values="".join(f"{name}, " for name in passed), rest="rest" if starred else "()",
+        parameters=", ".join(names + rest), call=", ".join(call), values="".join(f"{x}, " for x in passed + rest),
     ), scope)
     return scope["bind"]
 
@@ -208,8 +210,8 @@ class Writer:
 
     Args:
         body: the function.
-        positional: the names of its positional parameters.
-        keywords: those of its keyword-only ones. If it is told of ``out`` there, that is one tensor.
+        names: those of its parameters but for ``*args``, whose values come last.
+        one_tensor: whether ``out`` must be one, for the function looks at it.
         dtype: which dtypes a result may be stored in, one of the rules above.
         fit: how ``out`` is brought to the shape of the result.
         aliases: which inputs ``out`` may share memory with: "equal" ones that lie in memory just as it does, "none", or
@@ -219,8 +221,8 @@ class Writer:
     """
 
     body: Callable
-    positional: tuple[str, ...]
-    keywords: tuple[str, ...]
+    names: tuple[str, ...]
+    one_tensor: bool
     dtype: Callable = castable
     fit: Callable = resize_loudly
     aliases: str = "equal"
@@ -231,68 +233,71 @@ class Writer:
     def name(self):
         return self.body.__name__
 
-    def __call__(self, out, values, rest):
-        count = len(self.positional)
-        args, kwargs = values[:count] + rest, dict(zip(self.keywords, values[count:]))
-        if self.needs and args[self.positional.index(self.needs)] is None and kwargs.get("axis") is None:
-            raise TypeError(OUT_NEEDS.format(name=self.name, argument=self.needs))
-        outs = self.tensors(out)
+    def __call__(self, out, compute, values):
+        if self.needs is not None:
+            self.check_needs(values)
+        outs = (out,) if type(out) is Tensor else self.tensors(out)
         if self.dtype is own:
-            self.take_dtype(outs[0], kwargs)
-        body = without_autocast(self.body) if in_use.autocast else self.body  # what stores is not on its lists
-        result = body(*args, **kwargs)
+            values = self.in_dtype_of(outs[0], values)
+        if in_use.autocast:
+            compute = without_autocast(compute)  # what stores is not on its lists
+        result = compute(*values)
         if type(out) is type(result) is Tensor:
-            self.check(out, result, args, kwargs)
-            self.write(out, result)
-            return out
+            self.check(out, result, values)
+            return self.write(out, result)
         results = result if isinstance(result, tuple) else (result,)
         if isinstance(result, tuple) is isinstance(out, Tensor) or len(outs) != len(results):
             wanted = f"tuple of {len(results)} Tensors" if isinstance(result, tuple) else "Tensor"
             raise TypeError(OUT_TYPE.format(name=self.name, wanted=wanted, got=type(out).__name__))
         for o, r in zip(outs, results, strict=True):
-            self.check(o, r, args, kwargs)
+            self.check(o, r, values)
         for o, r in zip(outs, results, strict=True):
             self.write(o, r)
         if not isinstance(result, tuple):
             return out
         return type(result)(*outs) if hasattr(result, "_fields") else tuple(outs)
 
+    def check_needs(self, values):
+        """Raises unless the argument is there without which PyTorch has no ``out=``, under its name or NumPy's."""
+        if all(value is None for name, value in zip(self.names, values) if name in (self.needs, "axis")):
+            raise TypeError(OUT_NEEDS.format(name=self.name, argument=self.needs))
+
     def tensors(self, out):
         """The tensors given as ``out=``, as a tuple."""
-        if type(out) is Tensor:
-            return (out,)
-        outs = tuple(out) if isinstance(out, tuple | list) and "out" not in self.keywords else (out,)
+        outs = tuple(out) if isinstance(out, tuple | list) and not self.one_tensor else (out,)
         if not all(isinstance(o, Tensor) for o in outs):
             raise TypeError(OUT_TYPE.format(name=self.name, wanted="Tensor", got=type(out).__name__))
         return outs
 
-    def take_dtype(self, out, kwargs):
-        """Lets the function compute in the dtype (and a factory on the device) of ``out``."""
-        if kwargs.get("device", ...) is None:
-            kwargs["device"] = out.device
-        if kwargs["dtype"] is None:
-            kwargs["dtype"] = out.dtype
-        elif kwargs["dtype"] is not out.dtype:
-            asked = type_word(kwargs["dtype"]) if isinstance(kwargs["dtype"], _dtypes.dtype) else kwargs["dtype"]
+    def in_dtype_of(self, out, values):
+        """The values with which the function computes in the dtype (and a factory on the device) of ``out``."""
+        values, place = list(values), self.names.index("dtype")
+        asked = values[place]
+        if asked is None:
+            values[place] = out.dtype
+        elif asked is not out.dtype:
+            asked = type_word(asked) if isinstance(asked, _dtypes.dtype) else asked
             raise RuntimeError(OUT_MISMATCH.format(name=self.name, asked=asked, out=type_word(out.dtype)))
+        if "device" in self.names:
+            place = self.names.index("device")
+            values[place] = out.device if values[place] is None else values[place]
+        return values
 
-    def check(self, out, result, args, kwargs):
+    def check(self, out, result, values):
         """Raises unless `result` can be stored in `out`."""
         if modes.grad and (result._rg or (self.differentiable and out.requires_grad)):
             raise RuntimeError(OUT_GRAD.format(name=self.name))
         if out.device is not result.device:
             raise RuntimeError(OUT_DEVICE.format(name=self.name, result=result.device, out=out.device))
         if self.dtype is not castable or out._a.dtype is not result._a.dtype:
-            self.dtype(result.dtype, out.dtype, self.name, args)
+            self.dtype(result.dtype, out.dtype, self.name, values)
         check_writable(out)
         if self.aliases != "any":
-            for t in (*args, *kwargs.values()):
-                if isinstance(t, Tensor):
-                    self.check_memory(out, t)
-                elif isinstance(t, tuple | list):
-                    for x in t:
-                        if isinstance(x, Tensor):
-                            self.check_memory(out, x)
+            storage = storage_of(out)
+            for value in values:
+                for x in value if isinstance(value, tuple | list) else (value,):
+                    if isinstance(x, Tensor) and x._storage is storage:
+                        self.check_memory(out, x)
 
     def check_memory(self, out, x):
         """Raises unless `out` may lie in memory where the input x does."""
@@ -300,19 +305,17 @@ class Writer:
             raise RuntimeError(OUT_OVERLAP.format(name=self.name))
 
     def write(self, out, result):
-        write(out, self.name, engine_for(out).write, self.fit(out, result))
+        return write(out, self.body.__name__, engine_for(out).write, self.fit(out, result))
 
 
 def overlap(out, x):
-    """Whether two tensors share memory: "full" if they lie there in just the same way, "partial", or None.
+    """Whether two tensors of one storage share elements: "full" if all at the same indices, "partial", or None.
 
     None also for tensors with gaps between their elements, as in PyTorch: there it would be hard to tell.
     """
     if x is out:
         return "full"
-    if x._storage is None or x._storage is not out._storage or not x._a.size or not out._a.size:
-        return None
-    if dense_order(out) is None or dense_order(x) is None:
+    if not x._a.size or not out._a.size or dense_order(out) is None or dense_order(x) is None:
         return None
     a, b = out.storage_offset() * out.itemsize, x.storage_offset() * x.itemsize
     if a == b and out.nbytes == x.nbytes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import setitem
-
 import numpy as np
 
 from .. import _dtypes
@@ -13,7 +11,16 @@ from .._fp_errors import call_without_fp_warnings
 from .._layout import check_format, format_of, is_in_format
 from .._modes import in_use, modes
 from .._tensor import Tensor, engine_for, wrap
-from ..autograd._writes import WRONG_SHAPE, assign, check_history, check_writable, in_graph, join_level, write
+from ..autograd._writes import (
+    WRONG_SHAPE,
+    assign,
+    check_history,
+    check_writable,
+    in_graph,
+    join_level,
+    write,
+    write_at,
+)
 from ..engines import NUMPY, engine_of
 from ..ops import convert as ops
 from ..ops._errors import broadcast_clash
@@ -176,7 +183,7 @@ def copy_(self, other, non_blocking=False):
     a, b = self._a, other._a
     recorded = modes.grad and (in_graph(self) or in_graph(other))
     if not recorded and a.dtype is b.dtype and a.shape == b.shape and engine_for(self) is engine_for(other) is NUMPY:
-        return write(self, "copy_", setitem, ..., b)
+        return write_at(self, "copy_", ..., b)
     if other.device is not self.device:
         other = ops.to_device(other, device=self.device)
         b = other._a

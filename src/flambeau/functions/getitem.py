@@ -7,7 +7,6 @@ and masks then read from that view (a copy) or write to it.
 from __future__ import annotations
 
 import math
-from operator import setitem
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from .._dtypes import FIRST_FLOAT, LAST_FLOAT, type_word
 from .._modes import modes
 from .._size import broadcasts
 from .._tensor import Tensor, engine_for, refresh, wrap
-from ..autograd._writes import assign, check_writable, count_write, write
+from ..autograd._writes import assign, check_writable, count_write, write_at
 from ..engines import NUMPY
 from ..ops import index as ops
 from ..ops.shape import basic_index, cast, reshape
@@ -176,7 +175,7 @@ def store(x, key, value):
     elif kind is not int or not LOWEST_INT <= value <= LARGEST_INT:
         return False
     try:
-        write(x, "__setitem__", setitem, key, value)
+        write_at(x, "__setitem__", key, value)
     except (IndexError, ValueError, TypeError, OverflowError):
         return False
     return True
