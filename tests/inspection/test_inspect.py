@@ -55,6 +55,27 @@ def test_records_of_modules():
     assert page.modules[""]["saved"] >= conv["saved"] + relu["saved"]
 
 
+def test_updates_beside_weights():
+    model, x = small(), torch.randn(2, 3, 8, 8)
+    optimizer = torch.optim.SGD(model[:2].parameters(), lr=0.5, momentum=0.9)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)  # wraps the step of the optimizer
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    page = torch.inspect(model, x, loss=lambda y: y.square().mean(), optimizer=optimizer)
+    weight, bias = page.modules["0"]["parameters"]
+    assert weight["update"] == pytest.approx(0.5 * weight["ratio"], rel=1e-3) and weight["update"] > 0
+    assert page.modules["0"]["update"] == max(weight["update"], bias["update"])
+    assert "update" not in page.modules["4"]  # not in the optimizer
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert not optimizer.state and scheduler.last_epoch == 0 and model[0].weight.grad is None
+
+
+def test_updates_of_an_optimizer_that_needs_a_closure():
+    model = small()
+    with pytest.raises(TypeError, match="closure"):
+        torch.inspect(model, torch.randn(2, 3, 8, 8), optimizer=torch.optim.LBFGS(model.parameters()))
+    assert model[0].weight.grad is None
+
+
 def test_data_flow_shows_the_shortcut():
     page = torch.inspect(inspect_models.Bottleneck(16, 4), torch.randn(1, 16, 8, 8))
     ops = page.data["ops"]

@@ -45,7 +45,7 @@ def page(tmp_path_factory):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(8, 8), nn.Sequential(*[Residual() for _ in range(4)]), nn.Linear(8, 100))
     path = tmp_path_factory.mktemp("pages") / "model.html"
-    torch.inspect(model, torch.randn(4, 8), path=path)
+    torch.inspect(model, torch.randn(4, 8), optimizer=torch.optim.SGD(model[2].parameters(), lr=1e-3), path=path)
     return path.as_uri()
 
 
@@ -93,6 +93,8 @@ def test_sort(open_page):
     assert first == ["", "2"] and rows(open_page)[-2:] == ["2", ""]
     click(open_page, "th[data-sort=module]")
     assert rows(open_page)[0] == "0"
+    click(open_page, "th[data-sort='update/weight']")
+    assert rows(open_page)[0] == "2"  # the one that the optimizer has
 
 
 def test_details_and_hovering(open_page):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import html
 import json
 import os
@@ -22,16 +23,18 @@ __all__ = ["Inspection", "compare", "inspect"]
 MANY = 600  # modules beyond which histograms are left out of those without parameters
 
 
-def inspect(model, *inputs, loss=None, path=None):
+def inspect(model, *inputs, loss=None, optimizer=None, path=None):
     """Looks at a model while it computes, and makes a page of it.
 
-    The model runs twice, forward and backward, in the mode in which it is. Parameters, gradients, buffers and random
-    numbers are afterwards what they were, and no hook stays.
+    The model runs twice, forward and backward, in the mode in which it is. Parameters, gradients, buffers, random
+    numbers and the optimizer are afterwards what they were, and no hook stays.
 
     Args:
         model: the model.
         inputs: what it is called with. Without inputs nothing runs, and the page shows the modules alone.
         loss: a function of the output that gives the scalar to run backward from; by default the sum of the output.
+        optimizer: that of the model; a copy of it makes one step, and the page tells how large the update of each
+            parameter is beside the parameter (about 1e-3 is usual). Its ``step`` must need no closure.
         path: a file to write the page to.
 
     Returns:
@@ -46,7 +49,7 @@ def inspect(model, *inputs, loss=None, path=None):
     records = module_records(model)
     data = {"title": type(model).__name__, "version": __version__, "modules": records, "ops": [], "graph": None}
     if inputs:
-        add_run(data, model, tree_map(detached, inputs), loss)
+        add_run(data, model, tree_map(detached, inputs), loss, optimizer)
     data["summary"] = summary(data, model)
     page = Inspection(data)
     if path is not None:
@@ -59,7 +62,7 @@ def detached(value):
     return value.detach().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
 
 
-def add_run(data, model, inputs, loss):
+def add_run(data, model, inputs, loss, optimizer):
     """Runs the model and writes what was seen into the data."""
     with as_found(model), Times(model) as times:
         start = time.perf_counter()
@@ -81,7 +84,7 @@ def add_run(data, model, inputs, loss):
             names = {id(p): name for name, p in model.named_parameters()}
             data["graph"] = graph_records(root.grad_fn, recording.nodes, names)
             root.backward()
-        add_weights(data["modules"], model)
+        add_weights(data["modules"], model, update_norms(optimizer) if optimizer is not None else {})
     for record in data["modules"]:
         seen = recording.modules.get(record["path"], {})
         record |= {**seen, "forward": times.forward.get(record["path"]), "backward": times.backward.get(record["path"])}
@@ -104,8 +107,8 @@ def add_sums(records):
                 record[key] = sum(child.get(key) or 0 for child in inner)
 
 
-def add_weights(records, model):
-    """Statistics of the parameters and of their gradients."""
+def add_weights(records, model, updates):
+    """Statistics of the parameters and of their gradients, and the sizes of updates beside theirs."""
     for record in records:
         module = model.get_submodule(record["path"])
         for entry in record["parameters"]:
@@ -113,10 +116,29 @@ def add_weights(records, model):
             if p.is_meta or "shared_with" in entry:
                 continue
             entry["values"] = statistics(p)
+            norm = entry["values"]["norm"]
             if p.grad is not None:
                 entry["gradient"] = statistics(p.grad)
-                norm = entry["values"]["norm"]
                 entry["ratio"] = entry["gradient"]["norm"] / norm if norm and entry["gradient"]["norm"] else 0.0
+            if id(p) in updates and norm:
+                entry["update"] = updates[id(p)] / norm
+        ratios = [entry["update"] for entry in record["parameters"] if "update" in entry]
+        if ratios:
+            record["update"] = max(ratios)
+
+
+def update_norms(optimizer):
+    """{id of a parameter: norm of what one step would change in it}, found by a step of a copy."""
+    trial = copy.deepcopy(optimizer)
+    pairs = [
+        pair
+        for group, copied in zip(optimizer.param_groups, trial.param_groups)
+        for pair in zip(group["params"], copied["params"])
+    ]
+    for p, moved in pairs:
+        moved.grad = p.grad if p.grad is None else p.grad.clone()
+    type(trial).step(trial)  # a scheduler puts a step of the original into the instance
+    return {id(p): (moved.detach() - p.detach()).norm().item() for p, moved in pairs}
 
 
 def summary(data, model):

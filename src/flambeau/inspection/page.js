@@ -34,6 +34,7 @@ function seconds(s) {
     : (s * 1e6).toPrecision(3) + " µs";
 }
 const percent = x => x === undefined || x === null ? "" : (x * 100).toFixed(0) + " %";
+const ratio = x => x === undefined || x === null ? "" : x.toExponential(1);
 const shapes = list => (list || []).map(s => "[" + s.join(", ") + "]").join(" ");
 const time = m => (m.forward ?? 0) + (m.backward ?? 0);
 
@@ -55,7 +56,8 @@ const COLUMNS = [
   ["parameters", m => m.count, count], ["FLOPs", m => m.flops, count], ["saved", m => m.saved, bytes],
   ["forward", m => m.forward, seconds], ["backward", m => m.backward, seconds], ["time", m => time(m), seconds],
 ];
-const WIDE = new Set(["input", "saved", "forward", "backward"]);
+if (modules.some(m => m.update !== undefined)) COLUMNS.push(["update/weight", m => m.update, ratio]);
+const WIDE = new Set(["input", "saved", "forward", "backward", "update/weight"]);
 
 function rowOf(m, flat) {
   const twist = flat ? "" : m.children.length ? (state.open.has(m.path) ? "▾" : "▸") : "";
@@ -326,7 +328,8 @@ function showDetail() {
     if (part) detail.append(part);
   for (const p of m.parameters) {
     const words = [`[${p.shape.join(", ")}] ${p.dtype}`, p.trainable ? "" : "frozen", p.shared_with ? "shared with " + p.shared_with : "",
-      p.ratio !== undefined ? "gradient/weight " + p.ratio.toExponential(1) : ""].filter(Boolean).join("  ");
+      p.ratio !== undefined ? "gradient/weight " + ratio(p.ratio) : "",
+      p.update !== undefined ? "update/weight " + ratio(p.update) : ""].filter(Boolean).join("  ");
     detail.append(element("h3", {}, p.name + "  ", words));
     for (const part of [histogram("values", p.values), histogram("gradient", p.gradient, true)]) if (part) detail.append(part);
   }
