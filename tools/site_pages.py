@@ -1,7 +1,7 @@
 """What the site shows beyond the files of docs/, made while mkdocs builds it (`hooks` of mkdocs.yml).
 
 - pictures: the pages that `inspect` makes in the chapters, by running these;
-- results: the tables of bench/results, and what they and docs/libraries.md say about compatibility;
+- results: the tables of bench/results, of times and of what was compared with PyTorch;
 - the API reference, of docstrings (tools/site_reference.py);
 - for each page the navigation and the theme of its language, and a link to its twin in the other.
 """
@@ -25,6 +25,7 @@ from _docs import run_guide  # noqa: E402
 LANGUAGES = {"en": "English", "zh": "中文"}
 TABLE = re.compile(r"^\|.*\n\|[ :|-]+\n((?:\|.*\n)+)", re.MULTILINE)
 HEADING = re.compile(r"^## (.+)\n", re.MULTILINE)
+COMPARED = ("conformance", "ecosystem", "libraries")  # the tables of bench/results that are not of times
 OUTSIDE = re.compile(r"\]\(\.\./(?:\.\./)?bench/results/(\w+)\.md\)")  # a link that leads out of docs/
 CHINESE = r"[\u3000-\u9fff\uff00-\uffef“”]"
 BROKEN_LINE = re.compile(rf"(?<={CHINESE})\n(?={CHINESE})")  # to be joined without a space
@@ -40,7 +41,6 @@ WORDS = {
         "purpose is listed in [differences](../differences.md).",
         "scores": "| compared with PyTorch | cases | agree |\n|---|---:|---:|\n",
         "programs": "programs that use libraries",
-        "ours": "The programs, one by one",
     },
     "zh": {
         "performance": "性能",
@@ -48,17 +48,17 @@ WORDS = {
         "用时更少；更慢的项目也全部列出。表中的项目名称为英文原文。",
         "overview": "| 基准 | 项目数 | Flambeau 更快的项目 | 比值的中位数 |\n|---|---:|---:|---:|\n",
         "compatibility": "兼容性",
-        "compared": "构建本站时，由仓库中的结果表统计得出。有意为之的差异见[差异](../../differences.md)（英文）。",
+        "compared": "构建本站时，由仓库中的结果表统计得出。有意为之的差异见[差异](../differences.md)。表中的文字为英文原文。",
         "scores": "| 与 PyTorch 比较 | 项目数 | 一致 |\n|---|---:|---:|\n",
         "programs": "使用第三方库的程序",
-        "ours": "逐个程序",
     },
 }
 
 
 def on_config(config):
-    english = config.nav[0]["English"]
-    english[-1]["API"] += [f"reference/{name}.md" for name in site_reference.MODULES]
+    for language, folder in zip(config.nav, ("reference", "zh/reference")):
+        (sections,) = language.values()
+        sections[-1]["API"] += [f"{folder}/{name}.md" for name in site_reference.MODULES]
     return config
 
 
@@ -96,7 +96,7 @@ def rows(text):
 def benchmarks():
     """{name: text} of the tables of times."""
     paths = sorted((ROOT / "bench" / "results").glob("*.md"))
-    return {path.stem: path.read_text() for path in paths if path.stem != "ecosystem"}
+    return {path.stem: path.read_text() for path in paths if path.stem not in COMPARED}
 
 
 def performance(words):
@@ -115,14 +115,17 @@ def summary(ratios):
 
 
 def compatibility(words):
-    programs = (ROOT / "bench" / "results" / "ecosystem.md").read_text()
-    scores = [(words["programs"], [row[-1].startswith("equal") for row in rows(programs)])]
-    _, *sections = HEADING.split((ROOT / "docs" / "libraries.md").read_text())
-    for library, text in zip(sections[::2], sections[1::2]):
-        scores.append((library, [row[1] == "yes" for row in rows(text)]))
-    table = words["scores"] + "".join(f"| {name} | {len(agree)} | {sum(agree)} |\n" for name, agree in scores)
-    listed = programs.partition("\n")[2]
-    return f"# {words['compatibility']}\n\n{words['compared']}\n\n{table}\n## {words['ours']}\n{listed}"
+    names, programs, libraries = ((ROOT / "bench" / "results" / f"{name}.md").read_text() for name in COMPARED)
+    scores = rows(names) + [score(words["programs"], [row[-1].startswith("equal") for row in rows(programs)])]
+    _, *sections = HEADING.split(libraries)
+    scores += [score(name, [row[1] == "yes" for row in rows(text)]) for name, text in zip(sections[::2], sections[1::2])]
+    table = words["scores"] + "".join(f"| {' | '.join(row)} |\n" for row in scores)
+    details = "\n".join(re.sub("^#", "##", text, flags=re.MULTILINE) for text in (names, programs, libraries))
+    return f"# {words['compatibility']}\n\n{words['compared']}\n\n{table}\n{details}"
+
+
+def score(name, agree):
+    return name, str(len(agree)), str(sum(agree))
 
 
 # ---- languages
@@ -142,7 +145,7 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def result_link(link):
-    return "](results/compatibility.md)" if link[1] == "ecosystem" else f"](results/performance.md#{link[1]})"
+    return "](results/compatibility.md)" if link[1] in COMPARED else f"](results/performance.md#{link[1]})"
 
 
 def on_page_context(context, page, config, nav):

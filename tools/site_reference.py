@@ -10,43 +10,60 @@ import re
 import textwrap
 
 MODULES = {  # what users import, and what is in it
-    "flambeau": "tensors and functions of them",
-    "flambeau.Tensor": "methods of tensors",
-    "flambeau.nn": "modules, layers, losses",
-    "flambeau.nn.functional": "their functions",
-    "flambeau.nn.init": "initial weights",
-    "flambeau.nn.utils": "clipping, parametrizations, packed sequences",
-    "flambeau.optim": "optimizers",
-    "flambeau.optim.lr_scheduler": "learning rates",
-    "flambeau.autograd": "gradients",
-    "flambeau.func": "transforms of functions",
-    "flambeau.utils.data": "datasets and loaders",
-    "flambeau.linalg": "linear algebra",
-    "flambeau.fft": "Fourier transforms",
-    "flambeau.special": "special functions",
-    "flambeau.distributions": "distributions",
-    "flambeau.amp": "mixed precision",
-    "flambeau.debug": "finding out what a model does",
-    "flambeau.testing": "comparing and checking",
-    "flambeau.alias": "the name torch",
+    "flambeau": {"en": "tensors and functions of them", "zh": "张量与张量的函数"},
+    "flambeau.Tensor": {"en": "methods of tensors", "zh": "张量的方法"},
+    "flambeau.nn": {"en": "modules, layers, losses", "zh": "模块、层与损失"},
+    "flambeau.nn.functional": {"en": "their functions", "zh": "它们的函数形式"},
+    "flambeau.nn.init": {"en": "initial weights", "zh": "权重初始化"},
+    "flambeau.nn.utils": {"en": "clipping, parametrizations, packed sequences", "zh": "裁剪、参数化、变长序列"},
+    "flambeau.optim": {"en": "optimizers", "zh": "优化器"},
+    "flambeau.optim.lr_scheduler": {"en": "learning rates", "zh": "学习率调度"},
+    "flambeau.autograd": {"en": "gradients", "zh": "梯度"},
+    "flambeau.func": {"en": "transforms of functions", "zh": "函数变换"},
+    "flambeau.utils.data": {"en": "datasets and loaders", "zh": "数据集与加载器"},
+    "flambeau.linalg": {"en": "linear algebra", "zh": "线性代数"},
+    "flambeau.fft": {"en": "Fourier transforms", "zh": "傅里叶变换"},
+    "flambeau.special": {"en": "special functions", "zh": "特殊函数"},
+    "flambeau.distributions": {"en": "distributions", "zh": "概率分布"},
+    "flambeau.amp": {"en": "mixed precision", "zh": "混合精度"},
+    "flambeau.debug": {"en": "finding out what a model does", "zh": "查明模型的行为"},
+    "flambeau.testing": {"en": "comparing and checking", "zh": "比较与检查"},
+    "flambeau.alias": {"en": "the name torch", "zh": "名称 torch"},
 }
+INDEX = {
+    "en": "# API reference\n\nMade of the docstrings.\n\n| module | what is in it |\n",
+    "zh": "# API 参考\n\n由源码中的文档字符串生成，说明文字为英文原文。\n\n| 模块 | 内容 |\n",
+}
+CHINESE = {
+    "Args": "参数", "Returns": "返回", "Yields": "产出", "Raises": "异常", "Attributes": "属性", "Shape": "形状", "Note": "说明",
+    "Input": "输入", "Inputs": "输入", "Output": "输出", "Outputs": "输出", "Example": "例子", "Examples": "例子",
+}
+HEADED = re.compile(rf"^\*\*({'|'.join(CHINESE)})\*\*$", re.MULTILINE)
 SECTION = re.compile(r"^(Args|Returns|Yields|Raises|Attributes|Shape|Note|Inputs?|Outputs?):\s*$")
 CODE = re.compile(r"^(.*)::\s*$")
 ENTRY = re.compile(r"^(\*{0,2}\w[\w, *.]*?):\s")
 
 
 def pages():
-    """{path in the site: Markdown}."""
-    listed = "".join(f"| [`{name}`]({name}.md) | {about} |\n" for name, about in MODULES.items())
-    index = f"# API reference\n\nMade of the docstrings.\n\n| module | what is in it |\n|---|---|\n{listed}"
-    return {"reference/index.md": index} | {f"reference/{name}.md": page_of(name) for name in MODULES}
+    """{path in the site: Markdown} in both languages; what docstrings say is English in both."""
+    found = {}
+    for folder, language in (("reference", "en"), ("zh/reference", "zh")):
+        found[f"{folder}/index.md"] = index_of(language)
+        found |= {f"{folder}/{name}.md": page_of(name, language) for name in MODULES}
+    return found
 
 
-def page_of(name):
+def index_of(language):
+    listed = "".join(f"| [`{name}`]({name}.md) | {about[language]} |\n" for name, about in MODULES.items())
+    return f"{INDEX[language]}|---|---|\n{listed}"
+
+
+def page_of(name, language):
     owner = owner_of(name)
     shown = name.removeprefix("flambeau.")
     entries = "".join(entry_of(shown, member, value) for member, value in members(owner))
-    return f"# {name}\n\n{markdown(inspect.getdoc(owner) or '')}\n\n{entries}"
+    text = f"# {name}\n\n{markdown(inspect.getdoc(owner) or '')}\n\n{entries}"
+    return HEADED.sub(lambda found: f"**{CHINESE[found[1]]}**", text) if language == "zh" else text
 
 
 def owner_of(name):
