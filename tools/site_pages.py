@@ -48,7 +48,8 @@ WORDS = {
         "用时更少；更慢的项目也全部列出。表中的项目名称为英文原文。",
         "overview": "| 基准 | 项目数 | Flambeau 更快的项目 | 比值的中位数 |\n|---|---:|---:|---:|\n",
         "compatibility": "兼容性",
-        "compared": "构建本站时，由仓库中的结果表统计得出。有意为之的差异见[差异](../differences.md)。表中的文字为英文原文。",
+        "compared": "构建本站时，由仓库中的结果表统计得出。有意为之的差异见[差异](../differences.md)。"
+        "表中的文字为英文原文。",
         "scores": "| 与 PyTorch 比较 | 项目数 | 一致 |\n|---|---:|---:|\n",
         "programs": "使用第三方库的程序",
     },
@@ -116,9 +117,10 @@ def summary(ratios):
 
 def compatibility(words):
     names, programs, libraries = ((ROOT / "bench" / "results" / f"{name}.md").read_text() for name in COMPARED)
-    scores = rows(names) + [score(words["programs"], [row[-1].startswith("equal") for row in rows(programs)])]
+    scores = [*rows(names), score(words["programs"], [row[-1].startswith("equal") for row in rows(programs)])]
     _, *sections = HEADING.split(libraries)
-    scores += [score(name, [row[1] == "yes" for row in rows(text)]) for name, text in zip(sections[::2], sections[1::2])]
+    for library, text in zip(sections[::2], sections[1::2]):
+        scores.append(score(library, [row[1] == "yes" for row in rows(text)]))
     table = words["scores"] + "".join(f"| {' | '.join(row)} |\n" for row in scores)
     details = "\n".join(re.sub("^#", "##", text, flags=re.MULTILINE) for text in (names, programs, libraries))
     return f"# {words['compatibility']}\n\n{words['compared']}\n\n{table}\n{details}"

@@ -35,8 +35,8 @@ INDEX = {
     "zh": "# API 参考\n\n由源码中的文档字符串生成，说明文字为英文原文。\n\n| 模块 | 内容 |\n",
 }
 CHINESE = {
-    "Args": "参数", "Returns": "返回", "Yields": "产出", "Raises": "异常", "Attributes": "属性", "Shape": "形状", "Note": "说明",
-    "Input": "输入", "Inputs": "输入", "Output": "输出", "Outputs": "输出", "Example": "例子", "Examples": "例子",
+    "Args": "参数", "Returns": "返回", "Yields": "产出", "Raises": "异常", "Attributes": "属性", "Shape": "形状",
+    "Note": "说明", "Input": "输入", "Inputs": "输入", "Output": "输出", "Outputs": "输出", "Example": "例子",
 }
 HEADED = re.compile(rf"^\*\*({'|'.join(CHINESE)})\*\*$", re.MULTILINE)
 SECTION = re.compile(r"^(Args|Returns|Yields|Raises|Attributes|Shape|Note|Inputs?|Outputs?):\s*$")
