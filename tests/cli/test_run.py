@@ -1,5 +1,6 @@
 """``flambeau run`` behaves as python does."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -94,11 +95,13 @@ def test_interrupt(script):
         print("ready", flush=True)
         time.sleep(60)
     """)
-    process = subprocess.Popen([*ALIASED, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    error = process.communicate(timeout=30)[1]
+    heeded = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # in background jobs it is ignored
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*ALIASED, path], **pipes, preexec_fn=heeded) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        error = process.communicate()[1]
     assert process.returncode == -signal.SIGINT
     assert error.endswith("KeyboardInterrupt\n") and "cli" not in error
 

@@ -289,7 +289,7 @@ def test_a_worker_that_never_returns_times_out(short_grace):
         next(epoch)
     del epoch
     gc.collect()
-    assert time.monotonic() - start < 8
+    assert time.monotonic() - start < 60
     assert_ended(pids)
 
 
