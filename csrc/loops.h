@@ -57,6 +57,20 @@ typedef struct {
     ptrdiff_t rows, n;
 } LstmGates;
 
+/* A recurrent layer over `times` times of `rows` samples of n hidden elements: see loops/rnn.h. */
+typedef struct {
+    const void *x, *first_h, *first_c, *packed, *bias; /* the weights of the hidden state lie packed */
+    void *h, *c, *gates;                               /* at each time */
+    const void *g_h, *g_c, *g_gates;                   /* from here on for the gradient; these may be NULL */
+    void *g_x, *g_hidden, *g_first_h, *g_first_c;
+    ptrdiff_t times, rows, n;
+    bool reverse, relu;
+} Sequence;
+
+typedef void (*SequenceLoop)(const Sequence *p, ptrdiff_t start, ptrdiff_t stop, void *scratch);
+
+#define SEQUENCE_SCRATCH 5 /* times n elements for each row */
+
 /* The boxes of a pooling over volumes: for each place of the result and each dimension, the elements of a span. */
 typedef struct {
     ptrdiff_t start, stop;
@@ -148,6 +162,10 @@ typedef struct {
         asgd_step;
     void (*lstm_gates)(const LstmGates *gates);
     void (*lstm_gates_pull)(const LstmGates *gates);
+    SequenceLoop lstm_sequence, lstm_sequence_pull, gru_sequence, gru_sequence_pull, rnn_sequence, rnn_sequence_pull;
+    /* see loops/packed.h */
+    void (*pack_matrix)(const void *x, void *out, ptrdiff_t depth, ptrdiff_t columns, ptrdiff_t row_step,
+                        ptrdiff_t column_step);
     /* of planes */
     void (*max_boxes)(const void *x, void *out, int64_t *places, ptrdiff_t planes, const Boxes *boxes);
     void (*mean_boxes)(const void *x, void *out, ptrdiff_t planes, const Boxes *boxes);

@@ -202,7 +202,7 @@ class OpNode(Node):
                     raise changed_error(self, storage, version)
         elif guards is None:
             raise graph_freed()
-        if self._count != 1:
+        if self._count != 1 and not self.op.takes_undefined:
             defined = next(g for g in grads if g is not None)
             grads = [zeros_for(self, nr, graph, defined) if g is None else g for nr, g in enumerate(grads)]
         if graph or self.packed:

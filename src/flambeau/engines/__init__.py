@@ -76,6 +76,26 @@ class Engine:
         """The gradients of query, key, value and mask, by the kernel of ``fused_attention``; None where there is none.
         """
 
+    # Recurrent layers over a whole sequence by one kernel, for ``ops/rnn.py``; None where there is none for such arrays
+
+    def lstm_sequence(self, x, h, c, w, reverse):
+        """(the hidden states, the cell states, the gates) at each time."""
+
+    def lstm_sequence_pull(self, g_h, g_c, g_gates, gates, cells, c, w, reverse):
+        """The gradients of x, h and c. Those of the results may be None, which stands for zeros; so it is below."""
+
+    def gru_sequence(self, x, h, w, b, reverse):
+        """(the hidden states, the gates and what the hidden state gives to the last of them) at each time."""
+
+    def gru_sequence_pull(self, g_h, g_saved, saved, states, h, w, reverse):
+        """The gradients of x, of what the hidden state gives to the gates, and of h."""
+
+    def rnn_sequence(self, x, h, w, is_relu, reverse):
+        """(the hidden states,) at each time."""
+
+    def rnn_sequence_pull(self, g_h, states, w, is_relu, reverse):
+        """The gradients of x and h."""
+
     def run_recorded(self):
         """Runs what the engine has recorded, if it does not compute at once."""
 

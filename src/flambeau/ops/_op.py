@@ -54,7 +54,7 @@ class Op:
 
     def __init__(self, forward, name, *, node=None, scalar_node=None, promote=None, opmath=False, refuses="",
                  row_major=False, kernel_layout=False, put=None, copies=False, check=None, piecewise_linear=False,
-                 kernel=None, by_element=False, product=False):
+                 kernel=None, by_element=False, product=False, takes_undefined=False):
         self.forward = forward
         self.name = name
         self.kernel = kernel  # the name of the kernel that is its whole forward
@@ -67,6 +67,7 @@ class Op:
         self.put = put
         self.copies = copies
         self.product = product
+        self.takes_undefined = takes_undefined
         self.check = check
         self.piecewise_linear = piecewise_linear
         (_, *self.inputs), self.variadic, self.settings = parameters_of(forward)
@@ -408,6 +409,8 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
         put: of a view, ``put(k, x, value, **settings)``: x with `value` in the place of the view. Where it is not
             given, the engine finds the places.
         product: it sums products, for which some engines have kernels that take half precision and sum in float32.
+        takes_undefined: of several results, that the vjp takes None for the gradient of one that nobody used. To the
+            vjps of other ops these come as zeros.
         copies: of a view, that on values it makes a copy, through which nothing can be written.
         row_major: the result is contiguous in PyTorch, whatever the layout of the inputs, so that ``view`` works on it.
         piecewise_linear: the gradient depends on the inputs by steps alone; the second derivative is there, and zero.

@@ -9,6 +9,8 @@ operators and ops, so they run on arrays of any engine and on tensors. The op of
 
 The states are tuples. A result of a step that ``pull`` needs is also a result of the op, so the second derivative goes
 through it. The states are given out as a copy: to overwrite the output of a layer does not harm its backward.
+
+Where an engine has a kernel for a whole sequence (``lstm_sequence`` and its like), that does all the steps at once.
 """
 
 from __future__ import annotations
@@ -160,8 +162,29 @@ def run(k, body, weights, start, x, mask, reverse):
     return (k.copy(states[0]), *states, *saved)
 
 
+def with_copy(k, results):
+    """The results of a kernel for the whole sequence as those of a layer's op."""
+    return (k.copy(results[0]), *results)
+
+
+def kernels_for(w, *special):
+    """The engine to ask for a kernel that takes the whole sequence back; None where steps are recorded, or special."""
+    return None if isinstance(w, Tensor) or any([x is not None for x in special]) else engine_of(w)
+
+
+def sum_of(a, b):
+    """Of gradients that may be undefined."""
+    return b if a is None else a if b is None else a + b
+
+
+def defined(g, states, saved):
+    """The gradients of a layer's results, with zeros for those that are undefined."""
+    return [zeros_like(x) if a is None else a for a, x in zip(g, (states[0], *states, *saved))]
+
+
 def run_back(body, g, weights, start, states, saved, mask, reverse):
     """(previous hidden states, gradients of the start, of x at each time, and what else ``pull`` gave)."""
+    g = defined(g, states, saved)
     previous = tuple([shifted(s, first, reverse) for s, first in zip(states, start)])
     g_states, g_saved = (g[0] + g[1], *g[2:1 + len(states)]), tuple(g[1 + len(states):])
     carry = tuple([zeros_like(s) for s in start])
@@ -183,15 +206,22 @@ def weight_grad(g, x):
 
 
 def rnn_ops(name, node, step, pull):
-    forward, backward = forward_body(step), backward_body(pull)
+    forward, backward, is_relu = forward_body(step), backward_body(pull), step is relu_step
 
-    @op(name=f"{name}_layer", node="StackBackward0", opmath=True, row_major=True)
+    @op(name=f"{name}_layer", node="StackBackward0", opmath=True, row_major=True, takes_undefined=True)
     def layer(k, x, h, w, mask, *, reverse):
-        return run(k, forward, (w,), (h,), x, mask, reverse)
+        whole = k.rnn_sequence(x, h, w, is_relu, reverse) if mask is None else None
+        return run(k, forward, (w,), (h,), x, mask, reverse) if whole is None else with_copy(k, whole)
 
     @layer.joint_vjp
     def _(g, h, w, mask, out_1, reverse, needs):
-        previous, g_start, g_x = run_back(backward, g, (w,), (h,), (out_1,), (), mask, reverse)
+        k = kernels_for(w, mask)
+        whole = k and k.rnn_sequence_pull(sum_of(*g), out_1, w, is_relu, reverse)
+        if whole:
+            g_x, *g_start = whole
+            previous = shifted(out_1, h, reverse)
+        else:
+            previous, g_start, g_x = run_back(backward, g, (w,), (h,), (out_1,), (), mask, reverse)
         return g_x, g_start[0], weight_grad(g_x, previous) if needs[2] else None, None
 
     @op(name=f"{name}_cell", node=node, opmath=True, row_major=True)
@@ -218,13 +248,18 @@ def lstm_node(x, projection):
 lstm_forward, lstm_backward = forward_body(lstm_step), backward_body(lstm_pull)
 
 
-@op(node=lstm_node, opmath=True, row_major=True)
+@op(node=lstm_node, opmath=True, row_major=True, takes_undefined=True)
 def lstm_layer(k, x, h, c, w, projection, mask, *, reverse):
-    return run(k, lstm_forward, (w, projection), (h, c), x, mask, reverse)
+    whole = k.lstm_sequence(x, h, c, w, reverse) if projection is None and mask is None else None
+    return run(k, lstm_forward, (w, projection), (h, c), x, mask, reverse) if whole is None else with_copy(k, whole)
 
 
 @lstm_layer.joint_vjp
 def _(g, h, c, w, projection, mask, out_1, out_2, out_3, reverse, needs):
+    k = kernels_for(w, projection, mask)
+    whole = k and k.lstm_sequence_pull(sum_of(*g[:2]), *g[2:], out_3, out_2, c, w, reverse)
+    if whole:
+        return *whole, weight_grad(whole[0], shifted(out_1, h, reverse)) if needs[3] else None, None, None
     previous, g_start, g_x, *g_projected = run_back(
         lstm_backward, g, (w, projection), (h, c), (out_1, out_2), (out_3,), mask, reverse
     )
@@ -249,16 +284,23 @@ def _(g, h, c, w, out_1, out_2, needs):
 gru_forward, gru_backward = forward_body(gru_step), backward_body(gru_pull)
 
 
-@op(node="StackBackward0", opmath=True, row_major=True)
+@op(node="StackBackward0", opmath=True, row_major=True, takes_undefined=True)
 def gru_layer(k, x, h, w, b, mask, *, reverse):
-    return run(k, gru_forward, (w, b), (h,), x, mask, reverse)
+    whole = k.gru_sequence(x, h, w, b, reverse) if mask is None else None
+    return run(k, gru_forward, (w, b), (h,), x, mask, reverse) if whole is None else with_copy(k, whole)
 
 
 @gru_layer.joint_vjp
 def _(g, h, w, b, mask, out_1, out_2, reverse, needs):
-    previous, g_start, g_x, g_hidden = run_back(
-        gru_backward, g, (w, b), (h,), (out_1,), (out_2,), mask, reverse
-    )
+    k = kernels_for(w, mask)
+    whole = k and k.gru_sequence_pull(sum_of(*g[:2]), g[2], out_2, out_1, h, w, reverse)
+    if whole:
+        g_x, g_hidden, *g_start = whole
+        previous = shifted(out_1, h, reverse)
+    else:
+        previous, g_start, g_x, g_hidden = run_back(
+            gru_backward, g, (w, b), (h,), (out_1,), (out_2,), mask, reverse
+        )
     return (
         g_x,
         g_start[0],
