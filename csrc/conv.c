@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "threads.h"
 
 typedef struct {
@@ -133,7 +134,7 @@ static bool run_sums(const TapSums *sums, const Loops *loops, ptrdiff_t item)
     size_t weights = (size_t)(work.tiles * rows * sums->sources * sums->taps * item);
     ptrdiff_t depth = sums->taps > CONV_DEPTH ? sums->taps : CONV_DEPTH;
     work.scratch = (size_t)((CONV_PANELS * depth + 1) * columns * item);
-    work.sums.packed = aligned_alloc(64, (weights + 127) / 64 * 64);
+    work.sums.packed = new_block(weights + 64, false);
     if (work.sums.packed == NULL) {
         return false;
     }
@@ -145,7 +146,7 @@ static bool run_sums(const TapSums *sums, const Loops *loops, ptrdiff_t item)
     bool small = places * sums->results * sums->sources * sums->taps < 1 << 16;
     run_all(pack_tile, &work, work.tiles, small || weights < 1 << 16);
     run_all(sum_block, &work, blocks * work.tile_blocks, small);
-    free(work.sums.packed);
+    release_block(work.sums.packed);
     return !failed;
 }
 
@@ -343,8 +344,8 @@ static bool run_weights(const WeightSums *sums, const Loops *loops, ptrdiff_t it
     work.part_size = rows * panels * columns * item;
     ptrdiff_t channels = (sums->sources + work.channel_parts - 1) / work.channel_parts;
     work.scratch = (size_t)(channels * wide);
-    work.sums.packed = aligned_alloc(64, (size_t)(sums->samples * panels * sums->places * columns * item + 63) / 64 * 64);
-    work.parts = calloc((size_t)work.sample_parts, (size_t)work.part_size);
+    work.sums.packed = new_block((size_t)(sums->samples * panels * sums->places * columns * item), false);
+    work.parts = new_block((size_t)(work.sample_parts * work.part_size), true);
     bool good = work.sums.packed != NULL && work.parts != NULL;
     if (good) {
         bool small = sums->samples * sums->places * rows * sums->results < 1 << 16;
@@ -352,8 +353,8 @@ static bool run_weights(const WeightSums *sums, const Loops *loops, ptrdiff_t it
         run_all(sum_part, &work, work.sample_parts * work.channel_parts, small);
         run_all(collect_part, &work, panels, small || work.part_size < 1 << 16);
     }
-    free(work.sums.packed);
-    free(work.parts);
+    release_block(work.sums.packed);
+    release_block(work.parts);
     return good && !failed;
 }
 

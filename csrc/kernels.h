@@ -60,13 +60,14 @@ static inline bool not_given(PyObject *x)
     return x == NULL || x == Py_None;
 }
 
-/* A new array of the given shape with the dtype of `like`. */
-static inline PyArrayObject *new_array(PyArrayObject *like, int ndim, const npy_intp *shape)
-{
-    PyArray_Descr *dtype = PyArray_DESCR(like);
-    Py_INCREF(dtype);
-    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, NULL, 0, NULL);
-}
+/* A new array of the given shape with the dtype of `like`; a large one in memory that is used again. */
+PyArrayObject *new_array(PyArrayObject *like, int ndim, const npy_intp *shape);
+
+/* Before the first array; false, with an error, if NumPy's own memory was not to be had. */
+bool prepare_arrays(void);
+
+/* For Python: large arrays of NumPy's, too, get such memory in this context from now on. */
+PyObject *use_large_blocks(PyObject *module, PyObject *unused);
 
 /* The loops for the elements of `x`; NULL if there are none for its dtype. */
 static inline const Loops *loops_for(const PyArrayObject *x)

@@ -6,6 +6,7 @@
 #include <structmember.h>
 
 #include "blas.h"
+#include "memory.h"
 #include "threads.h"
 
 static const Row *const FAMILIES[] = {
@@ -279,6 +280,13 @@ static PyObject *set_threads_of_blas(PyObject *module, PyObject *given)
     Py_RETURN_NONE;
 }
 
+static PyObject *give_back(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyLong_FromSize_t(give_back_blocks());
+}
+
 static PyMethodDef methods[] = {
     {"kernel", (PyCFunction)(void (*)(void))kernel_of, METH_FASTCALL,
      "kernel(name, twin)\n--\n\nThe native kernel of that name, which calls `twin` for what it does not do itself."},
@@ -290,6 +298,10 @@ static PyMethodDef methods[] = {
      "use_blas(path)\n--\n\nCalls the OpenBLAS at a path directly, if NumPy has loaded it; returns whether it has."},
     {"set_blas_threads", set_threads_of_blas, METH_O,
      "set_blas_threads(count)\n--\n\nLets what calls OpenBLAS by itself, such as NumPy, use so many threads."},
+    {"use_large_blocks", use_large_blocks, METH_NOARGS,
+     "use_large_blocks()\n--\n\nIn this context, gives NumPy's large arrays memory that was in use before."},
+    {"give_back_blocks", give_back, METH_NOARGS,
+     "give_back_blocks()\n--\n\nGives memory that waits to be used again back to the system; returns how many bytes."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -305,7 +317,7 @@ PyMODINIT_FUNC PyInit__kernels(void)
 {
     import_array();
     choose_loops(64);
-    if (PyType_Ready(&KernelType) < 0) {
+    if (PyType_Ready(&KernelType) < 0 || !prepare_arrays()) {
         return NULL;
     }
     PyObject *module = PyModule_Create(&definition);

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from ..._fp_errors import run_in_fp_context
 from .. import NUMPY as engine
 from .threads import threads
 
@@ -20,6 +21,7 @@ if os.environ.get("FLAMBEAU_NATIVE") != "0":
         pass  # it was not built, or not for this version of NumPy
     else:
         threads.connect(_kernels)
+        run_in_fp_context(_kernels.use_large_blocks)  # where ops compute, and nothing else of the program does
         for name in _kernels.NAMES:
             twin = getattr(engine, name, None)
             if twin is not None:  # an extension built from other sources may have a kernel more

@@ -1,0 +1,95 @@
+/* The memory of large arrays, as NumPy asks for it: see memory.h. */
+
+#include "kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+static PyDataMemAllocator others; /* NumPy's own, for small arrays */
+
+static void *allocate(void *unused, size_t bytes)
+{
+    (void)unused;
+    return bytes < LARGE_BLOCK ? others.malloc(others.ctx, bytes) : new_block(bytes, false);
+}
+
+static void *allocate_zeros(void *unused, size_t count, size_t item)
+{
+    (void)unused;
+    size_t bytes;
+    if (__builtin_mul_overflow(count, item, &bytes)) {
+        return NULL;
+    }
+    return bytes < LARGE_BLOCK ? others.calloc(others.ctx, count, item) : new_block(bytes, true);
+}
+
+static void release(void *unused, void *at, size_t bytes)
+{
+    (void)unused;
+    if (is_block(at)) {
+        release_block(at);
+    } else {
+        others.free(others.ctx, at, bytes);
+    }
+}
+
+static void *reallocate(void *unused, void *at, size_t bytes)
+{
+    if (at == NULL || !is_block(at)) {
+        return others.realloc(others.ctx, at, bytes);
+    }
+    void *to = allocate(unused, bytes);
+    if (to != NULL) {
+        memcpy(to, at, size_of_block(at) < bytes ? size_of_block(at) : bytes);
+        release_block(at);
+    }
+    return to;
+}
+
+static PyDataMem_Handler handler = {
+    "flambeau", 1, {NULL, allocate, allocate_zeros, reallocate, release},
+};
+static PyObject *capsule; /* of the handler */
+
+bool prepare_arrays(void)
+{
+    PyObject *before = PyDataMem_GetHandler();
+    PyDataMem_Handler *own = before == NULL ? NULL : PyCapsule_GetPointer(before, "mem_handler");
+    if (own == NULL) {
+        Py_XDECREF(before);
+        return false;
+    }
+    others = own->allocator; /* `before` stays: its functions are called for as long as there are arrays */
+    capsule = PyCapsule_New(&handler, "mem_handler", NULL);
+    return capsule != NULL;
+}
+
+PyObject *use_large_blocks(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    PyObject *before = PyDataMem_SetHandler(capsule);
+    Py_XDECREF(before);
+    return before == NULL ? NULL : Py_NewRef(Py_None);
+}
+
+PyArrayObject *new_array(PyArrayObject *like, int ndim, const npy_intp *shape)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(like);
+    PyObject *before = NULL;
+    if (PyArray_OverflowMultiplyList(shape, ndim) >= (npy_intp)LARGE_BLOCK / PyDataType_ELSIZE(dtype)) {
+        before = PyDataMem_SetHandler(capsule);
+        if (before == NULL) {
+            return NULL;
+        }
+    }
+    Py_INCREF(dtype);
+    PyObject *out = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, NULL, 0, NULL);
+    if (before != NULL) {
+        Py_XDECREF(PyDataMem_SetHandler(before));
+        Py_DECREF(before);
+    }
+    return (PyArrayObject *)out;
+}

@@ -1,0 +1,229 @@
+/* A program that trains asks for the same blocks in each step. Blocks that it releases wait here, in stacks by size, for
+ * the next call that asks for such a size. Together with those in use they are never much more than were in use at
+ * once before: waiting makes no program much larger than it was. What has waited for long is given back.
+ */
+
+#include "memory.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#define PAGE 4096
+#define HEAD 64                           /* bytes before a block that say what it is; they begin a page */
+#define SIGN 0x6d61656265616c66ULL        /* by which a head is known */
+#define HUGE_PAGES ((size_t)1 << 22)      /* bytes from which large pages are asked for, as NumPy does */
+#define MOST_WAITING ((size_t)1 << 30)    /* bytes */
+#define LONGEST_WAIT 5                    /* seconds */
+#define STEPS 8                           /* sizes between a power of two and the next */
+#define SIZES (STEPS * 64)
+
+typedef struct Block {
+    unsigned long long sign;
+    size_t size; /* without the head */
+    void *start; /* as malloc gave it */
+    struct Block *below;           /* in the stack of its size */
+    struct Block *older, *younger; /* among all that wait */
+    time_t since;
+} Block;
+
+_Static_assert(sizeof(Block) <= HEAD, "the head of a block has no room for what it says");
+
+static atomic_flag taken = ATOMIC_FLAG_INIT; /* of all that follows; who finds it taken goes to malloc and free */
+static Block *stacks[SIZES];
+static Block *oldest, *youngest;
+static size_t most_in_use, waiting;
+static _Atomic size_t in_use;
+
+static bool take_lock(void)
+{
+    return !atomic_flag_test_and_set_explicit(&taken, memory_order_acquire);
+}
+
+static void give_lock(void)
+{
+    atomic_flag_clear_explicit(&taken, memory_order_release);
+}
+
+/* The bytes rounded up to one of STEPS sizes for each power of two, and the number of that size. */
+static size_t rounded(size_t bytes, int *number)
+{
+    int power = 63 - __builtin_clzll((unsigned long long)bytes);
+    size_t step = ((size_t)1 << power) / STEPS, steps = (bytes + step - 1) / step;
+    *number = power * STEPS + (int)(steps - STEPS);
+    return steps * step;
+}
+
+static time_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+static void leave_row(Block *block)
+{
+    *(block->older != NULL ? &block->older->younger : &oldest) = block->younger;
+    *(block->younger != NULL ? &block->younger->older : &youngest) = block->older;
+    waiting -= block->size;
+}
+
+static void free_block(Block *block)
+{
+    block->sign = 0;
+    free(block->start);
+}
+
+/* The oldest of a size lies at the bottom of its stack. */
+static void give_back_oldest(void)
+{
+    Block *block = oldest, **at;
+    int number;
+    rounded(block->size, &number);
+    for (at = &stacks[number]; *at != block; at = &(*at)->below) {
+    }
+    *at = NULL;
+    leave_row(block);
+    free_block(block);
+}
+
+static void give_back_above(size_t most)
+{
+    while (waiting > most) {
+        give_back_oldest();
+    }
+}
+
+size_t give_back_blocks(void)
+{
+    if (!take_lock()) {
+        return 0;
+    }
+    size_t before = waiting;
+    give_back_above(0);
+    give_lock();
+    return before;
+}
+
+/* How many bytes may wait beside those in use. */
+static size_t room_for_waiting(size_t used)
+{
+    size_t most = most_in_use + most_in_use / 4, room = most > used ? most - used : 0;
+    return room < MOST_WAITING ? room : MOST_WAITING;
+}
+
+/* A block that waits; NULL if there is none of that size. */
+static Block *waiting_block(int number, size_t used)
+{
+    Block *block = stacks[number];
+    if (block != NULL) {
+        stacks[number] = block->below;
+        leave_row(block);
+    }
+    most_in_use = used > most_in_use ? used : most_in_use;
+    give_back_above(room_for_waiting(used));
+    return block;
+}
+
+static Block *made_block(size_t size, bool zeroed)
+{
+    size_t bytes = size + HEAD + PAGE;
+    char *start = zeroed ? calloc(1, bytes) : malloc(bytes);
+    if (start == NULL && give_back_blocks() > 0) {
+        start = zeroed ? calloc(1, bytes) : malloc(bytes);
+    }
+    if (start == NULL) {
+        return NULL;
+    }
+    uintptr_t page = ((uintptr_t)start + PAGE - 1) / PAGE * PAGE;
+#ifdef MADV_HUGEPAGE
+    if (size >= HUGE_PAGES) {
+        madvise((void *)page, size, MADV_HUGEPAGE);
+    }
+#endif
+    Block *block = (Block *)page;
+    block->sign = SIGN;
+    block->size = size;
+    block->start = start;
+    return block;
+}
+
+void *new_block(size_t bytes, bool zeroed)
+{
+    int number;
+    if (bytes > SIZE_MAX / 4) {
+        return NULL;
+    }
+    size_t size = rounded(bytes < LARGE_BLOCK ? LARGE_BLOCK : bytes, &number);
+    size_t used = atomic_fetch_add(&in_use, size) + size;
+    Block *block = NULL;
+    if (take_lock()) {
+        block = waiting_block(number, used);
+        give_lock();
+    }
+    if (block != NULL && zeroed) {
+        memset((char *)block + HEAD, 0, bytes);
+    }
+    if (block == NULL) {
+        block = made_block(size, zeroed);
+    }
+    if (block == NULL) {
+        atomic_fetch_sub(&in_use, size);
+        return NULL;
+    }
+    return (char *)block + HEAD;
+}
+
+static Block *head_of(void *at)
+{
+    return (Block *)((char *)at - HEAD);
+}
+
+bool is_block(void *at)
+{
+    return (uintptr_t)at % PAGE == HEAD && head_of(at)->sign == SIGN; /* a head is on the page of its block */
+}
+
+size_t size_of_block(void *at)
+{
+    return head_of(at)->size;
+}
+
+/* Puts a block on the stack of its size; returns the time. */
+static time_t wait_for_use(Block *block)
+{
+    int number;
+    rounded(block->size, &number);
+    block->below = stacks[number];
+    stacks[number] = block;
+    block->younger = NULL;
+    block->older = youngest;
+    *(youngest != NULL ? &youngest->younger : &oldest) = block;
+    youngest = block;
+    waiting += block->size;
+    return block->since = now();
+}
+
+void release_block(void *at)
+{
+    if (at == NULL) {
+        return;
+    }
+    Block *block = head_of(at);
+    size_t used = atomic_fetch_sub(&in_use, block->size) - block->size;
+    if (!take_lock()) {
+        free_block(block);
+        return;
+    }
+    time_t since = wait_for_use(block);
+    give_back_above(room_for_waiting(used));
+    while (oldest != NULL && since - oldest->since > LONGEST_WAIT) {
+        give_back_oldest();
+    }
+    give_lock();
+}

@@ -1,0 +1,97 @@
+"""Large arrays in memory that was in use before: whose it is, how much of it waits, and that it comes back clean."""
+
+import contextvars
+import gc
+import threading
+
+import numpy as np
+import pytest
+from numpy._core.multiarray import get_handler_name
+
+import flambeau
+from engines.test_native import needs_native
+from flambeau._fp_errors import run_in_fp_context
+
+pytestmark = needs_native
+SIZE = 1 << 20  # elements
+
+
+@pytest.fixture(autouse=True)
+def kernels():
+    from flambeau import _kernels
+
+    gc.collect()
+    _kernels.give_back_blocks()
+    yield _kernels
+    _kernels.give_back_blocks()
+
+
+def place(array):
+    return array.__array_interface__["data"][0]
+
+
+def large(value=1.0, size=SIZE):
+    return run_in_fp_context(np.full, size, np.float32(value))
+
+
+def test_memory_is_used_again(kernels):
+    a = large()
+    before = place(a)
+    del a
+    assert place(large(2.0)) == before
+    assert place(large(2.0, SIZE - 1000)) == before  # sizes are rounded
+
+
+def test_only_ops_get_it():
+    assert get_handler_name(np.ones(SIZE)) == "default_allocator"
+    assert get_handler_name(contextvars.copy_context().run(np.ones, SIZE)) == "default_allocator"
+    x = flambeau.ones(1000, 1000)
+    for result in (x + x, x.relu(), x @ x):
+        assert get_handler_name(result.detach().numpy()) == "flambeau"
+
+
+def test_zeros_are_zeros():
+    large(7.0)
+    assert not run_in_fp_context(np.zeros, SIZE, np.float32).any()
+
+
+@pytest.mark.parametrize("sizes", [(100_000, 10), (100_000, 300_000), (10, 300_000), (100_000, 100_001)])
+def test_resize(sizes):
+    before, after = sizes
+    a = run_in_fp_context(np.arange, float(before))
+    a.resize(after, refcheck=False)
+    n = min(sizes)
+    assert (a[:n] == np.arange(n)).all() and not a[n:].any()
+
+
+def test_empty_arrays_with_large_dimensions():
+    assert run_in_fp_context(np.empty, (0, SIZE)).size == 0
+
+
+def test_what_waits_is_bounded_and_given_back(kernels):
+    several = [large(size=SIZE + i * SIZE // 2) for i in range(4)]
+    used = sum(a.nbytes for a in several)
+    del several
+    for i in range(40):
+        large(size=SIZE // 4 + i * 5000)
+    waits = kernels.give_back_blocks()
+    assert 0 < waits <= 1.5 * max(used, kernels.give_back_blocks())
+    assert kernels.give_back_blocks() == 0
+
+
+def test_many_threads():
+    wrong = []
+
+    def work(number):
+        for i in range(200):
+            a = flambeau.full((30_000 + 1000 * (i % 7),), float(number))
+            b = a + a
+            if not bool((b == 2 * number).all()):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
