@@ -28,6 +28,14 @@ class Tracer:
         """The numbers that a kernel draws."""
         return kernel(generator, *args, **kwargs)
 
+    def draw_key(self, draw, generator):
+        """The words that ``draw(generator)`` draws for numbers that a device draws."""
+        return draw(generator)
+
+    def on_device(self, array):
+        """A NumPy array as a program takes it to its device."""
+        return array
+
     def settings_of(self, op, settings):
         """The settings with which an op is to run."""
         return settings

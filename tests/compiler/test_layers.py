@@ -19,29 +19,46 @@ def outputs(result):
     return [result] if isinstance(result, torch.Tensor) else [y for part in result for y in outputs(part)]
 
 
-def three_calls(layer, module, call):
-    """What can be seen of three calls with backward."""
+def on(device, argument):
+    """A leaf like `argument` on a device."""
+    return argument if device == "cpu" else argument.detach().to(device).requires_grad_(argument.requires_grad)
+
+
+def three_calls(layer, module, device="cpu"):
+    """What can be seen of three calls with backward; from the second on they are on a device."""
     seen = []
     for nr in range(3):
+        if nr == 1:
+            module.to(device)
         torch.manual_seed(nr)
-        arguments = layer.arguments(torch)
-        results = outputs(call(*arguments))
+        arguments = [on(device if nr else "cpu", a) for a in layer.arguments(torch)]
+        results = outputs(module(*arguments))
         losses = [r.abs().sum() for r in results if r.requires_grad]
         if losses:
             sum(losses).backward()
-        seen += [r.detach() for r in results] + [a.grad for a in arguments]
-        seen += [p.grad.clone() for p in module.parameters() if p.grad is not None]
-        seen += [b.clone() for b in module.buffers()] + [torch.rand(1)]
+        tensors = [r.detach() for r in results] + [a.grad for a in arguments]
+        tensors += [p.grad for p in module.parameters() if p.grad is not None] + [*module.buffers()]
+        assert nr == 0 or {t.device.type for t in tensors if t is not None} <= {device}
+        seen += [t if t is None else t.cpu().clone() for t in tensors] + [torch.rand(1)]
     return seen
 
 
-@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
+def draws_on_devices(layer):
+    """Whether there are random numbers in a layer that a device draws itself."""
+    return any(isinstance(m, torch.nn.modules.dropout._DropoutNd | torch.nn.MultiheadAttention)
+               and not isinstance(m, torch.nn.AlphaDropout | torch.nn.FeatureAlphaDropout)
+               for m in layer.make(torch).modules())
+
+
+@pytest.mark.parametrize("device, training", [("cpu", True), ("cpu", False), ("xla", True)],
+                         ids=["training", "evaluation", "device"])
 @pytest.mark.parametrize("layer", LAYERS, ids=str)
-def test_layer_is_the_same_compiled(layer, training):
+def test_layer_is_the_same_compiled(layer, device, training):
     pytest.importorskip("jax", reason="the compiler needs jax")
     plain, compiled = layer.make(torch).train(training), layer.make(torch).train(training)
     compiled.compile()
-    want, got = three_calls(layer, plain, plain), three_calls(layer, compiled, compiled)
+    want = three_calls(layer, plain, device if draws_on_devices(layer) else "cpu")
+    got = three_calls(layer, compiled, device)
     assert len(got) == len(want)
     for a, b in zip(got, want, strict=True):
         close(a, b)

@@ -40,9 +40,9 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
             disable=False, recompile_limit=None, isolate_recompiles=False, shapes_spec=None):
     """Compiles a function or a module; without one, returns a decorator.
 
-    The first call runs eagerly. From the second on, calls run as XLA programs on the CPU: one for each kind of
-    arguments (shapes, dtypes, other values) and of what the function reads besides (attributes of modules, global
-    names). ``backward()`` may come inside of the function or after it.
+    The first call runs eagerly. From the second on, calls run as XLA programs, on the device of the tensors: one for
+    each kind of arguments (shapes, dtypes, other values) and of what the function reads besides (attributes of modules,
+    global names). ``backward()`` may come inside of the function or after it.
 
     Args:
         model: the function or module.

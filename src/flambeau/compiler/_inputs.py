@@ -8,11 +8,16 @@ from operator import attrgetter, eq, is_
 
 import numpy as np
 
+from .._device import CPU
 from .._tensor import Tensor
+from ..engines import engine_of
+from ..engines._views import ViewArray
 from ._places import Argument, Gradient
 
 _state = attrgetter("_a", "_rg", "_node", "__class__")
 _form = attrgetter("dtype", "shape", "strides")
+_A = 0  # the place of the array in what _state returns
+_SIZE = 4
 
 
 class TensorInputs:
@@ -50,6 +55,16 @@ class TensorInputs:
         self.snapshot = InputSnapshot(self.records, tensors)
         return None
 
+    def release(self):
+        """Lets go of the arrays on a device, whose memory the program may write to."""
+        if self.snapshot is not None:
+            self.snapshot.release()
+
+    def note_exchanged(self):
+        """The program has exchanged arrays of tensors on a device: those are the ones of the run before, next time."""
+        if self.snapshot is not None:
+            self.snapshot.update()
+
 
 class InputSnapshot:
     """The tensors of a run that may be those of the next, and what they were like."""
@@ -59,9 +74,10 @@ class InputSnapshot:
         self.selectors = [not v for v in varies]
         self.tensors = [t for t, v in zip(tensors, varies) if not v]
         self.state = [*chain.from_iterable(map(_state, self.tensors))]
-        self.arrays = [t._a for t in self.tensors]
+        self.exchanged = [(nr * _SIZE + _A, t) for nr, t in enumerate(self.tensors) if t.device is not CPU]
+        self.arrays = [t._a for t in self.tensors if t.device is CPU]  # the form of others does not change
         self.forms = [*map(_form, self.arrays)]
-        self.owners = {id(owner_of(a)) for a in self.arrays}
+        self.owners = {id(owner_of(t._a)) for t in self.tensors}
         self.others = [(nr, records[nr].signature) for nr, v in enumerate(varies) if v]
 
     def holds(self, tensors):
@@ -72,6 +88,16 @@ class InputSnapshot:
             and all(map(eq, map(_form, self.arrays), self.forms))
             and self.has_room_for([(tensors[nr], was) for nr, was in self.others])
         )
+
+    def release(self):
+        state = self.state
+        for place, _ in self.exchanged:
+            state[place] = None
+
+    def update(self):
+        state = self.state
+        for place, t in self.exchanged:
+            state[place] = t._a
 
     def has_room_for(self, others):
         """Whether other tensors are as they were, with memory of their own."""
@@ -87,11 +113,15 @@ def signature(t):
     """By which two tensors are alike to a program."""
     a = t._a
     requires_grad = t._rg if t._view is None else t.requires_grad
-    return type(t), type(a), a.dtype, a.shape, requires_grad, t._node is None, a.strides
+    device, strides = (CPU, a.strides) if type(a) is np.ndarray else (t._storage.device, engine_of(a).strides_of(a))
+    return type(t), device, a.dtype, a.shape, requires_grad, t._node is None, strides
 
 
 def described(was):
-    return "none" if was is None else f"a {was[0].__name__} {was[2].name}{list(was[3])}, requires_grad={was[4]}"
+    if was is None:
+        return "none"
+    where = "" if was[1] is CPU else f" on {was[1]}"
+    return f"a {was[0].__name__} {was[2].name}{list(was[3])}{where}, requires_grad={was[4]}"
 
 
 def overlap(arrays):
@@ -101,13 +131,28 @@ def overlap(arrays):
         owners.setdefault(id(owner_of(array)), []).append(nr)
     for together in owners.values():
         for a, b in itertools.combinations(together, 2):
-            if (arrays[a][0] or arrays[b][0]) and np.may_share_memory(arrays[a][1], arrays[b][1]):
+            if (arrays[a][0] or arrays[b][0]) and may_overlap(arrays[a][1], arrays[b][1]):
                 return (a, b) if arrays[a][0] else (b, a)
     return None
 
 
+def may_overlap(a, b):
+    """Whether there may be an element in both of two arrays that have one owner."""
+    if isinstance(a, np.ndarray):
+        return np.may_share_memory(a, b)
+    if type(a) is not ViewArray:  # one value, of which two tensors took copies
+        return False
+    (first_of_a, last_of_a), (first_of_b, last_of_b) = extent_of(a), extent_of(b)
+    return first_of_a <= last_of_b and first_of_b <= last_of_a
+
+
+def extent_of(view):
+    """The offsets, in its memory, of the first and of the last element of a view."""
+    return view.offset, view.offset + sum([(n - 1) * s for n, s in zip(view.shape, view.strides)])
+
+
 def owner_of(array):
-    """What holds the memory of an array."""
+    """What holds the memory of an array. (Arrays on a device that are no views can have an owner in common only.)"""
     while isinstance(array, np.ndarray) and array.base is not None:
         array = array.base
-    return array
+    return array.memory if type(array) is ViewArray else array

@@ -6,12 +6,12 @@ import jax
 import numpy as np
 from jax.extend.core import Primitive
 
-from .._device import CPU, resolve
+from .._device import resolve
 from .._modes import modes
 from .._storage import DeviceStorage
 from .._tape import Node
 from .._tensor import Tensor
-from ..engines import NUMPY, engine_on
+from ..engines import engine_of, engine_on
 from ..engines._views import ViewArray
 
 OUTER_GRAPH = (
@@ -63,7 +63,9 @@ class Lifted:
         self.array = array
         self.index = index  # of its place among the inputs
         self.traced = traced
-        self.now = XLA.with_layout(traced, NUMPY.strides_of(array))
+        self.now = XLA.with_layout(traced, engine_of(array).strides_of(array))
+        self.device = t._storage.device
+        self.is_whole = not chain_of(array)  # whether it has all elements of its memory
         self.place = (slot_node.__get__(t), t._nr, t._rg, t._view, t._storage, slot_hooks.__get__(t))
         self.rebound = False  # whether the function has given it other memory (``.data = ...``)
         self.node = self.storage = None  # those that it has while the trace runs
@@ -78,7 +80,7 @@ class Lifted:
         t, array = self.tensor, self.array
         if self.place[0] is not None:
             self.node = Outside(name, array)
-        self.storage = DeviceStorage(self.now, XLA, CPU)
+        self.storage = DeviceStorage(self.now, XLA, self.device)
         self.storage.version, self.storage.inference = t._storage.version, t._storage.inference
         t._node, t._nr, t._view, t._storage = self.node, 0, None, self.storage
 

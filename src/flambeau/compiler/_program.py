@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _tape as tape
+from .._device import CPU
 from .._modes import modes
 from .._tensor import Tensor, edge_of, engine_for, wrap
 from ..autograd._writes import check_writable, write
 from ..engines._views import replay
 from ..ops.shape import alias
 from ._contents import refill
+from ._device_arrays import claim, concrete, defer_checks
 from ._guards import Guards
 from ._inputs import TensorInputs, signature
-from ._lifted import NO_HOOKS, Lifted, RandomDraw, hooks_of
+from ._lifted import NO_HOOKS, XLA, Lifted, RandomDraw, hooks_of
 from ._places import MISSING
 from ._pytree import containers_in, unflatten
 from ._recording import Recording
@@ -74,7 +76,8 @@ class Program:
         self.writes = [Write(x.index, x.rebound) for x in recording.written]
         self.tensor_inputs = TensorInputs([x for x in self.inputs if x.kind is TENSOR],
                                           [self.inputs[w.index] for w in self.writes if not w.rebind])
-        self.checks = [error for _, _, error in recording.checks]
+        self.device = trace.device
+        self.checks = list(zip([error for _, _, error in recording.checks], recording.lines, strict=True))
         self.hooks = [HookState(find(x.tensor), x.state) for x in recording.hooks]
         self.grads = [GradState(find(t), grad is not None) for t, grad, _ in trace.grads.values()]
         self.outputs = self.output_records(recording)
@@ -89,6 +92,7 @@ class Program:
         self.refills = [Refill(*x) for x in recording.refills]
         self.new_grads = [GradAssignment(find(t), grad is not None) for t, grad in recording.new_grads]
         self.float_outputs = [] if trace.floats is None else trace.floats.outputs
+        self.on_device = [i for i, x in enumerate(self.inputs) if x.kind is TENSOR and x.signature[1] is not CPU]
         self.takes_containers = bool(trace.watch.argument_containers)
         self.guards.resolve()
 
@@ -108,8 +112,9 @@ class Program:
 
     def output_records(self, recording):
         differentiable = {id(t) for t in recording.differentiable}
-        return [Output(type(t), t._rg, t.retains_grad, id(t) in differentiable, strides)
-                for t, strides in zip(recording.outputs, recording.strides, strict=True)]
+        return [Output(type(t), t._rg, t.retains_grad, id(t) in differentiable, strides, device)
+                for t, strides, device in zip(recording.outputs, recording.strides, recording.output_devices,
+                                              strict=True)]
 
     def alias_record(self, t, base, chain, number):
         nr = number.get(id(base))
@@ -141,19 +146,23 @@ class Program:
 
     def run(self, arguments, call):
         """The result of the function for these arguments, with everything it changes changed."""
-        partition = self.partition
         tensors = [x.place.find(arguments) if x.kind is TENSOR else None for x in self.inputs]
         arrays = [t._a if t is not None else x.compute() if x.kind is FLOAT else x.draw() if x.kind is DRAW else None
                   for t, x in zip(tensors, self.inputs)]
         for x in self.float_outputs:
             x.value = x.compute()
-        results, residuals = partition.run_forward(arrays)
+        if self.device is CPU:
+            results, residuals = self.partition.run_forward(arrays)
+        else:
+            results, residuals = self.run_on_device(tensors, arrays, arguments)
         n, m = len(self.outputs), len(self.writes)
         created, written, checks = results[:n], results[n:n + m], results[n + m:]
-        for holds, wrong, error in zip(checks[::2], checks[1::2], self.checks, strict=True):
-            if not holds:
-                raise error(wrong.item())
+        if self.device is CPU:
+            self.check(checks)
+        elif checks:
+            created, written = self.defer_checks(created, written, checks)
         saved = [residuals, self.inputs_of_backward(arrays)]
+        del arrays
         self.write(tensors, written)
         outputs = [create(x, array) for x, array in zip(self.outputs, created, strict=True)]
         if modes.grad:
@@ -161,20 +170,47 @@ class Program:
         outputs += [self.take(x, arguments, outputs) for x in self.aliases]
         return self.finish([outputs[nr] for nr in self.results], arguments, call)
 
+    def run_on_device(self, tensors, arrays, arguments):
+        """(results, residuals), which the device may still be computing; what is written may take the old memory."""
+        for i in self.on_device:
+            arrays[i] = concrete(tensors[i]._a)
+        self.tensor_inputs.release()
+        claim(arrays, self.partition.donated, tensors)
+        for x in self.new_grads:
+            x.place.find(arguments)._grad = None  # so that there is memory for the new ones
+        return self.partition.run_forward(arrays)
+
+    def check(self, checks):
+        for holds, wrong, (error, _) in zip(checks[::2], checks[1::2], self.checks, strict=True):
+            if not holds:
+                raise error(wrong.item())
+
+    def defer_checks(self, created, written, checks):
+        """The results on the device, as arrays that raise the error of a check, once it is known to have failed."""
+        results = [*created, *written]
+        places = [i for i, array in enumerate(results) if not isinstance(array, np.ndarray)]
+        lazy = defer_checks([results[i] for i in places], checks, self.checks, self.device)
+        for i, array in zip(places, lazy, strict=True):
+            results[i] = array
+        return results[:len(created)], results[len(created):]
+
     def inputs_of_backward(self, arrays):
-        """The inputs that backward takes; of those that this run writes to, copies."""
+        """The inputs that backward takes; of those on the CPU that this run writes to, copies."""
         written = {w.index for w in self.writes}
-        return [arrays[i].copy() if i in written else arrays[i] for i in self.partition.backward_inputs]
+        return [arrays[i].copy() if i in written and isinstance(arrays[i], np.ndarray) else arrays[i]
+                for i in self.partition.backward_inputs]
 
     def write(self, tensors, arrays):
         for w in self.writes:
             if not w.rebind:
                 check_writable(tensors[w.index])
         for w, array in zip(self.writes, arrays, strict=True):
+            t = tensors[w.index]
             if w.rebind:
-                tensors[w.index].data = wrap(array)
+                t.data = wrap(array, t.device)
             else:
-                write_back(tensors[w.index], array, self.name)
+                write(t, self.name, engine_for(t).write if t.device is CPU else take_over, array)
+        self.tensor_inputs.note_exchanged()
 
     def take(self, x, arguments, outputs):
         base = x.base(arguments, outputs)
@@ -235,7 +271,7 @@ class CompiledFunctionBackward(tape.Node):
             grads = [grads]
         grads = [tape.zeros_for(self, nr, False) if g is None else g for nr, g in enumerate(grads)]
         records = [program.inputs[i] for i in partition.backward_inputs]
-        arrays = [grads[x.nr] if x.kind is GRADIENT else a for x, a in zip(records, inputs, strict=True)]
+        arrays = [concrete(grads[x.nr]) if x.kind is GRADIENT else a for x, a in zip(records, inputs, strict=True)]
         return partition.run_backward(residuals, arrays)
 
     def _free(self):
@@ -245,14 +281,14 @@ class CompiledFunctionBackward(tape.Node):
 def create(x, array):
     """The tensor of an output."""
     if x.strides is not None:
-        array = with_strides(array, x.strides)
-    t = wrap(array)
+        array = with_strides(array, x.strides) if x.device is CPU else XLA.with_layout(array, x.strides)
+    t = wrap(array, x.device)
     return t if x.cls is Tensor else t.as_subclass(x.cls)
 
 
-def write_back(t, array, name):
-    """Puts new elements into the memory of a tensor."""
-    write(t, name, engine_for(t).write, array)
+def take_over(array, new):
+    """What a write does on a device: there is a new array."""
+    return new
 
 
 def with_strides(array, strides):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import jax
 
+from .._device import CPU
 from ..autograd.engine import Pass
 from ..engines._views import value_of
 from ._floats import TracedFloat
 from ._lifted import chain_of
 from ._places import MISSING
 from ._pytree import CopyOf, Tree, flatten
-from ._segment import Partition, on_cpu
+from ._segment import Layout, Partition, on_cpu
 from ._trace import Trace
 
 
@@ -44,14 +45,23 @@ class Recording:
             self.collect(self.function(*self.args, **self.kwargs))
             arrays = [value_of(t._a) for t in [*self.outputs, *[x.tensor for x in self.written]]]
             trace.check_draws()
-            self.checks = list(trace.required)
+            self.checks, self.lines = list(trace.required), list(trace.lines)
             checks = [v for holds, wrong, _ in self.checks for v in (holds, wrong)]
             return arrays + checks + self.trace_gradients()
 
         with on_cpu(), trace.running():
             trace.watch.note_value(self.function, trace.name)
             closed = jax.make_jaxpr(body)()
-        self.partition = Partition(closed, len(self.outputs) + len(self.written) + 2 * len(self.checks))
+        self.partition = Partition(closed, self.layout())
+
+    def layout(self):
+        """Where the program is to run, and where its inputs and results are."""
+        trace = self.trace
+        results = [*self.output_devices, *[x.device for x in self.written], *[trace.device] * (2 * len(self.checks))]
+        inputs = [getattr(x, "device", CPU) for x in trace.inputs]
+        gradients = [x.device for x in self.differentiated]
+        donatable = {x.index for x in self.written if not x.rebound and x.is_whole and x.device is not CPU}
+        return Layout(trace.device, inputs, results, gradients, donatable)
 
     def collect(self, result):
         """Collects the results, and what the function has set, accumulated and written outside."""
@@ -70,6 +80,7 @@ class Recording:
         outside = [t for t in self.results if not self.is_inside(t)]
         self.aliases = {id(t): (t, *(self.view_of_outside(t) or (t, ()))) for t in outside}
         self.find_views()
+        self.output_devices = [t.device for t in self.outputs]
         self.strides = [None if t.is_contiguous() else t.stride() for t in self.outputs]
 
     def flatten(self, value):

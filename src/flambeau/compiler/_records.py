@@ -57,6 +57,7 @@ class Output:
     retains_grad: bool
     differentiable: bool
     strides: tuple | None
+    device: Any
 
 
 @dataclasses.dataclass(slots=True)

@@ -1,24 +1,30 @@
-"""A trace's equations, cut in two: the forward and the backward of a program, each compiled by XLA."""
+"""A trace's equations, cut into segments, each compiled by XLA: forward and backward, and what the host computes."""
 
 from __future__ import annotations
 
 import ctypes
 import math
+import warnings
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jax.extend.core import Literal
 
+from .._device import CPU
+from ..engines.xla.memory import jax_device
 from ._lifted import program_input
 
 COMPILER_OPTIONS: dict[str, bool | int] = {}  # XLA's, where its defaults are not wanted
+SMALL = 4  # elements up to which inputs travel together
+NOT_DONATED = "Some donated buffers were not usable"
 
 
 class on_cpu:
-    """jax as programs need it here: on the CPU, with 64 bits."""
+    """jax as traces need it here: on the CPU, with 64 bits."""
 
     def __enter__(self):
-        self.contexts = jax.enable_x64(True), jax.default_device(jax.local_devices(backend="cpu")[0])
+        self.contexts = jax.enable_x64(True), jax.default_device(cpu_of_jax())
         for context in self.contexts:
             context.__enter__()
 
@@ -27,28 +33,80 @@ class on_cpu:
             context.__exit__(*exc)
 
 
+def cpu_of_jax():
+    return jax.local_devices(backend="cpu")[0]
+
+
 class Segment:
-    """Equations of a trace that run as one XLA program, from arrays for `variables` to arrays for `results`."""
+    """Equations of a trace that run as one XLA program on a device.
 
-    def __init__(self, closed, equations, variables, results):
-        jaxpr = closed.jaxpr.replace(eqns=equations, invars=variables, outvars=results)
+    Args:
+        closed: the trace.
+        equations: those of it to run.
+        variables, results: inputs and outputs of the program.
+        device: where it runs.
+        packable: the inputs that the host has in any case; small ones of one kind travel as one array.
+        donated: places of inputs whose memory is used for results.
+    """
 
-        def run(arrays):
-            return jax.core.eval_jaxpr(jaxpr, closed.consts, *arrays)
-
-        self.run = jax.jit(run, compiler_options=COMPILER_OPTIONS)
-        alone = unshared(results, {*variables, *jaxpr.constvars})
+    def __init__(self, closed, equations, variables, results, device, packable=(), donated=()):
+        self.jaxpr = closed.jaxpr.replace(eqns=equations, invars=variables, outvars=results)
+        self.consts = closed.consts
+        self.device = device
+        self.donated = donated
+        self.packs = packs_of(variables, packable)
+        packed = {place for _, places in self.packs for place in places}
+        self.others = [place for place in range(len(variables)) if place not in packed]
+        self.compiled = None
+        alone = unshared(results, {*variables, *closed.jaxpr.constvars})
         self.memory = [memory_of(v.aval) if i in alone else None for i, v in enumerate(results)]
 
     def __call__(self, arrays):
-        with on_cpu():
-            results = self.run(arrays)
-        return jax.block_until_ready(results)  # what the program reads must not change before it is done
+        """The results, which jax may still be computing."""
+        arguments = [np.array([arrays[i] for i in places], dtype) for dtype, places in self.packs]
+        arguments += [arrays[i] for i in self.others]
+        if self.compiled is None:
+            self.compiled = self.compile()
+        return self.compiled(*arguments)
+
+    def compile(self):
+        avals = [v.aval for v in self.jaxpr.invars]
+        forms = [((len(places), *avals[places[0]].shape), dtype) for dtype, places in self.packs]
+        place = {own: len(forms) + i for i, own in enumerate(self.others)}
+        forms += [(avals[i].shape, avals[i].dtype) for i in self.others]
+        jitted = jax.jit(self.run, donate_argnums=tuple([place[i] for i in self.donated]),
+                         compiler_options=COMPILER_OPTIONS)
+        device = cpu_of_jax() if self.device is CPU else jax_device(self.device)
+        sharding = jax.sharding.SingleDeviceSharding(device)
+        with on_cpu(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", NOT_DONATED)
+            structs = [jax.ShapeDtypeStruct(*form, sharding=sharding) for form in forms]
+            return jitted.lower(*structs).compile()
+
+    def run(self, *arguments):
+        """The equations, of traced arguments."""
+        arrays = dict(zip(self.others, arguments[len(self.packs):], strict=True))
+        for (_, places), vector in zip(self.packs, arguments):
+            arrays.update(zip(places, vector))
+        return jax.core.eval_jaxpr(self.jaxpr, self.consts, *[arrays[i] for i in range(len(arrays))])
+
+    def run_on_host(self, arrays):
+        """The results, computed."""
+        return jax.block_until_ready(self(arrays))  # what the program reads must not change before it is done
 
     def owned(self, results):
         """The results, from the first on, as NumPy arrays with memory of their own."""
         return [np.array(r) if memory is None else over(r, *memory)
                 for r, memory in zip(results, self.memory, strict=False)]
+
+
+def packs_of(variables, packable):
+    """(dtype, places) of the inputs that travel together."""
+    found = {}
+    for place, v in enumerate(variables):
+        if v in packable and v.aval.size <= SMALL:
+            found.setdefault((np.dtype(v.aval.dtype), v.aval.shape), []).append(place)
+    return [(dtype, places) for (dtype, _), places in found.items()]
 
 
 def memory_of(aval):
@@ -92,18 +150,32 @@ def needed(equations, results):
 
 
 class Partition:
-    """The forward and the backward segment of a trace.
+    """The segments of a trace: its forward, its backward, and what the host computes beside a device.
 
-    To the forward belongs what its `count` results need, to the backward all the rest: what is cheap to have and only
-    gradients need is not carried over. The forward also returns *residuals* for the backward, which takes them before
-    its own inputs. ``forward_inputs`` and ``backward_inputs`` are indices of inputs of the program.
+    To the forward belongs what its results need, to the backward all the rest: what is cheap to have and only gradients
+    need is not carried over. The forward also returns *residuals* for the backward, which takes them before its own
+    inputs. ``backward_inputs`` are indices of inputs of the program.
+
+    A program on a device may also have tensors on the CPU: counts of steps, say. Those of its results that depend on
+    nothing else are computed on the host, so that nobody waits for the device.
+
+    Args:
+        closed: the trace.
+        layout: which of its inputs and results are where; see ``Layout``.
     """
 
-    def __init__(self, closed, count):
-        jaxpr = closed.jaxpr
+    def __init__(self, closed, layout):
+        jaxpr, count = closed.jaxpr, len(layout.results)
         inputs = {e.outvars[0]: e.params["index"] for e in jaxpr.eqns if e.primitive is program_input}
         equations = [e for e in jaxpr.eqns if e.primitive is not program_input]
         results, gradients = list(jaxpr.outvars[:count]), list(jaxpr.outvars[count:])
+        self.layout = layout
+        self.host_inputs = {index for index, device in enumerate(layout.inputs) if device is CPU}
+        on_host = {v for v, index in inputs.items() if index in self.host_inputs}
+        self.on_host = self.results_on_host(equations, results, inputs)
+        self.on_device = [i for i in range(count) if i not in set(self.on_host)]
+        hosted = [results[i] for i in self.on_host]
+        results = [results[i] for i in self.on_device]
         forward = needed(equations, results)
         in_forward = {id(e) for e in forward}
         backward = [e for e in needed(equations, gradients) if id(e) not in in_forward]
@@ -113,17 +185,70 @@ class Partition:
         used = used_by(forward, results + residuals)
         forward_inputs = [v for v in inputs if v in used]
         backward_inputs = [v for v in carried if v in inputs]
-        self.count = count
         self.forward_inputs = [inputs[v] for v in forward_inputs]
-        self.forward = Segment(closed, forward, forward_inputs, results + residuals)
         self.backward_inputs = [inputs[v] for v in backward_inputs]
-        self.backward = Segment(closed, backward, residuals + backward_inputs, gradients) if gradients else None
+        self.donated = [i for i in self.forward_inputs if i in layout.donatable and i not in self.backward_inputs]
+        donated = [place for place, i in enumerate(self.forward_inputs) if i in set(self.donated)]
+        device = layout.device
+        self.forward = Segment(closed, forward, forward_inputs, results + residuals, device, on_host, donated)
+        self.backward = self.host = None
+        if gradients:
+            self.backward = Segment(closed, backward, residuals + backward_inputs, gradients, device)
+        if hosted:
+            equations = needed(equations, hosted)
+            variables = [v for v in inputs if v in used_by(equations, hosted)]
+            self.host_indices = [inputs[v] for v in variables]
+            self.host = Segment(closed, equations, variables, hosted, CPU, on_host)
+
+    def results_on_host(self, equations, results, inputs):
+        """The places of results on the CPU, in a program on a device, that need nothing of what is there."""
+        if self.layout.device is CPU:
+            return []
+        found = []
+        for place, (v, device) in enumerate(zip(results, self.layout.results, strict=True)):
+            if device is CPU:
+                used = used_by(needed(equations, [v]), [v])
+                if all([inputs[u] in self.host_inputs for u in used if u in inputs]):
+                    found.append(place)
+        return found
 
     def run_forward(self, arrays):
         """(results, residuals) for the arrays of all inputs"""
-        found = self.forward([arrays[i] for i in self.forward_inputs])
-        return self.forward.owned(found[:self.count]), found[self.count:]
+        found = self.run(self.forward, [arrays[i] for i in self.forward_inputs], self.forward_inputs)
+        count = len(self.on_device)
+        if self.layout.device is CPU:
+            return self.forward.owned(found[:count]), found[count:]
+        results = [None] * len(self.layout.results)
+        for i, array in zip(self.on_device, found):
+            results[i] = array if self.layout.results[i] is not CPU else np.array(array)
+        if self.host is not None:
+            hosted = self.host.owned(self.host.run_on_host([arrays[i] for i in self.host_indices]))
+            for i, array in zip(self.on_host, hosted, strict=True):
+                results[i] = array
+        return results, found[count:]
 
     def run_backward(self, residuals, arrays):
         """The gradients for the residuals of a forward and the arrays of ``backward_inputs``."""
-        return self.backward.owned(self.backward([*residuals, *arrays]))
+        found = self.run(self.backward, [*residuals, *arrays], [None] * len(residuals) + self.backward_inputs)
+        if self.layout.device is CPU:
+            return self.backward.owned(found)
+        return [np.array(g) if device is CPU else g for g, device in zip(found, self.layout.gradients, strict=True)]
+
+    def run(self, segment, arrays, indices):
+        if self.layout.device is CPU:
+            return segment.run_on_host(arrays)
+        # the device may read them later than their owner writes to them
+        return segment([np.array(a) if i in self.host_inputs and np.ndim(a) else a for a, i in zip(arrays, indices)])
+
+
+class Layout(NamedTuple):
+    """Where a program runs, and the devices of its inputs, of the results of its forward and of its gradients.
+
+    ``donatable`` are the indices of inputs whose memory it may use for results.
+    """
+
+    device: Any
+    inputs: list
+    results: list
+    gradients: list
+    donatable: set

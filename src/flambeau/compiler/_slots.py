@@ -7,10 +7,6 @@ from .._modes import modes
 from ..engines import NUMPY, engine_of
 from ._lifted import SLOTS, HooksSnapshot, holds, slot_a, slot_grad, slot_hooks, slot_node
 
-ON_DEVICE = (
-    "{name} cannot be compiled: it uses a tensor on {device}. What is compiled runs on the CPU: move the tensor there, "
-    "or run the function eagerly."
-)
 ESCAPED = (
     "this tensor was created while {name} was traced to be compiled, and left it without being returned: "
     "it has no elements. Return it from the compiled function, or set it as an attribute of a module."
@@ -36,11 +32,7 @@ class WatchedArray:
         if key in trace.inside:
             return trace.constant(t, array)
         device = CPU if t._storage is None else t._storage.device
-        if device is CPU:
-            return trace.lift(t, array)
-        if device is META:
-            return array
-        raise trace.refuse(RuntimeError(ON_DEVICE.format(name=trace.name, device=device)))
+        return array if device is META else trace.lift(t, array, device)
 
     def __set__(self, t, array):
         trace, key = self.trace, id(t)
@@ -100,7 +92,7 @@ class WatchedNode:
             return self
         node, trace = slot_node.__get__(t), self.trace
         if node is not None and trace.is_active_here() and id(t) not in trace.inside and id(t) not in trace.lifted:
-            trace.lift(t, slot_a.__get__(t))
+            trace.lift(t, slot_a.__get__(t), t.device)
             node = slot_node.__get__(t)
         return node
 

@@ -25,6 +25,7 @@ from .._storage import DeviceStorage, Storage
 from .._tensor import Tensor, refresh
 from ..engines import NUMPY, engine_of, is_traced
 from ..engines._views import ViewArray, replay
+from ..engines.xla.lazy import users_line
 from ..ops.shape import as_strided, view
 from ._floats import Floats, TracedFloat, constants
 from ._inputs import overlap
@@ -34,6 +35,10 @@ from ._records import FloatInput
 from ._slots import WATCHED, Escaped
 from ._watch import Watch, without_profile
 
+TWO_DEVICES = (
+    "{name} cannot be compiled: Expected all tensors to be on the same device, but found at least two devices, {first} "
+    "and {other}. A program runs on one device: move all its tensors there first, or compile a function for each."
+)
 SHARED_WRITE = (
     "{name} cannot be compiled: it writes to a tensor {written} whose memory it also reaches as another tensor "
     "{other}. Take both from one tensor inside of the function (as views of it), or clone() one of them."
@@ -99,6 +104,8 @@ class Trace(Tracer):
         self.drawn = {}  # id of an array -> (RandomDraw, its placeholder)
         self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
         self.required = []  # (what must hold, the value that is wrong if it does not, the error for it)
+        self.lines = []  # (file, line) where each of these was asked for
+        self.device = CPU  # on which the program runs
         self.floats = Floats(self.float_placeholder) if takes_floats else None
         self.watch = Watch(arguments, call, self.floats)
         self.differentiates = False  # whether the function itself runs a backward
@@ -172,8 +179,9 @@ class Trace(Tracer):
             return settings
         return {name: float(value) if type(value) is TracedFloat else value for name, value in settings.items()}
 
-    def lift(self, t, array):
+    def lift(self, t, array, device):
         """Makes a tensor from outside an input."""
+        self.enter_device(device)
         with self.pause():
             if t._storage is None:
                 t._storage = Storage(array)
@@ -184,6 +192,13 @@ class Trace(Tracer):
         lifted.enter(self.name)
         return lifted.traced
 
+    def enter_device(self, device):
+        """The program runs on the one device that it has tensors on; there may be others on the CPU."""
+        if self.device is CPU:
+            self.device = device
+        elif device is not CPU and device is not self.device:
+            raise self.refuse(RuntimeError(TWO_DEVICES.format(name=self.name, first=self.device, other=device)))
+
     def draw(self, kernel, generator, args, kwargs):
         """What a kernel draws, for a constant array that stands for the numbers of every run."""
         args = constants(args)
@@ -191,22 +206,43 @@ class Trace(Tracer):
             raise RuntimeError(DRAWN_BY_VALUE.format(name=self.name, kernel=kernel.__name__))
         target = args[0] if args and hasattr(args[0], "dtype") else None
         filled = args if target is None else (np.empty_like(target), *args[1:])
-        modes.tracer = NO_TRACER
-        try:
-            mark = generator._get_state_bytes()
-            result = kernel(generator, *filled, **kwargs)
-            generator._set_state_bytes(mark)
-        finally:
-            modes.tracer = self
+        result = self.rehearse(generator, lambda: kernel(generator, *filled, **kwargs))
         if target is not None and result is filled[0]:
             result = target
         drawn = RandomDraw(kernel, generator, args, kwargs, result)
         self.drawn[id(result)] = (drawn, self.placeholder(drawn, result.shape, result.dtype))
         return result
 
+    def rehearse(self, generator, draw):
+        """What ``draw()`` returns, with the generator as it was."""
+        modes.tracer = NO_TRACER
+        try:
+            mark = generator._get_state_bytes()
+            result = draw()
+            generator._set_state_bytes(mark)
+        finally:
+            modes.tracer = self
+        return result
+
+    def draw_key(self, draw, generator):
+        """Words that ``draw(generator)`` draws, as an input of the program, from which it draws numbers itself."""
+        words = self.rehearse(generator, lambda: draw(generator))
+        return self.placeholder(RandomDraw(draw, generator, (), {}, words), words.shape, words.dtype)
+
+    def on_device(self, array):
+        """A constant, or an array that is drawn, on the device."""
+        found = self.drawn.get(id(array))
+        if found is None:
+            is_uniform = array.size > 1 and (array == array.flat[0]).all()  # no need to have it in the program
+            return jax.numpy.full(array.shape, array.flat[0]) if is_uniform else jax.numpy.asarray(array)
+        drawn, traced = found
+        drawn.used = True
+        return traced
+
     def require(self, holds, wrong, error):
         """The program raises ``error(wrong)`` unless it finds `holds` to be true."""
         self.required.append((holds, wrong, error))
+        self.lines.append(users_line())
 
     def refuse(self, error):
         """Notes an error that must not be caught: what comes after it is not what the function does."""

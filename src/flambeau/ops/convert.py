@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._modes import modes
 from .._tensor import Tensor, wrap
-from ..engines import engine_on, on_host
+from ..engines import engine_of, engine_on, is_traced, on_host
 from ._op import op
 from .shape import zeros_like
 
@@ -42,6 +42,8 @@ def transfer(array, device):
     engine = engine_on(device)
     if device.type == "meta":
         return engine.create(None, array.shape, array.dtype, device)
+    if is_traced(array):  # where it is, is up to the program
+        return engine_of(array).copy(array)
     return engine.from_host(on_host(array, "to()"), device)
 
 

@@ -52,9 +52,9 @@ def smaller(x, y):
     return -larger(-x, -y)
 
 
-def as_factor(x):
-    """A number as what tensors can be multiplied by."""
-    return x if isinstance(x, int | float) else wrap(x)
+def as_factor(x, device=None):
+    """A number as what tensors, on `device`, can be multiplied by."""
+    return x if isinstance(x, int | float) else wrap(x, device)
 
 
 def choose(holds, x, y):
@@ -73,7 +73,7 @@ def put_number(t, value):
 
 def scale_number(t, factor):
     """Multiplies the one element of a tensor, in its precision."""
-    t.mul_(as_factor(factor))
+    t.mul_(as_factor(factor, t.device))
 
 
 def advance(steps):

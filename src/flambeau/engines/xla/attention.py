@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from ..._modes import modes
 from . import engine
 
 HALF = (jnp.bfloat16, jnp.float16)
@@ -30,10 +31,15 @@ def by_cudnn(query, key, value, scale, causal):
     return out.swapaxes(1, 2)
 
 
+def is_on_gpu():
+    """Whether what is traced now will run on a GPU."""
+    return modes.tracer.device.type == "cuda" if modes.tracer.active else jax.default_backend() == "gpu"
+
+
 def suits_cudnn(query, key, value, mask, dropped):
     """Whether these are batches of heads that cuDNN has a kernel for."""
     return (
-        mask is None and dropped is None and query.ndim == 4 and jax.default_backend() == "gpu"
+        mask is None and dropped is None and query.ndim == 4 and is_on_gpu()
         and query.shape[-1] == value.shape[-1] <= 128 and query.shape[-1] % 8 == 0
         and query.shape[:2] == key.shape[:2] == value.shape[:2]
     )

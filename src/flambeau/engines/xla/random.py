@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..._device import CPU
 from ..._modes import modes
 from . import engine
 from .lazy import record
@@ -22,9 +23,9 @@ def draw_key(generator):
 
 @engine.immediate
 def dropout_scale(generator, like, shape, p):
-    if modes.tracer.active:
+    if modes.tracer.active and modes.tracer.device is CPU:
         return None
-    return record(scale_by_key, (draw_key(generator), like, shape, float(p)), {})
+    return record(scale_by_key, (modes.tracer.draw_key(draw_key, generator), like, shape, float(p)), {})
 
 
 def scale_by_key(words, like, shape, p):

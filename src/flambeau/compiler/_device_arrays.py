@@ -1,0 +1,71 @@
+"""Arrays of tensors on a device, as programs take them and give them back."""
+
+from __future__ import annotations
+
+import sys
+
+import jax
+import jax.numpy as jnp
+
+from ..engines._views import ViewArray
+from ..engines.xla.lazy import Graph, LazyArray, Run, aval_of
+from ..engines.xla.memory import jax_device
+
+
+def concrete(array):
+    """The array of jax behind what a tensor on a device holds; what was recorded runs now."""
+    if type(array) is ViewArray:
+        array = array.value
+    return array.value if type(array) is LazyArray else array
+
+
+def claim(arrays, indices, tensors):
+    """Exchanges, in a list of arrays, those that somebody else than their tensor holds for copies.
+
+    The program may write to the memory of what is left: clones share their arrays until one of them is written to.
+    """
+    for i in indices:
+        if sys.getrefcount(arrays[i]) > ALONE or is_shared(tensors[i]._a):
+            arrays[i] = jnp.copy(arrays[i])
+
+
+def is_shared(array):
+    """Whether others than one tensor hold a lazy array."""
+    if type(array) is ViewArray:
+        array = array.value
+    return type(array) is LazyArray and sys.getrefcount(array) > ALONE
+
+
+def references_of_one_tensor():
+    """How many references to an array there are in ``claim`` if one tensor holds it: in itself and in its memory."""
+    arrays = [object()]
+    itself, memory = arrays[0], arrays[0]  # noqa: F841
+    return sys.getrefcount(arrays[0])
+
+
+ALONE = references_of_one_tensor()
+
+
+def defer_checks(arrays, checks, conditions, device):
+    """Has the checks of a program that is still running raised when somebody reads elements.
+
+    Args:
+        arrays: its results.
+        checks: whether each condition holds, and the value that is wrong if it does not, by turns.
+        conditions: (error, where it was recorded) of each.
+        device: on which it runs.
+
+    Returns:
+        The results, as arrays that know of an error.
+    """
+    graph = Graph.on(jax_device(device))
+    lazy = []
+    for array in arrays:
+        x = LazyArray(aval_of(array), graph, None)
+        x._value = array
+        lazy.append(x)
+    Run.note(lazy, stack(checks[::2]), checks[1::2], conditions)
+    return lazy
+
+
+stack = jax.jit(lambda holds: jnp.stack(holds))
