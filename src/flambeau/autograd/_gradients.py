@@ -18,6 +18,8 @@ from ..ops.join import stack
 from .engine import Pass
 from .graph import GradientEdge
 
+ORIGINS = (Tensor, GradientEdge)  # what a caller names a place in the graph by
+
 UNUSED = (
     "The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this "
     "is the desired behavior."
@@ -153,21 +155,21 @@ def _grad_by_batch(outputs, inputs, grads, retain_graph, create_graph):
 
 def _inputs(inputs, name):
     """The tensors and GradientEdges that a caller named, as a tuple."""
-    if isinstance(inputs, Tensor | GradientEdge):
+    if isinstance(inputs, ORIGINS):
         return (inputs,)
     inputs = tuple(inputs.values() if isinstance(inputs, dict) else inputs)
     if not inputs:
         raise RuntimeError(NO_INPUTS.format(name=name))
     for t in inputs:
-        if not isinstance(t, Tensor | GradientEdge):
+        if not isinstance(t, ORIGINS):
             raise RuntimeError(NO_INPUT.format(kind=type(t).__name__))
     return inputs
 
 
 def _pairs(tensors, grads):
-    tensors = (tensors,) if isinstance(tensors, Tensor | GradientEdge) else tuple(tensors)
+    tensors = (tensors,) if isinstance(tensors, ORIGINS) else tuple(tensors)
     for t in tensors:
-        if not isinstance(t, Tensor | GradientEdge):
+        if not isinstance(t, ORIGINS):
             raise AssertionError(NO_OUTPUT.format(kind=type(t).__name__))
     grads = (None,) * len(tensors) if grads is None else grads
     grads = tuple(grads) if isinstance(grads, tuple | list) else (grads,)

@@ -305,7 +305,7 @@ class Pass:
             if sys.getrefcount(grad) > ALONE or not has_layout_of(grad, leaf._a):
                 grad = engine_of(grad, leaf._a).copy_like(grad, leaf._a)
             leaf._grad = wrap(grad, leaf.device)
-        elif held.layout in (strided, engine_of(grad).layout):
+        elif held.layout is strided or held.layout is engine_of(grad).layout:
             write(held, "backward", engine_of(held._a, grad).accumulate, grad)
         else:  # there is no room for a dense gradient in a sparse one
             leaf._grad = wrap(plus(grad, held._a), leaf.device)
