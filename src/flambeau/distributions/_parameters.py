@@ -1,11 +1,47 @@
-"""Distributions that are given by probabilities or by logits: each is computed from the other when it is asked for."""
+"""Parameters that several distributions have: probabilities or logits, a location and a scale, those of another one."""
 
 from __future__ import annotations
 
+from . import constraints
 from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
 EITHER = "Either `probs` or `logits` must be specified, but not both."
 ONE_DIMENSION = "`{name}` parameter must be at least one-dimensional."
+
+
+def attribute_of(owner, name, doc):
+    """A property: the attribute `name` of what the distribution has as `owner`."""
+    return property(lambda self: getattr(getattr(self, owner), name), doc=doc)
+
+
+# ---- a location and a scale
+
+
+class Symmetric:
+    """Mixin: the distribution is symmetric around `loc`."""
+
+    @property
+    def mean(self):
+        return self.loc
+
+    @property
+    def mode(self):
+        return self.loc
+
+
+class LocationScale(Symmetric):
+    """Mixin: real numbers, moved by the parameter `loc` and stretched by `scale`."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc, scale, validate_args=None):
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.size(), validate_args=validate_args)
+
+
+# ---- probabilities or logits: each is computed from the other when it is asked for
 
 
 def check_either(probs, logits):
@@ -71,3 +107,17 @@ class CategoryProbsOrLogits(ProbsOrLogits):
     @property
     def _num_events(self):
         return self._param.shape[-1]
+
+
+class CategoricalParameters:
+    """Mixin: the parameters are those of ``_categorical``, a categorical distribution."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    logits = attribute_of("_categorical", "logits", "The logarithms of the probabilities.")
+    probs = attribute_of("_categorical", "probs", "The probabilities of the categories.")
+    param_shape = attribute_of("_categorical", "param_shape", "The shape of the parameter.")
+
+    def _shapes(self):
+        """Those of the batch and of an event, which has an element for each category."""
+        return self._categorical.batch_shape, self._categorical.param_shape[-1:]

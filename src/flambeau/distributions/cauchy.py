@@ -6,14 +6,13 @@ import math
 
 from .._size import Size
 from ..functions.like import full_like
-from . import constraints
+from ._parameters import LocationScale
 from .distribution import Distribution
-from .utils import broadcast_all
 
 __all__ = ["Cauchy"]
 
 
-class Cauchy(Distribution):
+class Cauchy(LocationScale, Distribution):
     """The distribution of a ratio of normal numbers; its tails are so wide that it has no mean.
 
     Args:
@@ -27,14 +26,6 @@ class Cauchy(Distribution):
         tensor([0.7500])
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(self, loc, scale, validate_args=None):
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.size(), validate_args=validate_args)
-
     def expand(self, batch_shape, _instance=None):
         return self._expand_parameters(Cauchy, batch_shape, _instance)
 
@@ -42,10 +33,6 @@ class Cauchy(Distribution):
     def mean(self):
         """nan: there is none."""
         return full_like(self.loc, math.nan)
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def variance(self):

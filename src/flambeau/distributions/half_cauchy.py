@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 
+from .._tensor import Tensor
 from ..functions.from_data import as_tensor
-from ..functions.like import full_like, zeros_like
-from ..functions.pointwise import where
-from . import constraints
+from ..functions.like import full_like
+from ._half import Half
 from .cauchy import Cauchy
-from .transformed_distribution import TransformedDistribution
-from .transforms import AbsTransform
 
 __all__ = ["HalfCauchy"]
 
 
-class HalfCauchy(TransformedDistribution):
+class HalfCauchy(Half):
     """The absolute value of a Cauchy number around 0.
 
     Args:
@@ -28,46 +26,20 @@ class HalfCauchy(TransformedDistribution):
         tensor([0.5000])
     """
 
-    arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-
-    def __init__(self, scale, validate_args=None):
-        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+    whole = Cauchy
 
     def expand(self, batch_shape, _instance=None):
         return super().expand(batch_shape, self._get_checked_instance(HalfCauchy, _instance))
-
-    @property
-    def scale(self):
-        """The median."""
-        return self.base_dist.scale
 
     @property
     def mean(self):
         return full_like(self.scale, math.inf)
 
     @property
-    def mode(self):
-        return zeros_like(self.scale)
-
-    @property
     def variance(self):
         return self.base_dist.variance
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
-        value = as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
-        return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, prob):
-        return self.base_dist.icdf((prob + 1) / 2)
-
-    def entropy(self):
-        return self.base_dist.entropy() - math.log(2)
+        if isinstance(value, Tensor) or not self._validate_args:
+            value = as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
+        return super().log_prob(value)

@@ -6,6 +6,7 @@ import math
 
 from ..functions.pointwise import where
 from . import constraints
+from ._parameters import attribute_of
 from .gamma import Gamma
 from .transformed_distribution import TransformedDistribution
 from .transforms import PowerTransform
@@ -31,22 +32,15 @@ class InverseGamma(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
 
+    concentration = attribute_of("base_dist", "concentration", "The shape parameter of the gamma number.")
+    rate = attribute_of("base_dist", "rate", "The rate of the gamma number.")
+
     def __init__(self, concentration, rate, validate_args=None):
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
         return super().expand(batch_shape, self._get_checked_instance(InverseGamma, _instance))
-
-    @property
-    def concentration(self):
-        """The shape parameter of the gamma number."""
-        return self.base_dist.concentration
-
-    @property
-    def rate(self):
-        """The rate of the gamma number."""
-        return self.base_dist.rate
 
     @property
     def mean(self):

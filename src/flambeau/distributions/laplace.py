@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from .._dtypes import finfo
 from .._size import Size
-from . import constraints
+from ._parameters import LocationScale
 from .distribution import Distribution
-from .utils import broadcast_all
 
 __all__ = ["Laplace"]
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale, Distribution):
     """Exponential numbers of either sign around `loc`.
 
     Args:
@@ -25,24 +24,8 @@ class Laplace(Distribution):
         tensor([0.5000])
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(self, loc, scale, validate_args=None):
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.size(), validate_args=validate_args)
-
     def expand(self, batch_shape, _instance=None):
         return self._expand_parameters(Laplace, batch_shape, _instance)
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def variance(self):

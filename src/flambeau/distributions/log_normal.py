@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import constraints
+from ._parameters import attribute_of
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
@@ -28,22 +29,15 @@ class LogNormal(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
 
+    loc = attribute_of("base_dist", "loc", "The mean of the logarithm.")
+    scale = attribute_of("base_dist", "scale", "The deviation of the logarithm.")
+
     def __init__(self, loc, scale, validate_args=None):
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
         return super().expand(batch_shape, self._get_checked_instance(LogNormal, _instance))
-
-    @property
-    def loc(self):
-        """The mean of the logarithm."""
-        return self.base_dist.loc
-
-    @property
-    def scale(self):
-        """The deviation of the logarithm."""
-        return self.base_dist.scale
 
     @property
     def mean(self):

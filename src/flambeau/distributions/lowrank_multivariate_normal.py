@@ -9,6 +9,7 @@ from ..functions.broadcast import broadcast_shapes
 from ..functions.linalg.decompose import cholesky
 from ..functions.linalg.solve import solve_triangular
 from . import constraints
+from ._parameters import Symmetric
 from .distribution import Distribution
 from .multivariate_normal import batch_mahalanobis, batch_mv, half_log_det
 from .utils import lazy_property, standard_normal
@@ -37,7 +38,7 @@ def lowrank_mahalanobis(factor, diagonal, diff, tril):
     return diff.pow(2).div(diagonal).sum(-1) - batch_mahalanobis(tril, batch_mv(factor.mT, scaled))
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(Symmetric, Distribution):
     """The normal distribution of vectors with the covariance ``cov_factor cov_factorᵀ + diag(cov_diag)``.
 
     Args:
@@ -84,14 +85,6 @@ class LowRankMultivariateNormal(Distribution):
         for name in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"):
             setattr(new, name, getattr(self, name))
         return new
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @lazy_property
     def variance(self):

@@ -6,6 +6,7 @@ from .._modes import no_grad
 from .._size import Size
 from ..functions.like import ones_like
 from . import constraints
+from ._parameters import CategoricalParameters
 from .binomial import Binomial
 from .categorical import Categorical
 from .distribution import Distribution
@@ -14,7 +15,7 @@ from .utils import broadcast_all
 __all__ = ["Multinomial"]
 
 
-class Multinomial(Distribution):
+class Multinomial(CategoricalParameters, Distribution):
     """How often each category comes among `total_count` draws.
 
     Args:
@@ -29,7 +30,6 @@ class Multinomial(Distribution):
         tensor([2., 6.])
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
     def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
         if not isinstance(total_count, int):
@@ -37,8 +37,7 @@ class Multinomial(Distribution):
         self.total_count = total_count
         self._categorical = Categorical(probs=probs, logits=logits)
         self._binomial = Binomial(total_count=total_count, probs=self.probs)
-        batch_shape, event_shape = self._categorical.batch_shape, self._categorical.param_shape[-1:]
-        super().__init__(batch_shape, event_shape, validate_args=validate_args)
+        super().__init__(*self._shapes(), validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(Multinomial, _instance)
@@ -50,21 +49,6 @@ class Multinomial(Distribution):
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self):
         return constraints.multinomial(self.total_count)
-
-    @property
-    def logits(self):
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def probs(self):
-        """The probabilities of the categories."""
-        return self._categorical.probs
-
-    @property
-    def param_shape(self):
-        """The shape of the parameter."""
-        return self._categorical.param_shape
 
     @property
     def mean(self):

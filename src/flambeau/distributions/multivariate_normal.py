@@ -11,6 +11,7 @@ from ..functions.linalg.decompose import cholesky
 from ..functions.linalg.solve import solve_triangular
 from ..functions.linalg.top_level import cholesky_inverse
 from . import constraints
+from ._parameters import Symmetric
 from .distribution import Distribution
 from .utils import lazy_property, standard_normal
 
@@ -103,7 +104,7 @@ class MatrixParameters:
                 setattr(new, name, vars(self)[name].expand((*batch_shape, n, n)))
 
 
-class MultivariateNormal(MatrixParameters, Distribution):
+class MultivariateNormal(Symmetric, MatrixParameters, Distribution):
     """The normal distribution of vectors.
 
     Args:
@@ -141,14 +142,6 @@ class MultivariateNormal(MatrixParameters, Distribution):
         new.loc = self.loc.expand(Size(batch_shape) + self.event_shape)
         self._copy_matrices(new, batch_shape)
         return self._finish_expanded(new, batch_shape)
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def variance(self):

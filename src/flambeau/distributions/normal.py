@@ -7,14 +7,14 @@ import math
 from .._modes import no_grad
 from .._size import Size
 from ..functions.random import normal
-from . import constraints
+from ._parameters import LocationScale
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, standard_normal
+from .utils import standard_normal
 
 __all__ = ["Normal"]
 
 
-class Normal(ExponentialFamily):
+class Normal(LocationScale, ExponentialFamily):
     """The normal distribution around `loc` with deviation `scale`.
 
     Args:
@@ -28,25 +28,10 @@ class Normal(ExponentialFamily):
         tensor(-0.9189)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
     _mean_carrier_measure = 0
-
-    def __init__(self, loc, scale, validate_args=None):
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.size(), validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
         return self._expand_parameters(Normal, batch_shape, _instance)
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def stddev(self):

@@ -7,13 +7,14 @@ from .._size import Size
 from ..functions.creation import eye
 from ..nn.functional import one_hot
 from . import constraints
+from ._parameters import CategoricalParameters
 from .categorical import Categorical
 from .distribution import Distribution
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
-class OneHotCategorical(Distribution):
+class OneHotCategorical(CategoricalParameters, Distribution):
     """A category, as a vector with a 1 in its place.
 
     Args:
@@ -27,34 +28,17 @@ class OneHotCategorical(Distribution):
         tensor([0., 1.])
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
     has_enumerate_support = True
 
     def __init__(self, probs=None, logits=None, validate_args=None):
         self._categorical = Categorical(probs, logits)
-        batch_shape, event_shape = self._categorical.batch_shape, self._categorical.param_shape[-1:]
-        super().__init__(batch_shape, event_shape, validate_args=validate_args)
+        super().__init__(*self._shapes(), validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(OneHotCategorical, _instance)
         new._categorical = self._categorical.expand(batch_shape)
         return self._finish_expanded(new, batch_shape)
-
-    @property
-    def probs(self):
-        """The probabilities of the categories."""
-        return self._categorical.probs
-
-    @property
-    def logits(self):
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self):
-        """The shape of the parameter."""
-        return self._categorical.param_shape
 
     @property
     def mean(self):

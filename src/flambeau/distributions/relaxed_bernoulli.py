@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._size import Size
 from ..functions.random import rand
 from . import constraints
-from ._parameters import ProbsOrLogits
+from ._parameters import ProbsOrLogits, attribute_of
 from .distribution import Distribution
 from .transformed_distribution import TransformedDistribution
 from .transforms import SigmoidTransform
@@ -72,24 +72,13 @@ class RelaxedBernoulli(TransformedDistribution):
     support = constraints.unit_interval
     has_rsample = True
 
+    temperature = attribute_of("base_dist", "temperature", "How far from 0 and 1 draws are.")
+    logits = attribute_of("base_dist", "logits", "The log-odds of 1.")
+    probs = attribute_of("base_dist", "probs", "The probability of 1.")
+
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
         return super().expand(batch_shape, self._get_checked_instance(RelaxedBernoulli, _instance))
-
-    @property
-    def temperature(self):
-        """How far from 0 and 1 draws are."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self):
-        """The log-odds of 1."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self):
-        """The probability of 1."""
-        return self.base_dist.probs

@@ -6,6 +6,7 @@ from .._size import Size
 from ..functions.like import full_like
 from ..functions.random import rand
 from . import constraints
+from ._parameters import CategoricalParameters, attribute_of
 from .categorical import Categorical
 from .distribution import Distribution
 from .transformed_distribution import TransformedDistribution
@@ -15,7 +16,7 @@ from .utils import broadcast_all, clamp_probs
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(CategoricalParameters, Distribution):
     """The logarithms of :class:`RelaxedOneHotCategorical`.
 
     Args:
@@ -25,36 +26,19 @@ class ExpRelaxedCategorical(Distribution):
         validate_args: whether parameters and values are checked.
     """
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector
     has_rsample = True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
         self._categorical = Categorical(probs, logits)
         self.temperature = temperature
-        batch_shape, event_shape = self._categorical.batch_shape, self._categorical.param_shape[-1:]
-        super().__init__(batch_shape, event_shape, validate_args=validate_args)
+        super().__init__(*self._shapes(), validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(ExpRelaxedCategorical, _instance)
         new.temperature = self.temperature
         new._categorical = self._categorical.expand(batch_shape)
         return self._finish_expanded(new, batch_shape)
-
-    @property
-    def param_shape(self):
-        """The shape of the parameter."""
-        return self._categorical.param_shape
-
-    @property
-    def logits(self):
-        """The logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def probs(self):
-        """The probabilities of the categories."""
-        return self._categorical.probs
 
     def rsample(self, sample_shape=Size()):  # noqa: B008
         shape = self._extended_shape(sample_shape)
@@ -94,24 +78,13 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     support = constraints.simplex
     has_rsample = True
 
+    temperature = attribute_of("base_dist", "temperature", "How far from one-hot vectors draws are.")
+    logits = attribute_of("base_dist", "logits", "The logarithms of the probabilities.")
+    probs = attribute_of("base_dist", "probs", "The probabilities of the categories.")
+
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
     def expand(self, batch_shape, _instance=None):
         return super().expand(batch_shape, self._get_checked_instance(RelaxedOneHotCategorical, _instance))
-
-    @property
-    def temperature(self):
-        """How far from one-hot vectors draws are."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self):
-        """The logarithms of the probabilities."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self):
-        """The probabilities of the categories."""
-        return self.base_dist.probs

@@ -11,13 +11,14 @@ from ..functions.pointwise import where
 from ..functions.random import rand
 from ..special import i0e, i1e
 from . import constraints
+from ._parameters import Symmetric
 from .distribution import Distribution
 from .utils import broadcast_all, lazy_property
 
 __all__ = ["VonMises"]
 
 
-class VonMises(Distribution):
+class VonMises(Symmetric, Distribution):
     """Angles from -π to π around `loc`: a normal distribution on the circle.
 
     Args:
@@ -40,15 +41,6 @@ class VonMises(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         return self._expand_parameters(VonMises, batch_shape, _instance)
-
-    @property
-    def mean(self):
-        """The mean angle."""
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @lazy_property
     def variance(self):
