@@ -17,6 +17,7 @@ Every engine also says how its arrays come about and lie in memory:
 from __future__ import annotations
 
 import importlib
+import math
 
 import numpy as np
 
@@ -103,6 +104,33 @@ class Engine:
         """Decorator: makes `function` this engine's kernel of that name."""
         setattr(self, function.__name__, function)
         return function
+
+
+class ShapedArray:
+    """What an array of ours answers that has a `shape` and a `dtype`."""
+
+    __slots__ = ()
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self):
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self):
+        return self.size * self.dtype.itemsize
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
 
 
 NUMPY = Engine("numpy", np)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import Engine, engine_of, register_arrays
+from . import Engine, ShapedArray, engine_of, register_arrays
 
 
-class LevelArray:
+class LevelArray(ShapedArray):
     """Stands for `value`, a tensor of a lower level, in the tensors of `level`. As an array it has the shape that the
     transformed function sees."""
 
@@ -24,28 +24,6 @@ class LevelArray:
         self.value = value
         self.shape = value._a.shape
         self.dtype = value._a.dtype
-
-    @property
-    def ndim(self):
-        return len(self.shape)
-
-    @property
-    def size(self):
-        size = 1
-        for n in self.shape:
-            size *= n
-        return size
-
-    def __len__(self):
-        return self.shape[0]
-
-    @property
-    def itemsize(self):
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self):
-        return self.size * self.dtype.itemsize
 
     @property
     def strides(self):

@@ -17,9 +17,9 @@ DEPRECATED = (
 TOO_MANY = "{name}() received an invalid combination of arguments: expected {count} tensors, got {kinds}"
 
 
-def old_order(name, count, *args):
+def old_order(name, count, *args, depth=0):
     """(the `count` tensors, the numbers) of a deprecated call: a number beside the first tensor, maybe one more
-    behind.
+    behind. `depth`: how many calls there are between the function and this one.
     """
     first = 0 if not isinstance(args[0], Tensor) else 1
     places = (first, 2)[: len(args) - count]
@@ -28,7 +28,7 @@ def old_order(name, count, *args):
     operands = tensors if count > 2 else tensors[:1]  # the other operand of a sum may be a number
     if len(tensors) != count or not all(isinstance(t, Tensor) for t in operands) or not all(map(_is_number, numbers)):
         raise TypeError(TOO_MANY.format(name=name, count=count, kinds=", ".join(type(x).__name__ for x in args)))
-    warn_once(DEPRECATED.format(name=name), stacklevel=4, key=DEPRECATED)
+    warn_once(DEPRECATED.format(name=name), stacklevel=4 + depth, key=DEPRECATED)
     return tensors, [x.item() if isinstance(x, Tensor) else x for x in numbers]
 
 

@@ -278,6 +278,12 @@ def _add_product(name, op, tensors, shape, beta, alpha):
     return op(x, a, b, beta=beta, alpha=alpha)
 
 
+def _old_call(name, alpha, *arguments):
+    """(input, the two operands, beta, alpha) of a call that gives beta before the input, and maybe alpha behind it."""
+    tensors, (beta, *scale) = old_order(name, 3, *arguments, depth=1)
+    return *tensors, beta, scale[0] if scale else alpha
+
+
 def _need_three(name, *arguments):
     for position, (argument, value) in enumerate(arguments, 1):
         if not isinstance(value, Tensor):
@@ -288,8 +294,8 @@ def _need_three(name, *arguments):
 def addmm(input, mat1, mat2, out_dtype=None, *deprecated, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``. With ``beta=0`` the input is ignored, nan or not."""
     if isinstance(out_dtype, Tensor):
-        (input, mat1, mat2), (beta, *scale) = old_order("addmm", 3, input, mat1, mat2, out_dtype, *deprecated)
-        alpha, out_dtype = scale[0] if scale else alpha, None
+        arguments = (input, mat1, mat2, out_dtype, *deprecated)
+        (input, mat1, mat2, beta, alpha), out_dtype = _old_call("addmm", alpha, *arguments), None
     _need_three("addmm", ("input", input), ("mat1", mat1), ("mat2", mat2))
     if in_use.autocast:
         input, mat1, mat2 = autocast("addmm", input, mat1, mat2)
@@ -308,8 +314,7 @@ def addmm(input, mat1, mat2, out_dtype=None, *deprecated, beta=1, alpha=1):
 def addmv(input, mat, vec, *deprecated, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
     if deprecated:
-        (input, mat, vec), (beta, *scale) = old_order("addmv", 3, input, mat, vec, *deprecated)
-        alpha = scale[0] if scale else alpha
+        input, mat, vec, beta, alpha = _old_call("addmv", alpha, input, mat, vec, *deprecated)
     _need_three("addmv", ("input", input), ("mat", mat), ("vec", vec))
     x, a, b = input._a, mat._a, vec._a
     if a.ndim != 2 or b.ndim != 1 or x.ndim > 1:
@@ -328,8 +333,7 @@ def addmv(input, mat, vec, *deprecated, beta=1, alpha=1):
 def addr(input, vec1, vec2, *deprecated, beta=1, alpha=1):
     """``beta * input + alpha * outer(vec1, vec2)``."""
     if deprecated:
-        (input, vec1, vec2), (beta, *scale) = old_order("addr", 3, input, vec1, vec2, *deprecated)
-        alpha = scale[0] if scale else alpha
+        input, vec1, vec2, beta, alpha = _old_call("addr", alpha, input, vec1, vec2, *deprecated)
     _need_three("addr", ("input", input), ("vec1", vec1), ("vec2", vec2))
     for which, x in (("vec1", vec1), ("vec2", vec2)):
         if x._a.ndim != 1:
@@ -342,8 +346,7 @@ def addr(input, vec1, vec2, *deprecated, beta=1, alpha=1):
 def addbmm(input, batch1, batch2, *deprecated, beta=1, alpha=1):
     """``beta * input`` plus ``alpha`` times the sum of the products of the matrices in two batches."""
     if deprecated:
-        (input, batch1, batch2), (beta, *scale) = old_order("addbmm", 3, input, batch1, batch2, *deprecated)
-        alpha = scale[0] if scale else alpha
+        input, batch1, batch2, beta, alpha = _old_call("addbmm", alpha, input, batch1, batch2, *deprecated)
     _need_three("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
     if in_use.autocast:
         input, batch1, batch2 = autocast("addbmm", input, batch1, batch2)
@@ -358,8 +361,8 @@ def addbmm(input, batch1, batch2, *deprecated, beta=1, alpha=1):
 def baddbmm(input, batch1, batch2, out_dtype=None, *deprecated, beta=1, alpha=1):
     """``beta * input + alpha * bmm(batch1, batch2)``."""
     if isinstance(out_dtype, Tensor):
-        (input, batch1, batch2), (beta, *scale) = old_order("baddbmm", 3, input, batch1, batch2, out_dtype, *deprecated)
-        alpha, out_dtype = scale[0] if scale else alpha, None
+        arguments = (input, batch1, batch2, out_dtype, *deprecated)
+        (input, batch1, batch2, beta, alpha), out_dtype = _old_call("baddbmm", alpha, *arguments), None
     _need_three("baddbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))
     if in_use.autocast:
         input, batch1, batch2 = autocast("baddbmm", input, batch1, batch2)

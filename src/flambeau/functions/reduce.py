@@ -288,20 +288,17 @@ def _max_or_min(input, dim, keepdim, other, name):
 _EXTREMA = {"max": (ops.max_all, ops.max_dim, pw.maximum), "min": (ops.min_all, ops.min_dim, pw.minimum)}
 
 
-@out_variant(dtype=same, aliases="any")
-def argmax(input, dim=None, keepdim=False, *, axis=None, keepdims=None):
-    """The index of the largest element (the first of several) in the flattened input or along ``dim``."""
-    if axis is not None or keepdims is not None:
-        dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
-    return _arg(ops.argmax, input, dim, keepdim, "argmax")
+def _along_one_or_all(fold, op, name, doc, dtype):
+    """``name(input, dim=None, keepdim=False)``: `op` over all elements or along ``dim``, as `fold` calls it."""
 
+    def function(input, dim=None, keepdim=False, *, axis=None, keepdims=None):
+        if axis is not None or keepdims is not None:
+            dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
+        return fold(op, input, dim, keepdim, name)
 
-@out_variant(dtype=same, aliases="any")
-def argmin(input, dim=None, keepdim=False, *, axis=None, keepdims=None):
-    """The index of the smallest element (the first of several) in the flattened input or along ``dim``."""
-    if axis is not None or keepdims is not None:
-        dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
-    return _arg(ops.argmin, input, dim, keepdim, "argmin")
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return out_variant(function, dtype=dtype, aliases="any")
 
 
 def _arg(op, input, dim, keepdim, name):
@@ -318,6 +315,11 @@ def _arg(op, input, dim, keepdim, name):
     return op(input, axis=axis, keepdims=keepdim) if input._a.ndim else along(op, input, axis=axis, keepdims=keepdim)
 
 
+_INDEX_OF = "The index of the {} element (the first of several) in the flattened input or along ``dim``."
+argmax = _along_one_or_all(_arg, ops.argmax, "argmax", _INDEX_OF.format("largest"), same)
+argmin = _along_one_or_all(_arg, ops.argmin, "argmin", _INDEX_OF.format("smallest"), same)
+
+
 # ---- truth
 
 
@@ -327,22 +329,6 @@ def boolean(result, out, name, args):
         raise RuntimeError(f"{name} only supports bool tensor for result, got: {type_word(out)}")
 
 
-@out_variant(dtype=boolean, aliases="any")
-def all(input, dim=None, keepdim=False, *, axis=None, keepdims=None):
-    """Whether all elements are nonzero, altogether or along ``dim``."""
-    if axis is not None or keepdims is not None:
-        dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
-    return _truth(ops.all_, input, dim, keepdim, "all")
-
-
-@out_variant(dtype=boolean, aliases="any")
-def any(input, dim=None, keepdim=False, *, axis=None, keepdims=None):
-    """Whether any element is nonzero, altogether or along ``dim``."""
-    if axis is not None or keepdims is not None:
-        dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
-    return _truth(ops.any_, input, dim, keepdim, "any")
-
-
 def _truth(op, input, dim, keepdim, name):
     if not isinstance(input, Tensor):
         need_tensor(input, name)
@@ -350,6 +336,11 @@ def _truth(op, input, dim, keepdim, name):
     found = op(input, axis=axis, keepdims=keepdim)
     # uint8 was PyTorch's first bool, and still answers with its own dtype.
     return cast(found, dtype=input._a.dtype) if input._a.dtype.char == "B" else found
+
+
+_WHETHER = "Whether {} nonzero, altogether or along ``dim``."
+all = _along_one_or_all(_truth, ops.all_, "all", _WHETHER.format("all elements are"), boolean)
+any = _along_one_or_all(_truth, ops.any_, "any", _WHETHER.format("any element is"), boolean)
 
 
 @numpy_names

@@ -16,7 +16,7 @@ import numpy as np
 from .. import _dtypes
 from ..functions.storage import STORAGES
 from ._archive import read_into
-from ._unpickle import read_bytearray, restricted
+from ._unpickle import REFUSED_CODES, read_bytearray, restricted
 
 MAGIC, VERSION = 0x1950A86A20F9469CFC6C, 1001
 NOT_A_CHECKPOINT = "{path} is not a checkpoint: it does not begin like one."
@@ -170,6 +170,5 @@ class _Scan(pickle._Unpickler):
         pickle.BUILD[0]: load_build,
         pickle.BYTEARRAY8[0]: read_bytearray,
     }
-    for _unused in (pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID,
-                    pickle.NEXT_BUFFER, pickle.READONLY_BUFFER):
-        dispatch[_unused[0]] = load_nothing
+    for _code in REFUSED_CODES:
+        dispatch[_code[0]] = load_nothing

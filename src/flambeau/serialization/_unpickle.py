@@ -21,6 +21,10 @@ from ._rebuild import CONTAINERS, LAZY, MAKERS, NAMES
 from ._safe import allowed_globals
 from ._skip import is_skipping
 
+# instructions of pickles that no checkpoint has
+REFUSED_CODES = (pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID, pickle.NEXT_BUFFER,
+                 pickle.READONLY_BUFFER)
+
 NOT_ALLOWED = (
     "Weights only load failed. Unsupported global: the checkpoint refers to {name}, which was not an allowed global by "
     "default: a restricted load does not create it. If you trust its source, allow the class with "
@@ -249,9 +253,8 @@ class restricted(_Loading, pickle._Unpickler):
         pickle.BUILD[0]: load_build,
         pickle.BYTEARRAY8[0]: read_bytearray,
     }
-    for _unused in (pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID,
-                    pickle.NEXT_BUFFER, pickle.READONLY_BUFFER):
-        del dispatch[_unused[0]]
+    for _code in REFUSED_CODES:
+        del dispatch[_code[0]]
 
 
 def _in_python_3(module, name):

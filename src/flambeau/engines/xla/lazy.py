@@ -23,6 +23,7 @@ import jax
 import numpy as np
 
 from ..._modes import NO_TRACER, modes
+from .. import ShapedArray
 from .._views import ViewArray
 from ._calls import ARRAY, TRACED_ERRORS, Aval, Signature, Unrecordable, read, rebuild, unflatten
 from ._programs import Families, Statistics
@@ -39,7 +40,7 @@ FAILED = (
 _lock = threading.RLock()
 
 
-class LazyArray:
+class LazyArray(ShapedArray):
     """An array on an XLA device, whose elements may still have to be computed."""
 
     __slots__ = ("__weakref__", "_slot", "_value", "aval", "dtype", "graph", "shape")
@@ -72,36 +73,10 @@ class LazyArray:
         verify()
         return found
 
-    # ---- what needs no elements
-
-    @property
-    def ndim(self):
-        return len(self.shape)
-
-    @property
-    def size(self):
-        size = 1
-        for n in self.shape:
-            size *= n
-        return size
-
-    @property
-    def itemsize(self):
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self):
-        return self.size * self.dtype.itemsize
-
-    def __len__(self):
-        if not self.shape:
-            raise TypeError("len() of an array without dimensions")
-        return self.shape[0]
-
     def __repr__(self):
         return f"LazyArray({self.dtype}{list(self.shape)})"
 
-    # ---- what needs them
+    # ---- what needs the elements
 
     def __array__(self, dtype=None, copy=None):
         found = self.elements

@@ -1,0 +1,70 @@
+"""Kernels that are one formula in the names of NumPy and of jax alike: an engine takes those that it names.
+
+A formula is called as ``formula(k, ...)`` with the engine whose kernels it is written in.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+INV_SQRT_2 = math.sqrt(0.5)
+INV_SQRT_TAU = 1 / math.sqrt(2 * math.pi)
+
+
+def define(engine, *formulas):
+    """Makes kernels of the engine of the formulas."""
+    for formula in formulas:
+        engine.kernel(functools.update_wrapper(functools.partial(formula, engine), formula))
+
+
+# ---- activations
+
+
+def log_sigmoid(k, x):
+    """The logarithm of the sigmoid, also where that is 0 or 1 in rounding."""
+    return k.minimum(x, 0) - k.log1p(k.exp(-k.abs(x)))
+
+
+def gelu(k, x):
+    return 0.5 * x * (1 + k.erf(x * INV_SQRT_2))
+
+
+def gelu_pull(k, g, x):
+    return g * (0.5 * (1 + k.erf(x * INV_SQRT_2)) + x * k.exp(-0.5 * x * x) * INV_SQRT_TAU)
+
+
+def threshold_pull(k, g, x, threshold):
+    return k.keep(g, ~(x <= threshold))
+
+
+ACTIVATIONS = (log_sigmoid, gelu, gelu_pull, threshold_pull)
+
+
+# ---- the gates of an LSTM, one after the other in the last dimension: input, forget, cell, output
+
+
+def lstm_gates(k, x, hidden, c):
+    """(the new hidden state, the new cell state, the gates) from what input and hidden state give to the gates."""
+    i, f, g, o = k.split(x + hidden, 4, axis=-1)
+    i, f, g, o = k.sigmoid(i), k.sigmoid(f), k.tanh(g), k.sigmoid(o)
+    c = f * c + i * g
+    return o * k.tanh(c), c, k.concatenate([i, f, g, o], -1)
+
+
+def lstm_gates_pull(k, g_h, g_c, g_gates, gates, c, previous):
+    """The gradients of x (and of hidden), and of the cell state before, from those of the three results."""
+    i, f, g, o = k.split(gates, 4, axis=-1)
+    g_i, g_f, g_g, g_o = k.split(g_gates, 4, axis=-1)
+    t = k.tanh(c)
+    g_c = g_c + g_h * o * (1 - t * t)
+    g_x = k.concatenate([
+        (g_c * g + g_i) * i * (1 - i),
+        (g_c * previous + g_f) * f * (1 - f),
+        (g_c * i + g_g) * (1 - g * g),
+        (g_h * t + g_o) * o * (1 - o),
+    ], -1)
+    return g_x, g_c * f
+
+
+GATES = (lstm_gates, lstm_gates_pull)
