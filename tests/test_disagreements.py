@@ -1,5 +1,7 @@
 """Programs on which Flambeau once disagreed with PyTorch, as the differential tool found them, by class."""
 
+import math
+
 import pytest
 
 from _oracle import check_code
@@ -223,11 +225,27 @@ UNCONNECTED = [LEAF + make + f"\n{use}" for make in (
     "y = v * 2\n[node is None for node, _ in y.grad_fn.next_functions]", "(v * v).sum().backward()\n(x.grad if x.is_leaf else None, v.grad)",
     "torch.autograd.grad((v * 2).sum(), v, allow_unused=True)", "v.mul_(2)", "v + torch.ones(1, requires_grad=True)",
 )]
+ONE_A_CHANNEL = [  # what is counted: elements of a batch norm's weight and bias, in all others the shape
+    f"x = torch.arange(24.).reshape(2, 3, 2, 2).sin()\nt = torch.arange(1.0, {math.prod(shape) + 1}).reshape{shape}\n{call}"
+    for shape in ((3,), (3, 1, 1, 1), (1, 3), (2,), (0,), (), (2, 3))
+    for call in (
+        *[f"torch.nn.functional.batch_norm(x, {arguments}, {training})" for training in (True, False) for arguments in (
+            "torch.zeros(3), torch.ones(3), t, torch.ones(3)", "torch.zeros(3), torch.ones(3), None, t",
+            "t, torch.ones(3), None, None", "torch.ones(3), t, None, None")],
+        *[f"torch.nn.functional.instance_norm(x, {arguments}, use_input_stats={training})" for training in (True, False) for arguments in (
+            "torch.zeros(3), torch.ones(3), t", "torch.zeros(3), torch.ones(3), None, t", "t, torch.ones(3)")],
+        "torch.nn.functional.group_norm(x, 3, t)", "torch.nn.functional.group_norm(x, 1, None, t)",
+        "torch.nn.functional.layer_norm(x.view(8, 3), (3,), t)", "torch.nn.functional.layer_norm(x.view(8, 3), (3,), None, t)",
+        "torch.nn.functional.rms_norm(x.view(8, 3), (3,), t)",
+    )
+] + [f"torch.nn.functional.instance_norm(torch.arange(8.).reshape(2, 1, 4), None, None, torch.ones({shape}))"
+     for shape in ("()", "(1,)", "(1, 1)")]
 
 
 @pytest.mark.parametrize("code", [
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
+    *ONE_A_CHANNEL,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

@@ -20,7 +20,8 @@ __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_res
 
 ONE_VALUE = "Expected more than 1 value per channel when training, got input size {shape}"
 ONE_PLACE = "Expected more than 1 spatial element when training, got input size {shape}"
-ELEMENTS = "{name} should contain {channels} elements not {got}"
+ELEMENTS = "{name} should contain {channels} elements not {got}: one a channel, here of shape {shape}"
+VECTOR = "{name} should be a vector: expected 1 dims but tensor has {ndim}, its shape is {shape}"
 LAYER_SHAPE = (
     "Given normalized_shape={normalized}, expected input with shape [*, {sizes}], but got input of size{shape}"
 )
@@ -74,19 +75,37 @@ def _batch_norm(input, running_mean, running_var, weight, bias, training, moment
         if shape == (0,):
             return input.clone()
         raise RuntimeError(f"batch_norm(): expected an input of 2 or more dimensions, but got size {list(shape)}")
-    for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
-        if t is not None and t._a.shape != (shape[1],):
-            raise RuntimeError(ELEMENTS.format(name=name, channels=shape[1], got=list(t._a.shape)))
+    channels = shape[1]
+    for name, t in (("running_mean", running_mean), ("running_var", running_var)):
+        if t is not None and t._a.shape != (channels,):
+            _check_count(name, t, channels)
+            raise RuntimeError(VECTOR.format(name=name, ndim=t._a.ndim, shape=list(t._a.shape)))
+    if weight is not None and weight._a.shape != (channels,):
+        weight = _as_vector("weight", weight, channels)
+    if bias is not None and bias._a.shape != (channels,):
+        bias = _as_vector("bias", bias, channels)
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         return ops.batch_norm_given(input, weight, bias, running_mean, running_var, eps=eps)
     out, mean, var = ops.batch_norm(input, weight, bias, eps=eps, how=None)
     if input._a.size and (running_mean is not None or running_var is not None):
-        n = math.prod(shape) // max(shape[1], 1)
+        n = math.prod(shape) // max(channels, 1)
         _move(running_mean, mean, momentum)
         _move(running_var, var, momentum, n / max(n - 1, 1))
     return out
+
+
+def _as_vector(name, parameter, channels):
+    """A parameter of any shape that has one element a channel."""
+    _check_count(name, parameter, channels)
+    return parameter.reshape(channels)
+
+
+def _check_count(name, t, channels):
+    count = math.prod(t._a.shape)
+    if count != channels:
+        raise RuntimeError(ELEMENTS.format(name=name, channels=channels, got=count, shape=list(t._a.shape)))
 
 
 def _move(running, value, momentum, factor=1.0):
@@ -122,8 +141,10 @@ def instance_norm(
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats=False")
     samples, channels = shape[:2]
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
-        if t is not None and t._a.shape != (channels,):
-            raise RuntimeError(ELEMENTS.format(name=name, channels=channels, got=list(t._a.shape)))
+        if t is not None:
+            _check_count(name, t, channels)
+            if t._a.ndim > 1:
+                raise RuntimeError(VECTOR.format(name=name, ndim=t._a.ndim, shape=list(t._a.shape)))
     _check_dtypes(input, weight, bias)
     weight, bias, mean, var = (
         None if t is None else t.repeat(samples) for t in (weight, bias, running_mean, running_var)
