@@ -226,7 +226,7 @@ UNCONNECTED = [LEAF + make + f"\n{use}" for make in (
     "torch.autograd.grad((v * 2).sum(), v, allow_unused=True)", "v.mul_(2)", "v + torch.ones(1, requires_grad=True)",
 )]
 ONE_A_CHANNEL = [  # what is counted: elements of a batch norm's weight and bias, in all others the shape
-    f"x = torch.arange(24.).reshape(2, 3, 2, 2).sin()\nt = torch.arange(1.0, {math.prod(shape) + 1}).reshape{shape}\n{call}"
+    f"x = torch.arange(24.).reshape(2, 3, 2, 2).sin()\nt = torch.arange(1.0, {math.prod(shape) + 1}).reshape({shape})\n{call}"
     for shape in ((3,), (3, 1, 1, 1), (1, 3), (2,), (0,), (), (2, 3))
     for call in (
         *[f"torch.nn.functional.batch_norm(x, {arguments}, {training})" for training in (True, False) for arguments in (
