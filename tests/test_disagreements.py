@@ -240,12 +240,37 @@ ONE_A_CHANNEL = [  # what is counted: elements of a batch norm's weight and bias
     )
 ] + [f"torch.nn.functional.instance_norm(torch.arange(8.).reshape(2, 1, 4), None, None, torch.ones({shape}))"
      for shape in ("()", "(1,)", "(1, 1)")]
+MASKS = [  # a mask beside is_causal: for what PyTorch's fused kernel takes
+    f"q = torch.arange({math.prod(batch) * rows * 4}.).reshape{(*batch, rows, 4)}.sin().requires_grad_()\n"
+    f"k = torch.arange({math.prod(batch) * columns * 4}.).reshape{(*batch, columns, 4)}.cos()\nmask = {mask}\n"
+    f"torch.nn.functional.scaled_dot_product_attention(q, k, {value}, mask, is_causal=True{options})"
+    for batch in ((), (2,), (2, 2), (1, 2, 2)) for rows, columns in ((3, 3), (2, 4))
+    for mask, value, options in (
+        (f"torch.arange({rows * columns}.).reshape{(rows, columns)}.sin()", "k", ""), (f"torch.eye{(rows, columns)} > 0", "k", ""),
+        (f"torch.ones{(1, columns)} > 0", "k", ""), (f"torch.ones{(1, rows, columns)}", "k", ""), (f"torch.ones{(2, 2, rows, 1)}", "k", ""),
+        (f"torch.ones{(rows, columns)}.requires_grad_()", "k", ""), (f"torch.ones{(rows, columns)}", "k[..., :2]", ""),
+        (f"torch.ones{(rows, columns)}", "k", ", dropout_p=0.5"), (f"torch.ones{(rows, columns)}.double()", "k", ""),
+    )
+]
+NO_DERIVATIVE = [
+    f"x = torch.tensor([1.5, 1.5, 0.5], requires_grad=True)\ny = {call}\n{use}" for call in (
+        "x.unique()", "x.unique(return_inverse=True)[0]", "x.unique(return_counts=True, sorted=False)[0]", "x.unique(dim=0)",
+        "x.unique_consecutive()", "x.unique_consecutive(dim=0, return_counts=True)[0]", "torch.geqrf(x[:, None])[0]", "torch.geqrf(x[:, None])[1]",
+        "torch.special.zeta(x + 2, x)", "torch.igamma(x, x)", "torch.igammac(x, x)", "torch.heaviside(x, x)", "x // 2",
+    ) for use in ("(y, y.requires_grad, y.grad_fn.name())", "y.sum().backward()")
+]
+COUNTED_DISTANCES = [f"x = torch.tensor([[1.5, nan, 3.0], [1.5, 2.0, inf], [1.5, 2.0, 3.0]], requires_grad=True)\n"
+                     f"y = {call}\ny.nansum().backward()\n(y, x.grad)" for call in (
+    "torch.cdist(x, x * 1, p=0)", "torch.pdist(x, 0)", "torch.pdist(x[1:], 0)", "torch.cdist(x, x * 2, p=0.5)")]
+CLAMPS = [f"torch.clamp(torch.tensor([1, 1], dtype=torch.{dtype}), {low}, {high})" for dtype in ("uint8", "int64", "bool", "half", "float32")
+          for low in ("3.0", "300", "None", "1e30", "torch.tensor(3)", "torch.tensor([300.0, 1.0])")
+          for high in ("300", "0.5", "None", "70000", "torch.tensor(300)", "torch.tensor(2.0, requires_grad=True)", "torch.tensor([2, 3])")]
 
 
 @pytest.mark.parametrize("code", [
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
-    *ONE_A_CHANNEL,
+    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

@@ -34,7 +34,9 @@ INFERENCE_SAVED = (
     "use it in autograd."
 )
 
-NAMESPACED = ("AccumulateGrad", "CopyBackwards", "CopySlices", "Error")  # nodes whose names PyTorch does not shorten
+NAMESPACED = (  # nodes whose names PyTorch does not shorten
+    "AccumulateGrad", "CopyBackwards", "CopySlices", "Error", "NotImplemented",
+)
 
 
 def graph_freed():

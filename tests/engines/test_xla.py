@@ -14,7 +14,7 @@ pytestmark = pytest.mark.jax
 SPARSE = {name for name, op in OPS.items() if op.forward.__module__.endswith("ops.sparse")}
 UNTRACED = {
     **dict.fromkeys(SPARSE, "it takes or returns sparse arrays, which tests/test_sparse.py has on both engines"),
-    "nonzero": "how many rows it returns depends on the elements",
+    **dict.fromkeys(("nonzero", "unique2", "unique_dim", "unique_consecutive"), "how much it returns depends on the elements"),
     "move": "it takes elements from one device to another",
 }
 

@@ -28,6 +28,22 @@ def test_a_tensor_moves_to_the_cpu_with_its_elements(jax):
     assert moved.device.type == "cpu" and moved.dtype is flambeau.float64 and moved.tolist() == [0.0, 1.0, 2.0]
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: x.unique(return_inverse=True, return_counts=True), lambda x: x.unique(dim=0), flambeau.unique_consecutive, flambeau.histogram,
+    flambeau.histc, lambda x: flambeau.histogramdd(x[:, None], [2]), lambda x: x.long().bincount(), lambda x: flambeau.isin(x, x[:1]),
+    lambda x: x.nonzero(as_tuple=True), lambda x: flambeau.nonzero_static(x, size=4), lambda x: flambeau.unravel_index(x.long(), (2, 3)),
+    lambda x: flambeau.repeat_interleave(x, x.long()), lambda x: flambeau.repeat_interleave(x.long()), flambeau.combinations,
+    lambda x: flambeau.combinations(x, 0), lambda x: flambeau.segment_reduce(x, "mean", lengths=flambeau.tensor([2, 1])),
+    lambda x: x.quantile(0.5), flambeau.corrcoef, lambda x: flambeau.cov(x[None][:, :0]), lambda x: flambeau.stft(x, 2, return_complex=True),
+    lambda x: flambeau.linalg.cond(x[:0, None].mT @ x[:0, None]), lambda x: flambeau.linalg.pinv(x[None], rtol=0.1),
+])
+def test_what_is_computed_on_the_host_returns_to_the_device(jax, function):
+    x = flambeau.tensor([2.0, 1.0, 2.0])
+    got, want = (jax.tree.leaves(function(t), is_leaf=lambda t: isinstance(t, flambeau.Tensor)) for t in (x.to(DEVICE), x))
+    assert {t.device.type for t in got} == {"xla"}
+    flambeau.testing.assert_close([t.cpu() for t in got], want, equal_nan=True)
+
+
 @pytest.mark.parametrize("device", ["cpu", "xla"])
 def test_parameters_of_a_batch_norm_have_any_shape(jax, device):
     x = flambeau.arange(24.0, device=device).reshape(2, 3, 2, 2).sin()

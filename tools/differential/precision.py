@@ -20,6 +20,7 @@ WIDER = {
     r"\.(float|half)\(\)": ".double()",
 }
 FARTHER = 16  # how many times the oracle's error we may have: the errors of two runs scatter
+LARGE = 100.0  # larger numbers than this do not excuse larger errors where the oracle's happens to be none
 PLAUSIBLE = 0.1  # the oracle's error, relative to the program's largest number, beyond which its two runs differ
 
 
@@ -64,7 +65,7 @@ def is_as_near(ours, theirs, exact, scale, dtype):
     if close(ours[finite], exact[finite], dtype):
         return True
     error, allowed = (np.abs(numbers[finite] - exact[finite]).max(initial=0) for numbers in (ours, theirs))
-    return allowed <= PLAUSIBLE * scale and error <= FARTHER * allowed
+    return allowed <= PLAUSIBLE * scale and error <= max(FARTHER * allowed, TOLERANCE[dtype][1] * min(scale, LARGE))
 
 
 def in_double(pair):

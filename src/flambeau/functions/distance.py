@@ -137,10 +137,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     columns = reshape(x2, shape=(*b[:-2], 1, *b[-2:]))
     difference = rows - columns
     last = difference._a.ndim - 1
-    if not a[-1]:
-        found = sum_(difference, axis=last, keepdims=False)
-    else:
-        found = ops.vector_norm(difference, ord=float(p), axis=last, keepdims=False)
+    found = _length(difference, p, last) if a[-1] else sum_(difference, axis=last, keepdims=False)
     return rename_node(found, "CdistBackward0")
 
 
@@ -172,7 +169,14 @@ def pdist(input, p=2):
         raise RuntimeError(f"pdist only supports non-negative p values, got p={p}")
     first, second = np.triu_indices(input._a.shape[0], 1)
     difference = index_select(input, first, axis=0) - index_select(input, second, axis=0)
-    return rename_node(ops.vector_norm(difference, ord=float(p), axis=1, keepdims=False), "PdistBackward0")
+    return rename_node(_length(difference, p, 1), "PdistBackward0")
+
+
+def _length(difference, p, axis):
+    """The ``p``-norms of differences; with p = 0 their number, which has gradients of zeros and is nan with a nan."""
+    if p:
+        return ops.vector_norm(difference, ord=float(p), axis=axis, keepdims=False)
+    return sum_(pw.clamp_max(pw.ceil(pw.abs_(difference)), 1), axis=axis, keepdims=False)
 
 
 # ---- comparisons that answer with a Python bool

@@ -8,8 +8,8 @@ import numpy as np
 
 from .._device import META
 from .._dtypes import HALF, type_word
-from .._tensor import Tensor, wrap
-from ._args import allocating, need_tensor
+from .._tensor import Tensor
+from ._args import allocating, need_tensor, tensor_on
 from ._attach import methods
 from ._out import out_variant, same
 from ._results import result
@@ -40,9 +40,9 @@ def bincount(input, weights=None, minlength=0):
             f"{list(a.shape)}"
         )
     if a.size == 0 or weights is None:
-        return wrap(np.bincount(a.astype(np.int64, copy=False), None, minlength))
+        return tensor_on(np.bincount(a.astype(np.int64, copy=False), None, minlength), input.device)
     found = np.bincount(a, weights._a, minlength)
-    return wrap(found.astype(np.float32) if weights._a.dtype == np.float32 else found)
+    return tensor_on(found.astype(np.float32) if weights._a.dtype == np.float32 else found, input.device)
 
 
 @out_variant(dtype=same, aliases="any", differentiable=False)
@@ -59,7 +59,8 @@ def histc(input, bins=100, min=0, max=0):
     if input.device is META:
         found = create("histc", None, (bins,), own, None, META, False)
     else:
-        found = wrap(_even_counts(a, *_even_range(a, float(min), float(max)), bins).astype(own))
+        counts = _even_counts(a, *_even_range(a, float(min), float(max)), bins)
+        found = tensor_on(counts.astype(own), input.device)
     return found
 
 
@@ -103,7 +104,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
     a = _floating(input, "histogramdd").reshape(-1, 1)
     weights = None if weight is None else weight._a.reshape(-1)
     hist, edges = _histogram(a, _edges(a, [bins], range), weights, density)
-    return _HISTOGRAM(hist, edges[0])
+    return _HISTOGRAM(tensor_on(hist, input.device), tensor_on(edges[0], input.device))
 
 
 @allocating
@@ -129,7 +130,8 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
             f"{d} sequences of bin edges or numbers of bins but got {len(bins)}"
         )
     weights = None if weight is None else weight._a.reshape(-1)
-    return _HISTOGRAMDD(*_histogram(a, _edges(a, bins, range), weights, density))
+    hist, edges = _histogram(a, _edges(a, bins, range), weights, density)
+    return _HISTOGRAMDD(tensor_on(hist, input.device), tuple(tensor_on(e, input.device) for e in edges))
 
 
 def _edges(a, bins, ranges):
@@ -174,7 +176,7 @@ def _range(a, given, i):
 
 
 def _histogram(a, edges, weights, density):
-    """The histogram over all coordinates as a tensor, and the edges."""
+    """The histogram over all coordinates, and the edges."""
     shape = [len(e) - 1 for e in edges]
     inside = np.ones(len(a), bool)
     flat = np.zeros(len(a), np.int64)
@@ -189,7 +191,7 @@ def _histogram(a, edges, weights, density):
         for i, e in enumerate(edges):
             found = found / np.expand_dims(np.diff(e), tuple(j for j, _ in enumerate(edges) if j != i))
         found = found.astype(a.dtype)
-    return wrap(found), tuple(wrap(np.array(e)) for e in edges)
+    return found, [np.array(e) for e in edges]
 
 
 methods(bincount, histc, histogram)

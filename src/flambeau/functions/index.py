@@ -13,7 +13,7 @@ from .._tensor import Tensor, wrap
 from ..engines import demand
 from ..ops import index as ops
 from ..ops.shape import cast
-from ._args import allocating, as_int, dim_in_range, need_tensor
+from ._args import allocating, as_int, dim_in_range, need_tensor, tensor_on
 from ._attach import methods
 from ._data import scalar_for
 from ._folds import numpy_names
@@ -346,7 +346,7 @@ def nonzero(input, *, as_tuple=False):
     need_tensor(input, "nonzero")
     if as_tuple:
         source = input if input._a.ndim else input.reshape(1)
-        return tuple([wrap(np.ascontiguousarray(column)) for column in source._a.nonzero()])
+        return tuple([tensor_on(np.ascontiguousarray(column), input.device) for column in source._a.nonzero()])
     return ops.nonzero(input)
 
 
@@ -365,7 +365,7 @@ def nonzero_static(input, *, size, fill_value=-1):
     found = ops.nonzero(input)._a[:size]
     rows = np.full((size, input._a.ndim), fill_value, np.int64)
     rows[: len(found)] = found
-    return wrap(rows)
+    return tensor_on(rows, input.device)
 
 
 def fill_diagonal(input, fill_value, wrap=False):

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from .._dtypes import can_cast, type_word
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
 from ..engines import NUMPY
 from ..ops import join as ops
 from ..ops._templates import join_call
@@ -264,10 +264,10 @@ def combinations(input, r=2, with_replacement=False):
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return tensor_on(np.empty(0, input._a.dtype))
+        return tensor_on(np.empty(0, input._a.dtype), input.device)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     picks = np.array(list(choose(range(input._a.size), r)), np.int64).reshape(-1, r)
-    return reshape_to(input.index_select(0, wrap(picks.reshape(-1))), picks.shape)
+    return reshape_to(input.index_select(0, tensor_on(picks.reshape(-1), input.device)), picks.shape)
 
 
 @out_variant

@@ -8,13 +8,13 @@ import numpy as np
 
 from .._dtypes import is_inexact
 from .._size import broadcasts
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
 from ..ops import move as ops
 from ..ops.reduce import sum_to
 from ..ops.shape import as_strided as strided_op
 from ..ops.shape import basic_index, embed_diagonal, part
 from ..ops.shape import diagonal as diagonal_op
-from ._args import allocating, as_int, dim_in_range, need_tensor, shape_from
+from ._args import allocating, as_int, dim_in_range, need_tensor, shape_from, tensor_on
 from ._attach import inplace_methods, methods, spread
 from ._folds import numpy_names
 from ._out import out_variant, same
@@ -69,7 +69,7 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
     need_tensor(input, "repeat_interleave")
     if repeats is None:
         counts = whole_counts(input, None)
-        return wrap(np.repeat(np.arange(counts.size, dtype=input._a.dtype), counts))
+        return tensor_on(np.repeat(np.arange(counts.size, dtype=input._a.dtype), counts), input.device)
     if dim is None:
         input, dim = reshape_to(input, (input._a.size,)), 0
     dim = dim_in_range(dim, input._a.ndim)
@@ -88,7 +88,7 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
         raise RuntimeError(f"allocated size does not match required size: {output_size} and {total}")
     if places is None:
         return ops.repeat_interleave(input, count=count, axis=dim)
-    return input.index_select(dim, wrap(places))
+    return input.index_select(dim, tensor_on(places, input.device))
 
 
 def whole_counts(repeats, n):
@@ -327,7 +327,8 @@ def unravel_index(indices, shape):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     steps = [math.prod(sizes[i + 1:]) for i in range(len(sizes))]
     a, wide = indices._a, indices._a.astype(np.int64, copy=False)
-    return tuple([wrap(np.asarray(wide // step % n).astype(a.dtype)) for step, n in zip(steps, sizes)])
+    found = [np.asarray(wide // step % n).astype(a.dtype) for step, n in zip(steps, sizes)]
+    return tuple([tensor_on(coordinates, indices.device) for coordinates in found])
 
 
 methods(

@@ -34,6 +34,10 @@ ALPHA_COMPLEX = "For non-complex input tensors, argument alpha must not be a com
 ALPHA_FLOAT = "For integral input tensors, argument alpha must not be a floating point number."
 ROUNDING_MODE = "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {mode!r}"
 NOT_A_MASK = "where expected condition to be a boolean tensor, but got a tensor with dtype {word}"
+MIXED_BOUNDS = (
+    "clamp() received an invalid combination of arguments: 'min' and 'max' must both be numbers or both be Tensors, "
+    "but got {min} and {max}"
+)
 NO_BOUND = "torch.clamp: At least one of 'min' or 'max' must not be None"
 INTEGER_ADDCDIV = (
     "Integer division with addcdiv is no longer supported: convert the tensors to a floating dtype first, or "
@@ -279,6 +283,10 @@ def clamp(input, min=None, max=None):
     """Each element moved into [``min``, ``max``]: both numbers, or both tensors; one may be None."""
     if not isinstance(input, Tensor):
         need_tensor(input, "clamp")
+    if isinstance(min, Tensor) is not isinstance(max, Tensor) and min is not None and max is not None:
+        min, max = _as_number(min), _as_number(max)
+        if isinstance(min, Tensor) or isinstance(max, Tensor):
+            raise TypeError(MIXED_BOUNDS.format(min=type(min).__name__, max=type(max).__name__))
     for bound in (min, max):
         if type(bound) is int:
             check_int(bound)
@@ -289,14 +297,14 @@ def clamp(input, min=None, max=None):
         return ops.clamp_numbers(input, low=min, high=max)
     if min is None and max is None:
         raise RuntimeError(NO_BOUND)
-    if min is not None and max is not None and isinstance(min, Tensor) is not isinstance(max, Tensor):
-        raise TypeError(
-            "clamp(): 'min' and 'max' must both be numbers or both be Tensors, but got "
-            f"{type(min).__name__} and {type(max).__name__}"
-        )
     low = min if min is None else need_operand(min, "clamp", "min", 2, numbers=True)
     high = max if max is None else need_operand(max, "clamp", "max", 3, numbers=True)
     return ops.clamp(input, low, high)
+
+
+def _as_number(bound):
+    """A tensor without dimensions stands for its number, if it requires no gradient."""
+    return bound.item() if isinstance(bound, Tensor) and not bound._a.ndim and not bound.requires_grad else bound
 
 
 @out_variant(dtype=bounds_rule)

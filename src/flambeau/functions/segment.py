@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 
-from .._tensor import wrap
 from ..ops import scatter as ops
 from ..ops._errors import refuse_kinds
 from ..ops.pointwise import where
 from ..ops.shape import basic_index, part
-from ._args import dim_in_range, need_tensor
+from ._args import dim_in_range, need_tensor, tensor_on
 from ._results import rename_node
 
 __all__ = ["segment_reduce"]
@@ -59,12 +58,12 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     count = counts.shape[-1]
     shape, inner = data._a.shape, (1,) * (data._a.ndim - axis - 1)
     base = np.full((*shape[:axis], count + 1, *shape[axis + 1:]), empty if initial is None else initial, data._a.dtype)
-    index = wrap(np.broadcast_to(segments.reshape(*segments.shape, *inner), shape))
-    out = ops.scatter_reduce(wrap(base), data, index, axis=axis, reduce=how, include_self=True)
+    index = tensor_on(np.broadcast_to(segments.reshape(*segments.shape, *inner), shape), data.device)
+    out = ops.scatter_reduce(tensor_on(base, data.device), data, index, axis=axis, reduce=how, include_self=True)
     out = basic_index(out, key=part(axis, 0, count))
     if reduce == "mean":
-        counts = wrap(counts.reshape(*counts.shape, *inner).astype(data._a.dtype))
-        nothing = out if initial is not None else wrap(np.array(math.nan, data._a.dtype))
+        counts = tensor_on(counts.reshape(*counts.shape, *inner).astype(data._a.dtype), data.device)
+        nothing = out if initial is not None else tensor_on(np.array(math.nan, data._a.dtype), data.device)
         out = where(counts > 0, out / counts, nothing)
     return rename_node(out, "SegmentReduceBackward0")
 

@@ -9,7 +9,7 @@ from .._dtypes import type_word
 from .._tensor import Tensor, wrap
 from ..ops import sort as ops
 from ..ops._errors import refuse_kinds
-from ._args import as_int, dim_in_range, need_tensor
+from ._args import as_int, dim_in_range, need_tensor, tensor_on
 from ._attach import methods
 from ._folds import along, need_flag, numpy_names, one_dim
 from ._out import out_variant, same
@@ -171,7 +171,8 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     for a in arrays:
         if a.dtype.kind in "bc":
             raise RuntimeError(f"Unsupported input type encountered for isin(): {type_word(_dtypes.from_np(a.dtype))}")
-    return wrap(np.asarray(np.isin(*arrays, assume_unique=assume_unique, invert=invert)))
+    found = np.asarray(np.isin(*arrays, assume_unique=assume_unique, invert=invert))
+    return tensor_on(found, (elements if isinstance(elements, Tensor) else test_elements).device)
 
 
 # ---- distinct values
@@ -180,21 +181,14 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements in order, or the distinct slices along ``dim``; NaN differs from NaN."""
     need_tensor(input, "unique")
+    if dim is None:
+        return _chosen(ops.unique2(input), return_inverse, return_counts)
+    return _chosen(ops.unique_dim(input, axis=_axis_of_slices(input, dim)), return_inverse, return_counts)
+
+
+def _axis_of_slices(input, dim):
     a = input._a
-    refuse_kinds("unique", a, "c")
-    axis = None
-    if dim is not None:
-        axis = dim_in_range(dim, a.ndim)
-        _check_slices(a, axis, dim)
-    half = a.dtype in _dtypes.HALF  # which NumPy does not order where there is a nan
-    wide = a.astype(np.float32) if half else a
-    values, _, inverse, counts = np.unique(wide, True, True, True, axis, equal_nan=False)
-    values = values.astype(a.dtype) if half else values
-    inverse = inverse.reshape(a.shape if dim is None else -1)
-    return _chosen(values, inverse.astype(np.int64, copy=False), counts, return_inverse, return_counts)
-
-
-def _check_slices(a, axis, dim):
+    axis = dim_in_range(dim, a.ndim)
     if a.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if a.size == 0 and any(n == 0 for i, n in enumerate(a.shape) if i != axis) and a.shape[axis]:
@@ -202,32 +196,21 @@ def _check_slices(a, axis, dim):
             "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied: "
             f"{list(a.shape)}"
         )
+    return axis
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The elements (or slices along ``dim``) without those that equal the one before."""
     need_tensor(input, "unique_consecutive")
-    a = input._a
-    refuse_kinds("unique_consecutive", a, "c")
-    axis = 0 if dim is None else dim_in_range(dim, a.ndim)
-    if dim is not None:
-        _check_slices(a, axis, dim)
-    lanes = a.reshape(-1) if dim is None else np.moveaxis(a, axis, 0)
-    n = len(lanes)
-    new = np.ones(n, bool)
-    new[1:] = (lanes[1:] != lanes[:-1]).reshape(n - 1, -1).any(1) if n > 1 else True
-    starts = np.flatnonzero(new)
-    values = np.moveaxis(lanes[starts], 0, axis) if dim is not None else lanes[starts]
-    inverse = np.cumsum(new) - 1
-    counts = np.diff(np.append(starts, n)) if n else np.zeros(0, np.int64)
-    inverse = inverse.reshape(a.shape) if dim is None else inverse
-    return _chosen(values, inverse, counts, return_inverse, return_counts)
+    axis = None if dim is None else _axis_of_slices(input, dim)
+    return _chosen(ops.unique_consecutive(input, axis=axis), return_inverse, return_counts)
 
 
-def _chosen(values, inverse, counts, return_inverse, return_counts):
+def _chosen(found, return_inverse, return_counts):
     """The parts of a result that were asked for: a tensor, or a tuple of several."""
-    parts = [values] + [inverse] * bool(return_inverse) + [counts] * bool(return_counts)
-    return wrap(values) if len(parts) == 1 else tuple(map(wrap, parts))
+    values, inverse, counts = found
+    parts = (values, *[inverse] * bool(return_inverse), *[counts] * bool(return_counts))
+    return values if len(parts) == 1 else parts
 
 
 methods(argsort, kthvalue, msort, sort, topk, unique, unique_consecutive)

@@ -9,7 +9,7 @@ import numpy as np
 from .._device import META
 from .._dtypes import is_inexact, type_word
 from .._modes import in_use
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
 from ..ops import elementary as el
 from ..ops import pointwise as pw
 from ..ops import sort as ops
@@ -132,7 +132,7 @@ def _at_ranks(rows, q, interpolation, ignore_nan):
     if ignore_nan:
         ranks = q * pw.clamp_min(numbers - 1, 0)
     else:
-        ranks = pw.where(numbers < n, wrap(np.asarray(n - 1, rows._a.dtype)), q * (n - 1))
+        ranks = pw.where(numbers < n, tensor_on(np.asarray(n - 1, rows._a.dtype), rows.device), q * (n - 1))
     if interpolation == "lower":
         return _at(ordered, pw.floor(ranks))
     if interpolation == "higher":
@@ -170,11 +170,11 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     if not is_inexact(x._a.dtype):
         x = x * 1.0
     if n == 0:
-        return wrap(np.full((rows, rows) if a.ndim == 2 else (), np.nan, x._a.dtype))
+        return tensor_on(np.full((rows, rows) if a.ndim == 2 else (), np.nan, x._a.dtype), input.device)
     away, scaled, freedom = _deviations(x, f, w, correction)
     if not freedom > 0:
         warnings.warn(FREEDOM, UserWarning, stacklevel=2)
-        freedom = wrap(np.zeros((), away._a.real.dtype))
+        freedom = tensor_on(np.zeros((), away._a.real.dtype), input.device)
     if in_use.autocast:
         away, scaled = autocast("mm", away, scaled)
     found = product(away, mH(scaled)) / freedom

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .._dtypes import is_inexact
-from .._tensor import wrap
 from ..ops.matmul import mT, row
 from ..ops.move import constant_pad
 from ..ops.pointwise import div, mul
 from ..ops.shape import basic_index, expand, fold_windows, reshape, unfold, view_as_real
 from . import fft
-from ._args import as_int, need_tensor
+from ._args import as_int, need_tensor, tensor_on
 from ._attach import methods
 from .pad import pad
 
@@ -146,7 +145,7 @@ def check_frequencies(input, n_fft, frequencies, onesided):
 def full_window(name, input, window, n_fft, length):
     """The window, centred in a frame of n_fft samples."""
     if window is None:
-        window = wrap(np.ones(length, input.dtype.to_real().np))
+        window = tensor_on(np.ones(length, input.dtype.to_real().np), input.device)
     if window._a.shape != (length,):
         raise fault(
             name, input, n_fft,

@@ -11,6 +11,7 @@ from .compare import isclose, isfinite, isnan  # noqa: F401  (for the other fami
 from .shape import zeros_like
 
 NO_GRADIENT = "derivative for aten::{name} is not implemented. Detach its inputs, or use another function."
+NO_DERIVATIVE = "the derivative for '{name}' is not implemented. Detach its inputs, or use another function."
 SUBTRACT_BOOLS = (
     "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
     "`logical_xor()` operator instead."
@@ -34,10 +35,19 @@ def flat(g):
 
 
 def undifferentiable(name):
-    """The vjp of a function that PyTorch records but cannot differentiate."""
+    """The vjp of a function that PyTorch records as NotImplemented."""
 
     def vjp(g):
         raise RuntimeError(NO_GRADIENT.format(name=name))
+
+    return vjp
+
+
+def without_derivative(name):
+    """The vjp of a function that PyTorch records under its own name, but cannot differentiate."""
+
+    def vjp(g):
+        raise NotImplementedError(NO_DERIVATIVE.format(name=name))
 
     return vjp
 
@@ -194,7 +204,9 @@ def clamp_node(low, high):
 
 def bounds_fit(x, low, high):
     """Raises PyTorch's errors for the bounds of x. Where all are booleans, only one bound is implemented, a tensor."""
-    numbers_fit(x, low, high)
+    becomes_floating = x.dtype.kind in "iu" and (isinstance(low, float) or isinstance(high, float))
+    if not becomes_floating:
+        numbers_fit(x, low, high)
     bounds = [bound for bound in (low, high) if bound is not None]
     booleans = all(type(a) is bool or (hasattr(a, "dtype") and a.dtype.kind == "b") for a in (x, *bounds))
     if booleans and (len(bounds) > 1 or type(bounds[0]) is bool):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._op import op
+from .pointwise import without_derivative
 from .reduce import place, selection, to_ties
 
 
@@ -63,6 +64,28 @@ def nanmedian(k, x):
 
 for spec in (median, nanmedian):
     spec.vjp(x=lambda g, x, out: to_ties(g, x, out, None))
+
+
+@op(opmath=True, refuses="c", row_major=True)
+def unique2(k, x):
+    """The distinct elements in order, where each element is among them, and how often each occurs."""
+    return k.distinct(x, None)
+
+
+@op(opmath=True, refuses="c", row_major=True)
+def unique_dim(k, x, *, axis):
+    return k.distinct(x, axis)
+
+
+@op(opmath=True, refuses="c", row_major=True)
+def unique_consecutive(k, x, *, axis):
+    """As ``unique2``, of the elements or slices that differ from the one before."""
+    return k.distinct_runs(x, axis)
+
+
+unique2.vjp(x=without_derivative("_unique2"))
+unique_dim.vjp(x=without_derivative("unique_dim"))
+unique_consecutive.vjp(x=without_derivative("unique_consecutive"))
 
 
 @op(row_major=True)

@@ -8,7 +8,7 @@ import ml_dtypes
 
 from ._op import kernel_op, op
 from .elementary import as_arrays, exp, log, log1p, square, xlogy
-from .pointwise import abs_, keep, numpy_dtype, sgn, undifferentiable, where
+from .pointwise import abs_, keep, numpy_dtype, sgn, where, without_derivative
 
 TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 ROOT_2PI = math.sqrt(2 * math.pi)
@@ -95,7 +95,7 @@ zeta = kernel_op(
     "special_zeta", "zeta", inputs="x, y", promote="float", refuses="c",
     scalar_node="SpecialZetaBackward1", row_major=True,
 )
-zeta.vjp(x=undifferentiable("special_zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y))
+zeta.vjp(x=without_derivative("zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y))
 
 
 def gamma_density(a, x):
@@ -103,10 +103,10 @@ def gamma_density(a, x):
 
 
 igamma = kernel_op("igamma", inputs="a, x", promote="common", refuses="bic", row_major=True)
-igamma.vjp(a=undifferentiable("igamma: input"), x=lambda g, a, x: g * gamma_density(a, x))
+igamma.vjp(a=without_derivative("igamma: input"), x=lambda g, a, x: g * gamma_density(a, x))
 
 igammac = kernel_op("igammac", inputs="a, x", promote="common", refuses="bic", row_major=True)
-igammac.vjp(a=undifferentiable("igammac: input"), x=lambda g, a, x: -g * gamma_density(a, x))
+igammac.vjp(a=without_derivative("igammac: input"), x=lambda g, a, x: -g * gamma_density(a, x))
 
 # ---- Bessel's functions
 

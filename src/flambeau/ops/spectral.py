@@ -16,7 +16,7 @@ from .linalg import (
 )
 from .matmul import column, mH, product, row
 from .move import tril
-from .pointwise import cj, imag, is_complex, real
+from .pointwise import cj, imag, is_complex, real, without_derivative
 from .shape import basic_index, embed
 
 QR_COMPLETE = (
@@ -153,6 +153,9 @@ def _(g, A):
 @op(name="geqrf", row_major=True)
 def householder(k, A):
     return k.householder(A)
+
+
+householder.vjp(A=without_derivative("geqrf"))
 
 
 # ---- the exponential

@@ -130,3 +130,24 @@ def _bisect(boundaries, values, side):
         last = np.where(open & stop, middle, last)
         first = np.where(open & ~stop, middle + 1, first)
     return first
+
+
+@engine.kernel
+def distinct(x, axis):
+    """The distinct elements (or slices) in order, the index of each element among them, and their counts."""
+    values, _, inverse, counts = np.unique(x, True, True, True, axis, equal_nan=False)
+    return values, inverse.reshape(x.shape if axis is None else -1).astype(np.int64, copy=False), counts
+
+
+@engine.kernel
+def distinct_runs(x, axis):
+    """As `distinct`, of the elements (or slices) that differ from the one before."""
+    lanes = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
+    n = len(lanes)
+    new = np.ones(n, bool)
+    new[1:] = (lanes[1:] != lanes[:-1]).reshape(n - 1, -1).any(1) if n > 1 else True
+    starts = np.flatnonzero(new)
+    values = lanes[starts] if axis is None else np.moveaxis(lanes[starts], 0, axis)
+    inverse = np.cumsum(new) - 1
+    counts = np.diff(np.append(starts, n)) if n else np.zeros(0, np.int64)
+    return values, inverse.reshape(x.shape) if axis is None else inverse, counts

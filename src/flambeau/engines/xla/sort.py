@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from .. import NUMPY
 from . import engine
 
 
@@ -70,3 +72,14 @@ def search_rows(boundaries, values, side):
         return search(boundaries, values)
     rows = (x.reshape(-1, x.shape[-1]) for x in (boundaries, values))
     return jax.vmap(search)(*rows).reshape(values.shape)
+
+
+@engine.kernel
+def distinct(x, axis):
+    """On the host, as how many there are depends on the elements."""
+    return tuple(map(jnp.asarray, NUMPY.distinct(np.asarray(x), axis)))
+
+
+@engine.kernel
+def distinct_runs(x, axis):
+    return tuple(map(jnp.asarray, NUMPY.distinct_runs(np.asarray(x), axis)))

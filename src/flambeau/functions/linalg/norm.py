@@ -15,7 +15,7 @@ from ...ops.pointwise import div, mul, where
 from ...ops.reduce import amax, amin, sum_
 from ...ops.shape import basic_index, cast, permute, reshape
 from ...ops.spectral import svdvals
-from .._args import axis_of, dim_in_range, need_tensor, np_dtype_of
+from .._args import axis_of, dim_in_range, need_tensor, np_dtype_of, tensor_on
 from .._folds import numpy_names
 from .._out import out_variant, same
 from ._matrices import need_floating, need_matrices, word_of
@@ -158,7 +158,7 @@ def cond(A, p=None):
     if p is None or p in (2, -2):
         values = svdvals(A)
         if A._a.size == 0:
-            found = wrap(np.zeros(A._a.shape[:-2], values._a.dtype))
+            found = tensor_on(np.zeros(A._a.shape[:-2], values._a.dtype), A.device)
         else:
             largest, smallest = (basic_index(values, key=(Ellipsis, i)) for i in (0, -1))
             found = div(smallest, largest) if p == -2 else div(largest, smallest)
@@ -176,12 +176,13 @@ def _cond_by_inverse(A, p):
             f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {m} by {n} matrices"
         )
     if A._a.size == 0:
-        return wrap(np.zeros(A._a.shape[:-2], A.dtype.to_real().np))
+        return tensor_on(np.zeros(A._a.shape[:-2], A.dtype.to_real().np), A.device)
     inverse, info = inv_ex(A)
-    found = mul(matrix_norm(A, p), matrix_norm(inverse, p) if not innermost(info._a).any() or p != "nuc" else wrap(
-        np.full(A._a.shape[:-2], math.inf, A.dtype.to_real().np)))
-    singular = wrap(np.asarray(info._a > 0))
-    return where(singular, wrap(np.asarray(math.inf, found._a.dtype)), found) if innermost(info._a).any() else found
+    if not innermost(info._a).any():
+        return mul(matrix_norm(A, p), matrix_norm(inverse, p))
+    infinite = tensor_on(np.full(A._a.shape[:-2], math.inf, A.dtype.to_real().np), A.device)
+    found = mul(matrix_norm(A, p), matrix_norm(inverse, p) if p != "nuc" else infinite)
+    return where(info > 0, infinite, found)
 
 
 @out_variant(aliases="any")

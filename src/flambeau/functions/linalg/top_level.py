@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._tensor import wrap
 from ...ops import linalg as ops
 from ...ops.elementary import log
 from ...ops.pointwise import where
 from ...ops.spectral import householder
-from .._args import need_tensor
+from .._args import need_tensor, tensor_on
 from .._attach import methods
 from .._out import anything, out_variant, resize_silently, same
 from .._results import result
@@ -94,7 +93,7 @@ def svd(input, some=True, compute_uv=True):
     else:
         S = decompose.svdvals(input)
         *batch, m, n = input._a.shape
-        zeros = (wrap(np.zeros((*batch, size, size), input._a.dtype)) for size in (m, n))
+        zeros = (tensor_on(np.zeros((*batch, size, size), input._a.dtype), input.device) for size in (m, n))
         found = Svd(next(zeros), S, next(zeros))
     return found
 
@@ -180,7 +179,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, got "
             f"{LU_pivots.dtype}. Note: this function is intended to be used with the output of linalg.lu_factor"
         )
-    empty = wrap(np.zeros((0,), LU_data._a.dtype))
+    empty = tensor_on(np.zeros((0,), LU_data._a.dtype), LU_data.device)
     try:
         rows, dtype = LU_data._a.shape[-2], LU_data._a.dtype
         P = ops.permutation_matrix(LU_pivots, size=rows, dtype=dtype) if unpack_pivots else empty

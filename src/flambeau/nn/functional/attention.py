@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 
-from ..._dtypes import float32, type_word
+from ..._dtypes import bool_, float32, type_word
 from ..._modes import in_use
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
@@ -23,8 +23,9 @@ from .linear import linear
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 TWO_MASKS = (
-    "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True; is_causal=True is itself "
-    "the mask. To have both, combine them: attn_mask & torch.ones(L, S, dtype=torch.bool).tril()"
+    "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True, but for batches of heads "
+    "[N, H, L, E] without dropout, with a mask of 2 or 4 dimensions that requires no gradient. "
+    "Combine them: attn_mask & torch.ones(L, S, dtype=torch.bool).tril()"
 )
 DIMS = (
     "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: {}, key.dim: {} and "
@@ -69,7 +70,7 @@ def scaled_dot_product_attention(
         attn_mask: bools that are true where a query may look, or floats that are added to the scores. A query that may
             look nowhere gets zeros.
         dropout_p: the probability with which a weight is zeroed. Also in evaluation: pass 0.0 there.
-        is_causal: query i may look at the keys 0 to i.
+        is_causal: query i may look at the keys 0 to i; with a mask as well, both must let it through.
         scale: the factor of the scores, ``1 / sqrt(E)`` by default.
         enable_gqa: key and value may have fewer heads than query, each of which then serves a group.
 
@@ -94,9 +95,9 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = _for_each_head(query, key, value)
     if attn_mask is not None:
-        if is_causal:
-            raise RuntimeError(TWO_MASKS)
         _check_mask(need_tensor(attn_mask, "scaled_dot_product_attention", "attn_mask", 4), query)
+        if is_causal:
+            attn_mask, is_causal = _causal_too(attn_mask, query, key, value, dropout_p), False
     shape = _weights_shape(query, key, value, attn_mask)
     dropped = _factors(shape, query, dropout_p) if dropout_p > 0 else None
     if scale is None:
@@ -139,6 +140,18 @@ def _check_mask(mask, query):
     name = mask.dtype.name
     if name not in ("bool", "float32") and mask.dtype is not query.dtype:
         raise RuntimeError(MASK_DTYPE.format(mask=mask.dtype, query=query.dtype))
+
+
+def _causal_too(mask, query, key, value, dropout_p):
+    """A mask with the causal one in it; only for what PyTorch's fused kernel takes, for the other one refuses both."""
+    fused = (
+        query.dim() == 4 and mask.dim() in (2, 4) and query.shape[:2] == key.shape[:2] == value.shape[:2]
+        and query.shape[-1] == value.shape[-1] and not dropout_p and not mask.requires_grad
+    )
+    if not fused:
+        raise RuntimeError(TWO_MASKS)
+    visible = ones(query.shape[-2], key.shape[-2], dtype=bool_, device=mask.device).tril()
+    return mask & visible if mask.dtype is bool_ else mask.masked_fill(~visible, -math.inf)
 
 
 def _weights_shape(query, key, value, mask):
