@@ -100,6 +100,7 @@ class _InUse:
         self.watched = False  # watched recordings
         self.traced = False  # traced a function
         self.autocast = False  # entered a region of autocast
+        self.recorders = False  # used a device whose calls are recorded
         self.levels = False  # transformed a function, so that arrays may be LevelArrays
 
 

@@ -36,7 +36,7 @@ class Storage:
         """Where an array in this memory begins, in elements; an empty one begins nowhere in particular."""
         return 0 if array.size == 0 else (address(array) - address(self.array)) // array.itemsize
 
-    def attach(self, t, array, source, step=None):
+    def attach(self, t, array, source, step=None, layout=None):
         """Gives `t` its `array`: the view of `source` by `step`, or all of it where there is no step."""
         t._a = array
 
@@ -79,12 +79,12 @@ class DeviceStorage(Storage):
     def offset(self, array):
         return self.engine.layout_of(array)[1]
 
-    def attach(self, t, array, source, step=None):
+    def attach(self, t, array, source, step=None, layout=None):
         if self.engine.lays_out or self.engine.layout is not strided:
             t._a = array
             return
-        strides, offset = self.engine.layout_of(source._a)
-        if step is not None:
+        strides, offset = layout or self.engine.layout_of(source._a)
+        if step is not None and layout is None:
             strides, offset = view_layout(source._a.shape, strides, offset, source._a.dtype, step)
         if self.engine.aliases:
             t._a = self.engine.with_layout(array, strides, offset)

@@ -34,8 +34,11 @@ def as_constant(number, dtype):
         return number
 
 
-def make_view(x, array, step, origin):
-    """A tensor over `array`, as the view of x by `step`; why it may not be written to is its `origin`."""
+def make_view(x, array, step, origin, layout=None):
+    """A tensor over `array`, as the view of x by `step`; why it may not be written to is its `origin`.
+
+    The `layout`, (strides, offset) in the memory, is worked out where it is not given.
+    """
     storage = x._storage
     if storage is None:
         storage = storage_of(x)
@@ -58,5 +61,5 @@ def make_view(x, array, step, origin):
     if type(array) is _ndarray:
         t._a = array
     else:
-        storage.attach(t, array, x, step)
+        storage.attach(t, array, x, step, layout)
     return t

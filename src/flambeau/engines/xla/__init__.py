@@ -11,6 +11,7 @@ import pkgutil
 import jax
 import jax.numpy as jnp
 
+from ..._modes import in_use
 from .. import register_arrays
 from .._views import ViewArray
 from ._version import check_version
@@ -22,6 +23,7 @@ from ._engine import LazyEngine  # noqa: E402  (it makes arrays, with 64 bits)
 from .lazy import LazyArray  # noqa: E402
 
 engine = LazyEngine("xla", jnp)
+in_use.recorders = True
 register_arrays(engine, jax.Array, jax.core.Tracer, ViewArray, LazyArray)
 
 for _file in pkgutil.iter_modules(__path__):

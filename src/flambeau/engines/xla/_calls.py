@@ -26,6 +26,7 @@ from ..sparse import SparseArray
 ARRAY = type(jnp.zeros(()))  # of jax, with elements
 BY_IDENTITY = (type, np.dtype, np.ufunc, type(jnp.add), type(jax.jit(abs)), types.BuiltinFunctionType, device, _Named,
                Engine, types.EllipsisType)
+_by_identity: set[type] = set()  # the types of those that have been met
 TRACED_ERRORS = (
     jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError, jax.errors.TracerArrayConversionError,
     jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError,
@@ -74,6 +75,8 @@ def read(args, key, inputs, numbers, lazy):
                 numbers.append(x)
             else:  # there are two zeros, which are equal
                 key.append(repr(x))
+        elif kind in _by_identity:
+            key.append(x)
         elif kind is bool:
             key.append("true" if x else "false")
         elif isinstance(x, tuple | list):
@@ -101,6 +104,7 @@ def read_other(x, key, inputs, numbers, lazy):
         key.append(slice)
         read((x.start, x.stop, x.step), key, inputs, numbers, lazy)
     elif isinstance(x, BY_IDENTITY):
+        _by_identity.add(type(x))
         key.append(x)
     elif isinstance(x, functools.partial):
         key.append(functools.partial)
@@ -233,8 +237,8 @@ class Signature:
     ``avals`` are those of the others; ``errors`` make the exceptions of conditions on elements.
     """
 
-    __slots__ = ("aliases", "args", "avals", "by_numbers", "errors", "function", "inputs", "is_free", "numbers",
-                 "settings", "tree")
+    __slots__ = ("aliases", "args", "avals", "by_numbers", "errors", "function", "inputs", "is_free", "is_plain",
+                 "numbers", "settings", "tree")
 
     def __init__(self, function, args, settings, inputs, numbers, lazy):
         counts = [0, 0]
@@ -246,6 +250,7 @@ class Signature:
         self.is_free = None if numbers else True  # whether the numbers decide nothing; None: not known yet
         self.by_numbers = {}  # where they do: other signatures
         self.aliases, self.avals, self.tree, self.errors = self.infer(as_inputs=False)
+        self.is_plain = len(self.aliases) == len(self.avals)  # no result is an input
 
     def infer(self, as_inputs):
         """Traces the function, with its numbers as constants or as inputs."""

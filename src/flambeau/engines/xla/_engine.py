@@ -8,9 +8,11 @@ import types
 import numpy as np
 
 from ..._dtypes import HALF
+from ..._modes import NO_TRACER, modes
 from .. import Engine
-from ._calls import TRACED_ERRORS
-from .lazy import record, recording, run_all, synchronize
+from ._calls import ARRAY, TRACED_ERRORS, Unrecordable, read
+from ._recipes import Watch
+from .lazy import LazyArray, add_to, record, record_call, recording, recording_lock, run_all, synchronize
 
 ABOUT_FORM = frozenset(("broadcast_shapes", "iscomplexobj", "issubdtype", "ndim", "result_type", "shape", "size"))
 
@@ -47,6 +49,19 @@ class LazyEngine(Engine):
     def vjps(self, backward, widens):
         return functools.partial(pull, backward, widens)
 
+    def known_vjps(self, backward, widens, has_numbers):
+        return KnownVjps(backward, widens, has_numbers)
+
+    def read(self, operands, key, arrays, numbers):
+        try:
+            read(operands, key, arrays, numbers, LazyArray)
+        except Unrecordable:
+            return False
+        return True
+
+    def watch(self, arrays, numbers):
+        return Watch(arrays, numbers)
+
     def run_recorded(self):
         run_all()
 
@@ -69,6 +84,45 @@ class Saved:
 def pull(backward, widens, gradient, node):
     """The vjps of a node, recorded as one call."""
     return record(pull_saved, (backward, widens, gradient, node.inputs, node.out, node.settings, node.shapes), {})
+
+
+class KnownVjps:
+    """The vjps of the nodes of one known call of an op: by the gradient it is known what they record.
+
+    Where the op takes numbers (floats), nodes differ in them.
+    """
+
+    __slots__ = ("backward", "has_numbers", "signatures", "widens")
+
+    def __init__(self, backward, widens, has_numbers):
+        self.backward = backward
+        self.widens = widens
+        self.has_numbers = has_numbers
+        self.signatures = {}  # by shape and dtype of the gradient
+
+    def __call__(self, gradient, node):
+        if type(gradient) is not LazyArray or self.has_numbers or modes.tracer is not NO_TRACER:
+            return pull(self.backward, self.widens, gradient, node)
+        signature = self.signatures.get(gradient.aval)
+        if signature is None:
+            return self.learn(gradient, node)
+        arrays = [gradient]
+        for x in node.inputs if type(node.out) is not tuple else (*node.inputs, *node.out):
+            if type(x) is LazyArray or type(x) is ARRAY:
+                arrays.append(x)
+            elif type(x) is np.ndarray:
+                return self.learn(gradient, node)
+        if type(node.out) is LazyArray:
+            arrays.append(node.out)
+        with recording_lock:
+            return add_to(gradient.graph, signature, arrays, ())
+
+    def learn(self, gradient, node):
+        arguments = (self.backward, self.widens, gradient, node.inputs, node.out, node.settings, node.shapes)
+        result, signature = record_call(pull_saved, arguments, {})
+        if signature is not None and not signature.numbers:
+            self.signatures[gradient.aval] = signature
+        return result
 
 
 def pull_saved(backward, widens, gradient, inputs, out, settings, shapes):

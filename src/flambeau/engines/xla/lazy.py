@@ -18,6 +18,7 @@ import os
 import sys
 import threading
 import weakref
+from sys import getrefcount
 
 import jax
 import numpy as np
@@ -37,7 +38,7 @@ FAILED = (
     "{error}. Load what was written from a checkpoint, or run with FLAMBEAU_LAZY=0 to stop at the operation."
 )
 
-_lock = threading.RLock()
+recording_lock = threading.RLock()
 
 
 class LazyArray(ShapedArray):
@@ -54,6 +55,13 @@ class LazyArray(ShapedArray):
         self.graph = graph
         self._slot = slot  # its number among the results of the graph
         self._value = None
+
+    @classmethod
+    def of(cls, array):
+        """A lazy array for one of jax, whose elements are there."""
+        self = cls(aval_of(array), Graph.on(next(iter(array.devices()))), None)
+        self._value = array
+        return self
 
     @property
     def value(self):
@@ -200,7 +208,7 @@ class Graph:
 
     def clear(self):
         self.calls = []  # (signature, places of its inputs); see _programs.py
-        self.results = []  # weak references to LazyArrays, by place
+        self.results = []  # LazyArrays, by place
         self.leaves = []  # arrays from outside
         self.places = {}  # id of such an array -> its place
         self.numbers = []
@@ -220,31 +228,39 @@ class Graph:
 
     def add(self, signature, inputs, numbers):
         """Records a call; returns its results."""
-        fresh = []
-        if signature.avals or signature.errors:
-            places = tuple([self.place_of(x) for x in inputs])
-            self.calls.append((signature, places))
-            self.numbers.extend(numbers)
-            first = len(self.results)
-            for i, aval in enumerate(signature.avals):
-                fresh.append(LazyArray(aval, self, first + i))
-            self.results.extend(map(weakref.ref, fresh))
-            if signature.errors:
-                self.conditions.extend(zip(signature.errors, [users_line()] * len(signature.errors)))
+        fresh = self.append(signature, inputs) if signature.avals or signature.errors else ()
+        self.numbers.extend(numbers)
+        if signature.is_plain:
+            return fresh
         remaining = iter(fresh)
         return [next(remaining) if alias is None else inputs[alias] for alias in signature.aliases]
 
+    def append(self, signature, inputs):
+        """Records a call; returns those of its results that are no inputs of it."""
+        places = []
+        for x in inputs:
+            if type(x) is LazyArray and x._value is None and x.graph is self:
+                places.append(x._slot)
+            else:
+                places.append(self.place_of(x))
+        self.calls.append((signature, tuple(places)))
+        slot = len(self.results)
+        fresh = [LazyArray(aval, self, slot + i) for i, aval in enumerate(signature.avals)]
+        self.results += fresh
+        if signature.errors:
+            self.conditions.extend(zip(signature.errors, [users_line()] * len(signature.errors)))
+        return fresh
+
     def run(self):
         """Runs what was recorded, as far as somebody holds its results."""
-        with _lock:
-            calls, results, leaves, numbers = tuple(self.calls), self.results, self.leaves, tuple(self.numbers)
-            conditions = self.conditions
+        with recording_lock:
+            calls, leaves, numbers = tuple(self.calls), self.leaves, tuple(self.numbers)
+            conditions, wanted = self.conditions, self.held_places()
+            arrays = [self.results[place] for place in wanted]
             self.clear()
-            held = [(place, array) for place, array in enumerate([r() for r in results]) if array is not None]
-            arrays = [array for _, array in held]
-            if not held and not conditions:
+            if not wanted and not conditions:
                 return
-            family = self.families.find(calls, tuple([place for place, _ in held]))
+            family = self.families.find(calls, wanted)
             try:
                 with jax.ensure_compile_time_eval(), jax.default_device(self.jax_device):
                     values, holds, wrong = family.run(leaves, numbers)
@@ -255,6 +271,22 @@ class Graph:
             for array, value in zip(arrays, values, strict=True):
                 array._value = value
             Run.note(arrays, holds, wrong, conditions)
+
+    def run_if_long(self):
+        if len(self.calls) >= LONGEST:
+            self.run()
+
+    def held_places(self):
+        """The places of the results that somebody else holds."""
+        return tuple([place for place, array in enumerate(self.results) if getrefcount(array) > UNHELD])
+
+
+def references_of_our_own():
+    """How many references there are in ``held_places`` to a result that nobody else holds."""
+    return [getrefcount(array) for place, array in enumerate([object()])][0]
+
+
+UNHELD = references_of_our_own()
 
 
 def users_line():
@@ -321,7 +353,7 @@ def run_all():
 
 def synchronize():
     """Runs what was recorded, and waits for it."""
-    with _lock:
+    with recording_lock:
         run_all()
         for device in Graph.of_device:
             _tick(jax.device_put(0, device)).block_until_ready()  # a device runs its programs in order
@@ -345,8 +377,13 @@ _signatures: dict[tuple, Signature | None] = {}  # None: the function needs elem
 
 def record(function, args, settings):
     """``function(*args, **settings)``, recorded if there are arrays of a device among the arguments."""
+    return record_call(function, args, settings)[0]
+
+
+def record_call(function, args, settings):
+    """(result of a recorded call, its signature); None where it could not be recorded."""
     if modes.tracer is not NO_TRACER:
-        return call_now(function, args, settings)
+        return call_now(function, args, settings), None
     key, inputs, numbers = [function], [], []
     try:
         read(args, key, inputs, numbers, LazyArray)
@@ -354,11 +391,11 @@ def record(function, args, settings):
             key.append(name)
             read((value,), key, inputs, numbers, LazyArray)
     except Unrecordable:
-        return call_now(function, args, settings)
+        return call_now(function, args, settings), None
     graph = graph_of(inputs)
     if graph is None:
-        return function(*args, **settings)
-    with _lock:
+        return function(*args, **settings), None
+    with recording_lock:
         key, numbers = tuple(key), tuple(numbers)
         signature = _signatures.get(key, key)
         if signature is key:
@@ -368,13 +405,18 @@ def record(function, args, settings):
                 numbers, lambda: infer(function, args, settings, inputs, numbers)
             )
         if signature is None:
-            return call_now(function, args, settings)
-        leaves = graph.add(signature, inputs, numbers)
-        if not modes.lazy:
-            graph.run()
-            verify()
-        elif len(graph.calls) >= LONGEST:
-            graph.run()
+            return call_now(function, args, settings), None
+        return add_to(graph, signature, inputs, numbers), signature
+
+
+def add_to(graph, signature, inputs, numbers):
+    """What a call with this signature returns; it is added to a graph."""
+    leaves = graph.add(signature, inputs, numbers)
+    if not modes.lazy:
+        graph.run()
+        verify()
+    else:
+        graph.run_if_long()
     return leaves[0] if signature.tree == 0 else unflatten(signature.tree, leaves)
 
 

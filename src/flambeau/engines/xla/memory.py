@@ -78,7 +78,7 @@ def put_on(array, device):
     """An array that nobody else will write to, on a device."""
     if modes.tracer.active:
         return with_layout(modes.tracer.on_device(array), element_strides(array))
-    return with_layout(jax.device_put(array, jax_device(device)), element_strides(array))
+    return with_layout(LazyArray.of(jax.device_put(array, jax_device(device))), element_strides(array))
 
 
 @engine.immediate

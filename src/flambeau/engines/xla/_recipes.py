@@ -1,0 +1,80 @@
+"""Recipes: what a call of an op has recorded, to be recorded again without asking the op.
+
+What an op records depends on the shapes, dtypes and strides of its operands, and on its settings. So the second call of
+a kind can repeat what the first has recorded: the casts of promotion, the kernels, whatever it was.
+"""
+
+from __future__ import annotations
+
+from .lazy import LazyArray, graph_of, recording_lock
+
+
+class Recipe:
+    """Calls on arrays that are named when they are repeated.
+
+    Values are counted: first those arrays, then the results of the calls. ``calls`` are (signature, values it takes)
+    pairs; ``numbers`` are the floats that the calls were recorded with.
+    """
+
+    __slots__ = ("calls", "is_free", "numbers")
+
+    def __init__(self, calls, numbers, is_free):
+        self.calls = calls
+        self.numbers = numbers
+        self.is_free = is_free  # whether it may be repeated with other numbers, as far as it is not the signatures'
+
+    def repeat(self, arrays, numbers):
+        """Records the calls again; returns all values. None, if the numbers may decide something."""
+        if numbers != self.numbers and not (self.is_free and all([s.is_free for s, _ in self.calls])):
+            return None
+        graph = graph_of(arrays)
+        values = arrays.copy()
+        with recording_lock:
+            for signature, inputs in self.calls:
+                values += graph.append(signature, [values[i] for i in inputs])
+            graph.numbers += numbers
+            graph.run_if_long()
+        return values
+
+
+class Watch:
+    """Sees what is recorded on the device of some arrays from now on."""
+
+    def __init__(self, arrays, numbers):
+        self.arrays = arrays
+        self.numbers = numbers
+        self.graph = graph_of(arrays)
+        self.places = {}
+        for i, x in enumerate(arrays):
+            self.places.setdefault(self.graph.place_of(x), i)
+        self.is_clear = len(self.places) == len({id(x) for x in arrays})  # by its place it is known which array it is
+        self.calls = self.graph.calls  # a graph that runs gets another list
+        self.start = len(self.graph.calls), len(self.graph.results), len(self.graph.numbers)
+
+    def recipe(self, allows_other_numbers):
+        """The recipe of what was recorded; None where arrays from elsewhere took part in it."""
+        graph = self.graph
+        if graph.calls is not self.calls or not self.is_clear:
+            return None
+        first_call, _, first_number = self.start
+        calls = []
+        for signature, places in graph.calls[first_call:]:
+            inputs = [self.value_at(place) for place in places]
+            if None in inputs:
+                return None
+            calls.append((signature, inputs))
+        numbers = graph.numbers[first_number:]
+        if numbers != self.numbers:
+            return None
+        return Recipe(calls, numbers, allows_other_numbers)
+
+    def value_at(self, place):
+        """The count of the value at a place in the graph, or None."""
+        first_result = self.start[1]
+        return len(self.arrays) + place - first_result if place >= first_result else self.places.get(place)
+
+    def value_of(self, array):
+        """The count of the value that an array is, or None."""
+        if type(array) is LazyArray and array._value is None and array.graph is self.graph:
+            return self.value_at(array._slot)
+        return next((i for i, x in enumerate(self.arrays) if x is array), None)

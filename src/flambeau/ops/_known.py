@@ -1,0 +1,207 @@
+"""Calls that are known: on devices that record calls, an op is asked once for each kind of call.
+
+A kind is told by the shapes, dtypes and strides of the operands, by which of them require a gradient, and by the
+settings. Its first call is a general one (``Op.call``), and a Lesson watches what is recorded on the device. From then
+on ``recall`` records the same without asking for promotion, devices, layouts and kernels again.
+"""
+
+from __future__ import annotations
+
+from .._dtypes import get_default_dtype
+from .._modes import NO_TRACER, modes
+from .._storage import DeviceStorage
+from .._tensor import Tensor, refresh
+from ..engines._views import Memory, ViewArray, value_of
+from ._calls import make_view
+
+_new = object.__new__
+MOST_KINDS = 10_000  # of one op: what makes more of them does not repeat itself
+
+
+def recall(op, inputs, settings):
+    """The result of a call of a known kind; a Lesson, if the kind is not known yet; None, if it cannot be."""
+    if modes.tracer is not NO_TRACER or not modes.lazy or modes.watched:
+        return None
+    key, operands, device = [modes.grad, get_default_dtype()], [], None
+    for x in inputs:
+        if isinstance(x, Tensor):
+            storage = x._storage
+            if storage is None or not storage.engine.records or storage.device is not (device or storage.device):
+                return None
+            device = storage.device
+            if x._view is not None:
+                refresh(x)
+            key.append(x._rg)
+            x = x._a
+            if type(x) is ViewArray:
+                key.append(x.strides)
+                x = x.value
+        operands.append(x)
+    if device is None:
+        return None
+    key.extend(settings)
+    arrays, numbers = [], []
+    if not storage.engine.read((*operands, *settings.values()), key, arrays, numbers):
+        return None
+    if len(arrays) > 1:
+        note_repetitions(arrays, key)
+    key = tuple(key)
+    known = op.known.get(key)
+    if known is None:
+        return Lesson(op, key, inputs, operands, arrays, numbers, storage.engine)
+    return known.repeat(inputs, operands, arrays, numbers, settings, device) if known is not UNKNOWABLE else None
+
+
+def note_repetitions(arrays, key):
+    """Adds to a key which of the arrays are the same one."""
+    if len(arrays) == 2:
+        if arrays[0] is arrays[1]:
+            key.append("twice")
+        return
+    first = {}
+    places = [first.setdefault(id(x), i) for i, x in enumerate(arrays)]
+    if len(first) < len(arrays):
+        key.append(tuple(places))
+
+
+class Lesson:
+    """A general call that is watched."""
+
+    __slots__ = ("engine", "inputs", "key", "numbers", "op", "operands", "watch")
+
+    def __init__(self, op, key, inputs, operands, arrays, numbers, engine):
+        self.op = op
+        self.key = key
+        self.inputs = inputs
+        self.operands = operands
+        self.numbers = numbers
+        self.engine = engine
+        self.watch = engine.watch(arrays, numbers)
+
+    def learn(self, arrays, result, layouts):
+        """Notes that the call made `result` of `arrays`, which are those of the inputs after promotion."""
+        known = self.op.known
+        if len(known) < MOST_KINDS:
+            known[self.key] = self.known_call(arrays, result, layouts) or UNKNOWABLE
+
+    def known_call(self, arrays, result, layouts):
+        op, watch = self.op, self.watch
+        if self.numbers and op.check is not None:  # it may look at them
+            return None
+        recipe = watch.recipe(allows_other_numbers=not op.kernel_layout)
+        used = [self.source_of(value_of(a), x) for a, x in zip(arrays, self.operands, strict=True)]
+        values = [watch.value_of(value_of(r)) for r in as_tuple(result)]
+        if recipe is None or None in used or None in values:
+            return None
+        pull, recorder = self.backward(bool(recipe.numbers), type(result) is tuple)
+        kind = KnownView if op.is_view else KnownCall
+        return kind(op, self.engine, recipe, used, values, layouts, type(result) is tuple, pull, recorder)
+
+    def source_of(self, array, operand):
+        """The count of the value that an operand became; -1: it stayed the number that it is."""
+        if hasattr(array, "dtype"):
+            return self.watch.value_of(array)
+        return -1 if array is operand else None
+
+    def backward(self, has_numbers, is_tuple):
+        """(what the nodes of such calls run in backward, what records them); (None, None), if there are none."""
+        flags = tuple([x._rg if isinstance(x, Tensor) else None for x in self.inputs])
+        if not modes.grad or True not in flags:
+            return None, None
+        plan = self.op.plan(tuple([flag is True for flag in flags]))
+        if plan.backward is None:
+            return None, None
+        pull = self.engine.known_vjps(plan.backward, plan.widens, has_numbers)
+        return pull, None if is_tuple else self.op.recorder(flags)
+
+
+class KnownCall:
+    """What calls of one kind come to."""
+
+    __slots__ = ("engine", "is_tuple", "layouts", "op", "pull", "recipe", "recorder", "results", "used")
+
+    def __init__(self, op, engine, recipe, used, results, layouts, is_tuple, pull, recorder):
+        self.op = op
+        self.engine = engine
+        self.recipe = recipe
+        self.used = used  # the values that the op's forward takes
+        self.results = results  # the values that are the results
+        self.layouts = layouts  # where the elements of the results would lie
+        self.is_tuple = is_tuple
+        self.pull = pull  # what their nodes run in backward; None: there are no nodes
+        self.recorder = recorder
+
+    def repeat(self, inputs, operands, arrays, numbers, settings, device):
+        """The result of a call of this kind, on other tensors; None, if other numbers may decide something."""
+        values = self.recipe.repeat(arrays, numbers)
+        if values is None:
+            return None
+        if self.is_tuple:
+            result = tuple([values[i] for i in self.results])
+            out = tuple([self.wrap(r, n, inputs, settings, device) for n, r in enumerate(result)])
+        else:
+            result = values[self.results[0]]
+            out = self.wrap(result, 0, inputs, settings, device)
+        if self.pull is not None:
+            used = [operands[n] if i < 0 else values[i] for n, i in enumerate(self.used)]
+            self.record(inputs, used, result, out, settings)
+        return out
+
+    def wrap(self, array, nr, inputs, settings, device):
+        """Result `nr` as a tensor."""
+        strides = self.layouts[nr]
+        if strides is not None:
+            array = ViewArray(Memory(array, strides), (), array, strides)
+        t = _new(Tensor)
+        t._a = array
+        t._storage = storage = DeviceStorage(array, self.engine, device)
+        storage.inference = modes.grad is None
+        t._view = t._grad = t._hooks = t._node = None
+        t._nr = 0
+        t._rg = False
+        return t
+
+    def record(self, inputs, arrays, result, out, settings):
+        if self.recorder is None:
+            node = self.op.record(inputs, arrays, result, out, settings)
+        else:
+            if self.op.variadic:
+                self.recorder(inputs, arrays, result, out, settings)
+            else:
+                self.recorder(*inputs, *arrays, result, out, settings)
+            node = out._node
+        if node is not None:
+            node.backward = self.pull
+
+
+class KnownView(KnownCall):
+    """What views of one kind come to; the layouts are strides, and how far from the source's beginning they begin."""
+
+    __slots__ = ()
+
+    def wrap(self, array, nr, inputs, settings, device):
+        source, grad = inputs[0], modes.grad
+        strides, offset = self.layouts[nr]
+        if type(source._a) is ViewArray:
+            offset += source._a.offset
+        origin = ("multi" if self.is_tuple else None) if grad else "no_grad" if grad is False else "inference"
+        step = self.op.function, settings, nr if self.is_tuple else None
+        return make_view(source, array, step, origin, (strides, offset))
+
+
+UNKNOWABLE = object()
+
+
+def as_tuple(result):
+    return result if type(result) is tuple else (result,)
+
+
+def layouts_of(result):
+    """Where the elements of results would lie; None stands for row-major order."""
+    return [r.strides if type(r) is ViewArray else None for r in as_tuple(result)]
+
+
+def layouts_in(source, views):
+    """Where the elements of views would lie, from the beginning of the tensor they were taken of."""
+    start = source._a.offset if type(source._a) is ViewArray else 0
+    return [(v._a.strides, v._a.offset - start) for v in as_tuple(views)]
