@@ -283,7 +283,8 @@ class Graph:
 
 def references_of_our_own():
     """How many references there are in ``held_places`` to a result that nobody else holds."""
-    return [getrefcount(array) for place, array in enumerate([object()])][0]
+    (count,) = [getrefcount(array) for _, array in enumerate([object()])]
+    return count
 
 
 UNHELD = references_of_our_own()
