@@ -71,6 +71,16 @@ typedef void (*SequenceLoop)(const Sequence *p, ptrdiff_t start, ptrdiff_t stop,
 
 #define SEQUENCE_SCRATCH 5 /* times n elements for each row */
 
+/* Attention of one head: see loops/attention.h. The steps are from a row to the next; results have no gaps. */
+typedef struct {
+    const void *q, *k, *v, *g; /* the last for the gradient */
+    void *out, *g_q, *g_k, *g_v;
+    ptrdiff_t q_step, k_step, v_step, g_step;
+    ptrdiff_t queries, keys, depth, width; /* elements: of a query and a key, of a value */
+    double scale;
+    bool causal; /* query i sees the keys up to i */
+} Attention;
+
 /* The boxes of a pooling over volumes: for each place of the result and each dimension, the elements of a span. */
 typedef struct {
     ptrdiff_t start, stop;
@@ -163,6 +173,10 @@ typedef struct {
     void (*lstm_gates)(const LstmGates *gates);
     void (*lstm_gates_pull)(const LstmGates *gates);
     SequenceLoop lstm_sequence, lstm_sequence_pull, gru_sequence, gru_sequence_pull, rnn_sequence, rnn_sequence_pull;
+    /* see loops/attention.h; in bytes */
+    size_t (*attention_scratch)(const Attention *a, bool back);
+    void (*attention)(const Attention *a, void *scratch);
+    void (*attention_pull)(const Attention *a, void *scratch);
     /* see loops/packed.h */
     void (*pack_matrix)(const void *x, void *out, ptrdiff_t depth, ptrdiff_t columns, ptrdiff_t row_step,
                         ptrdiff_t column_step);

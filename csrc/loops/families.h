@@ -31,6 +31,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "optim.h"
 #include "packed.h"
 #include "rnn.h"
+#include "attention.h"
 #include "pool.h"
 #include "resample.h"
 #include "conv.h"
@@ -48,7 +49,8 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(sgd_step), NAME(adam_step), NAME(adamax_step), NAME(nadam_step), NAME(radam_step), NAME(rmsprop_step), \
     NAME(rprop_step), NAME(adagrad_step), NAME(adadelta_step), NAME(asgd_step), \
     NAME(lstm_gates), NAME(lstm_gates_pull), NAME(lstm_sequence), NAME(lstm_sequence_pull), NAME(gru_sequence), \
-    NAME(gru_sequence_pull), NAME(rnn_sequence), NAME(rnn_sequence_pull), NAME(pack_matrix), \
+    NAME(gru_sequence_pull), NAME(rnn_sequence), NAME(rnn_sequence_pull), \
+    NAME(attention_scratch), NAME(attention), NAME(attention_pull), NAME(pack_matrix), \
     NAME(max_boxes), NAME(mean_boxes), NAME(spread_boxes), \
     NAME(resample), NAME(sum_places), NAME(spread_places), NAME(dot_places), \
     TILE_ROWS, 2 * LANES, NAME(pack_weights), NAME(sum_panels), NAME(pack_results), NAME(sum_weights), \

@@ -78,7 +78,7 @@ static void NAME(lstm_sequence)(const Sequence *p, ptrdiff_t start, ptrdiff_t st
     ptrdiff_t n = p->n, rows = stop - start;
     for (ptrdiff_t i = 0; i < p->times; i++) {
         const REAL *h = NAME(state_before)(p, p->h, p->first_h, i, start);
-        NAME(multiply_packed)(h, n, rows, p->packed, n, 4 * n, scratch, 4 * n);
+        NAME(multiply_packed)(h, n, rows, p->packed, n, n, 4 * n, scratch, 4 * n);
         LstmGates gates = {
             .x = NAME(rows_at)(p, p->x, i, start, 4 * n), .hidden = scratch,
             .previous = NAME(state_before)(p, p->c, p->first_c, i, start), .h = NAME(rows_at)(p, p->h, i, start, n),
@@ -121,7 +121,7 @@ static void NAME(lstm_sequence_pull)(const Sequence *p, ptrdiff_t start, ptrdiff
             .g_x = NAME(rows_at)(p, p->g_x, i, start, 4 * n), .g_previous = g_c, .rows = rows, .n = n,
         };
         NAME(lstm_gates_pull)(&gates);
-        NAME(multiply_packed)(gates.g_x, 4 * n, rows, p->packed, 4 * n, n, g_h, n);
+        NAME(multiply_packed)(gates.g_x, 4 * n, rows, p->packed, 4 * n, 4 * n, n, g_h, n);
     }
 }
 
@@ -152,7 +152,7 @@ static void NAME(gru_sequence)(const Sequence *p, ptrdiff_t start, ptrdiff_t sto
     REAL *hidden = scratch;
     for (ptrdiff_t i = 0; i < p->times; i++) {
         const REAL *before = NAME(state_before)(p, p->h, p->first_h, i, start);
-        NAME(multiply_packed)(before, n, rows, p->packed, n, 3 * n, hidden, 3 * n);
+        NAME(multiply_packed)(before, n, rows, p->packed, n, n, 3 * n, hidden, 3 * n);
         for (ptrdiff_t row = 0; row < rows; row++) {
             NAME(gru_gates)(NAME(rows_at)(p, p->x, i, start + row, 3 * n), hidden + row * 3 * n, p->bias,
                             before + row * n, NAME(rows_at)(p, p->h, i, start + row, n),
@@ -196,7 +196,7 @@ static void NAME(gru_sequence_pull)(const Sequence *p, ptrdiff_t start, ptrdiff_
                                  NAME(rows_at)(p, p->gates, i, start + row, 4 * n), before + row * n,
                                  NAME(rows_at)(p, p->g_x, i, start + row, 3 * n), g_hidden + row * 3 * n, n);
         }
-        NAME(multiply_packed)(g_hidden, 3 * n, rows, p->packed, 3 * n, n, through, n);
+        NAME(multiply_packed)(g_hidden, 3 * n, rows, p->packed, 3 * n, 3 * n, n, through, n);
         NAME(add_if)(g_h, through, g_h, rows * n);
     }
 }
@@ -210,7 +210,7 @@ static void NAME(rnn_sequence)(const Sequence *p, ptrdiff_t start, ptrdiff_t sto
     for (ptrdiff_t i = 0; i < p->times; i++) {
         const REAL *restrict x = NAME(rows_at)(p, p->x, i, start, n);
         REAL *restrict h = NAME(rows_at)(p, p->h, i, start, n);
-        NAME(multiply_packed)(NAME(state_before)(p, p->h, p->first_h, i, start), n, rows, p->packed, n, n, scratch, n);
+        NAME(multiply_packed)(NAME(state_before)(p, p->h, p->first_h, i, start), n, rows, p->packed, n, n, n, scratch, n);
         for (ptrdiff_t j = 0; p->relu && j < rows * n; j++) {
             REAL sum = x[j] + hidden[j];
             h[j] = sum < 0 ? 0 : sum;
@@ -237,6 +237,6 @@ static void NAME(rnn_sequence_pull)(const Sequence *p, ptrdiff_t start, ptrdiff_
         for (ptrdiff_t j = 0; !p->relu && j < rows * n; j++) {
             g_x[j] *= 1 - h[j] * h[j];
         }
-        NAME(multiply_packed)(g_x, n, rows, p->packed, n, n, g_h, n);
+        NAME(multiply_packed)(g_x, n, rows, p->packed, n, n, n, g_h, n);
     }
 }
