@@ -12,7 +12,6 @@ from ..autograd._writes import check_writable, write
 from ..engines._views import replay
 from ..ops.shape import alias
 from ._contents import refill
-from ._device_arrays import claim, concrete, defer_checks
 from ._guards import Guards
 from ._inputs import TensorInputs, signature
 from ._lifted import NO_HOOKS, XLA, Lifted, RandomDraw, hooks_of
@@ -92,7 +91,7 @@ class Program:
         self.refills = [Refill(*x) for x in recording.refills]
         self.new_grads = [GradAssignment(find(t), grad is not None) for t, grad in recording.new_grads]
         self.float_outputs = [] if trace.floats is None else trace.floats.outputs
-        self.on_device = [i for i, x in enumerate(self.inputs) if x.kind is TENSOR and x.signature[1] is not CPU]
+        self.on_device = {i for i, x in enumerate(self.inputs) if x.kind is TENSOR and x.signature[1] is not CPU}
         self.takes_containers = bool(trace.watch.argument_containers)
         self.guards.resolve()
 
@@ -173,9 +172,9 @@ class Program:
     def run_on_device(self, tensors, arrays, arguments):
         """(results, residuals), which the device may still be computing; what is written may take the old memory."""
         for i in self.on_device:
-            arrays[i] = concrete(tensors[i]._a)
+            arrays[i] = XLA.concrete(tensors[i]._a)
         self.tensor_inputs.release()
-        claim(arrays, self.partition.donated, tensors)
+        XLA.claim(arrays, self.partition.donated, tensors)
         for x in self.new_grads:
             x.place.find(arguments)._grad = None  # so that there is memory for the new ones
         return self.partition.run_forward(arrays)
@@ -188,17 +187,17 @@ class Program:
     def defer_checks(self, created, written, checks):
         """The results on the device, as arrays that raise the error of a check, once it is known to have failed."""
         results = [*created, *written]
-        places = [i for i, array in enumerate(results) if not isinstance(array, np.ndarray)]
-        lazy = defer_checks([results[i] for i in places], checks, self.checks, self.device)
+        devices = self.partition.layout.results
+        places = [i for i in range(len(results)) if devices[i] is not CPU]
+        lazy = XLA.defer_checks([results[i] for i in places], checks, self.checks, self.device)
         for i, array in zip(places, lazy, strict=True):
             results[i] = array
         return results[:len(created)], results[len(created):]
 
     def inputs_of_backward(self, arrays):
         """The inputs that backward takes; of those on the CPU that this run writes to, copies."""
-        written = {w.index for w in self.writes}
-        return [arrays[i].copy() if i in written and isinstance(arrays[i], np.ndarray) else arrays[i]
-                for i in self.partition.backward_inputs]
+        written = {w.index for w in self.writes if w.index not in self.on_device}
+        return [arrays[i].copy() if i in written else arrays[i] for i in self.partition.backward_inputs]
 
     def write(self, tensors, arrays):
         for w in self.writes:
@@ -271,7 +270,7 @@ class CompiledFunctionBackward(tape.Node):
             grads = [grads]
         grads = [tape.zeros_for(self, nr, False) if g is None else g for nr, g in enumerate(grads)]
         records = [program.inputs[i] for i in partition.backward_inputs]
-        arrays = [concrete(grads[x.nr]) if x.kind is GRADIENT else a for x, a in zip(records, inputs, strict=True)]
+        arrays = [XLA.concrete(grads[x.nr]) if x.kind is GRADIENT else a for x, a in zip(records, inputs, strict=True)]
         return partition.run_backward(residuals, arrays)
 
     def _free(self):

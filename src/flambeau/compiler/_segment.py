@@ -12,8 +12,7 @@ import numpy as np
 from jax.extend.core import Literal
 
 from .._device import CPU
-from ..engines.xla.memory import jax_device
-from ._lifted import program_input
+from ._lifted import XLA, program_input
 
 COMPILER_OPTIONS: dict[str, bool | int] = {}  # XLA's, where its defaults are not wanted
 SMALL = 4  # elements up to which inputs travel together
@@ -76,7 +75,7 @@ class Segment:
         forms += [(avals[i].shape, avals[i].dtype) for i in self.others]
         jitted = jax.jit(self.run, donate_argnums=tuple([place[i] for i in self.donated]),
                          compiler_options=COMPILER_OPTIONS)
-        device = cpu_of_jax() if self.device is CPU else jax_device(self.device)
+        device = cpu_of_jax() if self.device is CPU else XLA.jax_device(self.device)
         sharding = jax.sharding.SingleDeviceSharding(device)
         with on_cpu(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", NOT_DONATED)

@@ -25,7 +25,6 @@ from .._storage import DeviceStorage, Storage
 from .._tensor import Tensor, refresh
 from ..engines import NUMPY, engine_of, is_traced
 from ..engines._views import ViewArray, replay
-from ..engines.xla.lazy import users_line
 from ..ops.shape import as_strided, view
 from ._floats import Floats, TracedFloat, constants
 from ._inputs import overlap
@@ -242,7 +241,7 @@ class Trace(Tracer):
     def require(self, holds, wrong, error):
         """The program raises ``error(wrong)`` unless it finds `holds` to be true."""
         self.required.append((holds, wrong, error))
-        self.lines.append(users_line())
+        self.lines.append(XLA.users_line())
 
     def refuse(self, error):
         """Notes an error that must not be caught: what comes after it is not what the function does."""

@@ -1,4 +1,4 @@
-"""Arrays of tensors on a device, as programs take them and give them back."""
+"""The state of compiled programs: arrays of tensors on a device, as programs take them and give them back."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import sys
 import jax
 import jax.numpy as jnp
 
-from ..engines._views import ViewArray
-from ..engines.xla.lazy import Graph, LazyArray, Run, aval_of
-from ..engines.xla.memory import jax_device
+from .._views import ViewArray
+from . import engine
+from .lazy import Graph, LazyArray, Run, aval_of, users_line
+from .memory import jax_device
+
+engine.immediate(jax_device)
+engine.immediate(users_line)
 
 
+@engine.immediate
 def concrete(array):
     """The array of jax behind what a tensor on a device holds; what was recorded runs now."""
     if type(array) is ViewArray:
@@ -19,6 +24,7 @@ def concrete(array):
     return array.value if type(array) is LazyArray else array
 
 
+@engine.immediate
 def claim(arrays, indices, tensors):
     """Exchanges, in a list of arrays, those that somebody else than their tensor holds for copies.
 
@@ -46,6 +52,7 @@ def references_of_one_tensor():
 ALONE = references_of_one_tensor()
 
 
+@engine.immediate
 def defer_checks(arrays, checks, conditions, device):
     """Has the checks of a program that is still running raised when somebody reads elements.
 
