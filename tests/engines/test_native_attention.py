@@ -34,9 +34,9 @@ def both(*arguments):
 def operands(draw, elements):
     """Query, key, value, and a gradient of the result."""
     lead = tuple(draw(st.lists(st.integers(1, 3), max_size=2)))
-    queries, keys, depth, width = [draw(st.integers(1, most)) for most in (80, 80, 20, 40)]
+    queries, keys, depth, columns = [draw(st.integers(1, most)) for most in (80, 80, 20, 40)]
     dtype = (draw(st.sampled_from((np.float32, np.float64))),)
-    shapes = ((queries, depth), (keys, depth), (keys, width), (queries, width))
+    shapes = ((queries, depth), (keys, depth), (keys, columns), (queries, columns))
     return [draw(arrays(dtype, (*lead, *shape), elements)) for shape in shapes]
 
 
