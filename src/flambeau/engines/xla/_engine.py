@@ -126,9 +126,10 @@ class KnownVjps:
 
 
 def pull_saved(backward, widens, gradient, inputs, out, settings, shapes):
-    """The vjps, with inputs in half precision as the forward saw them."""
+    """The vjps, with inputs in half precision as the forward saw them, and sums of gradients as precise."""
     if widens:
         inputs = tuple([widen(x) for x in inputs])
+        gradient = [widen(g) for g in gradient] if type(gradient) is list else widen(gradient)
     return backward(gradient, Saved(inputs, out, settings, shapes))
 
 
