@@ -11,7 +11,7 @@ from .._dtypes import get_default_dtype
 from .._modes import NO_TRACER, modes
 from .._storage import DeviceStorage
 from .._tensor import Tensor, refresh
-from ..engines._views import Memory, ViewArray, value_of
+from ..engines._views import value_of
 from ._calls import make_view
 
 _new = object.__new__
@@ -32,10 +32,10 @@ def recall(op, inputs, settings):
             if x._view is not None:
                 refresh(x)
             key.append(x._rg)
-            x = x._a
-            if type(x) is ViewArray:
-                key.append(x.strides)
-                x = x.value
+            own = x._a
+            x = value_of(own)
+            if x is not own:
+                key.append(own.strides)
         operands.append(x)
     if device is None:
         return None
@@ -151,7 +151,7 @@ class KnownCall:
         """Result `nr` as a tensor."""
         strides = self.layouts[nr]
         if strides is not None:
-            array = ViewArray(Memory(array, strides), (), array, strides)
+            array = self.engine.with_layout(array, strides)
         t = _new(Tensor)
         t._a = array
         t._storage = storage = DeviceStorage(array, self.engine, device)
@@ -182,8 +182,7 @@ class KnownView(KnownCall):
     def wrap(self, array, nr, inputs, settings, device):
         source, grad = inputs[0], modes.grad
         strides, offset = self.layouts[nr]
-        if type(source._a) is ViewArray:
-            offset += source._a.offset
+        offset += start_of(source._a)
         origin = ("multi" if self.is_tuple else None) if grad else "no_grad" if grad is False else "inference"
         step = self.op.function, settings, nr if self.is_tuple else None
         return make_view(source, array, step, origin, (strides, offset))
@@ -198,10 +197,15 @@ def as_tuple(result):
 
 def layouts_of(result):
     """Where the elements of results would lie; None stands for row-major order."""
-    return [r.strides if type(r) is ViewArray else None for r in as_tuple(result)]
+    return [None if value_of(r) is r else r.strides for r in as_tuple(result)]
 
 
 def layouts_in(source, views):
     """Where the elements of views would lie, from the beginning of the tensor they were taken of."""
-    start = source._a.offset if type(source._a) is ViewArray else 0
+    start = start_of(source._a)
     return [(v._a.strides, v._a.offset - start) for v in as_tuple(views)]
+
+
+def start_of(array):
+    """Where in its memory an array begins."""
+    return 0 if value_of(array) is array else array.offset
