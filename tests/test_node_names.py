@@ -29,7 +29,6 @@ KNOWN = {
     "nn.functional.cross_entropy": "label smoothing divides by a tensor",
     "nn.functional.linear_cross_entropy": "the mean divides by a tensor",
     "to_sparse": "PyTorch numbers its overloads",
-    "nn.functional.linear": "a bias that is no vector is added in a step of its own",
     "round": "decimals=0 is the default, and PyTorch tells whether it was given",
     "sort": "stable=False is the default, and PyTorch tells whether it was given",
     "sum_to_size": "nothing to sum: the tensor itself",

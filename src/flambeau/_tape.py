@@ -70,6 +70,7 @@ class Node:
     _pre_hooks = None
     _post_hooks = None
     _trace = None  # where it was recorded, in anomaly mode
+    _steps = None  # those that it is one of, where another node shows itself as several
 
     def name(self):
         """The name of the node, for example ``AddBackward0``."""
@@ -82,10 +83,13 @@ class Node:
     @property
     def next_functions(self):
         """The (node, output number) pairs to which this node sends gradients."""
-        edges = [None if e is None or type(e[0]) is Unconnected else e for e in self._edges]
-        pairs = [(None, 0) if e is None else (as_node(e[0]), max(e[1], 0)) for e in edges]
+        edges = [self._edges[i] for i in self._input_places]
+        if self._steps is not None:
+            edges = [self._steps.outer_edge(e) for e in edges]
+        edges = [None if e is None or type(e[0]) is Unconnected else e for e in edges]
+        pairs = tuple([(None, 0) if e is None else (as_node(e[0]), max(e[1], 0)) for e in edges])
         self._leaf_nodes = [node for node, _ in pairs if type(node) is AccumulateGrad]  # they live while this node does
-        return tuple([pairs[i] for i in self._input_places])
+        return pairs
 
     @property
     def _input_places(self):
@@ -104,21 +108,26 @@ class Node:
     metadata = Metadata()
 
     def _sequence_nr(self):
-        return self._seq
+        return self._seq if self._steps is None else self._steps.sequence_nr
 
     def register_hook(self, fn):
         """Calls ``fn(grad_inputs, grad_outputs)`` after this node ran; it may return new grad_inputs."""
         if self._post_hooks is None:
             self._post_hooks = {}
-            self._hooked = True
+            self._expect_hooks()
         return add_hook(self._post_hooks, fn)
 
     def register_prehook(self, fn):
         """Calls ``fn(grad_outputs)`` before this node runs; it may return new grad_outputs."""
         if self._pre_hooks is None:
             self._pre_hooks = {}
-            self._hooked = True
+            self._expect_hooks()
         return add_hook(self._pre_hooks, fn)
+
+    def _expect_hooks(self):
+        self._hooked = True
+        if self._steps is not None:
+            self._steps.run_in_backward(self)
 
     def _pull_undefined(self, graph):
         """The gradients of the inputs where none of the outputs has one."""
@@ -178,7 +187,7 @@ class OpNode(Node):
     def _input_places(self):
         places = range(len(self._edges))
         if self.op.joint is not None:
-            return places
+            return [i for i in places if self._edges[i] is not None or i not in self.op.constants]
         found = [i for i in places if i in self.op.vjps]
         return found[:-1] if self._is_by_number else found
 
@@ -190,6 +199,14 @@ class OpNode(Node):
     @property
     def _output_places(self):
         return [nr for nr in range(self._count) if _dtypes.is_inexact(self._output(nr)[1])]
+
+    def __getattr__(self, name):
+        if name.startswith(("_saved_", "_raw_saved_")):
+            return self.op.saved_value(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.op.saved_names(self)]
 
     def _free(self):
         if self.guards or self.out is not None or (self.inputs and not self._is_by_number):

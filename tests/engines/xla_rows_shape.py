@@ -24,7 +24,7 @@ SHAPES = [
     row("cast", C(2, 3), dtype=F64),
     row("cast", V([0, 1, 2]), dtype=F64),
     row("cast", R(2, 3), dtype=I64),
-    *rows("view reshape", R(2, 6), shape=(3, 4)),
+    *rows("view reshape reshape_alias reshape_copy", R(2, 6), shape=(3, 4)),
     row("expand", R(2, 1), shape=(3, 2, 4)),
     row("permute", R(2, 3, 4), axes=(2, 0, 1)),
     row("transpose", R(2, 3, 4), axis0=0, axis1=2),

@@ -10,7 +10,7 @@ import numpy as np
 from .._dtypes import from_np
 from .._modes import in_use, modes
 from .._size import Size
-from .._tape import AccumulateGrad
+from .._tape import AccumulateGrad, name_of
 from .._tensor import LEAF, Tensor, edge_of, engine_for, wrap
 from ..engines import NUMPY, engine_of
 from ..engines._views import value_of
@@ -48,6 +48,10 @@ BATCHED_SHAPES = (
     "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
     "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
     "detected: grad_output[{i}] has a shape of {grad} and output[{i}] has a shape of {output}."
+)
+STEP = (
+    "{name} is a step of a node that runs as one: it cannot be an input of grad() or backward(). Name a tensor, or put "
+    "a hook on the step: register_hook(...)."
 )
 DTYPES = (
     "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
@@ -195,6 +199,8 @@ def _arrival(t):
     if isinstance(t, Tensor):
         return edge_of(t)
     node = t.node
+    if node._steps is not None:
+        raise RuntimeError(STEP.format(name=name_of(node)))
     return (node.variable, LEAF) if isinstance(node, AccumulateGrad) else (node, t.output_nr)
 
 

@@ -40,6 +40,7 @@ from ._errors import common_device, refuse, translate_error
 from ._known import Lesson, layouts_in, layouts_of, recall
 from ._plan import Plan, at_edge, fetch
 from ._promotion import are_large_halves, in_opmath, in_pieces, promote_operands, result_dtype
+from ._steps import CompositeNode, pull_through_steps
 from ._templates import call_of, recorder_of
 
 OPS: dict[str, Op] = {}  # every declared op by name: the tests walk it
@@ -55,7 +56,7 @@ class Op:
 
     def __init__(self, forward, name, *, node=None, scalar_node=None, promote=None, opmath=False, refuses="",
                  row_major=False, kernel_layout=False, put=None, copies=False, check=None, piecewise_linear=False,
-                 kernel=None, by_element=False, product=False, takes_undefined=False):
+                 kernel=None, by_element=False, product=False, takes_undefined=False, constants=""):
         self.forward = forward
         self.name = name
         self.kernel = kernel  # the name of the kernel that is its whole forward
@@ -80,9 +81,11 @@ class Op:
         self.recorders = {}
         self.known = {}  # KnownCalls by kind, on devices that record calls
         self.node = node or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
-        self.scalar_node = scalar_node or self.node
         if "node" in self.settings:
             self.node = lambda node: node
+        self.scalar_node = scalar_node or self.node
+        self.steps = {}  # name of a node -> (function, getters) by which PyTorch composes what is one op here
+        self.constants = [self.inputs.index(name) for name in constants.split()]
         self.node_getters = tuple(map(self._getter, parameters_of(self.node)[0])) if callable(self.node) else None
         self.node_classes = {}  # by name
         self.forward_in_opmath = functools.partial(run_in_opmath, forward, opmath == "first")
@@ -103,7 +106,8 @@ class Op:
         found = self.node_classes.get(name)
         if found is None:
             members = {"op": self, "__module__": "flambeau.autograd", "__slots__": ()}
-            found = self.node_classes[name] = type(name, (tape.OpNode,), members)
+            base = CompositeNode if name in self.steps else tape.OpNode
+            found = self.node_classes[name] = type(name, (base,), members)
         return found
 
     def node_name(self, inputs, arrays, settings):
@@ -130,6 +134,23 @@ class Op:
         """Declares one vjp that returns the gradients of all inputs; it may ask for ``needs``, a tuple of bools."""
         self.joint = (function, self._getters(function))
         return function
+
+    def presents(self, **functions):
+        """Declares, by the name of the node, how PyTorch composes this op of others: so people see it in the graph."""
+        for name, function in functions.items():
+            self.steps[name] = (function, tuple(map(self._getter, parameters_of(function)[0])))
+
+    def saved_names(self, node):
+        """The attributes by which a node shows what it saved."""
+        from ._saved import names_of
+
+        return names_of(node)
+
+    def saved_value(self, node, name):
+        """One of these attributes."""
+        from ._saved import value_of
+
+        return value_of(node, name)
 
     @property
     def differentiable(self):
@@ -303,6 +324,8 @@ class Op:
     # ---- backward on Tensors, or with saved-tensor hooks; the plain case is the plan's compiled function
 
     def pull(self, node, grads, graph):
+        if node.backward is pull_through_steps:
+            return pull_through_steps(grads, node, graph)
         if self.joint is not None:
             function, getters = self.joint
             return function(grads, *[fetch(node, kind, where, graph) for kind, where in getters])
@@ -421,6 +444,7 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
             The results of other ops are contiguous (row_major), or have their dimensions in the order of the inputs.
         put: of a view, ``put(k, x, value, **settings)``: x with `value` in the place of the view. Where it is not
             given, the engine finds the places.
+        constants: inputs that have no gradients in PyTorch, where the op has a joint vjp.
         product: it sums products, for which some engines have kernels that take half precision and sum in float32.
         takes_undefined: of several results, that the vjp takes None for the gradient of one that nobody used. To the
             vjps of other ops these come as zeros.
@@ -450,6 +474,7 @@ def declare(spec):
     function.spec = spec
     function.vjp = spec.vjp
     function.joint_vjp = spec.joint_vjp
+    function.presents = spec.presents
     function.__name__ = function.__qualname__ = spec.name
     function.__doc__ = spec.__doc__
     return function

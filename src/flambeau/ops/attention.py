@@ -50,7 +50,7 @@ def attention_node(query_shape, value_shape, dropped):
     return "ScaledDotProductFlashAttentionForCpuBackward0" if fused else "UnsafeViewBackward0"
 
 
-@op(opmath=True, row_major=True, node=attention_node, product=True)
+@op(opmath=True, row_major=True, node=attention_node, product=True, constants="mask dropped")
 def attention(k, query, key, value, mask, dropped, *, scale, causal):
     """The values averaged by how well their keys match the query.
 

@@ -8,7 +8,7 @@ from .shape import reshape
 TWICE = "derivative for aten::_ctc_loss_backward is not implemented: ctc_loss can be differentiated once"
 
 
-@op
+@op(constants="labels times lengths")
 def ctc_loss(k, log_probs, labels, times, lengths, *, blank, zero_infinity):
     """The loss of each sample, and the log-probabilities of the states, which backward needs.
 

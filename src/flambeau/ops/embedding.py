@@ -12,7 +12,7 @@ SPARSE_FREQUENCY = (
 )
 
 
-@op(row_major=True)
+@op(row_major=True, constants="index")
 def embedding(k, weight, index, *, padding, by_frequency, sparse):
     """The rows of `weight` at `index`; what the settings do is done to the gradient."""
     return k.index_select(weight, index.reshape(-1), 0).reshape(*index.shape, *weight.shape[1:])

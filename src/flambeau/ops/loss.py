@@ -103,7 +103,7 @@ def at_least(x):
     return clamp_numbers(log(x), low=LOWEST_LOG, high=None)
 
 
-@op(promote="common", refuses="bic")
+@op(promote="common", refuses="bic", constants="weight positive")
 def binary_cross_entropy_with_logits(k, x, y, weight, positive, *, reduction):
     """The binary cross entropy of sigmoid(x); `positive` weighs the positive class."""
     of_one = k.log_sigmoid(x)
@@ -138,7 +138,8 @@ def factors(k, target, weight, ignore, dtype, classes):
     return safe, kept.astype(dtype) if weight is None else k.where(kept, weight[safe], 0).astype(dtype)
 
 
-@op(node=lambda x_shape: f"NllLoss{'2D' * (len(x_shape) > 2)}Backward0", opmath=True, refuses="c")
+@op(node=lambda x_shape: f"NllLoss{'2D' * (len(x_shape) > 2)}Backward0", opmath=True, refuses="c",
+    constants="target weight")
 def nll_loss(k, x, target, weight, *, ignore, reduction):
     """The loss, and the sum of the weights that it was averaged by."""
     axis = class_axis(x.shape)

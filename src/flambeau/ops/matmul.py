@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .. import _dtypes
 from .._tensor import Tensor
+from ..engines import NUMPY, engine_of
 from ._calls import on_arrays
 from ._op import kernel_op, op
-from .pointwise import cj, mul
+from .pointwise import add, cj, mul
 from .reduce import sum_
-from .shape import permute, reshape
+from .shape import expand, permute, reshape, squeeze, t, unsqueeze, view, view_or_copy
 
 MM_SHAPES = "mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
 
@@ -111,6 +114,24 @@ def matmul_folded(k, x, y):
 matmul_folded.vjp(x=lambda g, y: matmul_folded(g, mH(y)), y=lambda g, x: product(mH(rows(x)), rows(g)))
 
 
+def row_view(x):
+    """``rows``, as PyTorch has it in the graph."""
+    return view_or_copy(x, (math.prod(x.shape[:-1]), x.shape[-1]))
+
+
+def batched_steps(x, y):
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    pair = [expand(a, shape=(*batch, *a.shape[-2:])) for a in (x, y)]
+    product = bmm(*[view_or_copy(a, (math.prod(batch), *a.shape[-2:])) for a in pair])
+    return reshape(product, shape=(*batch, *product.shape[-2:]))
+
+
+matmul_batched.presents(UnsafeViewBackward0=batched_steps)
+matmul_folded.presents(
+    UnsafeViewBackward0=lambda x, y: reshape(mm(row_view(x), y), shape=(*x.shape[:-1], y.shape[-1])),
+)
+
+
 def mv_node(x_shape):
     return "MvBackward0" if len(x_shape) == 2 else "UnsafeViewBackward0"
 
@@ -121,6 +142,7 @@ mv.vjp(
     x=lambda g, y: column(g) * cj(y),
     y=lambda g, x: reshape(product(mH(rows(x)), reshape(g, shape=(-1, 1))), shape=(x.shape[-1],)),
 )
+mv.presents(UnsafeViewBackward0=lambda x, y: reshape(mv(row_view(x), y), shape=x.shape[:-1]))
 
 
 @op(node="SqueezeBackward4", promote="common", opmath=False)
@@ -132,6 +154,9 @@ def vecmat(k, x, y):
 vecmat.vjp(
     x=lambda g, y: reshape(product(row(g), mH(y)), shape=(y.shape[-2],)),
     y=lambda g, x: column(cj(x)) * g,
+)
+vecmat.presents(
+    SqueezeBackward4=lambda x, y: squeeze(mm(unsqueeze(x, axis=0), y), axis=(0,), node="SqueezeBackward4"),
 )
 
 
@@ -218,7 +243,9 @@ def check_linear(x, weight, bias):
 def linear_node(x, bias):
     if x.ndim == 2:
         return "MmBackward0" if bias is None else "AddmmBackward0"
-    return "UnsafeViewBackward0" if bias is None else "ViewBackward0"
+    if bias is None:
+        return "UnsafeViewBackward0"
+    return "AddBackward0" if engine_of(x) is NUMPY and not x.flags.c_contiguous else "ViewBackward0"
 
 
 @op(node=linear_node, opmath=True, check=check_linear, row_major=True, product=True)
@@ -236,6 +263,21 @@ def _(g, x, weight, needs):
         product(mT(flat), cj(rows(x))) if weight_needs else None,
         sum_(flat, axis=(0,), keepdims=False) if bias_needs else None,
     )
+
+
+def with_bias(x, weight, bias):
+    return addmm(bias, x, t(weight), beta=1, alpha=1)
+
+
+linear.presents(
+    MmBackward0=lambda x, weight: mm(x, t(weight)),
+    AddmmBackward0=with_bias,
+    UnsafeViewBackward0=lambda x, weight: matmul_folded(x, t(weight)),
+    ViewBackward0=lambda x, weight, bias: view(
+        with_bias(row_view(x), weight, bias), shape=(*x.shape[:-1], weight.shape[0])
+    ),
+    AddBackward0=lambda x, weight, bias: add(matmul_folded(x, t(weight)), bias),
+)
 
 
 # ---- the cross product

@@ -123,7 +123,7 @@ group_norm = _normalization("native_group_norm", "NativeGroupNormBackward0", gro
 # ---- with given statistics
 
 
-@op(opmath=True, node="NativeBatchNormBackward0", refuses="bic")
+@op(opmath=True, node="NativeBatchNormBackward0", refuses="bic", constants="mean var")
 def batch_norm_given(k, x, weight, bias, mean, var, *, eps):
     """``batch_norm`` by statistics of long ago, which get no gradient."""
     of_weight = batch_layout(x.shape, None)[1]

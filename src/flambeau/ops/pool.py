@@ -11,7 +11,7 @@ import numpy as np
 from ._op import op
 from .reduce import place
 from .scatter import gather, ungather
-from .shape import reshape
+from .shape import reshape, squeeze, unsqueeze
 
 
 def node_of(name):
@@ -20,6 +20,12 @@ def node_of(name):
     PyTorch pools sequences as images of height one: the node that one sees there is that of the squeeze.
     """
     return lambda x_shape: "SqueezeBackward1" if len(x_shape) == 3 else name.format(len(x_shape) - 2)
+
+
+def pool_as_image(pool, x, **settings):
+    """The steps in which PyTorch pools sequences."""
+    out = pool(unsqueeze(x, axis=2), **settings)
+    return squeeze(out[0] if isinstance(out, tuple) else out, axis=(2,))
 
 
 # ---- maxima: the gradient goes to the element that was taken
@@ -49,6 +55,12 @@ max_pool.vjp(x=lambda g, out_1, x_shape, kernel, stride, dilation: unpool(
 ))
 
 
+max_pool.presents(SqueezeBackward1=lambda x, kernel, stride, padding, dilation, sizes: pool_as_image(
+    max_pool, x, kernel=(1, *kernel), stride=(1, *stride), padding=(0, *padding), dilation=(1, *dilation),
+    sizes=(1, *sizes),
+))
+
+
 @op(node=node_of("AdaptiveMaxPool{}DBackward0"), opmath=True, refuses="bic", piecewise_linear=True, row_major=True)
 def adaptive_max_pool(k, x, *, sizes):
     if 0 in sizes:
@@ -60,6 +72,11 @@ def adaptive_max_pool(k, x, *, sizes):
 adaptive_max_pool.vjp(x=lambda g, out_1, x_shape, sizes: unpool(
     g[0], out_1, x_shape, all([n % m == 0 for n, m in zip(x_shape[2:], sizes, strict=True)])
 ))
+
+
+adaptive_max_pool.presents(
+    SqueezeBackward1=lambda x, sizes: pool_as_image(adaptive_max_pool, x, sizes=(1, *sizes))
+)
 
 
 @functools.lru_cache(64)
@@ -130,6 +147,12 @@ def avg_pool(k, x, *, kernel, stride, padding, sizes, include_pad, override):
     return divide(k, k.window_sum(x, kernel, stride, padding, sizes), by)
 
 
+avg_pool.presents(SqueezeBackward1=lambda x, kernel, stride, padding, sizes, include_pad, override: pool_as_image(
+    avg_pool, x, kernel=(1, *kernel), stride=(1, *stride), padding=(0, *padding), sizes=(1, *sizes),
+    include_pad=include_pad, override=override,
+))
+
+
 @op(node=lambda spatial: f"AvgPool{len(spatial)}DBackwardBackward0", opmath=True, row_major=True)
 def avg_pool_pull(k, g, *, kernel, stride, padding, spatial, include_pad, override):
     by = divisors(spatial, kernel, stride, padding, g.shape[2:], include_pad, override)
@@ -157,6 +180,11 @@ def adaptive_avg_pool(k, x, *, sizes):
         boxes = [size for n, m in zip(spatial, sizes, strict=True) for size in (m, n // m)]
         return k.mean(x.reshape(*x.shape[:2], *boxes), axis=tuple(range(3, 3 + 2 * len(sizes), 2)))
     return k.ranges_mean(x, all_ranges(spatial, sizes))
+
+
+adaptive_avg_pool.presents(
+    SqueezeBackward1=lambda x, sizes: pool_as_image(adaptive_avg_pool, x, sizes=(1, *sizes))
+)
 
 
 @op(node=lambda spatial: f"AdaptiveAvgPool{len(spatial)}DBackwardBackward0", opmath=True, row_major=True)

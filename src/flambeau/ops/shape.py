@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._layout import is_contiguous, view_strides
 from ..engines._views import replay
 from ._op import op
 
@@ -85,6 +86,35 @@ def reshape(k, x, *, shape):
 reshape.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 
 
+@op(view=True, put=_reshape_back)
+def reshape_alias(k, x, *, shape):
+    """``view``, of memory that is not contiguous but can be seen in that shape."""
+    return k.reshape_view(x, shape)
+
+
+reshape_alias.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
+
+
+@op(node="UnsafeViewBackward0")
+def reshape_copy(k, x, *, shape):
+    """``reshape``, of memory that cannot be seen in that shape."""
+    return k.reshape(x, shape)
+
+
+reshape_copy.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
+reshape_copy.presents(UnsafeViewBackward0=lambda x, shape: reshape(clone(x), shape=shape))
+
+
+def view_or_copy(x, shape):
+    """A tensor in another shape: a view if its memory allows that."""
+    strides = x.stride()
+    if is_contiguous(x._a.shape, strides):
+        return view(x, shape=shape)
+    if view_strides(x._a.shape, strides, shape) is not None or not x._a.size:
+        return reshape_alias(x, shape=shape)
+    return reshape_copy(x, shape=shape)
+
+
 @op(view=True)
 def expand(k, x, *, shape):
     return k.broadcast_to(x, shape)
@@ -154,6 +184,38 @@ def basic_index(k, x, *, key, node="SliceBackward0"):
 
 
 basic_index.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
+
+
+STEP_NODES = {type(None): "UnsqueezeBackward0", slice: "SliceBackward0"}
+
+
+def key_parts(key, ndim):
+    """(dimension, entry) for each entry of a key that does something; dimensions are those of what came before it."""
+    key = key if isinstance(key, tuple) else (key,)
+    rest = ndim - sum([entry is not None and entry is not Ellipsis for entry in key])
+    parts, dim = [], 0
+    for entry in key:
+        if entry is Ellipsis:
+            dim += rest
+            continue
+        if not isinstance(entry, slice) or entry != slice(None):
+            parts.append((dim, entry))
+        dim += entry is None or isinstance(entry, slice)
+    return parts
+
+
+def index_steps(x, key):
+    """One step for each part of the key; None if it has but one."""
+    parts = key_parts(key, len(x.shape))
+    if len(parts) < 2:
+        return None
+    for dim, entry in parts:
+        node = STEP_NODES.get(type(entry), "SelectBackward0")
+        x = basic_index(x, key=(slice(None),) * dim + (entry,), node=node)
+    return x
+
+
+basic_index.presents(SelectBackward0=index_steps, SliceBackward0=index_steps, UnsqueezeBackward0=index_steps)
 
 
 @op(node="SliceBackward0")

@@ -262,7 +262,8 @@ def multi_head_attention_forward(
         weights = weights.mean(1) if average_attn_weights else weights
     else:
         out, weights = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal), None
-    out = linear(out.permute(2, 0, 1, 3).reshape(length, batch, width), out_proj_weight, out_proj_bias)
+    rows = out.permute(2, 0, 1, 3).reshape(length * batch, width)
+    out = linear(rows, out_proj_weight, out_proj_bias).view(length, batch, -1)
     if batched:
         return out, weights
     return out.squeeze(1), None if weights is None else weights.squeeze(0)

@@ -39,8 +39,11 @@ def linear(input, weight, bias=None):
         input, weight, bias = autocast("linear", input, weight, bias)
     if input._a.ndim > 1 and weight._a.ndim == 2 and (bias is None or bias._a.ndim == 1):
         return ops.linear(input, weight, bias)
-    out = input @ weight.t()
-    return out if bias is None else out + bias
+    if bias is None:
+        return input @ weight.t()
+    if input._a.ndim == 1 and weight._a.ndim == 2 and bias._a.ndim == 1:
+        return ops.linear(input.view(1, -1), weight, bias).view(-1)
+    return input @ weight.t() + bias
 
 
 def bilinear(input1, input2, weight, bias=None):

@@ -164,7 +164,7 @@ CLASSES = {
         repeat_interleave
         cat stack split split_with_sizes unbind transpose unsqueeze basic_index embed
         diagonal embed_diagonal unfold fft_c2c fft_r2c fft_c2r middle_scaled linalg_cross constant_pad
-        pad_edges fold_edges reshape view
+        pad_edges fold_edges reshape reshape_alias reshape_copy view
     """),
     **table(scattered, "fold_windows place gather ungather scatter scatter_add scatter_multiply scatter_reduce "
                        "index_reduce"),

@@ -1,0 +1,191 @@
+"""The attributes of nodes that show what was saved: ``_saved_self``, ``_saved_result``, ``_saved_dim`` and so on."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+from .. import _tape as tape
+from .._layout import contiguous_strides
+from .._tensor import LEAF, Tensor, wrap
+from ._calls import on_arrays
+from ._plan import fetch, unpack_saved
+from ._saved_names import SAVED, USUAL
+from ._steps import CompositeNode, shape_of
+from .shape import key_parts
+
+
+@functools.cache
+def table():
+    """{name of a node: {name of what it saved: expression}}."""
+    found = {}
+    for line in SAVED.replace("\n    ", " ").strip().splitlines():
+        node, *entries = line.split()
+        pairs = [entry.partition("=")[::2] for entry in entries]
+        found[node] = {name: source or USUAL.get(name, name) for name, source in pairs}
+    return found
+
+
+def names_of(node):
+    """The attributes of a node in which it shows what it saved."""
+    if isinstance(node, CompositeNode) and node._last is not None:
+        return names_of(node._last)
+    return [f"_saved_{name}" for name in table().get(type(node).__name__, ())]
+
+
+def value_of(node, attribute):
+    """The value of such an attribute."""
+    if isinstance(node, CompositeNode) and node._last is not None:
+        return value_of(node._last, attribute)
+    source = table().get(type(node).__name__, {}).get(attribute.removeprefix("_saved_"))
+    if source is None:
+        raise AttributeError(f"{type(node).__name__!r} object has no attribute {attribute!r}")
+    return eval(source, FUNCTIONS, Values(node))
+
+
+class Values(dict):
+    """The values of a node by the names that its op has for them."""
+
+    def __init__(self, node):
+        self.node = node
+
+    def __missing__(self, name):
+        node, op = self.node, self.node.op
+        if name in op.settings:
+            return op.of_call((), node.settings, "setting", name)
+        stem, _, kind = name.rpartition("_")
+        if stem in op.inputs and kind in OF_INPUTS:
+            return OF_INPUTS[kind](node, op.inputs.index(stem))
+        if name in op.inputs:
+            i = op.inputs.index(name)
+            return self.tensor("input", i, node.inputs[i] if node.inputs else None)
+        if name == "out":
+            return self.tensor("out", None, node.out)
+        if name.startswith("out_"):
+            nr = int(name[4:])
+            return self.tensor("part", nr, node.out[nr] if type(node.out) is tuple else None)
+        if name == op.variadic:
+            return self.tensor("inputs", len(op.inputs), node.inputs)
+        if name in FUNCTIONS:
+            raise KeyError(name)
+        return DERIVED[name](node) if name in DERIVED else None
+
+    def tensor(self, kind, where, value):
+        """What was saved, as a tensor where it was found."""
+        if self.node.guards is None:
+            raise tape.graph_freed()
+        blank = self.node._steps is not None and not self.node._steps.has_values
+        if blank or value is None or (kind == "inputs" and not value):
+            return None
+        found = fetch(self.node, kind, where, True)
+        return found if isinstance(found, (Tensor, tuple)) else wrap(np.asarray(found))
+
+
+def strides_of(node, i):
+    """The strides of an input that requires a gradient, counted in elements."""
+    edge = node._edges[i]
+    if edge is None:
+        return ()
+    value = node.inputs[i] if node.inputs else None
+    value = array_at(edge) if value is None else unpack_saved(value)
+    return contiguous_strides(shape_of(node, i)) if value is None else wrap(value).stride()
+
+
+def array_at(edge):
+    """The elements of a leaf, or of a view of it; None of anything else."""
+    target, nr = edge
+    if nr == LEAF:
+        return target._a
+    if not isinstance(target, tape.OpNode) or not target.op.is_view or target._count != 1:
+        return None
+    base = array_at(target._edges[0])
+    return None if base is None else on_arrays(target.op, base, **target.settings)
+
+
+def plain(value):
+    """A number that was saved where a tensor could be."""
+    return value.item() if isinstance(value, Tensor) and not value.dim() else value
+
+
+def at_dims(indices, dims):
+    """Indices by dimension, None where there is none."""
+    places = dict(zip(dims, indices))
+    return tuple([places.get(d) for d in range(max(dims) + 1)])
+
+
+def leaf_of(node, i):
+    """An input that is a leaf: the graph has it, whether it was saved or not."""
+    edge = node._edges[i]
+    return edge[0] if edge is not None and edge[1] == LEAF else None
+
+
+def as_tuple(axis):
+    return (axis,) if isinstance(axis, int) else axis
+
+
+def or_else(value, other):
+    return other if value is None or (isinstance(value, (str, tuple)) and not value) else value
+
+
+def flat_pads(pads):
+    """Pads by dimension as one tuple, the last dimension first, without those that pad nothing at the end."""
+    flat = [n for pair in reversed(pads) for n in pair]
+    while len(flat) > 2 and flat[-2:] == [0, 0]:
+        del flat[-2:]
+    return tuple(flat)
+
+
+def dim_of(key, shape):
+    """The dimension of the one part of a key."""
+    parts = key_parts(key, len(shape))
+    return parts[0][0] if parts else 0
+
+
+def entry_of(key):
+    """What a key with one part has there."""
+    entries = key if isinstance(key, tuple) else (key,)
+    return next((entry for entry in entries if entry is not Ellipsis and entry != slice(None)), slice(None))
+
+
+def slice_of(key):
+    """(start, stop, step) of a key whose one part is a slice."""
+    part = entry_of(key)
+    return [default if n is None else n for n, default in zip((part.start, part.stop, part.step), (0, 2**63 - 1, 1))]
+
+
+def rstd(variance, eps):
+    """The reciprocal of a standard deviation, which PyTorch saves where we save the variance."""
+    return None if variance is None else (variance.detach() + eps).rsqrt()
+
+
+def flat(statistics):
+    return None if statistics is None else statistics.detach().reshape(-1)
+
+
+def grouped(statistics):
+    return None if statistics is None else statistics.detach().reshape(statistics.shape[:2])
+
+
+def output_padding(node):
+    """By how much a transposed convolution's result is larger than its kernel, stride and padding make it."""
+    stride, settings = node.settings["stride"], node.settings
+    if "spatial" not in settings:
+        return (0,) * len(stride)
+    sizes, kernel = shape_of(node, 0)[2:], shape_of(node, 1)[2:]
+    rows = zip(settings["spatial"], sizes, kernel, stride, settings["padding"], settings["dilation"])
+    return tuple([have - ((n - 1) * s - 2 * p + d * (k - 1) + 1) for have, n, k, s, p, d in rows])
+
+
+OF_INPUTS = {"leaf": leaf_of, "shape": shape_of, "strides": strides_of}
+DERIVED = {
+    "alpha": lambda node: 1, "ceil_mode": lambda node: False, "dropout_p": lambda node: 0.0,
+    "sparse_grad": lambda node: False, "op_name": lambda node: node.op.name, "output_padding": output_padding,
+}
+FUNCTIONS = {
+    "as_tuple": as_tuple, "at_dims": at_dims, "dim_of": dim_of, "entry_of": entry_of, "flat": flat,
+    "flat_pads": flat_pads, "grouped": grouped, "len": len, "or_else": or_else, "plain": plain, "rstd": rstd,
+    "slice_of": slice_of, "tuple": tuple, "number_of": {"none": 0, "mean": 1, "sum": 2}.get, "prod": math.prod,
+    "__builtins__": {},
+}
