@@ -21,8 +21,8 @@ from .batching.classes import POINTWISE, names_in
 
 LINEAR = names_in("""
     alias cast clone view reshape reshape_alias reshape_copy expand permute transpose t unsqueeze squeeze basic_index
-    embed diagonal embed_diagonal unfold fold_windows as_strided unstrided view_as_real view_as_complex as_complex to_copy
-    clone_as move cat stack block_diag split split_with_sizes unbind copy_in_layout
+    embed diagonal embed_diagonal unfold fold_windows as_strided unstrided view_as_real view_as_complex as_complex
+    to_copy clone_as move cat stack block_diag split split_with_sizes unbind copy_in_layout
     conj real imag neg add sub add_scaled sub_scaled rsub keep where complex piecewise_constant masked_keep
     deg2rad rad2deg
     sum mean whole_sum shift cumsum flip roll rot90 repeat sum_repeats repeat_interleave tril triu trace
