@@ -6,6 +6,8 @@ from .._intercept import own_function
 from .._tensor import Tensor
 from ._inplace import inplace
 
+NO_VALUES = '{name}() missing 1 required positional arguments: "{argument}"'
+
 
 def methods(*functions, **renamed):
     """Makes each function a method of its own name (or of the keyword's).
@@ -28,6 +30,8 @@ def spread(argument):
                 if values or argument not in named:
                     raise TypeError(f"{method.__name__}() got an unexpected keyword argument {next(iter(named))!r}")
                 values = (named.pop(argument),)
+            elif not values:
+                raise TypeError(NO_VALUES.format(name=method.__name__, argument=argument))
             return function(self, values, **named)
 
         method.__name__ = function.__name__.removesuffix("_method")
@@ -36,6 +40,13 @@ def spread(argument):
         return method
 
     return decorate
+
+
+def only_named(named, name, argument):
+    """The value of the one keyword argument that a method takes in the place of its positional ones."""
+    if argument not in named:
+        raise TypeError(NO_VALUES.format(name=name, argument=argument))
+    return named[argument]
 
 
 def inplace_methods(*functions, elementwise=False, **renamed):

@@ -31,6 +31,7 @@ from ..autograd._writes import (
 )
 from ..engines import NUMPY
 from ..engines.levels import LEVELS
+from ._args import need_tensor
 from ._out import out_variant, same
 
 _FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
@@ -52,6 +53,8 @@ def inplace(function, name, elementwise=False):
 
     @functools.wraps(function)
     def method(self, *args, **kwargs):
+        if not isinstance(self, Tensor):  # torch.exp_ and others are functions too
+            need_tensor(self, name)
         if check is not None:
             check(self, *args, **kwargs)
         check_writable(self)

@@ -11,6 +11,7 @@ from ._args import need_tensor
 from ._attach import methods
 from ._inplace import inplace
 from ._out import out_variant, same
+from ._types import number_in
 
 __all__ = [
     "celu", "celu_", "hardshrink", "prelu", "relu", "relu_", "rrelu", "rrelu_", "selu", "selu_", "threshold",
@@ -31,6 +32,7 @@ def relu(input):
 def celu(input, alpha=1.0):
     """``x`` for positive elements, ``alpha * (exp(x / alpha) - 1)`` for the others."""
     need_tensor(input, "celu")
+    alpha = number_in(alpha, "celu", "alpha", 2)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return ops.celu(input, alpha=alpha)
@@ -44,7 +46,9 @@ def selu(input):
 @out_variant(aliases="any")
 def threshold(input, threshold, value):
     """Each element that is above the threshold, ``value`` for the others."""
-    return ops.threshold(need_tensor(input, "threshold"), threshold=threshold, value=value)
+    need_tensor(input, "threshold")
+    threshold, value = number_in(threshold, "threshold", "threshold", 2), number_in(value, "threshold", "value", 3)
+    return ops.threshold(input, threshold=threshold, value=value)
 
 
 def in_half(number, input):
@@ -56,7 +60,8 @@ def in_half(number, input):
 @out_variant(dtype=same)
 def hardshrink(input, lambd=0.5):
     """Each element, 0 where its absolute value is at most ``lambd``."""
-    return ops.hardshrink(need_tensor(input, "hardshrink"), lambd=in_half(lambd, input))
+    need_tensor(input, "hardshrink")
+    return ops.hardshrink(input, lambd=in_half(number_in(lambd, "hardshrink", "lambd", 2), input))
 
 
 def prelu(input, weight):
@@ -84,6 +89,7 @@ def prelu(input, weight):
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """Leaky ReLU whose slope is drawn for each element in training, and the mean of the bounds otherwise."""
     need_tensor(input, "rrelu")
+    lower, upper = number_in(lower, "rrelu", "lower", 2), number_in(upper, "rrelu", "upper", 3)
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:

@@ -7,7 +7,7 @@ from .._size import Size
 from ..ops import shape as ops
 from ..ops._errors import broadcast_clash
 from ._args import as_int, need_tensor, need_tensors, shape_from
-from ._attach import methods, spread
+from ._attach import methods, only_named, spread
 
 __all__ = ["broadcast_to", "broadcast_tensors", "broadcast_shapes"]
 
@@ -46,9 +46,9 @@ def expand_to(input, size):
 
 def expand(self, *size, implicit=False, **named):
     """A view in which dimensions of size one are repeated, without a copy; -1 keeps a dimension as it is."""
-    if not size or type(size[0]) is not int:
-        size = shape_from(size if not named else (named["size"],))
-    return expand_to(self, size)
+    if not size:
+        size = (only_named(named, "expand", "size"),)
+    return expand_to(self, size if type(size[0]) is int else shape_from(size))
 
 
 def expand_as(self, other):

@@ -251,6 +251,7 @@ def fill(input, value):
 
 def zero_(input):
     """Sets every element to zero."""
+    need_tensor(input, "zero_")
     check_writable(input, alike=True)
     if modes.grad and input.requires_grad:
         check_history(input)

@@ -12,6 +12,7 @@ from ..engines import NUMPY
 from ..ops.pointwise import mul
 from ._args import need_tensor
 from ._randomness import sampling_levels
+from ._types import typed
 from .random import blank_like, default_generator, draw_like
 
 __all__ = [
@@ -65,21 +66,25 @@ def _dropout(input, p, train, name, feature, alpha):
     return mul(input, kept * scale) + shift.to(kept.dtype)
 
 
+@typed(p=float, train=bool)
 def dropout(input, p, train):
     """Zeros elements with probability `p` and scales the others by 1 / (1 - p), if `train`."""
     return _dropout(input, p, train, "dropout", False, False)
 
 
+@typed(p=float, train=bool)
 def feature_dropout(input, p, train):
     """``dropout`` of whole channels."""
     return _dropout(input, p, train, "feature_dropout", True, False)
 
 
+@typed(p=float, train=bool)
 def alpha_dropout(input, p, train):
     """Dropout that keeps mean and variance under SELU."""
     return _dropout(input, p, train, "alpha_dropout", False, True)
 
 
+@typed(p=float, train=bool)
 def feature_alpha_dropout(input, p, train):
     """``alpha_dropout`` of whole channels."""
     return _dropout(input, p, train, "feature_alpha_dropout", True, True)

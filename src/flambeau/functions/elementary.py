@@ -15,6 +15,7 @@ from ._attach import inplace_methods, methods
 from ._binary import alias, binary, operands
 from ._out import out_variant, same
 from ._results import result
+from ._types import typed
 from ._unary import unary
 
 INTEGER_POWER = (
@@ -135,6 +136,7 @@ FREXP = result("frexp", "mantissa", "exponent")
 
 
 @out_variant
+@typed(eps=float)
 def logit(input, eps=None):
     """``log(x / (1 - x))``; with ``eps``, x is first moved into [eps, 1 - eps]."""
     need_tensor(input, "logit")

@@ -20,6 +20,7 @@ from ._args import (
     tensor_on,
 )
 from ._out import castable, out_variant, own, real
+from ._types import typed
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
@@ -226,6 +227,7 @@ ihfftn = _many("ihfftn", real_to_hermitian, "The inverse of ``hfftn``.")
 
 @out_variant(dtype=own)
 @allocating
+@typed(n=int, d=float)
 def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequency of each element of an ``fft`` of n samples, ``d`` apart."""
     index = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)]) if n > 0 else np.arange(0)
@@ -234,6 +236,7 @@ def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=Fal
 
 @out_variant(dtype=own)
 @allocating
+@typed(n=int, d=float)
 def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False):
     """The frequency of each element of an ``rfft`` of n samples, ``d`` apart."""
     return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, device, requires_grad)

@@ -13,6 +13,7 @@ from ._args import allocating, need_tensor, tensor_on
 from ._attach import methods
 from ._out import out_variant, same
 from ._results import result
+from ._types import typed
 from .like import create
 
 __all__ = ["bincount", "histc", "histogram", "histogramdd"]
@@ -47,6 +48,7 @@ def bincount(input, weights=None, minlength=0):
 
 @out_variant(dtype=same, aliases="any", differentiable=False)
 @allocating
+@typed(bins=int)
 def histc(input, bins=100, min=0, max=0):
     """The counts in bins of equal width from ``min`` to ``max``, if equal over the data's range."""
     need_tensor(input, "histc")

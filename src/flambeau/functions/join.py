@@ -17,6 +17,7 @@ from ._args import allocating, dim_in_range, need_tensor, need_tensors, tensor_o
 from ._attach import methods
 from ._folds import numpy_names
 from ._out import out_variant
+from ._types import typed
 from .contract import powers
 from .shape import reshape_to
 
@@ -256,6 +257,7 @@ def cartesian_prod(*tensors):
 
 
 @allocating
+@typed(r=int, with_replacement=bool)
 def combinations(input, r=2, with_replacement=False):
     """All ways to choose ``r`` elements of a vector, as rows."""
     need_tensor(input, "combinations")
@@ -282,6 +284,7 @@ def kron(input, other):
     return reshape(left * right, shape=tuple([i * j for i, j in zip(a, b)]))
 
 
+@typed(N=int, increasing=bool)
 def vander(x, N=None, increasing=False):
     """The powers of a vector's elements, as columns."""
     need_tensor(x, "vander", "x")

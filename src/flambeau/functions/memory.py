@@ -12,7 +12,7 @@ from .._tensor import LEAF_INPLACE, Tensor, engine_for, storage_of
 from ..autograd._writes import count_write, write
 from ..engines import NUMPY
 from ._args import move, need_tensor, nonnegative, resize, shape_from
-from ._attach import methods
+from ._attach import NO_VALUES, methods
 from ._data import array_from
 from ._determinism import blank, determinism
 from ._untyped_storage import shared_copy
@@ -61,7 +61,10 @@ def resize_(self, *args, size=None, memory_format=None):
 
     If there is no room for it in its storage, it moves to another one, and shares memory with no other tensor.
     """
-    shape = nonnegative(shape_from(args if size is None else (size,)))
+    args = args or (size,)
+    if args == (None,):
+        raise TypeError(NO_VALUES.format(name="resize_", argument="size"))
+    shape = nonnegative(shape_from(args))
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is not None:

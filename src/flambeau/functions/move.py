@@ -18,6 +18,7 @@ from ._args import allocating, as_int, dim_in_range, need_tensor, shape_from, te
 from ._attach import inplace_methods, methods, spread
 from ._folds import numpy_names
 from ._out import out_variant, same
+from ._types import typed
 from .shape import reshape_to
 from .views import clip_index, diagonal, two_dims
 
@@ -160,6 +161,7 @@ def flipud(input):
     return ops.flip(input, axes=(0,))
 
 
+@typed(k=int)
 def rot90(input, k=1, dims=(0, 1)):
     """Turned ``k`` times by 90 degrees in the plane of two dimensions, from the first towards the second."""
     need_tensor(input, "rot90")
@@ -208,6 +210,7 @@ def diagonal_copy(input, offset):
     return diagonal(input, offset).clone()
 
 
+@typed(offset=int)
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """Matrices with the last dimension on their diagonals, zeros elsewhere."""
     need_tensor(input, "diag_embed")
@@ -224,6 +227,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     return embed_diagonal(input, shape=tuple(new), offset=offset, axis1=axis1, axis2=axis2)
 
 
+@typed(offset=int)
 def diagflat(input, offset=0):
     """A matrix with all elements of the tensor on its diagonal."""
     need_tensor(input, "diagflat")

@@ -11,6 +11,7 @@ from .._modes import in_use, modes
 from .._tensor import Tensor, share, storage_of, wrap
 from ..engines import NUMPY, engine_of, on_host
 from ..engines.levels import LevelArray
+from ._args import need_tensor
 from ._attach import methods
 from ._data import GRAD_TO_SCALAR
 from ._warn import warn_once
@@ -42,6 +43,8 @@ _new = object.__new__
 
 def detach(input):
     """The same memory, out of the graph."""
+    if not isinstance(input, Tensor):
+        need_tensor(input, "detach")
     if in_use.levels and isinstance(input._a, LevelArray):
         return wrap(input._a.level.detach(input._a), input.device)
     return share(_new(Tensor), input)
@@ -49,6 +52,7 @@ def detach(input):
 
 def detach_(input):
     """Takes the tensor itself out of the graph: it becomes a leaf."""
+    need_tensor(input, "detach_")
     if input._view is not None:
         raise RuntimeError(DETACH_VIEW)
     input._node, input._nr, input._rg = None, 0, False

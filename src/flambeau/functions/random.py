@@ -21,6 +21,7 @@ from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._out import out_variant, own, resize_silently, same
 from ._randomness import check_in_place, draw_samples, sampled, sampling_levels
+from ._types import typed
 from .like import create, empty_like, shape_of_arguments
 
 __all__ = [
@@ -311,6 +312,7 @@ def _bernoulli(self, p=None, *, generator=None):
 
 @out_variant(dtype=same, fit=resize_silently, aliases="any")
 @sampled
+@typed(num_samples=int, replacement=bool)
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Indices drawn with the weights in the last dimension of `input`."""
     need_tensor(input, "multinomial")
@@ -349,6 +351,7 @@ def _fill(t, name, kernel, generator, *values):
     return assign(t, redrawn(t, draw_like(t, blank_like(t, t._a.dtype), draw), node=node), name, False)
 
 
+@typed(from_=float, to=float)
 def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kwargs):
     """Fills the tensor with uniform numbers in [from, to)."""
     low = kwargs.pop("from", from_)
@@ -357,6 +360,7 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kwargs):
     return _fill(self, "uniform_", NUMPY.fill_uniform, generator, low, to)
 
 
+@typed(mean=float, std=float)
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fills the tensor with normal numbers."""
     return _fill(self, "normal_", NUMPY.fill_normal, generator, mean, std)
@@ -381,21 +385,25 @@ def bernoulli_(self, p=0.5, *, generator=None):
     return _fill(self, "bernoulli_", NUMPY.fill_bernoulli, generator, elements(p))
 
 
+@typed(lambd=float)
 def exponential_(self, lambd=1, *, generator=None):
     """Fills the tensor with exponential numbers of rate `lambd`."""
     return _fill(self, "exponential_", NUMPY.fill_exponential, generator, lambd)
 
 
+@typed(p=float)
 def geometric_(self, p, *, generator=None):
     """Fills the tensor with the numbers of trials up to a success of probability `p`."""
     return _fill(self, "geometric_", NUMPY.fill_geometric, generator, p)
 
 
+@typed(median=float, sigma=float)
 def cauchy_(self, median=0, sigma=1, *, generator=None):
     """Fills the tensor with Cauchy numbers."""
     return _fill(self, "cauchy_", NUMPY.fill_cauchy, generator, median, sigma)
 
 
+@typed(mean=float, std=float)
 def log_normal_(self, mean=1, std=2, *, generator=None):
     """Fills the tensor with exponentials of normal numbers."""
     return _fill(self, "log_normal_", NUMPY.fill_log_normal, generator, mean, std)

@@ -15,6 +15,7 @@ from ._attach import inplace_methods, methods
 from ._folds import added_in, along, numpy_names
 from ._out import out_variant, own, same
 from ._results import selections
+from ._types import typed
 
 __all__ = [
     "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "diff", "gradient", "logcumsumexp", "trapezoid",
@@ -91,6 +92,7 @@ def part(x, axis, start, stop):
 
 @numpy_names
 @out_variant
+@typed(n=int)
 def diff(input, n=1, dim=-1, prepend=None, append=None):
     """The differences of neighbours along ``dim``, taken ``n`` times."""
     need_tensor(input, "diff")

@@ -12,6 +12,7 @@ from ..ops.pointwise import where
 from ..ops.shape import basic_index, part
 from ._args import dim_in_range, need_tensor, tensor_on
 from ._results import rename_node
+from ._types import typed
 
 __all__ = ["segment_reduce"]
 
@@ -36,6 +37,7 @@ REDUCTIONS = {  # name: (the reduction of scatter_reduce, what a segment begins 
 }
 
 
+@typed(reduce=str)
 def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
     """Reduces each segment of `data` along ``axis`` by sum, mean, prod, max or min.
 

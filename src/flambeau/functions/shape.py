@@ -12,7 +12,7 @@ from ..engines import NUMPY
 from ..ops import shape as ops
 from ..ops.pointwise import conj
 from ._args import dim_in_range, need_tensor, shape_from
-from ._attach import methods
+from ._attach import methods, only_named
 from ._metadata import metadata_methods
 
 __all__ = [
@@ -86,9 +86,7 @@ def view(self, *size, dtype=None, **named):
     if dtype is not None or (len(size) == 1 and isinstance(size[0], dtype_type)):
         return view_dtype(self, size[0] if dtype is None else dtype)
     if not size:
-        if "size" not in named:
-            raise TypeError("view() missing 1 required positional arguments: the shape (size), or a dtype")
-        size = (named["size"],)
+        size = (only_named(named, "view", "size"),)
     return view_as_shape(self, target_shape(size, self._a.size))
 
 
@@ -165,11 +163,10 @@ def reshape(input, shape):
 
 def reshape_method(self, *shape, **named):
     """The elements in another shape (one entry may be -1): a view if possible, otherwise a copy."""
-    if shape:
-        found = at_once(self, shape)
-        if found is not None:
-            return found
-    return reshape_to(self, target_shape(shape if not named else (named["shape"],), self._a.size))
+    if not shape:
+        shape = (only_named(named, "reshape", "shape"),)
+    found = at_once(self, shape)
+    return reshape_to(self, target_shape(shape, self._a.size)) if found is None else found
 
 
 def reshape_as(self, other):
@@ -371,8 +368,8 @@ def permute(input, dims):
 
 def permute_method(self, *dims, **named):
     """With the dimensions in the order ``dims``."""
-    if named:
-        dims = (named["dims"],)
+    if not dims:
+        dims = (only_named(named, "permute", "dims"),)
     return permute(self, dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims)
 
 

@@ -14,6 +14,7 @@ from ._attach import methods
 from ._folds import along, need_flag, numpy_names, one_dim
 from ._out import out_variant, same
 from ._results import selections
+from ._types import typed
 
 __all__ = [
     "argsort", "bucketize", "isin", "kthvalue", "msort", "searchsorted", "sort", "topk", "unique",
@@ -178,6 +179,7 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
 # ---- distinct values
 
 
+@typed(sorted=bool, return_inverse=bool, return_counts=bool, dim=int)
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements in order, or the distinct slices along ``dim``; NaN differs from NaN."""
     need_tensor(input, "unique")
@@ -199,6 +201,7 @@ def _axis_of_slices(input, dim):
     return axis
 
 
+@typed(return_inverse=bool, return_counts=bool, dim=int)
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The elements (or slices along ``dim``) without those that equal the one before."""
     need_tensor(input, "unique_consecutive")

@@ -12,6 +12,7 @@ from ..ops.shape import basic_index, expand, fold_windows, reshape, unfold, view
 from . import fft
 from ._args import as_int, need_tensor, tensor_on
 from ._attach import methods
+from ._types import typed
 from .pad import pad
 
 __all__ = ["istft", "stft"]
@@ -72,6 +73,7 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     return spectrum if return_complex else view_as_real(spectrum)
 
 
+@typed(n_fft=int, hop_length=int, win_length=int)
 def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None,
           length=None, return_complex=False):
     """The signal whose ``stft`` is ``input``: the frames' inverse transforms added up, divided by the windows' sum."""

@@ -121,6 +121,8 @@ def translate_error(spec, error, arrays):
         return OverflowError(f"{spec.name}: int too big to convert (input {operands})")
     if isinstance(error, IndexError):
         return IndexError(f"{spec.name}: {error} (input {operands})")
+    if type(error) is TypeError and not NO_LOOP.search(str(error)):  # Python's: a setting is of a wrong type
+        return TypeError(f"{spec.name}(): {error} (input {operands})")
     if isinstance(error, TypeError | ValueError | OverflowError):
         return RuntimeError(f"{spec.name}: {error} (input {operands})")
     return error

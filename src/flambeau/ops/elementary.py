@@ -187,7 +187,7 @@ sigmoid.vjp(x=lambda g, out: g * cj(out * (1 - out)))
 @op(promote="float", refuses="c")
 def logit(k, x, *, eps):
     if eps is not None:
-        x = k.minimum(k.maximum(x, eps), 1 - eps)
+        x = k.where(x < eps, eps, k.minimum(x, 1 - eps))  # eps may be above a half
     return k.log(x / (1 - x))
 
 

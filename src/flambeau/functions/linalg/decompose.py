@@ -10,6 +10,7 @@ from ...ops.shape import basic_index
 from .._args import need_tensor
 from .._out import out_variant, same
 from .._results import result
+from .._types import typed
 from ._matrices import (
     need_fitting,
     need_floating,
@@ -68,6 +69,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
 
 
 @out_variant(dtype=same, aliases="any")
+@typed(mode=str)
 def qr(A, mode="reduced"):
     """Q and R with ``A = Q @ R``: ``"reduced"``, with a square Q (``"complete"``), or R alone (``"r"``)."""
     if mode not in ("reduced", "complete", "r"):
@@ -126,6 +128,7 @@ def apply_reflections(A, tau, C, adjoint=False):
 
 
 @out_variant(dtype=same, aliases="any")
+@typed(full_matrices=bool)
 def svd(A, full_matrices=True, *, driver=None):
     """U, S, Vh with ``A = U @ diag(S) @ Vh``, S descending."""
     check_driver(driver, "svd")

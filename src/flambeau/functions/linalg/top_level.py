@@ -12,6 +12,7 @@ from .._args import need_tensor, tensor_on
 from .._attach import methods
 from .._out import anything, out_variant, resize_silently, same
 from .._results import result
+from .._types import typed
 from . import decompose
 from . import solve as solving
 from ._matrices import need_broadcast, need_floating, need_matrices, need_square
@@ -65,6 +66,7 @@ def inverse(input):
     return solving.inv(input)
 
 
+@typed(rcond=float)
 def pinverse(input, rcond=1e-15):
     """The pseudo-inverse of each matrix; singular values up to ``rcond`` times the largest count as zero."""
     return solving.pinv(input, atol=0.0, rtol=rcond)
@@ -85,6 +87,7 @@ def matrix_exp(input):
 
 
 @out_variant(dtype=same, aliases="any")
+@typed(some=bool, compute_uv=bool)
 def svd(input, some=True, compute_uv=True):
     """U, S, V with ``input = U @ diag(S) @ V.mH``; zeros for U and V unless ``compute_uv``."""
     if compute_uv:
@@ -99,6 +102,7 @@ def svd(input, some=True, compute_uv=True):
 
 
 @out_variant(dtype=same, aliases="any")
+@typed(some=bool)
 def qr(input, some=True):
     """Q and R with ``input = Q @ R``; a square Q unless ``some``."""
     return Qr(decompose.qr(input, "reduced" if some else "complete"))
@@ -156,6 +160,7 @@ def check_ormqr(a, tau, c, left):
 
 
 @out_variant(dtype=anything, fit=resize_silently, aliases="any")
+@typed(pivot=bool, get_infos=bool)
 def lu(A, pivot=True, get_infos=False, out=None):
     """The LU factorization in one matrix and its pivots; with ``get_infos`` also where it met a zero pivot."""
     LU, pivots, info = decompose.lu_factor_ex(A, pivot=pivot)
@@ -199,12 +204,14 @@ def lu_solve(input, LU_data, LU_pivots):
 
 
 @out_variant(aliases="any")
+@typed(upper=bool)
 def cholesky(input, upper=False):
     """The Cholesky triangle of each symmetric (Hermitian) positive-definite matrix."""
     return decompose.cholesky(input, upper=upper)
 
 
 @out_variant(aliases="any")
+@typed(upper=bool)
 def cholesky_solve(input, input2, upper=False):
     """X with ``A @ X = input``, given the Cholesky triangle ``input2`` of A."""
     need_tensor(input, "cholesky_solve", "input")
@@ -224,12 +231,14 @@ def cholesky_solve(input, input2, upper=False):
 
 
 @out_variant(aliases="any")
+@typed(upper=bool)
 def cholesky_inverse(input, upper=False):
     """The inverse of each matrix whose Cholesky triangle is given."""
     return ops.cholesky_inverse(need_square(input, "cholesky_inverse"), upper=bool(upper))
 
 
 @out_variant(dtype=same, aliases="any")
+@typed(upper=bool, transpose=bool, unitriangular=bool)
 def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False):
     """X with ``A @ X = input`` for triangular A (or its transpose), and a copy of A."""
     need_tensor(input, "triangular_solve", "input")

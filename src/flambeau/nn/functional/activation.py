@@ -9,6 +9,7 @@ from ...functions import activation as base
 from ...functions import elementary
 from ...functions._args import need_tensor
 from ...functions._inplace import inplace as in_place
+from ...functions._types import number_in, read
 from ...functions.reduce import log_softmax as _log_softmax
 from ...functions.reduce import softmax as _softmax
 from ...ops import activation as ops
@@ -52,15 +53,18 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
 
 
 def _elu(input, alpha=1.0):
-    return ops.elu(need_tensor(input, "elu"), alpha=alpha, scale=1.0, input_scale=1.0)
+    need_tensor(input, "elu")
+    return ops.elu(input, alpha=number_in(alpha, "elu", "alpha", 2), scale=1.0, input_scale=1.0)
 
 
 def _leaky_relu(input, negative_slope=0.01):
-    return ops.leaky_relu(need_tensor(input, "leaky_relu"), negative_slope=negative_slope)
+    need_tensor(input, "leaky_relu")
+    return ops.leaky_relu(input, negative_slope=number_in(negative_slope, "leaky_relu", "negative_slope", 2))
 
 
 def _hardtanh(input, min_val=-1.0, max_val=1.0):
     need_tensor(input, "hardtanh")
+    min_val, max_val = number_in(min_val, "hardtanh", "min_val", 2), number_in(max_val, "hardtanh", "max_val", 3)
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
     if not is_inexact(input._a.dtype):
@@ -135,6 +139,7 @@ def mish(input, inplace=False):
 def gelu(input, approximate="none"):
     """``x`` times the normal distribution function of ``x``, exactly or by ``"tanh"``."""
     need_tensor(input, "gelu")
+    read(approximate, str, "gelu", "approximate", 2)
     if approximate == "none":
         return ops.gelu(input)
     if approximate == "tanh":
@@ -144,7 +149,9 @@ def gelu(input, approximate="none"):
 
 def softplus(input, beta=1.0, threshold=20.0):
     """``log(1 + exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` is above the threshold."""
-    return ops.softplus(need_tensor(input, "softplus"), beta=beta, threshold=threshold)
+    need_tensor(input, "softplus")
+    beta, threshold = number_in(beta, "softplus", "beta", 2), number_in(threshold, "softplus", "threshold", 3)
+    return ops.softplus(input, beta=beta, threshold=threshold)
 
 
 def logsigmoid(input):
@@ -155,6 +162,7 @@ def logsigmoid(input):
 def softshrink(input, lambd=0.5):
     """Each element moved towards 0 by ``lambd``."""
     need_tensor(input, "softshrink")
+    lambd = number_in(lambd, "softshrink", "lambd", 2)
     if lambd < 0:
         raise RuntimeError(f"lambda must be in range [0, inf) for input dtype {input.dtype}, but found {lambd}")
     return ops.softshrink(input, lambd=lambd, edge=base.in_half(lambd, input))

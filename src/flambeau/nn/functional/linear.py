@@ -7,6 +7,7 @@ from ..._tensor import Tensor
 from ...functions._args import need_tensor
 from ...functions._autocast import autocast
 from ...functions._out import out_variant
+from ...functions._types import typed
 from ...functions.distance import cosine_similarity
 from ...functions.einsum import einsum
 from ...ops import matmul as ops
@@ -78,6 +79,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     return input.div(norm.expand_as(input))
 
 
+@typed(num_classes=int)
 def one_hot(tensor, num_classes=-1):
     """Integers as rows of zeros with a one at their place."""
     need_tensor(tensor, "one_hot")

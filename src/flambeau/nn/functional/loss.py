@@ -13,6 +13,7 @@ from ..._tensor import Tensor
 from ...engines import demand
 from ...functions._args import need_tensor
 from ...functions._autocast import autocast
+from ...functions._types import typed
 from ...functions.broadcast import broadcast_tensors
 from ...functions.elementary import xlogy
 from ...functions.like import ones_like
@@ -173,6 +174,7 @@ def binary_cross_entropy_with_logits(
     return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction=reduction)
 
 
+@typed(log_input=bool)
 def poisson_nll_loss(
     input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
 ):

@@ -8,6 +8,7 @@ from ..._dtypes import int64, type_word
 from ...engines import demand
 from ...functions._args import need_tensor
 from ...functions._results import rename_node
+from ...functions._types import typed
 from ...functions.elementary import sqrt
 from ...functions.pointwise import minimum, where
 from ...ops import margin_loss as ops
@@ -60,6 +61,7 @@ def _need_tensors(name, **tensors):
 # ---- a sign as the target
 
 
+@typed(margin=float)
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """A distance where the target is 1; what it lacks to the margin where the target is -1."""
     _need_tensors("hinge_embedding_loss", input=input, target=target)

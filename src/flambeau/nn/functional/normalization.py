@@ -12,6 +12,7 @@ from ...autograd._writes import check_writable, write
 from ...engines import NUMPY
 from ...functions._args import need_tensor
 from ...functions._autocast import autocast
+from ...functions._types import typed
 from ...functions.pad import pad
 from ...ops import normalization as ops
 from .pooling import avg_pool2d, avg_pool3d
@@ -192,6 +193,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     return ops.rms_norm(input, weight, how=count, eps=eps)[0]
 
 
+@typed(num_groups=int)
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     """The channels in ``num_groups`` groups, each normalised by its own mean and deviation in each sample."""
     if not isinstance(input, Tensor):

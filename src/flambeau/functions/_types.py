@@ -1,0 +1,60 @@
+"""Types of arguments that are no tensors: what PyTorch's parser of arguments refuses is refused before the call."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+import numpy as np
+
+from .._tensor import Tensor
+
+WRONG_TYPE = "{name}(): argument '{argument}' (position {position}) must be {wanted}, not {got}"
+
+
+def typed(**types):
+    """Decorator: arguments of these names must be of these types, as in ``typed(upper=bool, k=int)``.
+
+    None is allowed where it is the default. A bool is no int, but a float, as an int is. Numbers of NumPy and tensors
+    without dimensions that require no gradient stand for Python's numbers, and are replaced by them.
+    """
+
+    def decorate(function):
+        parameters = inspect.signature(function).parameters
+        places = {name: place for place, name in enumerate(parameters)}
+        wanted = [(places[name], name, kind, parameters[name].default is None) for name, kind in types.items()]
+        own_name = function.__name__.removesuffix("_method")
+
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            for place, name, kind, optional in wanted:
+                value = args[place] if place < len(args) else kwargs.get(name, call)
+                if type(value) is kind or value is call or (optional and value is None):
+                    continue
+                value = read(value, kind, own_name, name, place + 1)
+                if place < len(args):
+                    args = (*args[:place], value, *args[place + 1:])
+                else:
+                    kwargs[name] = value
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def read(value, kind, name, argument, position):
+    """The bool, int, float or str that an argument is; PyTorch's TypeError if it is none."""
+    if (isinstance(value, Tensor) and not value._a.ndim and not value.requires_grad and kind in (int, float)) or isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, int | float if kind is float else kind) or (kind is int and isinstance(value, bool)):
+        raise TypeError(WRONG_TYPE.format(
+            name=name, argument=argument, position=position, wanted="Number" if kind is float else kind.__name__,
+            got=type(value).__name__,
+        ))
+    return int(value) if kind is float and isinstance(value, bool) else value
+
+
+def number_in(value, name, argument, position):
+    """`read` of a number."""
+    return value if type(value) is float else read(value, float, name, argument, position)
