@@ -45,7 +45,8 @@ def typed(**types):
 
 def read(value, kind, name, argument, position):
     """The bool, int, float or str that an argument is; PyTorch's TypeError if it is none."""
-    if (isinstance(value, Tensor) and not value._a.ndim and not value.requires_grad and kind in (int, float)) or isinstance(value, np.generic):
+    is_number = isinstance(value, Tensor) and not value._a.ndim and not value.requires_grad
+    if isinstance(value, np.generic) or (is_number and kind in (int, float)):
         value = value.item()
     if not isinstance(value, int | float if kind is float else kind) or (kind is int and isinstance(value, bool)):
         raise TypeError(WRONG_TYPE.format(
