@@ -2,6 +2,10 @@
 
 #include "kernels.h"
 
+#include <stdlib.h>
+
+#include "threads.h"
+
 #define MOST_OWN 4 /* a parameter and its state */
 #define MOST_NUMBERS 8
 #define MOST_FLAGS 3
@@ -102,27 +106,74 @@ static bool read_numbers(PyObject *row, double *numbers)
     return true;
 }
 
-static bool step_one(const Lists *lists, Py_ssize_t i, const double *numbers, size_t loop)
+/* One parameter of a list, and what is done to it. */
+typedef struct {
+    Step step;
+    char *own[MOST_OWN];
+    PyArrayObject *gradient; /* a new reference, in the order of the parameter */
+    npy_intp size, item, start; /* the last counts elements of all parameters before */
+    double numbers[MOST_NUMBERS];
+} Parameter;
+
+/* The parameters as one row of elements, which is cut wherever it comes. */
+typedef struct {
+    Parameter *parameters;
+    Py_ssize_t count;
+    int kinds;
+    const bool *flags;
+    npy_intp size, parts;
+} Parameters;
+
+#define FEW (1 << 15) /* elements below which a thread has too little to do */
+
+static void step_part(const void *work, ptrdiff_t i)
+{
+    const Parameters *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->size, 64, w->parts, i, &start, &stop);
+    for (Py_ssize_t j = 0; j < w->count; j++) {
+        const Parameter *p = &w->parameters[j];
+        ptrdiff_t first = start > p->start ? start - p->start : 0;
+        ptrdiff_t last = stop - p->start < p->size ? stop - p->start : p->size;
+        if (first >= last) {
+            continue;
+        }
+        void *own[MOST_OWN] = {NULL};
+        for (int kind = 0; kind < w->kinds; kind++) {
+            own[kind] = p->own[kind] + first * p->item;
+        }
+        p->step(own, PyArray_BYTES(p->gradient) + first * p->item, last - first, p->numbers, w->flags);
+    }
+}
+
+/* Reads parameter i; false with an error. */
+static bool read_parameter(const Lists *lists, Py_ssize_t i, size_t loop, Parameter *out)
 {
     PyArrayObject *p = item(lists->written[0], i), *g = item(lists->grads, i);
-    void *own[MOST_OWN] = {NULL};
-    for (int kind = 0; kind < lists->kinds; kind++) {
-        own[kind] = PyArray_DATA(item(lists->written[kind], i));
+    if (!read_numbers(PyList_GET_ITEM(lists->numbers, i), out->numbers)) {
+        return false;
     }
-    if (lies_like(g, p)) {
-        Py_INCREF(g);
-    } else {
-        g = (PyArrayObject *)PyArray_NewCopy(g, NPY_CORDER);
-        if (g == NULL) {
-            return false;
+    for (int kind = 0; kind < lists->kinds; kind++) {
+        out->own[kind] = PyArray_BYTES(item(lists->written[kind], i));
+    }
+    out->step = *(const Step *)((const char *)loops_for(p) + loop);
+    out->size = PyArray_SIZE(p);
+    out->item = PyArray_ITEMSIZE(p);
+    out->gradient = lies_like(g, p) ? (PyArrayObject *)Py_NewRef(g) : (PyArrayObject *)PyArray_NewCopy(g, NPY_CORDER);
+    return out->gradient != NULL;
+}
+
+/* Whether a parameter occurs twice: its steps must follow each other. */
+static bool has_twice(const Parameter *parameters, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 1; i < count; i++) {
+        for (Py_ssize_t j = 0; j < i; j++) {
+            if (parameters[i].own[0] == parameters[j].own[0]) {
+                return true;
+            }
         }
     }
-    Step step = *(const Step *)((const char *)loops_for(p) + loop);
-    BEGIN_WORK(PyArray_SIZE(p));
-    step(own, PyArray_DATA(g), PyArray_SIZE(p), numbers, lists->flags);
-    END_WORK;
-    Py_DECREF(g);
-    return true;
+    return false;
 }
 
 /* `loop` is the offset of the formula in Loops. */
@@ -138,19 +189,30 @@ static PyObject *stepped(PyObject *const *arguments, size_t loop)
             DECLINE;
         }
     }
-    PyObject *known = NULL; /* a row of numbers often serves many parameters */
-    double numbers[MOST_NUMBERS];
-    for (Py_ssize_t i = 0; i < lists.count; i++) {
-        PyObject *row = PyList_GET_ITEM(lists.numbers, i);
-        if (row != known && !read_numbers(row, numbers)) {
-            return NULL;
-        }
-        known = row;
-        if (!step_one(&lists, i, numbers, loop)) {
-            return NULL;
-        }
+    Parameters work = {.kinds = lists.kinds, .flags = lists.flags};
+    work.parameters = calloc((size_t)lists.count + 1, sizeof(Parameter));
+    if (work.parameters == NULL) {
+        return PyErr_NoMemory();
     }
-    return Py_NewRef(arguments[0]);
+    bool fine = true;
+    for (; fine && work.count < lists.count; work.count++) {
+        Parameter *p = &work.parameters[work.count];
+        fine = read_parameter(&lists, work.count, loop, p);
+        p->start = work.size;
+        work.size += p->size;
+    }
+    if (fine) {
+        work.parts = chunks_for(work.size, FEW);
+        work.parts = work.parts > 1 && has_twice(work.parameters, work.count) ? 1 : work.parts;
+        BEGIN_WORK(work.size);
+        run_chunks(step_part, &work, work.parts);
+        END_WORK;
+    }
+    for (Py_ssize_t i = 0; i < work.count; i++) {
+        Py_XDECREF(work.parameters[i].gradient);
+    }
+    free(work.parameters);
+    return fine ? Py_NewRef(arguments[0]) : NULL;
 }
 
 #define STEPPED(name) \

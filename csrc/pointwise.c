@@ -2,8 +2,51 @@
 
 #include "kernels.h"
 
+#include "threads.h"
+
+/* Elements below which a thread has too little to do: of functions that compute, and of those that move memory. */
+enum { FEW_COSTLY = 1 << 14, FEW_CHEAP = 1 << 17 };
+
+/* One function over all elements of an array, or of two. */
+typedef struct {
+    Map map;
+    void (*pull)(const void *g, const void *x, void *out, ptrdiff_t n);
+    void (*threshold_pull)(const void *g, const void *x, void *out, ptrdiff_t n, double threshold);
+    double threshold;
+    const char *g, *x;
+    char *out;
+    npy_intp size, item, parts;
+} Elements;
+
+static void do_elements(const void *work, ptrdiff_t i)
+{
+    const Elements *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->size, 64, w->parts, i, &start, &stop);
+    ptrdiff_t at = start * w->item, n = stop - start;
+    if (w->map != NULL) {
+        w->map(w->x + at, w->out + at, n);
+    } else if (w->pull != NULL) {
+        w->pull(w->g + at, w->x + at, w->out + at, n);
+    } else {
+        w->threshold_pull(w->g + at, w->x + at, w->out + at, n, w->threshold);
+    }
+}
+
+static void run_elements(Elements *w, PyArrayObject *x, PyArrayObject *out, npy_intp few)
+{
+    w->x = PyArray_BYTES(x);
+    w->out = PyArray_BYTES(out);
+    w->size = PyArray_SIZE(x);
+    w->item = PyArray_ITEMSIZE(x);
+    w->parts = chunks_for(w->size, few);
+    BEGIN_WORK(w->size);
+    run_chunks(do_elements, w, w->parts);
+    END_WORK;
+}
+
 /* `loop` is the offset of the function in Loops. */
-static PyObject *mapped(PyObject *given, size_t loop)
+static PyObject *mapped(PyObject *given, size_t loop, npy_intp few)
 {
     PyArrayObject *x = plain_array(given);
     const Loops *loops = x == NULL ? NULL : loops_for(x);
@@ -12,42 +55,40 @@ static PyObject *mapped(PyObject *given, size_t loop)
     }
     PyArrayObject *out = new_array(x, PyArray_NDIM(x), PyArray_DIMS(x));
     if (out != NULL) {
-        Map map = *(const Map *)((const char *)loops + loop);
-        BEGIN_WORK(PyArray_SIZE(x));
-        map(PyArray_DATA(x), PyArray_DATA(out), PyArray_SIZE(x));
-        END_WORK;
+        Elements work = {.map = *(const Map *)((const char *)loops + loop)};
+        run_elements(&work, x, out, few);
     }
     return (PyObject *)out;
 }
 
 static PyObject *relu(PyObject *const *arguments)
 {
-    return mapped(arguments[0], offsetof(Loops, relu));
+    return mapped(arguments[0], offsetof(Loops, relu), FEW_CHEAP);
 }
 
 static PyObject *sigmoid(PyObject *const *arguments)
 {
-    return mapped(arguments[0], offsetof(Loops, sigmoid));
+    return mapped(arguments[0], offsetof(Loops, sigmoid), FEW_COSTLY);
 }
 
 static PyObject *log_sigmoid(PyObject *const *arguments)
 {
-    return mapped(arguments[0], offsetof(Loops, log_sigmoid));
+    return mapped(arguments[0], offsetof(Loops, log_sigmoid), FEW_COSTLY);
 }
 
 static PyObject *erf_(PyObject *const *arguments)
 {
-    return mapped(arguments[0], offsetof(Loops, erf));
+    return mapped(arguments[0], offsetof(Loops, erf), FEW_COSTLY);
 }
 
 static PyObject *gelu(PyObject *const *arguments)
 {
-    return mapped(arguments[0], offsetof(Loops, gelu));
+    return mapped(arguments[0], offsetof(Loops, gelu), FEW_COSTLY);
 }
 
 static PyObject *sign(PyObject *const *arguments)
 {
-    return mapped(arguments[0], offsetof(Loops, sign));
+    return mapped(arguments[0], offsetof(Loops, sign), FEW_CHEAP);
 }
 
 /* The number in a Python number, of integers only those that a double holds. */
@@ -124,9 +165,8 @@ static PyObject *gelu_pull(PyObject *const *arguments)
     if (!pair_of(arguments, &pair)) {
         return declined_or_failed();
     }
-    BEGIN_WORK(PyArray_SIZE(pair.x));
-    pair.loops->gelu_pull(PyArray_DATA(pair.g), PyArray_DATA(pair.x), PyArray_DATA(pair.out), PyArray_SIZE(pair.x));
-    END_WORK;
+    Elements work = {.pull = pair.loops->gelu_pull, .g = PyArray_BYTES(pair.g)};
+    run_elements(&work, pair.x, pair.out, FEW_COSTLY);
     Py_DECREF(pair.g);
     return (PyObject *)pair.out;
 }
@@ -141,10 +181,8 @@ static PyObject *threshold_pull(PyObject *const *arguments)
     if (!pair_of(arguments, &pair)) {
         return declined_or_failed();
     }
-    BEGIN_WORK(PyArray_SIZE(pair.x));
-    pair.loops->threshold_pull(PyArray_DATA(pair.g), PyArray_DATA(pair.x), PyArray_DATA(pair.out), PyArray_SIZE(pair.x),
-                               threshold);
-    END_WORK;
+    Elements work = {.threshold_pull = pair.loops->threshold_pull, .threshold = threshold, .g = PyArray_BYTES(pair.g)};
+    run_elements(&work, pair.x, pair.out, FEW_CHEAP);
     Py_DECREF(pair.g);
     return (PyObject *)pair.out;
 }

@@ -6,7 +6,8 @@
 #include "threads.h"
 
 #define LEAST_WORK ((ptrdiff_t)1 << 19) /* multiplications below which waking a thread takes longer */
-#define LEAST_SIDE 16                   /* rows or columns of a part: BLAS prepares the other operand for each */
+#define LEAST_SIDE 16                   /* rows or columns of a part */
+#define GOOD_SIDE 256                   /* the same from where it matters little that BLAS packs the other operand anew */
 
 typedef struct {
     int64_t rows, columns;
@@ -104,14 +105,24 @@ static void multiply_part(const void *work, ptrdiff_t i)
     }
 }
 
+/* Into how many parts the longer side of each product is cut so that there are `parts` in all: fewer, but no fewer than
+ * threads, where these would be short. */
+static ptrdiff_t cuts_of(const Product *p, ptrdiff_t parts)
+{
+    int64_t side = p->m > p->n ? p->m : p->n;
+    ptrdiff_t threads = thread_count(), most = side / GOOD_SIDE / threads * threads;
+    ptrdiff_t cuts = p->count >= parts ? 1 : (parts + p->count - 1) / p->count;
+    most = most > threads ? most : threads;
+    most = most < side / LEAST_SIDE ? most : side / LEAST_SIDE;
+    return cuts < most ? cuts : most > 0 ? most : 1;
+}
+
 static void multiply(Product *p)
 {
     double work = (double)p->m * (double)p->n * (double)p->k;
-    int64_t side = (p->m > p->n ? p->m : p->n) / LEAST_SIDE;
     ptrdiff_t whole = work * (double)p->count > 1e15 ? PTRDIFF_MAX : (ptrdiff_t)(work * (double)p->count);
     ptrdiff_t parts = chunks_for(whole, LEAST_WORK);
-    p->cuts = p->count >= parts ? 1 : (parts + p->count - 1) / p->count;
-    p->cuts = p->cuts <= side ? p->cuts : side > 0 ? side : 1;
+    p->cuts = cuts_of(p, parts);
     PyThreadState *others = whole >= MANY ? PyEval_SaveThread() : NULL;
     begin_single_blas();
     if (parts == 1) {

@@ -2,6 +2,46 @@
 
 #include "kernels.h"
 
+#include "threads.h"
+
+#define FEW (1 << 14) /* elements below which a thread has too little to do */
+
+/* Rows of n elements, each for itself. */
+typedef struct {
+    void (*forward)(const void *x, void *out, ptrdiff_t rows, ptrdiff_t n);
+    void (*pull)(const void *g, const void *y, void *out, ptrdiff_t rows, ptrdiff_t n);
+    const char *g, *x;
+    char *out;
+    npy_intp rows, n, item, parts;
+} Rows;
+
+static void do_rows(const void *work, ptrdiff_t i)
+{
+    const Rows *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->rows, 1, w->parts, i, &start, &stop);
+    ptrdiff_t at = start * w->n * w->item;
+    if (w->forward != NULL) {
+        w->forward(w->x + at, w->out + at, stop - start, w->n);
+    } else {
+        w->pull(w->g + at, w->x + at, w->out + at, stop - start, w->n);
+    }
+}
+
+static void run_rows(Rows *w, PyArrayObject *x, PyArrayObject *out)
+{
+    w->x = PyArray_BYTES(x);
+    w->out = PyArray_BYTES(out);
+    w->item = PyArray_ITEMSIZE(x);
+    w->n = PyArray_DIM(x, PyArray_NDIM(x) - 1);
+    w->rows = PyArray_SIZE(x) / w->n;
+    w->parts = chunks_for(PyArray_SIZE(x), FEW);
+    w->parts = w->parts < w->rows ? w->parts : w->rows;
+    BEGIN_WORK(PyArray_SIZE(x));
+    run_chunks(do_rows, w, w->parts);
+    END_WORK;
+}
+
 /* The array, if it has elements and `along` is its last axis; its loops into `*loops`. */
 static PyArrayObject *rows_of(PyObject *given, PyObject *along, const Loops **loops)
 {
@@ -13,11 +53,6 @@ static PyArrayObject *rows_of(PyObject *given, PyObject *along, const Loops **lo
     return as_axis(along, PyArray_NDIM(x), &axis) && axis == PyArray_NDIM(x) - 1 ? x : NULL;
 }
 
-static npy_intp length_of_rows(PyArrayObject *x)
-{
-    return PyArray_DIM(x, PyArray_NDIM(x) - 1);
-}
-
 static PyObject *forward(PyObject *const *arguments, bool logarithm)
 {
     const Loops *loops = NULL;
@@ -27,10 +62,8 @@ static PyObject *forward(PyObject *const *arguments, bool logarithm)
     }
     PyArrayObject *out = new_array(x, PyArray_NDIM(x), PyArray_DIMS(x));
     if (out != NULL) {
-        npy_intp n = length_of_rows(x), rows = PyArray_SIZE(x) / n;
-        BEGIN_WORK(PyArray_SIZE(x));
-        (logarithm ? loops->log_softmax : loops->softmax)(PyArray_DATA(x), PyArray_DATA(out), rows, n);
-        END_WORK;
+        Rows work = {.forward = logarithm ? loops->log_softmax : loops->softmax};
+        run_rows(&work, x, out);
     }
     return (PyObject *)out;
 }
@@ -45,12 +78,8 @@ static PyObject *backward(PyObject *const *arguments, bool logarithm)
     }
     PyArrayObject *out = new_array(y, PyArray_NDIM(y), PyArray_DIMS(y));
     if (out != NULL) {
-        npy_intp n = length_of_rows(y), rows = PyArray_SIZE(y) / n;
-        void (*pull)(const void *, const void *, void *, ptrdiff_t, ptrdiff_t) =
-            logarithm ? loops->log_softmax_pull : loops->softmax_pull;
-        BEGIN_WORK(PyArray_SIZE(y));
-        pull(PyArray_DATA(g), PyArray_DATA(y), PyArray_DATA(out), rows, n);
-        END_WORK;
+        Rows work = {.pull = logarithm ? loops->log_softmax_pull : loops->softmax_pull, .g = PyArray_BYTES(g)};
+        run_rows(&work, y, out);
     }
     Py_DECREF(g);
     return (PyObject *)out;

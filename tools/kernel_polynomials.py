@@ -30,11 +30,21 @@ def minus_log_erfc(x):
     return -mp.log(mp.erfc(x))
 
 
+NORMAL_SLOPE = mp.mpf("0.23")  # gives the smallest error
+
+
+def normal_tail(t):
+    """exp(x**2 / 2) times the probability that a normal number is above x, as a function of t = 1 / (1 + slope x)."""
+    x = (1 / t - 1) / NORMAL_SLOPE
+    return mp.exp(x * x / 2) * mp.erfc(x / mp.sqrt(2)) / 2
+
+
 POLYNOMIALS = {
     "exp, float": (exp_remainder, -HALF_LOG_2, HALF_LOG_2, 5),
     "exp, double": (exp_remainder, -HALF_LOG_2, HALF_LOG_2, 10),
     "erf near 0, float": (erf_ratio, 0, 1, 6),
     "-log(1 - erf) far from 0, float": (minus_log_erfc, "0.95", "4.05", 8),
+    "tail of the normal distribution, float": (normal_tail, 1 / (1 + NORMAL_SLOPE * mp.mpf("13.5")), 1, 8),
 }
 
 

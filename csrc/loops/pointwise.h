@@ -64,8 +64,8 @@ static void NAME(gelu_pull)(const void *gradient, const void *from, void *to, pt
     const REAL *restrict g = gradient, *restrict x = from;
     REAL *restrict out = to;
     for (ptrdiff_t i = 0; i < n; i++) {
-        REAL below = (REAL)0.5 * (1 + NAME(erf)(x[i] * INV_SQRT_2));
-        out[i] = g[i] * (below + x[i] * NAME(exp_below)((REAL)-0.5 * x[i] * x[i]) * INV_SQRT_TAU);
+        REAL density = NAME(exp_below)((REAL)-0.5 * x[i] * x[i]), tail = NAME(normal_tail)(x[i], density);
+        out[i] = g[i] * ((x[i] < 0 ? tail : 1 - tail) + x[i] * density * INV_SQRT_TAU);
     }
 }
 

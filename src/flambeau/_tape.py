@@ -71,6 +71,7 @@ class Node:
     _post_hooks = None
     _trace = None  # where it was recorded, in anomaly mode
     _steps = None  # those that it is one of, where another node shows itself as several
+    _is_index = False  # whether its gradient is one for some elements, at ``settings["key"]``, and zero for the others
 
     def name(self):
         """The name of the node, for example ``AddBackward0``."""

@@ -2,6 +2,7 @@
 
 import threading
 
+import numpy as np
 import pytest
 
 import flambeau
@@ -254,3 +255,45 @@ def test_an_error_deep_inside_comes_out():
     x = flambeau.ones(1, requires_grad=True)
     (x * 2).backward()
     assert x.grad.tolist() == [2.0]
+
+
+# ---- gradients that are added in place
+
+
+def test_a_gradient_that_somebody_holds_is_not_added_to():
+    x = flambeau.ones(3, requires_grad=True)
+    y = x * 2
+    seen = []
+    used = [y * 3, y * 5, y[1:] * 7]
+    for part in used:
+        part.register_hook(seen.append)
+    y.register_hook(seen.append)
+    y.retain_grad()
+    flambeau.cat(used).sum().backward()
+    assert [g.tolist() for g in seen[:3]] == [[1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+    assert y.grad.tolist() == seen[3].tolist() == [8.0, 15.0, 15.0]
+    assert x.grad.tolist() == [16.0, 30.0, 30.0]
+
+
+def test_the_gradient_that_backward_is_given_is_not_added_to():
+    x, g = flambeau.ones(3, requires_grad=True), flambeau.ones(3)
+    y = x.view(3)
+    flambeau.autograd.backward([y, y[1:], x * 2], [g, flambeau.ones(2), g])
+    assert g.tolist() == [1.0, 1.0, 1.0]
+    assert x.grad.tolist() == [3.0, 4.0, 4.0]
+
+
+@pytest.mark.parametrize("keys", [
+    [0, 1, 2], [slice(1), slice(1, None), 0], [(slice(None), 1), (None, 2), ...], [(1, 2), (1, 2), (0, 0)],
+    [slice(None, None, 2), (..., 0), 2],
+], ids=str)
+def test_gradients_of_indices_add_up(keys):
+    x = flambeau.arange(12.0, dtype=flambeau.float64).view(3, 4).requires_grad_()
+    wanted = np.zeros((3, 4))
+    for factor, key in enumerate(keys, 1):
+        wanted[key] += factor
+    sum([(x[key] * factor).sum() for factor, key in enumerate(keys, 1)]).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), wanted)
+    y = x * 1
+    sum([(y[key] * factor).sum() for factor, key in enumerate(keys, 1)]).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * wanted)

@@ -113,7 +113,10 @@ class Pass:
             grads = state.pop(node)[1]
             if plain and grads is not None and not node._hooked:
                 try:
-                    results = node._pull(grads, False)
+                    if node._is_index and add_at_index(node, grads, state):
+                        results = [None]
+                    else:
+                        results = node._pull(grads, False)
                 except Exception as error:
                     tell_origin(node, error)
                     raise
@@ -139,8 +142,10 @@ class Pass:
                         shape, dtype = target._shape, target._dtype
                     if grad.shape != shape or grad.dtype is not dtype or isinstance(grad, scalar):
                         self.store(mine, target, nr, fit_gradient(grad, target, nr))
+                    elif mine[1] is None:
+                        mine[1] = grad
                     else:
-                        mine[1] = grad if mine[1] is None else plus(mine[1], grad)
+                        add_to(mine, grad)
                 mine[0] -= 1
                 if mine[0]:
                     continue
@@ -202,8 +207,10 @@ class Pass:
     def store(state, target, nr, grad):
         """Adds a gradient to what a target has received."""
         if nr == LEAF or target._count == 1:
-            held = state[1]
-            state[1] = grad if held is None else plus(held, grad)
+            if state[1] is None:
+                state[1] = grad
+            else:
+                add_to(state, grad)
         else:
             if state[1] is None:
                 state[1] = [None] * target._count
@@ -336,6 +343,48 @@ def plus(a, b):
     """The sum of two gradients. Where both are scalars NumPy answers with a number: an array again."""
     total = a + b
     return np.asarray(total) if isinstance(total, np.generic) else total
+
+
+def add_to(state, grad):
+    """Adds a gradient to the one that the state of a target has: in place, if nobody else holds that."""
+    held = state[1]
+    if sys.getrefcount(held) <= HELD and can_add_in_place(held, grad) and held.shape == grad.shape:
+        np.add(held, grad, held)
+    else:
+        state[1] = plus(held, grad)
+
+
+def add_at_index(node, grad, state):
+    """Adds the gradient of an index where it belongs in the gradient that the indexed value already has, if it has one
+    that nobody else holds. Else it becomes an array of zeros around it. Returns whether it was added."""
+    target, nr = node._edges[0]
+    if nr != LEAF and target._count != 1:
+        return False
+    held = state[target][1]
+    if sys.getrefcount(held) > HELD or not can_add_in_place(held, grad) or held.shape != node.shapes[0]:
+        return False
+    held[node.settings["key"]] += grad
+    return True
+
+
+def can_add_in_place(held, grad):
+    if held is None or isinstance(held, Tensor) or isinstance(grad, Tensor) or engine_of(held, grad) is not NUMPY:
+        return False
+    return held.base is None and held.flags.writeable and held.dtype == grad.dtype
+
+
+def references_of_a_state():
+    """How many references there are in ``add_to`` to a gradient that nobody else holds."""
+    state = [0, np.zeros(1)]
+
+    def count():
+        held = state[1]
+        return sys.getrefcount(held)
+
+    return count()
+
+
+HELD = references_of_a_state()
 
 
 def fit_gradient(grad, target, nr):

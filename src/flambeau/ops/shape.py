@@ -177,7 +177,7 @@ squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 # ---- parts
 
 
-@op(view=True, put=_put_key)
+@op(view=True, put=_put_key, index=True)
 def basic_index(k, x, *, key, node="SliceBackward0"):
     """x[key] for a key of integers, slices, None and Ellipsis, always a view; what comes last in it names its node."""
     return k.new_dims(x, key) if type(key) is tuple and None in key else x[key]
