@@ -103,9 +103,10 @@ from .functions.dropout import *
 from .functions.random_samplers import *
 from .functions.rnn import *
 from .functions.sparse import *
+from .functions.foreach import *
 from .functions.linalg.lowrank import *
 from .functions.stft import *
-from . import _C, overrides
+from . import _C, overrides, return_types
 from . import compiler, fft, func, linalg, nn, optim, random, serialization, storage, testing, utils
 from ._generator import Generator
 from ._lazy import lazy_submodules as _lazy_submodules

@@ -42,6 +42,7 @@ from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
 from . import random as random
+from . import return_types as return_types
 from . import serialization as serialization
 from . import signal as signal
 from . import sparse as sparse

@@ -54,7 +54,7 @@ class device:
         return hash((self.type, self.index))
 
     def __reduce__(self):
-        return device, (self.type, self.index)
+        return device, (self.type,) if self.index is None else (self.type, self.index)
 
     def __enter__(self):
         _defaults.stack.append(self)
@@ -116,6 +116,7 @@ def resolve(dev):
 class _Named:
     """A constant that prints as ``torch.<name>`` and pickles by name."""
 
+    __module__ = "flambeau"
     __slots__ = ("name",)
     name: str
     _members: dict[str, _Named]
@@ -136,22 +137,20 @@ class _Named:
         return f"torch.{self.name}"
 
     def __reduce__(self):
-        return _named, (type(self), self.name)
-
-
-def _named(cls, name):
-    return cls._members[name]
+        return self.name  # of the module that users find it in
 
 
 class layout(_Named):
     """How the elements of a tensor are kept; only ``strided`` here."""
 
+    __module__ = "flambeau"
     __slots__ = ()
 
 
 class memory_format(_Named):
     """The order in which the dimensions of a dense tensor lie in memory."""
 
+    __module__ = "flambeau"
     __slots__ = ()
 
 

@@ -17,6 +17,7 @@ class dtype:
     Every dtype is one object: compare with ``is`` or ``==``. ``np`` is the NumPy dtype that holds the elements.
     """
 
+    __module__ = "flambeau"
     __slots__ = ("category", "is_signed", "itemsize", "name", "np")
 
     category: int
@@ -50,7 +51,7 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self):
-        return dtype_by_name, (self.name,)
+        return self.name  # of the module that users find it in
 
 
 def _make(name, np_dtype, category, is_signed=True):
@@ -93,10 +94,6 @@ BY_NUM = {t.num: _BY_NP[t] for t in map(np.dtype, "?bBhHiIlLqQefdFD")} | {d.np.n
 
 # Half-precision element types: arithmetic on them runs in float32 and is rounded once at the end.
 HALF = frozenset((float16.np, bfloat16.np, float8_e4m3fn.np, float8_e5m2.np))
-
-
-def dtype_by_name(name):
-    return _BY_NAME[name]
 
 
 def from_np(np_dtype):

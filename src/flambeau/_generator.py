@@ -198,13 +198,11 @@ class Generator:
         self._set_state_bytes(_new_state._a)
         return self
 
-    def __getstate__(self):
-        return self._device, self._get_state_bytes()
+    def __reduce__(self):
+        return type(self), (self._device,), (self._seed, None, self.get_state())  # as PyTorch's; None: no offset
 
     def __setstate__(self, state):
-        device, stream = state
-        Generator.__init__(self, device)
-        self._set_state_bytes(stream)
+        self.set_state(state[-1])
 
 
 def check_not_traced():

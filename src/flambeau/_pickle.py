@@ -1,15 +1,13 @@
-"""Pickling and copying of tensors: the storage travels once, however many tensors look at it."""
+"""Copying of tensors, and what their pickles need: the storage travels once, however many tensors look at it."""
 
 from __future__ import annotations
 
 import copy
 import copyreg
 
-from ._device import META, strided
 from ._storage import Storage
 from ._tensor import Tensor, device_storage, engine_for, storage_of
-from .engines import NUMPY, engine_on, on_host
-from .engines.sparse import SparseArray
+from .engines import NUMPY
 from .functions._attach import methods
 from .overrides import new_instance
 
@@ -21,17 +19,8 @@ NOT_A_LEAF = (
 
 def rebuild_tensor(cls, storage, dtype, offset, shape, stride, requires_grad):
     """A tensor of class `cls` over a storage."""
-    if storage is None:
-        array = engine_on(META).create(None, shape, dtype.np, META)
-        return new_leaf(cls, array, device_storage(array, META), requires_grad)
     array = NUMPY.array_in(NUMPY.bytes_of(storage.array), dtype.np, offset, shape, stride)
     return new_leaf(cls, array, storage, requires_grad)
-
-
-def rebuild_sparse(cls, indices, values, shape, coalesced, requires_grad):
-    """A sparse tensor of its parts."""
-    array = SparseArray(indices, values, shape, coalesced)
-    return new_leaf(cls, array, device_storage(array), requires_grad)
 
 
 def new_leaf(cls, array, storage, requires_grad):
@@ -46,20 +35,6 @@ def new_leaf(cls, array, storage, requires_grad):
 def _parts(t):
     """What rebuild_tensor wants of a tensor besides class and storage."""
     return t.dtype, t.storage_offset(), t._a.shape, t.stride(), t.requires_grad
-
-
-def reduce_tensor(self, protocol):
-    """How pickle takes a tensor apart: memory, place in it, requires_grad, and the attributes set on it."""
-    if self.layout is not strided:
-        a = self._a
-        parts = on_host(a.indices, "pickling"), on_host(a.values, "pickling"), a.shape, a.coalesced
-        return rebuild_sparse, (type(self), *parts, self.requires_grad), state_of(self) or None
-    if self.device is META:
-        dtype, shape = self.dtype, self._a.shape
-        arguments = (type(self), None, dtype, 0, shape, (), self.requires_grad)
-    else:
-        arguments = (type(self), storage_of(self), *_parts(self))
-    return rebuild_tensor, arguments, state_of(self) or None
 
 
 def state_of(t):
@@ -80,7 +55,7 @@ def set_state(self, state):
             if name in Tensor.__slots__:
                 raise AttributeError(f"{name} cannot be set by a file")
             setattr(self, name, value)
-    self.__dict__.update(state)
+    self.__dict__.update(state or {})
 
 
 def deepcopy_tensor(self, memo):
@@ -112,4 +87,4 @@ def _copy_storage(storage, memo):
     return memo[id(storage)]
 
 
-methods(__reduce_ex__=reduce_tensor, __setstate__=set_state, __deepcopy__=deepcopy_tensor)
+methods(__setstate__=set_state, __deepcopy__=deepcopy_tensor)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from . import _dtypes
 from ._device import CPU, strided
 from .engines import NUMPY
 from .engines._views import Memory, ViewArray, view_layout
@@ -43,9 +40,6 @@ class Storage:
     def replace(self, t, array, put):
         """Makes `array` the elements of `t`, where a write did not fill its memory."""
         t._a = self.array = array
-
-    def __reduce__(self):
-        return rebuild_storage, (np.ascontiguousarray(NUMPY.bytes_of(self.array)), _dtypes.from_np(self.array.dtype))
 
 
 class DeviceStorage(Storage):
@@ -102,12 +96,6 @@ class DeviceStorage(Storage):
         else:
             t._a = array
             self.memory.exchange(array)
-
-
-def rebuild_storage(raw, dtype):
-    """A storage over bytes that were pickled."""
-    raw = raw if raw.flags.writeable else raw.copy()
-    return Storage(raw.view(dtype.np) if raw.size % dtype.itemsize == 0 else raw)
 
 
 def address(array):

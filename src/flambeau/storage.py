@@ -1,5 +1,6 @@
 """The classes of storages; the functions on them are methods of theirs and of Tensor."""
 
 from .functions.storage import TypedStorage, UntypedStorage
+from .serialization._rebuild import _load_from_bytes as _load_from_bytes
 
 __all__ = ["TypedStorage", "UntypedStorage"]

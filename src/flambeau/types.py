@@ -14,7 +14,7 @@ from ._device import layout as _layout  # noqa: F401
 from ._dtypes import dtype as _dtype  # noqa: F401
 from ._size import Size
 from ._tensor import Tensor
-from .storage import UntypedStorage as Storage
+from .functions.storage import UntypedStorage as Storage
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 

@@ -365,8 +365,9 @@ def post_accumulate_hooks(t):
 
     x.register_post_accumulate_grad_hook(step)
     (x * 2).sum().backward()
-    y = x * 2
-    return [seen, x.grad, raised(lambda: y.register_post_accumulate_grad_hook(step))]
+    y, z = x * 2, leaf(t, 1.0)
+    z.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(2))  # returns what it should not
+    return [seen, x.grad, raised(lambda: y.register_post_accumulate_grad_hook(step)), raised((z * 2).sum().backward)]
 
 
 @programs

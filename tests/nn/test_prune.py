@@ -73,6 +73,14 @@ def gradients_and_training(t):
 
 
 @programs
+def pruned_elements_count_as_zeros(t):
+    p = library(t)
+    m = layer(t, "Conv2d")
+    p.random_unstructured(m, "weight", 0.5)
+    return [state(p.ln_structured(m, "weight", 1, 2, dim)) for dim in (0, 1)] + [state(p.l1_unstructured(m, "weight", 2))]
+
+
+@programs
 def chains(t):
     p = library(t)
     m = layer(t)

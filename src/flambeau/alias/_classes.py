@@ -1,39 +1,81 @@
-"""Classes say that they are torch's while the alias is installed: in prints, and in pickles, for PyTorch to read."""
+"""Classes and functions are torch's while the alias is installed: in prints, and in pickles, for PyTorch to read."""
 
 from __future__ import annotations
 
 import sys
+from types import FunctionType
 
 from ._paths import ELSEWHERE
 
 PACKAGE = "flambeau"
-TOP_LEVEL = {"Size", "Tensor", "device", "dtype", "finfo", "iinfo", "layout", "memory_format"}
+# Classes that PyTorch has elsewhere than in the module of the same path, nor in the package above a private one.
+_CLASSES = {
+    "torch": "Size Tensor device dtype finfo iinfo layout memory_format SymBool SymFloat SymInt",
+    "torch._C": "Generator",
+    "torch.autograd.function": "BackwardCFunction FunctionCtx",
+    "torch.linalg": "LinAlgError",
+    "torch.nn.modules.activation": "MultiheadAttention",
+    "torch.nn.modules.linear_cross_entropy_options": "LinearCrossEntropyOptions",
+    "torch.nn.modules.loss": (
+        "CosineEmbeddingLoss HingeEmbeddingLoss LinearCrossEntropyLoss MarginRankingLoss MultiLabelMarginLoss "
+        "MultiLabelSoftMarginLoss MultiMarginLoss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss "
+        "_Loss _WeightedLoss"
+    ),
+    "torch.nn.modules.module": "_IncompatibleKeys",
+    "torch.nn.modules.rnn": "GRUCell LSTMCell RNNCell RNNCellBase",
+    "torch.optim": "Adafactor Muon",
+    "torch.profiler.profiler": "ProfilerAction profile",
+    "torch.storage": "TypedStorage UntypedStorage _load_from_bytes",
+    "torch.utils.hooks": "RemovableHandle",
+}
 _HOMES = {
     name: f"torch.{path}" for path, sources in ELSEWHERE.items() if type(sources) is dict
     for names in sources.values() for name in names.split()
-} | dict.fromkeys(TOP_LEVEL, "torch") | {"MultiheadAttention": "torch.nn.modules.activation"}
+} | {name: path for path, names in _CLASSES.items() for name in names.split()}
+_FUNCTIONS = {f"{PACKAGE}{path}" for path in ("", ".nn.functional", ".nn.init", ".special", ".linalg", ".fft")}
 
-_own_names: dict[type, str] = {}
+_own_names: dict[type | FunctionType, str] = {}
 
 
 def name_classes():
-    """Gives the classes of all modules that are loaded PyTorch's names, and the modules too: annotations need them."""
+    """Gives what is in all modules that are loaded PyTorch's names, and the modules too: annotations need them."""
     for name, module in list(sys.modules.items()):
         if name == PACKAGE or name.startswith(PACKAGE + "."):
-            name_classes_of(module)
-            path = name.removeprefix(PACKAGE)
-            if path and not any(f"{path}.".startswith(f".{other}.") for other in ELSEWHERE):
-                sys.modules.setdefault("torch" + path, module)
+            name_module(name, module)
+
+
+def name_module(name, module):
+    """The same for one module."""
+    name_classes_of(module)
+    path = name.removeprefix(PACKAGE)
+    if path and not any(f"{path}.".startswith(f".{other}.") for other in ELSEWHERE):
+        sys.modules.setdefault("torch" + path, module)
 
 
 def name_classes_of(module):
+    home = "torch" + module.__name__.removeprefix(PACKAGE)
+    has_functions = module.__name__ in _FUNCTIONS
     for value in list(vars(module).values()):
-        if isinstance(value, type) and value.__module__.partition(".")[0] == PACKAGE:
-            _own_names[value] = value.__module__
-            value.__module__ = _HOMES.get(value.__name__) or "torch" + value.__module__.removeprefix(PACKAGE)
+        is_function = isinstance(value, FunctionType)
+        has_name = has_functions and is_function and vars(module).get(value.__qualname__) is value
+        if isinstance(value, type) or has_name or (is_function and value.__name__ in _HOMES):
+            _name(value, home, has_name)
+
+
+def _name(value, home, is_its_home):
+    """Names a class or function that a module, which is `home` now, has."""
+    root, _, path = value.__module__.partition(".")
+    if value in _own_names:
+        if not value.__module__.startswith(home + "._"):
+            return
+    elif root != PACKAGE:
+        return
+    _own_names.setdefault(value, value.__module__)
+    own = f"torch.{path}".rstrip(".")
+    value.__module__ = _HOMES.get(value.__name__) or (home if is_its_home or own.startswith(home + "._") else own)
 
 
 def restore_classes():
     while _own_names:
-        cls, name = _own_names.popitem()
-        cls.__module__ = name
+        value, name = _own_names.popitem()
+        value.__module__ = name

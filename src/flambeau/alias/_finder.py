@@ -14,7 +14,7 @@ import types
 import flambeau
 
 from ..torch_version import TorchVersion
-from ._classes import PACKAGE, name_classes_of
+from ._classes import PACKAGE, name_classes_of, name_module
 from ._paths import ELSEWHERE, gathered_module
 
 VERSION = "2.13.0+flambeau"
@@ -53,19 +53,38 @@ class Finder(importlib.abc.MetaPathFinder):
 
     def find_spec(self, name, path=None, target=None):
         top, _, rest = name.partition(".")
+        if top == PACKAGE and rest:
+            return _naming_spec(name, path, target)
         if top != "torch":
             return None
         if not rest:
             return importlib.machinery.ModuleSpec(name, Loader(), origin=flambeau.__file__, is_package=True)
         source = ELSEWHERE.get(rest, f"flambeau.{rest}")
-        if type(source) is str and not _exists(source):
+        if type(source) is str and _spec_of(source) is None:
             return None
-        is_package = type(source) is str and hasattr(importlib.import_module(source), "__path__")
+        # Importing here would put the module under its new name before the import system looks for it there.
+        is_package = type(source) is str and _spec_of(source).submodule_search_locations is not None
         return importlib.machinery.ModuleSpec(name, Loader(source), is_package=is_package)
 
     def find_distributions(self, context=None):
         if context is None or context.name in (None, "torch"):
             yield Distribution()
+
+
+def _naming_spec(name, path, target):
+    """The spec of a module of Flambeau's that is imported after the alias was installed."""
+    spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+    if spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader:
+        spec.loader = NamingLoader(spec.loader.name, spec.loader.path)
+    return spec
+
+
+class NamingLoader(importlib.machinery.SourceFileLoader):
+    """Loads a module of Flambeau's, and gives its classes PyTorch's names."""
+
+    def exec_module(self, module):
+        super().exec_module(module)
+        name_module(self.name, module)
 
 
 class Absent(importlib.abc.MetaPathFinder):
@@ -77,11 +96,11 @@ class Absent(importlib.abc.MetaPathFinder):
             raise ModuleNotFoundError(NO_TORCHVISION, name=name)
 
 
-def _exists(name):
+def _spec_of(name):
     try:
-        return importlib.util.find_spec(name) is not None
+        return importlib.util.find_spec(name)
     except ModuleNotFoundError:  # its parent is no package
-        return False
+        return None
 
 
 class Loader(importlib.abc.Loader):

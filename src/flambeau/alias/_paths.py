@@ -19,8 +19,21 @@ ELSEWHERE: dict[str, str | dict[str, str]] = {
     "nn.modules.pixelshuffle": {"nn": "PixelShuffle PixelUnshuffle"},
     "nn.modules.sparse": {"nn": "Embedding EmbeddingBag"},
     "nn.modules.upsampling": {"nn": "Upsample UpsamplingBilinear2d UpsamplingNearest2d"},
-    "_tensor": {"": "Tensor"},
-    "autograd.grad_mode": {"": "enable_grad inference_mode no_grad set_grad_enabled"},
+    "nn.modules.linear_cross_entropy_options": {"nn": "LinearCrossEntropyOptions"},
+    "_tensor": {"": "Tensor", "serialization._rebuild": "_rebuild_from_type_v2"},
+    "_utils": {
+        "_utils": "ExceptionWrapper KeyErrorMessage",
+        "nn.parameter": "_rebuild_parameter _rebuild_parameter_with_state",
+        "serialization._rebuild": (
+            "_rebuild_meta_tensor_no_storage _rebuild_sparse_tensor _rebuild_tensor _rebuild_tensor_v2 "
+            "_rebuild_tensor_v3"
+        ),
+    },
+    "profiler.profiler": {"profiler": "ProfilerAction profile"},
+    "autograd.grad_mode": {
+        "": "enable_grad inference_mode no_grad set_grad_enabled",
+        "autograd": "enforce_grad_layout_policy set_multithreading_enabled",
+    },
 }
 
 

@@ -30,6 +30,7 @@ from ..ops.shape import cast
 from ._hook_calls import call_output_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks, with_positive_strides
 from ._writes import write
 
+POST_ACCUMULATE_RESULT = "Tensor post accumulate grad hooks should return None. Write to param.grad in place instead."
 DEPTH_OF_A_THREAD = 16  # passes inside of passes: those further in need a stack of their own
 
 
@@ -306,7 +307,8 @@ class Pass:
         if grad is not None and leaf._rg:
             self.accumulate(leaf, grad)
         for hook in list(hooks.post_accumulate.values()):
-            hook(leaf)
+            if hook(leaf) is not None:
+                raise RuntimeError(POST_ACCUMULATE_RESULT)
         if node is not None and node._post_hooks:
             call_post_hooks(node, grad, (), self.graph)
 

@@ -19,21 +19,18 @@ class Result(tuple):
         return f"torch.return_types.{type(self).__name__}(\n{values})"
 
     def __reduce__(self):
-        return rebuild_result, (type(self).__name__, tuple(self))
+        return type(self), (tuple(self),)
 
 
-_TYPES: dict[str, type[Result]] = {}
-
-
-def rebuild_result(name, values):
-    """The result of the function called `name`, from a pickle."""
-    return _TYPES[name](*values)
+TYPES: dict[str, type[Result]] = {}
 
 
 def result(name, *fields):
     """The type of results that a function called `name` returns."""
     names = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
-    _TYPES[name] = cls = type(name, (Result,), {"__slots__": (), "_fields": fields, **names})
+    TYPES[name] = cls = type(name, (Result,), {
+        "__slots__": (), "__module__": "flambeau.return_types", "_fields": fields, **names
+    })
     return cls
 
 

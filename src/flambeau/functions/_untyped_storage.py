@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from operator import methodcaller
 
 import numpy as np
 
@@ -308,7 +309,7 @@ class UntypedStorage(StorageBase):
         return untyped_of(memo[id(self._storage)])
 
     def __reduce__(self):
-        return untyped_of, (self._storage,)
+        return methodcaller("untyped"), (self._storage,)  # which is pickled as a TypedStorage
 
 
 def untyped_of(storage):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from .. import _dtypes
 from .._device import CPU, strided
 from .._storage import Storage
@@ -169,7 +171,8 @@ class TypedStorage(StorageBase):
         return _as_typed(self._untyped_storage.__deepcopy__(memo), self.dtype)
 
     def __reduce__(self):
-        return _as_typed, (self._untyped_storage, self.dtype)
+        # PyTorch, which may read this, warns of storages that are made without _internal.
+        return partial(TypedStorage, wrap_storage=self._untyped_storage, dtype=self.dtype, _internal=True), ()
 
 
 def _as_typed(untyped, dtype):

@@ -14,7 +14,10 @@ from .._tensor import Tensor, engine_for, storage_of
 from ..engines import NUMPY
 from ..functions._untyped_storage import UntypedStorage, shared_copy, untyped_of
 from ..functions.memory import move_to_shared_memory
+from ..functions.storage import TypedStorage
 from ..nn.parameter import Parameter
+from ..serialization._reduce import reduce_storage as pickled_storage
+from ..serialization._reduce import storage_dtype
 
 NOT_A_LEAF = (
     "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
@@ -46,28 +49,28 @@ def reduce_untyped_storage(storage):
     """Moves a storage to shared memory, unless it is there, and takes it apart."""
     if storage._storage.engine is NUMPY and not _has_descriptor(storage._storage):
         storage._storage = shared_copy(storage._storage)
-    return untyped_of, (storage._storage,)
+    return storage.__reduce__()
 
 
 def reduce_storage(storage):
     """The descriptor of shared memory; what lies elsewhere is copied."""
     if not _has_descriptor(storage):
-        return storage.__reduce__()
+        return pickled_storage(storage)
     memory = memory_under(storage.array)
     _storages[_file_of(memory.fd)] = storage
-    return rebuild_storage, (DupFd(memory.fd), memory.size)
+    return rebuild_storage, (DupFd(memory.fd), memory.size, storage_dtype(storage))
 
 
-def rebuild_storage(descriptor, size):
+def rebuild_storage(descriptor, size, dtype):
     """The storage in the memory of a descriptor: the one that is there already, if this process has it."""
     fd = descriptor.detach()
     storage = _storages.get(_file_of(fd))
     if storage is not None:
         os.close(fd)
-        return storage
-    storage = _storages[_file_of(fd)] = Storage(np.asarray(SharedMemory(fd, size)))
-    storage.shared = True
-    return storage
+    else:
+        storage = _storages[_file_of(fd)] = Storage(np.asarray(SharedMemory(fd, size)))
+        storage.shared = True
+    return TypedStorage(wrap_storage=untyped_of(storage), dtype=dtype)
 
 
 def _has_descriptor(storage):

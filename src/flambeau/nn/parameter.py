@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Self
 
 from .._dtypes import FLOAT
 from .._format import format_tensor
+from .._pickle import set_state, state_of
 from .._tensor import Tensor, share
 from ..functions.creation import empty
 from ..overrides import disabled as plain_results
@@ -73,7 +75,22 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + (text if type(self) is Parameter else f"Parameter({text})")
 
     def __reduce_ex__(self, protocol):
-        return _over, (type(self), self.detach(), self.requires_grad), self.__dict__ or None
+        # PyTorch, too, makes a plain Parameter of one of a subclass.
+        state, hooks = state_of(self), OrderedDict()
+        if state:
+            return _rebuild_parameter_with_state, (self.data, self.requires_grad, hooks, state)
+        return _rebuild_parameter, (self.data, self.requires_grad, hooks)
+
+
+def _rebuild_parameter(data, requires_grad, hooks=None):
+    """What pickles call, also PyTorch's."""
+    return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data, requires_grad, hooks, state):
+    out = Parameter(data, requires_grad)
+    set_state(out, state)
+    return out
 
 
 def clear_grad(parameter, set_to_none):

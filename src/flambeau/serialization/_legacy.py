@@ -7,6 +7,7 @@ tells. So it is read twice: once for its storages, in which nothing is made, and
 
 from __future__ import annotations
 
+import io
 import pickle
 import sys
 from typing import ClassVar
@@ -28,6 +29,37 @@ FAULTS = (*restricted.faults, pickle.UnpicklingError)
 _ITEM_SIZES = {f"torch {name}": storage.dtype.itemsize for name, storage in STORAGES.items()}
 _ITEM_SIZES["torch.storage UntypedStorage"] = _dtypes.uint8.itemsize
 _COUNT = np.dtype("<i8")
+_NAMES = {storage.dtype: name for name, storage in STORAGES.items()}
+_SYSTEM = {
+    "protocol_version": VERSION, "little_endian": sys.byteorder == "little",
+    "type_sizes": {"short": 2, "int": 4, "long": 4},
+}
+_HEAD = b"".join(pickle.dumps(part, 2) for part in (MAGIC, VERSION, _SYSTEM))
+
+
+def write_legacy(file, pickled, storages):
+    """Writes a file of the old format: the pickle of the object, and (key, bytes of an element, bytes) of storages."""
+    file.write(_HEAD)
+    file.write(pickled)
+    file.write(pickle.dumps([key for key, _, _ in storages], 2))
+    for _, item_size, raw in storages:
+        file.write(np.array(raw.size // item_size, _COUNT).tobytes())
+        file.write(raw.tobytes())
+
+
+def storage_file(raw, dtype):
+    """A file of the old format with nothing but a storage: its bytes, and the dtype of its elements."""
+    kind = pickle.GLOBAL + f"torch\n{_NAMES[dtype]}\n".encode()
+    record = b"".join((_put("storage"), kind, _put("0"), _put("cpu"), _put(raw.size // dtype.itemsize), pickle.NONE))
+    pickled = pickle.PROTO + b"\2" + pickle.MARK + record + pickle.TUPLE + pickle.BINPERSID + pickle.STOP
+    file = io.BytesIO()
+    write_legacy(file, pickled, [("0", dtype.itemsize, raw)])
+    return file.getvalue()
+
+
+def _put(value):
+    """The instructions of a pickle that make a value."""
+    return pickle.dumps(value, 2)[2:-1]
 
 
 class LegacyFile:

@@ -1,8 +1,12 @@
-"""What PyTorch's names in a checkpoint stand for here: how tensors are made, and which classes are meant."""
+"""What PyTorch's names in a checkpoint stand for here: how tensors are made, and which classes are meant.
+
+Plain pickles name these functions too, so they are called as PyTorch's are.
+"""
 
 from __future__ import annotations
 
 import collections
+import io
 
 from .. import _dtypes
 from .._device import META, sparse_coo, strided
@@ -13,7 +17,13 @@ from .._tensor import Tensor
 from ..functions.creation import empty_strided
 from ..functions.sparse import sparse_coo_tensor
 from ..functions.storage import STORAGES, TypedStorage, UntypedStorage
-from ..nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from ..nn.parameter import (
+    Parameter,
+    UninitializedBuffer,
+    UninitializedParameter,
+    _rebuild_parameter,
+    _rebuild_parameter_with_state,
+)
 
 BEYOND = (
     "setStorage: a tensor of sizes {size}, strides {stride}, offset {offset} is out of bounds for storage of {count} "
@@ -21,16 +31,16 @@ BEYOND = (
 )
 
 
-def meta_tensor(dtype, size, stride, requires_grad):
+def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
     return empty_strided(size, stride, dtype=dtype, device=META, requires_grad=requires_grad)
 
 
-def tensor(storage, offset, size, stride, requires_grad=False, hooks=None, metadata=None):
+def _rebuild_tensor_v2(storage, offset, size, stride, requires_grad=False, hooks=None, metadata=None):
     """A tensor over a typed storage."""
     return _tensor(storage, storage.dtype, offset, size, stride, requires_grad, metadata)
 
 
-def tensor_of_dtype(storage, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
+def _rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
     """A tensor of a dtype that has no storages of its own: its storage is one of bytes."""
     return _tensor(storage, dtype, offset, size, stride, requires_grad, metadata)
 
@@ -39,7 +49,7 @@ def _tensor(storage, dtype, offset, size, stride, requires_grad, metadata):
     if not isinstance(storage, TypedStorage) or not all(isinstance(n, int) for n in (offset, *size, *stride)):
         raise TypeError("a tensor is made of a storage, an offset, sizes and strides")
     if storage.device is META:
-        return meta_tensor(dtype, size, stride, requires_grad)
+        return _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad)
     count = storage.nbytes() // dtype.itemsize
     last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     if min((offset, *size, *stride)) < 0 or (0 not in size and last >= count):
@@ -58,7 +68,7 @@ def _resolve(t, metadata):
     return t.neg() if metadata.get("neg") else t
 
 
-def sparse_tensor(layout, parts):
+def _rebuild_sparse_tensor(layout, parts):
     """A sparse tensor of its places and elements, which must fit together."""
     if layout is not sparse_coo or not all(isinstance(part, Tensor) for part in parts[:2]):
         raise TypeError("a sparse tensor is made of the layout sparse_coo, and of two tensors")
@@ -66,17 +76,7 @@ def sparse_tensor(layout, parts):
     return sparse_coo_tensor(indices, values, size, is_coalesced=bool(coalesced and coalesced[0]))
 
 
-def parameter(data, requires_grad, hooks=None):
-    return Parameter(data, requires_grad)
-
-
-def parameter_with_state(data, requires_grad, hooks, state):
-    out = Parameter(data, requires_grad)
-    set_state(out, state)
-    return out
-
-
-def tensor_of_type(rebuild, cls, arguments, state):
+def _rebuild_from_type_v2(rebuild, cls, arguments, state):
     """A tensor with a class and attributes."""
     if rebuild not in BARE or not issubclass(cls, Tensor):
         raise TypeError(f"{cls!r} made by {rebuild!r} is no tensor")
@@ -90,11 +90,18 @@ def tensor_of_type(rebuild, cls, arguments, state):
     return out
 
 
-def layout(name):
+def _get_layout(name):
     for known in (strided, sparse_coo):
         if name == str(known):
             return known
     raise ValueError(f"the layout {name} is not known here")
+
+
+def _load_from_bytes(b):
+    """The storage in a plain pickle: a file of its own."""
+    from ._load import load
+
+    return load(io.BytesIO(b), weights_only=False)
 
 
 def encode(text, encoding):
@@ -119,19 +126,20 @@ def _latin1(encoding):
     return encoding
 
 
-BARE = frozenset((tensor, tensor_of_dtype, meta_tensor, sparse_tensor))
+_rebuild_tensor = _rebuild_tensor_v2  # of files of long ago
+BARE = frozenset((_rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_meta_tensor_no_storage, _rebuild_sparse_tensor))
 
 # Called with what the file says.
 MAKERS = {
-    "torch._utils._rebuild_tensor": tensor,
-    "torch._utils._rebuild_tensor_v2": tensor,
-    "torch._utils._rebuild_tensor_v3": tensor_of_dtype,
-    "torch._utils._rebuild_meta_tensor_no_storage": meta_tensor,
-    "torch._utils._rebuild_sparse_tensor": sparse_tensor,
-    "torch._utils._rebuild_parameter": parameter,
-    "torch._utils._rebuild_parameter_with_state": parameter_with_state,
-    "torch._tensor._rebuild_from_type_v2": tensor_of_type,
-    "torch.serialization._get_layout": layout,
+    "torch._utils._rebuild_tensor": _rebuild_tensor,
+    "torch._utils._rebuild_tensor_v2": _rebuild_tensor_v2,
+    "torch._utils._rebuild_tensor_v3": _rebuild_tensor_v3,
+    "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_meta_tensor_no_storage,
+    "torch._utils._rebuild_sparse_tensor": _rebuild_sparse_tensor,
+    "torch._utils._rebuild_parameter": _rebuild_parameter,
+    "torch._utils._rebuild_parameter_with_state": _rebuild_parameter_with_state,
+    "torch._tensor._rebuild_from_type_v2": _rebuild_from_type_v2,
+    "torch.serialization._get_layout": _get_layout,
     "torch.Size": Size,
     "torch.device": Device,
 }

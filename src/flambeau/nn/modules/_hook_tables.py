@@ -84,6 +84,11 @@ WITHOUT_HOOKS = {  # in the order in which PyTorch's modules have them
 }
 
 
+def tables_without_hooks():
+    """The tables of a module without hooks, each one of its own: pickled, PyTorch's module has them to write to."""
+    return {name: table if table is None else NoHooks() for name, table in WITHOUT_HOOKS.items()}
+
+
 def own_hooks(module):
     """The registry of a module, made now if it has none."""
     d = module.__dict__

@@ -6,8 +6,8 @@ import math
 
 from .. import functional as F
 from ..functional.linear_cross_entropy import LinearCrossEntropyOptions as LinearCrossEntropyOptions
+from ._loss import _WeightedLoss
 from .linear import Linear
-from .loss import _WeightedLoss
 
 __all__ = ["LinearCrossEntropyLoss", "LinearCrossEntropyOptions"]
 

@@ -8,30 +8,14 @@ from __future__ import annotations
 import warnings
 
 from .. import functional as F
-from ..functional._reduction import legacy_reduction
-from .module import Module
+from ._loss import _Loss, _WeightedLoss
+from .linear_cross_entropy import LinearCrossEntropyLoss as LinearCrossEntropyLoss
+from .margin_loss import *  # noqa: F403 - PyTorch has them in this file too
 
 __all__ = ["BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HuberLoss", "KLDivLoss",
            "L1Loss", "MSELoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss", "SmoothL1Loss"]
 
 NLL_2D = "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement."
-
-
-class _Loss(Module):
-    __constants__ = ["reduction"]
-    reduction: str
-
-    def __init__(self, size_average=None, reduce=None, reduction="mean"):
-        super().__init__()
-        if size_average is not None or reduce is not None:
-            reduction = legacy_reduction(size_average, reduce)
-        self.reduction = reduction
-
-
-class _WeightedLoss(_Loss):
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
 
 
 class L1Loss(_Loss):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import functional as F
+from ._loss import _Loss, _WeightedLoss
 from .distance import PairwiseDistance
-from .loss import _Loss, _WeightedLoss
 
 __all__ = [
     "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss",

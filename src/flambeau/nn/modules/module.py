@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter, clear_grad
 from . import _hookable, _report
-from ._hook_tables import WITHOUT_HOOKS, adopt_tables, own_hooks
+from ._hook_tables import WITHOUT_HOOKS, adopt_tables, own_hooks, tables_without_hooks
 from ._hookable import *  # noqa: F403  (the hooks on all modules are registered from here)
 from ._hookable import Hookable
 from ._hooks import call_with_hooks, compile_call, registration
@@ -177,9 +177,7 @@ class Module(Hookable, Savable, Movable):
 
     def __getstate__(self):
         d = self.__dict__  # a copy: a subclass may take away from it what it does not want to have pickled
-        if "_hook_registry" in d:
-            return d.copy()
-        return {name: value for name, value in d.items() if name not in WITHOUT_HOOKS}
+        return d.copy() if "_hook_registry" in d else d | tables_without_hooks()
 
     def __setstate__(self, state):
         _begin(self)

@@ -35,6 +35,7 @@ PACKED_STATE_DIMS = "Dimension out of range: the states of a packed batch are 3-
 STATE_DIMS = "For {kind} {dims}-D input, {states} should also be {dims}-D but got {got}"
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+DERIVED = ("_flat_weights", "_flat_weight_refs")  # lists of parameters that PyTorch's modules keep
 
 
 def _permuted(x, permutation):
@@ -109,6 +110,12 @@ class RNNBase(Module):
     @property
     def _flat_weights(self):
         return [getattr(self, name) for name in self._flat_weights_names]
+
+    def __getstate__(self):
+        return super().__getstate__() | {"_flat_weights": self._flat_weights}  # PyTorch's module needs them pickled
+
+    def __setstate__(self, state):
+        super().__setstate__({name: value for name, value in state.items() if name not in DERIVED})
 
     def flatten_parameters(self):
         """Does nothing: there is no memory to be gained here."""

@@ -64,7 +64,8 @@ class BasePruningMethod(ABC):
         method._tensor_name = name
         previous = _pop_hook(module, name)
         original = getattr(module, name) if previous is None else getattr(module, f"{name}_orig")
-        scores = original if importance_scores is None else importance_scores
+        # Elements that are pruned already count as the zeros that they are.
+        scores = getattr(module, name) if importance_scores is None else importance_scores
         _check_shape(scores, original, f"parameter {name} of {module}")
         if previous is None:
             mask = method.compute_mask(scores, ones_like(original))

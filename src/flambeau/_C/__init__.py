@@ -3,11 +3,16 @@
 import contextlib
 import enum
 
-from ._tensor import Tensor
-from .overrides import DisableTorchFunctionSubclass
-from .overrides import disabled as _disabled_torch_function_impl
+import flambeau
 
-__all__ = ["DispatchKey", "DispatchKeySet", "DisableTorchFunctionSubclass", "_disabled_torch_function_impl"]
+from .._generator import Generator
+from .._lazy import lazy_submodules
+from .._tensor import Tensor
+from ..overrides import DisableTorchFunctionSubclass
+from ..overrides import disabled as _disabled_torch_function_impl
+
+__all__ = ["DispatchKey", "DispatchKeySet", "DisableTorchFunctionSubclass", "Generator",
+           "_disabled_torch_function_impl"]
 
 
 class DispatchKey(enum.Enum):
@@ -36,7 +41,7 @@ class DispatchKeySet(frozenset):
 @contextlib.contextmanager
 def _ExcludeDispatchKeyGuard(keys):
     """A context in which autocast is off, if its keys are among `keys`: there are no others to leave out."""
-    from .amp.autocast_mode import autocast
+    from ..amp.autocast_mode import autocast
 
     if keys & {DispatchKey.AutocastCPU, DispatchKey.AutocastCUDA}:
         with autocast("cpu", enabled=False):
@@ -66,13 +71,13 @@ class _distributed_rpc:
         return False
 
 
-class _nn:
-    """The names of PyTorch's C extension for layers."""
+class _Functions:
+    """The functions of ``torch``, where pickles of PyTorch's name them."""
 
-    @staticmethod
-    def _parse_to(*args, **kwargs):
-        """(device, dtype, non_blocking, memory_format) from the arguments of ``Module.to``."""
-        from .nn.modules._moves import parse_to
+    def __getattr__(self, name):
+        return getattr(flambeau, name)
 
-        device, dtype, memory_format = parse_to(args, kwargs)
-        return device, dtype, bool(kwargs.get("non_blocking", False)), memory_format
+
+_VariableFunctions = _VariableFunctionsClass = _Functions()
+
+__getattr__, __dir__ = lazy_submodules(__name__, ["_nn"])

@@ -1,0 +1,79 @@
+"""How tensors and storages are taken apart for ``pickle``: into what PyTorch makes its own of.
+
+A tensor is a function of ``_rebuild.py`` and its arguments, the first of which is the storage; a storage is a file in
+the format before PyTorch 1.6. Under the alias these functions have PyTorch's names, so PyTorch reads the pickle.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from collections import OrderedDict
+
+from .. import _dtypes
+from .._device import META, strided
+from .._pickle import state_of
+from .._storage import DeviceStorage, Storage
+from .._tensor import Tensor, storage_of
+from ..engines import NUMPY, on_host
+from ..functions._attach import methods
+from ..functions.storage import STORAGES
+from ..overrides import DisableTorchFunctionSubclass
+from . import _rebuild
+from ._legacy import storage_file
+
+_HAVE_STORAGES = {storage.dtype for storage in STORAGES.values()}
+
+
+def reduce_tensor(t, refer):
+    """The function that makes a tensor again, and its arguments.
+
+    ``refer(storage, dtype)`` is what stands for the storage of a tensor of `dtype`, and the dtype it is known by.
+    """
+    with DisableTorchFunctionSubclass():
+        rebuild, arguments = _reduce_plain(t, refer)
+    cls, state = type(t), state_of(t)
+    if state or cls is not Tensor:
+        return _rebuild._rebuild_from_type_v2, (rebuild, cls, arguments, state)
+    return rebuild, arguments
+
+
+def _reduce_plain(t, refer):
+    """The same of a tensor without its class and attributes."""
+    if t.layout is not strided:
+        return _rebuild._rebuild_sparse_tensor, (t.layout, (t._indices(), t._values(), t.shape, t.is_coalesced()))
+    shape, stride, requires_grad = tuple(t.shape), t.stride(), t.requires_grad
+    if t.device is META:
+        return _rebuild._rebuild_meta_tensor_no_storage, (t.dtype, shape, stride, requires_grad)
+    reference, dtype = refer(storage_of(t), t.dtype)
+    arguments = reference, t.storage_offset(), shape, stride, requires_grad, OrderedDict()  # of hooks: none
+    if dtype is t.dtype:
+        return _rebuild._rebuild_tensor_v2, arguments
+    return _rebuild._rebuild_tensor_v3, (*arguments, t.dtype)
+
+
+def has_storages(dtype):
+    """Whether there is a class of storages of `dtype`; elements of others are stored as bytes."""
+    return dtype in _HAVE_STORAGES
+
+
+def storage_dtype(storage):
+    """The dtype that a storage is pickled with."""
+    array = storage.array
+    dtype = _dtypes.from_np(array.dtype)
+    return dtype if has_storages(dtype) else _dtypes.uint8
+
+
+def reduce_storage(storage):
+    """A storage as a file of its own."""
+    raw = NUMPY.bytes_of(on_host(storage.array, "pickling"))
+    return _rebuild._load_from_bytes, (storage_file(raw, storage_dtype(storage)),)
+
+
+def _reduce_ex(self, protocol):
+    """How pickle takes a tensor apart: memory, place in it, requires_grad, and the attributes set on it."""
+    return reduce_tensor(self, lambda storage, dtype: (storage, storage_dtype(storage)))
+
+
+methods(__reduce_ex__=_reduce_ex)
+copyreg.pickle(Storage, reduce_storage)
+copyreg.pickle(DeviceStorage, reduce_storage)
