@@ -23,9 +23,9 @@ CALLS = [
 
 def outcome(t, call):
     a = [t.tensor([1.0, 2.0]), t.tensor([[3.0], [0.5]])]
-    b = [t.full((2,), 2.0), t.full((2, 1), 4.0)]
+    names = {"t": t, "a": a, "b": [t.full((2,), 2.0), t.full((2, 1), 4.0)]}
     try:
-        result = eval(call)
+        result = eval(call, names)
     except RuntimeError as error:
         return str(error)
     return type(result).__name__, [(str(x.dtype), x.tolist()) for x in [*result, *a]]

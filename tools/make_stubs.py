@@ -58,7 +58,7 @@ def stubs():
     """{path: text} of all stubs, as they should be now."""
     return {
         PACKAGE / "_types.pyi": aliases(),
-        PACKAGE / "_return_types.pyi": return_types(),
+        PACKAGE / "return_types.pyi": return_types(),
         PACKAGE / "_tensor.pyi": tensor_module(),
         PACKAGE / "__init__.pyi": top_module(),
         **dict(function_module(name) for name in OF_FUNCTIONS),
@@ -194,8 +194,8 @@ def stub(lines, depth=0, imports=(), own=()):
         used = [name for name in names if name not in own and re.search(rf"(?<![\w.]){name}\b", text)]
         if used:
             needed.append(f"from {'.' * depth if module[0] == '.' else ''}{module} import {', '.join(used)}")
-    if "return_types." in text:
-        needed.append(f"from .{'.' * depth} import _return_types as return_types")
+    if "return_types." in text and "return_types" not in own:
+        needed.append(f"from .{'.' * depth} import return_types as return_types")
     if re.search(r"\bnp\.", text):
         needed.append("import numpy as np")
     return HEAD + "\n" + "\n".join(ordered(needed)) + "\n\n" + text

@@ -10,7 +10,6 @@ from typing import Any, Literal, overload
 
 from . import __config__ as __config__
 from . import _dynamo as _dynamo
-from . import _return_types as return_types
 from . import _tensor_str as _tensor_str
 from . import accelerator as accelerator
 from . import alias as alias

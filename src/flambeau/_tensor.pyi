@@ -5,7 +5,7 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 
-from . import _return_types as return_types
+from . import return_types as return_types
 from ._device import device as _device
 from ._generator import Generator
 from ._hooks import RemovableHandle

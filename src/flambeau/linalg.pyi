@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from . import _return_types as return_types
+from . import return_types as return_types
 from ._tensor import Tensor
 from ._types import Bool, Dims, DType, Float, Int, Number
 from .ops._errors import LinAlgError as LinAlgError

@@ -1,4 +1,4 @@
-"""One function for each tensor of a list: ``_foreach_add``, ``_foreach_exp_``, ... as optimizers and averages use them."""
+"""One function for each tensor of a list: ``_foreach_add``, ``_foreach_exp_`` and so on, as optimizers use them."""
 
 from __future__ import annotations
 

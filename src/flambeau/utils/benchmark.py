@@ -57,7 +57,8 @@ class Measurement:
         unit, size = next(((u, s) for u, s in _UNITS if self.median >= s), _UNITS[-1])
         runs = f"{len(self.raw_times)} measurement{'s' * (len(self.raw_times) > 1)}, {self.number_per_run} runs each"
         threads = f"{self.num_threads} thread{'s' * (self.num_threads > 1)}"
-        return f"<{__name__}.Measurement: {self.title}>\n  {self.median / size:.2f} {unit} (median)\n  {runs}, {threads}"
+        median = f"{self.median / size:.2f} {unit} (median)"
+        return f"<{__name__}.Measurement: {self.title}>\n  {median}\n  {runs}, {threads}"
 
 
 class Timer:
@@ -104,6 +105,8 @@ class Timer:
     def adaptive_autorange(self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0, callback=None):
         """Runs until the spread of the times is less than `threshold` of their median."""
         found = self.blocked_autorange(callback, min_run_time)
-        while sum(found.raw_times) < max_run_time and (len(found.raw_times) < 3 or found.iqr > threshold * found.median):
+        while len(found.raw_times) < 3 or found.iqr > threshold * found.median:
+            if sum(found.raw_times) > max_run_time:
+                break
             found.raw_times.append(self._run(found.number_per_run))
         return found
