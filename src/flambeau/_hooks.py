@@ -13,8 +13,8 @@ class TensorHooks:
     __slots__ = ("end", "grad", "post_accumulate", "retain")
 
     def __init__(self):
-        self.grad = {}
-        self.post_accumulate = {}
+        self.grad = OrderedDict()
+        self.post_accumulate = OrderedDict()
         self.retain = None  # weak reference to the tensor whose .grad is to be kept
         self.end = None  # weak reference to the AccumulateGrad of a leaf
 

@@ -245,6 +245,16 @@ class Tensor:
         return None if type(self._node) is Unconnected else self._node
 
     @property
+    def _backward_hooks(self):
+        """The hooks on this tensor, by handle id; None if there are none."""
+        return (None if self._hooks is None else self._hooks.grad) or None
+
+    @property
+    def _post_accumulate_grad_hooks(self):
+        """The hooks that run when this leaf has its gradient, by handle id; None if there are none."""
+        return (None if self._hooks is None else self._hooks.post_accumulate) or None
+
+    @property
     def output_nr(self):
         """Which of its node's outputs this tensor is."""
         return self._nr

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 from collections import OrderedDict
 
 import pytest
@@ -153,13 +154,91 @@ def state_with_tables(t):
     return [m(input=1), m.extra, m.training, m._is_full_backward_hook, described(m)]
 
 
+@programs
+def flags_are_ordered_dicts(t):
+    m = t.nn.Identity()
+    handle = m.register_forward_hook(noting([], ""), with_kwargs=True)
+    flags = m._forward_hooks_with_kwargs
+    seen = [isinstance(getattr(m, name), OrderedDict) for name in TABLES]
+    seen += [flags.get(handle.id), flags == {handle.id: True}, len(dict(flags)), len(copy.deepcopy(m)._forward_hooks_with_kwargs)]
+    del flags[handle.id]
+    return [*seen, len(flags), len(m._forward_hooks)]
+
+
+@programs
+def flags_written_beside_hooks(t):
+    seen = []
+
+    class Fails(t.nn.Module):
+        def forward(self, x, y=1):
+            raise ValueError
+
+    m = Fails()
+    m._forward_hooks[5] = lambda module, args, kwargs, out: seen.append([sorted(kwargs), out])
+    m._forward_hooks_with_kwargs[5] = True
+    m._forward_hooks_always_called[5] = True
+    m._forward_pre_hooks[6] = lambda module, args, kwargs: seen.append(len(kwargs))
+    m._forward_pre_hooks_with_kwargs[6] = True
+    with pytest.raises(ValueError):
+        m(1, y=2)
+    return seen
+
+
+@programs
+def backward_hooks_written_to_the_tables(t):
+    seen = []
+
+    def shapes(gradients):
+        return [None if g is None else list(g.shape) for g in gradients]
+
+    for full in (True, False):
+        m = t.nn.Linear(2, 3)
+        m._backward_hooks[3] = lambda module, inputs, outputs: seen.append([shapes(inputs), shapes(outputs)])
+        m._is_full_backward_hook = full
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the old kind: it sees one node only
+            m(t.ones(4, 2, requires_grad=True)).sum().backward()
+    m = t.nn.Linear(2, 3)
+    m._backward_pre_hooks[3] = lambda module, outputs: seen.append(shapes(outputs))
+    m(t.ones(4, 2, requires_grad=True)).sum().backward()
+    return seen
+
+
+@programs
+def tables_of_all_modules(t):
+    module, seen = t.nn.modules.module, []
+    names = ["forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks", "forward_hooks_with_kwargs",
+             "forward_hooks_always_called", "module_registration_hooks"]
+    tables = [getattr(module, f"_global_{name}") for name in names]
+    tables[0][7] = lambda module, args, out: seen.append(type(module).__name__)
+    t.nn.Identity()(1)
+    del tables[0][7]
+    t.nn.Identity()(1)
+    return [seen, [isinstance(table, OrderedDict) for table in tables], module._global_is_full_backward_hook,
+            hasattr(module, "_global_nothing")]
+
+
+@programs
+def tables_of_tensors_and_optimizers(t):
+    x, y = t.ones(1, requires_grad=True), t.ones(1, requires_grad=True)
+    seen = [x._backward_hooks, x._post_accumulate_grad_hooks]
+    handle, _ = x.register_hook(noting([], "")), y.register_post_accumulate_grad_hook(noting([], ""))
+    seen += [isinstance(table, OrderedDict) for table in (x._backward_hooks, y._post_accumulate_grad_hooks)]
+    seen.append(list(x._backward_hooks) == [handle.id])
+    optimizer, steps = t.optim.SGD([x], 0.1), []
+    optimizer._optimizer_step_pre_hooks[1] = noting(steps, "before")
+    optimizer._optimizer_step_post_hooks[1] = noting(steps, "after")
+    optimizer.step()
+    return [*seen, steps]
+
+
 test_programs, test_recording = programs.tests()
 
 
 def test_reading_a_dict_keeps_the_fast_path():
     m = nn.Linear(1, 1)
     str(vars(m)), list(m.__dict__.items())
-    assert m._hook_registry is None
+    assert "_hook_registry" not in m.__dict__
 
 
 def test_the_dict_of_a_module_without_hooks_refuses_them():

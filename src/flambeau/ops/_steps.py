@@ -53,8 +53,8 @@ class CompositeNode(OpNode):
         return self._last.register_hook(fn) if shown else super().register_hook(fn)
 
     def _free(self):
-        if self.guards is not None:
-            self.shapes = tuple([shape_of(self, i) for i in range(len(self._edges))])
+        if None in self._edges and self.guards:
+            self.shapes = tuple([() if edge else shape_of(self, i) for i, edge in enumerate(self._edges)])
         super()._free()
         if self.__dict__.get("_last_step") is not None:
             free_steps(self._last_step)

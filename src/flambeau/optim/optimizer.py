@@ -225,6 +225,13 @@ class Optimizer:
 
     # ---- hooks
 
+    _optimizer_step_pre_hooks = property(lambda self: self._hooks["pre"])
+    _optimizer_step_post_hooks = property(lambda self: self._hooks["post"])
+    _optimizer_state_dict_pre_hooks = property(lambda self: self._hooks["save_pre"])
+    _optimizer_state_dict_post_hooks = property(lambda self: self._hooks["save"])
+    _optimizer_load_state_dict_pre_hooks = property(lambda self: self._hooks["load_pre"])
+    _optimizer_load_state_dict_post_hooks = property(lambda self: self._hooks["load"])
+
     def _add_hook(self, kind, hook, prepend=False):
         return add_hook(self._hooks[kind], hook, prepend)
 

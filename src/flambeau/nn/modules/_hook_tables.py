@@ -43,11 +43,17 @@ class NoHooks(OrderedDict):
         return OrderedDict, ()
 
 
-class FlagTable(MutableMapping):
-    """Which hooks of one kind have a flag: handle id -> True. The flags themselves are in the records of the hooks."""
+class FlagTable(MutableMapping, OrderedDict):
+    """Which hooks of one kind have a flag: handle id -> True. The flags themselves are in the records of the hooks.
+
+    It is an OrderedDict to those who ask for its class.
+    """
 
     def __init__(self, hooks, kind, flag):
         self._hooks, self._kind, self._flag = hooks, kind, flag
+
+    def __reduce__(self):
+        return FlagTable, (self._hooks, self._kind, self._flag)
 
     def __iter__(self):
         table = getattr(self._hooks, self._kind)
@@ -72,7 +78,7 @@ class FlagTable(MutableMapping):
             self[key] = False
 
     def __repr__(self):
-        return repr(OrderedDict(self))
+        return repr(OrderedDict(self.items()))
 
 
 NO_HOOKS = NoHooks()

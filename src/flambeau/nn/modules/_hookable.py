@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._hooks import add_hook
-from ._hook_tables import flag_table, full_flag, hook_table, own_hooks
+from ._hook_tables import FLAGS, TABLES, FlagTable, flag_table, full_flag, hook_table, own_hooks
 from ._hooks import Hooks, as_hook, global_hooks, registration
 
 __all__ = ["register_module_backward_hook", "register_module_buffer_registration_hook",
@@ -79,12 +79,24 @@ class Hookable:
 
 # ---- hooks on all modules
 
+REGISTRATION_TABLES = {f"_{kind}_registration_hooks": kind for kind in registration}
+
 
 def _global_registry():
     """The registry of the hooks on all modules; from now on, no call of a module may pass it by."""
     if Hookable._hook_registry is None:
         Hookable._hook_registry = Hooks()
     return global_hooks
+
+
+def global_table(name):
+    """A table of the hooks on all modules, by PyTorch's name for it; hooks may be put there."""
+    name = name.removeprefix("_global")
+    if name == "_is_full_backward_hook":
+        return global_hooks.full
+    if name in REGISTRATION_TABLES:
+        return registration[REGISTRATION_TABLES[name]]
+    return FlagTable(_global_registry(), *FLAGS[name]) if name in FLAGS else getattr(_global_registry(), TABLES[name])
 
 
 def register_module_forward_pre_hook(hook):

@@ -400,6 +400,13 @@ def _begin(module):
     d["_modules"] = {}
 
 
+def __getattr__(name):
+    if name.startswith("_global_"):
+        with contextlib.suppress(KeyError):
+            return _hookable.global_table(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def _forget(module, name, *tables):
     """Removes a name from where it is, before it is registered elsewhere."""
     d = module.__dict__
