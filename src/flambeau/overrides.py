@@ -99,7 +99,7 @@ class DisableTorchFunctionSubclass:
         _state.off -= 1
 
 
-def disabled(func, types, args=(), kwargs=None):
+def give_plain_results(func, types, args=(), kwargs=None):
     """The ``__torch_function__`` of a class that wants none: results are plain tensors."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
@@ -168,7 +168,7 @@ def overriding(values, found):
             for item in value:  # no deeper: a list may contain itself
                 if type(item) is not tuple and type(item) is not list:
                     overriding((item,), found)
-        elif getattr(kind, "__torch_function__", disabled) is not disabled:
+        elif getattr(kind, "__torch_function__", give_plain_results) is not give_plain_results:
             found.insert(next((i for i, k in enumerate(found) if issubclass(kind, k)), len(found)), kind)
     return found
 
@@ -243,7 +243,7 @@ def make_functions_ask():
 
 def new_instance(cls):
     """An object of a class of tensors, its slots empty."""
-    if not _asks and cls is not Tensor and cls.__torch_function__ is not disabled:
+    if not _asks and cls is not Tensor and cls.__torch_function__ is not give_plain_results:
         make_functions_ask()
     return object.__new__(cls)
 

@@ -36,7 +36,7 @@ INDEXING = [
     row("masked_keep", R(2, 3), V(MASK)),
     row("masked_select", R(2, 3), known(V(MASK))),
     row("masked_select", R(2, 3), known(V(MASK[0]))),
-    row("unmasked", R(4), V(MASK), shape=(2, 3)),
+    row("masked_select_pull", R(4), V(MASK), shape=(2, 3)),
     row("masked_scatter", R(2, 3), R(6), V(MASK)),
     row("masked_scatter", R(2, 3), R(2, 2), V(MASK)),
     row("masked_pack", R(2, 3), V(MASK), shape=(5,)),

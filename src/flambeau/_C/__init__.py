@@ -9,7 +9,7 @@ from .._generator import Generator
 from .._lazy import lazy_submodules
 from .._tensor import Tensor
 from ..overrides import DisableTorchFunctionSubclass
-from ..overrides import disabled as _disabled_torch_function_impl
+from ..overrides import give_plain_results as _disabled_torch_function_impl
 
 __all__ = ["DispatchKey", "DispatchKeySet", "DisableTorchFunctionSubclass", "Generator",
            "_disabled_torch_function_impl"]

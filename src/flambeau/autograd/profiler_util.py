@@ -150,7 +150,7 @@ class EventList(list):
         """(title, text of an event) pairs."""
         total = self.self_cpu_time_total or 1.0
         columns = [
-            ("Name", lambda event: cut(event.key, name_width)),
+            ("Name", lambda event: shorten(event.key, name_width)),
             ("Self CPU %", lambda event: f"{event.self_cpu_time_total / total:.2%}"),
             ("Self CPU", lambda event: time_text(event.self_cpu_time_total)),
             ("CPU total %", lambda event: f"{event.cpu_time_total / total:.2%}"),
@@ -162,7 +162,7 @@ class EventList(list):
                         ("Self CPU Mem", lambda event: memory_text(event.self_cpu_memory_usage))]
         columns.append(("# of Calls", lambda event: str(event.count)))
         if any(event.input_shapes for event in self):
-            columns.append(("Input Shapes", lambda event: cut(str(event.input_shapes), shapes_width)))
+            columns.append(("Input Shapes", lambda event: shorten(str(event.input_shapes), shapes_width)))
         most = max((event.flops or 0 for event in self), default=0)
         if most:
             unit = min((len(str(most)) - 1) // 3, len(FLOP_UNITS) - 1)
@@ -218,7 +218,7 @@ def trace_arguments(event):
     return {name: value for name, value in found.items() if value}
 
 
-def cut(text, width):
+def shorten(text, width):
     """A text of at most `width` characters."""
     return text if width is None or len(text) <= width else text[:width - 3] + "..."
 

@@ -58,7 +58,7 @@ class Compiled:
         key = (nest, *[signature(t) for t in tensors], sharing(tensors), *settings)
         reasons = []
         for program in self.programs.get(key, ()):
-            why = program.changed(tensors)
+            why = program.mismatch(tensors)
             if why is None:
                 return program.run(tensors, (args, kwargs))
             reasons.append(why)

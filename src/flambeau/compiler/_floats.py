@@ -83,7 +83,7 @@ class Expectation:
         self.compute = compute
         self.outcome = outcome
 
-    def changed(self):
+    def mismatch(self):
         now = self.compute()
         return None if is_same_value(now, self.outcome) else f"{self.compute.label} was {self.outcome} and is {now}"
 
@@ -131,7 +131,7 @@ class Floats:
         if self.is_tracing():
             self.expectations.setdefault(compute.key, Expectation(compute, outcome))
 
-    def traced(self, x):
+    def input_of(self, x):
         """The input of the program that a stand-in is."""
         key = x._compute.key
         if key not in self.inputs:
@@ -172,7 +172,7 @@ class TracedFloat:
         return self
 
     def as_traced(self):
-        return self._floats.traced(self)
+        return self._floats.input_of(self)
 
     __jax_array__ = as_traced
 

@@ -35,11 +35,11 @@ class Value:
         self.label = label
         self.is_input = is_input  # a float that the program takes as an input: it only must be a float
 
-    def changed(self):
+    def mismatch(self):
         now = self.place.value()
         if now is not self.value:
             if not is_same_value(now, self.value) and not (self.is_input and is_like_input(now, self.value)):
-                return f"{self.label} was {described(self.value)} and is {described(now)}"
+                return f"{self.label} was {describe(self.value)} and is {describe(now)}"
             self.value = now
         return None
 
@@ -56,10 +56,10 @@ class TensorKind:
         self.requires_grad = requires_grad
         self.label = label
 
-    def changed(self):
+    def mismatch(self):
         t = self.place.value()
         if type(t) is not self.cls:
-            return f"{self.label} was a {self.cls.__name__} and is {described(t)}"
+            return f"{self.label} was a {self.cls.__name__} and is {describe(t)}"
         if t._rg is not self.requires_grad:
             return f"{self.label} had requires_grad={self.requires_grad}"
         self.value = t
@@ -122,11 +122,11 @@ class Guards:
         self.same = [(whole(a), whole(b), label) for a, b, label in self.same]
         self.places = None
 
-    def changed(self, arguments):
+    def mismatch(self, arguments):
         """What has changed since, in words; None if nothing has."""
         if self.fast is None or not self.fast.holds():
             for guard in (*self.values, *self.kinds):
-                reason = guard.changed()
+                reason = guard.mismatch()
                 if reason is not None:
                     return reason
             for thing, cls in self.classes:
@@ -146,7 +146,7 @@ class Guards:
 
     def expectation_that_fails(self):
         try:
-            return next((reason for x in self.expectations if (reason := x.changed()) is not None), None)
+            return next((reason for x in self.expectations if (reason := x.mismatch()) is not None), None)
         except (NotAFloat, ArithmeticError, ValueError) as error:
             return str(error)
 
@@ -207,11 +207,11 @@ class Snapshot:
                 and all(map(is_, chain.from_iterable(self.dicts), self.keys))
                 and all(place.value() is value for place, value in self.others)
                 and all(contents.matches() for contents in self.variable)
-                and all(guard.changed() is None for guard in self.inputs)
+                and all(guard.mismatch() is None for guard in self.inputs)
             )
         except KeyError:  # a name that is gone
             return False
 
 
-def described(value):
+def describe(value):
     return "absent" if value is MISSING else repr(value) if type(value) in PLAIN else f"a {type(value).__name__}"

@@ -40,14 +40,14 @@ class TensorInputs:
     def find(self, arguments):
         return [x.place.find(arguments) for x in self.records]
 
-    def changed(self, tensors):
+    def mismatch(self, tensors):
         """What keeps the program from being run with these tensors, in words; None if nothing does."""
         if self.snapshot is not None and self.snapshot.holds(tensors):
             return None
         for t, x in zip(tensors, self.records, strict=True):
             now = signature(t) if isinstance(t, Tensor) else None
             if now != x.signature:
-                return f"a tensor that was {described(x.signature)} is {described(now)}"
+                return f"a tensor that was {describe(x.signature)} is {describe(now)}"
         if len({id(t) for t in tensors}) < len(tensors):
             return "two tensors are the same that were not"
         if True in self.written and overlap([(w, t._a) for w, t in zip(self.written, tensors, strict=True)]):
@@ -117,7 +117,7 @@ def signature(t):
     return type(t), device, a.dtype, a.shape, requires_grad, t._node is None, strides
 
 
-def described(was):
+def describe(was):
     if was is None:
         return "none"
     where = "" if was[1] is CPU else f" on {was[1]}"

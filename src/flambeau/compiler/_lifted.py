@@ -42,7 +42,7 @@ class Outside(Node):
     def __init__(self, name, array):
         self._seq = -1
         self._shape, self._dtype = array.shape, array.dtype
-        self.message = OUTER_GRAPH.format(name=name, tensor=described(array))
+        self.message = OUTER_GRAPH.format(name=name, tensor=describe(array))
 
     @property
     def _edges(self):
@@ -89,7 +89,7 @@ class Lifted:
         t._node, t._nr, t._rg, t._view, t._storage, t._hooks = self.place
 
     def __str__(self):
-        return described(self.array)
+        return describe(self.array)
 
 
 class RandomDraw:
@@ -137,7 +137,7 @@ def chain_of(array):
     return array.chain if type(array) is ViewArray else ()
 
 
-def described(array):
+def describe(array):
     return f"{array.dtype.name}{list(array.shape)}"
 
 

@@ -124,12 +124,12 @@ class Program:
 
     # ---- whether it can be run
 
-    def changed(self, arguments):
+    def mismatch(self, arguments):
         """What keeps the program from being run with these arguments, in words; None if nothing does."""
-        reason = self.guards.changed(arguments)
+        reason = self.guards.mismatch(arguments)
         if reason is not None:
             return reason
-        reason = self.tensor_inputs.changed(self.tensor_inputs.find(arguments))
+        reason = self.tensor_inputs.mismatch(self.tensor_inputs.find(arguments))
         if reason is not None:
             return reason
         for x in self.hooks:

@@ -57,7 +57,7 @@ class Segment:
         packed = {place for _, places in self.packs for place in places}
         self.others = [place for place in range(len(variables)) if place not in packed]
         self.compiled = None
-        alone = unshared(results, {*variables, *closed.jaxpr.constvars})
+        alone = places_with_memory(results, {*variables, *closed.jaxpr.constvars})
         self.memory = [memory_of(v.aval) if i in alone else None for i, v in enumerate(results)]
 
     def __call__(self, arrays):
@@ -93,7 +93,7 @@ class Segment:
         """The results, computed."""
         return jax.block_until_ready(self(arrays))  # what the program reads must not change before it is done
 
-    def owned(self, results):
+    def own_memory(self, results):
         """The results, from the first on, as NumPy arrays with memory of their own."""
         return [np.array(r) if memory is None else over(r, *memory)
                 for r, memory in zip(results, self.memory, strict=False)]
@@ -121,7 +121,7 @@ def over(array, shape, dtype, kind):
     return np.ndarray(shape, dtype, memory)
 
 
-def unshared(results, variables):
+def places_with_memory(results, variables):
     """The places of results whose memory is not that of an input, of a constant or of a result before them."""
     places, seen = set(), set(variables)
     for i, v in enumerate(results):
@@ -216,12 +216,12 @@ class Partition:
         found = self.run(self.forward, [arrays[i] for i in self.forward_inputs], self.forward_inputs)
         count = len(self.on_device)
         if self.layout.device is CPU:
-            return self.forward.owned(found[:count]), found[count:]
+            return self.forward.own_memory(found[:count]), found[count:]
         results = [None] * len(self.layout.results)
         for i, array in zip(self.on_device, found):
             results[i] = array if self.layout.results[i] is not CPU else np.array(array)
         if self.host is not None:
-            hosted = self.host.owned(self.host.run_on_host([arrays[i] for i in self.host_indices]))
+            hosted = self.host.own_memory(self.host.run_on_host([arrays[i] for i in self.host_indices]))
             for i, array in zip(self.on_host, hosted, strict=True):
                 results[i] = array
         return results, found[count:]
@@ -230,7 +230,7 @@ class Partition:
         """The gradients for the residuals of a forward and the arrays of ``backward_inputs``."""
         found = self.run(self.backward, [*residuals, *arrays], [None] * len(residuals) + self.backward_inputs)
         if self.layout.device is CPU:
-            return self.backward.owned(found)
+            return self.backward.own_memory(found)
         return [np.array(g) if device is CPU else g for g, device in zip(found, self.layout.gradients, strict=True)]
 
     def run(self, segment, arrays, indices):

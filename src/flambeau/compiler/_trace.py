@@ -28,7 +28,7 @@ from ..engines._views import ViewArray, replay
 from ..ops.shape import as_strided, view
 from ._floats import Floats, TracedFloat, constants
 from ._inputs import overlap
-from ._lifted import SLOTS, XLA, Lifted, RandomDraw, chain_of, described, hooks_of, program_input, slot_a
+from ._lifted import SLOTS, XLA, Lifted, RandomDraw, chain_of, describe, hooks_of, program_input, slot_a
 from ._patches import collecting_errors, was_caught_by_user
 from ._records import FloatInput
 from ._slots import WATCHED, Escaped
@@ -329,13 +329,13 @@ class Trace(Tracer):
             raise RuntimeError(SHARED_WRITE.format(name=self.name, written=roots[shared[0]], other=roots[shared[1]]))
         for before in self.hooks.values():
             if hooks_of(before.tensor) != before.state:
-                raise RuntimeError(CHANGED_HOOKS.format(name=self.name, tensor=described(before.tensor._a)))
+                raise RuntimeError(CHANGED_HOOKS.format(name=self.name, tensor=describe(before.tensor._a)))
         for t in self.watch.tensors_with_other_attributes():
             if id(t) not in self.inside:
-                raise RuntimeError(CHANGED_ATTRIBUTES.format(name=self.name, tensor=described(t._a)))
+                raise RuntimeError(CHANGED_ATTRIBUTES.format(name=self.name, tensor=describe(t._a)))
         for t, flag, _ in self.watch.tensors.values():
             if t._rg is not flag and id(t) not in self.inside:
-                raise RuntimeError(CHANGED_FLAG.format(name=self.name, tensor=described(t._a)))
+                raise RuntimeError(CHANGED_FLAG.format(name=self.name, tensor=describe(t._a)))
 
     def check_lifted(self, lifted):
         t, now = lifted.tensor, lifted.now

@@ -96,7 +96,7 @@ def fill_by_pieces(array, compute, args, kwargs):
     flat, dtype = array.reshape(-1), _dtypes.from_np(array.dtype)
     for start in range(0, flat.size, PIECE):
         piece = slice(start, start + PIECE)
-        others, named = [cut(x, piece) for x in args], {k: cut(x, piece) for k, x in kwargs.items()}
+        others, named = [piece_of(x, piece) for x in args], {k: piece_of(x, piece) for k, x in kwargs.items()}
         result = compute(wrap(flat[piece]), *others, **named)
         if start == 0:
             check_cast(result.dtype, dtype)
@@ -104,7 +104,7 @@ def fill_by_pieces(array, compute, args, kwargs):
     return array
 
 
-def cut(x, piece):
+def piece_of(x, piece):
     return wrap(x._a.reshape(-1)[piece]) if isinstance(x, Tensor) and x._a.ndim else x
 
 

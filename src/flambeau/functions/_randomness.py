@@ -51,12 +51,12 @@ def draw_by(function, *tensors):
         if any(batched):
             raise RuntimeError(SAME_BATCHED)
         return function(*tensors)
-    with level.suspended():
+    with level.suspend():
         parameters = [level.spread(t) if isinstance(t, Tensor) else t for t in tensors]
         return level.batch(draw_by(function, *parameters))
 
 
-def sampled(function):
+def draws_by_level(function):
     """Decorator of a function that draws by the tensors that it is called with."""
 
     @functools.wraps(function)

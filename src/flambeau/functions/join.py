@@ -176,13 +176,13 @@ def block_diag(*tensors):
 # ---- at least so many dimensions
 
 
-def atleast(tensors, name, raised):
-    """`raised` of the only tensor, or of each of several."""
+def atleast(tensors, name, raise_ndim):
+    """`raise_ndim` of the only tensor, or of each of several."""
     if len(tensors) == 1:
         if isinstance(tensors[0], Tensor):
-            return raised(tensors[0])
+            return raise_ndim(tensors[0])
         tensors = tensors[0]
-    return tuple([raised(x) for x in need_tensors(tensors, name)])
+    return tuple([raise_ndim(x) for x in need_tensors(tensors, name)])
 
 
 def atleast_1d(*tensors):
@@ -193,17 +193,17 @@ def atleast_1d(*tensors):
 def atleast_2d(*tensors):
     """Scalars and vectors as matrices of one row; other tensors as they are."""
 
-    def raised(x):
+    def raise_ndim(x):
         n = x._a.ndim
         return x if n > 1 else unsqueeze(x, axis=0) if n else view(x, shape=(1, 1))
 
-    return atleast(tensors, "atleast_2d", raised)
+    return atleast(tensors, "atleast_2d", raise_ndim)
 
 
 def atleast_3d(*tensors):
     """Scalars, vectors and matrices with dimensions of size one added; other tensors as they are."""
 
-    def raised(x):
+    def raise_ndim(x):
         n = x._a.ndim
         if n > 2:
             return x
@@ -211,7 +211,7 @@ def atleast_3d(*tensors):
             return view(x, shape=(1, 1, 1))
         return unsqueeze(x if n == 2 else unsqueeze(x, axis=0), axis=2)
 
-    return atleast(tensors, "atleast_3d", raised)
+    return atleast(tensors, "atleast_3d", raise_ndim)
 
 
 # ---- grids and products

@@ -322,14 +322,14 @@ def clamp_max(input, max):
 clip = alias(clamp, "clip")
 
 
-def chosen(result, out, name, args):
+def choice_rule(result, out, name, args):
     """The result's own dtype; PyTorch has an ``out=`` for a choice of tensors only."""
     for position, value in enumerate(args[1:3], 2):
         need_tensor(value, name, ("input", "other")[position - 2], position)
     same(result, out, name, args)
 
 
-@out_variant(dtype=chosen)
+@out_variant(dtype=choice_rule)
 def where(condition, input=None, other=None, *, self=None):
     """``input`` where the condition holds, ``other`` elsewhere; with the condition alone, where it holds."""
     if not isinstance(condition, Tensor):

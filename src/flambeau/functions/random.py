@@ -20,7 +20,7 @@ from ..ops.random import redrawn
 from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._out import out_variant, own, resize_silently, same
-from ._randomness import check_in_place, draw_samples, sampled, sampling_levels
+from ._randomness import check_in_place, draw_samples, draws_by_level, sampling_levels
 from ._types import typed
 from .like import create, empty_like, shape_of_arguments
 
@@ -262,7 +262,7 @@ def floating(result, out, name, args):
 
 
 @out_variant(dtype=floating)
-@sampled
+@draws_by_level
 def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None,
            pin_memory=False, requires_grad=False):
     """Normal numbers: around each mean with each deviation, or of a given ``size`` with one of each."""
@@ -292,7 +292,7 @@ def by_probabilities(result, out, name, args):
 
 
 @out_variant(dtype=by_probabilities, fit=resize_silently)
-@sampled
+@draws_by_level
 def bernoulli(input, p=None, *, generator=None, out=None):
     """Ones with the probabilities in `input` (or with probability `p`, in the shape of `input`)."""
     need_tensor(input, "bernoulli")
@@ -311,7 +311,7 @@ def _bernoulli(self, p=None, *, generator=None):
 
 
 @out_variant(dtype=same, fit=resize_silently, aliases="any")
-@sampled
+@draws_by_level
 @typed(num_samples=int, replacement=bool)
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Indices drawn with the weights in the last dimension of `input`."""

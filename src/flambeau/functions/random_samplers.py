@@ -6,13 +6,13 @@ from .._modes import modes
 from ..engines import NUMPY
 from ..ops.random import dirichlet, dirichlet_grad, redrawn, standard_gamma, standard_gamma_grad
 from ._args import need_tensor
-from ._randomness import sampled
+from ._randomness import draws_by_level
 from .random import elements, source, tensor_like
 
 __all__ = ["_dirichlet_grad", "_sample_dirichlet", "_standard_gamma", "_standard_gamma_grad", "binomial", "poisson"]
 
 
-@sampled
+@draws_by_level
 def poisson(input, generator=None):
     """Poisson numbers with the rates in `input`."""
     need_tensor(input, "poisson")
@@ -20,7 +20,7 @@ def poisson(input, generator=None):
     return redrawn(input, result, node="PoissonBackward0") if modes.grad and input.requires_grad else result
 
 
-@sampled
+@draws_by_level
 def binomial(count, prob, generator=None):
     """The number of successes among `count` trials, each with probability `prob`."""
     need_tensor(count, "binomial", "count")
@@ -29,7 +29,7 @@ def binomial(count, prob, generator=None):
     return redrawn(prob, result, node="BinomialBackward0") if modes.grad and prob.requires_grad else result
 
 
-@sampled
+@draws_by_level
 def _standard_gamma(input, generator=None):
     """Gamma numbers with the shape parameters in `input` and a rate of 1; gradients are those at a fixed quantile."""
     need_tensor(input, "_standard_gamma")
@@ -37,7 +37,7 @@ def _standard_gamma(input, generator=None):
     return standard_gamma(input, drawn) if modes.grad and input.requires_grad else drawn
 
 
-@sampled
+@draws_by_level
 def _sample_dirichlet(input, generator=None):
     """Vectors with a sum of 1, with the parameters in the last dimension of `input`."""
     need_tensor(input, "_sample_dirichlet")

@@ -49,7 +49,7 @@ def inspect(model, *inputs, loss=None, optimizer=None, path=None):
     records = module_records(model)
     data = {"title": type(model).__name__, "version": __version__, "modules": records, "ops": [], "graph": None}
     if inputs:
-        add_run(data, model, tree_map(detached, inputs), loss, optimizer)
+        add_run(data, model, tree_map(detach_input, inputs), loss, optimizer)
     data["summary"] = summary(data, model)
     page = Inspection(data)
     if path is not None:
@@ -57,7 +57,7 @@ def inspect(model, *inputs, loss=None, optimizer=None, path=None):
     return page
 
 
-def detached(value):
+def detach_input(value):
     """The same input without its history: backward ends there, and the caller's tensors get no gradient."""
     return value.detach().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
 

@@ -28,7 +28,7 @@ def histogram(values):
     if not values.size:
         return None
     counts, edges = np.histogram(values, BINS)
-    return {"low": rounded(edges[0]), "high": rounded(edges[-1]), "counts": counts.tolist()}
+    return {"low": round_number(edges[0]), "high": round_number(edges[-1]), "counts": counts.tolist()}
 
 
 def statistics(t):
@@ -39,9 +39,9 @@ def statistics(t):
     values = flat[finite] if bad else flat
     norm = float(np.linalg.norm(values))
     values = values[:: max(1, values.size // MOST_ELEMENTS)].astype(np.float64)
-    of = (lambda x: rounded(x(values))) if values.size else lambda x: None
+    of = (lambda x: round_number(x(values))) if values.size else lambda x: None
     return {
-        "shape": list(t.shape), "histogram": histogram(values), "nonfinite": bad, "norm": rounded(norm),
+        "shape": list(t.shape), "histogram": histogram(values), "nonfinite": bad, "norm": round_number(norm),
         "mean": of(np.mean), "std": of(np.std), "zeros": of(lambda x: np.mean(x == 0)),
     }
 
@@ -64,6 +64,6 @@ def pictures(title, array):
     }
 
 
-def rounded(x):
+def round_number(x):
     """A number of few digits: pages hold many."""
     return float(f"{x:.4g}")

@@ -10,8 +10,7 @@ from .._format import format_tensor
 from .._pickle import set_state, state_of
 from .._tensor import Tensor, share
 from ..functions.creation import empty
-from ..overrides import disabled as plain_results
-from ..overrides import new_instance
+from ..overrides import give_plain_results, new_instance
 
 UNINITIALIZED = (
     "Attempted to use an uninitialized parameter: this {cls} has no shape yet. A lazy module gives its parameters "
@@ -56,7 +55,7 @@ class Parameter(Tensor):
         tensor([0., 0.], requires_grad=True)
     """
 
-    __torch_function__ = plain_results
+    __torch_function__ = give_plain_results
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
@@ -118,7 +117,7 @@ class Buffer(Tensor, metaclass=_IsBuffer):
     """
 
     persistent: bool
-    __torch_function__ = plain_results
+    __torch_function__ = give_plain_results
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         data = empty(0) if data is None else data
@@ -240,7 +239,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer without a shape: lazy modules fill it in at the first call."""
 
     cls_to_become = Tensor
-    __torch_function__ = plain_results
+    __torch_function__ = give_plain_results
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
         return _mark(cls._unborn(requires_grad, device, dtype), persistent)

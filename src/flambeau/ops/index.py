@@ -177,16 +177,16 @@ def masked_select(k, x, mask):
     return k.masked_select(x, mask)
 
 
-masked_select.vjp(x=lambda g, mask, x_shape: unmasked(g, mask, shape=x_shape))
+masked_select.vjp(x=lambda g, mask, x_shape: masked_select_pull(g, mask, shape=x_shape))
 
 
 @op(node="MaskedSelectBackward0", row_major=True)
-def unmasked(k, g, mask, *, shape):
+def masked_select_pull(k, g, mask, *, shape):
     """Zeros with the elements of g where the mask, broadcast with `shape`, is set."""
     return k.masked_scatter(k.zeros(shape, g.dtype), mask, g)
 
 
-unmasked.vjp(g=lambda g, mask, g_shape: masked_pack(g, mask, shape=g_shape))
+masked_select_pull.vjp(g=lambda g, mask, g_shape: masked_pack(g, mask, shape=g_shape))
 
 
 @op(node="MaskedSelectBackward0")
@@ -195,7 +195,7 @@ def masked_pack(k, g, mask, *, shape):
     return k.masked_pack(g, mask, shape)
 
 
-masked_pack.vjp(g=lambda g, mask, g_shape: unmasked(g, mask, shape=g_shape))
+masked_pack.vjp(g=lambda g, mask, g_shape: masked_select_pull(g, mask, shape=g_shape))
 
 
 @op(row_major=True)

@@ -177,22 +177,22 @@ def sum_of(a, b):
     return b if a is None else a if b is None else a + b
 
 
-def defined(g, states, saved):
+def fill_undefined(g, states, saved):
     """The gradients of a layer's results, with zeros for those that are undefined."""
     return [zeros_like(x) if a is None else a for a, x in zip(g, (states[0], *states, *saved))]
 
 
 def run_back(body, g, weights, start, states, saved, mask, reverse):
     """(previous hidden states, gradients of the start, of x at each time, and what else ``pull`` gave)."""
-    g = defined(g, states, saved)
-    previous = tuple([shifted(s, first, reverse) for s, first in zip(states, start)])
+    g = fill_undefined(g, states, saved)
+    previous = tuple([states_before(s, first, reverse) for s, first in zip(states, start)])
     g_states, g_saved = (g[0] + g[1], *g[2:1 + len(states)]), tuple(g[1 + len(states):])
     carry = tuple([zeros_like(s) for s in start])
     g_start, given = scan(body, weights, carry, (g_states, g_saved, saved, states, previous, mask), not reverse)
     return previous[0], g_start, *given
 
 
-def shifted(states, start, reverse):
+def states_before(states, start, reverse):
     """The state before each time."""
     return cat(states[1:], start[None], axis=0) if reverse else cat(start[None], states[:-1], axis=0)
 
@@ -219,7 +219,7 @@ def rnn_ops(name, node, step, pull):
         whole = k and k.rnn_sequence_pull(sum_of(*g), out_1, w, is_relu, reverse)
         if whole:
             g_x, *g_start = whole
-            previous = shifted(out_1, h, reverse)
+            previous = states_before(out_1, h, reverse)
         else:
             previous, g_start, g_x = run_back(backward, g, (w,), (h,), (out_1,), (), mask, reverse)
         return g_x, g_start[0], weight_grad(g_x, previous) if needs[2] else None, None
@@ -259,7 +259,7 @@ def _(g, h, c, w, projection, mask, out_1, out_2, out_3, reverse, needs):
     k = kernels_for(w, projection, mask)
     whole = k and k.lstm_sequence_pull(sum_of(*g[:2]), *g[2:], out_3, out_2, c, w, reverse)
     if whole:
-        return *whole, weight_grad(whole[0], shifted(out_1, h, reverse)) if needs[3] else None, None, None
+        return *whole, weight_grad(whole[0], states_before(out_1, h, reverse)) if needs[3] else None, None, None
     previous, g_start, g_x, *g_projected = run_back(
         lstm_backward, g, (w, projection), (h, c), (out_1, out_2), (out_3,), mask, reverse
     )
@@ -296,7 +296,7 @@ def _(g, h, w, b, mask, out_1, out_2, reverse, needs):
     whole = k and k.gru_sequence_pull(sum_of(*g[:2]), g[2], out_2, out_1, h, w, reverse)
     if whole:
         g_x, g_hidden, *g_start = whole
-        previous = shifted(out_1, h, reverse)
+        previous = states_before(out_1, h, reverse)
     else:
         previous, g_start, g_x, g_hidden = run_back(
             gru_backward, g, (w, b), (h,), (out_1,), (out_2,), mask, reverse

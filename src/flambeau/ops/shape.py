@@ -287,19 +287,19 @@ def as_strided(k, x, *, size, stride, offset, own_stride, own_offset):
 
 
 as_strided.vjp(
-    x=lambda g, x_shape, stride, offset, own_stride, own_offset: unstrided(
+    x=lambda g, x_shape, stride, offset, own_stride, own_offset: as_strided_pull(
         g, shape=x_shape, stride=stride, offset=offset, own_stride=own_stride, own_offset=own_offset
     )
 )
 
 
 @op(node="AsStridedBackward0")
-def unstrided(k, g, *, shape, stride, offset, own_stride, own_offset):
+def as_strided_pull(k, g, *, shape, stride, offset, own_stride, own_offset):
     """The transpose of as_strided: adds up where its elements overlap; overlapping elements of x share the sum."""
     return k.move_strided(g, stride, offset, shape, own_stride, own_offset, shared="to")
 
 
-unstrided.vjp(
+as_strided_pull.vjp(
     g=lambda g, g_shape, stride, offset, own_stride, own_offset: as_strided(
         g, size=g_shape, stride=stride, offset=offset, own_stride=own_stride, own_offset=own_offset
     )

@@ -73,13 +73,13 @@ def update(p, grad, buffer, group):
     lr, momentum = number_of(group["lr"]), group["momentum"]
     buffer.add_((grad - buffer) * (1 - momentum))
     direction = grad + (buffer - grad) * momentum if group["nesterov"] else buffer
-    direction = orthogonalized(direction, group["ns_coefficients"], group["ns_steps"], group["eps"])
+    direction = orthogonalize(direction, group["ns_coefficients"], group["ns_steps"], group["eps"])
     if is_nonzero(group["weight_decay"]):
         p.mul_(as_factor(1 - lr * group["weight_decay"]))
     p.sub_(direction.to(p.dtype) * as_factor(lr * ADJUSTMENTS[group["adjust_lr_fn"]](*p.shape)))
 
 
-def orthogonalized(matrix, coefficients, steps, eps):
+def orthogonalize(matrix, coefficients, steps, eps):
     """A matrix with the singular vectors of another, and singular values near one, by Newton-Schulz iteration."""
     if steps >= MOST_STEPS:
         raise ValueError(f"Number of steps must be less than {MOST_STEPS} for computational efficiency")

@@ -119,7 +119,7 @@ def as_real(t):
 # ---- the step
 
 
-def unscaled(grads, grad_scale, found_inf):
+def unscale(grads, grad_scale, found_inf):
     """The gradients of a loss that was multiplied by `grad_scale`; None, for no step, where `found_inf`."""
     if found_inf is not None and found_inf.item():
         return None

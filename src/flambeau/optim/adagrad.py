@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..functions.creation import full_like
 from ._checks import check_counts, check_fused, check_lr, check_range
-from ._steps import advance, apply, is_nonzero, new_count, number_of, numbers_of, per_step, unscaled
+from ._steps import advance, apply, is_nonzero, new_count, number_of, numbers_of, per_step, unscale
 from .optimizer import Optimizer, without_grad
 
 __all__ = ["Adagrad", "adagrad"]
@@ -71,7 +71,7 @@ def adagrad(params, grads, state_sums, state_steps, fused=None, grad_scale=None,
             foreach=None, differentiable=False, has_complex=False, *, lr, weight_decay, lr_decay, eps, maximize):
     """One step of :class:`Adagrad`, on lists of tensors."""
     check_counts(state_steps)
-    grads = unscaled(grads, grad_scale, found_inf)
+    grads = unscale(grads, grad_scale, found_inf)
     if grads is None:
         return
     flags = (maximize, is_nonzero(weight_decay))

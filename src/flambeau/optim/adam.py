@@ -13,7 +13,7 @@ from ._checks import (
     check_range,
     check_tensor_lr,
 )
-from ._steps import advance, apply, is_nonzero, new_count, new_like, numbers_of, per_step, unscaled
+from ._steps import advance, apply, is_nonzero, new_count, new_like, numbers_of, per_step, unscale
 from .optimizer import Optimizer, without_grad
 
 __all__ = ["Adam", "adam"]
@@ -106,7 +106,7 @@ def adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, for
     """One step of :class:`Adam`, on lists of tensors."""
     check_counts(state_steps)
     check_capturable(capturable, params)
-    grads = unscaled(grads, grad_scale, found_inf)
+    grads = unscale(grads, grad_scale, found_inf)
     if grads is None:
         return
     decays = is_nonzero(weight_decay)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..engines._updates import descent
 from ._checks import check_fused, check_lr, check_range
-from ._steps import apply, is_nonzero, new_like, numbers_of, unscaled
+from ._steps import apply, is_nonzero, new_like, numbers_of, unscale
 from .optimizer import Optimizer, without_grad
 
 __all__ = ["SGD", "sgd"]
@@ -75,7 +75,7 @@ def sgd(params, d_p_list, momentum_buffer_list, has_sparse_grad=False, foreach=N
 
 def step(params, grads, buffers, differentiable, grad_scale, found_inf, *, weight_decay, momentum, lr, dampening,
          nesterov, maximize):
-    grads = unscaled(grads, grad_scale, found_inf)
+    grads = unscale(grads, grad_scale, found_inf)
     if grads is None:
         return
     sparse = [i for i, g in enumerate(grads) if g.is_sparse]

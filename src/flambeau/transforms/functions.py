@@ -51,7 +51,7 @@ def by_rule(level, cls, args, entered):
     """By the ``vmap`` of the Function, which sees the tensors below, and where their samples are."""
     dims = tuple([0 if isinstance(a, Tensor) and e.batched else None for a, e in zip(args, entered, strict=True)])
     values = [e.value if isinstance(a, Tensor) else a for a, e in zip(args, entered, strict=True)]
-    with level.suspended():
+    with level.suspend():
         found = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
     if not isinstance(found, tuple) or len(found) != 2:
         raise RuntimeError(NO_PAIR.format(name=cls.__name__, kind=type(found)))

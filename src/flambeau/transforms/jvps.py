@@ -21,14 +21,14 @@ from .batching.classes import POINTWISE, names_in
 
 LINEAR = names_in("""
     alias cast clone view reshape reshape_alias reshape_copy expand permute transpose t unsqueeze squeeze basic_index
-    embed diagonal embed_diagonal unfold fold_windows as_strided unstrided view_as_real view_as_complex as_complex
+    embed diagonal embed_diagonal unfold fold_windows as_strided as_strided_pull view_as_real view_as_complex as_complex
     to_copy clone_as move cat stack block_diag split split_with_sizes unbind copy_in_layout
     conj real imag neg add sub add_scaled sub_scaled rsub keep where complex piecewise_constant masked_keep
     deg2rad rad2deg
     sum mean whole_sum shift cumsum flip roll rot90 repeat sum_repeats repeat_interleave tril triu trace
     select_scatter slice_scatter diagonal_scatter as_strided_scatter copy_slices constant_pad pad_edges fold_edges
     index unindex index_put index_select index_add index_copy take untake put masked_fill masked_scatter masked_select
-    unmasked masked_pack gather ungather place scatter scatter_add fill_diagonal
+    masked_select_pull masked_pack gather ungather place scatter scatter_add fill_diagonal
     embedding unembedding avg_pool avg_pool_pull adaptive_avg_pool adaptive_avg_pool_pull max_unpool
     fft_c2c fft_r2c fft_c2r middle_scaled
 """)
@@ -136,12 +136,12 @@ def transpose_twice(op, primals, tangents, out, settings):
     """The vjp of the op's vjp, which is a linear function of the gradients of the results."""
     graph = bool(modes.grad) and any([isinstance(x, Tensor) and x._rg for x in (*primals, *tangents)])
     if not graph:
-        primals = [detached(x) for x in primals]
+        primals = [detach_value(x) for x in primals]
     outs = out if isinstance(out, tuple) else (out,)
     grad, below, modes.grad = modes.grad, modes.grad, True
     try:
         gradients = [leaf_like(t) for t in outs]
-        shown = tuple([t if graph else detached(t) for t in outs])
+        shown = tuple([t if graph else detach_value(t) for t in outs])
         pulled = pull(op, primals, shown if isinstance(out, tuple) else shown[0], settings, gradients, tangents)
         pairs = [(fit(g, x), t) for g, x, t in zip(pulled, primals, tangents, strict=True)
                  if t is not None and g is not None]
@@ -165,14 +165,14 @@ def level_depth(tensors):
     return 0 if level is None else level.depth
 
 
-def detached(x):
+def detach_value(x):
     """A tensor out of the graph of its level, but not out of those below."""
     return share(object.__new__(Tensor), x) if isinstance(x, Tensor) else x
 
 
 def leaf_like(t):
     """A gradient to differentiate by; whole numbers have none."""
-    u = zeros_like(detached(t))
+    u = zeros_like(detach_value(t))
     u._rg = is_inexact(t._a.dtype)
     return u
 

@@ -157,7 +157,7 @@ class VmapLevel(Level):
         return self.batch(clone(expand(leading(t), shape=(self.size, *t._a.shape))))
 
     @contextlib.contextmanager
-    def suspended(self):
+    def suspend(self):
         """Inside, this level is not under way: what is done is done below it."""
         place = modes.levels.index(self)
         modes.levels.remove(self)

@@ -18,7 +18,7 @@ SMALL_SHARE = 1e-6  # of a layer's gradient, relative to the largest
 HUGE_GRADIENT = 1e4
 
 
-def listed(names, most=4):
+def join_names(names, most=4):
     """Names in a sentence."""
     names = list(names)
     more = len(names) - most
@@ -34,7 +34,7 @@ def missing_parameters(training):
     names = [name for name, p in training.model.named_parameters() if p.requires_grad and id(p) not in held]
     if names:
         yield Finding(
-            "not-in-optimizer", f"The optimizer does not hold {listed(names)}: they will never change.",
+            "not-in-optimizer", f"The optimizer does not hold {join_names(names)}: they will never change.",
             "make the optimizer with model.parameters() after the model is complete, or add_param_group(); where they "
             "are to stay as they are, say so by requires_grad_(False).",
         )
@@ -57,7 +57,7 @@ def unused_parameters(training):
     names = [n for n in trainable if all(step.grads.get(n) is None for step in training.steps)]
     if training.steps and names and not training.frozen_output:
         yield Finding(
-            "no-gradient", f"No step gave a gradient to {listed(names)}.",
+            "no-gradient", f"No step gave a gradient to {join_names(names)}.",
             "they take no part in the loss: is the layer called in forward(), or is its result detached (.detach(), "
             ".data, .item(), numpy(), no_grad)?",
         )
@@ -186,7 +186,8 @@ def small_batches(training):
     small = [names[m] for m, n in training.observer.values_per_channel.items() if n < FEW and m in names]
     if small:
         yield Finding(
-            "batch-norm", f"The statistics of {listed(small)} are taken over fewer than {FEW} values a channel: noise.",
+            "batch-norm",
+            f"The statistics of {join_names(small)} are taken over fewer than {FEW} values a channel: noise.",
             "use larger batches, or GroupNorm or LayerNorm, or put these layers in eval mode.",
         )
 
@@ -210,7 +211,7 @@ def gradients_by_layer(training):
     grads, weights = training.steps[-1].grads, training.steps[-1].weights
     if any(g is not None and not math.isfinite(g) for g in grads.values()):
         bad = [n for n, g in grads.items() if g is not None and not math.isfinite(g)]
-        yield Finding("gradient-not-finite", f"The gradients of {listed(bad)} are not finite.",
+        yield Finding("gradient-not-finite", f"The gradients of {join_names(bad)} are not finite.",
                       "run the step inside flambeau.debug.nan_guard(model): it names the place.")
         return
     total = math.sqrt(sum(g * g for g in grads.values() if g is not None))
@@ -223,7 +224,7 @@ def gradients_by_layer(training):
     relative = {name: grads[name] / (weights[name] or 1.0) for name in matrices}
     if vanished := [name for name, r in relative.items() if r < SMALL_SHARE * max(relative.values())]:
         yield Finding(
-            "vanishing-gradient", f"The gradients of {listed(vanished)} are a millionth of those of other layers.",
+            "vanishing-gradient", f"The gradients of {join_names(vanished)} are a millionth of those of other layers.",
             "use residual connections, normalisation, ReLU instead of sigmoid or tanh, and Kaiming initial weights.",
         )
 

@@ -20,7 +20,7 @@ def states_of(xp, labels, blank):
     return states, skips
 
 
-def shifted(xp, x, by):
+def shift(xp, x, by):
     """The states moved `by` places up (or down), with minus infinity where they came from."""
     pad = xp.full((x.shape[0], min(abs(by), x.shape[1])), -xp.inf, x.dtype)
     return xp.concatenate([pad, x[:, :-by]] if by > 0 else [x[:, -by:], pad], axis=1)
@@ -28,14 +28,14 @@ def shifted(xp, x, by):
 
 def forward_step(xp, alpha, emission, skips):
     """The log-probabilities of all ways to each state, one step later."""
-    two = xp.where(skips, shifted(xp, alpha, 2), -xp.inf)
-    return xp.logaddexp(xp.logaddexp(alpha, shifted(xp, alpha, 1)), two) + emission
+    two = xp.where(skips, shift(xp, alpha, 2), -xp.inf)
+    return xp.logaddexp(xp.logaddexp(alpha, shift(xp, alpha, 1)), two) + emission
 
 
 def backward_step(xp, beta, emission, skips):
     """The same of all ways from each state, one step earlier; each with what it emits now."""
-    two = shifted(xp, xp.where(skips, beta, -xp.inf), -2)
-    return xp.logaddexp(xp.logaddexp(beta, shifted(xp, beta, -1)), two) + emission
+    two = shift(xp, xp.where(skips, beta, -xp.inf), -2)
+    return xp.logaddexp(xp.logaddexp(beta, shift(xp, beta, -1)), two) + emission
 
 
 def first_states(xp, emission, lengths):

@@ -88,11 +88,11 @@ def gamma_grad_by_fraction(a, x):
             yield -i * (i - a), float(i), x + 1 - a + 2 * i, -1.0
 
     b = x + 1 - a
-    f, slope = fraction_and_slope(scaled(levels(), b), a)
+    f, slope = fraction_and_slope(scale_levels(levels(), b), a)
     return x / (b * f) * (np.log(x) - digamma_positive(a) + 1 / b - slope)
 
 
-def scaled(levels, b):
+def scale_levels(levels, b):
     """The levels of b + K(levels) for 1 + K(...): the first is divided by b, whose derivative is -1."""
     a, a_slope, first, first_slope = next(levels)
     yield a / b, a_slope / b + a / (b * b), first, first_slope

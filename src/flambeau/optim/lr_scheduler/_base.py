@@ -46,11 +46,11 @@ class LRScheduler:
         check_optimizer(optimizer)
         for nr, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", copied(group["lr"]))
+                group.setdefault("initial_lr", copy_of(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(NO_INITIAL_LR.format(nr=nr))
         self.optimizer = optimizer
-        self.base_lrs = [copied(group["initial_lr"]) for group in optimizer.param_groups]
+        self.base_lrs = [copy_of(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         optimizer._await_step()
         self._initial_step()
@@ -112,7 +112,7 @@ class LRScheduler:
 
     def _rates(self):
         """The learning rates that the optimizer has now."""
-        return [copied(group["lr"]) for group in self.optimizer.param_groups]
+        return [copy_of(group["lr"]) for group in self.optimizer.param_groups]
 
     @contextlib.contextmanager
     def _within_step(self):
@@ -132,7 +132,7 @@ def check_optimizer(optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
-def copied(value):
+def copy_of(value):
     """The value; of a tensor, which will be written to, a copy."""
     return value.clone() if isinstance(value, Tensor) else value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from ._base import LRScheduler, copied, set_value
+from ._base import LRScheduler, copy_of, set_value
 from ._plateau import ReduceLROnPlateau
 
 NEEDS_METRICS = (
@@ -68,7 +68,7 @@ class SequentialLR(_Combined):
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
         for group in optimizer.param_groups:
-            set_value(group, "lr", copied(group["initial_lr"]))
+            set_value(group, "lr", copy_of(group["initial_lr"]))
         self.recursive_undo()
         schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()

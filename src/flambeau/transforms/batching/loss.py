@@ -45,7 +45,7 @@ def nll_loss(op, operands, settings, size):
     x, target, weight = operands
     if weight is not None and weight.batched:
         return loop(op, operands, settings, size)
-    tensors = fold(x, size) if len(x.shape) > 1 else batched(x, size), targets(target, size), unbatched(weight)
+    tensors = fold(x, size) if len(x.shape) > 1 else batched(x, size), targets(target, size), value_below(weight)
     each = within(ops.nll_loss(*tensors, ignore=settings["ignore"], reduction="none")[0], target, size)
     _, slopes = ops.nll_slopes(
         *tensors[1:], ignore=settings["ignore"], reduction="sum", classes=x.shape[ops.class_axis(x.shape)],
@@ -62,7 +62,7 @@ def nll_slopes(op, operands, settings, size):
     target, weight = operands
     if weight is not None and weight.batched:
         return loop(op, operands, settings, size)
-    safe, slopes = op.function(targets(target, size), unbatched(weight), **settings | {"reduction": "sum"})
+    safe, slopes = op.function(targets(target, size), value_below(weight), **settings | {"reduction": "sum"})
     safe, slopes = within(safe, target, size), within(slopes, target, size)
     if settings["reduction"] == "mean":
         total = reshape(sum_samples(slopes), shape=(size, *[1] * len(target.shape)))
@@ -70,7 +70,7 @@ def nll_slopes(op, operands, settings, size):
     return safe, slopes
 
 
-def unbatched(x):
+def value_below(x):
     return None if x is None else x.value
 
 
