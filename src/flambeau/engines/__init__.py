@@ -34,6 +34,7 @@ class Engine:
 
     layout = strided
     aliases = True
+    computes = True  # whether it has kernels for ops; if not, its arrays stand for tensors
     records = False  # whether it records calls, to run them together
     sums_products_wide = False  # whether products of half-precision arrays are summed in float32 by its kernels
     lays_out = False  # whether its arrays know themselves where their elements lie

@@ -1,6 +1,6 @@
 """Kernels that are one formula in the names of NumPy and of jax alike: an engine takes those that it names.
 
-A formula is called as ``formula(k, ...)`` with the engine whose kernels it is written in.
+A formula is called as ``formula(k, ...)`` with the engine whose kernels it is written in, or with ops of these names.
 """
 
 from __future__ import annotations

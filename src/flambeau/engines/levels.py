@@ -108,6 +108,7 @@ LevelArray.__hash__ = object.__hash__  # type: ignore[method-assign]
 class _Levels(Engine):
     """Has no kernels but those that its arrays need outside of ops; a gradient that asks for another gets the op."""
 
+    computes = False
     lays_out = True
 
     def fetch(self, array, what):

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._device import preserve_format, sparse_coo
 from . import Engine, MissingKernel, engine_of, register_arrays
+from ._sparse_array import SparseArray, coalesce, elements_at, empty, from_dense, to_dense
 
 ADD_DENSE = "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
 DIVISOR = (
@@ -32,160 +33,7 @@ class _Sparse(Engine):
 
 
 engine = _Sparse("sparse", None)
-
-
-class SparseArray:
-    """Elements of an array and their places; all others are zero.
-
-    Args:
-        indices: an array (sparse dimensions, n) of integers: the places, which may repeat; such elements add up.
-        values: an array (n, dense dimensions...) of the elements there.
-        shape: of the whole.
-        coalesced: whether the places are distinct and in order.
-    """
-
-    __slots__ = ("coalesced", "indices", "shape", "values")
-
-    __array_ufunc__ = None  # NumPy leaves its operators to this class
-
-    def __init__(self, indices, values, shape, coalesced=False):
-        self.indices = indices
-        self.values = values
-        self.shape = tuple(shape)
-        self.coalesced = coalesced
-
-    def __getattr__(self, name):
-        raise MissingKernel(f"sparse tensors have no storage of their own, and no {name}; to_dense() comes first")
-
-    @property
-    def dtype(self):
-        return self.values.dtype
-
-    @property
-    def itemsize(self):
-        return self.values.dtype.itemsize
-
-    @property
-    def ndim(self):
-        return len(self.shape)
-
-    @property
-    def size(self):
-        return math.prod(self.shape)
-
-    @property
-    def sparse_dim(self):
-        return self.indices.shape[0]
-
-    @property
-    def count(self):
-        """How many elements are kept."""
-        return self.indices.shape[1]
-
-    @property
-    def kernels(self):
-        """The engine of the parts."""
-        return engine_of(self.values)
-
-    def with_values(self, values):
-        """Other elements at the same places."""
-        return SparseArray(self.indices, values, self.shape[: self.sparse_dim] + values.shape[1:], self.coalesced)
-
-    def astype(self, dtype):
-        return self.with_values(self.kernels.cast(self.values, dtype))
-
-    def reshape(self, *shape):
-        if shape != self.shape:
-            raise MissingKernel("reshape")
-        return self
-
-    def transpose(self, axes):
-        """The dimensions in another order; sparse ones stay sparse."""
-        n = self.sparse_dim
-        if sorted(axes[:n]) != list(range(n)):
-            raise MissingKernel("transpose of sparse with dense dimensions")
-        values = self.values.transpose((0, *[a - n + 1 for a in axes[n:]]))
-        return SparseArray(self.indices[np.asarray(axes[:n])], values, [self.shape[a] for a in axes])
-
-    @property
-    def T(self):
-        return self.transpose(range(self.ndim)[::-1])
-
-    def swapaxes(self, a, b):
-        axes = list(range(self.ndim))
-        axes[a], axes[b] = axes[b], axes[a]
-        return self.transpose(axes)
-
-
-def _operator(name, call):
-    setattr(SparseArray, f"__{name}__", lambda self, other: call(self, other))
-    setattr(SparseArray, f"__r{name}__", lambda self, other: call(other, self))
-
-
 register_arrays(engine, SparseArray)
-
-
-# ---- conversion
-
-
-def keys_of(x):
-    """The place of each element as one number; in the order of rows."""
-    keys = x.indices[0]
-    for index, size in zip(x.indices[1:], x.shape[1:]):
-        keys = keys * size + index
-    return keys
-
-
-def coalesce(x):
-    """The same array with distinct places, in order; their elements are added up."""
-    if x.coalesced:
-        return x
-    k = x.kernels
-    if not x.count or not x.sparse_dim:
-        total = x.values if x.sparse_dim or not x.count else k.sum(x.values, axis=0, keepdims=True)
-        return SparseArray(x.indices[:, :1] if not x.sparse_dim else x.indices, total, x.shape, True)
-    keys, places = k.unique(keys_of(x), return_inverse=True)
-    values = k.unindex(x.values, (places.reshape(-1),), (0,), (keys.shape[0], *x.values.shape[1:]))
-    indices = k.stack(k.unravel_index(keys, x.shape[: x.sparse_dim]))
-    return SparseArray(indices.astype(np.int64), values, x.shape, True)
-
-
-def to_dense(x):
-    """All elements, as an array of the parts' engine."""
-    if not x.sparse_dim:
-        return x.kernels.sum(x.values, axis=0).reshape(x.shape)
-    return x.kernels.unindex(x.values, tuple(x.indices), tuple(range(x.sparse_dim)), x.shape)
-
-
-def from_dense(x, sparse_dim):
-    """The elements of an array that are not zero; slices that are not all zeros, where there are dense dimensions."""
-    k = engine_of(x)
-    kept = x != 0
-    for _ in range(x.ndim - sparse_dim):
-        kept = kept.any(-1)
-    indices = k.stack(k.nonzero(kept)) if sparse_dim else k.zeros((0, 1), np.int64)
-    return SparseArray(indices.astype(np.int64), x[tuple(indices)] if sparse_dim else x[None], x.shape, True)
-
-
-def elements_at(x, indices):
-    """The elements of a dense or sparse array at (n, count) places."""
-    if not isinstance(x, SparseArray):
-        return x[tuple(indices)]
-    x = coalesce(x)
-    k = x.kernels
-    wanted, keys = keys_of(SparseArray(indices, None, x.shape)), keys_of(x)
-    if not x.count:
-        return k.zeros((wanted.shape[0], *x.values.shape[1:]), x.dtype)
-    places = k.minimum(k.searchsorted(keys, wanted), x.count - 1)
-    found = (keys[places] == wanted).reshape(-1, *[1] * (x.values.ndim - 1))
-    return k.where(found, x.values[places], k.zeros((), x.dtype))
-
-
-def empty(shape, like):
-    """No elements, in the manner of `like`: a sparse array of as many sparse dimensions."""
-    k, n = like.kernels, like.sparse_dim
-    values = k.zeros((0, *shape[n:]), like.dtype)
-    return SparseArray(k.zeros((n, 0), np.int64), values, shape, True)
 
 
 # ---- what every engine has
@@ -356,6 +204,11 @@ def power(x, y):
         raise MissingKernel("pow")
     x = coalesce(x)
     return x.with_values(x.kernels.power(x.values, y))
+
+
+def _operator(name, call):
+    setattr(SparseArray, f"__{name}__", lambda self, other: call(self, other))
+    setattr(SparseArray, f"__r{name}__", lambda self, other: call(other, self))
 
 
 for _name, _call in (("add", add), ("sub", subtract), ("mul", multiply), ("truediv", divide)):

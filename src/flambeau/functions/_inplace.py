@@ -30,7 +30,6 @@ from ..autograd._writes import (
     write,
 )
 from ..engines import NUMPY
-from ..engines.levels import LEVELS
 from ._args import need_tensor
 from ._out import out_variant, same
 
@@ -59,7 +58,7 @@ def inplace(function, name, elementwise=False):
             check(self, *args, **kwargs)
         check_writable(self)
         if modes.grad and (in_graph(self) or any_requires_grad(args) or any_requires_grad(kwargs.values())
-                           or engine_for(self) is LEVELS):  # it may be recorded below
+                           or not engine_for(self).computes):  # it may be recorded below
             check_history(self)
             return assign(self, compute(snapshot(self), *args, **kwargs), name, False)
         if elementwise and can_be_cut(self, args, kwargs):

@@ -13,7 +13,6 @@ import numpy as np
 
 from .._tensor import Tensor
 from ..engines import engine_of
-from ..engines.levels import LEVELS
 from ._op import op
 from .move import constant_pad
 from .pointwise import cj
@@ -62,7 +61,7 @@ def _normalization(name, node, layout):
         shape, of_weight, axes = layout(own, how)
         k = engine_of(g[0], x, weight)
         x, weight, g_y = along_channels(x, shape), along_channels(weight, of_weight), along_channels(g[0], shape)
-        if k is not LEVELS and not isinstance(x, Tensor) and math.prod(shape):
+        if k.computes and not isinstance(x, Tensor) and math.prod(shape):
             if weight is None and needs[2]:
                 weight = k.ones(of_weight, x.dtype)
             found = k.normalize_pull(g_y, x, weight, axes, out_1, out_2, g[1], g[2], eps)

@@ -15,9 +15,11 @@ Where an engine has a kernel for a whole sequence (``lstm_sequence`` and its lik
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from .._tensor import Tensor
 from ..engines import NUMPY, engine_of
-from ..engines.levels import LEVELS
+from ..engines._formulas import lstm_gates, lstm_gates_pull
 from ._op import op
 from .activation import relu
 from .elementary import sigmoid, tanh
@@ -69,33 +71,26 @@ def lstm_pull(weights, g_state, g_saved, saved, state, previous):
     return g_x, (product(g_x, w), g_previous), () if projection is None else (g_h,)
 
 
+RECORDED = SimpleNamespace(  # in what the formulas of the gates are written, for tensors: ops, which are recorded
+    split=lambda x, count, axis: chunks(x, count), concatenate=lambda parts, axis: join(*parts), sigmoid=sigmoid,
+    tanh=tanh,
+)
+
+
 def gates_of(x, hidden, c):
-    """``lstm_gates`` of the engine; of tensors in ops, which are recorded."""
+    """``lstm_gates`` of the engine; of tensors in ops."""
     k = engine_of(x, hidden, c)
-    if k is not LEVELS and not isinstance(c, Tensor):
+    if k.computes and not isinstance(c, Tensor):
         return k.lstm_gates(x, hidden, c)
-    i, f, g, o = chunks(x + hidden, 4)
-    i, f, g, o = sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
-    c = f * c + i * g
-    return o * tanh(c), c, join(i, f, g, o)
+    return lstm_gates(RECORDED, x, hidden, c)
 
 
 def gates_pull(g_h, g_c, g_gates, gates, c, previous):
     """``lstm_gates_pull`` likewise."""
     k = engine_of(g_h, gates, c)
-    if k is not LEVELS and not isinstance(c, Tensor):
+    if k.computes and not isinstance(c, Tensor):
         return k.lstm_gates_pull(g_h, g_c, g_gates, gates, c, previous)
-    i, f, g, o = chunks(gates, 4)
-    g_i, g_f, g_g, g_o = chunks(g_gates, 4)
-    t = tanh(c)
-    g_c = g_c + g_h * o * (1 - t * t)
-    g_x = join(
-        (g_c * g + g_i) * i * (1 - i),
-        (g_c * previous + g_f) * f * (1 - f),
-        (g_c * i + g_g) * (1 - g * g),
-        (g_h * t + g_o) * o * (1 - o),
-    )
-    return g_x, g_c * f
+    return lstm_gates_pull(RECORDED, g_h, g_c, g_gates, gates, c, previous)
 
 
 def gru_step(weights, state, x):

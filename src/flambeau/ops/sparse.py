@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from .._device import strided
 from .._dtypes import int64
+from ..engines import _sparse_array as arrays
 from ..engines import engine_of
-from ..engines import sparse as arrays
 from ..engines.sparse import SparseArray
 from ._op import op
 from .matmul import mH
@@ -28,7 +29,7 @@ def elements_at(k, x, indices):
 
 @op(node="ToDenseBackward0")
 def to_dense(k, x):
-    return arrays.to_dense(x) if k is arrays.engine else x
+    return x if k.layout is strided else arrays.to_dense(x)
 
 
 to_dense.vjp(x=lambda g, x: in_layout_of(g, x))
@@ -107,7 +108,7 @@ sparse_mm.vjp(
 @op
 def in_layout_of(k, g, x):
     """A gradient as its operand is: where that is sparse, the elements that it keeps, each once."""
-    if engine_of(x) is not arrays.engine:
+    if engine_of(x).layout is strided:
         return g
     x = arrays.coalesce(x)
     return x.with_values(arrays.elements_at(g, x.indices))

@@ -95,6 +95,24 @@ def embedding_bag(
 
     A bag is a row of ``input``; or, where ``input`` is a vector, the part from one of ``offsets`` to the next.
     """
+    _check_bags(input, weight, per_sample_weights, mode, scale_grad_by_freq, sparse)
+    bags, count = _bags(input, offsets, include_last_offset)  # bag number `count` is one that nobody gets
+    padding_idx = _row(padding_idx, weight._a.shape[0])
+    try:
+        rows = embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+    except IndexError as error:  # PyTorch looks up rows with one type of error, and sums them up with another
+        raise RuntimeError(BAG_INDEX.format(rows=weight._a.shape[0], error=error)) from None
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    if rows._a.ndim == 3 and rows._a.size and padding_idx is None and mode != "max":  # bags of one size
+        return rows.sum(1) if mode == "sum" else rows.mean(1)
+    if padding_idx is not None:
+        bags = bags.masked_fill(input.reshape(-1) == padding_idx, count)
+    return _fold_bags(rows.reshape(-1, weight.size(1)), bags, count + 1, mode)[:count]
+
+
+def _check_bags(input, weight, per_sample_weights, mode, scale_grad_by_freq, sparse):
+    """Refuses what PyTorch refuses, in its order."""
     if per_sample_weights is not None and input._a.shape != per_sample_weights._a.shape:
         raise ValueError(f"embedding_bag: per_sample_weights ({list(per_sample_weights.shape)}) must have the same "
                          f"shape as the input ({list(input.shape)})")
@@ -112,28 +130,18 @@ def embedding_bag(
         raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum' (got {mode=}).")
     if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
         raise RuntimeError(SCALE_TYPE.format(weight=weight.dtype, scale=per_sample_weights.dtype))
-    bags, count = _bags(input, offsets, include_last_offset)  # bag number `count` is one that nobody gets
-    padding_idx = _row(padding_idx, weight._a.shape[0])
-    try:
-        rows = embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
-    except IndexError as error:  # PyTorch looks up rows with one type of error, and sums them up with another
-        raise RuntimeError(BAG_INDEX.format(rows=weight._a.shape[0], error=error)) from None
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.unsqueeze(-1)
-    if rows._a.ndim == 3 and rows._a.size and padding_idx is None and mode != "max":  # bags of one size
-        return rows.sum(1) if mode == "sum" else rows.mean(1)
-    if padding_idx is not None:
-        bags = bags.masked_fill(input.reshape(-1) == padding_idx, count)
-    rows = rows.reshape(-1, weight.size(1))
-    out = rows.new_zeros((count + 1, weight.size(1)))
+
+
+def _fold_bags(rows, bags, count, mode):
+    """The sum, mean or maximum of the rows in each of `count` bags."""
+    out = rows.new_zeros((count, rows.size(1)))
     if mode == "max":
-        out = out.scatter_reduce(0, bags.unsqueeze(1).expand_as(rows), rows, "amax", include_self=False)
-    else:
-        out = out.index_add(0, bags, rows)
-    if mode == "mean":
-        sizes = rows.new_zeros(count + 1).index_add(0, bags, rows.new_ones(bags.shape))
-        out = out / sizes.clamp(min=1).unsqueeze(1)
-    return out[:count]
+        return out.scatter_reduce(0, bags.unsqueeze(1).expand_as(rows), rows, "amax", include_self=False)
+    out = out.index_add(0, bags, rows)
+    if mode == "sum":
+        return out
+    sizes = rows.new_zeros(count).index_add(0, bags, rows.new_ones(bags.shape))
+    return out / sizes.clamp(min=1).unsqueeze(1)
 
 
 def _bags(input, offsets, include_last_offset):
