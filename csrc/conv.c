@@ -7,6 +7,7 @@
 
 #include "memory.h"
 #include "threads.h"
+#include "winograd.h"
 
 typedef struct {
     int n;                                                                   /* dimensions of the arrays */
@@ -282,6 +283,52 @@ static bool input(const Geometry *g, const Loops *loops, ptrdiff_t item, const c
     }
     free(taps.places);
     return good;
+}
+
+/* ---- kernels of 3x3 */
+
+/* Images that are convolved with kernels of 3x3 without steps: forward, or from the gradient to the input. */
+static bool is_winograd(const Geometry *g, ptrdiff_t item, bool backward, Winograd *s)
+{
+    const ptrdiff_t *sizes = backward ? g->counts : g->sizes, *counts = backward ? g->sizes : g->counts;
+    if (item != sizeof(float) || g->groups != 1 || sizes[0] != 1 || counts[0] != 1 || g->kernel[0] != 1
+        || g->padding[0] != 0) {
+        return false;
+    }
+    for (int d = 1; d < CONV_DIMS; d++) {
+        if (g->kernel[d] != 3 || g->stride[d] != 1 || g->dilation[d] != 1 || g->padding[d] > 2) {
+            return false;
+        }
+        s->sizes[d - 1] = sizes[d];
+        s->counts[d - 1] = counts[d];
+        s->margin[d - 1] = backward ? 2 - g->padding[d] : g->padding[d];
+    }
+    s->samples = g->samples;
+    s->sources = backward ? g->results : g->channels;
+    s->results = backward ? g->channels : g->results;
+    s->source_channel = s->sizes[0] * s->sizes[1];
+    s->source_sample = s->sources * s->source_channel;
+    s->out_channel = s->counts[0] * s->counts[1];
+    s->out_sample = s->results * s->out_channel;
+    s->weight_result = backward ? 9 : 9 * g->channels;
+    s->weight_source = backward ? 9 * g->channels : 9;
+    s->flipped = backward;
+    s->high = (s->counts[0] + 3) / 4;
+    s->wide = (s->counts[1] + 1) / 2;
+    return winograd_wins(s);
+}
+
+static bool by_winograd(const Geometry *g, const Loops *loops, ptrdiff_t item, bool backward, const char *source,
+                        const char *w, const char *bias, char *out)
+{
+    Winograd s = {.source = source, .weight = w, .bias = bias, .out = out};
+    return is_winograd(g, item, backward, &s) && winograd_sums(&s, loops);
+}
+
+static bool weight_by_winograd(const Geometry *g, const Loops *loops, ptrdiff_t item, char *x, char *gradient, char *w)
+{
+    Winograd s = {.source = x, .out = gradient, .packed = w};
+    return is_winograd(g, item, false, &s) && winograd_weight_sums(&s, loops);
 }
 
 /* ---- backward to the weight, cut over the pool: by channels of the source, and by samples where there are few */
@@ -578,6 +625,8 @@ static PyObject *conv(PyObject *const *arguments)
         PlaneWork work = {.loops = loops, .x = PyArray_BYTES(x), .w = PyArray_BYTES(w), .g = PyArray_BYTES(y),
                           .bias = bias, .item = item, .which = FORWARD};
         good = run_planes(&g, &work);
+    } else if (by_winograd(&g, loops, item, false, PyArray_BYTES(x), PyArray_BYTES(w), bias, PyArray_BYTES(y))) {
+        good = true;
     } else {
         flatten(&g);
         good = forward(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(w), bias, PyArray_BYTES(y));
@@ -626,6 +675,8 @@ static PyObject *conv_input(PyObject *const *arguments)
         PlaneWork work = {.loops = loops, .x = PyArray_BYTES(x), .w = PyArray_BYTES(w), .g = PyArray_BYTES(gradient),
                           .item = item, .which = INPUT};
         good = run_planes(&g, &work);
+    } else if (by_winograd(&g, loops, item, true, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x))) {
+        good = true;
     } else {
         flatten(&g);
         good = input(&g, loops, item, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x));
@@ -678,6 +729,8 @@ static PyObject *conv_weight(PyObject *const *arguments)
         PlaneWork work = {.loops = loops, .x = PyArray_BYTES(x), .w = PyArray_BYTES(w), .g = PyArray_BYTES(gradient),
                           .item = item, .which = WEIGHT};
         good = run_planes(&g, &work);
+    } else if (weight_by_winograd(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w))) {
+        good = true;
     } else {
         good = weight(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w));
     }

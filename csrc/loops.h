@@ -129,6 +129,17 @@ typedef struct {
     ptrdiff_t beside; /* samples that are taken at once */
 } WeightSums;
 
+/* Convolutions of images with kernels of 3x3, by tiles of 4x2 places: see loops/winograd.h. */
+typedef struct {
+    const void *source, *weight, *bias; /* the last may be NULL */
+    void *packed, *out;
+    ptrdiff_t samples, sources, results;
+    ptrdiff_t source_sample, source_channel, weight_result, weight_source, out_sample, out_channel;
+    ptrdiff_t sizes[2], counts[2], margin[2]; /* of the source, of the result, before the source */
+    ptrdiff_t high, wide;                     /* tiles of a sample */
+    bool flipped;                             /* whether the taps are taken from the last to the first */
+} Winograd;
+
 /* Convolutions of single planes: see loops/depthwise.h. */
 typedef struct {
     ptrdiff_t sizes[CONV_DIMS], counts[CONV_DIMS], steps[CONV_DIMS], margin[CONV_DIMS], wide[CONV_DIMS];
@@ -204,6 +215,16 @@ typedef struct {
                           void *scratch);
     void (*plane_input)(const PlaneSums *s, const void *g, const void *weight, void *out, void *scratch);
     void (*plane_weight)(const PlaneSums *s, const void *x, const void *g, void *out, void *scratch);
+    /* see loops/winograd.h */
+    void (*winograd_weights)(const Winograd *s, ptrdiff_t panel);
+    bool (*winograd_block)(const Winograd *s, ptrdiff_t start, ptrdiff_t stop, void *scratch);
+    void (*winograd_source)(const Winograd *s, ptrdiff_t start, ptrdiff_t stop, void *to, ptrdiff_t tiles, ptrdiff_t place,
+                            void *scratch);
+    void (*winograd_gradient)(const Winograd *s, ptrdiff_t start, ptrdiff_t stop, void *to, ptrdiff_t tiles,
+                              ptrdiff_t place, void *scratch);
+    void (*winograd_bin)(const Winograd *s, const void *source, const void *gradient, ptrdiff_t tiles, ptrdiff_t panel,
+                         void *sums);
+    bool (*winograd_taps)(const Winograd *s, const void *sums, ptrdiff_t start, ptrdiff_t stop);
     /* for float alone: uniforms into normals, in blocks of sixteen */
     void (*box_muller)(float *x, ptrdiff_t blocks);
     /* whatever the type of the others: float16 and bfloat16 as floats, and back */

@@ -36,6 +36,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "resample.h"
 #include "conv.h"
 #include "depthwise.h"
+#include "winograd.h"
 
 #undef TABLE_ROW
 #define TABLE_ROW { \
@@ -55,6 +56,8 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(resample), NAME(sum_places), NAME(spread_places), NAME(dot_places), \
     TILE_ROWS, 2 * LANES, NAME(pack_weights), NAME(sum_panels), NAME(pack_results), NAME(sum_weights), \
     NAME(collect_weights), NAME(plane_forward), NAME(plane_input), NAME(plane_weight), \
+    NAME(winograd_weights), NAME(winograd_block), NAME(winograd_source), NAME(winograd_gradient), NAME(winograd_bin), \
+    NAME(winograd_taps), \
     box_muller, \
     halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains, combine_halves, combine_brains, \
 }

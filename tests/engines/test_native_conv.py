@@ -84,6 +84,9 @@ LARGE = [  # samples, channels, results, groups, spatial, kernel, stride, paddin
     (3, 8, 9, 1, (3000,), (9,), (1,), (8,), (2,)),
     (1, 9, 8, 1, (11, 12, 13), (3, 3, 3), (1, 2, 1), (1, 0, 1), (1, 1, 1)),
     (1, 2, 3, 1, (40, 400), (17, 17), (1, 1), (0, 0), (1, 1)),
+    (3, 33, 17, 1, (19, 26), (3, 3), (1, 1), (0, 0), (1, 1)),
+    (5, 20, 50, 1, (13, 9), (3, 3), (1, 1), (2, 2), (1, 1)),
+    (2, 24, 16, 1, (31, 30), (3, 3), (1, 1), (2, 1), (1, 1)),
 ]
 
 
@@ -104,3 +107,21 @@ def test_large_convolutions(case, dtype):
             ours = getattr(NUMPY, name)(*arguments, *how, groups)
             assert ours.dtype == dtype
             assert abs(ours - right).max() <= (2e-6 if dtype == np.float32 else 1e-14) * abs(right).max()
+
+
+@needs_native
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38])
+@pytest.mark.parametrize("name", ["conv", "conv_input", "conv_weight"])
+def test_tiles_keep_what_is_not_finite_apart(name, value):
+    """Kernels of 3x3 are summed in tiles, whose places share products: one that is not finite must not reach all."""
+    rng = np.random.default_rng(0)
+    arrays = {
+        "conv": [(2, 16, 24, 24), (20, 16, 3, 3)], "conv_input": [(2, 20, 24, 24), (20, 16, 3, 3)],
+        "conv_weight": [(2, 16, 24, 24), (2, 20, 24, 24)],
+    }[name]
+    x, y = (rng.standard_normal(shape).astype(np.float32) for shape in arrays)
+    x[1, 3, 10, 11] = value
+    sizes = {"conv": (), "conv_input": ((24, 24),), "conv_weight": ((3, 3),)}[name]
+    ours, twin = both(name, x, y, *sizes, (1, 1), (1, 1), (1, 1), 1)
+    assert (np.isfinite(ours) == np.isfinite(twin)).all()
+    assert not np.isfinite(ours).all() or value == 3e38

@@ -1,0 +1,391 @@
+/* Convolutions with kernels of 3x3 by Winograd's algorithm, F(4x2, 3x3): a tile of 4x2 places of the result takes 24
+ * products for each pair of channels instead of 72.
+ *
+ * Each of the three maps is y = A' [(G w) * (B' x)], in both dimensions, where * is by element: the elements of a
+ * transformed tile are "bins", and in each bin a convolution is a product of matrices over channels. The points are 0,
+ * ±3/4, ±3/2 and infinity down, 0, ±1 and infinity across: with them rounding errors are those of the direct sum.
+ * Channels lie in the lanes of vectors.
+ */
+
+#define BINS 24
+#define DOWN 6   /* rows of a transformed tile */
+#define ACROSS 4 /* and columns */
+
+/* x (6) -> B' x, each element a vector. */
+INLINE void NAME(down_source)(VECTOR *x)
+{
+    VECTOR x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3], x4 = x[4], x5 = x[5];
+    VECTOR even_a = x4 - (REAL)2.25 * x2, odd_a = (REAL)0.75 * x3 - (REAL)1.6875 * x1;
+    VECTOR even_b = x4 - (REAL)0.5625 * x2, odd_b = (REAL)1.5 * x3 - (REAL)0.84375 * x1;
+    x[0] = (REAL)1.265625 * x0 - (REAL)2.8125 * x2 + x4;
+    x[1] = even_a + odd_a;
+    x[2] = even_a - odd_a;
+    x[3] = even_b + odd_b;
+    x[4] = even_b - odd_b;
+    x[5] = (REAL)1.265625 * x1 - (REAL)2.8125 * x3 + x5;
+}
+
+/* x (4) -> B' x */
+INLINE void NAME(across_source)(const VECTOR *x, VECTOR *out)
+{
+    out[0] = x[2] - x[0];
+    out[1] = x[1] + x[2];
+    out[2] = x[2] - x[1];
+    out[3] = x[3] - x[1];
+}
+
+/* w (3) -> G w: down to 6, across to 4 */
+INLINE void NAME(down_weight)(VECTOR w0, VECTOR w1, VECTOR w2, VECTOR *out, ptrdiff_t step)
+{
+    const REAL a = (REAL)(-1 / 1.8984375), b = (REAL)(1 / 7.59375); /* 1 / (2 p² (p² - q²)) for p, q = 3/4, 3/2 */
+    VECTOR even_a = a * (w0 + (REAL)0.5625 * w2), odd_a = (a * (REAL)0.75) * w1;
+    VECTOR even_b = b * (w0 + (REAL)2.25 * w2), odd_b = (b * (REAL)1.5) * w1;
+    out[0] = (REAL)(1 / 1.265625) * w0;
+    out[step] = even_a + odd_a;
+    out[2 * step] = even_a - odd_a;
+    out[3 * step] = even_b + odd_b;
+    out[4 * step] = even_b - odd_b;
+    out[5 * step] = w2;
+}
+
+INLINE void NAME(across_weight)(VECTOR w0, VECTOR w1, VECTOR w2, VECTOR *out)
+{
+    VECTOR even = (REAL)0.5 * (w0 + w2), odd = (REAL)0.5 * w1;
+    out[0] = -w0;
+    out[1] = even + odd;
+    out[2] = even - odd;
+    out[3] = w2;
+}
+
+/* Where the source's part of a row of tiles begins: (sample, the first row of the result). */
+INLINE void NAME(row_of_tiles)(const Winograd *s, ptrdiff_t row, ptrdiff_t *sample, ptrdiff_t *first)
+{
+    *sample = row / s->high;
+    *first = row % s->high * 4;
+}
+
+/* Copies rows of LANES channels, of which there are `count`, into a margin of zeros: (rows, columns, LANES). */
+INLINE void NAME(stage_rows)(const REAL *x, ptrdiff_t channel, ptrdiff_t count, const ptrdiff_t *sizes, ptrdiff_t top,
+                             ptrdiff_t left, ptrdiff_t rows, ptrdiff_t columns, REAL *out)
+{
+    ptrdiff_t first = left < 0 ? -left : 0, stop = sizes[1] - left < columns ? sizes[1] - left : columns;
+    for (ptrdiff_t r = 0; r < rows; r++, out += columns * LANES) {
+        if (top + r < 0 || top + r >= sizes[0] || stop <= first) {
+            memset(out, 0, (size_t)(columns * LANES) * sizeof(REAL));
+            continue;
+        }
+        memset(out, 0, (size_t)(first * LANES) * sizeof(REAL));
+        memset(out + stop * LANES, 0, (size_t)((columns - stop) * LANES) * sizeof(REAL));
+        for (ptrdiff_t lane = 0; lane < LANES; lane++) {
+            const REAL *from = x + lane * channel + (top + r) * sizes[1] + left;
+            REAL *to = out + lane;
+            if (lane >= count) {
+                for (ptrdiff_t i = first; i < stop; i++) {
+                    to[i * LANES] = 0;
+                }
+                continue;
+            }
+            for (ptrdiff_t i = first; i < stop; i++) {
+                to[i * LANES] = from[i];
+            }
+        }
+    }
+}
+
+/* The transformed tiles of rows of tiles, all channels: (bins, panels of channels, tiles, TILE_COLUMNS). `tiles` is the
+ * distance from a panel to the next, `place` where the first tile goes. */
+static void NAME(winograd_source)(const Winograd *s, ptrdiff_t start, ptrdiff_t stop, void *to, ptrdiff_t tiles,
+                                  ptrdiff_t place, void *scratch)
+{
+    ptrdiff_t columns = 2 * s->wide + 2, panels = (s->sources + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    REAL *stage = scratch;
+    for (ptrdiff_t row = start; row < stop; row++, place += s->wide) {
+        ptrdiff_t sample, first;
+        NAME(row_of_tiles)(s, row, &sample, &first);
+        for (ptrdiff_t c = 0; c < panels * TILE_COLUMNS; c += LANES) {
+            const REAL *x = (const REAL *)s->source + sample * s->source_sample + c * s->source_channel;
+            NAME(stage_rows)(x, s->source_channel, s->sources - c, s->sizes, first - s->margin[0], -s->margin[1], DOWN,
+                             columns, stage);
+            for (ptrdiff_t i = 0; i < columns; i++) {
+                VECTOR x[DOWN];
+#pragma GCC unroll 6
+                for (int d = 0; d < DOWN; d++) {
+                    x[d] = LOAD(stage + (d * columns + i) * LANES);
+                }
+                NAME(down_source)(x);
+#pragma GCC unroll 6
+                for (int d = 0; d < DOWN; d++) {
+                    STORE(stage + (d * columns + i) * LANES, x[d]);
+                }
+            }
+            REAL *out = (REAL *)to + (c / TILE_COLUMNS * tiles + place) * TILE_COLUMNS + c % TILE_COLUMNS;
+            ptrdiff_t bin = panels * tiles * TILE_COLUMNS;
+            for (int d = 0; d < DOWN; d++) {
+                const REAL *from = stage + d * columns * LANES;
+                for (ptrdiff_t t = 0; t < s->wide; t++, from += 2 * LANES) {
+                    VECTOR x[ACROSS] = {LOAD(from), LOAD(from + LANES), LOAD(from + 2 * LANES), LOAD(from + 3 * LANES)};
+                    VECTOR y[ACROSS];
+                    NAME(across_source)(x, y);
+#pragma GCC unroll 4
+                    for (int i = 0; i < ACROSS; i++) {
+                        STORE(out + (d * ACROSS + i) * bin + t * TILE_COLUMNS, y[i]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* The transformed weights of a panel of results: (bins, channels of the source, TILE_COLUMNS). */
+static void NAME(winograd_weights)(const Winograd *s, ptrdiff_t panel)
+{
+    REAL *out = (REAL *)s->packed + panel * BINS * s->sources * TILE_COLUMNS;
+    ptrdiff_t first = panel * TILE_COLUMNS, bin = s->sources * TILE_COLUMNS;
+    for (ptrdiff_t c = 0; c < s->sources; c++) {
+        for (ptrdiff_t half = 0; half < 2; half++) {
+            REAL taps[9][LANES];
+            VECTOR down[3][DOWN], w[ACROSS];
+            for (ptrdiff_t lane = 0; lane < LANES; lane++) {
+                ptrdiff_t k = first + half * LANES + lane;
+                const REAL *from = (const REAL *)s->weight + k * s->weight_result + c * s->weight_source;
+                for (int i = 0; i < 9; i++) {
+                    taps[i][lane] = k < s->results ? from[s->flipped ? 8 - i : i] : 0;
+                }
+            }
+            for (int i = 0; i < 3; i++) {
+                NAME(down_weight)(LOAD(taps[i]), LOAD(taps[3 + i]), LOAD(taps[6 + i]), down[i], 1);
+            }
+            for (int d = 0; d < DOWN; d++) {
+                NAME(across_weight)(down[0][d], down[1][d], down[2][d], w);
+                for (int i = 0; i < ACROSS; i++) {
+                    STORE(out + (d * ACROSS + i) * bin + c * TILE_COLUMNS + half * LANES, w[i]);
+                }
+            }
+        }
+    }
+}
+
+/* TILE_ROWS tiles times a panel of results in one bin, summed over all channels. */
+INLINE void NAME(bin_products)(const Winograd *s, const REAL *x, const REAL *w, ptrdiff_t tiles, REAL *out)
+{
+    VECTOR sum[TILE_ROWS][2];
+#pragma GCC unroll 16
+    for (int i = 0; i < TILE_ROWS; i++) {
+        sum[i][0] = sum[i][1] = (VECTOR){0};
+    }
+    for (ptrdiff_t c = 0; c < s->sources; c += TILE_COLUMNS, x += tiles * TILE_COLUMNS) {
+        ptrdiff_t count = s->sources - c < TILE_COLUMNS ? s->sources - c : TILE_COLUMNS;
+        for (ptrdiff_t k = 0; k < count; k++, w += TILE_COLUMNS) {
+            VECTOR a = LOAD(w), b = LOAD(w + LANES);
+#pragma GCC unroll 16
+            for (int i = 0; i < TILE_ROWS; i++) {
+                VECTOR each = x[i * TILE_COLUMNS + k] - (VECTOR){0};
+                sum[i][0] = NAME(vector_madd)(each, a, sum[i][0]);
+                sum[i][1] = NAME(vector_madd)(each, b, sum[i][1]);
+            }
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < TILE_ROWS; i++) {
+        STORE(out + i * TILE_COLUMNS, sum[i][0]);
+        STORE(out + i * TILE_COLUMNS + LANES, sum[i][1]);
+    }
+}
+
+/* The 4x2 places of each tile of a row, from its bins: (4, columns, TILE_COLUMNS). Adds to *wrong what is not finite. */
+INLINE void NAME(winograd_results)(const Winograd *s, const REAL *bins, ptrdiff_t bin, const REAL *bias, REAL *out,
+                                   VECTOR *wrong)
+{
+    ptrdiff_t line = 2 * s->wide * TILE_COLUMNS;
+    for (ptrdiff_t t = 0; t < s->wide; t++, bins += TILE_COLUMNS, out += 2 * TILE_COLUMNS) {
+        for (int half = 0; half < 2; half++) {
+            VECTOR y[DOWN][2], shift = LOAD(bias + half * LANES);
+#pragma GCC unroll 6
+            for (int d = 0; d < DOWN; d++) {
+                const REAL *from = bins + d * ACROSS * bin + half * LANES;
+                VECTOR m1 = LOAD(from + bin), m2 = LOAD(from + 2 * bin);
+                y[d][0] = LOAD(from) + m1 + m2;
+                y[d][1] = m1 - m2 + LOAD(from + 3 * bin);
+            }
+#pragma GCC unroll 2
+            for (int i = 0; i < 2; i++) {
+                VECTOR sum_a = y[1][i] + y[2][i], away_a = (REAL)0.75 * (y[1][i] - y[2][i]);
+                VECTOR sum_b = y[3][i] + y[4][i], away_b = (REAL)1.5 * (y[3][i] - y[4][i]);
+                VECTOR r[4] = {
+                    shift + y[0][i] + sum_a + sum_b,
+                    shift + away_a + away_b,
+                    shift + (REAL)0.5625 * sum_a + (REAL)2.25 * sum_b,
+                    shift + (REAL)0.5625 * away_a + (REAL)2.25 * away_b + y[5][i],
+                };
+#pragma GCC unroll 4
+                for (int d = 0; d < 4; d++) {
+                    STORE(out + d * line + i * TILE_COLUMNS + half * LANES, r[d]);
+                    *wrong += r[d] * 0;
+                }
+            }
+        }
+    }
+}
+
+/* Stores a row of tiles of a panel of results where it belongs. */
+INLINE void NAME(store_row)(const Winograd *s, const REAL *stage, ptrdiff_t row, ptrdiff_t panel)
+{
+    ptrdiff_t sample, first, line = 2 * s->wide * TILE_COLUMNS;
+    NAME(row_of_tiles)(s, row, &sample, &first);
+    ptrdiff_t rows = s->counts[0] - first < 4 ? s->counts[0] - first : 4, columns = s->counts[1];
+    ptrdiff_t count = s->results - panel * TILE_COLUMNS < TILE_COLUMNS ? s->results - panel * TILE_COLUMNS : TILE_COLUMNS;
+    REAL *out = (REAL *)s->out + sample * s->out_sample + panel * TILE_COLUMNS * s->out_channel + first * columns;
+    for (ptrdiff_t k = 0; k < count; k++, out += s->out_channel) {
+        for (ptrdiff_t r = 0; r < rows; r++) {
+            const REAL *from = stage + r * line + k;
+            for (ptrdiff_t i = 0; i < columns; i++) {
+                out[r * columns + i] = from[i * TILE_COLUMNS];
+            }
+        }
+    }
+}
+
+/* Some rows of tiles of the result; whether all of it is finite. */
+static bool NAME(winograd_block)(const Winograd *s, ptrdiff_t start, ptrdiff_t stop, void *scratch)
+{
+    ptrdiff_t tiles = (stop - start) * s->wide, whole = (tiles + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+    ptrdiff_t sources = (s->sources + TILE_COLUMNS - 1) / TILE_COLUMNS, results = (s->results + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    REAL *x = scratch, *bins = x + BINS * sources * whole * TILE_COLUMNS, *stage = bins + BINS * whole * TILE_COLUMNS;
+    VECTOR wrong = {0};
+    NAME(winograd_source)(s, start, stop, x, whole, 0, stage);
+    for (ptrdiff_t panel = 0; panel < results; panel++) {
+        const REAL *w = (const REAL *)s->packed + panel * BINS * s->sources * TILE_COLUMNS;
+        for (int bin = 0; bin < BINS; bin++) {
+            for (ptrdiff_t t = 0; t < tiles; t += TILE_ROWS) {
+                NAME(bin_products)(s, x + (bin * sources * whole + t) * TILE_COLUMNS, w + bin * s->sources * TILE_COLUMNS,
+                                   whole, bins + (bin * whole + t) * TILE_COLUMNS);
+            }
+        }
+        REAL bias[TILE_COLUMNS];
+        for (ptrdiff_t i = 0; i < TILE_COLUMNS; i++) {
+            ptrdiff_t k = panel * TILE_COLUMNS + i;
+            bias[i] = s->bias != NULL && k < s->results ? ((const REAL *)s->bias)[k] : 0;
+        }
+        for (ptrdiff_t row = start; row < stop; row++) {
+            NAME(winograd_results)(s, bins + (row - start) * s->wide * TILE_COLUMNS, whole * TILE_COLUMNS, bias, stage, &wrong);
+            NAME(store_row)(s, stage, row, panel);
+        }
+    }
+    return NAME(sum_small)(NAME(shrunk)(wrong)) == 0;
+}
+
+/* ---- gradients of weights: in each bin, transformed tiles of the gradient times those of the source, summed over tiles */
+
+/* y (4) -> A y, down to 6 */
+INLINE void NAME(down_gradient)(VECTOR y0, VECTOR y1, VECTOR y2, VECTOR y3, VECTOR *out)
+{
+    VECTOR even_a = y0 + (REAL)0.5625 * y2, odd_a = (REAL)0.75 * y1 + (REAL)0.421875 * y3;
+    VECTOR even_b = y0 + (REAL)2.25 * y2, odd_b = (REAL)1.5 * y1 + (REAL)3.375 * y3;
+    out[0] = y0;
+    out[1] = even_a + odd_a;
+    out[2] = even_a - odd_a;
+    out[3] = even_b + odd_b;
+    out[4] = even_b - odd_b;
+    out[5] = y3;
+}
+
+/* The transformed tiles of the gradient, laid out as winograd_source lays out those of the source. */
+static void NAME(winograd_gradient)(const Winograd *s, ptrdiff_t start, ptrdiff_t stop, void *to, ptrdiff_t tiles,
+                                    ptrdiff_t place, void *scratch)
+{
+    ptrdiff_t columns = 2 * s->wide, panels = (s->results + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    ptrdiff_t bin = panels * tiles * TILE_COLUMNS;
+    REAL *stage = scratch;
+    for (ptrdiff_t row = start; row < stop; row++, place += s->wide) {
+        ptrdiff_t sample, first;
+        NAME(row_of_tiles)(s, row, &sample, &first);
+        for (ptrdiff_t k = 0; k < panels * TILE_COLUMNS; k += LANES) {
+            const REAL *g = (const REAL *)s->out + sample * s->out_sample + k * s->out_channel;
+            NAME(stage_rows)(g, s->out_channel, s->results - k, s->counts, first, 0, 4, columns, stage);
+            REAL *out = (REAL *)to + (k / TILE_COLUMNS * tiles + place) * TILE_COLUMNS + k % TILE_COLUMNS;
+            for (ptrdiff_t t = 0; t < s->wide; t++, out += TILE_COLUMNS) {
+                VECTOR y[2][DOWN];
+#pragma GCC unroll 2
+                for (int i = 0; i < 2; i++) {
+                    const REAL *from = stage + (2 * t + i) * LANES;
+                    NAME(down_gradient)(LOAD(from), LOAD(from + columns * LANES), LOAD(from + 2 * columns * LANES),
+                                        LOAD(from + 3 * columns * LANES), y[i]);
+                }
+#pragma GCC unroll 6
+                for (int d = 0; d < DOWN; d++) {
+                    REAL *at = out + d * ACROSS * bin;
+                    STORE(at, y[0][d]);
+                    STORE(at + bin, y[0][d] + y[1][d]);
+                    STORE(at + 2 * bin, y[0][d] - y[1][d]);
+                    STORE(at + 3 * bin, y[1][d]);
+                }
+            }
+        }
+    }
+}
+
+/* Adds one bin's products of some tiles, for a panel of the source: to `sums` of shape (results, channels). */
+static void NAME(winograd_bin)(const Winograd *s, const void *source, const void *gradient, ptrdiff_t tiles, ptrdiff_t panel,
+                               void *sums)
+{
+    ptrdiff_t wide = (s->sources + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
+    for (ptrdiff_t t = 0; t < tiles; t += CONV_DEPTH) {
+        const REAL *x = (const REAL *)source + (panel * tiles + t) * TILE_COLUMNS;
+        NAME(Patch) p = {.samples = 1, .rows = 1, .columns = tiles - t < CONV_DEPTH ? tiles - t : CONV_DEPTH,
+                         .x_column = TILE_COLUMNS};
+        for (ptrdiff_t k = 0; k < s->results; k += TILE_ROWS) {
+            ptrdiff_t count = s->results - k < TILE_ROWS ? s->results - k : TILE_ROWS;
+            const REAL *at[TILE_ROWS];
+            for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
+                ptrdiff_t own = i < count ? k + i : k;
+                at[i] = (const REAL *)gradient + (own / TILE_COLUMNS * tiles + t) * TILE_COLUMNS + own % TILE_COLUMNS;
+            }
+            NAME(add_places)(at, x, &p, (REAL *)sums + k * wide + panel * TILE_COLUMNS, wide, count);
+        }
+    }
+}
+
+/* s (6) -> G' s, down to 3 */
+INLINE void NAME(down_taps)(const VECTOR *s, VECTOR *out)
+{
+    const REAL a = (REAL)(-1 / 1.8984375), b = (REAL)(1 / 7.59375);
+    VECTOR sum_a = a * (s[1] + s[2]), away_a = a * (s[1] - s[2]), sum_b = b * (s[3] + s[4]), away_b = b * (s[3] - s[4]);
+    out[0] = (REAL)(1 / 1.265625) * s[0] + sum_a + sum_b;
+    out[1] = (REAL)0.75 * away_a + (REAL)1.5 * away_b;
+    out[2] = (REAL)0.5625 * sum_a + (REAL)2.25 * sum_b + s[5];
+}
+
+/* The weights of the results from `start` to `stop` from the sums of all bins; whether they are finite. */
+static bool NAME(winograd_taps)(const Winograd *s, const void *sums, ptrdiff_t start, ptrdiff_t stop)
+{
+    ptrdiff_t wide = (s->sources + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS, bin = s->results * wide;
+    VECTOR wrong = {0};
+    for (ptrdiff_t k = start; k < stop; k++) {
+        for (ptrdiff_t c = 0; c < s->sources; c += LANES) {
+            const REAL *from = (const REAL *)sums + k * wide + c;
+            VECTOR taps[ACROSS][3], w[9];
+            for (int i = 0; i < ACROSS; i++) {
+                VECTOR bins[DOWN];
+                for (int d = 0; d < DOWN; d++) {
+                    bins[d] = LOAD(from + (d * ACROSS + i) * bin);
+                }
+                NAME(down_taps)(bins, taps[i]);
+            }
+            for (int d = 0; d < 3; d++) {
+                VECTOR even = (REAL)0.5 * (taps[1][d] + taps[2][d]);
+                w[3 * d] = even - taps[0][d];
+                w[3 * d + 1] = (REAL)0.5 * (taps[1][d] - taps[2][d]);
+                w[3 * d + 2] = even + taps[3][d];
+                wrong += (w[3 * d] + w[3 * d + 1] + w[3 * d + 2]) * 0;
+            }
+            REAL *out = (REAL *)s->packed + (k * s->sources + c) * 9;
+            ptrdiff_t count = s->sources - c < LANES ? s->sources - c : LANES;
+            for (ptrdiff_t lane = 0; lane < count; lane++, out += 9) {
+                for (int i = 0; i < 9; i++) {
+                    out[i] = w[i][lane];
+                }
+            }
+        }
+    }
+    return NAME(sum_small)(NAME(shrunk)(wrong)) == 0;
+}

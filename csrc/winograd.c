@@ -1,0 +1,156 @@
+#include "winograd.h"
+
+#include <stdatomic.h>
+
+#include "memory.h"
+#include "threads.h"
+
+#define BINS 24       /* products for each tile and pair of channels */
+#define LEAST_TILES 64 /* below which the transforms of the weights take longer than they save */
+#define LEAST_CHANNELS 16
+#define TILES_AT_ONCE 48
+
+bool winograd_wins(const Winograd *s)
+{
+    ptrdiff_t tiles = s->samples * s->high * s->wide, places = s->samples * s->counts[0] * s->counts[1];
+    return tiles >= LEAST_TILES && s->sources >= LEAST_CHANNELS && s->results >= LEAST_CHANNELS && places * 2 >= tiles * 8;
+}
+
+typedef struct {
+    Winograd sums;
+    const Loops *loops;
+    ptrdiff_t rows, blocks;
+    size_t scratch;
+    atomic_bool *failed;
+} WinogradWork;
+
+static void transform_weights(const void *work, ptrdiff_t i)
+{
+    const WinogradWork *w = work;
+    w->loops->winograd_weights(&w->sums, i);
+}
+
+static void sum_rows(const void *work, ptrdiff_t i)
+{
+    const WinogradWork *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->rows, 1, w->blocks, i, &start, &stop);
+    void *room = scratch_of_thread(w->scratch);
+    if (room == NULL || !w->loops->winograd_block(&w->sums, start, stop, room)) {
+        atomic_store(w->failed, true);
+    }
+}
+
+static ptrdiff_t rounded_up(ptrdiff_t n, ptrdiff_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
+/* Blocks of rows of tiles: several for each thread, but not larger than the cache. */
+static ptrdiff_t blocks_of(const Winograd *s, ptrdiff_t rows)
+{
+    ptrdiff_t each = TILES_AT_ONCE / s->wide, threads = thread_count();
+    ptrdiff_t blocks = (rows + (each > 1 ? each : 1) - 1) / (each > 1 ? each : 1), least = threads == 1 ? 1 : 2 * threads;
+    blocks = blocks < least ? least : blocks;
+    return blocks < rows ? blocks : rows;
+}
+
+bool winograd_sums(const Winograd *s, const Loops *loops)
+{
+    atomic_bool failed = false;
+    ptrdiff_t columns = loops->tile_columns, item = sizeof(float);
+    ptrdiff_t panels = rounded_up(s->results, columns) / columns;
+    WinogradWork work = {.sums = *s, .loops = loops, .rows = s->samples * s->high, .failed = &failed};
+    work.blocks = blocks_of(s, work.rows);
+    ptrdiff_t tiles = rounded_up(((work.rows + work.blocks - 1) / work.blocks) * s->wide, loops->tile_rows);
+    ptrdiff_t stage = 6 * (2 * s->wide + 2) * columns;
+    work.scratch = (size_t)((BINS * tiles * (rounded_up(s->sources, columns) + columns) + stage) * item);
+    work.sums.packed = new_block((size_t)(panels * BINS * s->sources * columns * item), false);
+    if (work.sums.packed == NULL) {
+        return false;
+    }
+    run_chunks(transform_weights, &work, panels);
+    run_chunks(sum_rows, &work, work.blocks);
+    release_block(work.sums.packed);
+    return !failed;
+}
+
+/* ---- gradients of weights */
+
+#define TRANSFORMED_BYTES ((ptrdiff_t)32 << 20) /* of tiles that are held at once */
+
+typedef struct {
+    Winograd sums;
+    const Loops *loops;
+    ptrdiff_t start, rows, parts; /* rows of tiles that are held, and how they are cut */
+    ptrdiff_t source_bin, gradient_bin, sums_bin, panels; /* the first three in elements */
+    float *source, *gradient, *totals;
+    size_t scratch;
+    atomic_bool *failed;
+} WinogradWeights;
+
+/* A part of the rows of the source, or of the gradient. */
+static void transform_rows(const void *work, ptrdiff_t i)
+{
+    const WinogradWeights *w = work;
+    ptrdiff_t start, stop, tiles = w->rows * w->sums.wide;
+    part_of(w->rows, 1, w->parts, i / 2, &start, &stop);
+    void *room = scratch_of_thread(w->scratch);
+    if (room == NULL) {
+        atomic_store(w->failed, true);
+    } else if (i % 2 == 0) {
+        w->loops->winograd_source(&w->sums, w->start + start, w->start + stop, w->source, tiles, start * w->sums.wide, room);
+    } else {
+        w->loops->winograd_gradient(&w->sums, w->start + start, w->start + stop, w->gradient, tiles, start * w->sums.wide,
+                                    room);
+    }
+}
+
+static void sum_bin(const void *work, ptrdiff_t i)
+{
+    const WinogradWeights *w = work;
+    ptrdiff_t bin = i / w->panels, tiles = w->rows * w->sums.wide;
+    w->loops->winograd_bin(&w->sums, w->source + bin * w->source_bin * tiles, w->gradient + bin * w->gradient_bin * tiles,
+                           tiles, i % w->panels, w->totals + bin * w->sums_bin);
+}
+
+static void collect_taps(const void *work, ptrdiff_t i)
+{
+    const WinogradWeights *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->sums.results, 1, w->parts, i, &start, &stop);
+    if (!w->loops->winograd_taps(&w->sums, w->totals, start, stop)) {
+        atomic_store(w->failed, true);
+    }
+}
+
+bool winograd_weight_sums(const Winograd *s, const Loops *loops)
+{
+    atomic_bool failed = false;
+    ptrdiff_t columns = loops->tile_columns, item = sizeof(float), all = s->samples * s->high;
+    WinogradWeights work = {.sums = *s, .loops = loops, .failed = &failed};
+    work.source_bin = rounded_up(s->sources, columns);
+    work.gradient_bin = rounded_up(s->results, columns);
+    work.sums_bin = s->results * work.source_bin;
+    work.panels = work.source_bin / columns;
+    ptrdiff_t row = BINS * s->wide * (work.source_bin + work.gradient_bin) * item;
+    ptrdiff_t most = TRANSFORMED_BYTES / row, held = most < 1 ? 1 : most < all ? most : all;
+    work.scratch = (size_t)(6 * (2 * s->wide + 2) * columns * item);
+    work.source = new_block((size_t)(held * row), false);
+    work.totals = new_block((size_t)(BINS * work.sums_bin * item), true);
+    bool good = work.source != NULL && work.totals != NULL;
+    for (; good && work.start < all; work.start += work.rows) {
+        work.rows = all - work.start < held ? all - work.start : held;
+        work.gradient = work.source + BINS * work.source_bin * work.rows * s->wide;
+        work.parts = work.rows < 4 * thread_count() ? work.rows : 4 * thread_count();
+        run_chunks(transform_rows, &work, 2 * work.parts);
+        run_chunks(sum_bin, &work, BINS * work.panels);
+    }
+    if (good) {
+        work.parts = s->results < 4 * thread_count() ? s->results : 4 * thread_count();
+        run_chunks(collect_taps, &work, work.parts);
+    }
+    release_block(work.source);
+    release_block(work.totals);
+    return good && !failed;
+}
