@@ -15,26 +15,36 @@ static Gemm64 gemm64;
 static void (*set_threads)(int);
 static int (*get_threads)(void);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the two below */
-static int depth;  /* how many of our calls are under way */
-static int others; /* the number of threads to go back to after the last of them; 0 if there is none */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;  /* the last call, or a fork */
+static int depth;    /* how many of our calls are under way */
+static int others;   /* the number of threads to go back to after the last of them; 0 if there is none */
+static bool forking; /* whether calls have to wait */
+static _Thread_local int own_depth;
 
-/* A fork waits until nobody is telling OpenBLAS, or the child would find OpenBLAS's own lock taken for ever. */
+/* A fork waits until nobody is in OpenBLAS, or the child would find OpenBLAS's own lock taken for ever. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&lock);
+    forking = true;
+    while (depth > own_depth) {
+        pthread_cond_wait(&ended, &lock);
+    }
 }
 
 static void in_parent(void)
 {
+    forking = false;
+    pthread_cond_broadcast(&ended);
     pthread_mutex_unlock(&lock);
 }
 
-/* A child has only the thread that forked, and that was in no product. What it was to go back to is still to be done. */
+/* A child has only the thread that forked. */
 static void in_child(void)
 {
     pthread_mutex_init(&lock, NULL);
-    depth = 0;
+    pthread_cond_init(&ended, NULL);
+    forking = false;
 }
 
 bool use_blas(const char *path)
@@ -66,6 +76,10 @@ bool has_blas(void)
 void begin_single_blas(void)
 {
     pthread_mutex_lock(&lock);
+    while (forking && own_depth == 0) { /* a call within another one does not wait: the fork waits for that */
+        pthread_cond_wait(&ended, &lock);
+    }
+    own_depth++;
     if (depth++ == 0 && others == 0) {
         int count = get_threads();
         if (count > 1) {
@@ -79,9 +93,13 @@ void begin_single_blas(void)
 void end_single_blas(void)
 {
     pthread_mutex_lock(&lock);
+    own_depth--;
     if (--depth == 0 && others > 0) {
         set_threads(others);
         others = 0;
+    }
+    if (forking) {
+        pthread_cond_broadcast(&ended);
     }
     pthread_mutex_unlock(&lock);
 }
