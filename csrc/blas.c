@@ -117,12 +117,23 @@ void set_blas_threads(int count)
     pthread_mutex_unlock(&lock);
 }
 
-void multiply_matrices(bool doubles, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void *out, int64_t step)
+/* out = a b + rest out */
+static void gemm(bool doubles, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, int rest, void *out, int64_t step)
 {
     int how_a = a.transposed ? TRANSPOSED : AS_IT_IS, how_b = b.transposed ? TRANSPOSED : AS_IT_IS;
     if (doubles) {
-        gemm64(ROW_MAJOR, how_a, how_b, m, n, k, 1.0, a.at, a.step, b.at, b.step, 0.0, out, step);
+        gemm64(ROW_MAJOR, how_a, how_b, m, n, k, 1.0, a.at, a.step, b.at, b.step, rest, out, step);
     } else {
-        gemm32(ROW_MAJOR, how_a, how_b, m, n, k, 1.0f, a.at, a.step, b.at, b.step, 0.0f, out, step);
+        gemm32(ROW_MAJOR, how_a, how_b, m, n, k, 1.0f, a.at, a.step, b.at, b.step, (float)rest, out, step);
     }
+}
+
+void multiply_matrices(bool doubles, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void *out, int64_t step)
+{
+    gemm(doubles, m, n, k, a, b, 0, out, step);
+}
+
+void add_matrix_product(bool doubles, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void *out, int64_t step)
+{
+    gemm(doubles, m, n, k, a, b, 1, out, step);
 }

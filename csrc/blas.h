@@ -26,4 +26,7 @@ typedef struct {
 /* out = a b, of floats or doubles; `out` has rows of `step` elements. */
 void multiply_matrices(bool doubles, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void *out, int64_t step);
 
+/* out += a b */
+void add_matrix_product(bool doubles, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void *out, int64_t step);
+
 #endif
