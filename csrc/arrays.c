@@ -2,7 +2,6 @@
 
 #include "kernels.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
@@ -75,21 +74,33 @@ PyObject *use_large_blocks(PyObject *module, PyObject *unused)
     return before == NULL ? NULL : Py_NewRef(Py_None);
 }
 
-PyArrayObject *new_array(PyArrayObject *like, int ndim, const npy_intp *shape)
+/* Takes over the reference to the dtype. */
+static PyArrayObject *allocate_array(PyArray_Descr *dtype, int ndim, const npy_intp *shape)
 {
-    PyArray_Descr *dtype = PyArray_DESCR(like);
     PyObject *before = NULL;
     if (PyArray_OverflowMultiplyList(shape, ndim) >= (npy_intp)LARGE_BLOCK / PyDataType_ELSIZE(dtype)) {
         before = PyDataMem_SetHandler(capsule);
         if (before == NULL) {
+            Py_DECREF(dtype);
             return NULL;
         }
     }
-    Py_INCREF(dtype);
     PyObject *out = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, NULL, 0, NULL);
     if (before != NULL) {
         Py_XDECREF(PyDataMem_SetHandler(before));
         Py_DECREF(before);
     }
     return (PyArrayObject *)out;
+}
+
+PyArrayObject *new_array(PyArrayObject *like, int ndim, const npy_intp *shape)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(like);
+    Py_INCREF(dtype);
+    return allocate_array(dtype, ndim, shape);
+}
+
+PyArrayObject *new_places(int ndim, const npy_intp *shape)
+{
+    return allocate_array(PyArray_DescrFromType(NPY_INT64), ndim, shape);
 }

@@ -62,6 +62,7 @@ static inline bool not_given(PyObject *x)
 
 /* A new array of the given shape with the dtype of `like`; a large one in memory that is used again. */
 PyArrayObject *new_array(PyArrayObject *like, int ndim, const npy_intp *shape);
+PyArrayObject *new_places(int ndim, const npy_intp *shape); /* of 64-bit integers */
 
 /* Before the first array; false, with an error, if NumPy's own memory was not to be had. */
 bool prepare_arrays(void);

@@ -90,6 +90,9 @@ typedef struct {
     ptrdiff_t sizes[3], counts[3], steps[3]; /* of the planes; of the result; from one element of a span to the next */
     Span *spans[3];
     Span *room; /* where they lie */
+    /* where boxes are windows, in the last dimension: box k has the elements k * stride - margin + i * step, i < taps,
+     * as far as there are such; 0 for boxes of other kinds */
+    ptrdiff_t stride, margin, taps;
 } Boxes;
 
 /* For each of `size` places `count` elements by index, and how much of each: arrays of shape (count, size). */
@@ -195,6 +198,10 @@ typedef struct {
     void (*max_boxes)(const void *x, void *out, int64_t *places, ptrdiff_t planes, const Boxes *boxes);
     void (*mean_boxes)(const void *x, void *out, ptrdiff_t planes, const Boxes *boxes);
     void (*spread_boxes)(const void *g, void *out, ptrdiff_t planes, const Boxes *boxes);
+    /* of planes whose boxes are windows */
+    void (*max_windows)(const void *x, void *out, int64_t *places, ptrdiff_t planes, const Boxes *boxes);
+    void (*sum_windows)(const void *x, void *out, ptrdiff_t planes, const Boxes *boxes);
+    void (*spread_windows)(const void *g, void *out, ptrdiff_t planes, const Boxes *boxes);
     /* see loops/resample.h */
     void (*resample)(const void *x, void *out, const Taps *taps, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
     void (*sum_places)(const void *x, void *out, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels, ptrdiff_t n);

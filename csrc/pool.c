@@ -2,6 +2,7 @@
 
 #include "kernels.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ static bool start_boxes(Boxes *b, int n, const npy_intp *sizes, const npy_intp *
         room[0] = (Span){0, 1};
         room += b->counts[d];
     }
+    b->stride = 0;
     return true;
 }
 
@@ -67,10 +69,10 @@ static void shape_of(PyArrayObject *x, int n, const npy_intp *spatial, npy_intp 
 /* ---- planes in parts, over the threads */
 
 typedef struct {
-    const Loops *loops;
     const Boxes *boxes;
     char *from, *to;
     int64_t *places; /* where those are wanted */
+    void (*max_loop)(const void *from, void *to, int64_t *places, ptrdiff_t planes, const Boxes *boxes); /* then */
     void (*loop)(const void *from, void *to, ptrdiff_t planes, const Boxes *boxes); /* where they are not */
     ptrdiff_t planes, parts, from_plane, to_plane; /* the last two in bytes */
 } PoolWork;
@@ -83,7 +85,7 @@ static void do_part(const void *work, ptrdiff_t i)
     char *from = w->from + start * w->from_plane, *to = w->to + start * w->to_plane;
     if (w->places != NULL) {
         ptrdiff_t counts = w->boxes->counts[0] * w->boxes->counts[1] * w->boxes->counts[2];
-        w->loops->max_boxes(from, to, w->places + start * counts, stop - start, w->boxes);
+        w->max_loop(from, to, w->places + start * counts, stop - start, w->boxes);
     } else {
         w->loop(from, to, stop - start, w->boxes);
     }
@@ -112,14 +114,43 @@ static PyObject *largest_of(PyArrayObject *x, const Loops *loops, int n, const n
     npy_intp shape[DIMS + 2];
     shape_of(x, n, counts, shape);
     PyArrayObject *best = new_array(x, n + 2, shape);
-    PyArrayObject *places = (PyArrayObject *)PyArray_SimpleNew(n + 2, shape, NPY_INT64);
+    PyArrayObject *places = new_places(n + 2, shape);
     if (best == NULL || places == NULL) {
         Py_XDECREF(best);
         Py_XDECREF(places);
         return NULL;
     }
-    run_planes((PoolWork){.loops = loops, .boxes = boxes, .places = PyArray_DATA(places)}, x, best);
+    bool windows = boxes->stride > 0 && boxes->sizes[0] * boxes->sizes[1] * boxes->sizes[2] < NPY_MAX_INT32;
+    run_planes((PoolWork){.max_loop = windows ? loops->max_windows : loops->max_boxes, .boxes = boxes,
+                          .places = PyArray_DATA(places)}, x, best);
     return Py_BuildValue("NN", best, places);
+}
+
+/* ---- windows */
+
+typedef struct {
+    npy_intp kernel[DIMS], stride[DIMS], padding[DIMS], dilation[DIMS];
+} Windows;
+
+/* The boxes of windows on planes of n dimensions; false where one of them is empty. */
+static bool fill_windows(Boxes *boxes, int n, const Windows *w)
+{
+    bool filled = true;
+    for (int d = 0; d < n; d++) {
+        int own = d + DIMS - n;
+        boxes->steps[own] = w->dilation[d];
+        for (npy_intp i = 0; i < boxes->counts[own]; i++) {
+            npy_intp start = i * w->stride[d] - w->padding[d], stop = start + (w->kernel[d] - 1) * w->dilation[d] + 1;
+            start += start < 0 ? (-start + w->dilation[d] - 1) / w->dilation[d] * w->dilation[d] : 0;
+            stop = stop < boxes->sizes[own] ? stop : boxes->sizes[own];
+            boxes->spans[own][i] = (Span){start, stop};
+            filled = filled && start < stop;
+        }
+    }
+    boxes->stride = w->stride[n - 1];
+    boxes->margin = w->padding[n - 1];
+    boxes->taps = w->kernel[n - 1];
+    return filled;
 }
 
 static PyObject *max_pool(PyObject *const *arguments)
@@ -127,31 +158,72 @@ static PyObject *max_pool(PyObject *const *arguments)
     PyArrayObject *x = plain_array(arguments[0]);
     const Loops *loops = x == NULL ? NULL : loops_for(x);
     int n = loops == NULL ? 0 : dims_of(x);
-    npy_intp kernel[DIMS], stride[DIMS], padding[DIMS], dilation[DIMS], counts[DIMS];
-    if (n == 0 || !integers_of(arguments[1], n, 1, kernel) || !integers_of(arguments[2], n, 1, stride)
-        || !integers_of(arguments[3], n, 0, padding) || !integers_of(arguments[4], n, 1, dilation)
+    Windows w;
+    npy_intp counts[DIMS];
+    if (n == 0 || !integers_of(arguments[1], n, 1, w.kernel) || !integers_of(arguments[2], n, 1, w.stride)
+        || !integers_of(arguments[3], n, 0, w.padding) || !integers_of(arguments[4], n, 1, w.dilation)
         || !integers_of(arguments[5], n, 1, counts)) {
         DECLINE;
     }
     Boxes boxes;
-    const npy_intp *sizes = PyArray_DIMS(x) + 2;
+    if (!start_boxes(&boxes, n, PyArray_DIMS(x) + 2, counts)) {
+        return NULL;
+    }
+    bool filled = fill_windows(&boxes, n, &w);
+    PyObject *result = filled ? largest_of(x, loops, n, counts, &boxes) : Py_NewRef(Py_NotImplemented);
+    free(boxes.room);
+    return result;
+}
+
+/* Sums over windows, or the transpose: `counts` windows on planes of `sizes`, of which x has one kind. */
+static PyObject *add_windows(PyArrayObject *x, int n, PyObject *const *settings, const npy_intp *sizes,
+                             const npy_intp *counts, bool spread)
+{
+    const Loops *loops = loops_for(x);
+    Windows w = {.dilation = {1, 1, 1}};
+    if (loops == NULL || !integers_of(settings[0], n, 1, w.kernel) || !integers_of(settings[1], n, 1, w.stride)
+        || !integers_of(settings[2], n, 0, w.padding)) {
+        DECLINE;
+    }
+    Boxes boxes;
     if (!start_boxes(&boxes, n, sizes, counts)) {
         return NULL;
     }
-    bool filled = true;
-    for (int d = 0; d < n; d++) {
-        int own = d + DIMS - n;
-        boxes.steps[own] = dilation[d];
-        for (npy_intp i = 0; i < counts[d]; i++) {
-            npy_intp start = i * stride[d] - padding[d], stop = start + (kernel[d] - 1) * dilation[d] + 1;
-            start += start < 0 ? (-start + dilation[d] - 1) / dilation[d] * dilation[d] : 0;
-            stop = stop < sizes[d] ? stop : sizes[d];
-            boxes.spans[own][i] = (Span){start, stop};
-            filled = filled && start < stop;
-        }
+    npy_intp shape[DIMS + 2];
+    shape_of(x, n, spread ? sizes : counts, shape);
+    PyArrayObject *out = new_array(x, n + 2, shape);
+    if (out != NULL) {
+        fill_windows(&boxes, n, &w);
+        memset(PyArray_DATA(out), 0, (size_t)PyArray_NBYTES(out));
+        run_planes((PoolWork){.loop = spread ? loops->spread_windows : loops->sum_windows, .boxes = &boxes}, x, out);
     }
-    PyObject *result = filled ? largest_of(x, loops, n, counts, &boxes) : Py_NewRef(Py_NotImplemented);
     free(boxes.room);
+    return (PyObject *)out;
+}
+
+static PyObject *window_sum(PyObject *const *arguments)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    int n = x == NULL ? 0 : dims_of(x);
+    npy_intp counts[DIMS];
+    if (n == 0 || !integers_of(arguments[4], n, 1, counts)) {
+        DECLINE;
+    }
+    return add_windows(x, n, arguments + 1, PyArray_DIMS(x) + 2, counts, false);
+}
+
+static PyObject *window_spread(PyObject *const *arguments)
+{
+    PyArrayObject *g = in_rows(arguments[0]); /* a gradient may be broadcast */
+    if (g == NULL) {
+        return declined_or_failed();
+    }
+    int n = dims_of(g);
+    npy_intp sizes[DIMS];
+    bool known = n > 0 && integers_of(arguments[4], n, 1, sizes);
+    PyObject *result = known ? add_windows(g, n, arguments + 1, sizes, PyArray_DIMS(g) + 2, true)
+                             : Py_NewRef(Py_NotImplemented);
+    Py_DECREF(g);
     return result;
 }
 
@@ -260,8 +332,74 @@ static PyObject *ranges_spread(PyObject *const *arguments)
     return result;
 }
 
+/* ---- the gradient of maxima: rows of zeros with some elements set */
+
+typedef struct {
+    const char *g;
+    const int64_t *index;
+    char *out;
+    ptrdiff_t rows, count, size, item, parts;
+    atomic_bool *outside; /* whether an index is not in its row */
+} PutWork;
+
+static void put_rows(const void *work, ptrdiff_t i)
+{
+    const PutWork *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->rows, 1, w->parts, i, &start, &stop);
+    memset(w->out + start * w->size * w->item, 0, (size_t)((stop - start) * w->size * w->item));
+    for (ptrdiff_t row = start; row < stop; row++) {
+        const int64_t *index = w->index + row * w->count;
+        for (ptrdiff_t j = 0; j < w->count; j++) {
+            ptrdiff_t from = row * w->count + j, to = row * w->size + index[j];
+            if ((uint64_t)index[j] >= (uint64_t)w->size) {
+                atomic_store(w->outside, true);
+            } else if (w->item == 4) {
+                ((uint32_t *)w->out)[to] = ((const uint32_t *)w->g)[from];
+            } else {
+                ((uint64_t *)w->out)[to] = ((const uint64_t *)w->g)[from];
+            }
+        }
+    }
+}
+
+/* Along the second of two axes. */
+static PyObject *put_along(PyObject *const *arguments)
+{
+    PyArrayObject *index = plain_array(arguments[1]), *g = in_rows(arguments[0]);
+    npy_intp axis, shape[2];
+    if (g == NULL) {
+        return declined_or_failed();
+    }
+    bool known = loops_for(g) != NULL && PyArray_NDIM(g) == 2 && index != NULL && PyArray_TYPE(index) == NPY_INT64
+                 && PyArray_SAMESHAPE(index, g) && as_integer(arguments[2], &axis) && axis == 1
+                 && integers_of(arguments[3], 2, 1, shape) && shape[0] == PyArray_DIM(g, 0);
+    PyArrayObject *out = known ? new_array(g, 2, shape) : NULL;
+    if (out == NULL) {
+        Py_DECREF(g);
+        return declined_or_failed();
+    }
+    atomic_bool outside = false;
+    PutWork work = {PyArray_BYTES(g), PyArray_DATA(index), PyArray_BYTES(out), shape[0], PyArray_DIM(g, 1), shape[1],
+                    PyArray_ITEMSIZE(g), 1, &outside};
+    ptrdiff_t parts = chunks_for(PyArray_SIZE(out), SHARED);
+    work.parts = parts < work.rows ? parts : work.rows;
+    BEGIN_WORK(PyArray_SIZE(out));
+    run_chunks(put_rows, &work, work.parts);
+    END_WORK;
+    Py_DECREF(g);
+    if (outside) {
+        Py_DECREF(out);
+        DECLINE;
+    }
+    return (PyObject *)out;
+}
+
 const Row POOL_ROWS[] = {
     {"max_pool", max_pool, {"x", "kernel", "stride", "padding", "dilation", "out"}},
+    {"window_sum", window_sum, {"x", "kernel", "stride", "padding", "out"}},
+    {"window_spread", window_spread, {"g", "kernel", "stride", "padding", "spatial"}},
+    {"put_along", put_along, {"g", "index", "axis", "shape"}},
     {"ranges_max", ranges_max, {"x", "ranges"}},
     {"ranges_mean", ranges_mean, {"x", "ranges"}},
     {"ranges_spread", ranges_spread, {"g", "ranges", "spatial"}},

@@ -53,6 +53,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(gru_sequence_pull), NAME(rnn_sequence), NAME(rnn_sequence_pull), \
     NAME(attention_scratch), NAME(attention), NAME(attention_pull), NAME(pack_matrix), \
     NAME(max_boxes), NAME(mean_boxes), NAME(spread_boxes), \
+    NAME(max_windows), NAME(sum_windows), NAME(spread_windows), \
     NAME(resample), NAME(sum_places), NAME(spread_places), NAME(dot_places), \
     TILE_ROWS, 2 * LANES, NAME(pack_weights), NAME(sum_panels), NAME(pack_results), NAME(sum_weights), \
     NAME(collect_weights), NAME(plane_forward), NAME(plane_input), NAME(plane_weight), \

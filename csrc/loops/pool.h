@@ -84,3 +84,124 @@ static void NAME(spread_boxes)(const void *from, void *to, ptrdiff_t planes, con
         }
     }
 }
+
+/* ---- windows: a row of them at once, tap by tap */
+
+#define WINDOWS 128 /* that are worked on at once */
+
+/* The windows from *start to before *stop that have an element for a tap, of those from `first` to before `last`; where the
+ * element of window 0 would lie in its row. */
+INLINE ptrdiff_t NAME(windows_of_tap)(const Boxes *b, ptrdiff_t tap, ptrdiff_t first, ptrdiff_t last, ptrdiff_t *start,
+                                      ptrdiff_t *stop)
+{
+    ptrdiff_t offset = tap * b->steps[2] - b->margin, inside = b->sizes[2] - offset;
+    *start = offset < 0 ? (-offset + b->stride - 1) / b->stride : 0;
+    *start = *start > first ? *start : first;
+    *stop = inside <= 0 ? 0 : (inside + b->stride - 1) / b->stride;
+    *stop = *stop < last ? *stop : last;
+    return offset;
+}
+
+INLINE void NAME(max_tap)(const REAL *restrict x, ptrdiff_t step, ptrdiff_t n, TYPE(int) place, REAL *restrict best,
+                          TYPE(int) *restrict places)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        REAL value = x[i * step];
+        bool wins = (value > best[i]) | (value != value);
+        best[i] = wins ? value : best[i];
+        places[i] = wins ? place + (TYPE(int))(i * step) : places[i];
+    }
+}
+
+/* As max_boxes; planes have fewer elements than TYPE(int) can count. */
+static void NAME(max_windows)(const void *from, void *to, int64_t *places, ptrdiff_t planes, const Boxes *b)
+{
+    const REAL *x = from;
+    REAL *out = to, best[WINDOWS];
+    TYPE(int) place[WINDOWS];
+    ptrdiff_t height = b->sizes[1], width = b->sizes[2], rows = b->counts[0] * b->counts[1], start, stop;
+    for (ptrdiff_t row = 0; row < planes * rows; row++) {
+        const Span d = b->spans[0][row % rows / b->counts[1]], h = b->spans[1][row % b->counts[1]];
+        const REAL *plane = x + row / rows * b->sizes[0] * height * width;
+        for (ptrdiff_t k = 0; k < b->counts[2]; k += WINDOWS) {
+            ptrdiff_t last = k + WINDOWS < b->counts[2] ? k + WINDOWS : b->counts[2];
+            for (ptrdiff_t i = k; i < last; i++) {
+                best[i - k] = -INFINITY;
+                place[i - k] = (TYPE(int))((d.start * height + h.start) * width + b->spans[2][i].start);
+            }
+            for (ptrdiff_t z = d.start; z < d.stop; z += b->steps[0]) {
+                for (ptrdiff_t y = h.start; y < h.stop; y += b->steps[1]) {
+                    for (ptrdiff_t tap = 0; tap < b->taps; tap++) {
+                        ptrdiff_t at = (z * height + y) * width + NAME(windows_of_tap)(b, tap, k, last, &start, &stop);
+                        at += start * b->stride;
+                        if (b->stride == 1) {
+                            NAME(max_tap)(plane + at, 1, stop - start, (TYPE(int))at, best + start - k, place + start - k);
+                        } else if (b->stride == 2) {
+                            NAME(max_tap)(plane + at, 2, stop - start, (TYPE(int))at, best + start - k, place + start - k);
+                        } else {
+                            NAME(max_tap)(plane + at, b->stride, stop - start, (TYPE(int))at, best + start - k,
+                                          place + start - k);
+                        }
+                    }
+                }
+            }
+            for (ptrdiff_t i = 0; i < last - k; i++) {
+                *out++ = best[i];
+                *places++ = place[i];
+            }
+        }
+    }
+}
+
+INLINE void NAME(add_tap)(const REAL *restrict x, ptrdiff_t step, REAL *restrict out, ptrdiff_t out_step, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        out[i * out_step] += x[i * step];
+    }
+}
+
+/* The rows of a window's plane and its taps, one after the other: adds between them and the windows, either way. */
+INLINE void NAME(add_windows)(REAL *plane, REAL *windows, ptrdiff_t row, bool spread, const Boxes *b)
+{
+    const Span d = b->spans[0][row / b->counts[1]], h = b->spans[1][row % b->counts[1]];
+    ptrdiff_t height = b->sizes[1], width = b->sizes[2], stride = b->stride, start, stop;
+    for (ptrdiff_t z = d.start; z < d.stop; z++) {
+        for (ptrdiff_t y = h.start; y < h.stop; y++) {
+            for (ptrdiff_t tap = 0; tap < b->taps; tap++) {
+                ptrdiff_t offset = NAME(windows_of_tap)(b, tap, 0, b->counts[2], &start, &stop);
+                REAL *elements = plane + (z * height + y) * width + offset + start * stride;
+                if (spread && stride == 1) {
+                    NAME(add_tap)(windows + start, 1, elements, 1, stop - start);
+                } else if (spread) {
+                    NAME(add_tap)(windows + start, 1, elements, stride, stop - start);
+                } else if (stride == 1) {
+                    NAME(add_tap)(elements, 1, windows + start, 1, stop - start);
+                } else if (stride == 2) {
+                    NAME(add_tap)(elements, 2, windows + start, 1, stop - start);
+                } else {
+                    NAME(add_tap)(elements, stride, windows + start, 1, stop - start);
+                }
+            }
+        }
+    }
+}
+
+/* The sum of each window; `to` is zeros. */
+static void NAME(sum_windows)(const void *from, void *to, ptrdiff_t planes, const Boxes *b)
+{
+    ptrdiff_t rows = b->counts[0] * b->counts[1], plane = b->sizes[0] * b->sizes[1] * b->sizes[2];
+    for (ptrdiff_t row = 0; row < planes * rows; row++) {
+        NAME(add_windows)((REAL *)from + row / rows * plane, (REAL *)to + row * b->counts[2], row % rows, false, b);
+    }
+}
+
+/* Its transpose. */
+static void NAME(spread_windows)(const void *from, void *to, ptrdiff_t planes, const Boxes *b)
+{
+    ptrdiff_t rows = b->counts[0] * b->counts[1], plane = b->sizes[0] * b->sizes[1] * b->sizes[2];
+    for (ptrdiff_t row = 0; row < planes * rows; row++) {
+        NAME(add_windows)((REAL *)to + row / rows * plane, (REAL *)from + row * b->counts[2], row % rows, true, b);
+    }
+}
+
+#undef WINDOWS

@@ -37,6 +37,48 @@ def test_max_pool(data):
 
 
 @needs_native
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_max_pool_of_long_rows(stride, dtype):
+    x = np.random.default_rng(0).integers(-9, 9, (2, 3, 5, 700)).astype(dtype)
+    x[0, 0, 2, 100:300:7], x[1, 2, 3, 650:] = np.nan, -np.inf
+    out = out_sizes(x.shape[2:], (3, 4), (2, stride), (1, 2), (1, 2))
+    same(*both("max_pool", x, (3, 4), (2, stride), (1, 2), (1, 2), out))
+
+
+@needs_native
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_sums_over_windows(data):
+    x = data.draw(planes((*FLOATS, np.int64)))
+    x = x if x.dtype.kind == "i" else np.nan_to_num(x, posinf=1.0, neginf=-1.0).clip(-10, 10)
+    spatial, n = x.shape[2:], x.ndim - 2
+    kernel, stride, padding = (per_dim(data.draw, n, low, 3) for low in (1, 1, 0))
+    out = tuple([max(m + data.draw(st.integers(0, 1)), 1) for m in out_sizes(spatial, kernel, stride, padding, (1,) * n)])
+    rtol = 1e-4 if x.dtype == np.float32 else 1e-12
+    same(*both("window_sum", x, kernel, stride, padding, out), rtol, rtol)
+    g = np.broadcast_to(x[:, :, *[slice(1)] * n], (*x.shape[:2], *out))
+    same(*both("window_spread", g, kernel, stride, padding, spatial), rtol, rtol)
+
+
+@needs_native
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_elements_put_in_rows_of_zeros(data):
+    rows, count, size = per_dim(data.draw, 3, 1, 9)
+    g = data.draw(arrays((data.draw(st.sampled_from(DTYPES)),), (rows, min(count, size))))
+    index = np.stack([np.random.default_rng(i).permutation(size)[:g.shape[1]] for i in range(rows)])
+    index -= data.draw(st.sampled_from([0, size]))  # from the end
+    same(*both("put_along", g, index, 1, (rows, size)))
+
+
+@needs_native
+def test_elements_put_out_of_bounds_are_for_the_twin_to_refuse():
+    with pytest.raises(IndexError):
+        NUMPY.put_along(np.ones((1, 2), np.float32), np.array([[0, 3]]), 1, (1, 3))
+
+
+@needs_native
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_pooling_over_ranges(data):
