@@ -240,6 +240,11 @@ ONE_A_CHANNEL = [  # what is counted: elements of a batch norm's weight and bias
     )
 ] + [f"torch.nn.functional.instance_norm(torch.arange(8.).reshape(2, 1, 4), None, None, torch.ones({shape}))"
      for shape in ("()", "(1,)", "(1, 1)")]
+ONE_A_CHANNEL += [
+    f"torch.nn.functional.{call}".replace("X", f"torch.ones({shape})") for shape in ("()", "(2,)", "(0,)", "(1,)", "(2, 1)", "(1, 2)", "(0, 2)", "(2, 0)")
+    for call in ("batch_norm(X, None, None, training=True)", "batch_norm(X, None, None)", "batch_norm(X, torch.zeros(2), torch.ones(2))", "instance_norm(X)",
+                 "instance_norm(X, torch.zeros(2), torch.ones(2), use_input_stats=False)")
+]
 MASKS = [  # a mask beside is_causal: for what PyTorch's fused kernel takes
     f"q = torch.arange({math.prod(batch) * rows * 4}.).reshape{(*batch, rows, 4)}.sin().requires_grad_()\n"
     f"k = torch.arange({math.prod(batch) * columns * 4}.).reshape{(*batch, columns, 4)}.cos()\nmask = {mask}\n"
@@ -264,13 +269,27 @@ COUNTED_DISTANCES = [f"x = torch.tensor([[1.5, nan, 3.0], [1.5, 2.0, inf], [1.5,
     "torch.cdist(x, x * 1, p=0)", "torch.pdist(x, 0)", "torch.pdist(x[1:], 0)", "torch.cdist(x, x * 2, p=0.5)")]
 CLAMPS = [f"torch.clamp(torch.tensor([1, 1], dtype=torch.{dtype}), {low}, {high})" for dtype in ("uint8", "int64", "bool", "half", "float32")
           for low in ("3.0", "300", "None", "1e30", "torch.tensor(3)", "torch.tensor([300.0, 1.0])")
-          for high in ("300", "0.5", "None", "70000", "torch.tensor(300)", "torch.tensor(2.0, requires_grad=True)", "torch.tensor([2, 3])")]
+          for high in ("300", "0.5", "None", "70000", "torch.tensor(300)", "torch.tensor(2.0, requires_grad=True)", "torch.tensor([2, 3])", "nan")]
+CONSTANTS = [  # arguments that have no gradient: one that requires it is refused, not lost
+    "x, t, w = [(torch.arange(4.) * k + 0.3).sin().abs().reshape(2, 2).requires_grad_() for k in (1, 2, 3)]\n"
+    f"with torch.set_grad_enabled({enabled}): y = {call}\n(y, y.requires_grad)" for enabled in (True, False) for call in (
+        *[f"torch.nn.functional.{name}" for name in (
+            "soft_margin_loss(x, t)", "soft_margin_loss(x, t.detach())", "binary_cross_entropy(x, t, w)", "binary_cross_entropy(x, t)",
+            "binary_cross_entropy_with_logits(x, t, w)", "binary_cross_entropy_with_logits(x, t, pos_weight=w)", "cross_entropy(x, t, w[0])",
+            "cross_entropy(x, torch.tensor([0, 1]), w[0])", "cross_entropy(x, torch.tensor([0, 1]), w[0], label_smoothing=0.1)",
+            "nll_loss(x, torch.tensor([0, 1]), w[0])", "nll_loss(x[..., None], torch.tensor([[0], [1]]), w[0])",
+            "multi_margin_loss(x, torch.tensor([0, 1]), weight=w[0])", "multilabel_soft_margin_loss(x, t, w)", "gaussian_nll_loss(x, t, w)",
+            "batch_norm(x, w[0], torch.ones(2))", "batch_norm(x, torch.ones(2), w[0])", "batch_norm(x, torch.ones(2), w[0], training=True)",
+            "instance_norm(x[None], w[0], torch.ones(2), use_input_stats=False)", "layer_norm(x, (2,), w[0], t[0])")],
+        "torch.renorm(x, 2, 0, w[0, 0])", "torch.renorm(x, 2, 0, w[0, 0].detach())",
+    )
+]
 
 
 @pytest.mark.parametrize("code", [
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
-    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS,
+    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

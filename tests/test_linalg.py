@@ -392,7 +392,7 @@ KERNELS = [
     ("cholesky_ex", _S @ _S.swapaxes(1, 2), False), ("cholesky_ex", _S @ _S.swapaxes(1, 2), True),
     ("solve_triangular", _S, _W, True, True, False), ("solve_triangular", _S, _S, False, False, True),
     ("lu_factor", _W), ("lu_factor", np.zeros((2, 3, 3))), ("permutation_matrix", _PIVOTS, 3, np.float64),
-    ("matrix_exp", _S), ("householder", _W.swapaxes(1, 2)), ("linear", _W, _W[0], np.ones(3)),
+    ("matrix_exp", _S), ("householder", np.cos(np.arange(24) ** 2).reshape(2, 4, 3)), ("linear", _W, _W[0], np.ones(3)),
     ("add_product", np.matmul, np.ones(4), _S, _W, 2, 0.5), ("add_product", np.matmul, np.ones(4), _S, _W, 0, 1),
 ]
 

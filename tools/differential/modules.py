@@ -10,11 +10,16 @@ VECTORS = [
     "Linear(3, 3)", "ReLU()", "Tanh()", "Identity()", "Linear(3, 3, bias=False)", "LayerNorm(3)", "BatchNorm1d(3)",
     "PReLU()", "Softmax(-1)", "Dropout(0.0)", "Dropout(0.5)", "GELU()", "RMSNorm(3)", "BatchNorm1d(3, affine=False)",
     "BatchNorm1d(3, track_running_stats=False)", "BatchNorm1d(3, momentum=None)", "LazyLinear(3)", "Sequential()",
+    "LeakyReLU(0.2)", "ELU()", "SiLU()", "Softplus()", "Hardtanh()", "Mish()", "Dropout1d(0.5)", "AlphaDropout(0.5)",
+    "LayerNorm(3, bias=False)", "LocalResponseNorm(2)", "Unflatten(1, (3,))", "Flatten()", "LogSoftmax(-1)",
+    "utils.parametrizations.weight_norm(torch.nn.Linear(3, 3))",
 ]
 IMAGES = [
     "Conv2d(3, 3, 1)", "ReLU()", "BatchNorm2d(3)", "Conv2d(3, 3, 3, padding=1)", "MaxPool2d(1)", "InstanceNorm2d(3)",
     "GroupNorm(3, 3)", "Conv2d(3, 3, 1, groups=3, bias=False)", "Dropout2d(0.5)", "ConvTranspose2d(3, 3, 1)",
-    "AvgPool2d(3, 1, 1)", "Identity()", "ZeroPad2d(0)", "Sequential()",
+    "AvgPool2d(3, 1, 1)", "Identity()", "ZeroPad2d(0)", "Sequential()", "PReLU(3)", "AdaptiveAvgPool2d(2)",
+    "LPPool2d(2, 1)", "BatchNorm2d(3, momentum=None)", "InstanceNorm2d(3, affine=True, track_running_stats=True)",
+    "ReflectionPad2d(0)", "ChannelShuffle(3)", "Upsample(scale_factor=1)", "MaxPool2d(3, 1, 1)", "Softmax2d()",
 ]
 HOOKS = [
     "forward_hook(lambda module, args, output: output * 2)",
@@ -67,8 +72,16 @@ READS = [
     "{m}[1:]",
     "copy.deepcopy({m})",
 ]
-OPTIONS = ["", ", momentum=0.9", ", momentum=0.9, nesterov=True", ", weight_decay=0.1", ", momentum=0.5, dampening=0.5",
-           ", maximize=True"]
+OPTIMIZERS = {
+    "SGD": ["", ", momentum=0.9", ", momentum=0.9, nesterov=True", ", weight_decay=0.1", ", maximize=True",
+            ", momentum=0.5, dampening=0.5"],
+    "Adam": ["", ", weight_decay=0.1", ", amsgrad=True", ", maximize=True", ", betas=(0.5, 0.5)"],
+    "AdamW": ["", ", weight_decay=0.5"],
+    "RMSprop": ["", ", centered=True, momentum=0.5"],
+    "Adagrad": ["", ", lr_decay=0.5"],
+    "NAdam": ["", ", decoupled_weight_decay=True, weight_decay=0.1"],
+    "Adamax": [""], "Adadelta": [""], "RAdam": [""], "ASGD": [""], "Rprop": [""],
+}
 
 
 def write(writer):
@@ -127,12 +140,14 @@ def remove(writer, module, x):
 
 
 def optimize(writer, module, x):
-    optimizers = variables(writer, "SGD")
+    optimizers = [name for kind in OPTIMIZERS for name in variables(writer, kind)]
     if optimizers and not writer.seldom(4):
-        call = writer.pick(("{o}.step()", "{o}.zero_grad()"))
+        call = writer.pick(("{o}.step()", "{o}.zero_grad()", "{o}.load_state_dict({o}.state_dict())"))
         writer.do(call, target="", o=writer.pick(optimizers))
     else:
-        writer.do("torch.optim.SGD({m}.parameters(), lr=0.1{options})", m=module, options=writer.pick(OPTIONS))
+        kind = writer.pick(list(OPTIMIZERS))
+        options = writer.pick(OPTIMIZERS[kind])
+        writer.do(f"torch.optim.{kind}({{m}}.parameters(), lr=0.1{options})", m=module)
 
 
 def variables(writer, kind):

@@ -10,11 +10,16 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import CPU, resolve
+from .._modes import modes
 from .._storage import Storage
 from .._tensor import Tensor, device_storage, storage_of, wrap
 from ..engines import NUMPY, engine_on
 
 NO_MEMORY = "not enough memory: can't allocate memory for {name}: {cause}"
+NOT_DIFFERENTIABLE = (
+    "The function '{name}' is not differentiable with respect to argument '{argument}'. This input cannot have "
+    "requires_grad True: detach() it."
+)
 DIM_RANGE = "Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
 
 
@@ -25,6 +30,12 @@ def need_tensor(value, name, argument="input", position=1):
             f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
         )
     return value
+
+
+def need_constant(value, name, argument):
+    """Raises PyTorch's error for a tensor that a function has no gradient for, and that requires one; None is none."""
+    if value is not None and value.requires_grad and modes.grad:
+        raise RuntimeError(NOT_DIFFERENTIABLE.format(name=name, argument=argument))
 
 
 def need_tensors(values, name):

@@ -81,7 +81,8 @@ def renorm(input, p, dim, maxnorm):
 
 def scalar(value, argument, position):
     """A real number, or one in a zero-dimensional tensor, as the argument of ``renorm``."""
-    value = value.item() if isinstance(value, Tensor) and not value._a.ndim else number(value)
+    is_number = isinstance(value, Tensor) and not value._a.ndim and not value.requires_grad
+    value = value.item() if is_number else number(value)
     if isinstance(value, complex):
         raise RuntimeError(f"renorm: {argument} must be real-valued, got {value}")
     if not isinstance(value, int | float):

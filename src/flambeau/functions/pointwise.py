@@ -287,10 +287,11 @@ def clamp(input, min=None, max=None):
         min, max = _as_number(min), _as_number(max)
         if isinstance(min, Tensor) or isinstance(max, Tensor):
             raise TypeError(MIXED_BOUNDS.format(min=type(min).__name__, max=type(max).__name__))
+    has_nan = any(type(bound) is float and bound != bound for bound in (min, max))  # then all elements are nan
     for bound in (min, max):
         if type(bound) is int:
             check_int(bound)
-        elif type(bound) is float and input._a.dtype.kind != "c":
+        elif type(bound) is float and input._a.dtype.kind != "c" and not has_nan:
             scalar_for(bound, result_dtype((input, bound)).np)
     numbers = type(min) in _PLAIN and type(max) in _PLAIN and min is not max
     if numbers and FIRST_FLOAT <= input._a.dtype.num <= LAST_FLOAT:

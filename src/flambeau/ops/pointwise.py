@@ -204,8 +204,8 @@ def clamp_node(low, high):
 
 def bounds_fit(x, low, high):
     """Raises PyTorch's errors for the bounds of x. Where all are booleans, only one bound is implemented, a tensor."""
-    becomes_floating = x.dtype.kind in "iu" and (isinstance(low, float) or isinstance(high, float))
-    if not becomes_floating:
+    floats = [bound for bound in (low, high) if isinstance(bound, float)]
+    if not any(map(math.isnan, floats)) and not (floats and x.dtype.kind in "iu"):  # nan: all is; floats: the result is
         numbers_fit(x, low, high)
     bounds = [bound for bound in (low, high) if bound is not None]
     booleans = all(type(a) is bool or (hasattr(a, "dtype") and a.dtype.kind == "b") for a in (x, *bounds))

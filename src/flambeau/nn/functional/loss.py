@@ -11,7 +11,7 @@ from ..._modes import in_use, no_grad
 from ..._size import Size
 from ..._tensor import Tensor
 from ...engines import demand
-from ...functions._args import need_tensor
+from ...functions._args import need_constant, need_tensor
 from ...functions._autocast import autocast
 from ...functions._types import typed
 from ...functions.broadcast import broadcast_tensors
@@ -151,6 +151,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     if input._a.dtype != target._a.dtype:
         raise RuntimeError(f"Found dtype {target.dtype} but expected {input.dtype}: convert the target of "
                            "binary_cross_entropy to the dtype of the input")
+    need_constant(weight, "binary_cross_entropy", "weight")
     if weight is not None:
         weight = weight.expand(*Size(_broadcast(weight._a.shape, target._a.shape)))
     return ops.binary_cross_entropy(input, target, weight, reduction=reduction)
@@ -171,6 +172,8 @@ def binary_cross_entropy_with_logits(
     reduction = _check(input, target, "binary_cross_entropy_with_logits", size_average, reduce, reduction)
     if input._a.shape != target._a.shape:
         raise ValueError(LOGITS_SIZE.format(target=target.size(), input=input.size()))
+    need_constant(weight, "binary_cross_entropy_with_logits", "weight")
+    need_constant(pos_weight, "binary_cross_entropy_with_logits", "pos_weight")
     return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction=reduction)
 
 
@@ -239,6 +242,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 def check_classes(shape, dtype, target, weight, name):
     """Raises unless a target of classes, and their weights, fit scores of a shape and dtype."""
+    need_constant(weight, "nll_loss_forward" if len(shape) < 3 else "nll_loss2d_forward", "weight")
     classes = target._a.shape
     if not shape:
         raise ValueError(f"{name}(): Expected 1 or more dimensions (got 0) for the input")

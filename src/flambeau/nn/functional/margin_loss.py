@@ -6,7 +6,7 @@ import math
 
 from ..._dtypes import int64, type_word
 from ...engines import demand
-from ...functions._args import need_tensor
+from ...functions._args import need_constant, need_tensor
 from ...functions._results import rename_node
 from ...functions._types import typed
 from ...functions.elementary import sqrt
@@ -83,6 +83,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """``log(1 + exp(-target * input))``, the logistic loss of targets 1 and -1."""
     _need_tensors("soft_margin_loss", input=input, target=target)
+    need_constant(target, "soft_margin_loss", "target")
     reduction = resolve_reduction(size_average, reduce, reduction)
     product = -input * target
     if product._a.shape != input._a.shape:
@@ -170,6 +171,7 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     _check_multi_margin(input, target, weight)
+    need_constant(weight, "multi_margin_loss", "weight")
     classes = input._a.shape[-1] if input._a.ndim else 1
     labels = target.reshape(-1)
     scores = input.reshape(labels._a.size, classes)

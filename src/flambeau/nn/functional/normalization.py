@@ -10,7 +10,7 @@ from ..._size import Size
 from ..._tensor import Tensor, engine_for
 from ...autograd._writes import check_writable, write
 from ...engines import NUMPY
-from ...functions._args import need_tensor
+from ...functions._args import need_constant, need_tensor
 from ...functions._autocast import autocast
 from ...functions._types import typed
 from ...functions.pad import pad
@@ -21,6 +21,7 @@ __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_res
 
 ONE_VALUE = "Expected more than 1 value per channel when training, got input size {shape}"
 ONE_PLACE = "Expected more than 1 spatial element when training, got input size {shape}"
+DIMENSIONS = "Dimension out of range: {name}() expects an input of 2 or more dimensions, but got size {shape}"
 ELEMENTS = "{name} should contain {channels} elements not {got}: one a channel, here of shape {shape}"
 VECTOR = "{name} should be a vector: expected 1 dims but tensor has {ndim}, its shape is {shape}"
 LAYER_SHAPE = (
@@ -54,7 +55,7 @@ def batch_norm(
     if training:
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
-        if len(shape) > 1 and math.prod(shape) == shape[1]:
+        if shape and shape[0] * math.prod(shape[2:]) == 1:
             raise ValueError(ONE_VALUE.format(shape=Size(shape)))
     _check_dtypes(input, weight, bias, running_mean, running_var)
     return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
@@ -75,18 +76,23 @@ def _batch_norm(input, running_mean, running_var, weight, bias, training, moment
     if len(shape) < 2:
         if shape == (0,):
             return input.clone()
-        raise RuntimeError(f"batch_norm(): expected an input of 2 or more dimensions, but got size {list(shape)}")
+        raise (IndexError if training else RuntimeError)(DIMENSIONS.format(name="batch_norm", shape=list(shape)))
     channels = shape[1]
+    if not channels:
+        return input.clone()
     for name, t in (("running_mean", running_mean), ("running_var", running_var)):
         if t is not None and t._a.shape != (channels,):
             _check_count(name, t, channels)
             raise RuntimeError(VECTOR.format(name=name, ndim=t._a.ndim, shape=list(t._a.shape)))
+        need_constant(t, "native_batch_norm", name)
     if weight is not None and weight._a.shape != (channels,):
         weight = _as_vector("weight", weight, channels)
     if bias is not None and bias._a.shape != (channels,):
         bias = _as_vector("bias", bias, channels)
     if not training:
         if running_mean is None or running_var is None:
+            if not input._a.size:
+                return input.clone()
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         return ops.batch_norm_given(input, weight, bias, running_mean, running_var, eps=eps)
     out, mean, var = ops.batch_norm(input, weight, bias, eps=eps, how=None)
@@ -134,13 +140,15 @@ def instance_norm(
     """``batch_norm`` of each sample by itself; running statistics are averaged over the samples."""
     need_tensor(input, "instance_norm")
     shape = input._a.shape
-    if len(shape) < 2:
-        raise RuntimeError(f"instance_norm(): expected an input of 2 or more dimensions, but got size {list(shape)}")
     if use_input_stats and math.prod(shape[2:]) == 1:
         raise ValueError(ONE_PLACE.format(shape=Size(shape)))
+    if len(shape) < 2:
+        raise IndexError(DIMENSIONS.format(name="instance_norm", shape=list(shape)))
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats=False")
     samples, channels = shape[:2]
+    if not channels:
+        return input.clone()
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None:
             _check_count(name, t, channels)
