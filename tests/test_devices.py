@@ -1,5 +1,9 @@
 """Tensors on XLA devices: where they are, how they move, and that views and writes do what they do on the CPU."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 import flambeau as torch
@@ -71,6 +75,44 @@ def test_tensors_of_two_devices_are_refused(call):
         with pytest.raises(RuntimeError, match=r"xla:0.*cpu|cpu.*xla:0"):
             call(x, y)
     assert a.tolist() == [0, 1, 2] and b.tolist() == [1, 1, 1]
+
+
+def test_a_module_names_the_parameters_of_another_device():
+    model = torch.nn.Sequential(torch.nn.Identity(), torch.nn.Sequential(torch.nn.Linear(3, 2)))
+    with pytest.raises(RuntimeError, match="found at least two devices") as caught:
+        model(on_xla(3))
+    assert "in Sequential.1.0 = Linear" in caught.value.__notes__[-1]
+    assert caught.value.__notes__[-1].endswith("; input on xla:0, weight, bias on cpu")
+
+
+SEVERAL = """
+import flambeau as torch
+
+x = torch.arange(3.0, device="xla:2")
+y = x.to("xla:1") * 2
+model = torch.nn.Linear(3, 2, device="xla:1")
+model(y).sum().backward()
+torch.optim.SGD(model.parameters(), 0.1).step()
+z = (x + 1).to("xla:3") - 1
+print(x.device, y.device, model.weight.grad.device, y.tolist(), z.device, torch.equal(z.cpu(), x.cpu()))
+for tensors in ((x, y), (y, x), (x, torch.ones(3))):
+    try:
+        tensors[0] + tensors[1]
+    except RuntimeError as error:
+        print(str(error).partition("two devices, ")[2].partition(":add")[0].partition(": add")[0])
+try:
+    torch.ones(1, device="xla:4")
+except RuntimeError as error:
+    print("there is no device xla:4" in str(error))
+"""
+
+
+def test_several_devices_of_the_host():
+    environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", SEVERAL], env=environment, capture_output=True, text=True, timeout=240)
+    assert done.stdout.splitlines() == [
+        "xla:2 xla:1 xla:1 [0.0, 2.0, 4.0] xla:3 True", "xla:2 and xla:1", "xla:1 and xla:2", "xla:2 and cpu", "True",
+    ], done.stderr
 
 
 def test_numbers_and_indices_may_come_from_the_cpu():

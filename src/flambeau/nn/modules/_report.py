@@ -169,7 +169,7 @@ def tell_module(module, error, args, kwargs):
         inner = told.last()
         if inner is None or (told.first() is module is not inner):  # new, or raised once more
             first, path = weakref.ref(module), ""
-            said = f"{_one_line(module)}: got {_describe(args, kwargs)}"
+            said = f"{_one_line(module)}: got {_describe(args, kwargs)}{_devices(module, args, kwargs)}"
         else:
             first, path, said = told.first, _join(_step(module, inner), told.path), told.said
         if told.note is not None and told.note in error.__notes__:
@@ -204,6 +204,17 @@ def _describe(args, kwargs):
     if len(text) > LONG:
         text = f"{text[:LONG]}... ({len(given)} arguments)"
     return f"input {text}" if given else "no input"
+
+
+def _devices(module, args, kwargs):
+    """Which inputs, parameters and buffers are on which device, if not all are on one."""
+    tensors = [("input", value) for value in (*args, *kwargs.values())]
+    tensors += [*module._parameters.items(), *module._buffers.items()]
+    names: dict = {}  # by device, each name once
+    for name, t in tensors:
+        if isinstance(t, Tensor):
+            names.setdefault(t.device, {})[name] = None
+    return "; " + ", ".join([f"{', '.join(of)} on {device}" for device, of in names.items()]) if len(names) > 1 else ""
 
 
 def describe(value):
