@@ -266,15 +266,46 @@ def test_slices_selects_and_transposes_write_by_key(view, monkeypatch):
 # ---- randomness, creation and layers
 
 
-def test_seeds_give_the_cpus_numbers():
+DRAWS = {
+    "rand": (lambda **k: torch.rand(4000, **k), 0.5, 12**-0.5),
+    "randn": (lambda **k: torch.randn(4000, **k), 0, 1),
+    "randint": (lambda **k: torch.randint(2, 5, (4000,), **k), 3, (2 / 3) ** 0.5),
+    "randperm": (lambda **k: torch.randperm(4000, **k), 1999.5, 4000 / 12**0.5),
+    "normal": (lambda **k: torch.normal(3, 2, (4000,), **k), 3, 2),
+    "uniform_": (lambda **k: torch.zeros(4000, device=k["device"]).uniform_(-1, 3), 1, 4 / 12**0.5),
+    "normal_ in half": (lambda **k: torch.zeros(4000, dtype=torch.bfloat16, device=k["device"]).normal_(1, 2), 1, 2),
+    "bernoulli_": (lambda **k: torch.zeros(4000, device=k["device"]).bernoulli_(0.2), 0.2, 0.4),
+    "exponential_": (lambda **k: torch.zeros(4000, device=k["device"]).exponential_(2), 0.5, 0.5),
+    "randn_like": (lambda **k: torch.randn_like(torch.zeros(4000, device=k["device"])), 0, 1),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_on_a_device(name):
+    draw, mean, deviation = DRAWS[name]
+    torch.manual_seed(3)
+    first, second = draw(device="xla"), draw(device="xla")
+    torch.manual_seed(3)
+    again = draw(device="xla")
+    assert first.device.type == "xla" and torch.equal(first, again) and not torch.equal(first, second)
+    got = first.cpu().double()
+    assert abs(got.mean() - mean) < 5 * deviation / 60 and abs(got.std() / deviation - 1) < 0.1
+
+
+def test_a_generator_of_the_cpu_gives_its_numbers():
     def draw(device):
-        torch.manual_seed(3)
-        return [torch.rand(2, 3, device=device), torch.randn(4, device=device), torch.randperm(5, device=device),
-                torch.zeros(3, device=device).uniform_(),
-                torch.rand_like(torch.ones(2, device=device)), torch.bernoulli(torch.full((5,), 0.5, device=device))]
+        k = {"device": device, "generator": torch.Generator().manual_seed(3)}
+        return [torch.rand(2, 3, **k), torch.randperm(5, **k), torch.zeros(3, device=device).uniform_(generator=k["generator"])]
 
     for a, b in zip(draw("xla"), draw("cpu"), strict=True):
         assert a.device.type == "xla" and a.tolist() == b.tolist()
+
+
+@pytest.mark.parametrize("draw", [lambda x: x.normal_(0, -1), lambda x: x.uniform_(2, 1), lambda x: x.bernoulli_(2.0),
+                                  lambda x: x.exponential_(-1), lambda x: x.long().random_(3, 3)])
+def test_draws_by_wrong_values_are_refused(draw):
+    with pytest.raises(RuntimeError, match="expects"):
+        draw(torch.zeros(2, device="xla"))
 
 
 def test_a_model_trains_as_on_the_cpu():

@@ -47,8 +47,8 @@ WRONG_STATE_SIZE = (
     "Expected a CPUGeneratorImplState of size {expected} but found the input RNG state size to be {found}"
 )
 NO_GENERATOR = (
-    "Device type {kind} is not supported for torch.Generator() api: numbers are drawn on the CPU and moved. Make a "
-    "generator without a device."
+    "Device type {kind} is not supported for torch.Generator() api: devices draw by keys of the CPU's generator. "
+    "Make a generator without a device."
 )
 INVALID_STATE = "Invalid mt19937 state"
 SEEDED_IN_PROGRAM = (

@@ -68,6 +68,9 @@ class Engine:
         """What to call for `backward`, the vjps of an op that computes half precision in float32 if it `widens`."""
         return backward
 
+    def draw(self, kernel, generator, shape, dtype, device, *values):
+        """What NumPy's `kernel` of this name draws, drawn on a device; None: draw on the CPU, and move."""
+
     def dropout_scale(self, generator, like, shape, p):
         """Zeros with probability p and else 1 / (1 - p), drawn where `like` is; None: draw on the CPU, and move."""
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 
 import numpy as np
 
 from .. import _dtypes
-from .._device import CPU, META, resolve
+from .._device import CPU, META, resolve, strided
 from .._dtypes import type_word
 from .._generator import Generator
 from .._layout import is_contiguous, preserved_strides
 from .._modes import modes
 from .._tensor import Tensor, engine_for, wrap
 from ..autograd._writes import assign, check_history, check_writable, in_graph, write
-from ..engines import NUMPY, is_traced, on_host
+from ..engines import NUMPY, engine_on, is_traced, on_host
 from ..ops.random import redrawn
 from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
@@ -119,20 +120,45 @@ def draw_like(t, blank, draw):
     return draw_samples(lambda shape: tensor_like(draw(np.empty(shape, blank.dtype)), t), blank.shape)
 
 
-def _draw(name, fill, shape, dtype, out, generator, layout, device, requires_grad):
-    """A tensor of a shape, filled by a kernel; on the meta device nothing is drawn."""
+class Draw:
+    """A kernel that draws, by name, and the values that it draws by."""
+
+    def __init__(self, kernel, *values):
+        self.kernel = kernel
+        self.values = values
+
+    def fill(self, generator, array):
+        """Fills an array of NumPy's, and returns it."""
+        getattr(NUMPY, self.kernel)(source(generator), array, *self.values)
+        return array
+
+    def on_device(self, generator, shape, dtype, device):
+        """An array of numbers that a device draws itself; None: they are to be drawn on the CPU, and moved.
+
+        So they are by a generator that is given, which is the CPU's, and inside of vmaps.
+        """
+        if device is CPU or device is META or generator is not None or sampling_levels():
+            return None
+        return engine_on(device).draw(self.kernel, default_generator, shape, dtype, device, *self.values)
+
+
+def _draw(name, draw, shape, dtype, out, generator, layout, device, requires_grad):
+    """A tensor of a shape, filled by a Draw; on the meta device nothing is drawn."""
     return draw_samples(
-        lambda shape: _draw_plain(name, fill, shape, out, generator, layout, dtype, device, requires_grad), shape
+        lambda shape: _draw_plain(name, draw, shape, out, generator, layout, dtype, device, requires_grad), shape
     )
 
 
-def _draw_plain(name, fill, shape, out, generator, layout, dtype, device, requires_grad):
+def _draw_plain(name, draw, shape, out, generator, layout, dtype, device, requires_grad):
     device = out.device if device is None and out is not None else device
+    drawn = None
+    if out is None and layout in (None, strided):
+        drawn = draw.on_device(generator, shape, np_dtype_of(dtype), resolve(device))
+    if drawn is not None:
+        return wrap(drawn, resolve(device)).requires_grad_(requires_grad)
 
     def make(shape, dtype):
-        array = _memory(shape, dtype, out)
-        fill(source(generator), array)
-        return array
+        return draw.fill(generator, _memory(shape, dtype, out))
 
     return create(name, make, shape, np_dtype_of(dtype), layout, device, requires_grad)
 
@@ -152,7 +178,7 @@ def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, de
          requires_grad=False, names=None):
     """Uniform numbers in [0, 1)."""
     shape = shape_of_arguments("rand", args, size)
-    return _draw("rand", NUMPY.fill_uniform, shape, dtype, out, generator, layout, device, requires_grad)
+    return _draw("rand", Draw("fill_uniform"), shape, dtype, out, generator, layout, device, requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -160,7 +186,7 @@ def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, d
           requires_grad=False, names=None):
     """Normal numbers with mean 0 and deviation 1."""
     shape = shape_of_arguments("randn", args, size)
-    return _draw("randn", NUMPY.fill_normal, shape, dtype, out, generator, layout, device, requires_grad)
+    return _draw("randn", Draw("fill_normal"), shape, dtype, out, generator, layout, device, requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -183,8 +209,8 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     shape = nonnegative(shape_from((tuple(size),), "randint"))
     dtype = dtype or _dtypes.int64
-    return _draw("randint", lambda g, a: NUMPY.fill_random(g, a, low, high), shape, dtype, out, generator, layout,
-                  device, requires_grad)
+    return _draw("randint", Draw("fill_random", low, high), shape, dtype, out, generator, layout, device,
+                 requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -197,32 +223,40 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, pin_mem
     np_dtype = np_dtype_of(dtype, _dtypes.int64)
     if resolve(device) is META:
         return create("randperm", np.empty, (n,), np_dtype, layout, device, requires_grad)
-    t = draw_samples(lambda shape: _permutations(source(generator), shape, np_dtype).to(resolve(device)), (n,))
+    t = draw_samples(lambda shape: _permutations(generator, shape, np_dtype, resolve(device)), (n,))
     t.requires_grad = requires_grad
     return t
 
 
-def _permutations(generator, shape, dtype):
+def _permutations(generator, shape, dtype, device):
     """Random orders along the last dimension."""
     *lead, n = shape
+    drawn = Draw("permutation").on_device(generator, shape, dtype, device)
+    if drawn is not None:
+        return wrap(drawn, device)
+    generator = source(generator)
     if not lead:
-        return wrap(NUMPY.permutation(generator, n, dtype))
-    return wrap(np.stack([NUMPY.permutation(generator, n, dtype) for _ in range(math.prod(lead))]).reshape(shape))
+        return wrap(NUMPY.permutation(generator, n, dtype)).to(device)
+    rows = [NUMPY.permutation(generator, n, dtype) for _ in range(math.prod(lead))]
+    return wrap(np.stack(rows).reshape(shape)).to(device)
 
 
-def _like(input, name, fill, generator, requires_grad, **options):
+def _like(input, name, draw, generator, requires_grad, **options):
     need_tensor(input, name)
     if sampling_levels():
         options = {"dtype": options["dtype"] or input.dtype, "device": options["device"] or input.device}
         return draw_samples(
-            lambda shape: _draw_plain(name, fill, shape, None, generator, None, requires_grad=requires_grad, **options),
+            lambda shape: _draw_plain(name, draw, shape, None, generator, None, requires_grad=requires_grad, **options),
             input._a.shape,
         )
     device = resolve(options.pop("device") or input.device)
     t = empty_like(input, **options, device=META if device is META else CPU)
-    if device is not META:
-        fill(source(generator), t._a)
-    t = t.to(device)
+    drawn = draw.on_device(generator, t._a.shape, t._a.dtype, device) if t.is_contiguous() else None
+    if drawn is not None:
+        t = wrap(drawn, device)
+    elif device is not META:
+        draw.fill(generator, t._a)
+        t = t.to(device)
     t.requires_grad = requires_grad
     return t
 
@@ -230,14 +264,14 @@ def _like(input, name, fill, generator, requires_grad, **options):
 def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None,
               generator=None):
     """``rand`` of the shape and dtype of another tensor."""
-    return _like(input, "rand_like", NUMPY.fill_uniform, generator, requires_grad, dtype=dtype, layout=layout,
+    return _like(input, "rand_like", Draw("fill_uniform"), generator, requires_grad, dtype=dtype, layout=layout,
                  device=device, memory_format=memory_format)
 
 
 def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
                memory_format=None, generator=None):
     """``randn`` of the shape and dtype of another tensor."""
-    return _like(input, "randn_like", NUMPY.fill_normal, generator, requires_grad, dtype=dtype, layout=layout,
+    return _like(input, "randn_like", Draw("fill_normal"), generator, requires_grad, dtype=dtype, layout=layout,
                  device=device, memory_format=memory_format)
 
 
@@ -251,8 +285,8 @@ def randint_like(input, *args, low=None, high=None, dtype=None, layout=None, dev
     if isinstance(high, Tensor):
         high = high.item()
     low, high = as_int(0 if low is None else low, "randint_like", "low"), as_int(high, "randint_like", "high")
-    return _like(input, "randint_like", lambda g, a: NUMPY.fill_random(g, a, low, high), generator, requires_grad,
-                 dtype=dtype, layout=layout, device=device, memory_format=memory_format)
+    return _like(input, "randint_like", Draw("fill_random", low, high), generator, requires_grad, dtype=dtype,
+                 layout=layout, device=device, memory_format=memory_format)
 
 
 def floating(result, out, name, args):
@@ -270,8 +304,8 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
         if size is None:
             raise TypeError("normal() needs a size when mean and std are numbers")
         shape = nonnegative(shape_from((size,), "normal"))
-        return _draw("normal", lambda g, a: NUMPY.fill_normal(g, a, mean, std), shape, dtype, out, generator, layout,
-                      device, requires_grad)
+        return _draw("normal", Draw("fill_normal", mean, std), shape, dtype, out, generator, layout, device,
+                     requires_grad)
     if isinstance(std, Tensor) and std._a.dtype.kind == "c":
         raise RuntimeError(f"normal expects standard deviation to be non-complex, got {std.dtype}")
     like = mean if isinstance(mean, Tensor) else std
@@ -341,14 +375,14 @@ def _fill(t, name, kernel, generator, *values):
     if t.device is META:
         return t
 
-    def draw(array):
-        kernel(source(generator), array, *values)
-        return array
-
+    draw = Draw(kernel, *values)
+    fill = functools.partial(draw.fill, generator)
     if not recorded and engine_for(t) is NUMPY:
-        return write(t, name, draw)
+        return write(t, name, fill)
+    drawn = draw.on_device(generator, t._a.shape, t._a.dtype, t.device)
+    value = draw_like(t, blank_like(t, t._a.dtype), fill) if drawn is None else wrap(drawn, t.device)
     node = f"{name.title().replace('_', '')}Backward0"
-    return assign(t, redrawn(t, draw_like(t, blank_like(t, t._a.dtype), draw), node=node), name, False)
+    return assign(t, redrawn(t, value, node=node), name, False)
 
 
 @typed(from_=float, to=float)
@@ -357,13 +391,13 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kwargs):
     low = kwargs.pop("from", from_)
     if kwargs:
         raise TypeError(f"uniform_() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    return _fill(self, "uniform_", NUMPY.fill_uniform, generator, low, to)
+    return _fill(self, "uniform_", "fill_uniform", generator, low, to)
 
 
 @typed(mean=float, std=float)
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Fills the tensor with normal numbers."""
-    return _fill(self, "normal_", NUMPY.fill_normal, generator, mean, std)
+    return _fill(self, "normal_", "fill_normal", generator, mean, std)
 
 
 def random_(self, *args, generator=None, to=None, **kwargs):
@@ -377,36 +411,36 @@ def random_(self, *args, generator=None, to=None, **kwargs):
         low, to = (low, args[0]) if to is None else (args[0], to)
     if low is None and to is not None:
         low = 0
-    return _fill(self, "random_", NUMPY.fill_random, generator, low, to)
+    return _fill(self, "random_", "fill_random", generator, low, to)
 
 
 def bernoulli_(self, p=0.5, *, generator=None):
     """Fills the tensor with ones (with probability `p`) and zeros."""
-    return _fill(self, "bernoulli_", NUMPY.fill_bernoulli, generator, elements(p))
+    return _fill(self, "bernoulli_", "fill_bernoulli", generator, elements(p))
 
 
 @typed(lambd=float)
 def exponential_(self, lambd=1, *, generator=None):
     """Fills the tensor with exponential numbers of rate `lambd`."""
-    return _fill(self, "exponential_", NUMPY.fill_exponential, generator, lambd)
+    return _fill(self, "exponential_", "fill_exponential", generator, lambd)
 
 
 @typed(p=float)
 def geometric_(self, p, *, generator=None):
     """Fills the tensor with the numbers of trials up to a success of probability `p`."""
-    return _fill(self, "geometric_", NUMPY.fill_geometric, generator, p)
+    return _fill(self, "geometric_", "fill_geometric", generator, p)
 
 
 @typed(median=float, sigma=float)
 def cauchy_(self, median=0, sigma=1, *, generator=None):
     """Fills the tensor with Cauchy numbers."""
-    return _fill(self, "cauchy_", NUMPY.fill_cauchy, generator, median, sigma)
+    return _fill(self, "cauchy_", "fill_cauchy", generator, median, sigma)
 
 
 @typed(mean=float, std=float)
 def log_normal_(self, mean=1, std=2, *, generator=None):
     """Fills the tensor with exponentials of normal numbers."""
-    return _fill(self, "log_normal_", NUMPY.fill_log_normal, generator, mean, std)
+    return _fill(self, "log_normal_", "fill_log_normal", generator, mean, std)
 
 
 methods(bernoulli_, cauchy_, exponential_, geometric_, log_normal_, multinomial, normal_, random_, uniform_,

@@ -381,8 +381,11 @@ def record(function, args, settings):
     return record_call(function, args, settings)[0]
 
 
-def record_call(function, args, settings):
-    """(result of a recorded call, its signature); None where it could not be recorded."""
+def record_call(function, args, settings, graph=None):
+    """(result of a recorded call, its signature); None where it could not be recorded.
+
+    It is recorded in a graph, where that is given: a call without arrays of a device needs to be told.
+    """
     if modes.tracer is not NO_TRACER:
         return call_now(function, args, settings), None
     key, inputs, numbers = [function], [], []
@@ -393,7 +396,7 @@ def record_call(function, args, settings):
             read((value,), key, inputs, numbers, LazyArray)
     except Unrecordable:
         return call_now(function, args, settings), None
-    graph = graph_of(inputs)
+    graph = graph or graph_of(inputs)
     if graph is None:
         return function(*args, **settings), None
     with recording_lock:

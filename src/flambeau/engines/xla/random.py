@@ -12,13 +12,79 @@ import numpy as np
 from ..._device import CPU
 from ..._modes import modes
 from . import engine
-from .lazy import record
+from .lazy import Graph, record, record_call
+from .memory import jax_device
 
 
 def draw_key(generator):
     """Two words, by which a program draws its numbers; they are an input of it."""
     with generator._lock:
         return generator._words32(2).astype(np.uint32)
+
+
+# ---- draws, named after the kernels of NumPy: (key, shape, dtype, values) -> numbers
+
+
+def fill_uniform(key, shape, dtype, low=0.0, high=1.0):
+    return jax.random.uniform(key, shape, dtype, low, high)
+
+
+def fill_normal(key, shape, dtype, mean=0.0, std=1.0):
+    return (mean + std * jax.random.normal(key, shape, dtype)).astype(dtype)
+
+
+def fill_exponential(key, shape, dtype, rate=1):
+    return (jax.random.exponential(key, shape, dtype) / rate).astype(dtype)
+
+
+def fill_bernoulli(key, shape, dtype, p):
+    return (jax.random.uniform(key, shape, jnp.float32) < p).astype(dtype)
+
+
+def fill_random(key, shape, dtype, low, high):
+    return jax.random.randint(key, shape, low, high, dtype)
+
+
+def permutation(key, shape, dtype):
+    return jax.random.permutation(key, shape[0]).astype(dtype)
+
+
+# Which values, of which dtypes, they are for. What is left, or wrong, is the CPU's affair.
+DRAWS = {
+    "fill_uniform": (fill_uniform, lambda dtype, low=0, high=1: is_real(dtype) and low <= high),
+    "fill_normal": (fill_normal, lambda dtype, mean=0, std=1: is_real(dtype) and std >= 0),
+    "fill_exponential": (fill_exponential, lambda dtype, rate=1: is_real(dtype) and rate > 0),
+    "fill_bernoulli": (fill_bernoulli, lambda dtype, p: 0 <= p <= 1),
+    "fill_random": (fill_random, lambda dtype, low, high: is_range_of(dtype, low, high)),
+    "permutation": (permutation, lambda dtype: True),
+}
+
+
+def is_real(dtype):
+    return jnp.issubdtype(dtype, jnp.floating)
+
+
+def is_range_of(dtype, low, high):
+    """Whether all integers from low on, and below high, are numbers of a dtype."""
+    if dtype.kind not in "iu" or low is None or high is None:
+        return False
+    limits = np.iinfo(dtype)
+    return limits.min <= low < high <= limits.max
+
+
+@engine.immediate
+def draw(kernel, generator, shape, dtype, device, *values):
+    function, serves = DRAWS.get(kernel, (None, None))
+    if function is None or modes.tracer.active or not all([type(v) in (int, float, type(None)) for v in values]):
+        return None
+    if not serves(dtype, *values):
+        return None
+    arguments = (function, draw_key(generator), tuple(shape), dtype, *values)
+    return record_call(draw_by_key, arguments, {}, Graph.on(jax_device(device)))[0]
+
+
+def draw_by_key(function, words, shape, dtype, *values):
+    return function(jax.random.wrap_key_data(words, impl="threefry2x32"), shape, dtype, *values)
 
 
 @engine.immediate
