@@ -104,6 +104,7 @@ from .functions.random_samplers import *
 from .functions.rnn import *
 from .functions.sparse import *
 from .functions.foreach import *
+from .functions.grouped import *
 from .functions.linalg.lowrank import *
 from .functions.stft import *
 from . import _C, overrides, return_types
@@ -120,7 +121,7 @@ newaxis = None
 legacy_contiguous_format = contiguous_format
 
 _LAZY = [
-    "__config__", "_dynamo", "_tensor_str", "accelerator", "alias", "amp", "ao", "backends", "cpu", "cuda",
+    "__config__", "_dynamo", "_inductor", "_tensor_str", "accelerator", "alias", "amp", "ao", "backends", "cpu", "cuda",
     "debug", "distributed", "distributions", "functional", "futures", "fx", "hub", "inspection", "jit", "library",
     "mps", "multiprocessing", "onnx", "profiler", "sparse", "types", "version", "xpu",
 ]

@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 
 from . import __config__ as __config__
 from . import _dynamo as _dynamo
+from . import _inductor as _inductor
 from . import _tensor_str as _tensor_str
 from . import accelerator as accelerator
 from . import alias as alias

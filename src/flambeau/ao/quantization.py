@@ -1,4 +1,4 @@
-"""Quantization of models, which is not supported."""
+"""Quantization of models, which is not supported. Models with the places for it run as they do before it."""
 
 from ..nn.modules.module import Module
 
@@ -7,12 +7,32 @@ NOT_SUPPORTED = "torch.ao.quantization.{name} is not supported: Flambeau has no 
 
 class _Stub(Module):
     def __init__(self, qconfig=None):
-        raise NotImplementedError(NOT_SUPPORTED.format(name=type(self).__name__))
+        super().__init__()
+        if qconfig is not None:
+            self.qconfig = qconfig
+
+    def forward(self, x):
+        return x
 
 
 class QuantStub(_Stub):
-    """Not supported: making one raises."""
+    """Where a quantized model would quantize; the identity."""
 
 
 class DeQuantStub(_Stub):
-    """Not supported: making one raises."""
+    """Where a quantized model would come back to floating-point numbers; the identity."""
+
+
+def _unsupported(name):
+    def function(*args, **kwargs):
+        raise NotImplementedError(NOT_SUPPORTED.format(name=name))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "Not supported: a call raises."
+    return function
+
+
+_NAMES = ["convert", "fuse_modules", "get_default_qat_qconfig", "get_default_qconfig", "prepare", "prepare_qat",
+          "quantize", "quantize_dynamic"]
+globals().update({name: _unsupported(name) for name in _NAMES})
+__all__ = ["DeQuantStub", "QuantStub", *_NAMES]

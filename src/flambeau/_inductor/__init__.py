@@ -1,0 +1,7 @@
+"""The names of PyTorch's code generator that programs set; XLA does its work."""
+
+from .._settings import Settings
+
+__all__ = ["config"]
+
+config = Settings()

@@ -1,0 +1,28 @@
+"""Settings of parts of PyTorch that Flambeau does without: programs may set them; nothing reads them."""
+
+from __future__ import annotations
+
+import contextlib
+
+
+class Settings:
+    """Keeps what it is told. What nobody has set is None."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.__dict__.setdefault(name, Settings() if name in _GROUPS else None)
+
+    @contextlib.contextmanager
+    def patch(self, changes=None, **more):
+        """A context in which some settings are others: ``patch("name", value)`` is written ``patch(name=value)``."""
+        before = dict(self.__dict__)
+        self.__dict__.update(changes or {}, **more)
+        try:
+            yield self
+        finally:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+
+
+_GROUPS = frozenset(("triton", "cpp", "trace", "aot_inductor"))  # of settings of the inductor
