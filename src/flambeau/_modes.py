@@ -36,6 +36,9 @@ class Tracer:
         """A NumPy array as a program takes it to its device."""
         return array
 
+    def common_number(self, t):
+        """The element of `t`, as one number for all tensors that have it; None: everybody reads it himself."""
+
     def settings_of(self, op, settings):
         """The settings with which an op is to run."""
         return settings

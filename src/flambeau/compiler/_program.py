@@ -75,6 +75,7 @@ class Program:
         self.writes = [Write(x.index, x.rebound) for x in recording.written]
         self.tensor_inputs = TensorInputs([x for x in self.inputs if x.kind is TENSOR],
                                           [self.inputs[w.index] for w in self.writes if not w.rebind])
+        self.equal = [[self.inputs[i].place for i in members] for _, members in trace.equal.values()]
         self.device = trace.device
         self.checks = list(zip([error for _, _, error in recording.checks], recording.lines, strict=True))
         self.hooks = [HookState(find(x.tensor), x.state) for x in recording.hooks]
@@ -132,6 +133,9 @@ class Program:
         reason = self.tensor_inputs.mismatch(self.tensor_inputs.find(arguments))
         if reason is not None:
             return reason
+        for places in self.equal:
+            if len({place.find(arguments)._a.item() for place in places}) > 1:
+                return "numbers that were equal, such as counts of steps, are not"
         for x in self.hooks:
             t = x.place.find(arguments)
             if (t._hooks is not None or x.hooks != NO_HOOKS) and hooks_of(t) != x.hooks:

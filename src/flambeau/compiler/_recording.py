@@ -38,21 +38,23 @@ class Recording:
         self.graph_freed = False  # whether the function itself has run a backward through its graph
 
     def run(self):
-        """Traces the function."""
-        trace = self.trace
+        """Traces the function, and cuts it into segments."""
+        self.partition = Partition(self.trace_function(self.body), self.layout())
 
-        def body():
-            self.collect(self.function(*self.args, **self.kwargs))
-            arrays = [value_of(t._a) for t in [*self.outputs, *[x.tensor for x in self.written]]]
-            trace.check_draws()
-            self.checks, self.lines = list(trace.required), list(trace.lines)
-            checks = [v for holds, wrong, _ in self.checks for v in (holds, wrong)]
-            return arrays + checks + self.trace_gradients()
+    def trace_function(self, body):
+        """The trace of the function, whose results `body` returns."""
+        with on_cpu(), self.trace.running():
+            self.trace.watch.note_value(self.function, self.trace.name)
+            return jax.make_jaxpr(body)()
 
-        with on_cpu(), trace.running():
-            trace.watch.note_value(self.function, trace.name)
-            closed = jax.make_jaxpr(body)()
-        self.partition = Partition(closed, self.layout())
+    def body(self):
+        """Calls the function; returns all that a program computes."""
+        self.collect(self.function(*self.args, **self.kwargs))
+        arrays = [value_of(t._a) for t in [*self.outputs, *[x.tensor for x in self.written]]]
+        self.trace.check_draws()
+        self.checks, self.lines = list(self.trace.required), list(self.trace.lines)
+        checks = [v for holds, wrong, _ in self.checks for v in (holds, wrong)]
+        return arrays + checks + self.trace_gradients()
 
     def layout(self):
         """Where the program is to run, and where its inputs and results are."""

@@ -49,7 +49,10 @@ class Segment:
     """
 
     def __init__(self, closed, equations, variables, results, device, packable=(), donated=()):
-        self.jaxpr = closed.jaxpr.replace(eqns=equations, invars=variables, outvars=results)
+        unique = {id(v): v for v in results}
+        number = {key: nr for nr, key in enumerate(unique)}
+        self.places = [number[id(v)] for v in results] if len(unique) < len(results) else None
+        self.jaxpr = closed.jaxpr.replace(eqns=equations, invars=variables, outvars=[*unique.values()])
         self.consts = closed.consts
         self.device = device
         self.donated = donated
@@ -66,7 +69,8 @@ class Segment:
         arguments += [arrays[i] for i in self.others]
         if self.compiled is None:
             self.compiled = self.compile()
-        return self.compiled(*arguments)
+        found = self.compiled(*arguments)
+        return found if self.places is None else [found[i] for i in self.places]
 
     def compile(self):
         avals = [v.aval for v in self.jaxpr.invars]
@@ -148,6 +152,26 @@ def needed(equations, results):
     return found[::-1]
 
 
+def merged(equations):
+    """(the equations, {variable: the one that stands for it}) without those on numbers that compute the same again.
+
+    The steps of optimizers have many of them. What has dimensions is left to XLA.
+    """
+    kept, known, same = [], {}, {}
+    for e in equations:
+        variables = [v if isinstance(v, Literal) else same.get(v, v) for v in e.invars]
+        if any(v is not w for v, w in zip(variables, e.invars)):
+            e = e.replace(invars=variables)
+        if not e.effects and all([v.aval.shape == () for v in (*variables, *e.outvars)]):
+            operands = [(repr(v.val), v.aval.dtype) if isinstance(v, Literal) else v for v in variables]
+            first = known.setdefault((e.primitive, repr(e.params), *operands), e)
+            if first is not e:
+                same.update(zip(e.outvars, first.outvars, strict=True))
+                continue
+        kept.append(e)
+    return kept, same
+
+
 class Partition:
     """The segments of a trace: its forward, its backward, and what the host computes beside a device.
 
@@ -166,12 +190,13 @@ class Partition:
     def __init__(self, closed, layout):
         jaxpr, count = closed.jaxpr, len(layout.results)
         inputs = {e.outvars[0]: e.params["index"] for e in jaxpr.eqns if e.primitive is program_input}
-        equations = [e for e in jaxpr.eqns if e.primitive is not program_input]
-        results, gradients = list(jaxpr.outvars[:count]), list(jaxpr.outvars[count:])
+        equations, same = merged([e for e in jaxpr.eqns if e.primitive is not program_input])
+        outvars = [v if isinstance(v, Literal) else same.get(v, v) for v in jaxpr.outvars]
+        results, gradients = outvars[:count], outvars[count:]
         self.layout = layout
         self.host_inputs = {index for index, device in enumerate(layout.inputs) if device is CPU}
         on_host = {v for v, index in inputs.items() if index in self.host_inputs}
-        self.on_host = self.results_on_host(equations, results, inputs)
+        self.on_host = self.results_on_host(equations, results, {*on_host, *jaxpr.constvars})
         self.on_device = [i for i in range(count) if i not in set(self.on_host)]
         hosted = [results[i] for i in self.on_host]
         results = [results[i] for i in self.on_device]
@@ -199,17 +224,16 @@ class Partition:
             self.host_indices = [inputs[v] for v in variables]
             self.host = Segment(closed, equations, variables, hosted, CPU, on_host)
 
-    def results_on_host(self, equations, results, inputs):
+    def results_on_host(self, equations, results, on_host):
         """The places of results on the CPU, in a program on a device, that need nothing of what is there."""
         if self.layout.device is CPU:
             return []
-        found = []
-        for place, (v, device) in enumerate(zip(results, self.layout.results, strict=True)):
-            if device is CPU:
-                used = used_by(needed(equations, [v]), [v])
-                if all([inputs[u] in self.host_inputs for u in used if u in inputs]):
-                    found.append(place)
-        return found
+        known = set(on_host)
+        for e in equations:
+            if all([isinstance(v, Literal) or v in known for v in e.invars]):
+                known.update(e.outvars)
+        return [place for place, (v, device) in enumerate(zip(results, self.layout.results, strict=True))
+                if device is CPU and (isinstance(v, Literal) or v in known)]
 
     def run_forward(self, arrays):
         """(results, residuals) for the arrays of all inputs"""

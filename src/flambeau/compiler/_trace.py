@@ -103,6 +103,7 @@ class Trace(Tracer):
         self.drawn = {}  # id of an array -> (RandomDraw, its placeholder)
         self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
         self.required = []  # (what must hold, the value that is wrong if it does not, the error for it)
+        self.equal = {}  # a number -> (its placeholder, inputs that must be equal for it to stand for all of them)
         self.lines = []  # (file, line) where each of these was asked for
         self.device = CPU  # on which the program runs
         self.floats = Floats(self.float_placeholder) if takes_floats else None
@@ -211,6 +212,19 @@ class Trace(Tracer):
         drawn = RandomDraw(kernel, generator, args, kwargs, result)
         self.drawn[id(result)] = (drawn, self.placeholder(drawn, result.shape, result.dtype))
         return result
+
+    def common_number(self, t):
+        """The number that stands for the elements of all tensors on the CPU, from outside, that have this one."""
+        _ = t._a  # lifted now
+        lifted = self.lifted.get(id(t))
+        if lifted is None or lifted.device is not CPU or lifted.now is not lifted.traced or lifted.array.ndim:
+            return None
+        key = lifted.array.dtype, lifted.array.tobytes()
+        if key not in self.equal:
+            self.equal[key] = XLA.number(lifted.traced), []
+        number, members = self.equal[key]
+        members.append(lifted.index)
+        return number
 
     def rehearse(self, generator, draw):
         """What ``draw()`` returns, with the generator as it was."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from .._dtypes import float32, float64, get_default_dtype
+from .._modes import modes
 from .._tensor import Tensor, engine_for, wrap
 from ..autograd._writes import assign, check_writable, snapshot, write, write_all
 from ..engines import engine_of
@@ -77,10 +78,14 @@ def scale_number(t, factor):
 
 
 def advance(steps):
-    """Adds one to each count of steps; returns them as numbers."""
-    counts = []
+    """Adds one to each count of steps; returns them as numbers. While a program is traced, equal ones are one."""
+    counts, known = [], {}
     for step in steps:
-        count = number_of(step) + 1
+        number = modes.tracer.common_number(step)
+        if number is None:
+            count = number_of(step) + 1
+        else:
+            _, count = known.setdefault(id(number), (number, number + 1))
         put_number(step, count)
         counts.append(count)
     return counts
