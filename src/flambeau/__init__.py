@@ -122,8 +122,8 @@ legacy_contiguous_format = contiguous_format
 
 _LAZY = [
     "__config__", "_dynamo", "_inductor", "_tensor_str", "accelerator", "alias", "amp", "ao", "backends", "cpu", "cuda",
-    "debug", "distributed", "distributions", "functional", "futures", "fx", "hub", "inspection", "jit", "library",
-    "mps", "multiprocessing", "onnx", "profiler", "sparse", "types", "version", "xpu",
+    "debug", "distributed", "distributions", "export", "functional", "futures", "fx", "hub", "inspection", "jit",
+    "library", "mps", "multiprocessing", "onnx", "profiler", "sparse", "types", "version", "xpu",
 ]
 _AUTOCAST = [
     "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",

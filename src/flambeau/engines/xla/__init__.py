@@ -19,7 +19,7 @@ from ._version import check_version
 check_version(jax.__version__)
 jax.config.update("jax_enable_x64", True)
 
-from . import _cache  # noqa: E402, F401  (before anything is compiled)
+from . import _cache  # noqa: E402  (before anything is compiled)
 from ._engine import LazyEngine  # noqa: E402  (it makes arrays, with 64 bits)
 from .lazy import LazyArray  # noqa: E402
 
