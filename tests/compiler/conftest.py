@@ -3,6 +3,7 @@
 Tests marked ``optimized`` run programs as users have them.
 """
 
+import importlib
 import importlib.util
 
 import pytest
@@ -17,7 +18,9 @@ QUICK = {
 @pytest.fixture(autouse=True)
 def _compile_quickly(request, monkeypatch):
     if request.node.get_closest_marker("jax") and not request.node.get_closest_marker("optimized"):
-        monkeypatch.setattr("flambeau.compiler._segment.COMPILER_OPTIONS", QUICK)
+        for module in ("flambeau.compiler._segment", "flambeau.engines.xla._programs"):
+            options = importlib.import_module(module).COMPILER_OPTIONS
+            monkeypatch.setattr(f"{module}.COMPILER_OPTIONS", {**options, **QUICK})
 
 
 @pytest.fixture(scope="session", autouse=True)

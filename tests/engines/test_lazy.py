@@ -63,6 +63,20 @@ def test_nothing_is_computed_until_elements_are_needed(lazy):
     assert read.runs == 1
 
 
+@pytest.mark.parametrize("differentiate", [
+    lambda x, weight, loss: torch.autograd.grad(loss, [x, weight]),
+    lambda x, weight, loss: loss.backward(),
+    lambda x, weight, loss: (x.register_hook(lambda g: g * 2), loss.backward()),
+], ids=["grad", "backward", "hooks"])
+def test_recording_a_step_needs_no_elements(lazy, differentiate):
+    x, weight = (torch.randn(*shape, device="xla", requires_grad=True) for shape in ((2, 3, 4), (5, 4)))
+    bias = torch.randn(5, device="xla")
+    x.sum().item()
+    with Count(lazy) as recorded:
+        differentiate(x, weight, (torch.nn.functional.linear(x * 2, weight, bias).flip(0) * x.sum()).sum())
+    assert recorded.runs == 0
+
+
 def test_the_same_structure_is_compiled_once(lazy):
     def f(x):
         return (x.exp() * 3).mean().item()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._device import contiguous_format
 from .._tensor import Tensor, wrap
+from ..engines import NUMPY, engine_of
 from ..ops.convert import clone_as
 
 
@@ -19,7 +20,8 @@ def as_gradient(grad, graph):
 
 def with_positive_strides(grad):
     """A gradient for people to see: strides of arrays may be negative, those of tensors may not."""
-    return grad if min(getattr(grad, "strides", ()), default=0) >= 0 else grad.copy()
+    is_array = not isinstance(grad, Tensor) and engine_of(grad) is NUMPY
+    return grad.copy() if is_array and min(grad.strides, default=0) < 0 else grad
 
 
 def call_tensor_hooks(hooks, grad, graph):

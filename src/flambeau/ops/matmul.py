@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._tensor import Tensor
+from ..engines import engine_of
 from ._calls import on_arrays
 from ._op import kernel_op, op
 from .pointwise import add, cj, mul
@@ -244,8 +245,7 @@ def linear_node(x, bias):
         return "MmBackward0" if bias is None else "AddmmBackward0"
     if bias is None:
         return "UnsafeViewBackward0"
-    flags = getattr(x, "flags", None)  # arrays of other engines are contiguous
-    return "ViewBackward0" if flags is None or flags.c_contiguous else "AddBackward0"
+    return "ViewBackward0" if engine_of(x).is_contiguous(x) else "AddBackward0"
 
 
 @op(node=linear_node, opmath=True, check=check_linear, row_major=True, product=True)
