@@ -510,7 +510,6 @@ CALLS = [call for family in FAMILIES.values() for call in family.strip().splitli
 OTHER_STEPS = """
 m.diag()
 v.repeat_interleave(2)
-torch.outer(v, c)
 torch.matmul(n.t(), b.mT)
 torch.einsum("ij,jk->ik", m, n)
 torch.einsum("bij,jk->bik", b, n)
@@ -525,10 +524,7 @@ torch.chain_matmul(m, n)
 nn.Bilinear(5, 5, 3)(m, p)
 nn.Bilinear(5, 5, 3, bias=False)(m, p)
 F.glu(image, 1)
-nn.PReLU()(m)
-nn.PReLU(4)(image)
 F.cosine_similarity(m, p)
-F.pairwise_distance(m, p)
 nn.MaxPool1d(2)(m)
 nn.MaxPool2d(2)(image[0])
 nn.AvgPool1d(2)(m)
@@ -536,11 +532,9 @@ nn.AvgPool2d(2)(image[0])
 nn.AdaptiveAvgPool1d(2)(m)
 nn.AdaptiveAvgPool2d(2)(image[0])
 nn.AdaptiveMaxPool2d(2)(image[0])
-nn.RMSNorm(5)(m)
 nn.EmbeddingBag(9, 3)(index)
 nn.CircularPad2d(1)(image)
 nn.CosineSimilarity()(m, p)
-nn.PairwiseDistance()(m, p)
 nn.MultiheadAttention(4, 2, batch_first=True)(tokens, tokens, tokens)[0]
 nn.MultiheadAttention(4, 2, batch_first=True)(tokens, tokens, tokens, need_weights=False)[0]
 nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)(tokens)
@@ -550,16 +544,12 @@ nn.GRUCell(5, 3)(m)
 nn.RNN(5, 3, batch_first=True)(b)[0]
 nn.LSTM(5, 3, batch_first=True)(b)[0]
 nn.GRU(5, 3, batch_first=True)(b)[0]
-F.cross_entropy(m, k.softmax(1))
-F.cross_entropy(m, labels, label_smoothing=0.1)
 F.cross_entropy(b, index[:2])
 F.hinge_embedding_loss(m, signs)
 F.soft_margin_loss(m, signs)
-F.margin_ranking_loss(v, v.detach(), signs[0])
 F.multi_margin_loss(m, labels)
 F.multilabel_margin_loss(m, index_rows)
 F.multilabel_soft_margin_loss(m, target)
-F.triplet_margin_loss(m, p, k)
 F.cosine_embedding_loss(m, p, signs[:, 0])
 """
 

@@ -34,6 +34,7 @@ INFERENCE_SAVED = (
     "use it in autograd."
 )
 
+BY_NUMBER = ("AddBackward1", "DivBackward1", "MulBackward1", "SubBackward1")
 NAMESPACED = (  # nodes whose names PyTorch does not shorten
     "AccumulateGrad", "CopyBackwards", "CopySlices", "Error", "NotImplemented",
 )
@@ -195,7 +196,8 @@ class OpNode(Node):
     @property
     def _is_by_number(self):
         """Whether the last operand is a number, in a call for which PyTorch has a node of its own."""
-        return self.op.node != self.op.scalar_node == type(self).__name__
+        name = type(self).__name__
+        return name in BY_NUMBER or self.op.node != self.op.scalar_node == name
 
     @property
     def _output_places(self):

@@ -76,7 +76,7 @@ def test_saved_values():
     assert node._saved_mat1 is not None and (node._saved_mat1 == x).all()
     assert (node._saved_mat2 == layer.weight.t()).all()
     assert node._saved_alpha == 1 and node._saved_mat2_sym_strides == (1, 5)
-    assert "_saved_mat1" in dir(node)
+    assert {"_saved_mat1", "_raw_saved_mat1", "_saved_alpha"} <= {*dir(node)} and "_raw_saved_alpha" not in dir(node)
     assert not hasattr(node, "_saved_self")
     out.sum().backward()
     with pytest.raises(RuntimeError, match="second time"):
@@ -97,6 +97,24 @@ def test_saved_tensor_hooks_unpack_what_is_shown():
         out, _, layer = linear()
     assert y.grad_fn._saved_result.tolist() == pytest.approx([37.18282, 37.18282])
     assert (out.grad_fn._saved_mat2 == ((layer.weight + 1) * 10).t()).all()
+
+
+def test_hooks_on_one_saved_tensor():
+    x = flambeau.full((2,), 3.0, requires_grad=True)
+    y = x * x
+    y.grad_fn._raw_saved_self.register_hooks(lambda t: t + 1, lambda t: t * 10)
+    assert y.grad_fn._saved_self.tolist() == [40, 40] and y.grad_fn._saved_other is x
+    with pytest.raises(RuntimeError, match="already been set"):
+        y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+    y.sum().backward()
+    assert x.grad.tolist() == [43, 43]
+    z = x.exp()
+    z.grad_fn._raw_saved_result.register_hooks(lambda t: None, lambda _: flambeau.ones(2))
+    assert flambeau.autograd.grad(z.sum(), x)[0].tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="value None"):
+        (x * flambeau.ones(2)).grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(RuntimeError, match="AddmmBackward0 is a step of a node that runs as one"):
+        linear()[0].grad_fn._raw_saved_mat1.register_hooks(lambda t: t, lambda t: t)
 
 
 def gradients(hook_on, replace=None):

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import _dtypes
 from ..ops import activation as ops
-from ..ops.shape import reshape
+from ..ops.shape import view_or_copy
 from ._args import need_tensor
 from ._attach import methods
 from ._inplace import inplace
@@ -80,9 +80,9 @@ def prelu(input, weight):
         if channels != w.size:
             raise RuntimeError(PRELU_CHANNELS.format(weights=w.size, channels=channels))
     if a.ndim >= 2:
-        weight = reshape(weight, shape=(1, w.size) + (1,) * (a.ndim - 2))
+        weight = view_or_copy(weight, (1, w.size) + (1,) * (a.ndim - 2))
     elif w.ndim and a.ndim == 0:
-        weight = reshape(weight, shape=())
+        weight = view_or_copy(weight, ())
     return ops.prelu(input, weight)
 
 

@@ -55,7 +55,7 @@ def tile(input, dims):
 def tile_method(self, dims):
     """``repeat`` in which missing leading counts are ones."""
     counts = shape_from(dims, "dims")
-    return repeat(self, *(1,) * (self._a.ndim - len(counts)) + counts)
+    return repeat(self, (1,) * (self._a.ndim - len(counts)) + counts)
 
 
 @numpy_names

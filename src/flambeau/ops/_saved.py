@@ -16,6 +16,13 @@ from ._saved_names import SAVED, USUAL
 from ._steps import CompositeNode, shape_of
 from .shape import key_parts
 
+RAW_NONE = "Calling register_hooks on a saved tensor with value None is forbidden: the node has not saved it"
+RAW_TWICE = "Calling register_hooks on a saved tensor whose hooks have already been set is not allowed"
+RAW_STEP = (
+    "{name} is a step of a node that runs as one: what it saved takes no hooks. Use saved_tensors_hooks(...) around "
+    "the call."
+)
+
 
 @functools.cache
 def table():
@@ -32,17 +39,64 @@ def names_of(node):
     """The attributes of a node in which it shows what it saved."""
     if isinstance(node, CompositeNode) and node._last is not None:
         return names_of(node._last)
-    return [f"_saved_{name}" for name in table().get(type(node).__name__, ())]
+    sources = table().get(type(node).__name__, {})
+    raw = [f"_raw_saved_{name}" for name, source in sources.items() if place_of(node.op, source) is not None]
+    return raw + [f"_saved_{name}" for name in sources]
 
 
 def value_of(node, attribute):
     """The value of such an attribute."""
     if isinstance(node, CompositeNode) and node._last is not None:
         return value_of(node._last, attribute)
-    source = table().get(type(node).__name__, {}).get(attribute.removeprefix("_saved_"))
-    if source is None:
+    source = table().get(type(node).__name__, {}).get(attribute.removeprefix("_raw").removeprefix("_saved_"))
+    place = place_of(node.op, source)
+    if source is None or (attribute.startswith("_raw") and place is None):
         raise AttributeError(f"{type(node).__name__!r} object has no attribute {attribute!r}")
-    return eval(source, FUNCTIONS, Values(node))
+    return SavedTensor(node, *place) if attribute.startswith("_raw") else eval(source, FUNCTIONS, Values(node))
+
+
+def place_of(op, source):
+    """Where a node keeps the tensor that a source names, as (kind, where); None if that is no tensor."""
+    if source in op.inputs:
+        return "input", op.inputs.index(source)
+    if source == "out":
+        return "out", None
+    return ("part", int(source[4:])) if source is not None and source.startswith("out_") else None
+
+
+class SavedTensor:
+    """A tensor that a node saved, as ``_raw_saved_self`` and its like: it takes hooks."""
+
+    def __init__(self, node, kind, where):
+        self._node, self._kind, self._where = node, kind, where
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Keeps what ``pack_hook`` makes of the tensor; backward gets what ``unpack_hook`` makes of that."""
+        node, value = self._node, self._value()
+        if node._steps is not None:
+            raise RuntimeError(RAW_STEP.format(name=tape.name_of(node)))
+        if value is None or type(value) is tape.Packed:
+            raise RuntimeError(RAW_NONE if value is None else RAW_TWICE)
+        self._keep(tape.Packed(pack_hook(fetch(node, self._kind, self._where, True).detach()), unpack_hook))
+        node.packed, node.guards = True, tape.UNGUARDED
+
+    def _value(self):
+        node = self._node
+        if node.guards is None:
+            raise tape.graph_freed()
+        if self._kind == "out":
+            return node.out
+        held = node.inputs if self._kind == "input" else node.out
+        return held[self._where] if held else None
+
+    def _keep(self, value):
+        node = self._node
+        if self._kind == "out":
+            node.out = value
+            return
+        name = "inputs" if self._kind == "input" else "out"
+        held = getattr(node, name)
+        setattr(node, name, (*held[:self._where], value, *held[self._where + 1:]))
 
 
 class Values(dict):

@@ -60,6 +60,7 @@ CumsumBackward0 dim
 DiagEmbedBackward0 dim1=axis1 dim2=axis2 offset
 DiagonalBackward0 dim1=axis1 dim2=axis2 offset self_sym_sizes
 DivBackward0 other self
+DivBackward1 other=plain(y)
 DotBackward0 self tensor=y
 EluBackward0 alpha input_scale scale self
 EmbeddingBackward0 indices=index padding_idx=or_else(padding,-1) scale_grad_by_freq=by_frequency sparse
@@ -121,6 +122,7 @@ MishBackward0 self
 MmBackward0 mat2 mat2_sym_sizes=y_shape mat2_sym_strides=y_strides self self_sym_sizes self_sym_strides=x_strides
 MseLossBackward0 reduction=number_of(reduction) self target=y
 MulBackward0 other self
+MulBackward1 other=plain(y)
 MultiMarginLossBackward0 margin p=p reduction=number_of(reduction) self target weight
 MultilabelMarginLossBackward0 is_target reduction=number_of(reduction) self target
 MvBackward0 self vec=y

@@ -144,10 +144,13 @@ def free_steps(last):
 
 
 def stand_in(node, i):
-    """A leaf that stands for an input: with its elements, if the node saved them."""
+    """A leaf that stands for an input: with its elements, if the node saved them. None for one that is None."""
     value = unpack_saved(node.inputs[i]) if node.inputs else None
     if value is None:
-        value = blank(node, shape_of(node, i))
+        shape = shape_of(node, i)
+        if shape == () and node._edges[i] is None:
+            return None  # the call had none
+        value = blank(node, shape)
     return wrap(value).requires_grad_(node._edges[i] is not None)
 
 

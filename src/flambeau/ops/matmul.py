@@ -178,7 +178,7 @@ vdot.vjp(x=lambda g, y: cj(g) * y, y=lambda g, x: g * x)
 
 
 def outer(x, y):
-    return mul(column(x), y)
+    return mul(view_or_copy(x, (*x.shape, 1)), y)
 
 
 # ---- sums with a product: beta * x + alpha * (a @ b)

@@ -14,10 +14,11 @@ import numpy as np
 from .._tensor import Tensor
 from ..engines import engine_of
 from ._op import op
+from .elementary import pow_scalar, rsqrt
 from .move import constant_pad
-from .pointwise import cj
+from .pointwise import by_number, cj, mul
 from .pool import avg_pool
-from .reduce import sum_, sum_to
+from .reduce import mean, sum_, sum_to
 from .shape import reshape, zeros_like
 
 
@@ -175,6 +176,15 @@ def _(g, x, weight, out_1, how, eps, needs):
         scaled * inv + x * slope if needs[0] else None,
         g_y * (x * inv) if needs[1] else None,
     )
+
+
+def rms_steps(x, weight, how, eps):
+    axes = tuple(range(len(x.shape) - how, len(x.shape)))
+    inverse = rsqrt(by_number(mean(pow_scalar(x, 2), axis=axes, keepdims=True) + eps))
+    return mul(x, inverse) if weight is None else mul(mul(x, inverse), weight)
+
+
+rms_norm.presents(MulBackward0=rms_steps)
 
 
 # ---- over neighbouring channels

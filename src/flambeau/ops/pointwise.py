@@ -280,6 +280,14 @@ nan_to_num.vjp(x=lambda g, x: keep(g, isfinite(x)))
 
 # ---- arithmetic
 
+def by_number(t):
+    """`t`, the sum, difference, product or quotient of a tensor and a number, with the node that PyTorch has where its
+    own code computes it; Python's operators make a tensor of the number."""
+    if t._node is not None:
+        t._node.__class__ = t._node.op.node_class(type(t._node).__name__.replace("0", "1"))
+    return t
+
+
 add = kernel_op("add", inputs="x, y", promote="common")
 add.vjp(x=lambda g: g, y=lambda g: g)
 

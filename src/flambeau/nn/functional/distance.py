@@ -7,6 +7,7 @@ from ...functions._results import rename_node
 from ...functions.distance import cosine_similarity as cosine_similarity
 from ...functions.distance import pdist as pdist
 from ...functions.linalg.norm import vector_norm
+from ...ops.pointwise import by_number
 
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
@@ -20,4 +21,4 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """
     need_tensor(x1, "pairwise_distance", "x1")
     need_tensor(x2, "pairwise_distance", "x2", 2)
-    return rename_node(vector_norm(x1 - x2 + eps, p, -1, keepdim), "NormBackward1")
+    return rename_node(vector_norm(by_number(x1 - x2 + eps), p, -1, keepdim), "NormBackward1")

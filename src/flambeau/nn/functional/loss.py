@@ -20,6 +20,7 @@ from ...functions.like import ones_like
 from ...functions.reduce import log_softmax
 from ...ops import loss as ops
 from ...ops._errors import not_implemented
+from ...ops.pointwise import by_number
 from ._reduction import reduce_loss, resolve_reduction, warn_at_user
 
 __all__ = [
@@ -306,7 +307,7 @@ def cross_entropy(
     if label_smoothing == 0:
         return loss
     smooth = _smooth_loss(scores, target, weight, ignore_index, reduction, dim)
-    return (1 - label_smoothing) * loss + smooth * (label_smoothing / shape[dim])
+    return by_number(loss * (1 - label_smoothing)) + by_number(smooth * (label_smoothing / shape[dim]))
 
 
 def _by_class(weight, ndim, dim):
@@ -346,4 +347,4 @@ def _of_probabilities(input, target, weight, reduction, label_smoothing, dim):
     if reduction == "sum":
         return total
     samples = input._a.size // shape[dim] if shape[dim] else 0
-    return total / samples if samples else total * float("nan")
+    return by_number(total / samples) if samples else total * float("nan")

@@ -13,6 +13,7 @@ from ...functions.elementary import sqrt
 from ...functions.pointwise import minimum, where
 from ...ops import margin_loss as ops
 from ...ops._errors import refuse_kinds
+from ...ops.pointwise import by_number
 from ._reduction import reduce_loss, resolve_reduction
 from .activation import logsigmoid, softplus
 from .distance import pairwise_distance
@@ -77,7 +78,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     reduction = resolve_reduction(size_average, reduce, reduction)
     if not input1._a.ndim == input2._a.ndim == target._a.ndim:
         raise RuntimeError(RANKS.format(a=input1.shape, b=input2.shape, target=target.shape))
-    return reduce_loss((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    return reduce_loss(by_number(-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
@@ -112,7 +113,7 @@ def cosine_embedding_loss(
     squares = [(x * x).sum(rank) + ops.SMALLEST_SQUARE for x in (input1, input2)]
     cosine = (input1 * input2).sum(rank) / sqrt(squares[0] * squares[1])
     near = where(target == 1, 1 - cosine, 0.0)
-    far = where(target == -1, (cosine - margin).clamp_min(0), 0.0)
+    far = where(target == -1, by_number(cosine - margin).clamp_min(0), 0.0)
     return reduce_loss(near + far, reduction)
 
 
@@ -150,7 +151,7 @@ def _triplet_loss(anchor, positive, negative, distance, margin, swap, reduction)
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = minimum(far, distance(positive, negative))
-    return reduce_loss((margin + near - far).clamp_min(0), reduction)
+    return reduce_loss((by_number(near + margin) - far).clamp_min(0), reduction)
 
 
 # ---- classes
