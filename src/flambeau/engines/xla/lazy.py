@@ -228,8 +228,10 @@ class Graph:
 
     def add(self, signature, inputs, numbers):
         """Records a call; returns its results."""
-        fresh = self.append(signature, inputs) if signature.avals or signature.errors else ()
-        self.numbers.extend(numbers)
+        fresh = ()
+        if signature.avals or signature.errors:
+            fresh = self.append(signature, inputs)
+            self.numbers.extend(numbers)
         if signature.is_plain:
             return fresh
         remaining = iter(fresh)
