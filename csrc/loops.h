@@ -102,6 +102,23 @@ typedef struct {
     ptrdiff_t count, size;
 } Taps;
 
+#define GRID_DIMS 3
+
+typedef enum { BILINEAR, NEAREST, BICUBIC } GridMode;
+typedef enum { ZEROS, BORDER, REFLECTION } GridPadding;
+
+/* The corners of places that a grid of shape (samples, places, dims) names: see loops/resample.h. */
+typedef struct {
+    const void *grid;
+    int64_t *index;         /* (samples, corners, places) */
+    void *weights, *slopes; /* the same; (dims, samples, corners, places), or NULL */
+    ptrdiff_t samples, places, sizes[GRID_DIMS];
+    int dims;
+    GridMode mode;
+    GridPadding padding;
+    bool align;
+} Grid;
+
 #define CONV_DIMS 3     /* sequences and images are volumes of one row or slice */
 #define CONV_PANELS 6   /* of places of the result that are worked on at once */
 #define CONV_DEPTH 256  /* taps, likewise */
@@ -209,6 +226,7 @@ typedef struct {
                           ptrdiff_t n);
     void (*dot_places)(const void *g, const void *x, void *out, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels,
                        ptrdiff_t n);
+    void (*grid_corners)(const Grid *grid, ptrdiff_t sample, ptrdiff_t place);
     /* see loops/conv.h and loops/depthwise.h */
     ptrdiff_t tile_rows, tile_columns;
     void (*pack_weights)(const TapSums *s, ptrdiff_t tile);

@@ -118,6 +118,85 @@ static PyObject *multiplied(PyArrayObject *g, PyObject *const *arguments)
     return (PyObject *)out;
 }
 
+/* ---- which elements a place of a grid reads */
+
+/* Where the text stands among `count` words; -1 if it is none of them. */
+static int place_of(PyObject *text, const char *const *words, int count)
+{
+    for (int i = 0; text != NULL && PyUnicode_Check(text) && i < count; i++) {
+        if (PyUnicode_CompareWithASCIIString(text, words[i]) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool read_grid(PyObject *const *arguments, Grid *g)
+{
+    static const char *const modes[] = {"bilinear", "nearest", "bicubic"};
+    static const char *const paddings[] = {"zeros", "border", "reflection"};
+    PyArrayObject *x = plain_array(arguments[0]);
+    int mode = place_of(arguments[2], modes, 3), padding = place_of(arguments[3], paddings, 3);
+    PyObject *sizes = arguments[1];
+    if (x == NULL || loops_for(x) == NULL || PyArray_SIZE(x) == 0 || sizes == NULL || !PyTuple_CheckExact(sizes)
+        || mode < 0 || padding < 0) {
+        return false;
+    }
+    int ndim = PyArray_NDIM(x);
+    g->dims = (int)PyTuple_GET_SIZE(sizes);
+    if (g->dims < 2 || g->dims > GRID_DIMS || ndim != g->dims + 2 || PyArray_DIM(x, ndim - 1) != g->dims) {
+        return false;
+    }
+    for (int d = 0; d < g->dims; d++) {
+        npy_intp size;
+        if (!as_integer(PyTuple_GET_ITEM(sizes, d), &size) || size < 1) {
+            return false;
+        }
+        g->sizes[d] = size;
+    }
+    g->grid = PyArray_DATA(x);
+    g->samples = PyArray_DIM(x, 0);
+    g->places = PyArray_SIZE(x) / g->samples / g->dims;
+    g->mode = (GridMode)mode;
+    g->padding = (GridPadding)padding;
+    g->align = arguments[4] == Py_True;
+    return true;
+}
+
+static PyObject *grid_corners(PyObject *const *arguments)
+{
+    Grid g = {.grid = NULL};
+    if (!read_grid(arguments, &g)) {
+        DECLINE;
+    }
+    PyArrayObject *x = (PyArrayObject *)arguments[0], *slopes = NULL;
+    npy_intp each = g.mode == NEAREST ? 1 : g.mode == BILINEAR ? 2 : 4, corners = 1;
+    for (int d = 0; d < g.dims; d++) {
+        corners *= each;
+    }
+    bool wanted = arguments[5] == Py_True;
+    npy_intp shape[] = {g.dims, g.samples, corners, g.places};
+    PyArrayObject *index = (PyArrayObject *)PyArray_SimpleNew(3, shape + 1, NPY_INT64);
+    PyArrayObject *weights = new_array(x, 3, shape + 1);
+    if (index == NULL || weights == NULL || (wanted && (slopes = new_array(x, 4, shape)) == NULL)) {
+        Py_XDECREF(index);
+        Py_XDECREF(weights);
+        return NULL;
+    }
+    g.index = PyArray_DATA(index);
+    g.weights = PyArray_DATA(weights);
+    g.slopes = wanted ? PyArray_DATA(slopes) : NULL;
+    const Loops *loops = loops_for(x);
+    BEGIN_WORK(PyArray_SIZE(index));
+    for (npy_intp sample = 0; sample < g.samples; sample++) {
+        for (npy_intp place = 0; place < g.places; place++) {
+            loops->grid_corners(&g, sample, place);
+        }
+    }
+    END_WORK;
+    return wanted ? Py_BuildValue("NNN", index, weights, slopes) : Py_BuildValue("NNO", index, weights, Py_None);
+}
+
 /* ---- the first array of each may lie in memory as it likes, as gradients do */
 
 typedef PyObject *(*OnRows)(PyArrayObject *x, PyObject *const *arguments);
@@ -158,5 +237,6 @@ const Row RESAMPLE_ROWS[] = {
     {"sum_places", sum_places, {"x", "index", "weights"}},
     {"spread_places", spread_places, {"g", "index", "weights", "size"}},
     {"dot_places", dot_places, {"g", "x", "index"}},
+    {"grid_corners", grid_corners, {"grid", "spatial", "mode", "padding", "align", "with_slopes"}},
     {NULL, NULL, {NULL}},
 };

@@ -54,7 +54,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(attention_scratch), NAME(attention), NAME(attention_pull), NAME(pack_matrix), \
     NAME(max_boxes), NAME(mean_boxes), NAME(spread_boxes), \
     NAME(max_windows), NAME(sum_windows), NAME(spread_windows), \
-    NAME(resample), NAME(sum_places), NAME(spread_places), NAME(dot_places), \
+    NAME(resample), NAME(sum_places), NAME(spread_places), NAME(dot_places), NAME(grid_corners), \
     TILE_ROWS, 2 * LANES, NAME(pack_weights), NAME(sum_panels), NAME(pack_results), NAME(sum_weights), \
     NAME(collect_weights), NAME(plane_forward), NAME(plane_input), NAME(plane_weight), \
     NAME(winograd_weights), NAME(winograd_block), NAME(winograd_source), NAME(winograd_gradient), NAME(winograd_bin), \

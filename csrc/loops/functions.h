@@ -284,6 +284,7 @@ INLINE double rest_double(double a, double quotient, double b)
 
 FOR_BOTH(trunc)
 FOR_BOTH(floor)
+FOR_BOTH(rint)
 FOR_BOTH(fabs)
 OF_TWO_FOR_BOTH(copysign)
 OF_TWO_FOR_BOTH(fmod)

@@ -88,3 +88,107 @@ static void NAME(dot_places)(const void *of_g, const void *from, void *to, const
         }
     }
 }
+
+/* ---- the taps of places in a grid: coordinates from -1 at one edge of an image to 1 at the other */
+
+#define MOST_TAPS 4
+
+typedef struct {
+    int64_t index;
+    REAL weight, slope; /* the latter by the coordinate */
+} NAME(Tap);
+
+/* A coordinate mirrored at the centers of the first and the last element (`align`), or at their edges. */
+INLINE REAL NAME(reflected)(REAL at, ptrdiff_t n, bool align, REAL *sign)
+{
+    REAL low = align ? 0 : (REAL)-0.5, span = (REAL)(align ? n - 1 : n);
+    if (span == 0) {
+        *sign = 0;
+        return 0;
+    }
+    REAL away = NAME(fabs)(at - low), turns = NAME(floor)(away / span), rest = away - turns * span;
+    bool back = turns - 2 * NAME(floor)(turns / 2) == 1;
+    *sign = (at < low) != back ? -1 : 1;
+    return (back ? span - rest : rest) + low;
+}
+
+INLINE NAME(Tap) NAME(tap_at)(REAL place, REAL weight, REAL slope, ptrdiff_t n, GridPadding padding, bool align)
+{
+    REAL last = (REAL)(n - 1), sign;
+    if (padding == REFLECTION) {
+        place = NAME(reflected)(place, n, align, &sign);
+    }
+    REAL inside = padding != ZEROS || (place >= 0 && place <= last) ? 1 : 0;
+    REAL index = place > 0 ? place < last ? place : last : 0;
+    return (NAME(Tap)){(int64_t)index, weight * inside, slope * inside};
+}
+
+/* The neighbours of a coordinate along a dimension of n elements; returns how many there are. */
+INLINE int NAME(taps_along)(const Grid *grid, REAL coordinate, ptrdiff_t n, NAME(Tap) *taps)
+{
+    bool align = grid->align;
+    GridPadding padding = grid->padding;
+    REAL scale = (REAL)(align ? (double)(n - 1) / 2 : (double)n / 2), slope = 1, last = (REAL)(n - 1);
+    REAL at = (coordinate + 1) * scale - (align ? 0 : (REAL)0.5);
+    if (grid->mode != BICUBIC && padding != ZEROS) {
+        if (padding == REFLECTION) {
+            at = NAME(reflected)(at, n, align, &slope);
+        }
+        slope = at > 0 && at < last ? slope : 0;
+        at = at > 0 ? at < last ? at : last : 0;
+        padding = ZEROS;
+    }
+    slope *= scale;
+    if (grid->mode == NEAREST) {
+        taps[0] = NAME(tap_at)(NAME(rint)(at), 1, 0, n, padding, align);
+        return 1;
+    }
+    REAL low = NAME(floor)(at), t = at - low;
+    if (grid->mode == BILINEAR) {
+        taps[0] = NAME(tap_at)(low, 1 - t, -slope, n, padding, align);
+        taps[1] = NAME(tap_at)(low + 1, t, slope, n, padding, align);
+        return 2;
+    }
+    const REAL a = (REAL)-0.75, far[] = {t + 1, 2 - t}, near[] = {t, 1 - t};
+    for (int i = 0; i < 2; i++) { /* the outer and the inner neighbour on either side */
+        REAL x = far[i], y = near[i], sign = i == 0 ? slope : -slope;
+        REAL outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a, inner = ((a + 2) * y - (a + 3)) * y * y + 1;
+        taps[i * 3] = NAME(tap_at)(low - 1 + (REAL)(i * 3), outer, ((3 * a * x - 10 * a) * x + 8 * a) * sign, n, padding,
+                                   align);
+        taps[1 + i] = NAME(tap_at)(low + (REAL)i, inner, (3 * (a + 2) * y - 2 * (a + 3)) * y * sign, n, padding, align);
+    }
+    return MOST_TAPS;
+}
+
+/* For each place the taps of all dimensions combined: index, weight, and its slopes by each coordinate unless NULL. */
+static void NAME(grid_corners)(const Grid *grid, ptrdiff_t sample, ptrdiff_t place)
+{
+    NAME(Tap) taps[GRID_DIMS][MOST_TAPS];
+    int dims = grid->dims, each = 1, total = 1;
+    const REAL *coordinates = (const REAL *)grid->grid + (sample * grid->places + place) * dims;
+    for (int d = 0; d < dims; d++) { /* the last dimension comes first in a grid */
+        each = NAME(taps_along)(grid, coordinates[dims - 1 - d], grid->sizes[d], taps[d]);
+        total *= each;
+    }
+    ptrdiff_t all = grid->samples * total * grid->places, at = sample * total * grid->places + place;
+    for (int corner = 0; corner < total; corner++, at += grid->places) {
+        int64_t index = 0;
+        REAL weight = 1, slopes[GRID_DIMS] = {1, 1, 1};
+        for (int d = 0, left = total; d < dims; d++) {
+            left /= each;
+            const NAME(Tap) *tap = &taps[d][corner / left % each];
+            index = index * grid->sizes[d] + tap->index;
+            weight *= tap->weight;
+            for (int e = 0; e < dims; e++) {
+                slopes[e] *= d == e ? tap->slope : tap->weight;
+            }
+        }
+        grid->index[at] = index;
+        ((REAL *)grid->weights)[at] = weight;
+        for (int e = 0; grid->slopes != NULL && e < dims; e++) {
+            ((REAL *)grid->slopes)[e * all + at] = slopes[e];
+        }
+    }
+}
+
+#undef MOST_TAPS

@@ -101,6 +101,16 @@ class Engine:
     def rnn_sequence_pull(self, g_h, states, w, is_relu, reverse):
         """The gradients of x and h."""
 
+    def nll_of_rows(self, x, target, ignore, reduction):
+        """(minus the scores at the targets, how many there are) of rows, by one kernel; None where there is none."""
+
+    def nll_of_rows_pull(self, g, target, ignore, reduction, classes):
+        """The gradient of x, by the kernel of ``nll_of_rows``; None where there is none."""
+
+    def grid_corners(self, grid, spatial, mode, padding, align, with_slopes):
+        """(flat indices, weights, their slopes by each coordinate if they are asked for) of the elements that places
+        of a grid read, by one kernel; None where there is none. See ``ops/grid.py``."""
+
     def run_recorded(self):
         """Runs what the engine has recorded, if it does not compute at once."""
 

@@ -16,6 +16,8 @@ import numpy as np
 
 from .._device import preserve_format
 from .._dtypes import HALF
+from .._tensor import Tensor
+from ..engines import engine_of
 from ._op import op
 from .convert import to_copy
 from .join import stack
@@ -162,12 +164,17 @@ def all_taps(grid, spatial, mode, padding, align):
     return [taps_along(c, size, mode, padding, align) for c, size in zip(along, spatial, strict=True)]
 
 
-def corners(grid, spatial, mode, padding, align):
-    """(flat indices, weights, combinations of taps): the corners of each place, a tap from every dimension each."""
+def corners(grid, spatial, mode, padding, align, with_slopes=False):
+    """(flat indices, weights, slopes of the weights by the coordinate of each dimension, if they are asked for) of the
+    corners of each place: a tap from every dimension each."""
+    if not isinstance(grid, Tensor):
+        found = engine_of(grid).grid_corners(grid, tuple(spatial), mode, padding, align, with_slopes)
+        if found is not None:
+            return found
     combinations = list(itertools.product(*all_taps(grid, spatial, mode, padding, align)))
     index = stack(*[flat_index(taps, spatial) for taps in combinations], axis=1)
     weights = stack(*[product([t.weight for t in taps]) for taps in combinations], axis=1)
-    return index, weights, combinations
+    return index, weights, [slopes(combinations, d) for d in range(len(spatial))] if with_slopes else None
 
 
 def flat_index(taps, spatial):
@@ -193,15 +200,16 @@ def _(g, x, grid, mode, padding, align, needs):
     g, x, grid = map(in_single, (g, x, grid))
     spatial, lead = tuple(x.shape[2:]), tuple(x.shape[:2])
     size = math.prod(spatial)
-    index, weights, combinations = corners(grid, spatial, mode, padding, align)
+    sloped = needs[1] and mode != "nearest"
+    index, weights, by_dim = corners(grid, spatial, mode, padding, align, sloped)
     g = reshape(g, shape=(*lead, math.prod(grid.shape[1:-1])))
     to_x = reshape(spread_places(g, weights, index, size=size), shape=tuple(x.shape)) if needs[0] else None
     if not needs[1]:
         return to_x, None
-    if mode == "nearest":
+    if not sloped:
         return to_x, grid * 0.0
     of_weights = dot_places(g, reshape(x, shape=(*lead, size)), index)
-    along = [sum_(of_weights * slopes(combinations, d), axis=1, keepdims=False) for d in range(len(spatial))]
+    along = [sum_(of_weights * slope, axis=1, keepdims=False) for slope in by_dim]
     return to_x, reshape(stack(*reversed(along), axis=2), shape=tuple(grid.shape))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from .._tensor import Tensor
+from ..engines import engine_of
 from ._op import op
 from .activation import hardtanh, softplus
 from .elementary import log, sigmoid
@@ -142,6 +144,9 @@ def factors(k, target, weight, ignore, dtype, classes):
     constants="target weight")
 def nll_loss(k, x, target, weight, *, ignore, reduction):
     """The loss, and the sum of the weights that it was averaged by."""
+    of_rows = None if weight is not None else k.nll_of_rows(x, target, ignore, reduction)
+    if of_rows is not None:
+        return of_rows
     axis = class_axis(x.shape)
     safe, weights = factors(k, target, weight, ignore, x.dtype, x.shape[axis])
     picked = k.take_along(x, k.expand_dims(safe, axis), axis).reshape(target.shape)
@@ -155,6 +160,10 @@ def nll_loss(k, x, target, weight, *, ignore, reduction):
 @nll_loss.joint_vjp
 def _(g, target, weight, x_shape, ignore, reduction):
     axis = class_axis(x_shape)
+    if weight is None and len(x_shape) == 2 and not isinstance(g[0], Tensor):
+        of_rows = engine_of(g[0]).nll_of_rows_pull(g[0], target, ignore, reduction, x_shape[1])
+        if of_rows is not None:
+            return of_rows, None, None
     safe, slopes = nll_slopes(
         target, weight, ignore=ignore, reduction=reduction, classes=x_shape[axis], dtype=at_least_float32(g[0])
     )
