@@ -8,14 +8,18 @@ Example::
     ['x', 'add', 'relu', 'output']
 """
 
+from .._lazy import lazy_submodules as _lazy_submodules
 from ._symbolic_trace import Tracer, symbolic_trace, wrap
 from .graph import Graph
 from .graph_module import GraphModule
 from .interpreter import Interpreter, Transformer
 from .node import Node, map_arg
 from .proxy import Proxy, TraceError
+from .subgraph_rewriter import replace_pattern
 
 __all__ = [
     "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "TraceError", "Tracer", "Transformer", "map_arg",
-    "symbolic_trace", "wrap",
+    "replace_pattern", "symbolic_trace", "wrap",
 ]
+
+__getattr__, __dir__ = _lazy_submodules(__name__, ["experimental", "passes"])
