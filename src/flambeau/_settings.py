@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import types
+
+_GROUPS = frozenset(("triton", "cpp", "trace", "aot_inductor"))  # settings of the inductor that have settings
 
 
-class Settings:
-    """Keeps what it is told. What nobody has set is None."""
+class Settings(types.ModuleType):
+    """A module that keeps what it is told. What nobody has set is None."""
 
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        return self.__dict__.setdefault(name, Settings() if name in _GROUPS else None)
+        return self.__dict__.setdefault(name, Settings(name) if name in _GROUPS else None)
 
     @contextlib.contextmanager
     def patch(self, changes=None, **more):
-        """A context in which some settings are others: ``patch("name", value)`` is written ``patch(name=value)``."""
+        """A context in which some settings are others."""
         before = dict(self.__dict__)
         self.__dict__.update(changes or {}, **more)
         try:
@@ -23,6 +26,3 @@ class Settings:
         finally:
             self.__dict__.clear()
             self.__dict__.update(before)
-
-
-_GROUPS = frozenset(("triton", "cpp", "trace", "aot_inductor"))  # of settings of the inductor

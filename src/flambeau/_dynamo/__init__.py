@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from .._settings import Settings
 from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
 from ..compiler._module import OptimizedModule
-from . import eval_frame, utils
+from . import config, eval_frame, utils
 
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "disable", "graph_break", "is_compiling",
     "config", "list_backends", "mark_dynamic", "mark_static_address", "reset",
 ]
-
-config = Settings()
 
 
 def mark_dynamic(t, index, **kwargs):

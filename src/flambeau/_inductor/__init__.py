@@ -1,7 +1,5 @@
 """The names of PyTorch's code generator that programs set; XLA does its work."""
 
-from .._settings import Settings
+from . import config
 
 __all__ = ["config"]
-
-config = Settings()

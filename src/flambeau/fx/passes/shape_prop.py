@@ -39,6 +39,7 @@ class ShapeProp(Interpreter):
 
         >>> import flambeau
         >>> from flambeau import fx
+        >>> from flambeau.fx.passes.shape_prop import ShapeProp
         >>> traced = fx.symbolic_trace(lambda x: x.sum(0))
         >>> _ = ShapeProp(traced).propagate(flambeau.ones(2, 3))
         >>> [tuple(node.meta["tensor_meta"].shape) for node in traced.graph.nodes]
