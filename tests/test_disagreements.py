@@ -270,6 +270,11 @@ COUNTED_DISTANCES = [f"x = torch.tensor([[1.5, nan, 3.0], [1.5, 2.0, inf], [1.5,
 CLAMPS = [f"torch.clamp(torch.tensor([1, 1], dtype=torch.{dtype}), {low}, {high})" for dtype in ("uint8", "int64", "bool", "half", "float32")
           for low in ("3.0", "300", "None", "1e30", "torch.tensor(3)", "torch.tensor([300.0, 1.0])")
           for high in ("300", "0.5", "None", "70000", "torch.tensor(300)", "torch.tensor(2.0, requires_grad=True)", "torch.tensor([2, 3])", "nan")]
+EMPTY_CLASSES = [
+    f"torch.nn.functional.cross_entropy(torch.zeros({shape}), torch.zeros({shape}), reduction='{reduction}', label_smoothing={smoothing})"
+    for shape in ("0,", "0, 2", "2, 0", "2, 0, 3") for reduction in ("mean", "sum", "none") for smoothing in (0.0, 0.25)
+] + [f"torch.{name}(torch.arange(3.), {x})" for name in ("trapezoid", "trapz", "cumulative_trapezoid")
+     for x in ("0", "0.5", "dx=0.5", "torch.tensor([0.0, 1.0, 3.0])", "[0, 1, 2]")]
 CONSTANTS = [  # arguments that have no gradient: one that requires it is refused, not lost
     "x, t, w = [(torch.arange(4.) * k + 0.3).sin().abs().reshape(2, 2).requires_grad_() for k in (1, 2, 3)]\n"
     f"with torch.set_grad_enabled({enabled}): y = {call}\n(y, y.requires_grad)" for enabled in (True, False) for call in (
@@ -289,7 +294,7 @@ CONSTANTS = [  # arguments that have no gradient: one that requires it is refuse
 @pytest.mark.parametrize("code", [
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
-    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS,
+    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

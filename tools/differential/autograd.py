@@ -44,7 +44,7 @@ FUNCTIONS = [
     *rows("fc", "torch.NAME({x}, {dim}, torch.zeros_like({x}, dtype=torch.int64))", "gather"),
     *rows("fc", "torch.scatter_add({x}, {dim}, torch.zeros({x}.shape, dtype=torch.int64), {same})"),
     *rows("f", "torch.NAME({x}, {dim})", "nansum"),
-    *rows("f", "torch.sort({x}, {dim}, stable=True, descending={flag})[0]"),
+    *rows("f", "torch.sort({x}, dim={dim}, stable=True, descending={flag})[0]"),
     *rows("f", "{x}.unique()"),
     *rows("fc", "torch.NAME({x}, {index})", "triu diagonal diag_embed diff"),
     *rows("f", "torch.nn.functional.NAME({x}, {positive})", "elu celu leaky_relu softplus hardshrink softshrink"),

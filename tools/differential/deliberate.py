@@ -223,6 +223,9 @@ DIFFERENCES = {
     "How often out= is written to in one call is nobody's promise": lambda d: (
         d.kind == "version" and "out=" in d.step.template and d.ours > 0
     ),
+    "A step of an optimizer is one pass over the memory of each parameter": lambda d: (
+        d.kind == "version" and ".step()" in d.step.template and d.ours > 0
+    ),
     "Running statistics are written to, and so it counts": lambda d: d.kind == "version" and ".running_" in d.where,
     "A gradient may, but need not, be the very tensor that it was computed from": lambda d: (
         is_passed_on(d)

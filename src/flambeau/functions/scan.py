@@ -209,7 +209,7 @@ def trapezoid(y, x=None, *, dx=None, dim=-1):
         return areas.sum(dim)
     axis = dim_in_range(dim, y._a.ndim)
     ends = (y.select(axis, 0) + y.select(axis, -1)) * 0.5 if y._a.shape[axis] else 0
-    return (y.sum(axis) - ends) * (x if dx is None and x is not None else 1 if dx is None else dx)
+    return (y.sum(axis) - ends) * (1 if dx is None else dx)
 
 
 @numpy_names
@@ -227,6 +227,8 @@ def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
 def _areas(y, x, dx, dim, name):
     """The area over each interval, for booleans refused as PyTorch does."""
     need_tensor(y, name, "y")
+    if x is not None:
+        need_tensor(x, name, "x", 2)
     if (isinstance(x, Tensor) and x._a.dtype.kind == "b") or y._a.dtype.kind == "b":
         raise RuntimeError(f"{name}: received a bool input for `y` or `x`, but bool is not supported")
     axis = dim_in_range(dim, y._a.ndim)
@@ -235,8 +237,6 @@ def _areas(y, x, dx, dim, name):
     heights = part(y, axis, 1, None) + part(y, axis, None, -1)
     if x is None:
         return heights * ((1 if dx is None else dx) / 2)
-    if not isinstance(x, Tensor):
-        return heights * (x / 2)
     if x._a.ndim == 0:
         raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
     if x._a.ndim < y._a.ndim:

@@ -307,7 +307,7 @@ def cross_entropy(
     if label_smoothing == 0:
         return loss
     smooth = _smooth_loss(scores, target, weight, ignore_index, reduction, dim)
-    return by_number(loss * (1 - label_smoothing)) + by_number(smooth * (label_smoothing / shape[dim]))
+    return by_number(loss * (1 - label_smoothing)) + by_number(smooth * (label_smoothing / max(shape[dim], 1)))
 
 
 def _by_class(weight, ndim, dim):
@@ -337,7 +337,7 @@ def _of_probabilities(input, target, weight, reduction, label_smoothing, dim):
     if weight is not None and weight._a.shape != (shape[dim],):
         raise RuntimeError(CLASS_WEIGHTS.format(classes=shape[dim], got=list(weight._a.shape)))
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / shape[dim]
+        target = target * (1 - label_smoothing) + label_smoothing / max(shape[dim], 1)
     loss = log_softmax(input, dim) * target
     if weight is not None:
         loss = loss * _by_class(weight, len(shape), dim)
