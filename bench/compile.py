@@ -1,4 +1,4 @@
-"""Training steps and forwards: Flambeau as it is and compiled, each beside PyTorch as it is."""
+"""Training steps and forwards: Flambeau eager and compiled, each beside PyTorch eager."""
 
 from _harness import Suite
 
