@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import ClassVar
 
 NOT_A_DIM = (
     "dynamic_shapes says {value!r} for dimension {dim} of {name}: expected a Dim, Dim.DYNAMIC, Dim.AUTO, Dim.STATIC or "
@@ -29,6 +30,10 @@ class Dim:
         >>> batch
         Dim('batch', min=1, max=64)
     """
+
+    AUTO: ClassVar[_Hint]
+    DYNAMIC: ClassVar[_Hint]
+    STATIC: ClassVar[_Hint]
 
     def __init__(self, name, *, min=None, max=None):
         if not isinstance(name, str) or not name.isidentifier():

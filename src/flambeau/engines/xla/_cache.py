@@ -126,7 +126,11 @@ def install():
         jax.config.update(name, value)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     others = getattr(cache_of_jax, "get_file_cache", None)  # if it is gone, there are jax's own files
-    cache_of_jax.get_file_cache = lambda path: (Folder(path), path) if path == str(folder) else others(path)
+
+    def get_file_cache(path):
+        return (Folder(path), path) if path == str(folder) else others(path)
+
+    cache_of_jax.get_file_cache = get_file_cache
 
 
 install()

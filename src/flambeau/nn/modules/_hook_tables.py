@@ -43,7 +43,7 @@ class NoHooks(OrderedDict):
         return OrderedDict, ()
 
 
-class FlagTable(MutableMapping, OrderedDict):
+class FlagTable(MutableMapping, OrderedDict):  # type: ignore[misc, metaclass]  # its methods are the mapping's
     """Which hooks of one kind have a flag: handle id -> True. The flags themselves are in the records of the hooks.
 
     It is an OrderedDict to those who ask for its class.
