@@ -153,6 +153,16 @@ def test_hooks_on_steps(name):
         flambeau.testing.assert_close(g, w * factor)
 
 
+def test_steps_in_half_precision():
+    layer, seen = flambeau.nn.Linear(5, 3, dtype=flambeau.bfloat16), []
+    out = layer(flambeau.ones(2, 5, dtype=flambeau.bfloat16, requires_grad=True))
+    out.grad_fn.next_functions[2][0].register_hook(lambda inputs, outputs: seen.append(inputs[0].dtype))
+    assert out.grad_fn._saved_mat1.dtype is flambeau.bfloat16
+    out.sum().backward()
+    assert seen == [layer.weight.grad.dtype] == [flambeau.bfloat16]
+    assert (layer.weight.grad == 2).all()
+
+
 def test_hooks_on_steps_do_not_go_with_create_graph():
     out, x, _ = linear()
     out.grad_fn.next_functions[2][0].register_prehook(lambda grads: None)

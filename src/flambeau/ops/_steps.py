@@ -14,6 +14,7 @@ import weakref
 
 import numpy as np
 
+from .._dtypes import is_inexact
 from .._modes import modes
 from .._tape import OpNode, graph_freed, name_of
 from .._tensor import LEAF, wrap
@@ -151,6 +152,9 @@ def stand_in(node, i):
         if shape == () and node._edges[i] is None:
             return None  # the call had none
         value = blank(node, shape)
+    dtype = node._output(0)[1]
+    if value.dtype != dtype and is_inexact(value.dtype):  # what an op computes in float32 it saves so
+        value = engine_of(value).cast(value, dtype)
     return wrap(value).requires_grad_(node._edges[i] is not None)
 
 
