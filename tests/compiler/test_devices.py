@@ -1,0 +1,212 @@
+"""Compiled steps on a device do what eager ones do on the CPU, and never spoil what somebody else still needs."""
+
+import copy
+
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+from flambeau.nn import functional as F
+
+pytestmark = pytest.mark.jax
+
+
+@pytest.fixture(autouse=True)
+def _needs_jax():
+    pytest.importorskip("jax", reason="the compiler needs jax")
+
+
+class Training:
+    """A model, an optimizer and a step, on a device. The first step runs eagerly on the CPU."""
+
+    def __init__(self, device, make=torch.optim.SGD, compiled=True, body=None, **settings):
+        torch.manual_seed(0)
+        self.model = nn.Sequential(nn.Linear(3, 4, bias=False), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 2))
+        self.optimizer = make(self.model.parameters(), **settings)
+        self.x, self.y = torch.randn(6, 3), torch.tensor([0, 1, 0, 1, 1, 0])
+        body = body or self.body
+        self.step = torch.compile(lambda x, y: body(self, x, y)) if compiled else lambda x, y: body(self, x, y)
+        self.step(self.x, self.y)
+        if device != "cpu":
+            self.move(device)
+
+    def move(self, device):
+        self.model.to(device)
+        state = self.optimizer.state_dict()
+        self.optimizer.load_state_dict(state)  # which puts it beside the parameters
+        self.x, self.y = self.x.to(device), self.y.to(device)
+
+    @staticmethod
+    def body(self, x, y):
+        self.optimizer.zero_grad()
+        loss = F.cross_entropy(self.model(x), y)
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+    def run(self, steps=3):
+        return [self.step(self.x, self.y) for _ in range(steps)]
+
+    def state(self):
+        tensors = [*self.model.state_dict().values()]
+        tensors += [v for own in self.optimizer.state.values() for v in own.values() if isinstance(v, torch.Tensor)]
+        return [t.detach().cpu().clone() for t in tensors]
+
+
+def compare(make=torch.optim.SGD, body=None, steps=3, **settings):
+    ours, plain = Training("xla", make, True, body, **settings), Training("cpu", make, False, body, **settings)
+    losses = [x.cpu() for x in ours.run(steps)]
+    for a, b in zip(losses + ours.state(), plain.run(steps) + plain.state(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+    assert {p.device.type for p in ours.model.parameters()} == {"xla"}
+    return ours
+
+
+OPTIMIZERS = [
+    (torch.optim.SGD, dict(lr=0.1, momentum=0.9)), (torch.optim.Adam, dict(lr=0.01, amsgrad=True)),
+    (torch.optim.AdamW, dict(lr=0.01)), (torch.optim.NAdam, dict(lr=0.01)), (torch.optim.RMSprop, dict(lr=0.01)),
+    (torch.optim.Adagrad, dict(lr=0.01)), (torch.optim.ASGD, dict(lr=0.01)), (torch.optim.RAdam, dict(lr=0.01)),
+    (torch.optim.Adadelta, dict()), (torch.optim.Adamax, dict(lr=0.01)), (torch.optim.Rprop, dict(lr=0.01)),
+    (torch.optim.Adafactor, dict(lr=0.01)),
+]
+
+
+@pytest.mark.parametrize("make, settings", OPTIMIZERS, ids=[make.__name__ for make, _ in OPTIMIZERS])
+def test_optimizers(make, settings):
+    training = compare(make, **settings)
+    assert training.step.count == 1
+
+
+def clipped(self, x, y):
+    self.optimizer.zero_grad()
+    loss = F.cross_entropy(self.model(x), y)
+    loss.backward()
+    nn.utils.clip_grad_norm_(self.model.parameters(), 0.1)
+    self.optimizer.step()
+    return loss.detach()
+
+
+def accumulated(self, x, y):
+    for part in (slice(0, 3), slice(3, 6)):
+        (F.cross_entropy(self.model(x[part]), y[part]) / 2).backward()
+    self.optimizer.step()
+    norm = sum([p.grad.square().sum() for p in self.model.parameters()])
+    self.optimizer.zero_grad()
+    return norm.detach()
+
+
+def penalized(self, x, y):
+    self.optimizer.zero_grad()
+    x = x.clone().requires_grad_()
+    loss = F.cross_entropy(self.model(x), y)
+    slope, = torch.autograd.grad(loss, x, create_graph=True)
+    (loss + slope.square().sum()).backward()
+    self.optimizer.step()
+    return loss.detach()
+
+
+def frozen_in_part(self, x, y):
+    self.optimizer.zero_grad()
+    with torch.no_grad():
+        x = self.model[:2](x)
+    loss = F.cross_entropy(self.model[2:](x), y)
+    loss.backward()
+    self.optimizer.step()
+    return loss.detach()
+
+
+def written_in_place(self, x, y):
+    with torch.no_grad():
+        self.model[3].weight[0].mul_(0.5)
+        self.model[3].bias.copy_(self.model[3].weight.sum(1))
+    return self.model(x).sum().detach()
+
+
+@pytest.mark.parametrize("body", [clipped, accumulated, penalized, frozen_in_part, written_in_place],
+                         ids=lambda body: body.__name__)
+def test_steps(body):
+    compare(body=body, lr=0.1)
+
+
+# ---- what somebody else holds
+
+
+def test_clones_views_and_saved_state_stay_as_they_are():
+    training = Training("xla", lr=0.1)
+    training.run(2)
+    weight = training.model[0].weight
+    copies = [weight.clone(), copy.deepcopy(training.model)[0].weight, weight.detach() * 1]
+    view, alias = weight[0], weight.detach()
+    before = [c.tolist() for c in copies]
+    training.run(2)
+    assert [c.tolist() for c in copies] == before and weight.tolist() != before[0]
+    assert view.tolist() == weight[0].tolist() and alias.tolist() == weight.tolist()
+
+
+def test_what_is_saved_for_backward_outside():
+    training = Training("xla", lr=0.1)
+    training.run(2)
+    weight = training.model[0].weight
+    outside = (weight.detach().clone().requires_grad_() * weight.detach()).sum()
+    expected = weight.detach().cpu().clone()
+    leaf = outside.grad_fn.next_functions[0][0].next_functions[0][0].variable
+    training.run(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        outside.backward()
+    assert leaf.cpu().tolist() == expected.tolist()
+
+
+def test_writes_between_calls_are_seen():
+    ours, plain = Training("xla", lr=0.1), Training("cpu", compiled=False, lr=0.1)
+    for training in (ours, plain):
+        training.run(2)
+        with torch.no_grad():
+            training.model[0].weight.mul_(2)
+            training.model[3].bias.data = torch.ones(2, device=training.x.device)
+        training.run(1)
+        training.model.load_state_dict({k: v * 0.5 for k, v in training.model.state_dict().items()})
+        training.run(1)
+    for a, b in zip(ours.state(), plain.state(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_two_devices_are_refused():
+    double = torch.compile(lambda x, y: (x * 2, y * 2))
+    double(torch.ones(2), torch.ones(2))
+    a, b = double(torch.ones(2, device="xla"), torch.ones(2))
+    assert (a.device.type, b.device.type) == ("xla", "cpu") and b.tolist() == [2, 2]
+    added = torch.compile(lambda x, y: x + y)
+    added(torch.ones(2), torch.ones(2))
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        added(torch.ones(2, device="xla"), torch.ones(2))
+
+
+def test_an_index_out_of_bounds_is_told_when_elements_are_read():
+    pick = torch.compile(lambda x, i: x[i] * 2)
+    x = torch.arange(3.0, device="xla")
+    for _ in range(2):
+        assert pick(x, torch.tensor([1], device="xla")).tolist() == [2]
+    with pytest.raises(IndexError, match="7 is out of bounds"):
+        pick(x, torch.tensor([7], device="xla")).tolist()
+
+
+def test_moves_inside_of_a_program():
+    moved = torch.compile(lambda x: ((x.to("xla") * 2).cpu() + 1, x.to("xla")))
+    for _ in range(3):
+        back, there = moved(torch.ones(2).to("xla"))
+        assert back.device.type == "cpu" and back.tolist() == [3, 3] and there.device.type == "xla"
+
+
+def test_dropout_draws_anew_and_repeats_with_the_seed():
+    drop = nn.Dropout(0.25)
+    drop.compile()
+    x = torch.ones(4000, device="xla")
+    drop(x)
+    results = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        results.append(drop(x))
+    assert torch.equal(results[0], results[1]) and not torch.equal(results[1], results[2])
+    assert abs((results[0] == 0).float().mean().item() - 0.25) < 0.03
+    torch.manual_seed(1)
+    assert torch.equal(nn.functional.dropout(x, 0.25), results[0])  # as lazily
