@@ -36,6 +36,16 @@ class Tracer:
         """A NumPy array as a program takes it to its device."""
         return array
 
+    def mark_draws(self):
+        """A mark for ``draws_again``."""
+
+    def draws_again(self, mark):
+        """A context in which what was drawn since the mark is drawn again."""
+
+    def recomputed(self, t):
+        """`t`, as the beginning of a computation that is done again, and must not be taken from the first time."""
+        return t
+
     def common_number(self, t):
         """The element of `t`, as one number for all tensors that have it; None: everybody reads it himself."""
 

@@ -210,3 +210,45 @@ def test_dropout_draws_anew_and_repeats_with_the_seed():
     assert abs((results[0] == 0).float().mean().item() - 0.25) < 0.03
     torch.manual_seed(1)
     assert torch.equal(nn.functional.dropout(x, 0.25), results[0])  # as lazily
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.drop, self.down = nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 4)
+
+    def forward(self, x):
+        return x + self.down(self.drop(torch.tanh(self.up(x))))
+
+
+@pytest.mark.parametrize("device", ["cpu", "xla"])
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpoints_compute_again_with_the_same_random_numbers(device, reentrant):
+    def losses(checkpoint):
+        torch.manual_seed(0)
+        blocks = nn.ModuleList([Block(), Block()])
+        optimizer = torch.optim.SGD(blocks.parameters(), lr=0.1)
+
+        @torch.compile
+        def step(x):
+            optimizer.zero_grad()
+            for block in blocks:
+                x = checkpoint(block, x)
+            loss = x.square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        x = torch.randn(8, 4, requires_grad=True)
+        found = [step(x)]
+        blocks.to(device)
+        x = x.detach().to(device).requires_grad_()
+        found += [step(x) for _ in range(3)]
+        program = next(iter(step.programs.values()))[0]
+        names = [e.primitive.name for e in program.partition.forward.jaxpr.eqns]
+        return [loss.item() for loss in found], names.count("tanh"), names.count("optimization_barrier")
+
+    again = losses(lambda f, x: torch.utils.checkpoint.checkpoint(f, x, use_reentrant=reentrant))
+    plain = losses(lambda f, x: f(x))
+    assert again[0] == pytest.approx(plain[0], rel=1e-5)
+    assert (plain[1:], again[1:]) == ((2, 0), (4, 2))

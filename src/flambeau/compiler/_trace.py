@@ -22,9 +22,9 @@ from .. import _dtypes
 from .._device import CPU
 from .._modes import NO_TRACER, Tracer, in_use, modes
 from .._storage import DeviceStorage, Storage
-from .._tensor import Tensor, refresh
+from .._tensor import Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of, is_traced
-from ..engines._views import ViewArray, replay
+from ..engines._views import ViewArray, replay, value_of
 from ..ops.shape import as_strided, view
 from ._floats import Floats, TracedFloat, constants
 from ._inputs import overlap
@@ -100,6 +100,8 @@ class Trace(Tracer):
         self.inputs = []  # by index: Lifted, RandomDraw, or the shape and dtype of an output's gradient
         self.lifted = {}  # id -> Lifted
         self.inside = {}  # id -> weak reference to a tensor that was created inside
+        self.draws = []  # in order: (result, what ``drawn`` has of it)
+        self.replayed = None  # an iterator over some of them, while a computation is done again
         self.drawn = {}  # id of an array -> (RandomDraw, its placeholder)
         self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
         self.required = []  # (what must hold, the value that is wrong if it does not, the error for it)
@@ -202,6 +204,8 @@ class Trace(Tracer):
     def draw(self, kernel, generator, args, kwargs):
         """What a kernel draws, for a constant array that stands for the numbers of every run."""
         args = constants(args)
+        if self.replayed is not None:
+            return self.draw_again(args)
         if any(isinstance(v, jax.core.Tracer) for v in args):
             raise RuntimeError(DRAWN_BY_VALUE.format(name=self.name, kernel=kernel.__name__))
         target = args[0] if args and hasattr(args[0], "dtype") else None
@@ -211,7 +215,33 @@ class Trace(Tracer):
             result = target
         drawn = RandomDraw(kernel, generator, args, kwargs, result)
         self.drawn[id(result)] = (drawn, self.placeholder(drawn, result.shape, result.dtype))
+        self.draws.append((result, self.drawn[id(result)]))
         return result
+
+    def draw_again(self, args):
+        """What was drawn at this place before, in the memory that is to be filled now."""
+        result, found = next(self.replayed)
+        if found[0].fills:
+            result = args[0]
+            self.drawn[id(result)] = found
+            self.draws.append((result, found))  # keeps it alive, and with it its id
+        return result
+
+    def mark_draws(self):
+        return len(self.draws)
+
+    @contextlib.contextmanager
+    def draws_again(self, mark):
+        before, self.replayed = self.replayed, iter(self.draws[mark:])
+        try:
+            yield
+        finally:
+            self.replayed = before
+
+    def recomputed(self, t):
+        """A leaf like `t`, which XLA does not take for it."""
+        array = jax.lax.optimization_barrier(value_of(t._a))
+        return wrap(XLA.with_layout(array, t.stride()), t.device).requires_grad_(t.requires_grad)
 
     def common_number(self, t):
         """The number that stands for the elements of all tensors on the CPU, from outside, that have this one."""
@@ -239,8 +269,12 @@ class Trace(Tracer):
 
     def draw_key(self, draw, generator):
         """Words that ``draw(generator)`` draws, as an input of the program, from which it draws numbers itself."""
+        if self.replayed is not None:
+            return next(self.replayed)[0]
         words = self.rehearse(generator, lambda: draw(generator))
-        return self.placeholder(RandomDraw(draw, generator, (), {}, words), words.shape, words.dtype)
+        found = self.placeholder(RandomDraw(draw, generator, (), {}, words), words.shape, words.dtype)
+        self.draws.append((found, None))
+        return found
 
     def on_device(self, array):
         """A constant, or an array that is drawn, on the device."""

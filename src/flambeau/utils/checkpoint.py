@@ -99,7 +99,8 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
         early_stop: whether the recomputation ends with the last tensor that backward needs.
         preserve_rng_state: whether it draws the random numbers of the call; True by default.
 
-    Inside a compiled function nothing is computed again: there XLA decides what is kept.
+    Inside a compiled function the program computes it again, without reentrance, from inputs that XLA must not take for
+    the first ones. (XLA's compiler for the CPU may do so all the same.)
 
     Example::
 
@@ -119,13 +120,12 @@ def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, 
         if context_fn is not noop_context_fn or debug is not False:
             raise ValueError(NOT_REENTRANT)
         check_backward_validity(args)
-        if modes.tracer.active:
-            return function(*args)
-        return CheckpointFunction.apply(function, preserve, *args)
+        if not modes.tracer.active:  # a program has one backward, which nothing reenters
+            return CheckpointFunction.apply(function, preserve, *args)
     if determinism_check not in CHECKS:
         raise ValueError(UNKNOWN_CHECK.format(name=determinism_check))
     during, again = context_fn()
-    if not modes.grad or modes.tracer.active:
+    if not modes.grad:
         with during:
             return function(*args, **kwargs)
     call = _Call(function, args, kwargs, preserve, again)
@@ -182,7 +182,7 @@ class _Call:
         self.inputs = _SavedInputs.keep(*args, *kwargs.values())
         self.count = len(args)
         self.context = context
-        self.random_state = default_generator.get_state() if preserve_rng else None
+        self.random_state = _random_state() if preserve_rng else None
         self.casts = modes.autocast
 
     def __call__(self):
@@ -192,13 +192,29 @@ class _Call:
             return self.function(*args, **kwargs)
 
 
+def _random_state():
+    """What ``_random_numbers`` takes to draw again what is drawn from now on."""
+    return modes.tracer.mark_draws() if modes.tracer.active else default_generator.get_state()
+
+
+@contextlib.contextmanager
+def _random_numbers(state):
+    """The random numbers of another time; None: no matter which."""
+    if modes.tracer.active:
+        with modes.tracer.draws_again(state) if state is not None else contextlib.nullcontext():
+            yield
+        return
+    with fork_rng(enabled=state is not None):
+        if state is not None:
+            default_generator.set_state(state)
+        yield
+
+
 @contextlib.contextmanager
 def _as_it_was(random_state, casts):
     """Random numbers and autocast as at the time of a call."""
     now = modes.autocast
-    with fork_rng(enabled=random_state is not None):
-        if random_state is not None:
-            default_generator.set_state(random_state)
+    with _random_numbers(random_state):
         modes.set_autocast(casts and casts.with_empty_cache())
         try:
             yield
@@ -235,7 +251,7 @@ class _Kept:
     def values(self):
         found = list(self.rest)
         for i, t in zip(self.places, self.node.saved_tensors, strict=True):
-            found[i] = t.detach().requires_grad_(t.requires_grad)
+            found[i] = modes.tracer.recomputed(t.detach().requires_grad_(t.requires_grad))
         return found
 
 
@@ -353,7 +369,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):
         ctx.run_function = run_function
-        ctx.random_state = default_generator.get_state() if preserve_rng_state else None
+        ctx.random_state = _random_state() if preserve_rng_state else None
         ctx.casts = modes.autocast
         ctx.places = [i for i, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.rest = [None if isinstance(value, Tensor) else value for value in args]
