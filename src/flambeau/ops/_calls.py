@@ -8,7 +8,7 @@ from .._dtypes import check_int
 from .._fp_errors import call_without_fp_warnings
 from .._modes import in_use, modes
 from .._tensor import Tensor, View, storage_of
-from ..engines import engine_of
+from ..engines import NUMPY, engine_of
 from ..engines.levels import level_of
 
 _ndarray = np.ndarray
@@ -21,6 +21,8 @@ def on_arrays(op, *inputs, **settings):
     if level is not None:
         return level.compute(op, inputs, settings)
     k = engine_of(*inputs)
+    if k is NUMPY:
+        return op.forward(k, *inputs, **settings)
     return k.run(modes.tracer.computation(op.forward), [k.operand(x) for x in inputs], settings)
 
 
