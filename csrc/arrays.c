@@ -65,13 +65,14 @@ bool prepare_arrays(void)
     return capsule != NULL;
 }
 
-PyObject *use_large_blocks(PyObject *module, PyObject *unused)
+PyObject *exchange_handler(PyObject *module, PyObject *given)
 {
     (void)module;
-    (void)unused;
-    PyObject *before = PyDataMem_SetHandler(capsule);
-    Py_XDECREF(before);
-    return before == NULL ? NULL : Py_NewRef(Py_None);
+    if (given != Py_None && !PyCapsule_IsValid(given, "mem_handler")) {
+        PyErr_SetString(PyExc_TypeError, "exchange_handler(handler) takes one that it returned before, or None");
+        return NULL;
+    }
+    return PyDataMem_SetHandler(given == Py_None ? capsule : given);
 }
 
 /* Takes over the reference to the dtype. */

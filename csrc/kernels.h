@@ -68,8 +68,8 @@ PyArrayObject *new_places(int ndim, const npy_intp *shape); /* of 64-bit integer
 /* Before the first array; false, with an error, if NumPy's own memory was not to be had. */
 bool prepare_arrays(void);
 
-/* For Python: large arrays of NumPy's, too, get such memory in this context from now on. */
-PyObject *use_large_blocks(PyObject *module, PyObject *unused);
+/* For Python: who gives memory to NumPy's arrays in this context; None stands for what was said above. */
+PyObject *exchange_handler(PyObject *module, PyObject *given);
 
 /* The loops for the elements of `x`; NULL if there are none for its dtype. */
 static inline const Loops *loops_for(const PyArrayObject *x)

@@ -298,8 +298,9 @@ static PyMethodDef methods[] = {
      "use_blas(path)\n--\n\nCalls the OpenBLAS at a path directly, if NumPy has loaded it; returns whether it has."},
     {"set_blas_threads", set_threads_of_blas, METH_O,
      "set_blas_threads(count)\n--\n\nLets what calls OpenBLAS by itself, such as NumPy, use so many threads."},
-    {"use_large_blocks", use_large_blocks, METH_NOARGS,
-     "use_large_blocks()\n--\n\nIn this context, gives NumPy's large arrays memory that was in use before."},
+    {"exchange_handler", exchange_handler, METH_O,
+     "exchange_handler(handler)\n--\n\nWhere NumPy's arrays get their memory in this context: from `handler`, or, where it "
+     "is None, from one that uses large blocks again. Returns the handler before."},
     {"give_back_blocks", give_back, METH_NOARGS,
      "give_back_blocks()\n--\n\nGives memory that waits to be used again back to the system; returns how many bytes."},
     {NULL, NULL, 0, NULL},

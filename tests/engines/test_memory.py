@@ -95,3 +95,15 @@ def test_many_threads():
     for t in threads:
         t.join()
     assert not wrong
+
+
+def test_gradients_have_such_memory_and_the_program_keeps_its_own(kernels):
+    names = []
+    x = flambeau.ones(SIZE, requires_grad=True)
+    y = x * 1.0
+    y.register_hook(lambda g: names.append(get_handler_name(np.ones(SIZE))))
+    (y[1:].sum() + y.sum()).backward()
+    assert get_handler_name(x.grad.numpy()) == names[0] == "flambeau"
+    assert get_handler_name(np.ones(SIZE)) == get_handler_name() == "default_allocator"
+    with pytest.raises(TypeError, match="handler"):
+        kernels.exchange_handler(3)

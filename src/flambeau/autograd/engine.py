@@ -68,7 +68,7 @@ class Pass:
         return self.walk()
 
     def walk(self):
-        before, outer, errors = modes.grad, modes.running, set_errors(IGNORED)
+        before, outer, errors, handler = modes.grad, modes.running, set_errors(IGNORED), NUMPY.exchange_handler(None)
         modes.grad, modes.running = self.graph, self
         self.check = modes.gradient_check or (check_nan if modes.anomaly and modes.anomaly_check_nan else None)
         try:
@@ -78,6 +78,8 @@ class Pass:
         finally:
             modes.grad, modes.running = before, outer
             reset_errors(errors)
+            if handler is not None:
+                NUMPY.exchange_handler(handler)
         return self.captured
 
     def awaits(self, target):
@@ -158,6 +160,7 @@ class Pass:
                     following = target
                 else:
                     heappush(ready, (-target._seq, target))
+            results = grad = None  # the states alone may hold what was sent: then more can be added to it in place
             node = following
             if following is not None and ready and -ready[0][0] > following._seq:
                 heappush(ready, (-following._seq, following))

@@ -101,6 +101,10 @@ class Engine:
     def rnn_sequence_pull(self, g_h, states, w, is_relu, reverse):
         """The gradients of x and h."""
 
+    def exchange_handler(self, handler):
+        """Where NumPy's arrays get their memory in this context: from `handler`, or, where it is None, from the engine,
+        which uses that of large arrays again. Returns the handler before; None if there is no choice."""
+
     def nll_of_rows(self, x, target, ignore, reduction):
         """(minus the scores at the targets, how many there are) of rows, by one kernel; None where there is none."""
 
