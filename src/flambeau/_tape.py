@@ -203,14 +203,6 @@ class OpNode(Node):
     def _output_places(self):
         return [nr for nr in range(self._count) if _dtypes.is_inexact(self._output(nr)[1])]
 
-    def __getattr__(self, name):
-        if name.startswith(("_saved_", "_raw_saved_")):
-            return self.op.saved_value(self, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __dir__(self):
-        return [*super().__dir__(), *self.op.saved_names(self)]
-
     def _free(self):
         if self.guards or self.out is not None or (self.inputs and not self._is_by_number):
             self.guards = self.inputs = self.out = None

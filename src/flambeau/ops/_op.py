@@ -107,7 +107,10 @@ class Op:
         """The class of this op's nodes that have `name`."""
         found = self.node_classes.get(name)
         if found is None:
+            from ._saved import attributes_of
+
             members = {"op": self, "_is_index": self.index, "__module__": "flambeau.autograd", "__slots__": ()}
+            members |= attributes_of(self, name)
             base = CompositeNode if name in self.steps else tape.OpNode
             found = self.node_classes[name] = type(name, (base,), members)
         return found
@@ -141,18 +144,6 @@ class Op:
         """Declares, by the name of the node, how PyTorch composes this op of others: so people see it in the graph."""
         for name, function in functions.items():
             self.steps[name] = (function, tuple(map(self._getter, parameters_of(function)[0])))
-
-    def saved_names(self, node):
-        """The attributes by which a node shows what it saved."""
-        from ._saved import names_of
-
-        return names_of(node)
-
-    def saved_value(self, node, name):
-        """One of these attributes."""
-        from ._saved import value_of
-
-        return value_of(node, name)
 
     @property
     def differentiable(self):

@@ -35,24 +35,24 @@ def table():
     return found
 
 
-def names_of(node):
-    """The attributes of a node in which it shows what it saved."""
-    if isinstance(node, CompositeNode) and node._last is not None:
-        return names_of(node._last)
-    sources = table().get(type(node).__name__, {})
-    raw = [f"_raw_saved_{name}" for name, source in sources.items() if place_of(node.op, source) is not None]
-    return raw + [f"_saved_{name}" for name in sources]
+def attributes_of(op, node):
+    """The attributes of an op's nodes of one name. They are properties: a __getattr__ would slow all others down."""
+    found = {}
+    for name, source in table().get(node, {}).items():
+        found[f"_saved_{name}"] = property(functools.partial(value_of, attribute=f"_saved_{name}"))
+        if place_of(op, source) is not None or len(source) == 1:  # the ops that steps are of call inputs by one letter
+            found[f"_raw_saved_{name}"] = property(functools.partial(value_of, attribute=f"_raw_saved_{name}"))
+    return found
 
 
 def value_of(node, attribute):
     """The value of such an attribute."""
     if isinstance(node, CompositeNode) and node._last is not None:
         return value_of(node._last, attribute)
-    source = table().get(type(node).__name__, {}).get(attribute.removeprefix("_raw").removeprefix("_saved_"))
-    place = place_of(node.op, source)
-    if source is None or (attribute.startswith("_raw") and place is None):
-        raise AttributeError(f"{type(node).__name__!r} object has no attribute {attribute!r}")
-    return SavedTensor(node, *place) if attribute.startswith("_raw") else eval(source, FUNCTIONS, Values(node))
+    source = table()[type(node).__name__][attribute.removeprefix("_raw").removeprefix("_saved_")]
+    if attribute.startswith("_raw"):
+        return SavedTensor(node, *place_of(node.op, source))
+    return eval(source, FUNCTIONS, Values(node))
 
 
 def place_of(op, source):
@@ -61,7 +61,7 @@ def place_of(op, source):
         return "input", op.inputs.index(source)
     if source == "out":
         return "out", None
-    return ("part", int(source[4:])) if source is not None and source.startswith("out_") else None
+    return ("part", int(source[4:])) if source.startswith("out_") and source[4:].isdigit() else None
 
 
 class SavedTensor:
