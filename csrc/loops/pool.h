@@ -113,13 +113,63 @@ INLINE void NAME(max_tap)(const REAL *restrict x, ptrdiff_t step, ptrdiff_t n, T
     }
 }
 
+/* The maxima of n windows of 2x2 side by side, the most common ones, from two rows that begin at flat places. */
+INLINE void NAME(max_of_four)(const REAL *restrict upper, const REAL *restrict lower, TYPE(int) place, TYPE(int) below,
+                              ptrdiff_t n, REAL *restrict best, TYPE(int) *restrict places)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        TYPE(int) at = place + (TYPE(int))(2 * i), under = below + (TYPE(int))(2 * i), winner = at;
+        REAL most = upper[2 * i], value = upper[2 * i + 1];
+        bool wins = (value > most) | (value != value);
+        most = wins ? value : most;
+        winner = wins ? at + 1 : winner;
+        value = lower[2 * i];
+        wins = (value > most) | (value != value);
+        most = wins ? value : most;
+        winner = wins ? under : winner;
+        value = lower[2 * i + 1];
+        wins = (value > most) | (value != value);
+        best[i] = wins ? value : most;
+        places[i] = wins ? under + 1 : winner;
+    }
+}
+
+/* The windows of a row from `k` to before `last`, whose places are already those of their first elements. */
+INLINE void NAME(max_row)(const REAL *plane, Span d, Span h, ptrdiff_t k, ptrdiff_t last, const Boxes *b, REAL *best,
+                          TYPE(int) *place)
+{
+    ptrdiff_t height = b->sizes[1], width = b->sizes[2], start, stop;
+    bool whole = b->margin == 0 && b->counts[2] * 2 <= width; /* no window reaches out */
+    if (whole && b->stride == 2 && b->taps == 2 && b->steps[2] == 1 && d.stop - d.start == 1 && h.stop - h.start == 2
+        && b->steps[1] == 1) {
+        ptrdiff_t at = (d.start * height + h.start) * width + 2 * k;
+        NAME(max_of_four)(plane + at, plane + at + width, (TYPE(int))at, (TYPE(int))(at + width), last - k, best, place);
+        return;
+    }
+    for (ptrdiff_t z = d.start; z < d.stop; z += b->steps[0]) {
+        for (ptrdiff_t y = h.start; y < h.stop; y += b->steps[1]) {
+            for (ptrdiff_t tap = 0; tap < b->taps; tap++) {
+                ptrdiff_t at = (z * height + y) * width + NAME(windows_of_tap)(b, tap, k, last, &start, &stop);
+                at += start * b->stride;
+                if (b->stride == 1) {
+                    NAME(max_tap)(plane + at, 1, stop - start, (TYPE(int))at, best + start - k, place + start - k);
+                } else if (b->stride == 2) {
+                    NAME(max_tap)(plane + at, 2, stop - start, (TYPE(int))at, best + start - k, place + start - k);
+                } else {
+                    NAME(max_tap)(plane + at, b->stride, stop - start, (TYPE(int))at, best + start - k, place + start - k);
+                }
+            }
+        }
+    }
+}
+
 /* As max_boxes; planes have fewer elements than TYPE(int) can count. */
 static void NAME(max_windows)(const void *from, void *to, int64_t *places, ptrdiff_t planes, const Boxes *b)
 {
     const REAL *x = from;
     REAL *out = to, best[WINDOWS];
     TYPE(int) place[WINDOWS];
-    ptrdiff_t height = b->sizes[1], width = b->sizes[2], rows = b->counts[0] * b->counts[1], start, stop;
+    ptrdiff_t height = b->sizes[1], width = b->sizes[2], rows = b->counts[0] * b->counts[1];
     for (ptrdiff_t row = 0; row < planes * rows; row++) {
         const Span d = b->spans[0][row % rows / b->counts[1]], h = b->spans[1][row % b->counts[1]];
         const REAL *plane = x + row / rows * b->sizes[0] * height * width;
@@ -129,22 +179,7 @@ static void NAME(max_windows)(const void *from, void *to, int64_t *places, ptrdi
                 best[i - k] = -INFINITY;
                 place[i - k] = (TYPE(int))((d.start * height + h.start) * width + b->spans[2][i].start);
             }
-            for (ptrdiff_t z = d.start; z < d.stop; z += b->steps[0]) {
-                for (ptrdiff_t y = h.start; y < h.stop; y += b->steps[1]) {
-                    for (ptrdiff_t tap = 0; tap < b->taps; tap++) {
-                        ptrdiff_t at = (z * height + y) * width + NAME(windows_of_tap)(b, tap, k, last, &start, &stop);
-                        at += start * b->stride;
-                        if (b->stride == 1) {
-                            NAME(max_tap)(plane + at, 1, stop - start, (TYPE(int))at, best + start - k, place + start - k);
-                        } else if (b->stride == 2) {
-                            NAME(max_tap)(plane + at, 2, stop - start, (TYPE(int))at, best + start - k, place + start - k);
-                        } else {
-                            NAME(max_tap)(plane + at, b->stride, stop - start, (TYPE(int))at, best + start - k,
-                                          place + start - k);
-                        }
-                    }
-                }
-            }
+            NAME(max_row)(plane, d, h, k, last, b, best, place);
             for (ptrdiff_t i = 0; i < last - k; i++) {
                 *out++ = best[i];
                 *places++ = place[i];

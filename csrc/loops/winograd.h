@@ -64,6 +64,58 @@ INLINE void NAME(row_of_tiles)(const Winograd *s, ptrdiff_t row, ptrdiff_t *samp
     *first = row % s->high * 4;
 }
 
+/* ---- from planes to channels in lanes, and back: blocks of 4x4 elements at once, where vectors of floats are at hand */
+
+#if defined(__clang__)
+#define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (int32_t __attribute__((vector_size(16)))){i, j, k, l})
+#endif
+#define SQUARE 4
+
+/* out[j][i] = x[i][j] for i, j < SQUARE; rows are `step` and `out_step` elements apart. */
+INLINE void NAME(transpose_square)(const REAL *x, ptrdiff_t step, REAL *out, ptrdiff_t out_step)
+{
+    if (sizeof(REAL) != sizeof(float)) {
+        for (int i = 0; i < SQUARE; i++) {
+            for (int j = 0; j < SQUARE; j++) {
+                out[j * out_step + i] = x[i * step + j];
+            }
+        }
+        return;
+    }
+    float_small rows[SQUARE], columns[SQUARE];
+    for (int i = 0; i < SQUARE; i++) {
+        memcpy(&rows[i], x + i * step, sizeof rows[i]);
+    }
+    float_small low = SHUFFLE(rows[0], rows[1], 0, 4, 1, 5), high = SHUFFLE(rows[0], rows[1], 2, 6, 3, 7);
+    float_small low_2 = SHUFFLE(rows[2], rows[3], 0, 4, 1, 5), high_2 = SHUFFLE(rows[2], rows[3], 2, 6, 3, 7);
+    columns[0] = SHUFFLE(low, low_2, 0, 1, 4, 5);
+    columns[1] = SHUFFLE(low, low_2, 2, 3, 6, 7);
+    columns[2] = SHUFFLE(high, high_2, 0, 1, 4, 5);
+    columns[3] = SHUFFLE(high, high_2, 2, 3, 6, 7);
+    for (int i = 0; i < SQUARE; i++) {
+        memcpy(out + i * out_step, &columns[i], sizeof columns[i]);
+    }
+}
+
+/* out[j][i] = x[i][j] for i < rows, j < columns */
+INLINE void NAME(transpose)(const REAL *x, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t columns, REAL *out,
+                            ptrdiff_t out_step)
+{
+    for (ptrdiff_t i = 0; i < rows; i += SQUARE) {
+        ptrdiff_t squares = rows - i < SQUARE ? 0 : columns / SQUARE * SQUARE;
+        for (ptrdiff_t j = 0; j < squares; j += SQUARE) {
+            NAME(transpose_square)(x + i * step + j, step, out + j * out_step + i, out_step);
+        }
+        for (ptrdiff_t r = i; r < rows && r < i + SQUARE; r++) {
+            for (ptrdiff_t j = squares; j < columns; j++) {
+                out[j * out_step + r] = x[r * step + j];
+            }
+        }
+    }
+}
+
 /* Copies rows of LANES channels, of which there are `count`, into a margin of zeros: (rows, columns, LANES). */
 INLINE void NAME(stage_rows)(const REAL *x, ptrdiff_t channel, ptrdiff_t count, const ptrdiff_t *sizes, ptrdiff_t top,
                              ptrdiff_t left, ptrdiff_t rows, ptrdiff_t columns, REAL *out)
@@ -76,19 +128,11 @@ INLINE void NAME(stage_rows)(const REAL *x, ptrdiff_t channel, ptrdiff_t count, 
         }
         memset(out, 0, (size_t)(first * LANES) * sizeof(REAL));
         memset(out + stop * LANES, 0, (size_t)((columns - stop) * LANES) * sizeof(REAL));
-        for (ptrdiff_t lane = 0; lane < LANES; lane++) {
-            const REAL *from = x + lane * channel + (top + r) * sizes[1] + left;
-            REAL *to = out + lane;
-            if (lane >= count) {
-                for (ptrdiff_t i = first; i < stop; i++) {
-                    to[i * LANES] = 0;
-                }
-                continue;
-            }
-            for (ptrdiff_t i = first; i < stop; i++) {
-                to[i * LANES] = from[i];
-            }
+        if (count < LANES) {
+            memset(out + first * LANES, 0, (size_t)((stop - first) * LANES) * sizeof(REAL));
         }
+        NAME(transpose)(x + (top + r) * sizes[1] + left + first, channel, count < LANES ? count : LANES, stop - first,
+                        out + first * LANES, LANES);
     }
 }
 
@@ -235,13 +279,8 @@ INLINE void NAME(store_row)(const Winograd *s, const REAL *stage, ptrdiff_t row,
     ptrdiff_t rows = s->counts[0] - first < 4 ? s->counts[0] - first : 4, columns = s->counts[1];
     ptrdiff_t count = s->results - panel * TILE_COLUMNS < TILE_COLUMNS ? s->results - panel * TILE_COLUMNS : TILE_COLUMNS;
     REAL *out = (REAL *)s->out + sample * s->out_sample + panel * TILE_COLUMNS * s->out_channel + first * columns;
-    for (ptrdiff_t k = 0; k < count; k++, out += s->out_channel) {
-        for (ptrdiff_t r = 0; r < rows; r++) {
-            const REAL *from = stage + r * line + k;
-            for (ptrdiff_t i = 0; i < columns; i++) {
-                out[r * columns + i] = from[i * TILE_COLUMNS];
-            }
-        }
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        NAME(transpose)(stage + r * line, TILE_COLUMNS, columns, count, out + r * columns, s->out_channel);
     }
 }
 
@@ -300,7 +339,7 @@ static void NAME(winograd_gradient)(const Winograd *s, ptrdiff_t start, ptrdiff_
         ptrdiff_t sample, first;
         NAME(row_of_tiles)(s, row, &sample, &first);
         for (ptrdiff_t k = 0; k < panels * TILE_COLUMNS; k += LANES) {
-            const REAL *g = (const REAL *)s->out + sample * s->out_sample + k * s->out_channel;
+            const REAL *g = (const REAL *)s->gradient + sample * s->out_sample + k * s->out_channel;
             NAME(stage_rows)(g, s->out_channel, s->results - k, s->counts, first, 0, 4, columns, stage);
             REAL *out = (REAL *)to + (k / TILE_COLUMNS * tiles + place) * TILE_COLUMNS + k % TILE_COLUMNS;
             for (ptrdiff_t t = 0; t < s->wide; t++, out += TILE_COLUMNS) {
@@ -389,3 +428,6 @@ static bool NAME(winograd_taps)(const Winograd *s, const void *sums, ptrdiff_t s
     }
     return NAME(sum_small)(NAME(shrunk)(wrong)) == 0;
 }
+
+#undef SHUFFLE
+#undef SQUARE
