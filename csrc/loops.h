@@ -152,6 +152,7 @@ typedef struct {
 /* Convolutions of images with kernels of 3x3, by tiles of 4x2 places: see loops/winograd.h. */
 typedef struct {
     const void *source, *weight, *bias; /* the last may be NULL */
+    const void *gradient;               /* of the result, for that of the weight, which is written to `packed` */
     void *packed, *out;
     ptrdiff_t samples, sources, results;
     ptrdiff_t source_sample, source_channel, weight_result, weight_source, out_sample, out_channel;

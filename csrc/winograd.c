@@ -1,4 +1,6 @@
-#include "winograd.h"
+/* Convolutions with kernels of 3x3: see loops/winograd.h. */
+
+#include "conv.h"
 
 #include <stdatomic.h>
 
@@ -10,11 +12,45 @@
 #define LEAST_CHANNELS 16
 #define TILES_AT_ONCE 48
 
-bool winograd_wins(const Winograd *s)
+/* Whether it takes less time than the direct sums. */
+static bool wins(const Winograd *s)
 {
     ptrdiff_t tiles = s->samples * s->high * s->wide, places = s->samples * s->counts[0] * s->counts[1];
     return tiles >= LEAST_TILES && s->sources >= LEAST_CHANNELS && s->results >= LEAST_CHANNELS && places * 2 >= tiles * 8;
 }
+
+/* Images that are convolved with kernels of 3x3 without steps: forward, or from the gradient to the input. */
+static bool is_winograd(const Geometry *g, ptrdiff_t item, bool backward, Winograd *s)
+{
+    const ptrdiff_t *sizes = backward ? g->counts : g->sizes, *counts = backward ? g->sizes : g->counts;
+    if (item != sizeof(float) || g->groups != 1 || sizes[0] != 1 || counts[0] != 1 || g->kernel[0] != 1
+        || g->padding[0] != 0) {
+        return false;
+    }
+    for (int d = 1; d < CONV_DIMS; d++) {
+        if (g->kernel[d] != 3 || g->stride[d] != 1 || g->dilation[d] != 1 || g->padding[d] > 2) {
+            return false;
+        }
+        s->sizes[d - 1] = sizes[d];
+        s->counts[d - 1] = counts[d];
+        s->margin[d - 1] = backward ? 2 - g->padding[d] : g->padding[d];
+    }
+    s->samples = g->samples;
+    s->sources = backward ? g->results : g->channels;
+    s->results = backward ? g->channels : g->results;
+    s->source_channel = s->sizes[0] * s->sizes[1];
+    s->source_sample = s->sources * s->source_channel;
+    s->out_channel = s->counts[0] * s->counts[1];
+    s->out_sample = s->results * s->out_channel;
+    s->weight_result = backward ? 9 : 9 * g->channels;
+    s->weight_source = backward ? 9 * g->channels : 9;
+    s->flipped = backward;
+    s->high = (s->counts[0] + 3) / 4;
+    s->wide = (s->counts[1] + 1) / 2;
+    return wins(s);
+}
+
+/* ---- results, and gradients of inputs */
 
 typedef struct {
     Winograd sums;
@@ -55,7 +91,7 @@ static ptrdiff_t blocks_of(const Winograd *s, ptrdiff_t rows)
     return blocks < rows ? blocks : rows;
 }
 
-bool winograd_sums(const Winograd *s, const Loops *loops)
+static bool run_sums(const Winograd *s, const Loops *loops)
 {
     atomic_bool failed = false;
     ptrdiff_t columns = loops->tile_columns, item = sizeof(float);
@@ -73,6 +109,20 @@ bool winograd_sums(const Winograd *s, const Loops *loops)
     run_chunks(sum_rows, &work, work.blocks);
     release_block(work.sums.packed);
     return !failed;
+}
+
+bool winograd_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *w,
+                      const char *bias, char *y)
+{
+    Winograd s = {.source = x, .weight = w, .bias = bias, .out = y};
+    return is_winograd(g, item, false, &s) && run_sums(&s, loops);
+}
+
+bool winograd_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *gradient, const char *w,
+                    const char *bias, char *x)
+{
+    Winograd s = {.source = gradient, .weight = w, .bias = bias, .out = x};
+    return is_winograd(g, item, true, &s) && run_sums(&s, loops);
 }
 
 /* ---- gradients of weights */
@@ -124,7 +174,7 @@ static void collect_taps(const void *work, ptrdiff_t i)
     }
 }
 
-bool winograd_weight_sums(const Winograd *s, const Loops *loops)
+static bool run_weights(const Winograd *s, const Loops *loops)
 {
     atomic_bool failed = false;
     ptrdiff_t columns = loops->tile_columns, item = sizeof(float), all = s->samples * s->high;
@@ -153,4 +203,10 @@ bool winograd_weight_sums(const Winograd *s, const Loops *loops)
     release_block(work.source);
     release_block(work.totals);
     return good && !failed;
+}
+
+bool winograd_weight(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *gradient, char *w)
+{
+    Winograd s = {.source = x, .gradient = gradient, .packed = w};
+    return is_winograd(g, item, false, &s) && run_weights(&s, loops);
 }
