@@ -70,7 +70,7 @@ def keeps_layout(d):
     """Whether PyTorch's documentation says how the result lies in memory: as the operands, if these agree."""
     if d.where.endswith(".grad"):
         leaf = dict(leaves(d.pair.oracle))[d.where.removesuffix(".grad")]
-        return is_dense(leaf)
+        return is_dense(leaf) and "create_graph=True" not in d.pair.text  # there it is a sum as any other
     return d.step.template in KEEP_LAYOUT and len(layouts(d)) < 2 and not converts_expanded(d)
 
 
