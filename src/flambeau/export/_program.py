@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _dtypes
-from .._device import CPU
+from .._device import CPU, resolve
 from .._tensor import wrap
 from .._version import __version__
 from ..engines import engine_on
@@ -189,7 +189,7 @@ def load(f):
     import jax
     import jax.export
 
-    engine_on_import()
+    engine_on(resolve("xla"))  # whose import switches jax to 64 bits
     source = "the stream" if hasattr(f, "read") else repr(os.fspath(f))
     data = io.BytesIO(f.read()) if hasattr(f, "read") else f
     try:
@@ -209,12 +209,3 @@ def load(f):
             ValueError) as error:
         raise ValueError(NOT_A_FILE.format(source=source, why=error)) from error
     return ExportedProgram(exported, state, specification, description["versions"])
-
-
-def engine_on_import():
-    """Imports the engine, which switches jax to 64 bits."""
-    from .._device import resolve
-
-    return engine_on(resolve("xla"))
-
-

@@ -29,7 +29,7 @@ WRITES = (
 )
 SETS = "{name} cannot be exported: it sets attributes, or changes containers, that are there before and after the call."
 DRAWS = "{name} cannot be exported: it draws random numbers. Call eval() first, or pass the numbers as an input."
-TOO_MANY = "there are {count} dynamic dimensions; at most {most} can be exported"
+TOO_MANY = "at most {most} dynamic dimensions can be exported"
 UNEQUAL = (
     "{name} cannot be exported with dynamic dimensions {dims}: at the sizes {sizes} the exported program does "
     "something else than the model, which must have decided something by the size. Leave the dimension static."
@@ -82,7 +82,7 @@ class Export:
         for dim in [dim for own in self.dims for dim in own.values()]:
             if dim not in self.primes:
                 if len(self.primes) == len(PRIMES):
-                    raise ValueError(TOO_MANY.format(count="more", most=len(PRIMES)))
+                    raise ValueError(TOO_MANY.format(most=len(PRIMES)))
                 self.primes[dim] = PRIMES[len(self.primes)]
 
     def dims_by_tensor(self, dynamic_shapes):
