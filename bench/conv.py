@@ -96,19 +96,22 @@ def peak(threads):
 def runs_of(t, case):
     n, c, out, side, kernel, stride = CASES[case]
     t.manual_seed(0)
-    x, w = t.randn(n, c, side, side, requires_grad=True), t.randn(out, c, kernel, kernel, requires_grad=True)
-    convolve = t.nn.functional.conv2d
-    y = convolve(x, w, stride=stride, padding=kernel // 2)
-    g = t.randn(*y.shape)
+    x, w = t.randn(n, c, side, side), t.randn(out, c, kernel, kernel)
 
-    def forward():
-        with t.no_grad():
-            convolve(x, w, stride=stride, padding=kernel // 2)
+    def convolve(x, w):
+        return t.nn.functional.conv2d(x, w, stride=stride, padding=kernel // 2)
 
-    def backward_to(leaf):
+    g = t.randn(*convolve(x, w).shape)
+
+    def backward_to(leaf, convolve_leaf):
+        y = convolve_leaf(leaf.requires_grad_())
         return lambda: t.autograd.grad(y, leaf, g, retain_graph=True)
 
-    return dict(zip(KINDS, (forward, backward_to(x), backward_to(w)), strict=True))
+    return dict(zip(KINDS, (
+        lambda: convolve(x, w),
+        backward_to(x.clone(), lambda leaf: convolve(leaf, w)),
+        backward_to(w.clone(), lambda leaf: convolve(x, leaf)),
+    ), strict=True))
 
 
 def serve(name, threads):
