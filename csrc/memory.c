@@ -27,7 +27,7 @@ typedef struct Block {
     unsigned long long sign;
     size_t size; /* without the head */
     void *start; /* as malloc gave it */
-    struct Block *below;           /* in the stack of its size */
+    struct Block *below, *above;   /* in the stack of its size */
     struct Block *older, *younger; /* among all that wait */
     time_t since;
 } Block;
@@ -82,12 +82,10 @@ static void free_block(Block *block)
 /* The oldest of a size lies at the bottom of its stack. */
 static void give_back_oldest(void)
 {
-    Block *block = oldest, **at;
+    Block *block = oldest;
     int number;
     rounded(block->size, &number);
-    for (at = &stacks[number]; *at != block; at = &(*at)->below) {
-    }
-    *at = NULL;
+    *(block->above != NULL ? &block->above->below : &stacks[number]) = NULL;
     leave_row(block);
     free_block(block);
 }
@@ -123,6 +121,9 @@ static Block *waiting_block(int number, size_t used)
     Block *block = stacks[number];
     if (block != NULL) {
         stacks[number] = block->below;
+        if (block->below != NULL) {
+            block->below->above = NULL;
+        }
         leave_row(block);
     }
     most_in_use = used > most_in_use ? used : most_in_use;
@@ -200,6 +201,10 @@ static time_t wait_for_use(Block *block)
     int number;
     rounded(block->size, &number);
     block->below = stacks[number];
+    block->above = NULL;
+    if (block->below != NULL) {
+        block->below->above = block;
+    }
     stacks[number] = block;
     block->younger = NULL;
     block->older = youngest;

@@ -79,6 +79,22 @@ def test_what_waits_is_bounded_and_given_back(kernels):
     assert kernels.give_back_blocks() == 0
 
 
+def test_blocks_of_one_size_come_and_go_in_any_order(kernels):
+    several = [large(i) for i in range(8)]
+    places = {place(a) for a in several}
+    assert len(places) == 8
+    for i in (3, 0, 7):
+        several[i] = None
+    several[7] = large(9.0)
+    assert {place(a) for a in several if a is not None} < places
+    assert kernels.give_back_blocks() == 2 * several[7].nbytes
+    several[0] = large(10.0)
+    assert [a[-1] for a in several if a is not None] == [10, 1, 2, 4, 5, 6, 9]
+    several.clear()
+    assert 0 < kernels.give_back_blocks() <= 8 * SIZE * 4
+    assert kernels.give_back_blocks() == 0
+
+
 def test_many_threads():
     wrong = []
 
