@@ -232,7 +232,7 @@ static void NAME(rnn_sequence_pull)(const Sequence *p, ptrdiff_t start, ptrdiff_
         REAL *restrict g_x = NAME(rows_at)(p, p->g_x, i, start, n);
         NAME(add_if)(g_h, NAME(rows_at)(p, p->g_h, i, start, n), g_x, rows * n);
         for (ptrdiff_t j = 0; p->relu && j < rows * n; j++) {
-            g_x[j] = h[j] > 0 ? g_x[j] : 0;
+            g_x[j] = h[j] <= 0 ? 0 : g_x[j]; /* nan goes on */
         }
         for (ptrdiff_t j = 0; !p->relu && j < rows * n; j++) {
             g_x[j] *= 1 - h[j] * h[j];

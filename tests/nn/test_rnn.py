@@ -50,6 +50,24 @@ OPTIONS = [
 ]
 
 
+def gradients_of_nan(t, is_packed):
+    t.manual_seed(3)
+    module = t.nn.RNN(2, 3, nonlinearity="relu")
+    x, _ = packed(t)
+    with t.no_grad():
+        x[1, 1, 0] = float("nan")
+    out, _ = module(t.nn.utils.rnn.pack_padded_sequence(x, LENGTHS, enforce_sorted=False) if is_packed else x)
+    (out.data if is_packed else out).sum().backward()
+    return [x.grad, [p.grad for p in module.parameters()]]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_nan_goes_through_relu_to_the_gradients_as_in_torch(is_packed):
+    torch = pytest.importorskip("torch")
+    assert_same(gradients_of_nan(flambeau, is_packed), gradients_of_nan(torch, is_packed))
+
+
 @pytest.mark.oracle
 @pytest.mark.parametrize(("kind", "options", "given", "enforce_sorted"), [
     *itertools.product(KINDS, OPTIONS, (False, True), (False, True)),

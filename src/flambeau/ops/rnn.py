@@ -55,7 +55,7 @@ def elman_cell(activation, slope):
 
 
 tanh_step, tanh_pull = elman_cell(tanh, lambda g, h: g * (1 - h * h))
-relu_step, relu_pull = elman_cell(relu, lambda g, h: keep(g, h > 0))
+relu_step, relu_pull = elman_cell(relu, lambda g, h: keep(g, ~(h <= 0)))  # nan goes on
 
 
 def lstm_step(weights, state, x):
