@@ -52,17 +52,22 @@ INLINE ptrdiff_t NAME(visible)(const Attention *a, ptrdiff_t row)
     return a->causal && row + 1 < a->keys ? row + 1 : a->keys;
 }
 
-/* exp(score - the largest) of the keys that a query sees, zeros for the others; 1 / the sum of them. */
+/* exp(score - the largest) of the keys that a query sees, zeros for the others; 1 / the sum of them. A query whose scores
+ * are all minus infinity looks at nothing: its factor is zero. */
 INLINE REAL NAME(exponentials)(REAL *x, ptrdiff_t visible, ptrdiff_t n)
 {
     REAL top = NAME(largest)(x, visible);
+    bool nothing = top == -INFINITY; /* also where all others are not numbers */
+    for (ptrdiff_t j = 0; nothing && j < visible; j++) {
+        nothing = x[j] == -INFINITY;
+    }
     for (ptrdiff_t j = 0; j < visible; j++) {
-        x[j] = NAME(exp_below)(x[j] - top);
+        x[j] = nothing ? 0 : NAME(exp_below)(x[j] - top);
     }
     for (ptrdiff_t j = visible; j < n; j++) {
         x[j] = 0;
     }
-    return 1 / NAME(sum_row)(x, visible);
+    return nothing ? 0 : 1 / NAME(sum_row)(x, visible);
 }
 
 /* The weights of the queries from `start` to `stop` for the first `seen` keys, but for a factor each. */

@@ -60,6 +60,21 @@ def test_what_is_not_finite_spreads_as_in_ops(operands):
 
 
 @needs_native
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("keys", [1, 5, 40])
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_query_that_no_key_answers_gets_zeros(dtype, keys, causal):
+    rng = np.random.default_rng(0)
+    q, k, v, g = (rng.standard_normal((2, n, 3)).astype(dtype) for n in (40, keys, keys, 40))
+    q[:, ::2] = -np.abs(q[:, ::2])
+    k[0] = np.inf
+    k[1, -1] = np.nan
+    (ours, *_), (ops, *_) = both((q, k, v), g, 0.5, causal)
+    assert not ours[0, ::2].any()
+    np.testing.assert_allclose(ours, ops, rtol=1e-4, atol=1e-4)
+
+
+@needs_native
 def test_what_has_no_kernel_is_left_to_the_ops():
     x = np.ones((2, 3, 4), np.float32)
     mask = np.ones((3, 3), bool)

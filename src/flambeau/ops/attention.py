@@ -22,11 +22,9 @@ def masked_softmax(k, x, mask, *, causal):
     A mask of bools is true where it lets through, one of floats is added; `causal` lets through the lower triangle.
     """
     if causal:
-        visible = k.tril(k.ones_like(x, dtype=bool, shape=x.shape[-2:]), 0)
-        return k.softmax(k.where(visible, x, -math.inf), -1)
-    if mask is None:
-        return k.softmax(x, -1)
-    x = k.where(mask, x, -math.inf) if mask.dtype.kind == "b" else x + mask
+        mask = k.tril(k.ones_like(x, dtype=bool, shape=x.shape[-2:]), 0)
+    if mask is not None:
+        x = k.where(mask, x, -math.inf) if mask.dtype.kind == "b" else x + mask
     nothing = k.all(x == -math.inf, axis=-1, keepdims=True)
     return k.where(nothing, 0.0, k.softmax(x, -1))
 
