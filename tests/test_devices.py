@@ -292,6 +292,11 @@ def test_draws_on_a_device(name):
     assert abs(got.mean() - mean) < 5 * deviation / 60 and abs(got.std() / deviation - 1) < 0.1
 
 
+def test_exponential_numbers_have_logarithms():
+    drawn = torch.zeros(4000, dtype=torch.bfloat16, device="xla").exponential_()
+    assert drawn.min() > 0 and torch.nn.functional.gumbel_softmax(torch.zeros_like(drawn)).isfinite().all()
+
+
 def test_a_generator_of_the_cpu_gives_its_numbers():
     def draw(device):
         k = {"device": device, "generator": torch.Generator().manual_seed(3)}

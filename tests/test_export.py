@@ -110,10 +110,18 @@ def test_two_dimensions_with_bounds():
             program(*args)
 
 
-def test_one_dimension_has_one_size():
-    program = torch.export(lambda x, y: x + y, (torch.ones(2), torch.ones(2)), dynamic_shapes=(BATCH, BATCH))
+@pytest.mark.parametrize("other", [BATCH, {0: torch.export.Dim("batch")}], ids=["one Dim", "two of a name"])
+def test_one_dimension_has_one_size(other):
+    program = torch.export(lambda x, y: x + y, (torch.ones(2), torch.ones(2)), dynamic_shapes=(BATCH, other))
+    assert program(torch.ones(3), torch.ones(3)).tolist() == [2, 2, 2]
     with pytest.raises(ValueError, match="batch has size 3 in one input and 4 in another"):
         program(torch.ones(3), torch.ones(4))
+
+
+def test_one_name_has_one_range():
+    with pytest.raises(ValueError, match="Found different definitions"):
+        torch.export(torch.add, (torch.ones(2), torch.ones(2)),
+                     dynamic_shapes=(BATCH, {0: torch.export.Dim("batch", max=9)}))
 
 
 def test_on_a_device():
@@ -130,6 +138,11 @@ def test_for_other_platforms():
     assert program.platforms == ("cuda", "tpu")
     with pytest.raises(ValueError, match="was exported for cuda, tpu, and cannot run on cpu"):
         program(x)
+
+
+def test_numbers_drawn_by_a_device_cannot_be_exported():
+    with pytest.raises(RuntimeError, match="draws random numbers"):
+        torch.export(nn.Dropout(0.5).train(), torch.ones(4, 3, device="xla"))
 
 
 @pytest.mark.parametrize("model, error", [
@@ -182,6 +195,18 @@ def edit(**changes):
 def test_a_file_that_is_none(make):
     with pytest.raises(ValueError, match="is not an exported program"):
         torch.export.load(io.BytesIO(make()))
+
+
+def test_a_file_keeps_its_mode_and_nothing_stays_beside_it(tmp_path):
+    program, file = torch.export(nn.ReLU(), torch.ones(2)), tmp_path / "model.zip"
+    program.save(file)
+    before = file.read_bytes()
+    file.chmod(0o640)
+    program.save(file)
+    assert file.stat().st_mode & 0o777 == 0o640 and len(file.read_bytes()) == len(before)
+    with pytest.raises(RuntimeError, match=r"Parent directory .* does not exist"):
+        program.save(tmp_path / "nowhere" / "model.zip")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model.zip"]
 
 
 def test_a_process_without_the_source(tmp_path):

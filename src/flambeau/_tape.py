@@ -72,7 +72,7 @@ class Node:
     _post_hooks = None
     _trace = None  # where it was recorded, in anomaly mode
     _steps = None  # those that it is one of, where another node shows itself as several
-    _is_index = False  # whether its gradient is one for some elements, at ``settings["key"]``, and zero for the others
+    _is_index = False  # of ops that pick elements: see OpNode
 
     def name(self):
         """The name of the node, for example ``AddBackward0``."""
@@ -184,6 +184,8 @@ class OpNode(Node):
 
     op = None
     packed = False  # whether something saved went through saved-tensor hooks
+    _is_by_number = False  # whether the last operand is a number, in a call for which PyTorch has a node of its own
+    _is_index = False  # whether its gradient is one for some elements, at ``settings["key"]``, and zero for the others
 
     @property
     def _input_places(self):
@@ -192,12 +194,6 @@ class OpNode(Node):
             return [i for i in places if self._edges[i] is not None or i not in self.op.constants]
         found = [i for i in places if i in self.op.vjps]
         return found[:-1] if self._is_by_number else found
-
-    @property
-    def _is_by_number(self):
-        """Whether the last operand is a number, in a call for which PyTorch has a node of its own."""
-        name = type(self).__name__
-        return name in BY_NUMBER or self.op.node != self.op.scalar_node == name
 
     @property
     def _output_places(self):

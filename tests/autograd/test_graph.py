@@ -153,6 +153,16 @@ def test_hooks_on_steps(name):
         flambeau.testing.assert_close(g, w * factor)
 
 
+@pytest.mark.parametrize("find", [lambda node: node, lambda node: node.next_functions[0][0]], ids=["last", "first"])
+def test_hooks_on_an_index_whose_gradient_could_be_added_in_place(find):
+    x = flambeau.ones(2, 3, requires_grad=True)
+    base = x * 1
+    part = base[0, 1:]
+    find(part.grad_fn).register_hook(lambda inputs, outputs: (inputs[0] * 5,))
+    (base * 2).sum().add(part.sum()).backward()
+    assert x.grad.tolist() == [[2, 7, 7], [2, 2, 2]]
+
+
 def test_steps_in_half_precision():
     layer, seen = flambeau.nn.Linear(5, 3, dtype=flambeau.bfloat16), []
     out = layer(flambeau.ones(2, 5, dtype=flambeau.bfloat16, requires_grad=True))

@@ -86,3 +86,12 @@ def test_what_was_used_least_recently_makes_room(tmp_path, monkeypatch):
     assert [folder.get(key) is not None for key in "abcd"] == [True, False, True, True]
     folder.clear()
     assert folder.get("a") is None
+
+
+def test_nothing_stays_behind_of_a_write_that_fails(tmp_path):
+    from flambeau.engines.xla import _cache
+
+    folder = _cache.Folder(tmp_path)
+    folder.file_of("a").mkdir()  # no file can take its place
+    folder.put("a", bytes(60))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.program"] and folder.get("a") is None

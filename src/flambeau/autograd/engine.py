@@ -31,6 +31,7 @@ from ._hook_calls import call_output_hooks, call_post_hooks, call_pre_hooks, cal
 from ._writes import write
 
 POST_ACCUMULATE_RESULT = "Tensor post accumulate grad hooks should return None. Write to param.grad in place instead."
+LARGE = 1 << 14  # bytes of gradients for which it pays to ask whether they can be added in place
 DEPTH_OF_A_THREAD = 16  # passes inside of passes: those further in need a stack of their own
 
 
@@ -353,7 +354,8 @@ def plus(a, b):
 def add_to(state, grad):
     """Adds a gradient to the one that the state of a target has: in place, if nobody else holds that."""
     held = state[1]
-    if sys.getrefcount(held) <= HELD and can_add_in_place(held, grad) and held.shape == grad.shape:
+    is_large = type(held) is np.ndarray and held.nbytes >= LARGE
+    if is_large and sys.getrefcount(held) <= HELD and can_add_in_place(held, grad) and held.shape == grad.shape:
         np.add(held, grad, held)
     else:
         state[1] = plus(held, grad)

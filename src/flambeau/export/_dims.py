@@ -12,13 +12,14 @@ NOT_A_DIM = (
 NO_SUCH_DIM = "dynamic_shapes names dimension {dim} of {name}, which has {ndim}"
 WRONG_COUNT = "dynamic_shapes is for {given} inputs, but there are {count}"
 UNKNOWN_NAME = "dynamic_shapes names {name!r}, which is no parameter of the model's forward: {known}"
+TWO_RANGES = "Found different definitions {first} and {other} for the same dimension: one name is one size"
 NOT_TENSOR = "dynamic_shapes says {value!r} for {name}, which is no tensor"
 
 _fresh = itertools.count()
 
 
 class Dim:
-    """A dimension whose size is chosen in each call; one Dim at several places is one size.
+    """A dimension whose size is chosen in each call; Dims of one name are one size.
 
     Args:
         name: how messages call it.
@@ -79,7 +80,17 @@ def dims_of(dynamic_shapes, arguments):
         wanted = list(dynamic_shapes)
         if len(wanted) != len(arguments):
             raise ValueError(WRONG_COUNT.format(given=len(wanted), count=len(arguments)))
-    return [dims_of_tensor(spec, name, value) for spec, (name, value) in zip(wanted, arguments.items(), strict=True)]
+    found = [dims_of_tensor(spec, name, value) for spec, (name, value) in zip(wanted, arguments.items(), strict=True)]
+    known = {}
+    return [{i: first_of_name(dim, known) for i, dim in own.items()} for own in found]
+
+
+def first_of_name(dim, known):
+    """The Dim among the `known` ones, by name, that `dim` is."""
+    first = known.setdefault(dim.name, dim)
+    if (first.min, first.max) != (dim.min, dim.max):
+        raise ValueError(TWO_RANGES.format(first=first, other=dim))
+    return first
 
 
 def dims_of_tensor(spec, name, value):

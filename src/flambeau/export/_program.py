@@ -20,6 +20,7 @@ from .._tensor import wrap
 from .._version import __version__
 from ..engines import engine_on
 from ..serialization import safetensors
+from ..serialization._files import write_file
 from ._dims import Dim
 from ._trees import OTHER_NEST, build, describe
 
@@ -173,15 +174,8 @@ def save(ep, f):
         archive.writestr(STATE, safetensors.save({k: t.contiguous() for k, t in ep.state_dict.items()}))
     if hasattr(f, "write"):
         f.write(buffer.getvalue())
-        return
-    temporary = f"{os.fspath(f)}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "wb") as stream:
-            stream.write(buffer.getvalue())
-        os.replace(temporary, f)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+    else:
+        write_file(f, lambda stream: stream.write(buffer.getvalue()))
 
 
 def load(f):

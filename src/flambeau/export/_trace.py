@@ -162,7 +162,7 @@ class Export:
         written = [x for x in trace.lifted.values() if x.written]
         if written:
             raise RuntimeError(WRITES.format(name=self.name, tensor=written[0]))
-        if trace.drawn:
+        if trace.draws:
             raise RuntimeError(DRAWS.format(name=self.name))
         if any(trace.watch.changes()):
             raise RuntimeError(SETS.format(name=self.name))

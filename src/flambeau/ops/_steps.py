@@ -30,16 +30,20 @@ NO_GRAPH = (
     "create_graph=True. Remove the hooks, or put them on tensors: tensor.register_hook(...)."
 )
 
+UNRECORDED = object()  # stands for the steps of a node that nobody has asked for
+
 
 class CompositeNode(OpNode):
     """A node that shows itself as the last of several."""
 
     __slots__ = ()
 
+    _last_step = UNRECORDED
+
     @property
     def _last(self):
         """The node that it shows itself as; None where PyTorch has one node too."""
-        if "_last_step" not in self.__dict__:
+        if self._last_step is UNRECORDED:
             self._last_step = record_steps(self)
         return self._last_step
 
@@ -57,7 +61,7 @@ class CompositeNode(OpNode):
         if None in self._edges and self.guards:
             self.shapes = tuple([() if edge else shape_of(self, i) for i, edge in enumerate(self._edges)])
         super()._free()
-        if self.__dict__.get("_last_step") is not None:
+        if self._last_step is not None and self._last_step is not UNRECORDED:
             free_steps(self._last_step)
 
 
@@ -91,6 +95,7 @@ class Steps:
         node = self.node()
         if node is not None:
             node.backward = pull_through_steps
+            node._hooked = True  # there is no shorter way for its gradient
         if self.outer is not None:
             self.outer.run_in_backward(step)
 

@@ -59,6 +59,18 @@ def is_usable(folder):
         return False
 
 
+def write_whole(file, contents):
+    """Writes a file that appears when it is complete; nothing stays behind if that fails."""
+    descriptor, temporary = tempfile.mkstemp(".tmp", dir=file.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(contents)
+        os.replace(temporary, file)
+    except OSError:
+        os.unlink(temporary)
+        raise
+
+
 class Folder:
     """A folder of entries, for jax. Each is a file: the digest of its contents, and the contents."""
 
@@ -88,10 +100,7 @@ class Folder:
         file = self.file_of(key)
         try:
             self.make_room(len(contents))
-            descriptor, temporary = tempfile.mkstemp(".tmp", dir=self.path)
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(hashlib.sha256(contents).digest() + contents)
-            os.replace(temporary, file)
+            write_whole(file, hashlib.sha256(contents).digest() + contents)
         except OSError as error:  # a full disk, a folder that is gone: the program runs all the same
             log.info("a compiled program is not kept: %s", error)
 

@@ -344,8 +344,9 @@ class Run:
 
 def verify():
     """Waits for all programs that have conditions on elements; raises where one is violated."""
-    while Run.unverified:
-        Run.unverified.pop(0).verify()
+    with recording_lock:
+        while Run.unverified:
+            Run.unverified.pop(0).verify()
 
 
 def run_all():

@@ -34,7 +34,8 @@ def fill_normal(key, shape, dtype, mean=0.0, std=1.0):
 
 
 def fill_exponential(key, shape, dtype, rate=1):
-    return (jax.random.exponential(key, shape, dtype) / rate).astype(dtype)
+    drawn = jnp.maximum(jax.random.exponential(key, shape, dtype), jnp.finfo(dtype).eps / 2)  # none is 0: it has a log
+    return (drawn / rate).astype(dtype)
 
 
 def fill_bernoulli(key, shape, dtype, p):
