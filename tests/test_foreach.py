@@ -10,6 +10,7 @@ CALLS = [
     "t._foreach_add(a, b, alpha=3)", "t._foreach_add(a, 2)", "t._foreach_add_(a, [1.0, 2.0])",
     "t._foreach_add(a, t.tensor(2.0), alpha=0.5)", "t._foreach_sub(a, b)", "t._foreach_mul_(a, b)",
     "t._foreach_mul(a, t.tensor(2.0))", "t._foreach_div(a, [2.0, 4.0])", "t._foreach_pow(a, 2)",
+    "t._foreach_pow(0.5, a)", "t._foreach_pow(0.5, [])",
     "t._foreach_maximum(a, b)", "t._foreach_maximum_(a, 1.5)", "t._foreach_minimum(a, [1.0, 2.0])",
     "t._foreach_clamp_min(a, b)", "t._foreach_clamp_max(a, 2)", "t._foreach_lerp(a, b, 0.25)",
     "t._foreach_lerp_(a, b, weight=0.25)", "t._foreach_lerp(a, b, a)", "t._foreach_addcmul(a, a, b)",

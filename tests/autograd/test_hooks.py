@@ -319,3 +319,11 @@ def test_any_combination_of_hooks():
         assert differences(leaf_program(flambeau, hooks, way, twice), want) == []
 
     check()
+
+
+@pytest.mark.parametrize("result, error", [(3, TypeError), (flambeau.ones(2), RuntimeError)], ids=["number", "tensor"])
+def test_a_hook_after_accumulation_returns_nothing(result, error):
+    x = flambeau.ones(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda p: result)
+    with pytest.raises(error, match=r"expected Variable|should return None"):
+        x.sum().backward()

@@ -116,14 +116,18 @@ def check_replacement(hook, before, after):
     """Raises unless the gradient that a hook returned can take the place of the one it got."""
     if before is None:
         raise RuntimeError(f"can't replace a None gradient with a non-None value, as {describe(hook)} does")
-    if not isinstance(after, Tensor):
-        raise TypeError(f"expected Variable, but {describe(hook)} returned {type(after).__name__!r}")
+    check_is_tensor(hook, after)
     if after._a.shape != before._a.shape:
         raise RuntimeError(
             f"{describe(hook)} has changed the size of value: {list(before.shape)} became {list(after.shape)}"
         )
     if after._a.dtype != before._a.dtype:
         raise RuntimeError(f"{describe(hook)} has changed the type of value: {before.dtype} became {after.dtype}")
+
+
+def check_is_tensor(hook, result):
+    if not isinstance(result, Tensor):
+        raise TypeError(f"expected Variable, but {describe(hook)} returned {type(result).__name__!r}")
 
 
 def describe(hook):

@@ -9,6 +9,7 @@ Gradients are raw arrays, or Tensors when the pass itself is recorded (``create_
 from __future__ import annotations
 
 import functools
+import math
 import sys
 import traceback
 from heapq import heappop, heappush
@@ -27,11 +28,18 @@ from ..engines import NUMPY, engine_of
 from ..ops.convert import copy_in_layout
 from ..ops.reduce import sum_to
 from ..ops.shape import cast
-from ._hook_calls import call_output_hooks, call_post_hooks, call_pre_hooks, call_tensor_hooks, with_positive_strides
+from ._hook_calls import (
+    call_output_hooks,
+    call_post_hooks,
+    call_pre_hooks,
+    call_tensor_hooks,
+    check_is_tensor,
+    with_positive_strides,
+)
 from ._writes import write
 
 POST_ACCUMULATE_RESULT = "Tensor post accumulate grad hooks should return None. Write to param.grad in place instead."
-LARGE = 1 << 14  # bytes of gradients for which it pays to ask whether they can be added in place
+LARGE = 1 << 12  # elements of gradients for which it pays to ask whether they can be added in place
 DEPTH_OF_A_THREAD = 16  # passes inside of passes: those further in need a stack of their own
 
 
@@ -148,6 +156,8 @@ class Pass:
                         self.store(mine, target, nr, fit_gradient(grad, target, nr))
                     elif mine[1] is None:
                         mine[1] = grad
+                    elif math.prod(shape) < LARGE:
+                        mine[1] = plus(mine[1], grad)
                     else:
                         add_to(mine, grad)
                 mine[0] -= 1
@@ -311,7 +321,9 @@ class Pass:
         if grad is not None and leaf._rg:
             self.accumulate(leaf, grad)
         for hook in list(hooks.post_accumulate.values()):
-            if hook(leaf) is not None:
+            result = hook(leaf)
+            if result is not None:
+                check_is_tensor(hook, result)
                 raise RuntimeError(POST_ACCUMULATE_RESULT)
         if node is not None and node._post_hooks:
             call_post_hooks(node, grad, (), self.graph)
@@ -354,8 +366,7 @@ def plus(a, b):
 def add_to(state, grad):
     """Adds a gradient to the one that the state of a target has: in place, if nobody else holds that."""
     held = state[1]
-    is_large = type(held) is np.ndarray and held.nbytes >= LARGE
-    if is_large and sys.getrefcount(held) <= HELD and can_add_in_place(held, grad) and held.shape == grad.shape:
+    if sys.getrefcount(held) <= HELD and can_add_in_place(held, grad) and held.shape == grad.shape:
         np.add(held, grad, held)
     else:
         state[1] = plus(held, grad)

@@ -89,6 +89,13 @@ def _foreach_norm(self, ord=2, dtype=None):
     return tuple(vector_norm(t, ord, dtype=dtype) for t in self)
 
 
+def _foreach_pow(self, exponent):
+    """``pow`` of each tensor of a list, or of a number by each exponent of a list."""
+    if isinstance(self, list | tuple):
+        return tuple(_results("pow", self, (exponent,), {}))
+    return tuple(_results("__rpow__", exponent, (self,), {}))
+
+
 def _foreach_zero_(self):
     """Sets the elements of each tensor of a list to zero."""
     _results("zero_", self, (), {})
