@@ -1,7 +1,10 @@
 """Seeds give PyTorch's numbers: the same programs, the same draws, in the same order."""
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -176,3 +179,28 @@ def test_threads_share_the_default_generator():
     for thread in threads:
         thread.join()
     assert sorted(got) == want
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_forked_while_another_thread_draws_can_draw():
+    program = """
+import os, threading, time, warnings
+import flambeau as torch
+warnings.simplefilter("ignore")  # of threads at a fork, which is the point
+draws = threading.Event()
+
+def draw_for_long():
+    with torch.default_generator._lock:
+        draws.set()
+        time.sleep(0.3)
+
+threading.Thread(target=draw_for_long).start()
+draws.wait()
+child = os.fork()
+if child == 0:
+    torch.rand(3)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+torch.rand(3)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

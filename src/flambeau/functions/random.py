@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+import os
 
 import numpy as np
 
@@ -32,6 +33,9 @@ __all__ = [
 ]
 
 default_generator = Generator()
+if hasattr(os, "register_at_fork"):  # a fork waits for who draws, or the child would find the lock taken for ever
+    _lock = default_generator._lock
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 MOST_CATEGORIES = 2**24  # that a float32 counts one by one
 
 
