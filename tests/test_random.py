@@ -184,7 +184,7 @@ def test_threads_share_the_default_generator():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_child_forked_while_another_thread_draws_can_draw():
     program = """
-import os, threading, time, warnings
+import os, signal, threading, time, warnings
 import flambeau as torch
 warnings.simplefilter("ignore")  # of threads at a fork, which is the point
 draws = threading.Event()
@@ -198,6 +198,7 @@ threading.Thread(target=draw_for_long).start()
 draws.wait()
 child = os.fork()
 if child == 0:
+    signal.alarm(20)  # ends a child that waits for ever
     torch.rand(3)
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0

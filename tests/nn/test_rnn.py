@@ -50,12 +50,13 @@ OPTIONS = [
 ]
 
 
-def gradients_of_nan(t, is_packed):
+def gradients_of_nan(t, kind, is_packed):
+    """Where one sequence, the longest, begins with nan."""
     t.manual_seed(3)
-    module = t.nn.RNN(2, 3, nonlinearity="relu")
+    module = getattr(t.nn, kind)(2, 3, **({"nonlinearity": "relu"} if kind == "RNN" else {}))
     x, _ = packed(t)
     with t.no_grad():
-        x[1, 1, 0] = float("nan")
+        x[0, 1, 0] = float("nan")
     out, _ = module(t.nn.utils.rnn.pack_padded_sequence(x, LENGTHS, enforce_sorted=False) if is_packed else x)
     (out.data if is_packed else out).sum().backward()
     return [x.grad, [p.grad for p in module.parameters()]]
@@ -63,9 +64,10 @@ def gradients_of_nan(t, is_packed):
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("is_packed", [False, True])
-def test_nan_goes_through_relu_to_the_gradients_as_in_torch(is_packed):
+@pytest.mark.parametrize("kind", KINDS)
+def test_nan_reaches_the_gradients_of_its_own_sequence_as_in_torch(kind, is_packed):
     torch = pytest.importorskip("torch")
-    assert_same(gradients_of_nan(flambeau, is_packed), gradients_of_nan(torch, is_packed))
+    assert_same(gradients_of_nan(flambeau, kind, is_packed), gradients_of_nan(torch, kind, is_packed))
 
 
 @pytest.mark.oracle

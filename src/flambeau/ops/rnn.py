@@ -138,7 +138,7 @@ def backward_body(pull):
         active = g_state if mask is None else tuple([keep(g, mask) for g in g_state])
         g_x, g_previous, rest = pull(weights, active, g_saved, saved, state, previous)
         if mask is not None:
-            g_previous = tuple([a + keep(b, ~mask) for a, b in zip(g_previous, g_state)])
+            g_previous = tuple([where(mask, a, b) for a, b in zip(g_previous, g_state)])
         return g_previous, (g_x, *rest)
 
     return body
