@@ -26,8 +26,8 @@ class Plan:
         self.saves_parts = frozenset(i for kind, i in getters if kind == "part")
         self.saves_out = "out" in kinds or bool(self.saves_parts)
         self.widens = bool(op.opmath) and not op.product  # whether the forward saw half precision as float32
-        unknown = bool(op.steps) and not all([save or want for save, want in zip(self.saves, wanted)])
-        self.shapes = bool(kinds & {"shape", "shapes"}) or unknown  # the steps of a node need the shapes of all inputs
+        unknown = bool(op.steps) and not all(wanted)  # to the steps, which need the shapes of all inputs
+        self.shapes = bool(kinds & {"shape", "shapes"}) or unknown
         self.backward = self.compile(calls, wanted, op.joint is not None) if any(calls) else None
 
     @staticmethod

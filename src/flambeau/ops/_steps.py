@@ -58,8 +58,6 @@ class CompositeNode(OpNode):
         return self._last.register_hook(fn) if shown else super().register_hook(fn)
 
     def _free(self):
-        if None in self._edges and self.guards:
-            self.shapes = tuple([() if edge else shape_of(self, i) for i, edge in enumerate(self._edges)])
         super()._free()
         if self._last_step is not None and self._last_step is not UNRECORDED:
             free_steps(self._last_step)
