@@ -42,7 +42,7 @@ class Tracer:
     def draws_again(self, mark):
         """A context in which what was drawn since the mark is drawn again."""
 
-    def recomputed(self, t):
+    def begin_recomputation(self, t):
         """`t`, as the beginning of a computation that is done again, and must not be taken from the first time."""
         return t
 

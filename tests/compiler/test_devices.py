@@ -197,6 +197,12 @@ def test_moves_inside_of_a_program():
         assert back.device.type == "cpu" and back.tolist() == [3, 3] and there.device.type == "xla"
 
 
+def test_zeros_in_constants_keep_their_signs():
+    divide = torch.compile(lambda x: x / torch.tensor([0.0, -0.0]).to("xla"))
+    results = [divide(torch.ones(2, device="xla")).tolist() for _ in range(2)]
+    assert results == [[float("inf"), float("-inf")]] * 2
+
+
 def test_dropout_draws_anew_and_repeats_with_the_seed():
     drop = nn.Dropout(0.25)
     drop.compile()

@@ -132,6 +132,14 @@ def hooks_of(t):
     return NO_HOOKS if hooks is None else (dict(hooks.grad), dict(hooks.post_accumulate), hooks.retain)
 
 
+def is_uniform(array):
+    """Whether all elements of an array are the same, to the sign of a zero."""
+    if not array.size:
+        return False
+    items = np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, -1)
+    return bool((items == items[0]).all())
+
+
 def chain_of(array):
     """The steps from the memory of which an array is a view."""
     return array.chain if type(array) is ViewArray else ()

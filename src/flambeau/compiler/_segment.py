@@ -142,7 +142,7 @@ def used_by(equations, results):
     return found
 
 
-def needed(equations, results):
+def equations_for(equations, results):
     """The equations on which the results depend."""
     wanted, found = {v for v in results if not isinstance(v, Literal)}, []
     for equation in reversed(equations):
@@ -152,7 +152,7 @@ def needed(equations, results):
     return found[::-1]
 
 
-def merged(equations):
+def merge_numbers(equations):
     """(the equations, {variable: the one that stands for it}) without those on numbers that compute the same again.
 
     The steps of optimizers have many of them. What has dimensions is left to XLA.
@@ -190,7 +190,7 @@ class Partition:
     def __init__(self, closed, layout):
         jaxpr, count = closed.jaxpr, len(layout.results)
         inputs = {e.outvars[0]: e.params["index"] for e in jaxpr.eqns if e.primitive is program_input}
-        equations, same = merged([e for e in jaxpr.eqns if e.primitive is not program_input])
+        equations, same = merge_numbers([e for e in jaxpr.eqns if e.primitive is not program_input])
         outvars = [v if isinstance(v, Literal) else same.get(v, v) for v in jaxpr.outvars]
         results, gradients = outvars[:count], outvars[count:]
         self.layout = layout
@@ -200,9 +200,9 @@ class Partition:
         self.on_device = [i for i in range(count) if i not in set(self.on_host)]
         hosted = [results[i] for i in self.on_host]
         results = [results[i] for i in self.on_device]
-        forward = needed(equations, results)
+        forward = equations_for(equations, results)
         in_forward = {id(e) for e in forward}
-        backward = [e for e in needed(equations, gradients) if id(e) not in in_forward]
+        backward = [e for e in equations_for(equations, gradients) if id(e) not in in_forward]
         known = {v for e in backward for v in e.outvars} | set(jaxpr.constvars)
         carried = [v for v in used_by(backward, gradients) if v not in known]
         residuals = [v for v in carried if v not in inputs]
@@ -219,7 +219,7 @@ class Partition:
         if gradients:
             self.backward = Segment(closed, backward, residuals + backward_inputs, gradients, device)
         if hosted:
-            equations = needed(equations, hosted)
+            equations = equations_for(equations, hosted)
             variables = [v for v in inputs if v in used_by(equations, hosted)]
             self.host_indices = [inputs[v] for v in variables]
             self.host = Segment(closed, equations, variables, hosted, CPU, on_host)

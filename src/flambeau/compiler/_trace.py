@@ -28,7 +28,7 @@ from ..engines._views import ViewArray, replay, value_of
 from ..ops.shape import as_strided, view
 from ._floats import Floats, TracedFloat, constants
 from ._inputs import overlap
-from ._lifted import SLOTS, XLA, Lifted, RandomDraw, chain_of, describe, hooks_of, program_input, slot_a
+from ._lifted import SLOTS, XLA, Lifted, RandomDraw, chain_of, describe, hooks_of, is_uniform, program_input, slot_a
 from ._patches import collecting_errors, was_caught_by_user
 from ._records import FloatInput
 from ._slots import WATCHED, Escaped
@@ -238,7 +238,7 @@ class Trace(Tracer):
         finally:
             self.replayed = before
 
-    def recomputed(self, t):
+    def begin_recomputation(self, t):
         """A leaf like `t`, which XLA does not take for it."""
         array = jax.lax.optimization_barrier(value_of(t._a))
         return wrap(XLA.with_layout(array, t.stride()), t.device).requires_grad_(t.requires_grad)
@@ -280,8 +280,9 @@ class Trace(Tracer):
         """A constant, or an array that is drawn, on the device."""
         found = self.drawn.get(id(array))
         if found is None:
-            is_uniform = array.size > 1 and (array == array.flat[0]).all()  # no need to have it in the program
-            return jax.numpy.full(array.shape, array.flat[0]) if is_uniform else jax.numpy.asarray(array)
+            if is_uniform(array):  # no need to have it in the program
+                return jax.numpy.full(array.shape, array.flat[0])
+            return jax.numpy.asarray(array)
         drawn, traced = found
         drawn.used = True
         return traced

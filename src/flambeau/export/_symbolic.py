@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 from jax.extend.core import Literal
 
-from ..compiler._lifted import program_input
+from ..compiler._lifted import is_uniform, program_input
 
 PRIMES = (10007, 10037, 10061, 10079, 10093, 10111, 10133, 10151)  # sizes that stand for dimensions while tracing
 INLINED = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
@@ -67,7 +67,7 @@ class Sizes:
         if not self.has(array.shape):
             return array
         shape = self.exchange(array.shape)
-        if (array == array.flat[0]).all():
+        if is_uniform(array):
             return jnp.full(shape, array.flat[0])
         if array.ndim == 1 and array.dtype.kind in "iu" and (array == np.arange(len(array))).all():
             return lax.iota(array.dtype, shape[0])

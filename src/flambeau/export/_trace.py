@@ -218,7 +218,7 @@ class Export:
         """Raises unless the program does what the model does, at the sizes given and at others."""
         for step in (0, 1, 3) if self.primes else (0,):
             sizes = {dim: self.size_of(dim, step) for dim in self.primes}
-            inputs = [resized(t, {i: sizes[dim] for i, dim in own.items()})
+            inputs = [resize(t, {i: sizes[dim] for i, dim in own.items()})
                       for t, own in zip(self.tensors, self.dims, strict=True)]
             args, kwargs = build(self.input_tree, iter(inputs))
             try:
@@ -241,7 +241,7 @@ class Export:
         return size if dim.max is None or size <= dim.max else max(dim.max - step, dim.min)
 
 
-def resized(t, sizes):
+def resize(t, sizes):
     """A tensor like `t` in which elements are repeated, up to these sizes."""
     for dim, size in sizes.items():
         places = np.arange(size) % t.shape[dim]

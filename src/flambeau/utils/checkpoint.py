@@ -251,7 +251,7 @@ class _Kept:
     def values(self):
         found = list(self.rest)
         for i, t in zip(self.places, self.node.saved_tensors, strict=True):
-            found[i] = modes.tracer.recomputed(t.detach().requires_grad_(t.requires_grad))
+            found[i] = modes.tracer.begin_recomputation(t.detach().requires_grad_(t.requires_grad))
         return found
 
 
