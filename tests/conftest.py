@@ -17,6 +17,7 @@ import pytest
 ORACLE = "2.13.0"
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the processes of a test run share a GPU
+os.environ.setdefault("FLAMBEAU_CACHE", "0")  # programs that a user has kept on disk decide no test, and no test adds to them
 
 hypothesis.settings.register_profile("flambeau", deadline=None)
 hypothesis.settings.load_profile("flambeau")
