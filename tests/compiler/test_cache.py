@@ -30,7 +30,8 @@ def _needs_jax():
 
 
 def start(folder, **more):
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder), **more}
+    plain = {name: value for name, value in os.environ.items() if name != "FLAMBEAU_CACHE"}  # which conftest.py sets
+    environment = {**plain, "XDG_CACHE_HOME": str(folder), **more}
     return subprocess.Popen([sys.executable, "-c", textwrap.dedent(SCRIPT)], env=environment, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
