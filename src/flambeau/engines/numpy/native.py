@@ -22,7 +22,7 @@ if os.environ.get("FLAMBEAU_NATIVE") != "0":
     else:
         threads.connect(_kernels)
         run_in_fp_context(_kernels.exchange_handler, None)  # where ops compute, and nothing else of the program does
-        engine.exchange_handler = _kernels.exchange_handler
+        engine.kernel(_kernels.exchange_handler)
         for name in _kernels.NAMES:
             twin = getattr(engine, name, None)
             if twin is not None:  # an extension built from other sources may have a kernel more
