@@ -40,7 +40,10 @@ def hook_on_parameter(w):
 
 
 def hook_after_accumulation(w):
-    w.model[0].weight.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(0.5))
+    def halve(p):
+        p.grad.mul_(0.5)
+
+    w.model[0].weight.register_post_accumulate_grad_hook(halve)
 
 
 def hook_on_step(w):

@@ -15,7 +15,7 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")
-ARGUMENTS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+ARGUMENTS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync",
              "--disable-background-networking", "--disable-component-update", "--window-size=1400,900"]
 
 
@@ -158,7 +158,9 @@ def test_five_thousand_modules(browser, tmp_path):
     assert path.stat().st_size < 10_000_000
     start = time.monotonic()
     browser.get(path.as_uri())
-    assert len(rows(browser)) >= 300
+    while not (found := rows(browser)) and time.monotonic() - start < 30:
+        time.sleep(0.1)
+    assert len(found) >= 300
     click(browser, "[data-view=flow]")
     assert "1000 \N{MULTIPLICATION SIGN} Sequential" in browser.find_element(By.ID, "view").text
     assert time.monotonic() - start < 30  # 3 seconds on a machine with nothing else to do

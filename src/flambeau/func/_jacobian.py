@@ -125,10 +125,10 @@ def standard_basis(tensors):
 def split_rows(t, outputs, shape):
     """Rows of a Jacobian by the outputs that they belong to."""
     parts = t.split([out.numel() for out in outputs])
-    return [part.reshape(*out.shape, *shape) for part, out in zip(parts, outputs, strict=True)]
+    return [part.reshape((*out.shape, *shape)) for part, out in zip(parts, outputs, strict=True)]
 
 
 def split_columns(t, inputs):
     """Columns of a Jacobian, in the last dimension, by the inputs that they belong to."""
     parts = t.split([x.numel() for x in inputs], dim=-1)
-    return [part.reshape(*t.shape[:-1], *x.shape) for part, x in zip(parts, inputs, strict=True)]
+    return [part.reshape((*t.shape[:-1], *x.shape)) for part, x in zip(parts, inputs, strict=True)]

@@ -8,7 +8,6 @@ import numpy as np
 
 from ... import _dtypes
 from ..._modes import in_use, no_grad
-from ..._size import Size
 from ..._tensor import Tensor
 from ...engines import demand
 from ...functions._args import need_constant, need_tensor
@@ -154,7 +153,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
                            "binary_cross_entropy to the dtype of the input")
     need_constant(weight, "binary_cross_entropy", "weight")
     if weight is not None:
-        weight = weight.expand(*Size(_broadcast(weight._a.shape, target._a.shape)))
+        weight = weight.expand(_broadcast(weight._a.shape, target._a.shape))
     return ops.binary_cross_entropy(input, target, weight, reduction=reduction)
 
 
