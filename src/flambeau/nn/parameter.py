@@ -77,8 +77,8 @@ class Parameter(Tensor):
         # PyTorch, too, makes a plain Parameter of one of a subclass.
         state, hooks = state_of(self), OrderedDict()
         if state:
-            return _rebuild_parameter_with_state, (self.data, self.requires_grad, hooks, state)
-        return _rebuild_parameter, (self.data, self.requires_grad, hooks)
+            return _rebuild_parameter_with_state, (self.detach(), self.requires_grad, hooks, state)
+        return _rebuild_parameter, (self.detach(), self.requires_grad, hooks)
 
 
 def _rebuild_parameter(data, requires_grad, hooks=None):
