@@ -71,7 +71,7 @@ class Unconnected:
 
     _edges = ()
     _count = 1
-    _hooked = False
+    _hooked = _is_index = False
     _out_hooks = _pre_hooks = _post_hooks = _trace = None
     _ages = itertools.count(1)
 

@@ -238,6 +238,7 @@ def check_linear(x, weight, bias):
         other = weight if x.dtype != weight.dtype else bias
         words = (_dtypes.type_word(_dtypes.from_np(a.dtype)) for a in (x, other))
         raise RuntimeError("mat1 and mat2 must have the same dtype, but got {} and {}".format(*words))
+    refuse_bool(x, "addmm_impl_cpu_")
 
 
 def linear_node(x, bias):
