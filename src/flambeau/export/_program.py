@@ -109,6 +109,7 @@ class ExportedProgram:
 
     @property
     def platforms(self):
+        """The names of the platforms that it was compiled for, such as "cpu"."""
         return tuple(self.exported.platforms)
 
     def __call__(self, *args, **kwargs):
@@ -119,22 +120,22 @@ class ExportedProgram:
         if tree != spec.input_tree:
             raise TypeError(OTHER_NEST.format(what="arguments", want=spec.input_tree, got=tree))
         spec.check(tensors)
-        device = self.device_of(tensors)
+        device = self._device_of(tensors)
         target = jax.local_devices(backend="cpu")[0] if device is CPU else engine_on(device).jax_device(device)
         if target.platform not in {{"cuda": "gpu", "rocm": "gpu"}.get(p, p) for p in self.platforms}:
             raise ValueError(WRONG_PLATFORM.format(name=spec.name, platforms=", ".join(self.platforms), device=device))
         with jax.default_device(target):
-            found = self._run(self.state_on(target), [array_of(t) for t in tensors])
+            found = self._run(self._state_at(target), [array_of(t) for t in tensors])
         results = [wrap(np.array(a)) if device is CPU else wrap(a, device) for a in found]
         return build(spec.output_tree, iter(results))
 
-    def device_of(self, tensors):
+    def _device_of(self, tensors):
         devices = {t.device: None for t in tensors}
         if len(devices) > 1:
             raise RuntimeError(TWO_DEVICES.format(name=self.specification.name, devices=", ".join(map(str, devices))))
         return next(iter(devices), CPU)
 
-    def state_on(self, target):
+    def _state_at(self, target):
         import jax
 
         if target not in self._state_on:

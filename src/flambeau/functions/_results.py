@@ -29,7 +29,8 @@ def result(name, *fields):
     """The type of results that a function called `name` returns."""
     names = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
     TYPES[name] = cls = type(name, (Result,), {
-        "__slots__": (), "__module__": "flambeau.return_types", "_fields": fields, **names
+        "__slots__": (), "__module__": "flambeau.return_types", "_fields": fields, **names,
+        "__doc__": f"What ``{name}`` returns: ({', '.join(fields)}).",
     })
     return cls
 

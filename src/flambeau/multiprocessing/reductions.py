@@ -16,8 +16,8 @@ from ..functions._untyped_storage import UntypedStorage, shared_copy, untyped_of
 from ..functions.memory import move_to_shared_memory
 from ..functions.storage import TypedStorage
 from ..nn.parameter import Parameter
+from ..serialization._rebuild import storage_dtype
 from ..serialization._reduce import reduce_storage as pickled_storage
-from ..serialization._reduce import storage_dtype
 
 NOT_A_LEAF = (
     "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "

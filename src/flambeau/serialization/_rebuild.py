@@ -13,7 +13,9 @@ from .._device import META, sparse_coo, strided
 from .._device import device as Device
 from .._pickle import rebuild_tensor, set_state
 from .._size import Size
+from .._storage import Storage
 from .._tensor import Tensor
+from ..functions._untyped_storage import untyped_of
 from ..functions.creation import empty_strided
 from ..functions.sparse import sparse_coo_tensor
 from ..functions.storage import STORAGES, TypedStorage, UntypedStorage
@@ -25,10 +27,23 @@ from ..nn.parameter import (
     _rebuild_parameter_with_state,
 )
 
+_HAVE_STORAGES = {storage.dtype for storage in STORAGES.values()}
 BEYOND = (
     "setStorage: a tensor of sizes {size}, strides {stride}, offset {offset} is out of bounds for storage of {count} "
     "elements"
 )
+
+
+def has_storages(dtype):
+    """Whether there is a class of storages of `dtype`; elements of others are stored as bytes."""
+    return dtype in _HAVE_STORAGES
+
+
+def storage_dtype(storage):
+    """The dtype that a storage is pickled with."""
+    array = storage.array
+    dtype = _dtypes.from_np(array.dtype)
+    return dtype if has_storages(dtype) else _dtypes.uint8
 
 
 def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
@@ -37,7 +52,8 @@ def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
 
 def _rebuild_tensor_v2(storage, offset, size, stride, requires_grad=False, hooks=None, metadata=None):
     """A tensor over a typed storage."""
-    return _tensor(storage, storage.dtype, offset, size, stride, requires_grad, metadata)
+    dtype = storage_dtype(storage) if isinstance(storage, Storage) else storage.dtype
+    return _tensor(storage, dtype, offset, size, stride, requires_grad, metadata)
 
 
 def _rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
@@ -46,6 +62,8 @@ def _rebuild_tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtyp
 
 
 def _tensor(storage, dtype, offset, size, stride, requires_grad, metadata):
+    if isinstance(storage, Storage):  # copy.copy() calls this without a pickle between
+        storage = TypedStorage(wrap_storage=untyped_of(storage), dtype=dtype)
     if not isinstance(storage, TypedStorage) or not all(isinstance(n, int) for n in (offset, *size, *stride)):
         raise TypeError("a tensor is made of a storage, an offset, sizes and strides")
     if storage.device is META:

@@ -9,19 +9,15 @@ from __future__ import annotations
 import copyreg
 from collections import OrderedDict
 
-from .. import _dtypes
 from .._device import META, strided
 from .._pickle import state_of
 from .._storage import DeviceStorage, Storage
 from .._tensor import Tensor, storage_of
 from ..engines import NUMPY, on_host
 from ..functions._attach import methods
-from ..functions.storage import STORAGES
 from ..overrides import DisableTorchFunctionSubclass
 from . import _rebuild
 from ._legacy import storage_file
-
-_HAVE_STORAGES = {storage.dtype for storage in STORAGES.values()}
 
 
 def reduce_tensor(t, refer):
@@ -51,27 +47,15 @@ def _reduce_plain(t, refer):
     return _rebuild._rebuild_tensor_v3, (*arguments, t.dtype)
 
 
-def has_storages(dtype):
-    """Whether there is a class of storages of `dtype`; elements of others are stored as bytes."""
-    return dtype in _HAVE_STORAGES
-
-
-def storage_dtype(storage):
-    """The dtype that a storage is pickled with."""
-    array = storage.array
-    dtype = _dtypes.from_np(array.dtype)
-    return dtype if has_storages(dtype) else _dtypes.uint8
-
-
 def reduce_storage(storage):
     """A storage as a file of its own."""
     raw = NUMPY.bytes_of(on_host(storage.array, "pickling"))
-    return _rebuild._load_from_bytes, (storage_file(raw, storage_dtype(storage)),)
+    return _rebuild._load_from_bytes, (storage_file(raw, _rebuild.storage_dtype(storage)),)
 
 
 def _reduce_ex(self, protocol):
     """How pickle takes a tensor apart: memory, place in it, requires_grad, and the attributes set on it."""
-    return reduce_tensor(self, lambda storage, dtype: (storage, storage_dtype(storage)))
+    return reduce_tensor(self, lambda storage, dtype: (storage, _rebuild.storage_dtype(storage)))
 
 
 methods(__reduce_ex__=_reduce_ex)

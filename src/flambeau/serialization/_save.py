@@ -20,8 +20,8 @@ from ..nn.parameter import Parameter, UninitializedBuffer, UninitializedParamete
 from ._archive import Writer
 from ._files import write_file
 from ._legacy import write_legacy
-from ._rebuild import MAKERS, _get_layout
-from ._reduce import has_storages, reduce_tensor
+from ._rebuild import MAKERS, _get_layout, has_storages
+from ._reduce import reduce_tensor
 from ._skip import is_skipping
 
 NOT_A_FILE = "expected 'f' to be string, path, or a file-like object with a 'write' attribute, got {type}"

@@ -31,14 +31,17 @@ class Measurement:
 
     @property
     def times(self):
+        """Seconds of each round, for one run of the statement."""
         return [time / self.number_per_run for time in self.raw_times]
 
     @property
     def mean(self):
+        """Their mean."""
         return statistics.mean(self.times)
 
     @property
     def median(self):
+        """Their median."""
         return statistics.median(self.times)
 
     @property
@@ -51,6 +54,7 @@ class Measurement:
 
     @property
     def title(self):
+        """What was measured, in a word."""
         return self.label or self.stmt
 
     def __repr__(self):
