@@ -24,6 +24,7 @@ from . import cuda as cuda
 from . import debug as debug
 from . import distributed as distributed
 from . import distributions as distributions
+from . import export as export
 from . import fft as fft
 from . import func as func
 from . import functional as functional
