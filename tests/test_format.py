@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import flambeau
 from flambeau import _dtypes
 from flambeau._format import format_spec, format_tensor, get_printoptions, printoptions, set_printoptions
 
@@ -250,7 +251,7 @@ def test_prints_what_was_recorded(array, settings, text):
     ],
 )
 def test_only_the_default_dtype_is_silent(default_dtype, default, dtype, text):
-    default_dtype(getattr(_dtypes, default))
+    default_dtype(getattr(flambeau, default))
     assert repr(Tensor(np.ones(1, dtype))) == text
 
 
@@ -344,7 +345,7 @@ TURNS = (0.0, -0.0, 1.0, 0.5, 2.5, 0.1, 0.001, 1e-4, 9.9e-5, 0.99995, 9.99995, 0
 
 def to_dtype(values, dtype):
     """Casts without the warnings of an overflow; integers stay what fits into them."""
-    np_dtype = getattr(_dtypes, dtype).np
+    np_dtype = getattr(flambeau, dtype).np
     if dtype in INTEGERS and dtype != "bool":
         limits = np.iinfo(np_dtype)
         values = np.clip(np.nan_to_num(values.real), max(limits.min, -(2**53)), min(limits.max, 2**53))
@@ -439,7 +440,7 @@ def random_options(rng):
 @pytest.mark.parametrize("default", FLOATS)
 def test_random_tensors_agree_with_torch(default_dtype, default):
     torch = pytest.importorskip("torch")
-    default_dtype(getattr(_dtypes, default))
+    default_dtype(getattr(flambeau, default))
     theirs = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, default))
     try:

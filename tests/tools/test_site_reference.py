@@ -41,8 +41,14 @@ def test_docstring_as_markdown():
 
 
 def test_names_of_a_module():
-    page = site_reference.page_of("flambeau.nn")
+    page = site_reference.page_of("flambeau.nn", "en")
     for heading in ("# flambeau.nn", "## Linear", "## Module", "### Module.register_forward_hook"):
         assert f"{heading}\n" in page
     assert "### Linear.register_forward_hook\n" not in page, "inherited"
     assert "class nn.Linear(in_features, out_features, bias=True, device=None, dtype=None)" in page
+
+
+def test_chinese_pages_have_chinese_headings():
+    page = site_reference.page_of("flambeau.nn", "zh")
+    assert "**参数**\n" in page and "**Args**" not in page
+    assert "| [`flambeau.nn`](flambeau.nn.md) | 模块、层与损失 |" in site_reference.index_of("zh")
