@@ -70,7 +70,7 @@ def packages_of(example):
 
 def mark_for(example):
     return pytest.param(example, id=f"{example.path}::{example.name}",
-                        marks=[pytest.mark.jax] if "xla" in example.path.parts else [])
+                        marks=[pytest.mark.jax] if {"export", "xla"} & set(example.path.parts) else [])
 
 
 @pytest.mark.parametrize("example", [mark_for(example) for example in EXAMPLES])
