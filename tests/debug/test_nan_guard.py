@@ -4,6 +4,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
+from flambeau._modes import modes
 from flambeau.debug import NonFiniteError, nan_guard
 
 INF, NAN = float("inf"), float("nan")
@@ -146,3 +147,18 @@ def test_anomaly_mode_comes_back():
     with torch.autograd.detect_anomaly():
         nan_guard(nn.Linear(1, 1)).remove()
         assert torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
+
+
+def test_gradient_of_a_loss_outside():
+    model = nn.Linear(4, 4)
+    with pytest.raises(NonFiniteError, match="outside of the model") as raised, nan_guard(model):
+        (model(torch.ones(2, 4)).sum() * 0).sqrt().backward()
+    assert raised.value.op == "SqrtBackward0" and raised.value.module is None
+
+
+def test_guards_are_removed_in_any_order():
+    guards = [nan_guard(nn.Linear(1, 1)) for _ in range(3)]
+    for place in (1, 0, 2):
+        assert torch.is_anomaly_enabled()
+        guards[place].remove()
+    assert not torch.is_anomaly_enabled() and modes.gradient_check is None

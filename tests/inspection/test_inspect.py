@@ -1,5 +1,6 @@
 """What a page says of a model, and what the model is like afterwards."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -166,17 +167,64 @@ def test_models_of_other_kinds():
     assert page.data["ops"] == [] and page.data["summary"]["flops"] is None and not page.data["summary"]["training"]
 
 
+def test_lazy_modules():
+    model = nn.Sequential(nn.LazyLinear(3), nn.LazyBatchNorm1d())
+    assert torch.inspect(model).data["summary"]["parameters"] == 0
+    page = torch.inspect(model, torch.randn(4, 2))
+    assert page.data["summary"]["parameters"] == 15 and page.modules["0"]["class"] == "Linear"
+    assert model[0].has_uninitialized_params() and model[1].has_uninitialized_params()
+
+
+def test_outputs_in_a_dataclass():
+    @dataclasses.dataclass
+    class Output:
+        value: torch.Tensor
+
+    class Net(nn.Linear):
+        def forward(self, x):
+            return Output(super().forward(x))
+
+    page = torch.inspect(Net(2, 3), torch.randn(4, 2))
+    assert page.modules[""]["outputs"] == [[4, 3]] and page.data["graph"]
+
+
+@pytest.mark.parametrize("factor", [float("nan"), float("inf"), 1e30])
+def test_updates_that_are_not_finite(factor):
+    model = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e30)
+    page = torch.inspect(model, torch.ones(1, 2), loss=lambda y: y.sum() * factor, optimizer=optimizer)
+    assert "update" not in page.modules[""] and page.html()
+
+
+def test_loss_without_a_graph():
+    frozen = nn.Linear(2, 2).requires_grad_(False)
+    assert torch.inspect(frozen, torch.ones(1, 2), loss=torch.sum).data["graph"] is None
+    with torch.no_grad():
+        assert torch.inspect(nn.Linear(2, 2), torch.ones(1, 2), loss=torch.sum).data["graph"] is None
+
+
+def test_sparse_gradients_and_outputs():
+    page = torch.inspect(nn.Embedding(4, 2, sparse=True), torch.tensor([1]))
+    assert page.modules[""]["parameters"][0]["gradient"]["norm"] == pytest.approx(2**0.5, rel=1e-3)
+
+    class Sparse(nn.Module):
+        def forward(self, x):
+            return x.to_sparse()
+
+    assert torch.inspect(Sparse(), torch.eye(3)).modules[""]["activation"]["mean"] == pytest.approx(1 / 3, rel=1e-3)
+
+
 def test_page_is_one_file(tmp_path):
     class Odd(nn.Module):
-        """A name that closes tags must not end the script."""
+        """Neither a tag that it closes nor a comment that it begins may end the script, or hide its end."""
 
         def extra_repr(self):
-            return "</script><b>"
+            return "</script><b> <!--<script>"
 
     path = tmp_path / "page.html"
     page = torch.inspect(nn.Sequential(Odd()), path=path)
     text = path.read_text(encoding="utf-8")
-    assert text == page.html() and "</script><b>" not in text
+    assert text == page.html() and "</script><b>" not in text and "<!--" not in text
     assert "src=" not in text and "http://" not in text.replace("http://www.w3.org/2000/svg", "") and "https://" not in text
     assert page._repr_html_().startswith("<iframe srcdoc=")
 
@@ -198,6 +246,15 @@ def test_comparison(tmp_path):
     assert rows[0]["state"] == "other shape" and rows[0]["b"] == [2, 3]
     with pytest.raises(TypeError, match="holds no state dict"):
         inspection.compare({"epoch": 1}, a)
+
+
+@pytest.mark.parametrize("a, b, state", [
+    (torch.tensor([1j]), torch.tensor([2j]), "differs"), (torch.tensor([1.0]), torch.tensor([1 + 1j]), "differs"),
+    (torch.tensor([float("inf")]), torch.tensor([1.0]), "not finite"), (torch.eye(2).to_sparse(), torch.eye(2), "equal"),
+])
+def test_comparison_of_odd_values(a, b, state):
+    page = inspection.compare({"x": a}, {"x": b})
+    assert page.data["comparison"][0]["state"] == state and page.html()
 
 
 # ---- the command line
@@ -224,6 +281,7 @@ def test_command(tmp_path):
     (["net.py"], "expected FILE.py:NAME"), (["absent.py:Net"], "can't open file"), ([], "expected FILE.py:NAME"),
     (["net.py:Nothing"], "its modules are: Net"), (["net.py:number"], "is no Module"),
     (["net.py:Net", "--input", "1,x"], "sizes such as"),
+    (["--compare", "absent.pt", "absent.pt"], "No such file"), (["--compare", "net.py", "net.py"], "not a checkpoint"),
 ])
 def test_wrong_command(tmp_path, arguments, words):
     (tmp_path / "net.py").write_text("import torch\nclass Net(torch.nn.Linear):\n    def __init__(self):\n"
@@ -239,5 +297,7 @@ def test_histogram_of_large_and_odd_arrays():
     assert nothing["histogram"] is None and nothing["nonfinite"] == 3 and nothing["mean"] is None
     large = statistics(torch.ones(3_000_000))
     assert sum(large["histogram"]["counts"]) == 1_000_000 and large["norm"] == pytest.approx(3e6**0.5, rel=1e-3)
+    huge = statistics(torch.full((4,), 1e30))
+    assert sum(huge["histogram"]["counts"]) == 4 and huge["norm"] == pytest.approx(2e30, rel=1e-3)
     picture = pictures("t", np.random.rand(40, 3, 100, 200))
     assert (picture["count"], picture["channels"]) == (16, 3) and picture["width"] <= 48

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import runpy
 import sys
 
@@ -37,7 +38,11 @@ def inspect_target(target, shapes, path):
 
 def compare_files(first, second, path):
     """Writes the page that compares two checkpoints; returns the exit status."""
-    page = compare(first, second, path=path)
+    try:
+        page = compare(first, second, path=path)
+    except (OSError, TypeError, pickle.UnpicklingError) as error:
+        print(f"flambeau inspect: {error}", file=sys.stderr)
+        return 2
     states = [row["state"] for row in page.data["comparison"]]
     for state in dict.fromkeys(states):
         print(f"{states.count(state):6} {state}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .._modes import modes, no_grad
 from .._tape import frames_of, name_of
 from .._tensor import LEAF, Tensor, wrap
@@ -11,6 +13,9 @@ from ._observer import OpObserver, user_line_of
 from ._values import array_is_finite, describe, is_finite, tensors_in
 
 __all__ = ["NonFiniteError", "nan_guard"]
+
+_looking: list[nan_guard] = []  # the guards that look at gradients; the last one does
+_before: list = []  # what was set before the first of them
 
 IN_FORWARD = "a non-finite value appears in the forward of {module}"
 IN_BACKWARD = "a non-finite gradient appears in the backward of {module}"
@@ -69,19 +74,32 @@ class nan_guard:
                 module.register_forward_pre_hook(self._enter, with_kwargs=True),
                 module.register_forward_hook(self._leave, always_call=True),
             ]
-        self._before = modes.anomaly, modes.anomaly_check_nan, modes.gradient_check
         if backward:
-            modes.set_anomaly(True, False)
-            modes.gradient_check = self._check_gradients
+            self._look_at_gradients()
 
     def remove(self):
         """Leaves the model as it was."""
         handles, self._handles = self._handles, []
-        if handles:
-            *anomaly, modes.gradient_check = self._before
-            modes.set_anomaly(*anomaly)
         for handle in handles:
             handle.remove()
+        if self in _looking:
+            self._look_away()
+
+    def _look_at_gradients(self):
+        if not _looking:
+            _before[:] = modes.anomaly, modes.anomaly_check_nan, modes.gradient_check
+        _looking.append(self)
+        modes.set_anomaly(True, False)
+        modes.gradient_check = self._check_gradients
+
+    def _look_away(self):
+        """Guards may be removed in any order."""
+        _looking.remove(self)
+        if _looking:
+            modes.gradient_check = _looking[-1]._check_gradients
+        else:
+            *anomaly, modes.gradient_check = _before
+            modes.set_anomaly(*anomaly)
 
     def __enter__(self):
         return self
@@ -154,6 +172,7 @@ class nan_guard:
         for grad, edge in zip(results, node._edges):
             if grad is not None and edge is not None:
                 array = grad._a if isinstance(grad, Tensor) else grad
+                array = np.asarray(array) if isinstance(array, np.generic) else array
                 if not array_is_finite(array):
                     raise self._fail(self._backward_error(node, wrap(array), edge))
 

@@ -31,7 +31,7 @@ class ProfileReport:
     def html(self):
         """The flame graph: one page that needs nothing else."""
         page = (resources.files(__package__) / "flame.html").read_text(encoding="utf-8")
-        text = json.dumps(self.flame, separators=(",", ":")).replace("</", "<\\/")
+        text = json.dumps(self.flame, separators=(",", ":")).replace("<", "\\u003c")
         return page.replace("TITLE", html.escape(self.title)).replace('"DATA"', text)
 
     def save(self, path):

@@ -16,7 +16,8 @@ __all__ = ["as_found", "scalar_of"]
 def scalar_of(output, loss):
     """What backward begins with: the loss, or the sum of what the model gave; None where nothing has a graph."""
     if loss is not None:
-        return loss(output)
+        root = loss(output)
+        return root if root.requires_grad else None
     parts = [t for t in tensors_in(output) if t.requires_grad]
     sums = [(t.abs() if t.is_complex() else t).sum() for t in parts]
     return functools.reduce(operator.add, sums) if sums else None

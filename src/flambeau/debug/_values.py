@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import dataclasses
 
 from .._device import strided
 from .._dtypes import is_inexact
@@ -14,11 +15,13 @@ __all__ = ["array_is_finite", "describe", "is_finite", "tensors_in"]
 
 
 def tensors_in(value):
-    """The tensors in a value: itself, or those in its tuples, lists and dicts."""
+    """The tensors in a value: itself, or those in its tuples, lists, dicts and dataclasses."""
     if isinstance(value, Tensor):
         return [value]
     if isinstance(value, dict):
         value = value.values()
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = [getattr(value, field.name, None) for field in dataclasses.fields(value)]
     elif not isinstance(value, tuple | list):
         return []
     return [t for part in value for t in tensors_in(part)]

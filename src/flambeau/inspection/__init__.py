@@ -5,18 +5,22 @@ from __future__ import annotations
 import copy
 import html
 import json
+import math
 import os
 import time
 from importlib import resources
 
+from .._modes import no_grad
 from .._tensor import Tensor
 from .._version import __version__
 from ..debug._run import as_found, scalar_of
+from ..nn.parameter import is_lazy
+from ..random import get_rng_state, set_rng_state
 from ..utils._pytree import tree_map
 from ._arrays import statistics
 from ._compare import comparison_data
 from ._run import Recording, Times, graph_records
-from ._tree import module_records
+from ._tree import count_of, module_records
 
 __all__ = ["Inspection", "compare", "inspect"]
 
@@ -31,7 +35,8 @@ def inspect(model, *inputs, loss=None, optimizer=None, path=None):
 
     Args:
         model: the model.
-        inputs: what it is called with. Without inputs nothing runs, and the page shows the modules alone.
+        inputs: what it is called with. Without inputs nothing runs, and the page shows the modules alone. A model of
+            lazy modules stays lazy: a copy of it runs.
         loss: a function of the output that gives the scalar to run backward from; by default the sum of the output.
         optimizer: that of the model; a copy of it makes one step, and the page tells how large the update of each
             parameter is beside the parameter (about 1e-3 is usual). Its ``step`` must need no closure.
@@ -46,6 +51,8 @@ def inspect(model, *inputs, loss=None, optimizer=None, path=None):
         >>> page.modules["0"]["flops"], page.modules["0"]["count"]
         (16, 10)
     """
+    if inputs and any(map(is_lazy, (*model.parameters(), *model.buffers()))):
+        model = materialize(model, inputs)
     records = module_records(model)
     data = {"title": type(model).__name__, "version": __version__, "modules": records, "ops": [], "graph": None}
     if inputs:
@@ -55,6 +62,16 @@ def inspect(model, *inputs, loss=None, optimizer=None, path=None):
     if path is not None:
         page.save(path)
     return page
+
+
+def materialize(model, inputs):
+    """A copy of a model of lazy modules, called once so that they have their parameters."""
+    state = get_rng_state()
+    model = copy.deepcopy(model)
+    with no_grad():
+        model(*inputs)
+    set_rng_state(state)
+    return model
 
 
 def detach_input(value):
@@ -120,7 +137,7 @@ def add_weights(records, model, updates):
             if p.grad is not None:
                 entry["gradient"] = statistics(p.grad)
                 entry["ratio"] = entry["gradient"]["norm"] / norm if norm and entry["gradient"]["norm"] else 0.0
-            if id(p) in updates and norm:
+            if norm and math.isfinite(updates.get(id(p), math.nan)):
                 entry["update"] = updates[id(p)] / norm
         ratios = [entry["update"] for entry in record["parameters"] if "update" in entry]
         if ratios:
@@ -146,7 +163,7 @@ def summary(data, model):
     root = data["modules"][0]
     return {
         "modules": len(data["modules"]), "parameters": root["count"], "trainable": root["trainable"],
-        "bytes": root["bytes"], "buffers": sum(b.numel() for b in model.buffers()), "training": model.training,
+        "bytes": root["bytes"], "buffers": sum(map(count_of, model.buffers())), "training": model.training,
         "flops": root.get("flops"), "saved": root.get("saved"), "forward": root.get("forward"),
         "backward": root.get("backward"),
     }
@@ -189,7 +206,7 @@ class Inspection:
     def html(self):
         """The page: one text that needs nothing else."""
         files = resources.files(__name__)
-        text = json.dumps(self.data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+        text = json.dumps(self.data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
         page = (files / "page.html").read_text(encoding="utf-8")
         for mark, part in (("/*STYLE*/", "page.css"), ("/*SCRIPT*/", "page.js")):
             page = page.replace(mark, (files / part).read_text(encoding="utf-8"))

@@ -6,6 +6,7 @@ import base64
 
 import numpy as np
 
+from .._device import strided
 from .._modes import no_grad
 
 __all__ = ["histogram", "pictures", "statistics"]
@@ -20,6 +21,7 @@ def array_of(t):
     """A tensor's elements as a NumPy array of real numbers."""
     with no_grad():
         t = t.detach().cpu()
+        t = t if t.layout is strided else t.to_dense()
         return (t.abs() if t.is_complex() else t).float().numpy()
 
 
@@ -27,7 +29,10 @@ def histogram(values):
     """{low, high, counts} of finite numbers; None where there are none."""
     if not values.size:
         return None
-    counts, edges = np.histogram(values, BINS)
+    low, high = values.min(), values.max()
+    if low == high:  # NumPy's bins around a constant are 1 wide, less than two large numbers are apart
+        low, high = (low - abs(low) / 2, high + abs(high) / 2) if low else (-0.5, 0.5)
+    counts, edges = np.histogram(values, BINS, (low, high))
     return {"low": round_number(edges[0]), "high": round_number(edges[-1]), "counts": counts.tolist()}
 
 
@@ -37,7 +42,7 @@ def statistics(t):
     finite = np.isfinite(flat)
     bad = int(flat.size - np.count_nonzero(finite))
     values = flat[finite] if bad else flat
-    norm = float(np.linalg.norm(values))
+    norm = np.sqrt(np.einsum("i,i->", values, values, dtype=np.float64))  # large squares overflow in float32
     values = values[:: max(1, values.size // MOST_ELEMENTS)].astype(np.float64)
     of = (lambda x: round_number(x(values))) if values.size else lambda x: None
     return {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 
+from .._dtypes import complex128, float64
 from .._modes import no_grad
 from .._tensor import Tensor
 from .._version import __version__
@@ -35,14 +37,15 @@ def comparison_data(a, b, names):
     keys = dict.fromkeys([*first, *second])
     rows = [compare_key(key, first.get(key), second.get(key)) for key in keys]
     total = sum(t.numel() for t in first.values())
+    size = sum(t.numel() * t.element_size() for t in first.values())
     root = {
         "path": "", "name": "state dict", "class": "", "settings": "", "training": False, "depth": 0, "parent": None,
-        "parameters": [], "count": total, "trainable": total, "bytes": sum(t.nbytes for t in first.values()),
+        "parameters": [], "count": total, "trainable": total, "bytes": size,
     }
     return {
         "title": f"{names[0]} and {names[1]}", "version": __version__, "modules": [root], "ops": [], "graph": None,
         "comparison": rows, "names": list(names),
-        "summary": {"parameters": total, "trainable": total, "bytes": root["bytes"], "training": False},
+        "summary": {"parameters": total, "trainable": total, "bytes": size, "training": False},
     }
 
 
@@ -54,9 +57,9 @@ def compare_key(key, a, b):
         return {**row, "state": "only in the second" if a is None else "only in the first"}
     if a.shape != b.shape:
         return {**row, "state": "other shape"}
-    difference = (a.double() - b.double()).norm().item()
-    norm = a.double().norm().item()
-    state = "equal" if difference == 0 else "differs"
-    if difference != difference:
+    a, b = (t.to_dense().to(complex128 if t.is_complex() else float64) for t in (a, b))
+    difference, norm = (a - b).norm().item(), a.norm().item()
+    if not math.isfinite(difference):
         return {**row, "state": "not finite"}
+    state = "equal" if difference == 0 else "differs"
     return {**row, "state": state, "distance": difference, "relative": difference / norm if norm else difference}

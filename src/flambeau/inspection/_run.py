@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+from .._device import strided
 from .._modes import modes
 from .._tensor import Tensor
 from ..autograd._flops import flops_of
@@ -204,13 +205,13 @@ class Recording(Calls):
     def _place_of(self, t):
         """The op that made a tensor, or the memory that it is a view of; None for parameters and the like."""
         place = self._producers.get(id(t))
-        return self._producers.get(("at", t.data_ptr())) if place is None and t.numel() and not t.is_meta else place
+        return self._producers.get(("at", t.data_ptr())) if place is None and has_address(t) else place
 
     def _produce(self, name, path, results, sources):
         for t in results:
             self._alive.append(t)
             self._producers[id(t)] = len(self.ops)
-            if t.numel() and not t.is_meta:
+            if has_address(t):
                 self._producers["at", t.data_ptr()] = len(self.ops)
         op = {"op": name, "path": path, "shape": list(results[0].shape), "from": sources}
         if again := {c.name: self._instances[c.name] for c in self.stack if self._instances.get(c.name, 1) > 1}:
@@ -240,6 +241,11 @@ class Recording(Calls):
         if weights.ndim >= 3 and min(weights.shape[-2:]) > 1:
             heads = weights.reshape(-1, *weights.shape[-2:])[: max(1, np.prod(weights.shape[1:-2], dtype=int))]
             self.record(path)["pictures"].append(pictures("attention of the first sample, by head", heads))
+
+
+def has_address(t):
+    """Whether a tensor has elements in memory of its own."""
+    return t.layout is strided and not t.is_meta and t.numel() > 0
 
 
 def attention_weights(query, key):

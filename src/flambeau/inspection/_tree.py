@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-__all__ = ["module_records", "signature"]
+from ..nn.parameter import is_lazy
+
+__all__ = ["count_of", "module_records", "signature"]
 
 SHORTEST_RUN = 3  # of equal siblings that are shown as one
 
@@ -48,7 +50,7 @@ def parameter_records(path, module, owners):
         full = f"{path}.{name}" if path else name
         first = owners.setdefault(id(p), full)
         records.append({
-            "name": name, "shape": list(getattr(p, "shape", [])), "count": p.numel(), "dtype": str(p.dtype)[6:],
+            "name": name, "shape": [] if is_lazy(p) else list(p.shape), "count": count_of(p), "dtype": str(p.dtype)[6:],
             "trainable": p.requires_grad, **({"shared_with": first} if first != full else {}),
         })
     return records
@@ -59,16 +61,21 @@ def add_counts(model, records):
     for record in records:
         module = model.get_submodule(record["path"])
         parameters = list(module.parameters())
-        record["count"] = sum(p.numel() for p in parameters)
-        record["trainable"] = sum(p.numel() for p in parameters if p.requires_grad)
-        record["bytes"] = sum(p.numel() * p.element_size() for p in parameters)
+        record["count"] = sum(map(count_of, parameters))
+        record["trainable"] = sum(count_of(p) for p in parameters if p.requires_grad)
+        record["bytes"] = sum(count_of(p) * p.dtype.itemsize for p in parameters)
+
+
+def count_of(p):
+    """The elements of a parameter; 0 where a lazy module has not made it yet."""
+    return 0 if is_lazy(p) else p.numel()
 
 
 def signature(module):
     """What two modules have in common that differ only in the values of their parameters."""
     return (
         type(module), settings_of(module),
-        tuple((name, None if p is None else tuple(p.shape)) for name, p in module._parameters.items()),
+        tuple((name, None if p is None or is_lazy(p) else tuple(p.shape)) for name, p in module._parameters.items()),
         tuple((name, signature(child)) for name, child in module._modules.items() if child is not None),
     )
 
