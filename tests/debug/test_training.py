@@ -223,6 +223,7 @@ HEALTHY = {
     "probabilities": lambda: check(nn.Sequential(net(), nn.LogSoftmax(1)), loss=nn.NLLLoss()),
     "workers": lambda: check(data=loader(num_workers=2)),
     "loop": lambda: steps_of(right_step),
+    "two optimizers": lambda: adversaries(),
 }
 
 
@@ -235,6 +236,23 @@ def right_step(model, optimizer, x, y):
     loss = nn.functional.cross_entropy(model(x), y)
     loss.backward()
     optimizer.step()
+
+
+def adversaries():
+    """The backward of the second model leaves gradients in the first, which its own step clears."""
+    judge, forger = (nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, n)) for n in (1, 4))
+    first, second = (torch.optim.Adam(model.parameters(), lr=0.005) for model in (judge, forger))
+    criterion, real, fake = nn.BCEWithLogitsLoss(), torch.ones(16, 1), torch.zeros(16, 1)
+    with TrainingObserver() as observer:
+        for _ in range(5):
+            forged = forger(torch.randn(16, 4))
+            first.zero_grad()
+            (criterion(judge(torch.randn(16, 4) + 1), real) + criterion(judge(forged.detach()), fake)).backward()
+            first.step()
+            second.zero_grad()
+            criterion(judge(forged), real).backward()
+            second.step()
+    return check_observed(observer)
 
 
 @pytest.mark.parametrize("name", HEALTHY)

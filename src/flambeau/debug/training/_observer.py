@@ -119,10 +119,10 @@ class TrainingObserver:
             return
         self._pass = modes.running
         self.roots.append(weakref.ref(node))
-        stale = self._backward is None and self.optimizer is not None and any(
-            p.grad is not None and p.grad.count_nonzero() for p in held_by(self.optimizer)
-        )
-        self._backward = self._backward or (heads_of(node), stale)
+        heads, stale = self._backward or (heads_of(node), self.optimizer is not None)
+        # One backward of a step that finds no gradients is enough: another may be that of another optimizer.
+        stale = stale and any(p.grad is not None and p.grad.count_nonzero() for p in held_by(self.optimizer))
+        self._backward = heads, stale
 
     # ---- the optimizer
 
