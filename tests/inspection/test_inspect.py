@@ -4,6 +4,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +166,18 @@ def test_models_of_other_kinds():
     assert torch.inspect(nn.LSTM(2, 3), torch.randn(4, 1, 2)).modules[""]["outputs"] == [[4, 1, 3], [1, 1, 3], [1, 1, 3]]
     page = torch.inspect(nn.Linear(2, 2).eval())
     assert page.data["ops"] == [] and page.data["summary"]["flops"] is None and not page.data["summary"]["training"]
+
+
+def test_times_are_those_of_the_second_run():
+    class SlowAtFirst(nn.Module):
+        calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            time.sleep(0.2 if self.calls == 1 else 0)
+            return x * 2
+
+    assert torch.inspect(SlowAtFirst(), torch.ones(2)).modules[""]["forward"] < 0.2
 
 
 def test_lazy_modules():

@@ -108,6 +108,12 @@ class Recording(Calls):
         new = {old: i for i, old in enumerate(sorted(wanted))}
         self.ops = [{**self.ops[old], "from": [new[i] for i in self.ops[old]["from"]]} for old in sorted(wanted)]
 
+    def release(self):
+        """Lets go of the tensors and nodes; the records stay."""
+        self._alive.clear()
+        self._producers.clear()
+        self.nodes.clear()
+
     def _call_of_module(self, frame):
         module = frame.f_locals["self"]
         if module not in self._paths or self._busy:
