@@ -71,6 +71,19 @@ def test_updates_beside_weights():
     assert not optimizer.state and scheduler.last_epoch == 0 and model[0].weight.grad is None
 
 
+def test_inputs_stay_as_they_are():
+    x = torch.ones(2, 2)
+    page = torch.inspect(nn.Sequential(nn.ReLU(inplace=True), nn.Hardtanh(0.0, 0.5, inplace=True)), x)
+    assert torch.equal(x, torch.ones(2, 2)) and page.modules["0"]["activation"]["mean"] == 1
+
+    class Same(nn.Module):
+        def forward(self, a, b):
+            assert a is b
+            return a + b
+
+    torch.inspect(Same(), x, x)
+
+
 def test_updates_of_an_optimizer_that_needs_a_closure():
     model = small()
     with pytest.raises(TypeError, match="closure"):

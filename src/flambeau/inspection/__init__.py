@@ -56,7 +56,7 @@ def inspect(model, *inputs, loss=None, optimizer=None, path=None):
     records = module_records(model)
     data = {"title": type(model).__name__, "version": __version__, "modules": records, "ops": [], "graph": None}
     if inputs:
-        add_run(data, model, tree_map(detach_input, inputs), loss, optimizer)
+        add_run(data, model, inputs, loss, optimizer)
     data["summary"] = summary(data, model)
     page = Inspection(data)
     if path is not None:
@@ -69,23 +69,32 @@ def materialize(model, inputs):
     state = get_rng_state()
     model = copy.deepcopy(model)
     with no_grad():
-        model(*inputs)
+        model(*copy_inputs(inputs))
     set_rng_state(state)
     return model
 
 
-def detach_input(value):
-    """The same input without its history: backward ends there, and the caller's tensors get no gradient."""
-    return value.detach().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
+def copy_inputs(inputs):
+    """Copies for one run: the caller's tensors get no gradient and no writes. What is one tensor stays one."""
+    copies = {}
+
+    def copy_of(value):
+        if not isinstance(value, Tensor):
+            return value
+        if id(value) not in copies:
+            copies[id(value)] = value.detach().clone().requires_grad_(value.requires_grad)
+        return copies[id(value)]
+
+    return tree_map(copy_of, inputs)
 
 
 def add_run(data, model, inputs, loss, optimizer):
     """Runs the model and writes what was seen into the data."""
     with as_found(model):
-        recording = Recording(model)
-        recording.add_inputs(inputs)
+        recording, copies = Recording(model), copy_inputs(inputs)
+        recording.add_inputs(copies)
         with recording:
-            output = model(*inputs)
+            output = model(*copies)
             root = scalar_of(output, loss) if loss is not None else None
         recording.keep_ancestors(output if root is None else root)
         root = scalar_of(output, None) if root is None else root
@@ -96,10 +105,11 @@ def add_run(data, model, inputs, loss, optimizer):
         add_weights(data["modules"], model, update_norms(optimizer) if optimizer is not None else {})
     recording.release()
     del output, root
+    copies = copy_inputs(inputs)
     # The second run is timed: the first one also pays for what is made at the first call.
     with as_found(model), Times(model) as times:
         start = time.perf_counter()
-        root = scalar_of(model(*inputs), loss)
+        root = scalar_of(model(*copies), loss)
         if root is not None:
             times._last = time.perf_counter()
             root.backward()
