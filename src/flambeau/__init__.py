@@ -1,5 +1,10 @@
 """Flambeau: PyTorch's tensors, autograd and modules, written anew in Python."""
 
+import gc as _gc
+
+_collects = _gc.isenabled()
+_gc.disable()  # until all is imported: nothing of it is garbage, and looking for some takes an eighth of the time
+
 from math import e, inf, nan, pi
 
 from . import _dtypes, autograd
@@ -141,3 +146,6 @@ _MEMBERS = {
     **dict.fromkeys(["load_ipython_extension", "unload_ipython_extension"], "alias.ipython"),
 }
 __getattr__, __dir__ = _lazy_submodules(__name__, _LAZY, _MEMBERS)
+
+if _collects:
+    _gc.enable()
