@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 from _harness import compare_imports, format_seconds
 
 HEAVY = {"jax", "scipy", "torch"}
-LIMIT = 0.2
+LIMIT = 0.25
 ROUNDS = 9
 
 
