@@ -9,7 +9,6 @@ import gc
 import importlib.metadata
 import importlib.util
 import os
-import warnings
 from functools import cache
 
 import hypothesis
@@ -19,10 +18,6 @@ ORACLE = "2.13.0"
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the processes of a test run share a GPU
 os.environ.setdefault("FLAMBEAU_CACHE", "0")  # programs that a user has kept on disk decide no test, and no test adds to them
-
-if importlib.util.find_spec("torch") and importlib.util.find_spec("setuptools"):
-    with warnings.catch_warnings(action="ignore"):
-        importlib.import_module("setuptools")  # before anything else imports distutils: PyTorch's test tools need it so
 
 hypothesis.settings.register_profile("flambeau", deadline=None)
 hypothesis.settings.load_profile("flambeau")

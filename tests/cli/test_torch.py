@@ -5,6 +5,7 @@ import importlib.util
 import subprocess
 import sys
 import venv
+from importlib.machinery import PathFinder  # setuptools makes another search for pip change what distutils is
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def test_install_and_remove(environment, tmp_path):
     assert again.returncode == 1 and "no torch is installed" in again.stderr
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pip") is None, reason="needs pip")
+@pytest.mark.skipif(PathFinder.find_spec("pip") is None, reason="needs pip")
 def test_pip_knows_it(environment):
     before = environment.contents()
     environment.flambeau("install")
