@@ -3,17 +3,20 @@
     python bench/gpu.py                          # all models, all ways; writes results/gpu.md
     python bench/gpu.py gpt2 mlp --ways lazy torch --steps 10
 
-Each way of running a model has a process of its own, so that none of them finds the GPU's memory taken.
+Each way of running a model has a process of its own, so that none of them finds the GPU's memory taken. Several
+processes compile side by side (``--lanes``), but a process measures alone: a lock keeps the others from compiling then.
 """
 
 import argparse
 import contextlib
+import fcntl
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
@@ -163,8 +166,13 @@ MODELS = {"gpt2": gpt2, "resnet50": resnet50, "vit": vit, "lstm": lstm, "mlp": m
 # ---- one measurement, in this process
 
 
-def measure(name, way, steps):
-    """{what: number} of one model run in one way."""
+def measure(name, way, steps, turns):
+    """{what: number} of one model run in one way.
+
+    Args:
+        turns: an open file, locked by all who compile and by the one who measures.
+    """
+    fcntl.flock(turns, fcntl.LOCK_SH)
     if WAYS[way] == "torch":
         import torch as t
     else:
@@ -187,9 +195,11 @@ def measure(name, way, steps):
     began = time.perf_counter()
     losses = [step(x, y).item() for _ in range(2)]  # what is compiled runs from the second call on
     first = time.perf_counter() - began
+    fcntl.flock(turns, fcntl.LOCK_UN)
+    fcntl.flock(turns, fcntl.LOCK_EX)
     losses += [step(x, y).item() for _ in range(2)]
     rounds = []
-    for _ in range(3):
+    for _ in range(5):
         t.cuda.synchronize()
         began = time.perf_counter()
         for _ in range(steps):
@@ -207,20 +217,21 @@ def measure(name, way, steps):
 # ---- all of them
 
 
-def run(name, way, steps, timeout):
+def run(name, way, args, turns):
     """The measurement of a process of its own, and the first steps of another one, which finds compiled programs on
     disk; a string where it failed."""
     with tempfile.TemporaryDirectory() as folder:
         caches = {"FLAMBEAU_CACHE": folder, "TORCHINDUCTOR_CACHE_DIR": folder}
-        found = run_once(name, way, steps, timeout, caches)
+        found = run_once(name, way, args.steps, args.timeout, turns, caches)
         if isinstance(found, dict) and way != "torch":
-            again = run_once(name, way, 1, timeout, caches)
+            again = run_once(name, way, 1, args.timeout, turns, caches)
             found["second_s"] = again["first_s"] if isinstance(again, dict) else None
-        return found
+    print(name, way, found, flush=True)
+    return found
 
 
-def run_once(name, way, steps, timeout, environment):
-    command = [sys.executable, __file__, name, "--ways", way, "--steps", str(steps), "--here"]
+def run_once(name, way, steps, timeout, turns, environment):
+    command = [sys.executable, __file__, name, "--ways", way, "--steps", str(steps), "--here", turns]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout,
                               env={**os.environ, **environment})
@@ -250,18 +261,18 @@ def main():
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--timeout", type=int, default=240, help="seconds for one model in one way")
+    parser.add_argument("--lanes", type=int, default=4, help="processes side by side, of which one measures")
     parser.add_argument("--out", type=Path, default=RESULTS / "gpu.md")
-    parser.add_argument("--here", action="store_true", help="one model, one way, in this process; prints JSON")
+    parser.add_argument("--here", metavar="LOCK", help="one model, one way, in this process; prints JSON")
     args = parser.parse_args()
     if args.here:
-        print(json.dumps(measure(args.models[0], args.ways[0], args.steps)))
+        with open(args.here, "w") as turns:
+            print(json.dumps(measure(args.models[0], args.ways[0], args.steps, turns)))
         return
-    results = {}
-    for name in args.models or MODELS:
-        for way in args.ways:
-            results[name, way] = run(name, way, args.steps, args.timeout)
-            print(name, way, results[name, way], flush=True)
-    args.out.write_text("# Training steps on a GPU\n\n" + table(results) + "\n")
+    cases = [(name, way) for name in args.models or MODELS for way in args.ways]
+    with tempfile.NamedTemporaryFile() as turns, ThreadPoolExecutor(args.lanes) as lanes:
+        results = list(lanes.map(lambda case: run(*case, args, turns.name), cases))
+    args.out.write_text("# Training steps on a GPU\n\n" + table(dict(zip(cases, results, strict=True))) + "\n")
 
 
 if __name__ == "__main__":
