@@ -105,6 +105,20 @@ def test_what_nobody_holds_is_not_computed(lazy):
     assert count.runs == 0
 
 
+def test_programs_capture_no_zeros(lazy):
+    import jax
+
+    logits = torch.randn(64, 100).to("xla").requires_grad_()
+    target = torch.randint(100, (64,)).to("xla")
+    limit = jax.config.jax_captured_constants_warn_bytes
+    jax.config.update("jax_captured_constants_warn_bytes", 1)
+    try:
+        F.cross_entropy(logits, target).backward()
+        logits.grad.tolist()
+    finally:
+        jax.config.update("jax_captured_constants_warn_bytes", limit)
+
+
 def test_numbers_that_change_become_inputs(lazy):
     x = torch.ones(3, device="xla")
     with Count(lazy) as count:

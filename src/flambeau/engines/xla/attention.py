@@ -9,6 +9,7 @@ from ..._modes import modes
 from . import engine
 
 HALF = (jnp.bfloat16, jnp.float16)
+IMPLEMENTATION = "cudnn"
 
 
 def formula(query, key, value, mask, dropped, scale, causal):
@@ -26,9 +27,22 @@ def formula(query, key, value, mask, dropped, scale, causal):
 
 
 def by_cudnn(query, key, value, scale, causal):
-    heads_last = [x.swapaxes(1, 2) for x in (query, key, value)]
-    out = jax.nn.dot_product_attention(*heads_last, scale=scale, is_causal=causal, implementation="cudnn")
-    return out.swapaxes(1, 2)
+    """Attention by one kernel. It also returns what backward needs: so XLA finds the same call in the forward again."""
+    length = query.shape[2]
+    query, key, value, lengths = with_even_lengths(*[x.swapaxes(1, 2) for x in (query, key, value)])
+    out, _ = jax.nn.dot_product_attention(query, key, value, scale=scale, is_causal=causal, return_residual=True,
+                                          implementation=IMPLEMENTATION, **lengths)
+    return out[:, :length].swapaxes(1, 2)
+
+
+def with_even_lengths(query, key, value):
+    """Batches of sequences, padded where jax refuses to differentiate cuDNN's kernel, and how long they are then."""
+    sizes = query.shape[1], key.shape[1]
+    if not any(n % 2 for n in sizes):
+        return query, key, value, {}
+    own, others = [jnp.full(len(query), n, jnp.int32) for n in sizes]
+    padded = [jnp.pad(x, ((0, 0), (0, x.shape[1] % 2), (0, 0), (0, 0))) for x in (query, key, value)]
+    return *padded, {"query_seq_lengths": own, "key_value_seq_lengths": others}
 
 
 def is_on_gpu():

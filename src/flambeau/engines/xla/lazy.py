@@ -12,6 +12,7 @@ program has run, and says which line recorded the call. What the program has com
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import operator
 import os
@@ -264,7 +265,7 @@ class Graph:
                 return
             family = self.families.find(calls, wanted)
             try:
-                with jax.ensure_compile_time_eval(), jax.default_device(self.jax_device):
+                with outside_of_traces(), jax.default_device(self.jax_device):
                     values, holds, wrong = family.run(leaves, numbers)
             except Exception as error:
                 for array in arrays:
@@ -281,6 +282,14 @@ class Graph:
     def held_places(self):
         """The places of the results that somebody else holds."""
         return tuple([place for place, array in enumerate(self.results) if getrefcount(array) > UNHELD])
+
+
+def outside_of_traces():
+    """A context in which programs run, also where a function is being traced.
+
+    It also evaluates what a program makes of nothing, such as zeros, and has it captured: hence only there.
+    """
+    return contextlib.nullcontext() if modes.tracer is NO_TRACER else jax.ensure_compile_time_eval()
 
 
 def references_of_our_own():
