@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -433,6 +434,53 @@ def test_recorded_in_place_write_is_differentiated():
     y.mul_(x).add_(1).sub_(x, alpha=2)
     y.sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), [0.0, 2.0])
+
+
+LARGE = 1 << 19  # elements, of which a copy would show
+LAYOUTS = {
+    "rows": lambda: flambeau.rand(1024, LARGE // 1024),
+    "columns": lambda: flambeau.rand(1024, LARGE // 1024).t(),
+    "every other": lambda: flambeau.rand(2 * LARGE)[::2],
+}
+OTHERS = {
+    "none": None, "alike": lambda x: x.clone(), "itself": lambda x: x, "broadcast": lambda x: x[:1].clone(),
+    "column": lambda x: x[..., :1].clone(),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("other", OTHERS)
+def test_in_place_forms_make_no_second_tensor(layout, other):
+    copied = []
+    for name in set(IN_PLACE) - {"float_power_", "gcd_", "lcm_", "igamma_", "igammac_"}:
+        if name.startswith("bitwise") or (name[:-1] in BINARY) != (other != "none"):
+            continue
+        x = LAYOUTS[layout]().mul_(0.5).add_(0.25)
+        others = [OTHERS[other](x)] if other != "none" else []
+        share = peak_memory(getattr(x, name), *others) / (LARGE * x.element_size())
+        if share > 0.9:
+            copied.append(f"{name} needs {share:.1f} times its memory")
+    assert not copied, copied
+
+
+def peak_memory(function, *args):
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        function(*args)
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["fmod_", "atan2_", "hypot_", "lerp_", "addcmul_", "add_", "eq_", "xlogy_"])
+@pytest.mark.parametrize("shift", [1, -1])
+def test_large_operands_that_overlap_are_read_before_they_are_written(name, shift):
+    x = flambeau.arange(LARGE) + 1.0
+    here, there = (x[1:], x[:-1]) if shift == 1 else (x[:-1], x[1:])
+    more = {"lerp_": lambda y: (0.5,), "addcmul_": lambda y: (y,)}.get(name, lambda y: ())
+    want = getattr(here.clone(), name)(there.clone(), *more(there.clone()))
+    assert flambeau.equal(getattr(here, name)(there, *more(there)), want)
 
 
 def test_in_place_write_is_counted():

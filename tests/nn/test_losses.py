@@ -9,6 +9,7 @@ import pytest
 
 import flambeau
 from _errors import error_tests
+from _oracle import assert_same, check_code, outcome
 from _programs import Programs, raised
 from flambeau.autograd import gradcheck, gradgradcheck
 
@@ -250,6 +251,13 @@ CTC_CALL = "F.ctc_loss(t.zeros(5, 2, 4), t.tensor([[1, 2], [3, 3]]), {})"
 ADAPTIVE = "nn.AdaptiveLogSoftmaxWithLoss(8, 10, [3, 6], div_value=2.0)({})"
 LINEAR = "F.linear_cross_entropy(t.zeros(4, 3), t.zeros(5, 3), {})"
 ERRORS = [
+    ("F.kl_div(t.ones(2), t.ones(2, dtype=t.int64))", RuntimeError, "kl_div: Integral inputs not supported"),
+    ("F.kl_div(t.ones(2) * 1j, t.ones(2))", RuntimeError, "kl_div: Complex inputs not supported"),
+    ("F.huber_loss(t.ones(2, dtype=t.int64), t.ones(2))", RuntimeError, "result type Float can't be cast"),
+    ("F.binary_cross_entropy_with_logits(t.ones(2), t.ones(2, dtype=t.int64))", RuntimeError,
+     "result type Float can't be cast to the desired output type Long"),
+    ("F.cross_entropy(t.tensor(1.0), t.tensor(1.0))", IndexError, "Dimension specified as 1 but tensor has no dim"),
+    ("F.multilabel_soft_margin_loss(t.tensor(1.0), t.tensor(1.0))", IndexError, "but tensor has no dimensions"),
     (CTC_CALL.format("(6, 5), (2, 2)"), RuntimeError, "input_lengths to have value at most 5, but got value 6"),
     (CTC_CALL.format("(-1, 5), (2, 2)"), RuntimeError, "input_lengths to have value at least 0, but got value -1"),
     (CTC_CALL.format("(5, 5), (3, 2)"), RuntimeError, "size at least 3 at dimension 1, but got size 2"),
@@ -298,6 +306,51 @@ ERRORS = [
 
 
 test_error, test_torch_raises_the_same_type = error_tests(ERRORS)
+
+
+PAIRWISE = [
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "kl_div", "hinge_embedding_loss",
+    "poisson_nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "multilabel_soft_margin_loss",
+    "cross_entropy", "nll_loss", "multilabel_margin_loss",
+]
+DTYPES = ("float32", "float64", "int64", "uint8", "bool")
+SHAPES = ((), (0,), (1,), (2,), (0, 3), (2, 3), (2, 3, 2))
+UNINITIALIZED = "multilabel_margin_loss", (0, 3)  # PyTorch returns what lies in memory
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", PAIRWISE)
+def test_pairs_of_dtypes(name):
+    for input, target in itertools.product(DTYPES, DTYPES):
+        x, y = f"torch.full((2, 3), 0.5).to(torch.{input})", f"torch.ones(2, 3, dtype=torch.{target})"
+        check_pair(name, x, y)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", PAIRWISE)
+def test_pairs_of_shapes(name):
+    for input, target, dtype in itertools.product(SHAPES, SHAPES, ("float32", "int64")):
+        if UNINITIALIZED == (name, input) == (name, target):
+            continue
+        check_pair(name, f"torch.full({input}, 0.5)", f"torch.ones({target}, dtype=torch.{dtype})")
+
+
+def check_pair(name, x, y):
+    """Both libraries compute the same loss, in the same dtype, or refuse it; which of two faults is named is open."""
+    import torch
+
+    code = f"torch.nn.functional.{name}({x}, {y})"
+    (got, error), (want, expected) = outcome(code, flambeau), outcome(code, torch)
+    assert (error is None) == (expected is None), f"{code}: {error!r} for PyTorch's {expected!r}"
+    if error is None:
+        assert_same(got, want)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(("dtype", "margin"), [("int64", 2.7), ("uint8", 1.0), ("float16", 0.5)])
+def test_margin_of_a_hinge_is_in_the_dtype_of_the_input(dtype, margin):
+    x = f"torch.tensor([0, 1, 3], dtype=torch.{dtype})"
+    check_code(f"torch.nn.functional.hinge_embedding_loss({x}, torch.tensor([1, -1, -1]), {margin}, reduction='none')")
 
 
 def test_a_label_that_is_no_class_is_refused():

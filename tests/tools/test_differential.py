@@ -1,10 +1,13 @@
 """The differential tool finds faults that are planted into Flambeau, and none where there are none."""
 
+import pathlib
+
 import pytest
 
 import flambeau
 
 pytestmark = pytest.mark.oracle
+ROOT = pathlib.Path(__file__).parents[2]
 
 SECONDS = 150  # in which a fault must be found; most are in two or three, on an idle machine
 
@@ -111,3 +114,11 @@ def test_planted_fault_is_found(plant, monkeypatch, tmp_path):
 def test_nothing_is_found_where_no_fault_is(tmp_path):
     found = [str(finding) for finding in search("ops views autograd modules files", 10, tmp_path)]
     assert not found, "\n\n".join(found)
+
+
+def test_what_is_no_finding_stands_in_the_guide():
+    pytest.importorskip("torch")
+    from differential.deliberate import DIFFERENCES
+
+    guide = " ".join((ROOT / "docs" / "differences.md").read_text().split())
+    assert [words for words in DIFFERENCES if words not in guide] == []

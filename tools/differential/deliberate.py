@@ -1,6 +1,6 @@
 """Differences that were decided on: they are no findings, and end the program, for what follows differs by them.
 
-An entry is a section of docs/differences.md, or says why the result is nobody's promise.
+An entry is named by words of docs/differences.md, which says why.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def keeps_layout(d):
     """Whether PyTorch's documentation says how the result lies in memory: as the operands, if these agree."""
     if d.where.endswith(".grad"):
         leaf = dict(leaves(d.pair.oracle))[d.where.removesuffix(".grad")]
-        return is_dense(leaf) and "create_graph=True" not in d.pair.text  # there it is a sum as any other
+        return is_dense(leaf)
     return d.step.template in KEEP_LAYOUT and len(layouts(d)) < 2 and not converts_expanded(d)
 
 
@@ -157,31 +157,31 @@ def outgrows(d):
 IS_GRADIENT = re.compile(r"\.grad\b|\blog\[")  # what hooks were given is in the log
 
 DIFFERENCES = {
-    "Memory that lies in two orders: the result lies in rows": lambda d: (
+    "Operands of different strides": lambda d: (
         d.kind == "strides" and ((is_fresh(d) and not keeps_layout(d)) or "autograd.grad(" in d.step.template)
     ),
     "Conjugates are computed": lambda d: (
         d.kind in ("aliasing", "identity", "is_view", "strides", "offset", "version") and is_conjugate(d)
     ),
-    "Overlapping memory is read before it is written": lambda d: (
+    "Overlapping memory": lambda d: (
         (raises(d, "the written-to tensor refer to a single memory location") and d.ours == "no exception")
         or (d.kind == "values" and writes(d) and (any(map(overlaps_itself, arguments(d))) or overlap_each_other(d)))
     ),
-    "A write to an expanded tensor is refused by all functions": lambda d: (
+    "a write to an expanded tensor": lambda d: (
         d.kind == "exception" and "more than one element of the written-to" in d.ours and d.theirs == "no exception"
     ),
-    "A tensor that outgrows its memory moves out of it alone": lambda d: (
+    "A tensor that outgrows its memory": lambda d: (
         (d.kind in ("offset", "is_view") and "out=" in d.step.template) or (d.kind != "exception" and outgrows(d))
     ),
-    "A parameter that has no shape yet can be told whether it requires a gradient": lambda d: (
+    "Lazy parameters": lambda d: (
         raises(d, "Attempted to use an uninitialized parameter") and d.ours == "no exception"
         and "requires_grad_" in d.step.template
     ),
-    "Half precision computes where PyTorch has no kernel for it": lambda d: (
+    "Half precision computes everywhere": lambda d: (
         (raises(d, "not implemented for 'Half'") or raises(d, "not implemented for 'BFloat16'"))
         and d.ours == "no exception"
     ),
-    "Of two faults in one call, which is named is nobody's promise": lambda d: (
+    "Of two faults in one call": lambda d: (
         d.kind == "exception"
         and (
             {error.partition(":")[0] for error in (d.ours, d.theirs)} == {"RuntimeError", "NotImplementedError"}
@@ -197,86 +197,88 @@ DIFFERENCES = {
     "Functions work on any strides": lambda d: (
         raises(d, "view size is not compatible") and d.ours == "no exception" and "view" not in d.step.template
     ),
-    "detach_ takes nothing from what was saved": lambda d: (
+    "`detach_` takes nothing from what was saved": lambda d: (
         raises(d, "has been detached in-place") and d.ours == "no exception"
     ),
     "What a gradient does not need is not saved": lambda d: (
         raises(d, "modified by an inplace operation") and d.ours == "no exception"
         and re.search(r"torch\.(prod|cummax)\(", d.pair.text)
     ),
-    "A product of a vector and a matrix is one node, and is freed as one": lambda d: (
+    "A product of a vector and a matrix is one node": lambda d: (
         d.kind == "exception"
         and re.search("backward through the graph a second time|modified by an inplace operation", d.ours)
         and d.theirs == "no exception" and "@" in d.pair.text and "inputs=[" in d.pair.text
     ),
-    "Whether a gradient of zeros, or an empty one, depends on something is nobody's promise": lambda d: (
+    "Whether a gradient of zeros requires grad": lambda d: (
         d.kind in ("requires_grad", "is_leaf") and "grad" in d.step.template
         and not dict(leaves(d.pair.oracle))[d.where].count_nonzero()
     ),
-    "float16 has a root of minus infinity, as other dtypes have not": lambda d: (
+    "float16 has a root of minus infinity": lambda d: (
         d.kind == "values" and "0.5" in d.step.arguments.values() and "float16" in {dtype_of(t) for t in arguments(d)}
         and any(bool((t == -math.inf).any()) for t in arguments(d))
     ),
-    "Pooling of too few dimensions says so, where PyTorch stumbles over the third": lambda d: (
+    "`avg_pool2d` of too few dimensions": lambda d: (
         raises(d, "-3") and "avg_pool2d" in d.step.template and d.ours.startswith("RuntimeError")
     ),
-    "How often out= is written to in one call is nobody's promise": lambda d: (
+    "`out=` is written to at least once": lambda d: (
         d.kind == "version" and "out=" in d.step.template and d.ours > 0
     ),
-    "A step of an optimizer is one pass over the memory of each parameter": lambda d: (
+    "a parameter once in a step of an optimizer": lambda d: (
         d.kind == "version" and ".step()" in d.step.template and d.ours > 0
     ),
-    "Running statistics are written to, and so it counts": lambda d: d.kind == "version" and ".running_" in d.where,
-    "A gradient may, but need not, be the very tensor that it was computed from": lambda d: (
+    "running statistics whenever they move": lambda d: d.kind == "version" and ".running_" in d.where,
+    "A gradient that is passed on unchanged": lambda d: (
         is_passed_on(d)
         or (d.kind == "structure" and re.search("grad|backward", d.step.template) and differ_in_gradients(d))
         or (d.kind in ("identity", "aliasing") and concerns_gradients(d) and d.ours.endswith(d.where))
         or (d.kind == "version" and was_passed_as_gradient(d))
     ),
-    "Tensors that looked at the old memory of x before x.data = y keep its count of writes": lambda d: (
+    "Views of `x` keep the old memory in both": lambda d: (
         d.kind == "version" and "state_dict" in d.pair.text and "[" in d.where
         and any(re.search(r"\.(double|float|half|to)\(", step.template) for step in d.pair.steps)
     ),
-    "A view of a leaf that is itself a view keeps its way to the leaf": lambda d: (
+    "a view of a leaf keeps its way to it": lambda d: (
         d.kind in ("version", "values", "structure") and IS_GRADIENT.search(d.where or ".grad")
         and any(is_written_leaf_in_constant(v) for v in tensors(d))
     ),
-    "A remainder is exact also where the quotient is too large for PyTorch": lambda d: (
+    "Remainders are exact": lambda d: (
         d.kind == "values" and re.search("%|remainder|fmod", d.step.template) and "nan" in str(d.theirs)
         and differs_only_at_nan(d)
     ),
-    "Tensors that share memory count their writes together, also when they were loaded": lambda d: (
+    "tensors that were loaded together": lambda d: (
         d.kind == "version" and any("torch.load" in step.template for step in d.pair.steps)
     ),
-    "0 ** 0 of complex numbers is 1 here, as it is for real ones": lambda d: (
+    "Zero to the power of zero": lambda d: (
         d.kind == "values" and re.search(r"pow|\*\*", d.step.template) and differs_only_at_nan(d)
         and any(t.is_complex() and bool((t == 0).any()) for t in arguments(d))
     ),
-    "Gradients that are zero everywhere are ordinary tensors": lambda d: raises(d, "ZeroTensors are immutable"),
-    "PyTorch's bessel_j0 and bessel_j1 have errors of 1e-7 also in float64": lambda d: (
+    "zeros that cannot be written to": lambda d: raises(d, "ZeroTensors are immutable"),
+    "`bessel_j0` and `bessel_j1`": lambda d: (
         d.kind == "values" and "bessel_j" in d.step.template and np.allclose(d.ours, d.theirs, rtol=0, atol=1e-6)
     ),
-    "PyTorch's median of an expanded tensor is not initialised": lambda d: (
+    "The median of an expanded tensor": lambda d: (
         d.kind == "values" and is_median_of_expanded(d)
     ),
-    "The stride of a dimension of one element is arbitrary": lambda d: (
+    "a dimension with one element": lambda d: (
         raises(d, "must be 1 to view") and d.ours == "no exception" and arguments(d)[0].shape[-1] == 1
     ),
-    "There is no complex32": lambda d: (
+    "`complex32`": lambda d: (
         (d.kind == "dtype" and d.theirs == "torch.complex32")
         or (raises(d, "not implemented for 'ComplexHalf'") and d.ours == "no exception")
     ),
-    "A tensor without elements has no strides and no offset that count": lambda d: (
+    "a tensor without any": lambda d: (
         any(t.numel() == 0 for t in arguments(d))
         and (
             (d.kind == "exception" and re.search("stride|storage_offset", d.ours + d.theirs))
             or (d.kind in ("identity", "version") and "channels_last" in d.step.template)
         )
     ),
-    "A new result may be a view of something that nobody sees": lambda d: (
+    "Whether a new result is a view": lambda d: (
         d.kind == "is_view" and (is_fresh(d) or "grad" in d.step.template or IS_GRADIENT.search(d.where))
     ),
-    "Known: matmul writes to an out= of any layout, where PyTorch fails to fold it": lambda d: (
-        raises(d, "must match the size of tensor b") and "matmul" in d.step.template and "out=" in d.step.template
+    "an assignment to a parametrized tensor": lambda d: d.kind == "version" and ".parametrizations." in d.where,
+    "`matmul` keeps the layout of `out=`": lambda d: (
+        "matmul" in d.step.template and "out=" in d.step.template
+        and (raises(d, "must match the size of tensor b") or (d.kind == "strides" and d.theirs == [1]))
     ),
 }

@@ -331,7 +331,7 @@ class Pass:
     def accumulate(self, leaf, grad):
         held = leaf._grad
         if self.graph:
-            leaf._grad = copy_in_layout(wrap(leaf._a), grad) if held is None else held + grad
+            leaf._grad = copy_in_layout(wrap(leaf._a), grad) if held is None else sum_in_layout(held, grad)
         elif held is None:
             if sys.getrefcount(grad) > ALONE or not has_layout_of(grad, leaf._a):
                 grad = engine_of(grad, leaf._a).copy_like(grad, leaf._a)
@@ -423,6 +423,13 @@ def fit_gradient(grad, target, nr):
     if own.dtype is not dtype and own.dtype != dtype:
         grad = cast(grad, dtype=dtype)
     return grad
+
+
+def sum_in_layout(held, grad):
+    """The sum of two recorded gradients, which lies in memory as the first of them."""
+    if held.layout is grad.layout is strided and held.stride() != grad.stride():
+        grad = copy_in_layout(wrap(held._a), grad)
+    return held + grad
 
 
 def has_layout_of(grad, value):

@@ -83,28 +83,47 @@ def any_requires_grad(values):
 
 
 def can_be_cut(t, args, kwargs):
-    """Whether the tensor is large, and it and all tensors beside it are vectors of NumPy's if one likes."""
+    """Whether the tensor is large, and each place of it needs nothing of what is written to other places."""
     if t._a.size <= 2 * PIECE or modes.tracer.active:
         return False
     others = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor) and x._a.ndim]
-    return all([engine_for(x) is NUMPY and x._a.shape == t._a.shape and x._a.flags.c_contiguous for x in (t, *others)])
+    return all([engine_for(x) is NUMPY for x in (t, *others)]) and all([is_cut_alike(t._a, x._a) for x in others])
+
+
+def is_cut_alike(array, other):
+    """Whether an array broadcasts to another one, and is apart from it in memory or lies in it place by place."""
+    if np.may_share_memory(array, other):
+        return array.ctypes.data == other.ctypes.data and array.strides == other.strides and array.shape == other.shape
+    sizes = array.shape[array.ndim - other.ndim :]
+    return other.ndim <= array.ndim and all([n in (1, size) for n, size in zip(other.shape, sizes)])
 
 
 def fill_by_pieces(array, compute, args, kwargs):
     """Fills an array with what an elementwise function makes of it."""
-    flat, dtype = array.reshape(-1), _dtypes.from_np(array.dtype)
-    for start in range(0, flat.size, PIECE):
-        piece = slice(start, start + PIECE)
-        others, named = [piece_of(x, piece) for x in args], {k: piece_of(x, piece) for k, x in kwargs.items()}
-        result = compute(wrap(flat[piece]), *others, **named)
+    arrays = [x._a for x in (*args, *kwargs.values()) if isinstance(x, Tensor) and x._a.ndim]
+    flat = all([a.flags.c_contiguous and a.shape == array.shape for a in (array, *arrays)])
+    whole = array.reshape(-1) if flat else array
+    axis = int(np.argmax(whole.shape))
+    step = max(PIECE * whole.shape[axis] // whole.size, 1)
+    dtype = _dtypes.from_np(array.dtype)
+
+    def cut(x, start):
+        """The part of an argument that broadcasts to one piece."""
+        if not isinstance(x, Tensor) or not x._a.ndim:
+            return x
+        a = x._a.reshape(-1) if flat else x._a
+        along = axis - whole.ndim + a.ndim
+        if along < 0 or a.shape[along] == 1:
+            return x
+        return wrap(a[(slice(None),) * along + (slice(start, start + step),)])
+
+    for start in range(0, whole.shape[axis], step):
+        piece = whole[(slice(None),) * axis + (slice(start, start + step),)]
+        result = compute(wrap(piece), *[cut(x, start) for x in args], **{k: cut(x, start) for k, x in kwargs.items()})
         if start == 0:
             check_cast(result.dtype, dtype)
-        call_without_fp_warnings(NUMPY.write, flat[piece], result._a)
+        call_without_fp_warnings(NUMPY.write, piece, result._a)
     return array
-
-
-def piece_of(x, piece):
-    return wrap(x._a.reshape(-1)[piece]) if isinstance(x, Tensor) and x._a.ndim else x
 
 
 # ---- arithmetic

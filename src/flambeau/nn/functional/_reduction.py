@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 
+from ...autograd._writes import check_cast
+
 LEGACY = "size_average and reduce args will be deprecated, please use reduction='{reduction}' instead."
 UNKNOWN = "{reduction} is not a valid value for reduction: it is 'none', 'mean' or 'sum'"
 PACKAGE = __name__.partition(".")[0] + "."
@@ -42,3 +44,11 @@ def resolve_reduction(size_average, reduce, reduction):
 
 def reduce_loss(loss, reduction):
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def in_dtype_of(own, loss):
+    """The loss in the dtype of a tensor, as if it were stored where that tensor is."""
+    if loss.dtype is own.dtype:
+        return loss
+    check_cast(loss.dtype, own.dtype)
+    return loss.to(own.dtype)

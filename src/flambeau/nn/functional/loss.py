@@ -18,9 +18,9 @@ from ...functions.elementary import xlogy
 from ...functions.like import ones_like
 from ...functions.reduce import log_softmax
 from ...ops import loss as ops
-from ...ops._errors import not_implemented
+from ...ops._errors import not_implemented, refuse_kinds
 from ...ops.pointwise import by_number
-from ._reduction import reduce_loss, resolve_reduction, warn_at_user
+from ._reduction import in_dtype_of, reduce_loss, resolve_reduction, warn_at_user
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "gaussian_nll_loss", "huber_loss",
@@ -38,6 +38,7 @@ BINARY_SIZE = (
 LOGITS_SIZE = "Target size ({target}) must be the same as input size ({input})"
 WEIGHT_SIZE = "Weights and input must have the same size, but got {weight} and {input}."
 CLASS_TYPE = "expected target dtype to be Long or Byte, but got {word}: the target holds the numbers of classes"
+NO_CLASSES = "Dimension specified as 1 but tensor has no dimensions: cross_entropy needs one score for each class"
 BATCH_SIZE = "Expected input batch_size ({input}) to match target batch_size ({target})."
 CLASS_WEIGHTS = (
     "weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
@@ -47,6 +48,7 @@ VARIANCE_SIZE = (
     "var is of incorrect size: {var} for an input of {input}. It has the size of the input, one element along one of "
     "its dimensions, or lacks the last one."
 )
+FLOATS = "{name}: {kind} inputs not supported: convert the input ({input}) and the target ({target}) to floating point"
 KL_MEAN = (
     "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
     "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as "
@@ -120,10 +122,11 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is None:
-        return ops.huber_loss(input, target, reduction=reduction, delta=delta)
+        return in_dtype_of(input, ops.huber_loss(input, target, reduction=reduction, delta=delta))
     if weight._a.shape != input._a.shape:
         raise ValueError(WEIGHT_SIZE.format(weight=list(weight.shape), input=list(input.shape)))
-    return reduce_loss(ops.huber_loss(input, target, reduction="none", delta=delta) * weight, reduction)
+    loss = in_dtype_of(input, ops.huber_loss(input, target, reduction="none", delta=delta))
+    return reduce_loss(loss * weight, reduction)
 
 
 # ---- distributions
@@ -138,9 +141,17 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     if reduction == "mean" and size_average is None and reduce is None:
         warn_at_user(KL_MEAN)
     reduction = _check(input, target, "kl_div", size_average, reduce, "sum" if batchmean else reduction)
+    _need_floats(input, target, "kl_div")
     loss = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
     loss = reduce_loss(loss, reduction)
     return loss / input.size(0) if batchmean and input.dim() != 0 else loss
+
+
+def _need_floats(input, target, name):
+    categories = {input.dtype.category, target.dtype.category}
+    if categories != {_dtypes.FLOAT}:
+        kind = "Complex" if _dtypes.COMPLEX in categories else "Integral"
+        raise RuntimeError(FLOATS.format(name=name, kind=kind, input=input.dtype, target=target.dtype))
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -174,7 +185,9 @@ def binary_cross_entropy_with_logits(
         raise ValueError(LOGITS_SIZE.format(target=target.size(), input=input.size()))
     need_constant(weight, "binary_cross_entropy_with_logits", "weight")
     need_constant(pos_weight, "binary_cross_entropy_with_logits", "pos_weight")
-    return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction=reduction)
+    refuse_kinds("log_sigmoid", input._a, "bi")
+    loss = ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction=reduction)
+    return in_dtype_of(target, loss)
 
 
 @typed(log_input=bool)
@@ -246,6 +259,8 @@ def check_classes(shape, dtype, target, weight, name):
     classes = target._a.shape
     if not shape:
         raise ValueError(f"{name}(): Expected 1 or more dimensions (got 0) for the input")
+    if len(shape) == 1:
+        _need_classes(target)
     if len(shape) == 1 and classes not in ((), (1,)) and len(classes) < 2:
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {classes[0]}")
     if len(shape) > 1 and shape[0] != (classes[0] if classes else 0):
@@ -254,12 +269,16 @@ def check_classes(shape, dtype, target, weight, name):
         raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported; got {list(classes)}")
     if len(shape) > 1 and classes != (shape[0], *shape[2:]):
         raise RuntimeError(f"Expected target size {[shape[0], *shape[2:]]}, got {list(classes)} (input: {list(shape)})")
-    if target.dtype not in (_dtypes.int64, _dtypes.uint8):
-        raise RuntimeError(CLASS_TYPE.format(word=_dtypes.type_word(target.dtype)))
+    _need_classes(target)
     if len(shape) > 2 and target.dtype is _dtypes.uint8:
         raise RuntimeError(f"{name}(): expected scalar type Long but found Byte: convert the target by .long()")
     if weight is not None:
         _check_weights(shape, dtype, weight)
+
+
+def _need_classes(target):
+    if target.dtype not in (_dtypes.int64, _dtypes.uint8):
+        raise RuntimeError(CLASS_TYPE.format(word=_dtypes.type_word(target.dtype)))
 
 
 def _check_weights(shape, dtype, weight):
@@ -293,8 +312,8 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     shape = input._a.shape
-    if not shape:
-        raise RuntimeError("cross_entropy(): expected an input of 1 or more dimensions (got 0)")
+    if not shape and (target._a.shape or target.is_floating_point()):
+        raise IndexError(NO_CLASSES)
     dim = ops.class_axis(shape)
     if shape == target._a.shape:
         if ignore_index >= 0:

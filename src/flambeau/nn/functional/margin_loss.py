@@ -14,7 +14,7 @@ from ...functions.pointwise import minimum, where
 from ...ops import margin_loss as ops
 from ...ops._errors import refuse_kinds
 from ...ops.pointwise import by_number
-from ._reduction import reduce_loss, resolve_reduction
+from ._reduction import in_dtype_of, reduce_loss, resolve_reduction
 from .activation import logsigmoid, softplus
 from .distance import pairwise_distance
 
@@ -67,8 +67,9 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     """A distance where the target is 1; what it lacks to the margin where the target is -1."""
     _need_tensors("hinge_embedding_loss", input=input, target=target)
     reduction = resolve_reduction(size_average, reduce, reduction)
-    near = where(target != -1, input, 0.0)
-    far = where(target != 1, (margin - input).clamp_min(0), 0.0)
+    margin = margin if input.is_floating_point() or input.is_complex() else int(margin)
+    near = where(target != -1, input, 0)
+    far = where(target != 1, (margin - input).clamp_min(0), 0)
     return reduce_loss(near + far, reduction)
 
 
@@ -90,7 +91,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     if product._a.shape != input._a.shape:
         raise RuntimeError(NO_BROADCAST.format(input=list(input.shape), shape=list(product.shape)))
     loss = (product.exp() + 1).log() if product.is_complex() else softplus(product)
-    return rename_node(reduce_loss(loss, reduction), "SoftMarginLossBackward0")
+    return rename_node(reduce_loss(in_dtype_of(input, loss), reduction), "SoftMarginLossBackward0")
 
 
 def cosine_embedding_loss(
@@ -221,7 +222,8 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     shape = input._a.shape
     if len(shape) > 2 or (shape and not shape[-1]):
         raise RuntimeError(EXPECTED_VECTORS.format(shape=list(shape)))
-    if math.prod(target._a.shape) != math.prod(shape) or target._a.ndim > len(shape) or len(shape) - target._a.ndim > 1:
+    fits = target._a.ndim < 2 and target._a.size == math.prod(shape) if len(shape) < 2 else target._a.shape == shape
+    if not fits:
         raise RuntimeError(LABEL_TARGET.format(target=list(target.shape), input=list(shape)))
     refuse_kinds("multilabel_margin_loss", input._a, "bic")
     classes = shape[-1] if shape else 1
@@ -244,4 +246,4 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduce_loss(loss.mean(-1), reduction)
+    return reduce_loss(loss.sum(input.dim() - 1) / input.size(-1), reduction)
