@@ -94,14 +94,23 @@ static PyArrayObject *allocate_array(PyArray_Descr *dtype, int ndim, const npy_i
     return (PyArrayObject *)out;
 }
 
-PyArrayObject *new_array(PyArrayObject *like, int ndim, const npy_intp *shape)
+PyArrayObject *new_array_of(PyArray_Descr *dtype, int ndim, const npy_intp *shape)
 {
-    PyArray_Descr *dtype = PyArray_DESCR(like);
     Py_INCREF(dtype);
     return allocate_array(dtype, ndim, shape);
+}
+
+PyArrayObject *new_array(PyArrayObject *like, int ndim, const npy_intp *shape)
+{
+    return new_array_of(PyArray_DESCR(like), ndim, shape);
 }
 
 PyArrayObject *new_places(int ndim, const npy_intp *shape)
 {
     return allocate_array(PyArray_DescrFromType(NPY_INT64), ndim, shape);
+}
+
+PyArrayObject *new_floats(int ndim, const npy_intp *shape)
+{
+    return allocate_array(PyArray_DescrFromType(NPY_FLOAT), ndim, shape);
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "threads.h"
+
 typedef enum { OTHER, FLOAT, HALF, BRAIN } Kind;
 
 static Kind kind_of(PyArray_Descr *dtype)
@@ -30,6 +32,67 @@ static Map loop_between(PyArray_Descr *from, PyArray_Descr *to)
         : a == FLOAT && b == BRAIN ? loops->floats_to_brains : NULL;
 }
 
+#define FEW ((npy_intp)1 << 17) /* elements below which a thread has too little to do */
+
+/* One loop over all elements: of one array into another, or of two into a third. */
+typedef struct {
+    Map map;
+    Combination combine;
+    Arithmetic how;
+    const char *x, *y;
+    char *out;
+    npy_intp size, x_item, out_item, parts;
+} Elements;
+
+static void do_elements(const void *work, ptrdiff_t i)
+{
+    const Elements *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->size, 64, w->parts, i, &start, &stop);
+    const char *x = w->x + start * w->x_item;
+    char *out = w->out + start * w->out_item;
+    if (w->map != NULL) {
+        w->map(x, out, stop - start);
+    } else {
+        w->combine(x, w->y + start * w->x_item, out, stop - start, w->how);
+    }
+}
+
+static void run_elements(Elements w, PyArrayObject *x, PyArrayObject *out)
+{
+    w.x = PyArray_BYTES(x);
+    w.out = PyArray_BYTES(out);
+    w.size = PyArray_SIZE(x);
+    w.x_item = PyArray_ITEMSIZE(x);
+    w.out_item = PyArray_ITEMSIZE(out);
+    w.parts = chunks_for(w.size, FEW);
+    BEGIN_WORK(w.size);
+    run_chunks(do_elements, &w, w.parts);
+    END_WORK;
+}
+
+Map widening_of(PyArray_Descr *dtype)
+{
+    Kind kind = kind_of(dtype);
+    return kind == HALF ? loops_of[0]->halves_to_floats : kind == BRAIN ? loops_of[0]->brains_to_floats : NULL;
+}
+
+static PyArrayObject *converted(PyArrayObject *x, PyArray_Descr *dtype, Map loop)
+{
+    PyArrayObject *out = new_array_of(dtype, PyArray_NDIM(x), PyArray_DIMS(x));
+    if (out != NULL) {
+        run_elements((Elements){.map = loop}, x, out);
+    }
+    return out;
+}
+
+PyObject *narrowed(PyArrayObject *x, PyArray_Descr *dtype)
+{
+    PyArrayObject *out = converted(x, dtype, loop_between(PyArray_DESCR(x), dtype));
+    Py_DECREF(x);
+    return (PyObject *)out;
+}
+
 static PyObject *cast(PyObject *const *arguments)
 {
     PyArrayObject *x = plain_array(arguments[0]);
@@ -39,14 +102,7 @@ static PyObject *cast(PyObject *const *arguments)
     if (loop == NULL) {
         DECLINE;
     }
-    Py_INCREF(dtype);
-    PyObject *out = PyArray_NewFromDescr(&PyArray_Type, dtype, PyArray_NDIM(x), PyArray_DIMS(x), NULL, NULL, 0, NULL);
-    if (out != NULL) {
-        BEGIN_WORK(PyArray_SIZE(x));
-        loop(PyArray_DATA(x), PyArray_DATA((PyArrayObject *)out), PyArray_SIZE(x));
-        END_WORK;
-    }
-    return out;
+    return (PyObject *)converted(x, dtype, loop);
 }
 
 static bool overlap(PyArrayObject *a, PyArrayObject *b)
@@ -62,9 +118,7 @@ static PyObject *write_(PyObject *const *arguments)
     if (loop == NULL || !PyArray_ISWRITEABLE(into) || !PyArray_SAMESHAPE(into, x) || overlap(into, x)) {
         DECLINE;
     }
-    BEGIN_WORK(PyArray_SIZE(x));
-    loop(PyArray_DATA(x), PyArray_DATA(into), PyArray_SIZE(x));
-    END_WORK;
+    run_elements((Elements){.map = loop}, x, into);
     return Py_NewRef((PyObject *)into);
 }
 
@@ -95,9 +149,7 @@ static PyObject *combine_narrow(PyObject *const *arguments)
     PyArrayObject *out = new_array(x, PyArray_NDIM(x), PyArray_DIMS(x));
     if (out != NULL) {
         Combination combine = kind == HALF ? loops_of[0]->combine_halves : loops_of[0]->combine_brains;
-        BEGIN_WORK(PyArray_SIZE(x));
-        combine(PyArray_DATA(x), PyArray_DATA(y), PyArray_DATA(out), PyArray_SIZE(x), how);
-        END_WORK;
+        run_elements((Elements){.combine = combine, .how = how, .y = PyArray_BYTES(y)}, x, out);
     }
     return (PyObject *)out;
 }

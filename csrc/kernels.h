@@ -63,10 +63,21 @@ static inline bool not_given(PyObject *x)
 
 /* A new array of the given shape with the dtype of `like`; a large one in memory that is used again. */
 PyArrayObject *new_array(PyArrayObject *like, int ndim, const npy_intp *shape);
+PyArrayObject *new_array_of(PyArray_Descr *dtype, int ndim, const npy_intp *shape);
 PyArrayObject *new_places(int ndim, const npy_intp *shape); /* of 64-bit integers */
+PyArrayObject *new_floats(int ndim, const npy_intp *shape);
+
+/* The loop from a dtype of half precision to float; NULL for others. */
+Map widening_of(PyArray_Descr *dtype);
+
+/* Floats in a dtype of half precision; takes over the reference to them. NULL with an error. */
+PyObject *narrowed(PyArrayObject *x, PyArray_Descr *dtype);
 
 /* Before the first array; false, with an error, if NumPy's own memory was not to be had. */
 bool prepare_arrays(void);
+
+/* Makes single products by tiles even where BLAS would be faster, for tests; whether that was so before. */
+bool use_tiles_always(bool always);
 
 /* For Python: who gives memory to NumPy's arrays in this context; None stands for what was said above. */
 PyObject *exchange_handler(PyObject *module, PyObject *given);

@@ -20,10 +20,19 @@ typedef void (*FoldMiddle)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n
 typedef void (*Division)(const void *x, const void *y, void *out, ptrdiff_t n, bool by_one);
 typedef enum { ADD, SUBTRACT, MULTIPLY, DIVIDE } Arithmetic;
 typedef void (*Combination)(const void *x, const void *y, void *out, ptrdiff_t n, Arithmetic how);
+typedef float (*NarrowSum)(const void *x, ptrdiff_t n);
 typedef void (*Running)(const void *x, void *out, int64_t *places, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 
 /* New values of a parameter and of its state: see loops/optim.h */
 typedef void (*Step)(void *const *own, const void *gradient, ptrdiff_t n, const double *number, const bool *flag);
+
+/* out = a b + bias: see loops/gemm.h. Steps are in elements; the rows of `out` have no gaps. */
+typedef struct {
+    const void *a, *b, *bias; /* the last is a row, or NULL */
+    void *out, *packed;
+    ptrdiff_t m, n, k, a_row, a_column, b_row, b_column;
+    bool wide; /* cut into parts by its columns, and by its rows otherwise */
+} Gemm;
 
 /* The gradient of rows less their mean, divided by their deviation, times a weight (or NULL) plus a bias. */
 typedef struct {
@@ -256,6 +265,10 @@ typedef struct {
     /* whatever the type of the others: float16 and bfloat16 as floats, and back */
     Map halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains;
     Combination combine_halves, combine_brains;
+    void (*gemm_pack)(const Gemm *p, ptrdiff_t strip);
+    void (*gemm_part)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, void *scratch);
+    size_t (*gemm_scratch)(ptrdiff_t side); /* bytes for a part so long */
+    NarrowSum sum_halves, sum_brains; /* of a few thousand numbers at most */
 } Loops;
 
 extern const Loops *loops_of[2]; /* for float and for double */

@@ -259,6 +259,13 @@ static PyObject *set_threads(PyObject *module, PyObject *given)
     Py_RETURN_NONE;
 }
 
+static PyObject *use_tiles(PyObject *module, PyObject *always)
+{
+    (void)module;
+    int truth = PyObject_IsTrue(always);
+    return truth < 0 ? NULL : PyBool_FromLong(use_tiles_always(truth));
+}
+
 static PyObject *use_blas_at(PyObject *module, PyObject *path)
 {
     (void)module;
@@ -296,6 +303,8 @@ static PyMethodDef methods[] = {
      "set_threads(count)\n--\n\nLets so many threads work at once, the one that calls among them."},
     {"use_blas", use_blas_at, METH_O,
      "use_blas(path)\n--\n\nCalls the OpenBLAS at a path directly, if NumPy has loaded it; returns whether it has."},
+    {"use_tiles", use_tiles, METH_O,
+     "use_tiles(always)\n--\n\nMultiplies by our own tiles even where BLAS is faster; returns whether it did before."},
     {"set_blas_threads", set_threads_of_blas, METH_O,
      "set_blas_threads(count)\n--\n\nLets what calls OpenBLAS by itself, such as NumPy, use so many threads."},
     {"exchange_handler", exchange_handler, METH_O,

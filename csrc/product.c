@@ -2,12 +2,17 @@
 
 #include "kernels.h"
 
+#include <stdatomic.h>
+
 #include "blas.h"
+#include "memory.h"
 #include "threads.h"
 
 #define LEAST_WORK ((ptrdiff_t)1 << 19) /* multiplications below which waking a thread takes longer */
 #define LEAST_SIDE 16                   /* rows or columns of a part */
 #define GOOD_SIDE 256                   /* the same from where it matters little that BLAS packs the other operand anew */
+#define LEAST_PACK ((ptrdiff_t)1 << 15) /* elements of an operand, likewise */
+#define LONG_TILE 128                   /* bytes of its rows: two vectors of 64 */
 
 typedef struct {
     int64_t rows, columns;
@@ -117,23 +122,114 @@ static ptrdiff_t cuts_of(const Product *p, ptrdiff_t parts)
     return cuts < most ? cuts : most > 0 ? most : 1;
 }
 
-static void multiply(Product *p)
+static ptrdiff_t work_of(const Product *p)
 {
-    double work = (double)p->m * (double)p->n * (double)p->k;
-    ptrdiff_t whole = work * (double)p->count > 1e15 ? PTRDIFF_MAX : (ptrdiff_t)(work * (double)p->count);
-    ptrdiff_t parts = chunks_for(whole, LEAST_WORK);
+    double work = (double)p->m * (double)p->n * (double)p->k * (double)p->count;
+    return work > 1e15 ? PTRDIFF_MAX : (ptrdiff_t)work;
+}
+
+static void multiply_by_blas(Product *p)
+{
+    ptrdiff_t parts = chunks_for(work_of(p), LEAST_WORK);
     p->cuts = cuts_of(p, parts);
-    PyThreadState *others = whole >= MANY ? PyEval_SaveThread() : NULL;
     begin_single_blas();
-    if (parts == 1) {
-        for (npy_intp i = 0; i < p->count * p->cuts; i++) {
-            multiply_part(p, i);
-        }
-    } else {
-        run_chunks(multiply_part, p, p->count * p->cuts);
-    }
+    run_all(multiply_part, p, p->count * p->cuts, parts == 1);
     end_single_blas();
+}
+
+/* ---- by tiles of our own */
+
+typedef struct {
+    Gemm gemm;
+    const Loops *loops;
+    ptrdiff_t parts, step, side;   /* of the longer side: how many, and multiples of what */
+    ptrdiff_t packs, strips;       /* of the shorter one */
+    atomic_int *failed;            /* for want of memory */
+} Tiles;
+
+static void pack_tiles(const void *work, ptrdiff_t i)
+{
+    const Tiles *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->strips, 1, w->packs, i, &start, &stop);
+    for (; start < stop; start++) {
+        w->loops->gemm_pack(&w->gemm, start);
+    }
+}
+
+static void multiply_tiles(const void *work, ptrdiff_t i)
+{
+    const Tiles *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->side, w->step, w->parts, i, &start, &stop);
+    void *scratch = scratch_of_thread(w->loops->gemm_scratch(stop - start));
+    if (scratch == NULL) {
+        *w->failed = 1;
+        return;
+    }
+    w->loops->gemm_part(&w->gemm, start, stop, scratch);
+}
+
+static atomic_bool tiles_always;
+
+bool use_tiles_always(bool always)
+{
+    return atomic_exchange(&tiles_always, always);
+}
+
+/* Whether tiles are faster than BLAS: where vectors are long, and the product has some tiles. */
+static bool suits_tiles(const Product *p, const Loops *loops)
+{
+    bool large = p->m >= loops->tile_rows && p->n >= loops->tile_columns && p->k >= LEAST_SIDE;
+    return p->count == 1 && (tiles_always || (large && loops->tile_columns * (p->doubles ? 8 : 4) >= LONG_TILE));
+}
+
+/* False without the memory for it. */
+static bool multiply_by_tiles(const Product *p, const Loops *loops)
+{
+    bool wide = p->n > p->m;
+    ptrdiff_t width = wide ? loops->tile_rows : loops->tile_columns, shorter = wide ? p->m : p->n;
+    atomic_int failed = 0;
+    Tiles w = {
+        .gemm = {
+            .a = p->a.at, .b = p->b.at, .bias = p->bias, .out = p->out, .m = p->m, .n = p->n, .k = p->k,
+            .a_row = p->a.row_step, .a_column = p->a.column_step, .b_row = p->b.row_step,
+            .b_column = p->b.column_step, .wide = wide,
+        },
+        .loops = loops, .step = wide ? loops->tile_columns : loops->tile_rows, .side = wide ? p->n : p->m,
+        .strips = (shorter + width - 1) / width, .failed = &failed,
+    };
+    ptrdiff_t parts = chunks_for(work_of(p), LEAST_WORK), least = (w.side + GOOD_SIDE - 1) / GOOD_SIDE;
+    ptrdiff_t most = (w.side + w.step - 1) / w.step;
+    w.parts = parts > least ? parts : least;
+    w.parts = w.parts < most ? w.parts : most;
+    w.packs = chunks_for(w.strips * width * p->k, LEAST_PACK);
+    w.gemm.packed = new_block((size_t)(w.strips * width * p->k * (p->doubles ? 8 : 4)), false);
+    if (w.gemm.packed == NULL) {
+        return false;
+    }
+    run_chunks(pack_tiles, &w, w.packs);
+    run_all(multiply_tiles, &w, w.parts, parts == 1);
+    release_block(w.gemm.packed);
+    return !failed;
+}
+
+/* False, with an error, without the memory for it. */
+static bool multiply(Product *p)
+{
+    const Loops *loops = loops_of[p->doubles];
+    bool done = true;
+    BEGIN_WORK(work_of(p));
+    if (suits_tiles(p, loops)) {
+        done = multiply_by_tiles(p, loops);
+    } else {
+        multiply_by_blas(p);
+    }
     END_WORK;
+    if (!done) {
+        PyErr_NoMemory();
+    }
+    return done;
 }
 
 /* Two arrays of the same kind of float that BLAS can take. */
@@ -193,7 +289,9 @@ static PyObject *matmul(PyObject *const *arguments)
         return NULL;
     }
     p.out = PyArray_BYTES(out);
-    multiply(&p);
+    if (!multiply(&p)) {
+        Py_CLEAR(out);
+    }
     return (PyObject *)out;
 }
 
@@ -201,16 +299,19 @@ static PyObject *linear(PyObject *const *arguments)
 {
     Product p = {.dims = 0, .count = 1};
     Operand weight;
-    PyArrayObject *x = plain_array(arguments[0]);
-    if (x == NULL || !are_operands(arguments[0], arguments[1], &p.a, &weight)
-        || PyArray_NDIM((PyArrayObject *)arguments[1]) != 2 || p.a.columns != weight.columns) {
-        DECLINE;
-    }
     PyArrayObject *bias = plain_array(arguments[2]);
     bool biased = !not_given(arguments[2]);
-    if (biased && (bias == NULL || PyArray_TYPE(bias) != PyArray_TYPE(x) || PyArray_NDIM(bias) != 1
-                   || PyArray_DIM(bias, 0) != weight.rows)) {
+    if (!are_operands(arguments[0], arguments[1], &p.a, &weight) || PyArray_NDIM((PyArrayObject *)arguments[1]) != 2
+        || p.a.columns != weight.columns || PyArray_SIZE((PyArrayObject *)arguments[0]) == 0) {
         DECLINE;
+    }
+    if (biased && (bias == NULL || PyArray_TYPE(bias) != PyArray_TYPE((PyArrayObject *)arguments[0])
+                   || PyArray_NDIM(bias) != 1 || PyArray_DIM(bias, 0) != weight.rows)) {
+        DECLINE;
+    }
+    PyArrayObject *x = in_rows(arguments[0]);
+    if (x == NULL) {
+        return declined_or_failed();
     }
     int ndim = PyArray_NDIM(x);
     p.doubles = PyArray_TYPE(x) == NPY_DOUBLE;
@@ -219,11 +320,9 @@ static PyObject *linear(PyObject *const *arguments)
     p.m = p.a.rows = PyArray_SIZE(x) / p.k;
     p.a.row_step = p.k;
     p.a.column_step = 1;
+    p.a.at = PyArray_BYTES(x);
     p.b = (Operand){weight.columns, weight.rows, weight.column_step, weight.row_step, weight.at};
     p.bias = biased ? PyArray_BYTES(bias) : NULL;
-    if (p.m == 0) {
-        DECLINE;
-    }
     npy_intp shape[NPY_MAXDIMS];
     for (int d = 0; d < ndim; d++) {
         shape[d] = d < ndim - 1 ? PyArray_DIM(x, d) : p.n;
@@ -231,8 +330,11 @@ static PyObject *linear(PyObject *const *arguments)
     PyArrayObject *out = new_array(x, ndim, shape);
     if (out != NULL) {
         p.out = PyArray_BYTES(out);
-        multiply(&p);
+        if (!multiply(&p)) {
+            Py_CLEAR(out);
+        }
     }
+    Py_DECREF(x);
     return (PyObject *)out;
 }
 

@@ -1,9 +1,11 @@
-/* Sums, means and products of contiguous floating-point arrays. */
+/* Sums, means and products of contiguous floating-point arrays; half precision adds up in floats. */
 
 #include "kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "threads.h"
 
 /* ---- which dimensions are folded */
 
@@ -74,49 +76,147 @@ static int shape_left(PyArrayObject *x, const Fold *fold, bool keep, npy_intp *s
 
 /* ---- folds */
 
+#define FEW ((npy_intp)1 << 16) /* elements below which a thread has too little to do */
+#define MOST_PARTS 16           /* not by the number of threads: a sum is the same for any */
+#define NARROW ((npy_intp)1 << 12) /* elements of half precision that are made floats at a time */
+
+/* The middle one of three dimensions folded, by leaves: blocks of it, for each of the leading ones. */
+typedef struct {
+    FoldMiddle fold;
+    Map widen; /* of half precision; NULL for others */
+    NarrowSum narrow_sum;
+    const char *from;
+    char *to;
+    npy_intp lead, n, trail, blocks, parts;
+    npy_intp item, wide; /* bytes of an element of the input, and of the result */
+} Middle;
+
+/* Leaves that lie one after the other in memory, folded at once. */
+static void fold_leaves(const Middle *w, npy_intp first, npy_intp leads, npy_intp n, npy_intp start)
+{
+    const char *from = w->from + (first / w->blocks * w->n + start) * w->trail * w->item;
+    char *to = w->to + first * w->trail * w->wide;
+    if (w->widen == NULL) {
+        w->fold(from, to, leads, n, w->trail);
+        return;
+    }
+    if (w->trail > 1) {
+        float floats[NARROW];
+        w->widen(from, floats, leads * n * w->trail);
+        w->fold(floats, to, leads, n, w->trail);
+        return;
+    }
+    for (npy_intp i = 0; i < leads; i++) {
+        ((float *)to)[i] = w->narrow_sum(from + i * n * w->item, n);
+    }
+}
+
+static void fold_part(const void *work, ptrdiff_t i)
+{
+    const Middle *w = work;
+    ptrdiff_t leaf, stop, start, end;
+    part_of(w->lead * w->blocks, 1, w->parts, i, &leaf, &stop);
+    while (leaf < stop) {
+        npy_intp most = w->blocks > 1 ? 1 : w->widen == NULL ? stop - leaf : NARROW / (w->n * w->trail);
+        npy_intp leads = stop - leaf < most ? stop - leaf : most;
+        part_of(w->n, 1, w->blocks, leaf % w->blocks, &start, &end);
+        fold_leaves(w, leaf, leads, end - start, start);
+        leaf += leads;
+    }
+}
+
+/* Into how many blocks the middle dimension is cut: enough for the threads, and short enough to be widened. */
+static npy_intp blocks_of(const Middle *w, npy_intp parts)
+{
+    npy_intp blocks = w->lead < parts ? (parts + w->lead - 1) / w->lead : 1;
+    if (w->widen != NULL) {
+        npy_intp rows = NARROW / w->trail, least = (w->n + rows - 1) / rows;
+        blocks = blocks > least ? blocks : least;
+    }
+    return blocks < w->n ? blocks : w->n;
+}
+
+/* False if there is no memory for the sums of blocks. */
+static bool fold_middle(Middle w)
+{
+    npy_intp parts = w.lead * w.n * w.trail / FEW;
+    w.parts = parts < 1 ? 1 : parts < MOST_PARTS ? parts : MOST_PARTS;
+    w.blocks = blocks_of(&w, w.parts);
+    if (w.blocks == 1) {
+        w.parts = w.parts < w.lead ? w.parts : w.lead;
+        run_chunks(fold_part, &w, w.parts);
+        return true;
+    }
+    char *out = w.to;
+    w.to = malloc((size_t)(w.lead * w.blocks * w.trail * w.wide));
+    if (w.to == NULL) {
+        return false;
+    }
+    run_chunks(fold_part, &w, w.parts);
+    w.fold(w.to, out, w.lead, w.blocks, w.trail);
+    free(w.to);
+    return true;
+}
+
 /* Folds the runs of neighbouring dimensions, the last one first, each as the middle one of three dimensions. What is
  * left between two of them lies in one half of a buffer and then in the other. False if there is no memory for it. */
-static bool fold_runs(FoldMiddle fold_middle, PyArrayObject *x, const Fold *fold, char *out)
+static bool fold_runs(Middle w, PyArrayObject *x, const Fold *fold, char *out)
 {
-    npy_intp lead = PyArray_SIZE(x), trail = 1, half = 0;
-    const char *from = PyArray_BYTES(x);
+    npy_intp half = 0;
     char *buffer = NULL;
+    bool done = true;
     int d = fold->ndim;
-    for (int runs = fold->runs; runs > 0; runs--) {
-        npy_intp n = 1;
+    w.from = PyArray_BYTES(x);
+    w.lead = PyArray_SIZE(x);
+    w.trail = 1;
+    for (int runs = fold->runs; done && runs > 0; runs--) {
+        w.n = 1;
         for (; !fold->folded[d - 1]; d--) {
-            trail *= PyArray_DIM(x, d - 1);
-            lead /= PyArray_DIM(x, d - 1);
+            w.trail *= PyArray_DIM(x, d - 1);
+            w.lead /= PyArray_DIM(x, d - 1);
         }
         for (; d > 0 && fold->folded[d - 1]; d--) {
-            n *= PyArray_DIM(x, d - 1);
-            lead /= PyArray_DIM(x, d - 1);
+            w.n *= PyArray_DIM(x, d - 1);
+            w.lead /= PyArray_DIM(x, d - 1);
         }
-        char *to = out;
+        w.to = out;
         if (runs > 1) {
             if (buffer == NULL) {
-                half = lead * trail * PyArray_ITEMSIZE(x);
+                half = w.lead * w.trail * w.wide;
                 buffer = malloc(2 * (size_t)half);
                 if (buffer == NULL) {
                     return false;
                 }
             }
-            to = buffer + runs % 2 * half;
+            w.to = buffer + runs % 2 * half;
         }
-        fold_middle(from, to, lead, n, trail);
-        from = to;
+        done = fold_middle(w);
+        w.from = w.to;
+        w.item = w.wide;
+        w.widen = NULL;
     }
     free(buffer);
-    return true;
+    return done;
 }
 
 typedef enum { SUM, MEAN, PRODUCT } How;
+
+/* Whether rows of half precision are short enough to be made floats in the cache. */
+static bool is_narrow_enough(PyArrayObject *x, const Fold *fold)
+{
+    npy_intp trail = 1;
+    for (int d = fold->ndim - 1; d >= 0 && !fold->folded[d]; d--) {
+        trail *= PyArray_DIM(x, d);
+    }
+    return trail <= NARROW;
+}
 
 static PyObject *folded(PyObject *const *arguments, How how)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     PyObject *keep = arguments[2], *dtype = arguments[3];
-    const Loops *loops = x == NULL ? NULL : loops_for(x);
+    Map widen = x == NULL || how == PRODUCT ? NULL : widening_of(PyArray_DESCR(x));
+    const Loops *loops = x == NULL ? NULL : widen != NULL ? loops_of[0] : loops_for(x);
     Fold fold;
     if (loops == NULL || PyArray_SIZE(x) == 0 || (keep != NULL && !PyBool_Check(keep))) {
         DECLINE;
@@ -124,12 +224,12 @@ static PyObject *folded(PyObject *const *arguments, How how)
     if (!not_given(dtype) && dtype != (PyObject *)PyArray_DESCR(x)) {
         DECLINE;
     }
-    if (!fold_of(x, arguments[1], &fold)) {
+    if (!fold_of(x, arguments[1], &fold) || (widen != NULL && (fold.ndim == 0 || !is_narrow_enough(x, &fold)))) {
         DECLINE;
     }
     npy_intp shape[NPY_MAXDIMS];
     int ndim = shape_left(x, &fold, keep == Py_True, shape);
-    PyArrayObject *out = new_array(x, ndim, shape);
+    PyArrayObject *out = widen != NULL ? new_floats(ndim, shape) : new_array(x, ndim, shape);
     if (out == NULL) {
         return NULL;
     }
@@ -138,7 +238,12 @@ static PyObject *folded(PyObject *const *arguments, How how)
     if (fold.ndim == 0) {
         memcpy(PyArray_DATA(out), PyArray_DATA(x), (size_t)PyArray_ITEMSIZE(x));
     } else {
-        done = fold_runs(how == PRODUCT ? loops->prod_middle : loops->sum_middle, x, &fold, PyArray_BYTES(out));
+        Middle work = {
+            .fold = how == PRODUCT ? loops->prod_middle : loops->sum_middle, .widen = widen,
+            .narrow_sum = PyArray_TYPE(x) == NPY_HALF ? loops->sum_halves : loops->sum_brains,
+            .item = PyArray_ITEMSIZE(x), .wide = PyArray_ITEMSIZE(out),
+        };
+        done = fold_runs(work, x, &fold, PyArray_BYTES(out));
     }
     if (how == MEAN) {
         loops->divide(PyArray_DATA(out), PyArray_SIZE(out), (double)fold.count);
@@ -148,7 +253,7 @@ static PyObject *folded(PyObject *const *arguments, How how)
         Py_DECREF(out);
         return PyErr_NoMemory();
     }
-    return (PyObject *)out;
+    return widen == NULL ? (PyObject *)out : narrowed(out, PyArray_DESCR(x));
 }
 
 static PyObject *sum(PyObject *const *arguments)

@@ -158,6 +158,14 @@ static void run_part(const void *work, ptrdiff_t i)
     p->loop(&p->sequence, start, stop, (char *)p->scratch + start * SEQUENCE_SCRATCH * p->sequence.n * p->item);
 }
 
+/* One for each tile of rows, as less than a tile takes as long; no fewer than threads. */
+static ptrdiff_t most_parts(const Layer *p)
+{
+    ptrdiff_t rows = p->sequence.rows, tiles = rows / p->loops->tile_rows, threads = thread_count();
+    ptrdiff_t most = tiles / threads * threads > threads ? tiles / threads * threads : threads;
+    return most < rows ? most : rows;
+}
+
 /* Runs the loop, with the weights packed for products from the state to the gates, or `back`. False without memory. */
 static bool run_layer(Layer *p, size_t loop, bool back)
 {
@@ -170,7 +178,7 @@ static bool run_layer(Layer *p, size_t loop, bool back)
     if (enough) {
         p->loop = *(const SequenceLoop *)((const char *)p->loops + loop);
         p->parts = chunks_for(s->times * s->rows * s->n * wide, LEAST_WORK);
-        p->parts = p->parts < s->rows ? p->parts : s->rows;
+        p->parts = p->parts < most_parts(p) ? p->parts : most_parts(p);
         BEGIN_WORK(s->times * s->rows * wide);
         p->loops->pack_matrix(PyArray_DATA(p->w), p->packed, depth, columns, back ? s->n : 1, back ? 1 : s->n);
         run_chunks(run_part, p, p->parts);

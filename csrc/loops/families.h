@@ -30,6 +30,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "top.h"
 #include "optim.h"
 #include "packed.h"
+#include "gemm.h"
 #include "rnn.h"
 #include "attention.h"
 #include "pool.h"
@@ -61,4 +62,5 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(winograd_taps), \
     box_muller, \
     halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains, combine_halves, combine_brains, \
+    NAME(gemm_pack), NAME(gemm_part), NAME(gemm_scratch), sum_halves, sum_brains, \
 }

@@ -72,6 +72,63 @@ static void floats_to_brains(const void *from, void *to, ptrdiff_t n)
     }
 }
 
+/* ---- sums, in floats: of so few numbers that the lanes of four vectors may add them in a row */
+
+typedef uint16_t narrow_loose __attribute__((vector_size(WIDTH / 2), aligned(2), may_alias));
+typedef uint32_t wide_bits __attribute__((vector_size(WIDTH)));
+
+INLINE float_vector vector_of_brains(const uint16_t *x)
+{
+    return (float_vector)(__builtin_convertvector(*(const narrow_loose *)x, wide_bits) << 16);
+}
+
+INLINE float_vector vector_of_halves(const uint16_t *x)
+{
+#if WIDTH == 64 && defined(__AVX512F__)
+    return (float_vector)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)x));
+#elif WIDTH == 32 && defined(__F16C__)
+    return (float_vector)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)x));
+#else
+    float wide[WIDTH / sizeof(float)];
+    halves_to_floats(x, wide, WIDTH / sizeof(float));
+    return *(const float_loose *)wide;
+#endif
+}
+
+INLINE float narrow_sum(const uint16_t *x, ptrdiff_t n, float_vector (*vector_of)(const uint16_t *),
+                        void (*widen)(const void *, void *, ptrdiff_t))
+{
+    const ptrdiff_t lanes = WIDTH / sizeof(float);
+    float_vector a = {0}, b = {0}, c = {0}, d = {0};
+    ptrdiff_t i = 0;
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
+        a += vector_of(x + i);
+        b += vector_of(x + i + lanes);
+        c += vector_of(x + i + 2 * lanes);
+        d += vector_of(x + i + 3 * lanes);
+    }
+    float rest[4 * WIDTH / sizeof(float)], sum = 0;
+    a = (a + b) + (c + d);
+    widen(x + i, rest, n - i);
+    for (ptrdiff_t j = 0; j < n - i; j++) {
+        sum += rest[j];
+    }
+    for (ptrdiff_t j = 0; j < lanes; j++) {
+        sum += a[j];
+    }
+    return sum;
+}
+
+static float sum_halves(const void *x, ptrdiff_t n)
+{
+    return narrow_sum(x, n, vector_of_halves, halves_to_floats);
+}
+
+static float sum_brains(const void *x, ptrdiff_t n)
+{
+    return narrow_sum(x, n, vector_of_brains, brains_to_floats);
+}
+
 /* ---- arithmetic, in floats that do not leave the cache */
 
 #define PIECE 512

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -321,6 +322,18 @@ def test_sums(data, name, keep):
         axis = axis % x.ndim if isinstance(axis, int) else tuple(a % x.ndim for a in axis)
     ours, twin = both(name, x, axis=axis, keepdims=keep)
     same(ours, twin, **rounding_of_sums(x))
+
+
+@needs_native
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("shape", [(300000,), (1000, 301), (5, 70000), (70000, 5), (20, 3, 5001), (3, 5001, 20)])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_large_sums(shape, axis, dtype):
+    x = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    right, eps = x.astype(np.float64).sum(axis), float(ml_dtypes.finfo(dtype).eps)
+    ours = np.asarray(NUMPY.sum(x, axis=axis))
+    assert ours.dtype == x.dtype
+    np.testing.assert_allclose(ours.astype(np.float64), right, rtol=eps, atol=x.size / right.size * 1e-7)
 
 
 @needs_native

@@ -7,12 +7,13 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import flambeau
 from engines.test_native import FLOATS, arrays, both, needs_native, same
 from flambeau.engines import NUMPY
+from flambeau.engines.numpy import native
 from flambeau.engines.numpy import threads as counting
 
 
@@ -23,6 +24,22 @@ def count(request):
     flambeau.set_num_threads(request.param)
     yield request.param
     flambeau.set_num_threads(before)
+
+
+@pytest.fixture(params=[None, 16, 32, 64])
+def tiles(request):
+    """Products as they come, and by tiles of vectors of so many bytes."""
+    if request.param is None or not native.NAMES:
+        yield
+        return
+    from flambeau import _kernels
+
+    if _kernels.use_width(request.param) != request.param:
+        pytest.skip(f"this processor has no vectors of {request.param} bytes")
+    _kernels.use_tiles(True)
+    yield
+    _kernels.use_tiles(False)
+    _kernels.use_width(64)
 
 
 def large_operands():
@@ -50,15 +67,15 @@ def operands(draw):
 
 @needs_native
 @given(operands())
-@settings(max_examples=150, deadline=None)
-def test_products_are_those_of_numpy(pair):
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_products_are_those_of_numpy(tiles, pair):
     same(*both("matmul", *pair), rtol=1e-3, atol=1e-4 if pair[0].dtype != np.float16 else 1e-2)
 
 
 @needs_native
 @given(st.data())
-@settings(max_examples=100, deadline=None)
-def test_linear(data):
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_linear(tiles, data):
     dtypes = (data.draw(st.sampled_from(FLOATS)),)
     features, out = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 40))
     lead = data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))
@@ -69,7 +86,7 @@ def test_linear(data):
 
 @needs_native
 @pytest.mark.parametrize("m, k, n", [(301, 200, 407), (1, 4000, 3000), (3000, 4000, 1), (7, 50000, 5), (700, 3, 900)])
-def test_large_products(m, k, n, count):
+def test_large_products(m, k, n, count, tiles):
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((m, k)), rng.standard_normal((n, k))
     bias = rng.standard_normal(n)
@@ -84,7 +101,7 @@ def test_large_batches(count):
     np.testing.assert_allclose(NUMPY.matmul(a, b), a @ b, rtol=1e-9, atol=1e-9)
 
 
-def test_products_with_what_is_not_finite():
+def test_products_with_what_is_not_finite(tiles):
     a, b = large_operands()
     a[3, 5], a[200, 7], b[0, 400] = np.nan, np.inf, -np.inf
     with np.errstate(all="ignore"):
