@@ -140,7 +140,8 @@ static PyObject *conv(PyObject *const *arguments)
     BEGIN_WORK(PyArray_SIZE(y) + MANY / 2);
     if (is_depthwise(&g)) {
         good = depthwise(&g, loops, item, FORWARD, PyArray_BYTES(x), PyArray_BYTES(w), PyArray_BYTES(y), bias);
-    } else if (winograd_forward(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(w), bias, PyArray_BYTES(y))) {
+    } else if (whole_forward(&g, item, PyArray_BYTES(x), PyArray_BYTES(w), bias, PyArray_BYTES(y))
+               || winograd_forward(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(w), bias, PyArray_BYTES(y))) {
         good = true;
     } else {
         flatten(&g);
@@ -188,7 +189,8 @@ static PyObject *conv_input(PyObject *const *arguments)
     BEGIN_WORK(PyArray_SIZE(x) + MANY / 2);
     if (is_depthwise(&g) && bias == NULL) {
         good = depthwise(&g, loops, item, INPUT, PyArray_BYTES(x), PyArray_BYTES(w), PyArray_BYTES(gradient), NULL);
-    } else if (winograd_input(&g, loops, item, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x))) {
+    } else if (whole_input(&g, item, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x))
+               || winograd_input(&g, loops, item, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x))) {
         good = true;
     } else {
         flatten(&g);
@@ -239,7 +241,8 @@ static PyObject *conv_weight(PyObject *const *arguments)
     BEGIN_WORK(PyArray_SIZE(x) + MANY / 2);
     if (is_depthwise(&g)) {
         good = depthwise(&g, loops, item, WEIGHT, PyArray_BYTES(x), PyArray_BYTES(w), PyArray_BYTES(gradient), NULL);
-    } else if (winograd_weight(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w))
+    } else if (whole_weight(&g, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w))
+               || winograd_weight(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w))
                || pointwise_weight(&g, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w))) {
         good = true;
     } else {

@@ -31,7 +31,16 @@ bool direct_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const c
                   const char *bias, char *x);
 bool direct_weight(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *gradient, char *w);
 
-/* The weights of one tap, by BLAS. */
+/* Sums with the channels of the result in lanes: whether that takes less time; the source prepared for it, with the given
+ * margins, in `staged`, which the caller releases; the sums, of which there may be several of one source. */
+bool suits_lanes(const TapSums *s, const Loops *loops);
+bool stage_source(TapSums *s, const Loops *loops, ptrdiff_t item);
+bool sum_staged(const TapSums *s, const Loops *loops, ptrdiff_t item);
+
+/* By BLAS: kernels as large as the image, and the weights of one tap. */
+bool whole_forward(const Geometry *g, ptrdiff_t item, const char *x, const char *w, const char *bias, char *y);
+bool whole_input(const Geometry *g, ptrdiff_t item, const char *gradient, const char *w, const char *bias, char *x);
+bool whole_weight(const Geometry *g, ptrdiff_t item, const char *x, const char *gradient, char *w);
 bool pointwise_weight(const Geometry *g, ptrdiff_t item, const char *x, const char *gradient, char *w);
 
 /* Kernels of 3x3 on images, with fewer products. False also where the result is not finite: tiles share what is not, so

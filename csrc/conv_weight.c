@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blas.h"
 #include "memory.h"
 #include "threads.h"
 
@@ -120,44 +119,4 @@ bool direct_weight(const Geometry *g, const Loops *loops, ptrdiff_t item, const 
     }
     free(offsets);
     return good;
-}
-
-/* ---- kernels of one tap: products of matrices, summed over the samples; cut by rows */
-
-typedef struct {
-    const char *x, *gradient;
-    char *w;
-    ptrdiff_t samples, channels, results, places, item, parts;
-} PointWork;
-
-static void multiply_rows(const void *work, ptrdiff_t i)
-{
-    const PointWork *p = work;
-    ptrdiff_t start, stop;
-    part_of(p->results, 1, p->parts, i, &start, &stop);
-    for (ptrdiff_t n = 0; n < p->samples; n++) {
-        Matrix g = {p->gradient + (n * p->results + start) * p->places * p->item, p->places, false};
-        Matrix x = {p->x + n * p->channels * p->places * p->item, p->places, true};
-        (n == 0 ? multiply_matrices : add_matrix_product)(p->item == sizeof(double), stop - start, p->channels, p->places, g,
-                                                          x, p->w + start * p->channels * p->item, p->channels);
-    }
-}
-
-#define LEAST_ROWS 16 /* of a part: BLAS prepares the other operand for each */
-
-bool pointwise_weight(const Geometry *g, ptrdiff_t item, const char *x, const char *gradient, char *w)
-{
-    if (!has_blas() || g->groups != 1 || g->results < 2 * LEAST_ROWS || g->channels < 2 * LEAST_ROWS
-        || product_of(g->kernel) != 1 || product_of(g->stride) != 1 || g->padding[0] + g->padding[1] + g->padding[2] > 0
-        || memcmp(g->sizes, g->counts, sizeof g->sizes) != 0) {
-        return false;
-    }
-    PointWork work = {x, gradient, w, g->samples, g->channels, g->results, product_of(g->sizes), item, 1};
-    ptrdiff_t most = g->results / LEAST_ROWS;
-    work.parts = chunks_for(g->samples * work.places * g->channels * g->results, (ptrdiff_t)1 << 19);
-    work.parts = work.parts < most ? work.parts : most;
-    begin_single_blas();
-    run_chunks(multiply_rows, &work, work.parts);
-    end_single_blas();
-    return true;
 }

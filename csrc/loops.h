@@ -138,11 +138,15 @@ typedef struct {
     void *packed, *out;
     ptrdiff_t samples, sources, results, taps;           /* channels: of the source, of the result */
     ptrdiff_t source_sample, source_channel, source_size; /* the last counts all elements from `source` on */
-    ptrdiff_t weight_result, weight_source;
+    ptrdiff_t weight_result, weight_source, kernel;      /* the last: how many weights lie together */
     ptrdiff_t out_sample, out_channel, out_steps[CONV_DIMS];
     ptrdiff_t sizes[CONV_DIMS], counts[CONV_DIMS], steps[CONV_DIMS]; /* of the source, of the grid, of it in the source */
     const ptrdiff_t *tap_places, *tap_weights; /* where a tap meets the source of the first place; its weight */
     bool dense;                                /* whether the result has no gaps between its places */
+    /* the source with its channels side by side, in a margin of zeros: see loops/conv_lanes.h */
+    void *staged;
+    ptrdiff_t margin[CONV_DIMS], wide[CONV_DIMS]; /* before the source, and its sizes with all margins */
+    ptrdiff_t pixel;                              /* elements from a place to the next */
 } TapSums;
 
 /* Sums over places, for each tap, channel of the source and channel of the result. */
@@ -242,6 +246,10 @@ typedef struct {
     void (*pack_weights)(const TapSums *s, ptrdiff_t tile);
     void (*sum_panels)(const TapSums *s, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t top, ptrdiff_t bottom,
                        void *scratch);
+    /* see loops/conv_lanes.h */
+    void (*stage_row)(const TapSums *s, ptrdiff_t row);
+    void (*pack_lanes)(const TapSums *s, ptrdiff_t panel);
+    void (*sum_lanes)(const TapSums *s, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t from, ptrdiff_t to, void *scratch);
     void (*pack_results)(const WeightSums *s, ptrdiff_t sample, ptrdiff_t panel);
     void (*sum_weights)(const WeightSums *s, ptrdiff_t from_sample, ptrdiff_t to_sample, ptrdiff_t from, ptrdiff_t to,
                         void *sums, void *scratch);

@@ -292,13 +292,8 @@ static void NAME(pack_results)(const WeightSums *s, ptrdiff_t sample, ptrdiff_t 
     if (count < TILE_COLUMNS) {
         memset(out, 0, (size_t)(places * TILE_COLUMNS) * sizeof(REAL));
     }
-    for (ptrdiff_t start = 0; start < places; start += 16) {
-        ptrdiff_t stop = start + 16 < places ? start + 16 : places;
-        for (ptrdiff_t j = 0; j < count; j++) {
-            for (ptrdiff_t p = start; p < stop; p++) {
-                out[p * TILE_COLUMNS + j] = g[j * places + p];
-            }
-        }
+    for (ptrdiff_t p = 0; p < places; p += 64) { /* whose lines stay in the cache */
+        NAME(transpose)(g + p, places, count, places - p < 64 ? places - p : 64, out + p * TILE_COLUMNS, TILE_COLUMNS);
     }
 }
 

@@ -35,7 +35,9 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "attention.h"
 #include "pool.h"
 #include "resample.h"
+#include "transpose.h"
 #include "conv.h"
+#include "conv_lanes.h"
 #include "depthwise.h"
 #include "winograd.h"
 
@@ -56,7 +58,8 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(max_boxes), NAME(mean_boxes), NAME(spread_boxes), \
     NAME(max_windows), NAME(sum_windows), NAME(spread_windows), \
     NAME(resample), NAME(sum_places), NAME(spread_places), NAME(dot_places), NAME(grid_corners), \
-    TILE_ROWS, 2 * LANES, NAME(pack_weights), NAME(sum_panels), NAME(pack_results), NAME(sum_weights), \
+    TILE_ROWS, 2 * LANES, NAME(pack_weights), NAME(sum_panels), \
+    NAME(stage_row), NAME(pack_lanes), NAME(sum_lanes), NAME(pack_results), NAME(sum_weights), \
     NAME(collect_weights), NAME(plane_forward), NAME(plane_input), NAME(plane_weight), \
     NAME(winograd_weights), NAME(winograd_block), NAME(winograd_source), NAME(winograd_gradient), NAME(winograd_bin), \
     NAME(winograd_taps), \

@@ -64,58 +64,6 @@ INLINE void NAME(row_of_tiles)(const Winograd *s, ptrdiff_t row, ptrdiff_t *samp
     *first = row % s->high * 4;
 }
 
-/* ---- from planes to channels in lanes, and back: blocks of 4x4 elements at once, where vectors of floats are at hand */
-
-#if defined(__clang__)
-#define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
-#else
-#define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (int32_t __attribute__((vector_size(16)))){i, j, k, l})
-#endif
-#define SQUARE 4
-
-/* out[j][i] = x[i][j] for i, j < SQUARE; rows are `step` and `out_step` elements apart. */
-INLINE void NAME(transpose_square)(const REAL *x, ptrdiff_t step, REAL *out, ptrdiff_t out_step)
-{
-    if (sizeof(REAL) != sizeof(float)) {
-        for (int i = 0; i < SQUARE; i++) {
-            for (int j = 0; j < SQUARE; j++) {
-                out[j * out_step + i] = x[i * step + j];
-            }
-        }
-        return;
-    }
-    float_small rows[SQUARE], columns[SQUARE];
-    for (int i = 0; i < SQUARE; i++) {
-        memcpy(&rows[i], x + i * step, sizeof rows[i]);
-    }
-    float_small low = SHUFFLE(rows[0], rows[1], 0, 4, 1, 5), high = SHUFFLE(rows[0], rows[1], 2, 6, 3, 7);
-    float_small low_2 = SHUFFLE(rows[2], rows[3], 0, 4, 1, 5), high_2 = SHUFFLE(rows[2], rows[3], 2, 6, 3, 7);
-    columns[0] = SHUFFLE(low, low_2, 0, 1, 4, 5);
-    columns[1] = SHUFFLE(low, low_2, 2, 3, 6, 7);
-    columns[2] = SHUFFLE(high, high_2, 0, 1, 4, 5);
-    columns[3] = SHUFFLE(high, high_2, 2, 3, 6, 7);
-    for (int i = 0; i < SQUARE; i++) {
-        memcpy(out + i * out_step, &columns[i], sizeof columns[i]);
-    }
-}
-
-/* out[j][i] = x[i][j] for i < rows, j < columns */
-INLINE void NAME(transpose)(const REAL *x, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t columns, REAL *out,
-                            ptrdiff_t out_step)
-{
-    for (ptrdiff_t i = 0; i < rows; i += SQUARE) {
-        ptrdiff_t squares = rows - i < SQUARE ? 0 : columns / SQUARE * SQUARE;
-        for (ptrdiff_t j = 0; j < squares; j += SQUARE) {
-            NAME(transpose_square)(x + i * step + j, step, out + j * out_step + i, out_step);
-        }
-        for (ptrdiff_t r = i; r < rows && r < i + SQUARE; r++) {
-            for (ptrdiff_t j = squares; j < columns; j++) {
-                out[j * out_step + r] = x[r * step + j];
-            }
-        }
-    }
-}
-
 /* Copies rows of LANES channels, of which there are `count`, into a margin of zeros: (rows, columns, LANES). */
 INLINE void NAME(stage_rows)(const REAL *x, ptrdiff_t channel, ptrdiff_t count, const ptrdiff_t *sizes, ptrdiff_t top,
                              ptrdiff_t left, ptrdiff_t rows, ptrdiff_t columns, REAL *out)
@@ -428,6 +376,3 @@ static bool NAME(winograd_taps)(const Winograd *s, const void *sums, ptrdiff_t s
     }
     return NAME(sum_small)(NAME(shrunk)(wrong)) == 0;
 }
-
-#undef SHUFFLE
-#undef SQUARE
