@@ -297,6 +297,26 @@ def test_exponential_numbers_have_logarithms():
     assert drawn.min() > 0 and torch.nn.functional.gumbel_softmax(torch.zeros_like(drawn)).isfinite().all()
 
 
+def test_a_generator_of_a_device_has_a_state_of_its_own():
+    generator = torch.Generator("xla").manual_seed(3)
+    assert generator.device == torch.device("xla:0")
+
+    def draws():
+        ones = torch.ones(4, device="xla")
+        return [torch.rand(2, 3, device="xla", generator=generator), torch.randperm(5, device="xla", generator=generator),
+                ones.clone().normal_(generator=generator), ones.multinomial(2, generator=generator)]
+
+    state, of_cpu = generator.get_state(), torch.get_rng_state()
+    first, second = draws(), draws()
+    assert torch.equal(torch.get_rng_state(), of_cpu)
+    assert not torch.equal(first[0], second[0])
+    generator.set_state(state)
+    for got, want in zip(draws(), first, strict=True):
+        assert torch.equal(got, want)
+    with pytest.raises(RuntimeError, match="Expected a 'cpu' device type for generator but found 'xla"):
+        torch.rand(2, generator=generator)
+
+
 def test_a_generator_of_the_cpu_gives_its_numbers():
     def draw(device):
         k = {"device": device, "generator": torch.Generator().manual_seed(3)}

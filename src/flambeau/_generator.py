@@ -16,6 +16,7 @@ from ._device import device as Device
 from ._device import resolve
 from ._modes import modes
 from ._tensor import Tensor, wrap
+from .engines import engine_on
 
 __all__ = ["DEFAULT_SEED", "Generator"]
 
@@ -46,10 +47,6 @@ SEED_OVERFLOW = "Overflow when unpacking long long: the seed {seed} does not fit
 WRONG_STATE_SIZE = (
     "Expected a CPUGeneratorImplState of size {expected} but found the input RNG state size to be {found}"
 )
-NO_GENERATOR = (
-    "Device type {kind} is not supported for torch.Generator() api: devices draw by keys of the CPU's generator. "
-    "Make a generator without a device."
-)
 INVALID_STATE = "Invalid mt19937 state"
 SEEDED_IN_PROGRAM = (
     "a generator is made, seeded, or its state is asked for or set, while a function is traced to be compiled. A "
@@ -63,10 +60,11 @@ _BULK = 512
 class Generator:
     """A source of random numbers with a state of its own.
 
-    Two generators with the same seed give the same numbers, and the numbers PyTorch gives.
+    Two generators with the same seed give the same numbers, and on the CPU the numbers PyTorch gives.
 
     Args:
-        device: the device the generator belongs to.
+        device: the device the generator belongs to. One that is not the CPU draws its numbers itself, by keys that the
+            generator gives it.
 
     Example::
 
@@ -77,7 +75,7 @@ class Generator:
     def __init__(self, device="cpu"):
         self._device = resolve(device)
         if self._device.type not in ("cpu", "meta"):
-            raise RuntimeError(NO_GENERATOR.format(kind=self._device.type.upper()))
+            engine_on(self._device).jax_device(self._device)  # it must be there
         self._lock = threading.RLock()
         self._twister = np.random.MT19937(0)
         self._bulk = np.random.Generator(self._twister)

@@ -307,11 +307,14 @@ class Tensor:
         self._storage.attach(self, value._a, value)
 
 
-def wrap(array, device=None):
-    """A new tensor without history over `array`, which is on `device`."""
+def wrap(array, device=None, engine=None):
+    """A new tensor without history over `array`, which is on `device`, for whose arrays there is `engine`."""
     t = _new(Tensor)
     t._a = array
-    t._storage = None if type(array) is _ndarray else device_storage(array, device)
+    if type(array) is _ndarray:
+        t._storage = None
+    else:
+        t._storage = DeviceStorage(array, engine, device) if engine else device_storage(array, device)
     t._rg = False
     t._node = None
     t._nr = 0

@@ -37,9 +37,6 @@ class TensorInputs:
         self.written = [id(x) in written for x in records]
         self.snapshot = None
 
-    def find(self, arguments):
-        return [x.place.find(arguments) for x in self.records]
-
     def mismatch(self, tensors):
         """What keeps the program from being run with these tensors, in words; None if nothing does."""
         if self.snapshot is not None and self.snapshot.holds(tensors):
@@ -74,7 +71,8 @@ class InputSnapshot:
         self.selectors = [not v for v in varies]
         self.tensors = [t for t, v in zip(tensors, varies) if not v]
         self.state = [*chain.from_iterable(map(_state, self.tensors))]
-        self.exchanged = [(nr * _SIZE + _A, t) for nr, t in enumerate(self.tensors) if t.device is not CPU]
+        self.exchanged = [(nr * _SIZE + _A, t) for nr, t in enumerate(self.tensors)
+                          if t.device is not CPU and type(t._a) is not ViewArray]
         self.arrays = [t._a for t in self.tensors if t.device is CPU]  # the form of others does not change
         self.forms = [*map(_form, self.arrays)]
         self.owners = {id(owner_of(t._a)) for t in self.tensors}

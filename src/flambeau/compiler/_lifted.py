@@ -129,7 +129,9 @@ class HooksSnapshot:
 def hooks_of(t):
     """The hooks on a tensor, for comparison."""
     hooks = slot_hooks.__get__(t) if holds(slot_hooks, t) else None
-    return NO_HOOKS if hooks is None else (dict(hooks.grad), dict(hooks.post_accumulate), hooks.retain)
+    if hooks is None or not (hooks.grad or hooks.post_accumulate or hooks.retain is not None):
+        return NO_HOOKS
+    return dict(hooks.grad), dict(hooks.post_accumulate), hooks.retain
 
 
 def is_uniform(array):

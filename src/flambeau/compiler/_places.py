@@ -41,6 +41,40 @@ class Fixed:
         return self.tensor
 
 
+class PlaceList:
+    """Places by number, looked up all at once.
+
+    Those outside of the arguments are looked up again only after something has changed: the guards know when.
+    """
+
+    def __init__(self):
+        self.places = []
+        self.numbers = {}  # id of a place -> its number
+        self.known = None  # what was found: None at the places that are looked up each time
+        self.stamp = None
+
+    def number(self, place):
+        """The number of a place, which is added if it is new."""
+        nr = self.numbers.setdefault(id(place), len(self.places))
+        if nr == len(self.places):
+            self.places.append(place)
+        return nr
+
+    def find(self, arguments, stamp):
+        """The tensors at all places; `stamp` is the same object for as long as the guards find nothing changed."""
+        if self.stamp is not stamp or stamp is None:
+            self.varying = [nr for nr, p in enumerate(self.places) if isinstance(p, Argument | Gradient)]
+            found = [p.find(arguments) for p in self.places]
+            self.known, self.stamp = found.copy(), stamp
+            for nr in self.varying:
+                self.known[nr] = None
+            return found
+        found = self.known.copy()
+        for nr in self.varying:
+            found[nr] = self.places[nr].find(arguments)
+        return found
+
+
 class Place:
     """Outside of the arguments. ``read(name, default)`` and ``put(value)`` work on the `name` of an `owner`."""
 

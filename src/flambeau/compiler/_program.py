@@ -8,14 +8,14 @@ from .. import _tape as tape
 from .._device import CPU
 from .._modes import modes
 from .._tensor import Tensor, edge_of, engine_for, wrap
-from ..autograd._writes import check_writable, write
+from ..autograd._writes import check_writable, exchange_all, write
 from ..engines._views import replay
 from ..ops.shape import alias
 from ._contents import refill
 from ._guards import Guards
 from ._inputs import TensorInputs, signature
 from ._lifted import NO_HOOKS, XLA, Lifted, RandomDraw, hooks_of
-from ._places import MISSING
+from ._places import MISSING, PlaceList
 from ._pytree import containers_in, unflatten
 from ._recording import Recording
 from ._records import (
@@ -75,13 +75,25 @@ class Program:
         self.writes = [Write(x.index, x.rebound) for x in recording.written]
         self.tensor_inputs = TensorInputs([x for x in self.inputs if x.kind is TENSOR],
                                           [self.inputs[w.index] for w in self.writes if not w.rebind])
-        self.equal = [[self.inputs[i].place for i in members] for _, members in trace.equal.values()]
+        self.places = PlaceList()
+        number_of = self.places.number
+        self.tensor_indices = [i for i, x in enumerate(self.inputs) if x.kind is TENSOR]
+        for i in self.tensor_indices:  # they are the first ones
+            number_of(self.inputs[i].place)
+        self.computed = [(i, x.compute if x.kind is FLOAT else x.draw) for i, x in enumerate(self.inputs)
+                         if x.kind in (FLOAT, DRAW)]
+        self.rebinds = [nr for nr, w in enumerate(self.writes) if w.rebind]
+        self.exchanges = [nr for nr, w in enumerate(self.writes) if w.index in self.partition.layout.donatable]
+        self.fills = [nr for nr in range(len(self.writes)) if nr not in {*self.rebinds, *self.exchanges}]
+        self.equal = [[number_of(self.inputs[i].place) for i in members] for _, members in trace.equal.values()]
         self.device = trace.device
         self.checks = list(zip([error for _, _, error in recording.checks], recording.lines, strict=True))
-        self.hooks = [HookState(find(x.tensor), x.state) for x in recording.hooks]
-        self.grads = [GradState(find(t), grad is not None) for t, grad, _ in trace.grads.values()]
+        self.hooks = [HookState(number_of(find(x.tensor)), x.state) for x in recording.hooks]
+        self.grads = [GradState(number_of(find(t)), grad is not None) for t, grad, _ in trace.grads.values()]
         self.outputs = self.output_records(recording)
         self.differentiable = [nr for nr, x in enumerate(self.outputs) if x.differentiable]
+        self.requires_grad = [nr for nr, x in enumerate(self.outputs) if x.requires_grad]
+        self.retains_grad = [nr for nr, x in enumerate(self.outputs) if x.retains_grad]
         self.graph_freed = recording.graph_freed
         number = {id(t): nr for nr, t in enumerate(recording.outputs)}
         self.aliases = [self.alias_record(*found, number) for found in recording.aliases.values()]
@@ -90,9 +102,9 @@ class Program:
         self.tree = recording.tree
         self.assignments = [Assignment(*x) for x in recording.assignments]
         self.refills = [Refill(*x) for x in recording.refills]
-        self.new_grads = [GradAssignment(find(t), grad is not None) for t, grad in recording.new_grads]
+        self.new_grads = [GradAssignment(number_of(find(t)), grad is not None) for t, grad in recording.new_grads]
         self.float_outputs = [] if trace.floats is None else trace.floats.outputs
-        self.on_device = {i for i, x in enumerate(self.inputs) if x.kind is TENSOR and x.signature[1] is not CPU}
+        self.on_device = {i for i in self.tensor_indices if self.inputs[i].signature[1] is not CPU}
         self.takes_containers = bool(trace.watch.argument_containers)
         self.guards.resolve()
 
@@ -130,34 +142,44 @@ class Program:
         reason = self.guards.mismatch(arguments)
         if reason is not None:
             return reason
-        reason = self.tensor_inputs.mismatch(self.tensor_inputs.find(arguments))
+        found = self.find(arguments)
+        reason = self.tensor_inputs.mismatch(found[:len(self.tensor_indices)])
         if reason is not None:
             return reason
-        for places in self.equal:
-            if len({place.find(arguments)._a.item() for place in places}) > 1:
+        for numbers in self.equal:
+            if len({found[nr]._a.item() for nr in numbers}) > 1:
                 return "numbers that were equal, such as counts of steps, are not"
         for x in self.hooks:
-            t = x.place.find(arguments)
-            if (t._hooks is not None or x.hooks != NO_HOOKS) and hooks_of(t) != x.hooks:
+            t = found[x.nr]
+            if (t._hooks is not None or x.hooks is not NO_HOOKS) and hooks_of(t) != x.hooks:
                 return "there are other hooks on a tensor"
         for x in self.grads:
-            if (x.place.find(arguments)._grad is not None) is not x.is_there:
+            if (found[x.nr]._grad is not None) is not x.is_there:
                 return f"a tensor had {'a' if x.is_there else 'no'} gradient"
         return None
+
+    def find(self, arguments):
+        """The tensors at all places by number, those of the inputs first."""
+        return self.places.find(arguments, self.guards.fast)
 
     # ---- running
 
     def run(self, arguments, call):
         """The result of the function for these arguments, with everything it changes changed."""
-        tensors = [x.place.find(arguments) if x.kind is TENSOR else None for x in self.inputs]
-        arrays = [t._a if t is not None else x.compute() if x.kind is FLOAT else x.draw() if x.kind is DRAW else None
-                  for t, x in zip(tensors, self.inputs)]
+        found = self.find(arguments)
+        owners = [found[x.nr] for x in self.new_grads]
+        tensors = [None] * len(self.inputs)
+        for i, t in zip(self.tensor_indices, found):
+            tensors[i] = t
+        arrays = [None if t is None else t._a for t in tensors]
+        for i, compute in self.computed:
+            arrays[i] = compute()
         for x in self.float_outputs:
             x.value = x.compute()
         if self.device is CPU:
             results, residuals = self.partition.run_forward(arrays)
         else:
-            results, residuals = self.run_on_device(tensors, arrays, arguments)
+            results, residuals = self.run_on_device(tensors, arrays, owners)
         n, m = len(self.outputs), len(self.writes)
         created, written, checks = results[:n], results[n:n + m], results[n + m:]
         if self.device is CPU:
@@ -171,16 +193,15 @@ class Program:
         if modes.grad:
             self.record(outputs, tensors, saved)
         outputs += [self.take(x, arguments, outputs) for x in self.aliases]
-        return self.finish([outputs[nr] for nr in self.results], arguments, call)
+        return self.finish([outputs[nr] for nr in self.results], owners, call)
 
-    def run_on_device(self, tensors, arrays, arguments):
+    def run_on_device(self, tensors, arrays, owners):
         """(results, residuals), which the device may still be computing; what is written may take the old memory."""
-        for i in self.on_device:
-            arrays[i] = XLA.concrete(tensors[i]._a)
+        XLA.make_concrete(arrays)
         self.tensor_inputs.release()
         XLA.claim(arrays, self.partition.donated, tensors)
-        for x in self.new_grads:
-            x.place.find(arguments)._grad = None  # so that there is memory for the new ones
+        for t in owners:
+            t._grad = None  # so that there is memory for the new gradients
         return self.partition.run_forward(arrays)
 
     def check(self, checks):
@@ -204,15 +225,15 @@ class Program:
         return [arrays[i].copy() if i in written else arrays[i] for i in self.partition.backward_inputs]
 
     def write(self, tensors, arrays):
-        for w in self.writes:
-            if not w.rebind:
-                check_writable(tensors[w.index])
-        for w, array in zip(self.writes, arrays, strict=True):
-            t = tensors[w.index]
-            if w.rebind:
-                t.data = wrap(array, t.device)
-            else:
-                write(t, self.name, engine_for(t).write if t.device is CPU else take_over, array)
+        targets = [tensors[w.index] for w in self.writes]
+        for nr in self.fills:
+            check_writable(targets[nr])
+        exchange_all([targets[nr] for nr in self.exchanges], self.name, [arrays[nr] for nr in self.exchanges])
+        for nr in self.fills:
+            t = targets[nr]
+            write(t, self.name, engine_for(t).write if t.device is CPU else take_over, arrays[nr])
+        for nr in self.rebinds:
+            targets[nr].data = wrap(arrays[nr], targets[nr].device)
         self.tensor_inputs.note_exchanged()
 
     def take(self, x, arguments, outputs):
@@ -223,8 +244,8 @@ class Program:
 
     def record(self, outputs, tensors, saved):
         """Puts the outputs in the graph."""
-        for t, x in zip(outputs, self.outputs, strict=True):
-            t._rg = x.requires_grad
+        for nr in self.requires_grad:
+            outputs[nr]._rg = True
         if not self.differentiable:
             return
         roots = [outputs[nr] for nr in self.differentiable]
@@ -237,11 +258,10 @@ class Program:
                        if tensors[i] is not None and i not in written]
         for nr, t in enumerate(roots):
             t._node, t._nr, t._rg = node, nr, True
-        for t, x in zip(outputs, self.outputs, strict=True):
-            if x.retains_grad:
-                t.retain_grad()
+        for nr in self.retains_grad:
+            outputs[nr].retain_grad()
 
-    def finish(self, results, arguments, call):
+    def finish(self, results, owners, call):
         """Sets and accumulates what the function does; returns its result."""
         tensors, containers = iter(results), containers_in(call, []) if self.takes_containers else ()
         result = unflatten(self.tree, tensors, containers)
@@ -250,8 +270,8 @@ class Program:
         for x in self.refills:
             container = containers[x.container] if type(x.container) is int else x.container
             refill(container, x.keys, unflatten(x.tree, tensors, containers))
-        for x in self.new_grads:
-            x.place.find(arguments)._grad = next(tensors) if x.is_tensor else None
+        for t, x in zip(owners, self.new_grads, strict=True):
+            t._grad = next(tensors) if x.is_tensor else None
         return result
 
 
@@ -285,7 +305,7 @@ def create(x, array):
     """The tensor of an output."""
     if x.strides is not None:
         array = with_strides(array, x.strides) if x.device is CPU else XLA.with_layout(array, x.strides)
-    t = wrap(array, x.device)
+    t = wrap(array, x.device, None if x.device is CPU else XLA)
     return t if x.cls is Tensor else t.as_subclass(x.cls)
 
 

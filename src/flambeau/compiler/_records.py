@@ -100,23 +100,23 @@ class Refill:
 
 @dataclasses.dataclass(slots=True)
 class GradAssignment:
-    """A new gradient for the tensor at ``place``, or None for it."""
+    """A new gradient for the tensor at the place number ``nr``, or None for it."""
 
-    place: Any
+    nr: int
     is_tensor: bool
 
 
 @dataclasses.dataclass(slots=True)
 class GradState:
-    """Whether the tensor at ``place`` had a gradient when the program was compiled."""
+    """Whether the tensor at the place number ``nr`` had a gradient when the program was compiled."""
 
-    place: Any
+    nr: int
     is_there: bool
 
 
 @dataclasses.dataclass(slots=True)
 class HookState:
-    """The hooks that the tensor at ``place`` had when the program was compiled."""
+    """The hooks that the tensor at the place number ``nr`` had when the program was compiled."""
 
-    place: Any
+    nr: int
     hooks: tuple

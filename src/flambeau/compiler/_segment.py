@@ -99,8 +99,14 @@ class Segment:
 
     def own_memory(self, results):
         """The results, from the first on, as NumPy arrays with memory of their own."""
-        return [np.array(r) if memory is None else over(r, *memory)
-                for r, memory in zip(results, self.memory, strict=False)]
+        found, arrays = [], {}
+        for r, memory in zip(results, self.memory, strict=False):
+            if memory is not None:
+                found.append(over(r, *memory))
+                arrays[id(r)] = found[-1]
+            else:  # one that is there already, as a result or as an input
+                found.append(np.array(arrays.get(id(r), r)))
+        return found
 
 
 def packs_of(variables, packable):
@@ -197,7 +203,9 @@ class Partition:
         self.host_inputs = {index for index, device in enumerate(layout.inputs) if device is CPU}
         on_host = {v for v, index in inputs.items() if index in self.host_inputs}
         self.on_host = self.results_on_host(equations, results, {*on_host, *jaxpr.constvars})
-        self.on_device = [i for i in range(count) if i not in set(self.on_host)]
+        self.is_on_host = set(self.on_host)
+        self.on_device = [i for i in range(count) if i not in self.is_on_host]
+        self.fetched = [place for place, i in enumerate(self.on_device) if layout.results[i] is CPU]
         hosted = [results[i] for i in self.on_host]
         results = [results[i] for i in self.on_device]
         forward = equations_for(equations, results)
@@ -241,10 +249,12 @@ class Partition:
         count = len(self.on_device)
         if self.layout.device is CPU:
             return self.forward.own_memory(found[:count]), found[count:]
-        results = [None] * len(self.layout.results)
-        for i, array in zip(self.on_device, found):
-            results[i] = array if self.layout.results[i] is not CPU else np.array(array)
+        results = found[:count]
+        for i in self.fetched:
+            results[i] = np.array(results[i])
         if self.host is not None:
+            remaining = iter(results)
+            results = [None if i in self.is_on_host else next(remaining) for i in range(len(self.layout.results))]
             hosted = self.host.own_memory(self.host.run_on_host([arrays[i] for i in self.host_indices]))
             for i, array in zip(self.on_host, hosted, strict=True):
                 results[i] = array
@@ -260,8 +270,10 @@ class Partition:
     def run(self, segment, arrays, indices):
         if self.layout.device is CPU:
             return segment.run_on_host(arrays)
-        # the device may read them later than their owner writes to them
-        return segment([np.array(a) if i in self.host_inputs and np.ndim(a) else a for a, i in zip(arrays, indices)])
+        for place, i in enumerate(indices) if self.host_inputs else ():
+            if i in self.host_inputs and np.ndim(arrays[place]):  # the device may read it later than it is written to
+                arrays[place] = np.array(arrays[place])
+        return segment(arrays)
 
 
 class Layout(NamedTuple):

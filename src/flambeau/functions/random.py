@@ -80,14 +80,14 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
         default_generator.set_state(before)
 
 
-def source(generator):
-    """The generator to draw from."""
+def source(generator, device=CPU):
+    """The generator to draw from, for numbers on a device: of that device, or of the CPU."""
     if generator is None:
         return default_generator
     if not isinstance(generator, Generator):
         raise TypeError(f"argument 'generator' must be Generator, not {type(generator).__name__}")
-    if generator.device.type != "cpu":
-        raise RuntimeError(f"Expected a 'cpu' device type for generator but found '{generator.device}'")
+    if generator.device.type not in ("cpu", device.type):
+        raise RuntimeError(f"Expected a '{device.type}' device type for generator but found '{generator.device}'")
     return generator
 
 
@@ -131,19 +131,20 @@ class Draw:
         self.kernel = kernel
         self.values = values
 
-    def fill(self, generator, array):
-        """Fills an array of NumPy's, and returns it."""
-        getattr(NUMPY, self.kernel)(source(generator), array, *self.values)
+    def fill(self, generator, array, device=CPU):
+        """Fills an array of NumPy's, with numbers that go to a device, and returns it."""
+        getattr(NUMPY, self.kernel)(source(generator, device), array, *self.values)
         return array
 
     def on_device(self, generator, shape, dtype, device):
         """An array of numbers that a device draws itself; None: they are to be drawn on the CPU, and moved.
 
-        So they are by a generator that is given, which is the CPU's, and inside of vmaps.
+        So they are by a generator of the CPU's that is given, and inside of vmaps.
         """
-        if device is CPU or device is META or generator is not None or sampling_levels():
+        is_given = generator is not None and source(generator, device).device.type == "cpu"
+        if device is CPU or device is META or is_given or sampling_levels():
             return None
-        return engine_on(device).draw(self.kernel, default_generator, shape, dtype, device, *self.values)
+        return engine_on(device).draw(self.kernel, source(generator, device), shape, dtype, device, *self.values)
 
 
 def _draw(name, draw, shape, dtype, out, generator, layout, device, requires_grad):
@@ -162,7 +163,7 @@ def _draw_plain(name, draw, shape, out, generator, layout, dtype, device, requir
         return wrap(drawn, resolve(device)).requires_grad_(requires_grad)
 
     def make(shape, dtype):
-        return draw.fill(generator, _memory(shape, dtype, out))
+        return draw.fill(generator, _memory(shape, dtype, out), resolve(device))
 
     return create(name, make, shape, np_dtype_of(dtype), layout, device, requires_grad)
 
@@ -238,7 +239,7 @@ def _permutations(generator, shape, dtype, device):
     drawn = Draw("permutation").on_device(generator, shape, dtype, device)
     if drawn is not None:
         return wrap(drawn, device)
-    generator = source(generator)
+    generator = source(generator, device)
     if not lead:
         return wrap(NUMPY.permutation(generator, n, dtype)).to(device)
     rows = [NUMPY.permutation(generator, n, dtype) for _ in range(math.prod(lead))]
@@ -259,7 +260,7 @@ def _like(input, name, draw, generator, requires_grad, **options):
     if drawn is not None:
         t = wrap(drawn, device)
     elif device is not META:
-        draw.fill(generator, t._a)
+        draw.fill(generator, t._a, device)
         t = t.to(device)
     t.requires_grad = requires_grad
     return t
@@ -315,7 +316,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
     like = mean if isinstance(mean, Tensor) else std
     arrays = elements(mean), elements(std)
     memory = _memory(np.broadcast_shapes(*map(np.shape, arrays)), like.dtype.np, out)
-    result = tensor_like(NUMPY.fill_normal_each(source(generator), memory, *arrays), like)
+    result = tensor_like(NUMPY.fill_normal_each(source(generator, like.device), memory, *arrays), like)
     node = f"NormalBackward{isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)}"
     for given in (mean, std):
         if modes.grad and isinstance(given, Tensor) and given.requires_grad:
@@ -337,7 +338,8 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     if input.device is META:
         return input.detach().clone()
     array = _memory(input._a.shape, input._a.dtype, out)
-    result = tensor_like(NUMPY.fill_bernoulli(source(generator), array, elements(input) if p is None else p), input)
+    generator = source(generator, input.device)
+    result = tensor_like(NUMPY.fill_bernoulli(generator, array, elements(input) if p is None else p), input)
     if modes.grad and input.requires_grad:
         result = redrawn(input, result, node="BernoulliBackward0")
     return result
@@ -362,7 +364,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     if input.device is META:
         result = create("multinomial", None, (*input._a.shape[:-1], n), np.dtype(np.int64), None, META, False)
     else:
-        result = tensor_like(NUMPY.multinomial(source(generator), elements(input), n, replacement), input)
+        generator = source(generator, input.device)
+        result = tensor_like(NUMPY.multinomial(generator, elements(input), n, replacement), input)
     return result
 
 
@@ -380,7 +383,7 @@ def _fill(t, name, kernel, generator, *values):
         return t
 
     draw = Draw(kernel, *values)
-    fill = functools.partial(draw.fill, generator)
+    fill = functools.partial(draw.fill, generator, device=t.device)
     if not recorded and engine_for(t) is NUMPY:
         return write(t, name, fill)
     drawn = draw.on_device(generator, t._a.shape, t._a.dtype, t.device)

@@ -16,7 +16,7 @@ __all__ = ["_dirichlet_grad", "_sample_dirichlet", "_standard_gamma", "_standard
 def poisson(input, generator=None):
     """Poisson numbers with the rates in `input`."""
     need_tensor(input, "poisson")
-    result = tensor_like(NUMPY.poisson(source(generator), elements(input)), input)
+    result = tensor_like(NUMPY.poisson(source(generator, input.device), elements(input)), input)
     return redrawn(input, result, node="PoissonBackward0") if modes.grad and input.requires_grad else result
 
 
@@ -25,7 +25,7 @@ def binomial(count, prob, generator=None):
     """The number of successes among `count` trials, each with probability `prob`."""
     need_tensor(count, "binomial", "count")
     need_tensor(prob, "binomial", "prob", 2)
-    result = tensor_like(NUMPY.binomial(source(generator), elements(count), elements(prob)), prob)
+    result = tensor_like(NUMPY.binomial(source(generator, prob.device), elements(count), elements(prob)), prob)
     return redrawn(prob, result, node="BinomialBackward0") if modes.grad and prob.requires_grad else result
 
 
@@ -33,7 +33,7 @@ def binomial(count, prob, generator=None):
 def _standard_gamma(input, generator=None):
     """Gamma numbers with the shape parameters in `input` and a rate of 1; gradients are those at a fixed quantile."""
     need_tensor(input, "_standard_gamma")
-    drawn = tensor_like(NUMPY.standard_gamma(source(generator), elements(input)), input)
+    drawn = tensor_like(NUMPY.standard_gamma(source(generator, input.device), elements(input)), input)
     return standard_gamma(input, drawn) if modes.grad and input.requires_grad else drawn
 
 
@@ -41,7 +41,7 @@ def _standard_gamma(input, generator=None):
 def _sample_dirichlet(input, generator=None):
     """Vectors with a sum of 1, with the parameters in the last dimension of `input`."""
     need_tensor(input, "_sample_dirichlet")
-    drawn = tensor_like(NUMPY.dirichlet(source(generator), elements(input)), input)
+    drawn = tensor_like(NUMPY.dirichlet(source(generator, input.device), elements(input)), input)
     return dirichlet(input, drawn) if modes.grad and input.requires_grad else drawn
 
 

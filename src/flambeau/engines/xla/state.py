@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from .._views import ViewArray
 from . import engine
+from ._calls import ARRAY
 from .lazy import Graph, LazyArray, Run, aval_of, users_line
 from .memory import jax_device
 
@@ -25,13 +26,24 @@ def concrete(array):
 
 
 @engine.immediate
+def make_concrete(arrays):
+    """Puts the arrays of jax, in a list, in the place of what tensors on a device hold."""
+    for i, array in enumerate(arrays):
+        if type(array) is ViewArray:
+            arrays[i] = array = array.value
+        if type(array) is LazyArray:
+            arrays[i] = array.value
+
+
+@engine.immediate
 def claim(arrays, indices, tensors):
     """Exchanges, in a list of arrays, those that somebody else than their tensor holds for copies.
 
     The program may write to the memory of what is left: clones share their arrays until one of them is written to.
     """
+    count = sys.getrefcount
     for i in indices:
-        if sys.getrefcount(arrays[i]) > ALONE or is_shared(tensors[i]._a):
+        if count(arrays[i]) > ALONE or (type(tensors[i]._a) is not ARRAY and is_shared(tensors[i]._a)):
             arrays[i] = jnp.copy(arrays[i])
 
 
