@@ -212,12 +212,18 @@ class OpNode(Node):
                     raise changed_error(self, storage, version)
         elif guards is None:
             raise graph_freed()
-        if self._count != 1 and not self.op.takes_undefined:
+        if self._count != 1 and not takes_undefined(self, graph):
             defined = next(g for g in grads if g is not None)
             grads = [zeros_for(self, nr, graph, defined) if g is None else g for nr, g in enumerate(grads)]
         if graph or self.packed:
             return self.op.pull(self, grads, graph)
         return self.backward(grads, self)
+
+
+def takes_undefined(node, graph):
+    """Whether the vjps of a node take None for the gradient of an output that nobody used."""
+    plain = not graph and not node.packed
+    return node.op.takes_undefined or (plain and getattr(node.backward, "takes_undefined", False))
 
 
 def zeros_for(node, nr, graph, defined=None):

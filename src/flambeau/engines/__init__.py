@@ -64,10 +64,6 @@ class Engine:
         """The result of `function`, the forward of an op, on the engine's arrays."""
         return function(self, *arrays, **settings)
 
-    def vjps(self, backward, widens):
-        """What to call for `backward`, the vjps of an op that computes half precision in float32 if it `widens`."""
-        return backward
-
     def draw(self, kernel, generator, shape, dtype, device, *values):
         """What NumPy's `kernel` of this name draws, drawn on a device; None: draw on the CPU, and move."""
 

@@ -11,8 +11,9 @@ from .._dtypes import get_default_dtype
 from .._modes import NO_TRACER, modes
 from .._storage import DeviceStorage
 from .._tensor import Tensor, refresh
-from ..engines._views import value_of
+from ..engines._views import ViewArray, value_of
 from ._calls import make_view
+from ._plan import fit_all, forms_of
 
 _new = object.__new__
 MOST_KINDS = 10_000  # of one op: what makes more of them does not repeat itself
@@ -22,34 +23,42 @@ def recall(op, inputs, settings):
     """The result of a call of a known kind; a Lesson, if the kind is not known yet; None, if it cannot be."""
     if modes.tracer is not NO_TRACER or not modes.lazy or modes.watched:
         return None
-    key, operands, device = [modes.grad, get_default_dtype()], [], None
+    key, arrays, others, device = [modes.grad, get_default_dtype()], [], [], None
     for x in inputs:
         if isinstance(x, Tensor):
             storage = x._storage
-            if storage is None or not storage.engine.records or storage.device is not (device or storage.device):
-                return None
-            device = storage.device
+            if storage is None or storage.device is not device:
+                if storage is None or device is not None or not storage.engine.records:
+                    return None
+                device = storage.device
+                engine = storage.engine
             if x._view is not None:
                 refresh(x)
+            array = x._a
+            if type(array) is ViewArray:
+                key.append(array.strides)
+                array = array.value
             key.append(x._rg)
-            own = x._a
-            x = value_of(own)
-            if x is not own:
-                key.append(own.strides)
-        operands.append(x)
+            key.append(array.aval)
+            arrays.append(array)
+        else:
+            key.append(None)
+            others.append(x)
     if device is None:
         return None
-    key.extend(settings)
-    arrays, numbers = [], []
-    if not storage.engine.read((*operands, *settings.values()), key, arrays, numbers):
+    numbers = []
+    if settings:
+        key.extend(settings)
+        others.extend(settings.values())
+    if others and not engine.read(others, key, arrays, numbers):
         return None
     if len(arrays) > 1:
         note_repetitions(arrays, key)
     key = tuple(key)
     known = op.known.get(key)
     if known is None:
-        return Lesson(op, key, inputs, operands, arrays, numbers, storage.engine)
-    return known.repeat(inputs, operands, arrays, numbers, settings, device) if known is not UNKNOWABLE else None
+        return Lesson(op, key, inputs, arrays, numbers, engine)
+    return known.repeat(inputs, arrays, numbers, settings, device) if known is not UNKNOWABLE else None
 
 
 def note_repetitions(arrays, key):
@@ -67,13 +76,12 @@ def note_repetitions(arrays, key):
 class Lesson:
     """A general call that is watched."""
 
-    __slots__ = ("engine", "inputs", "key", "numbers", "op", "operands", "watch")
+    __slots__ = ("engine", "inputs", "key", "numbers", "op", "watch")
 
-    def __init__(self, op, key, inputs, operands, arrays, numbers, engine):
+    def __init__(self, op, key, inputs, arrays, numbers, engine):
         self.op = op
         self.key = key
         self.inputs = inputs
-        self.operands = operands
         self.numbers = numbers
         self.engine = engine
         self.watch = engine.watch(arrays, numbers)
@@ -89,13 +97,14 @@ class Lesson:
         if self.numbers and op.check is not None:  # it may look at them
             return None
         recipe = watch.recipe(allows_other_numbers=not op.kernel_layout)
-        used = [self.source_of(value_of(a), x) for a, x in zip(arrays, self.operands, strict=True)]
+        used = [self.source_of(value_of(a), x) for a, x in zip(arrays, self.inputs, strict=True)]
         values = [watch.value_of(value_of(r)) for r in as_tuple(result)]
         if recipe is None or None in used or None in values:
             return None
-        pull, recorder = self.backward(bool(recipe.numbers), type(result) is tuple)
+        is_tuple = type(result) is tuple
+        pull, recorder = self.backward(len(result) if is_tuple else None)
         kind = KnownView if op.is_view else KnownCall
-        return kind(op, self.engine, recipe, used, values, layouts, type(result) is tuple, pull, recorder)
+        return kind(op, self.engine, recipe, used, values, layouts, is_tuple, pull, recorder)
 
     def source_of(self, array, operand):
         """The count of the value that an operand became; -1: it stayed the number that it is."""
@@ -103,16 +112,17 @@ class Lesson:
             return self.watch.value_of(array)
         return -1 if array is operand else None
 
-    def backward(self, has_numbers, is_tuple):
+    def backward(self, count):
         """(what the nodes of such calls run in backward, what records them); (None, None), if there are none."""
         flags = tuple([x._rg if isinstance(x, Tensor) else None for x in self.inputs])
         if not modes.grad or True not in flags:
             return None, None
-        plan = self.op.plan(tuple([flag is True for flag in flags]))
+        wanted = tuple([flag is True for flag in flags])
+        plan = self.op.plan(wanted)
         if plan.backward is None:
             return None, None
-        pull = self.engine.known_vjps(plan.backward, plan.widens, has_numbers)
-        return pull, None if is_tuple else self.op.recorder(flags)
+        pull = self.engine.vjps(plan.backward, plan.widens, fit_all, forms_of(self.inputs, wanted))
+        return pull, self.op.recorder(flags, count)
 
 
 class KnownCall:
@@ -131,7 +141,7 @@ class KnownCall:
         self.pull = pull  # what their nodes run in backward; None: there are no nodes
         self.recorder = recorder
 
-    def repeat(self, inputs, operands, arrays, numbers, settings, device):
+    def repeat(self, inputs, arrays, numbers, settings, device):
         """The result of a call of this kind, on other tensors; None, if other numbers may decide something."""
         values = self.recipe.repeat(arrays, numbers)
         if values is None:
@@ -143,7 +153,7 @@ class KnownCall:
             result = values[self.results[0]]
             out = self.wrap(result, 0, inputs, settings, device)
         if self.pull is not None:
-            used = [operands[n] if i < 0 else values[i] for n, i in enumerate(self.used)]
+            used = [inputs[n] if i < 0 else values[i] for n, i in enumerate(self.used)]
             self.record(inputs, used, result, out, settings)
         return out
 
@@ -162,14 +172,10 @@ class KnownCall:
         return t
 
     def record(self, inputs, arrays, result, out, settings):
-        if self.recorder is None:
-            node = self.op.record(inputs, arrays, result, out, settings)
+        if self.op.variadic:
+            node = self.recorder(inputs, arrays, result, out, settings)
         else:
-            if self.op.variadic:
-                self.recorder(inputs, arrays, result, out, settings)
-            else:
-                self.recorder(*inputs, *arrays, result, out, settings)
-            node = out._node
+            node = self.recorder(*inputs, *arrays, result, out, settings)
         if node is not None:
             node.backward = self.pull
 

@@ -181,13 +181,16 @@ class Op:
             found = self.plans[wanted] = Plan(self, wanted)
         return found
 
-    def recorder(self, flags):
-        """The function that records a call on inputs that require gradients as `flags` say; None: no tensor."""
-        found = self.recorders.get(flags)
+    def recorder(self, flags, count=None):
+        """The function that records a call on inputs that require gradients as `flags` say; None: no tensor.
+
+        With a `count`, results are a tuple of so many.
+        """
+        key = flags if count is None else (flags, count)
+        found = self.recorders.get(key)
         if found is None:
             wanted = tuple([flag is True for flag in flags])
-            found = recorder_of(self, wanted, [flag is not None for flag in flags])
-            self.recorders[flags] = found
+            found = self.recorders[key] = recorder_of(self, wanted, [flag is not None for flag in flags], count)
         return found
 
     # ---- the general call

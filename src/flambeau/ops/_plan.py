@@ -52,9 +52,9 @@ class Plan:
         node._edges = edges
         node._seq = next_sequence()
         node._hooked = False
-        node.backward = engine_of(*(result if type(result) is tuple else (result,))).vjps(
-            modes.tracer.computation(self.backward), self.widens
-        )
+        k = engine_of(*(result if type(result) is tuple else (result,)))
+        backward = modes.tracer.computation(self.backward)
+        node.backward = k.vjps(backward, self.widens, fit_all, forms_of(inputs, edges)) if k.records else backward
         node.settings = settings
         if type(out) is not tuple:
             node._count = 1
@@ -116,6 +116,18 @@ class Plan:
                 node.out = tape.pack(wrap(node.out))
             if node.guards:
                 node.guards = tape.UNGUARDED
+
+
+def forms_of(inputs, wanted):
+    """(shape, dtype) of the inputs that need gradients, None for the others."""
+    return tuple([(x._a.shape, x._a.dtype) if w else None for x, w in zip(inputs, wanted)])
+
+
+def fit_all(gradients, forms):
+    """The gradients of inputs brought to their forms."""
+    from .reduce import fit
+
+    return [g if g is None or form is None else fit(g, *form) for g, form in zip(gradients, forms)]
 
 
 def fetch(node, kind, where, graph):

@@ -258,25 +258,52 @@ except KeyError:
 RECORDER = """
 def record({parameters}, r, t, settings):
     {unpack}
-    dtype = r.dtype
-    if dtype.num < FIRST_FLOAT:
-        return
+    {check}
     {node}
     node._edges = {edges}
     node._seq = next_sequence()
-    node._count = 1
     node._hooked = False
-    node._shape = r.shape
-    node._dtype = dtype
+    {form}
     node.backward = backward
     node.settings = settings
     node.inputs = {saved}
     node.guards = {guards}
     node.out = {out}
     node.shapes = {shapes}
-    t._node = node
-    t._rg = True
+    {attach}
+    return node
 """
+ONE_RESULT = {
+    "check": """
+dtype = r.dtype
+if dtype.num < FIRST_FLOAT:
+    return
+""",
+    "form": """
+node._count = 1
+node._shape = r.shape
+node._dtype = dtype
+""",
+    "attach": """
+t._node = node
+t._rg = True
+""",
+}
+SEVERAL_RESULTS = {
+    "check": "",
+    "form": """
+node._count = {count}
+node._shape = tuple([x.shape for x in r])
+node._dtype = tuple([x.dtype for x in r])
+""",
+    "attach": """
+for nr, x in enumerate(t):
+    if node._dtype[nr].num >= FIRST_FLOAT:
+        x._node = node
+        x._nr = nr
+        x._rg = True
+""",
+}
 
 
 # ---- filling them in
@@ -441,11 +468,11 @@ def call_of(op, otherwise=None):
     return function
 
 
-def recorder_of(op, wanted, tensors):
+def recorder_of(op, wanted, tensors, count=None):
     """The function that records a call with one result, on inputs of which those in `tensors` are tensors.
 
-    It takes the inputs, their arrays, the result's array, the result and the settings; of a variadic op the inputs are
-    one argument, and the arrays too.
+    With a `count`, results are a tuple of so many. The function takes the inputs, their arrays, the result's array, the
+    result and the settings, and returns the node; of a variadic op the inputs are one argument, and the arrays too.
     """
     plan = op.plan(wanted)
     if plan.backward is None:
@@ -453,7 +480,8 @@ def recorder_of(op, wanted, tensors):
     n = range(len(wanted))
     xs, arrays = tuple_text(f"x{i}" for i in n), tuple_text(f"a{i}" for i in n)
     edge = "(x{0}, LEAF) if x{0}._node is None else (x{0}._node, x{0}._nr)"
-    guards = [f"guard(x{i})" for i in n if plan.saves[i] and tensors[i]] + ["guard(t)"] * plan.saves_out
+    out, of_out = saved_results(plan, count)
+    guards = [f"guard(x{i})" for i in n if plan.saves[i] and tensors[i]] + of_out
     shapes = [f"a{i}.shape" if tensors[i] else f"getattr(a{i}, 'shape', ())" for i in n]
     if op.node_getters is None:
         node, names = "node = Node()", {"Node": op.node_class(op.node if all(tensors) else op.scalar_node)}
@@ -467,10 +495,21 @@ def recorder_of(op, wanted, tensors):
         unpack=f"{xs} = inputs\n{arrays} = arrays" if op.variadic else "",
         node=node, edges=tuple_text(edge.format(i) if wanted[i] else "None" for i in n),
         saved=tuple_text([f"a{i}" if plan.saves[i] else "None" for i in n] if any(plan.saves) else ()),
-        guards=tuple_text(guards), out="r" if plan.saves_out else "None",
-        shapes=tuple_text(shapes) if plan.shapes else "None",
+        guards=tuple_text(guards), out=out, shapes=tuple_text(shapes) if plan.shapes else "None", count=str(count),
+        **(ONE_RESULT if count is None else SEVERAL_RESULTS),
     )
     return compile_source(source, f"recorder of {op.name}, gradients {wanted}", backward=plan.backward, **names)
+
+
+def saved_results(plan, count):
+    """(the text of what a recorder saves of the results, the texts of their guards)."""
+    if not plan.saves_out:
+        return "None", []
+    if count is None:
+        return "r", ["guard(t)"]
+    saved = [nr in plan.saves_parts or not plan.saves_parts for nr in range(count)]
+    texts = tuple_text(f"r[{nr}]" if saves else "None" for nr, saves in enumerate(saved))
+    return texts, [f"guard(t[{nr}])" for nr, saves in enumerate(saved) if saves]
 
 
 def source_of(op, kind, where):

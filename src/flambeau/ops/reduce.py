@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 
 from .._dtypes import int64, is_inexact
+from .._size import broadcasts
 from . import pointwise as pw
 from ._op import kernel_op, op
 from .scatter import gather
-from .shape import expand, reshape
+from .shape import cast, expand, reshape
 
 INT64 = int64.np
 
@@ -69,6 +70,13 @@ def sum_to(x, shape):
     if axes:
         x = sum_(x, axis=axes, keepdims=True)
     return reshape(x, shape=tuple(shape)) if lead else x
+
+
+def fit(x, shape, dtype):
+    """A gradient summed to the shape, and cast to the dtype, of the value it belongs to, if it broadcasts so."""
+    if x.shape != shape and broadcasts(shape, x.shape):
+        x = sum_to(x, shape)
+    return x if x.dtype == dtype else cast(x, dtype=dtype)
 
 
 # The sum of all elements, in which most losses end: without settings its call is quicker.

@@ -74,3 +74,10 @@ def pull_results(g, x, weight, axes, mean, inv, g_mean, g_var):
     slope = (2 * g_var - g_away.sum(outer, keepdims=True) * (inv * inv * inv)) / n
     level = (g_mean - g_sum.sum(outer, keepdims=True) * inv) / n
     return g * direct + (away * slope + level), g_weight, g_bias
+
+
+@engine.kernel
+def move_average(into, value, keep, weight):
+    """Stores ``into * keep + value * weight`` in the memory of `into`; the value has as many elements."""
+    into[...] = into * keep + value.reshape(into.shape) * weight
+    return into

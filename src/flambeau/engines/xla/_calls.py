@@ -237,8 +237,8 @@ class Signature:
     ``avals`` are those of the others; ``errors`` make the exceptions of conditions on elements.
     """
 
-    __slots__ = ("aliases", "args", "avals", "by_numbers", "errors", "function", "inputs", "is_free", "is_plain",
-                 "numbers", "settings", "tree")
+    __slots__ = ("aliases", "args", "avals", "by_numbers", "computes", "errors", "function", "inputs", "is_free",
+                 "is_single", "numbers", "settings", "sources", "tree")
 
     def __init__(self, function, args, settings, inputs, numbers, lazy):
         counts = [0, 0]
@@ -250,7 +250,19 @@ class Signature:
         self.is_free = None if numbers else True  # whether the numbers decide nothing; None: not known yet
         self.by_numbers = {}  # where they do: other signatures
         self.aliases, self.avals, self.tree, self.errors = self.infer(as_inputs=False)
-        self.is_plain = len(self.aliases) == len(self.avals)  # no result is an input
+        self.computes = bool(self.avals or self.errors)
+        self.is_single = self.tree == 0 and self.aliases == [None]
+        places = iter(range(len(self.avals)))  # the count of each result among those that are computed; ~i: input i
+        self.sources = [next(places) if alias is None else ~alias for alias in self.aliases]
+
+    def results(self, computed, inputs):
+        """What a call returns, of what it has computed and its inputs."""
+        if self.is_single:
+            return computed[0]
+        leaves = [computed[i] if i >= 0 else inputs[~i] for i in self.sources]
+        if type(self.tree) is list:
+            return [leaves[i] if type(i) is int else unflatten(i, leaves) for i in self.tree]
+        return unflatten(self.tree, leaves)
 
     def infer(self, as_inputs):
         """Traces the function, with its numbers as constants or as inputs."""

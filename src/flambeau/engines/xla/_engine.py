@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import types
 
+import jax.numpy as jnp
 import numpy as np
 
 from ..._dtypes import HALF
 from ..._modes import NO_TRACER, modes
 from .. import Engine
-from ._calls import ARRAY, TRACED_ERRORS, Unrecordable, read
+from ._calls import TRACED_ERRORS, Unrecordable, read
 from ._recipes import Watch
 from .lazy import LazyArray, add_to, record, record_call, recording, recording_lock, run_all, synchronize
 
@@ -46,11 +46,12 @@ class LazyEngine(Engine):
     def run(self, function, arrays, settings):
         return record(function, (self, *arrays), settings)
 
-    def vjps(self, backward, widens):
-        return functools.partial(pull, backward, widens)
+    def vjps(self, backward, widens, fit, forms):
+        """What to call for `backward`, the vjps of an op that computes half precision in float32 if it `widens`.
 
-    def known_vjps(self, backward, widens, has_numbers):
-        return KnownVjps(backward, widens, has_numbers)
+        Part of it is ``fit(gradients, forms)``, which brings gradients to the forms, (shape, dtype), of the inputs.
+        """
+        return Vjps(backward, widens, fit, forms)
 
     def read(self, operands, key, arrays, numbers):
         try:
@@ -81,56 +82,88 @@ class Saved:
         self.shapes = shapes
 
 
-def pull(backward, widens, gradient, node):
-    """The vjps of a node, recorded as one call."""
-    return record(pull_saved, (backward, widens, gradient, node.inputs, node.out, node.settings, node.shapes), {})
+class Vjps:
+    """The vjps of nodes of one kind, recorded as one call: what it is, is known by the gradients of their outputs."""
 
+    __slots__ = ("backward", "fit", "forms", "signatures", "widens")
 
-class KnownVjps:
-    """The vjps of the nodes of one known call of an op: by the gradient it is known what they record.
+    takes_undefined = True
 
-    Where the op takes numbers (floats), nodes differ in them.
-    """
-
-    __slots__ = ("backward", "has_numbers", "signatures", "widens")
-
-    def __init__(self, backward, widens, has_numbers):
+    def __init__(self, backward, widens, fit, forms):
         self.backward = backward
         self.widens = widens
-        self.has_numbers = has_numbers
-        self.signatures = {}  # by shape and dtype of the gradient
+        self.fit = fit
+        self.forms = forms
+        self.signatures = {}  # by shapes and dtypes of the gradients; None: it must be asked for anew each time
 
     def __call__(self, gradient, node):
-        if type(gradient) is not LazyArray or self.has_numbers or modes.tracer is not NO_TRACER:
-            return pull(self.backward, self.widens, gradient, node)
-        signature = self.signatures.get(gradient.aval)
-        if signature is None:
-            return self.learn(gradient, node)
-        arrays = [gradient]
-        for x in node.inputs if type(node.out) is not tuple else (*node.inputs, *node.out):
-            if type(x) is LazyArray or type(x) is ARRAY:
-                arrays.append(x)
-            elif type(x) is np.ndarray:
-                return self.learn(gradient, node)
-        if type(node.out) is LazyArray:
-            arrays.append(node.out)
+        gradients = gradient if type(gradient) is list else [gradient]
+        key = tuple([g.aval if type(g) is LazyArray else g if g is None else self for g in gradients])
+        if self in key or modes.tracer is not NO_TRACER:
+            return record(pull_saved, self.arguments(gradient, node), {})
+        signature = self.signatures.get(key, self)
+        if signature is self:
+            return self.learn(key, gradient, node)
+        arrays, numbers = taken(gradients, node)
+        if signature is None or (numbers != signature.numbers and not signature.is_free):
+            return record(pull_saved, self.arguments(gradient, node), {})
         with recording_lock:
-            return add_to(gradient.graph, signature, arrays, ())
+            return add_to(arrays[0].graph, signature, arrays, numbers)
 
-    def learn(self, gradient, node):
-        arguments = (self.backward, self.widens, gradient, node.inputs, node.out, node.settings, node.shapes)
+    def arguments(self, gradient, node):
+        """Those of ``pull_saved``."""
+        outputs = tuple(zip(node._shape, node._dtype)) if node._count != 1 and not node.op.takes_undefined else None
+        return (self.backward, self.widens, self.fit, self.forms, outputs, gradient, node.inputs, node.out,
+                node.settings, node.shapes)
+
+    def learn(self, key, gradient, node):
+        """Records the call of such a node for the first time."""
+        arguments = self.arguments(gradient, node)
         result, signature = record_call(pull_saved, arguments, {})
-        if signature is not None and not signature.numbers:
-            self.signatures[gradient.aval] = signature
+        arrays, numbers = [], []
+        if signature is not None:
+            read(arguments, [], arrays, numbers, LazyArray)
+            if not is_same((arrays, numbers), taken(gradient if type(gradient) is list else [gradient], node)):
+                signature = None
+        self.signatures[key] = signature
         return result
 
 
-def pull_saved(backward, widens, gradient, inputs, out, settings, shapes):
-    """The vjps, with inputs in half precision as the forward saw them, and sums of gradients as precise."""
+def taken(gradients, node):
+    """(the arrays, the numbers) that the vjps of a node are recorded with, as nearly all of them are."""
+    arrays, numbers, out = [g for g in gradients if g is not None], (), node.out
+    for x in node.inputs:
+        if type(x) is LazyArray:
+            arrays.append(x)
+        elif type(x) is float and x:
+            numbers += (x,)
+    if type(out) is LazyArray:
+        arrays.append(out)
+    elif out is not None:
+        arrays += [x for x in out if x is not None]
+    for x in node.settings.values():
+        if type(x) is float and x:
+            numbers += (x,)
+    return arrays, numbers
+
+
+def is_same(found, expected):
+    """Whether two pairs of arrays and numbers are the same."""
+    (arrays, numbers), (others, other_numbers) = found, expected
+    return tuple(numbers) == other_numbers and list(map(id, arrays)) == list(map(id, others))
+
+
+def pull_saved(backward, widens, fit, forms, outputs, gradient, inputs, out, settings, shapes):
+    """The vjps, with inputs in half precision as the forward saw them, and sums of gradients as precise.
+
+    Undefined gradients of `outputs`, (shape, dtype) each, are zeros. Those of the inputs are made to `fit` their forms.
+    """
+    if outputs is not None:
+        gradient = [jnp.zeros(*form) if g is None else g for g, form in zip(gradient, outputs, strict=True)]
     if widens:
         inputs = tuple([widen(x) for x in inputs])
         gradient = [widen(g) for g in gradient] if type(gradient) is list else widen(gradient)
-    return backward(gradient, Saved(inputs, out, settings, shapes))
+    return fit(backward(gradient, Saved(inputs, out, settings, shapes)), forms)
 
 
 def widen(x):

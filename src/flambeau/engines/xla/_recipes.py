@@ -10,29 +10,34 @@ from .lazy import LazyArray, graph_of, recording_lock
 
 
 class Recipe:
-    """Calls on arrays that are named when they are repeated.
+    """Calls on a `count` of arrays that are named when they are repeated.
 
     Values are counted: first those arrays, then the results of the calls. ``calls`` are (signature, values it takes)
     pairs; ``numbers`` are the floats that the calls were recorded with.
     """
 
-    __slots__ = ("calls", "is_free", "numbers")
+    __slots__ = ("calls", "is_free", "numbers", "only")
 
-    def __init__(self, calls, numbers, is_free):
+    def __init__(self, count, calls, numbers, is_free):
         self.calls = calls
         self.numbers = numbers
         self.is_free = is_free  # whether it may be repeated with other numbers, as far as it is not the signatures'
+        is_plain = len(calls) == 1 and calls[0][1] == list(range(count))
+        self.only = calls[0][0] if is_plain else None  # the signature of the one call, which takes the arrays as named
 
     def repeat(self, arrays, numbers):
         """Records the calls again; returns all values. None, if the numbers may decide something."""
         if numbers != self.numbers and not (self.is_free and all([s.is_free for s, _ in self.calls])):
             return None
-        graph = graph_of(arrays)
-        values = arrays.copy()
+        graph = arrays[0].graph if type(arrays[0]) is LazyArray else graph_of(arrays)
         with recording_lock:
-            for signature, inputs in self.calls:
-                values += graph.append(signature, [values[i] for i in inputs])
-            graph.numbers += numbers
+            if self.only is not None:
+                values = arrays + graph.append(self.only, arrays, numbers)
+            else:
+                values = arrays.copy()
+                for signature, inputs in self.calls:
+                    values += graph.append(signature, [values[i] for i in inputs], ())
+                graph.numbers += numbers
             graph.run_if_long()
         return values
 
@@ -66,7 +71,7 @@ class Watch:
         numbers = graph.numbers[first_number:]
         if numbers != self.numbers:
             return None
-        return Recipe(calls, numbers, allows_other_numbers)
+        return Recipe(len(self.arrays), calls, numbers, allows_other_numbers)
 
     def value_at(self, place):
         """The count of the value at a place in the graph, or None."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from .._views import value_of
 from . import engine
-from .lazy import record
+from .lazy import LazyArray, record
 
 
 @engine.immediate
@@ -28,8 +29,15 @@ def fill(into, value):
     return jnp.full(into.shape, value, into.dtype)
 
 
-@engine.kernel
+@engine.immediate
 def write(into, x):
+    x = value_of(x)
+    if type(x) is LazyArray and x.shape == into.shape and x.dtype == into.dtype and not x.aval.weak:
+        return x
+    return record(_write, (into, x), {})
+
+
+def _write(into, x):
     return jnp.broadcast_to(x, into.shape).astype(into.dtype)
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from ..._modes import NO_TRACER, modes
 from .. import ShapedArray
 from .._views import ViewArray
-from ._calls import ARRAY, TRACED_ERRORS, Aval, Signature, Unrecordable, read, rebuild, unflatten
+from ._calls import ARRAY, TRACED_ERRORS, Aval, Signature, Unrecordable, read, rebuild
 from ._programs import Families, Statistics
 
 LONGEST = 20_000  # calls after which a graph runs, whether somebody needs elements or not
@@ -218,27 +218,17 @@ class Graph:
     def place_of(self, x):
         """The place of an input of a call."""
         if type(x) is LazyArray:
-            if x._value is None and x.graph is self:
+            found = x._value
+            if found is None and x.graph is self:
                 return x._slot
-            x = x.value
+            x = found if type(found) is ARRAY else x.value
         place = self.places.get(id(x))
         if place is None:
             self.leaves.append(x)
             place = self.places[id(x)] = -len(self.leaves)
         return place
 
-    def add(self, signature, inputs, numbers):
-        """Records a call; returns its results."""
-        fresh = ()
-        if signature.avals or signature.errors:
-            fresh = self.append(signature, inputs)
-            self.numbers.extend(numbers)
-        if signature.is_plain:
-            return fresh
-        remaining = iter(fresh)
-        return [next(remaining) if alias is None else inputs[alias] for alias in signature.aliases]
-
-    def append(self, signature, inputs):
+    def append(self, signature, inputs, numbers):
         """Records a call; returns those of its results that are no inputs of it."""
         places = []
         for x in inputs:
@@ -247,12 +237,19 @@ class Graph:
             else:
                 places.append(self.place_of(x))
         self.calls.append((signature, tuple(places)))
-        slot = len(self.results)
-        fresh = [LazyArray(aval, self, slot + i) for i, aval in enumerate(signature.avals)]
-        self.results += fresh
+        results = self.results
+        if signature.is_single:
+            computed = [LazyArray(signature.avals[0], self, len(results))]
+            results.append(computed[0])
+        else:
+            slot = len(results)
+            computed = [LazyArray(aval, self, slot + i) for i, aval in enumerate(signature.avals)]
+            results += computed
+        if numbers:
+            self.numbers += numbers
         if signature.errors:
             self.conditions.extend(zip(signature.errors, [users_line()] * len(signature.errors)))
-        return fresh
+        return computed
 
     def run(self):
         """Runs what was recorded, as far as somebody holds its results."""
@@ -427,13 +424,13 @@ def record_call(function, args, settings, graph=None):
 
 def add_to(graph, signature, inputs, numbers):
     """What a call with this signature returns; it is added to a graph."""
-    leaves = graph.add(signature, inputs, numbers)
+    computed = graph.append(signature, inputs, numbers) if signature.computes else ()
     if not modes.lazy:
         graph.run()
         verify()
     else:
         graph.run_if_long()
-    return leaves[0] if signature.tree == 0 else unflatten(signature.tree, leaves)
+    return signature.results(computed, inputs)
 
 
 def infer(function, args, settings, inputs, numbers):

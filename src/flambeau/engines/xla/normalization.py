@@ -28,3 +28,8 @@ def normalize_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
 @engine.kernel
 def scale_shift(x, scale, shift):
     return x * scale + shift
+
+
+@engine.kernel
+def move_average(into, value, keep, weight):
+    return into * keep + value.astype(into.dtype).reshape(into.shape) * weight

@@ -9,7 +9,6 @@ from ..._modes import in_use, no_grad
 from ..._size import Size
 from ..._tensor import Tensor, engine_for
 from ...autograd._writes import check_writable, write
-from ...engines import NUMPY
 from ...functions._args import need_constant, need_tensor
 from ...functions._autocast import autocast
 from ...functions._types import typed
@@ -119,12 +118,11 @@ def _move(running, value, momentum, factor=1.0):
     """Takes a running statistic a step towards a new value of it."""
     if running is None or (not isinstance(momentum, Tensor) and not momentum):
         return
+    k = engine_for(running)
     plain = running._view is None and not running._rg and not isinstance(momentum, Tensor)
-    if plain and engine_for(running) is engine_for(value) is NUMPY:  # the same in one write, for small layers
+    if plain and k.computes and k is engine_for(value):  # the same in one write
         check_writable(running)
-        own = running._a
-        moved = own * (1 - momentum) + value._a.reshape(own.shape) * (momentum * factor)
-        write(running, "batch_norm", NUMPY.write, moved)
+        write(running, "batch_norm", k.move_average, value._a, 1 - momentum, momentum * factor)
         return
     with no_grad():
         value = value.reshape(running.shape).to(running.dtype)

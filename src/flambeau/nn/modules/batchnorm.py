@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 
 from ..._dtypes import int64
+from ..._tensor import Tensor, engine_for
+from ...autograd._writes import check_writable, write
 from ...functions.creation import empty, ones, zeros
 from ...functions.from_data import tensor
 from .. import functional as F
@@ -92,13 +94,22 @@ class _NormBase(Module):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
 
+def _count_up(count):
+    """Adds one to a tensor: without promotion, for small layers."""
+    if type(count) is Tensor and engine_for(count).computes:
+        check_writable(count)
+        write(count, "add_", engine_for(count).accumulate, 1)
+    else:
+        count.add_(1)
+
+
 class _BatchNorm(_NormBase):
     def forward(self, input):
         self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         track = self.track_running_stats
         if self.training and track and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
+            _count_up(self.num_batches_tracked)
             if self.momentum is None:  # the mean over all batches so far
                 momentum = self.num_batches_tracked.double().reciprocal()
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
