@@ -38,6 +38,8 @@ def recall(op, inputs, settings):
             if type(array) is ViewArray:
                 key.append(array.strides)
                 array = array.value
+            if type(array) not in engine.recordable:
+                return None
             key.append(x._rg)
             key.append(array.aval)
             arrays.append(array)

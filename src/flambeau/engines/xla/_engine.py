@@ -10,7 +10,7 @@ import numpy as np
 from ..._dtypes import HALF
 from ..._modes import NO_TRACER, modes
 from .. import Engine
-from ._calls import TRACED_ERRORS, Unrecordable, read
+from ._calls import ARRAY, TRACED_ERRORS, Unrecordable, read
 from ._recipes import Watch
 from .lazy import LazyArray, add_to, record, record_call, recording, recording_lock, run_all, synchronize
 
@@ -22,6 +22,7 @@ class LazyEngine(Engine):
 
     aliases = False
     records = True
+    recordable = frozenset((LazyArray, ARRAY))  # types of arrays that calls on them can be recorded with
     sums_products_wide = True
     traced_errors = TRACED_ERRORS
 
