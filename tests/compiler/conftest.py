@@ -12,6 +12,7 @@ QUICK = {
     "xla_backend_optimization_level": 0,
     "xla_cpu_parallel_codegen_split_count": 1,
     "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
 }
 
 
@@ -25,7 +26,7 @@ def _compile_quickly(request, monkeypatch):
 
 @pytest.fixture(scope="session", autouse=True)
 def _compile_once(tmp_path_factory):
-    """A program that a test has compiled is not compiled again: most layers are one in training and in evaluation."""
+    """A program that a test has compiled is not compiled again."""
     if importlib.util.find_spec("jax") is None:
         yield
         return
