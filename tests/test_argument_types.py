@@ -3,7 +3,7 @@
 import pytest
 
 import flambeau
-from _oracle import check_code
+from _oracle import check_code, outcome
 
 MATRIX, VECTOR = "torch.ones(2, 2)", "torch.ones(3)"
 CALLS = {  # where V stands for what is tried: some of it is right
@@ -61,3 +61,41 @@ def test_calls_without_values(code):
 def test_messages(call, message):
     with pytest.raises(TypeError, match=message):
         call(flambeau.eye(2))
+
+
+METHODS = [  # calls of methods with one wrong argument; the functions of these names are called likewise
+    "tril('a')", "cumsum('a')", "topk('a')", "unsqueeze('a')", "transpose(0, 'a')", "diagonal('a')", "diag('a')",
+    "chunk('a')", "flip('a')", "roll('ab')", "kthvalue('a')", "median('a')", "renorm(2, 0, 'a')", "softmax('a')",
+    "logsumexp('a')", "index_select('a', torch.tensor([0]))", "flatten('a')", "mvlgamma('a')", "multinomial('a')",
+    "unbind('a')", "select('a', 0)", "allclose('a')", "addcmul('a', 1)", "histc('a')", "nan_to_num('a')", "rot90('a')",
+    "swapaxes('a', 0)", "unflatten('a', (1, 2))", "expand('a')", "permute('a')", "reshape('a')", "matmul('a')",
+    "dot('a')", "hardshrink('a')", "tile('a')", "diag_embed('a')", "cross('a')", "argmax('a')", "cummax('a')",
+    "unfold('a', 1, 1)", "uniform_('a')", "normal_('a')", "tril_('a')", "cumsum_('a')", "renorm_(2, 0, 'a')",
+    "masked_select('a')", "lerp('a', 1)", "baddbmm('a', 'b')", "logcumsumexp('a')", "pinverse('a')", "diff('a')",
+]
+
+
+def as_function(call):
+    name, _, arguments = call.partition("(")
+    return f"torch.{name}(torch.ones(2, 2), {arguments}"
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("call", METHODS)
+def test_messages_name_the_function_the_argument_and_its_place(call):
+    import torch
+
+    for code in (f"torch.ones(2, 2).{call}", as_function(call)):
+        got, want = (outcome(code, library)[1] for library in (flambeau, torch))
+        if want is not None and "): argument" in str(want):  # PyTorch lists all overloads where there are several
+            assert str(got).partition(" must be")[0] == str(want).partition(" must be")[0]
+
+
+@pytest.mark.parametrize("code, words", [
+    ("torch.ones(2).roll('ab')", "roll(): argument 'shifts' (position 1) must be tuple of ints, not str"),
+    ("torch.roll(torch.ones(2), 'ab')", "roll(): argument 'shifts' (position 2) must be tuple of ints, not str"),
+    ("torch.nn.Linear(2, 2)('ab')", "linear(): argument 'input' (position 1) must be Tensor, not str"),
+    ("torch.ones(2, 2).diag(diagonal='a')", "diag(): argument 'diagonal' (position 1) must be int, not str"),
+])
+def test_message_without_the_oracle(code, words):
+    assert str(outcome(code, flambeau)[1]) == words

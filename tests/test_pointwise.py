@@ -514,3 +514,23 @@ def test_large_and_strided_operands(dtype):
 def test_expanded_operands_do_not_decide_strides(dtype):
     x, one = flambeau.ones(2, 3, dtype=dtype).t(), flambeau.ones((), dtype=dtype).expand(3, 2)
     assert (x + one).stride() == (one + x).stride() == (x * one).stride() == (1, 3)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("eps", ["None", "0.1", "0.0", "0.7", "-0.1", "inf", "-inf", "nan"])
+def test_logit_and_its_gradient_at_all_bounds(eps):
+    x = "x = torch.tensor([0.0, 1.0, 0.5, 2.0, -1.0, 0.05, nan], dtype=torch.float64, requires_grad=True)"
+    check_code(f"{x}; y = torch.logit(x, {eps}); y.sum().backward(); (y.detach(), x.grad)")
+
+
+COMPLEX_WRITES = [
+    "c[...] = z", "c[:] = z[0]", "c[0] = z[0]", "c.copy_(z)", "c.masked_fill_(m, z[0])", "c[torch.tensor(1)] = z[0]",
+    "c = c.masked_fill(m, z[0])", "c = z.to(torch.bool)", "c[None, 1:2] = z[0]", "c.T[...] = z[2]",
+]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("write", COMPLEX_WRITES)
+def test_a_complex_number_is_true_if_a_part_is_not_zero(write):
+    start = "z = torch.tensor([0.5j, 0j, 1]); m = torch.tensor([True, True, False]); c = torch.zeros(3, dtype=torch.bool)"
+    check_code(f"{start}; {write}; c")

@@ -19,7 +19,7 @@ IMAGES = [
     "GroupNorm(3, 3)", "Conv2d(3, 3, 1, groups=3, bias=False)", "Dropout2d(0.5)", "ConvTranspose2d(3, 3, 1)",
     "AvgPool2d(3, 1, 1)", "Identity()", "ZeroPad2d(0)", "Sequential()", "PReLU(3)", "AdaptiveAvgPool2d(2)",
     "LPPool2d(2, 1)", "BatchNorm2d(3, momentum=None)", "InstanceNorm2d(3, affine=True, track_running_stats=True)",
-    "ReflectionPad2d(0)", "Upsample(scale_factor=1)", "MaxPool2d(3, 1, 1)", "Softmax2d()",
+    "ReflectionPad2d(0)", "ChannelShuffle(3)", "Upsample(scale_factor=1)", "MaxPool2d(3, 1, 1)", "Softmax2d()",
 ]
 HOOKS = [
     "forward_hook(lambda module, args, output: output * 2)",

@@ -101,7 +101,7 @@ TABLE = [
     *rows("f", "torch.nn.functional.NAME({x}, dim={dim})", "glu softmin", mild=True),
     *rows("f", "torch.nn.functional.batch_norm({x}, None, None, training=True)", mild=True),
     *rows("f", "torch.nn.functional.instance_norm({x})", mild=True),
-    *rows("f", "torch.nn.functional.group_norm({x}, NAME)", "1 2", mild=True),
+    *rows("f", "torch.nn.functional.group_norm({x}, {positive})", mild=True),
     *rows("f", "torch.NAME({x}, {same}, p={positive})", "cdist dist", mild=True),
     *rows("f", "torch.NAME({x}, {positive})", "pdist", mild=True),
     *rows("f", "torch.quantile({x}, {positive} / 3, dim={dim})", mild=True),

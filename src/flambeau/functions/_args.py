@@ -14,6 +14,7 @@ from .._modes import modes
 from .._storage import Storage
 from .._tensor import Tensor, device_storage, storage_of, wrap
 from ..engines import NUMPY, engine_on
+from ._wrong_type import wrong_type
 
 NO_MEMORY = "not enough memory: can't allocate memory for {name}: {cause}"
 NOT_DIFFERENTIABLE = (
@@ -26,9 +27,7 @@ DIM_RANGE = "Dimension out of range (expected to be in range of [{low}, {high}],
 def need_tensor(value, name, argument="input", position=1):
     """Raises PyTorch's TypeError unless `value` is a tensor."""
     if not isinstance(value, Tensor):
-        raise TypeError(
-            f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
-        )
+        raise wrong_type(value, "Tensor", name, argument, position)
     return value
 
 
@@ -51,14 +50,14 @@ def need_tensors(values, name):
     return values
 
 
-def as_int(value, name, argument):
+def as_int(value, name, argument, wanted="int"):
     """An int from anything that is one (NumPy integers and one-element integer tensors too)."""
     if isinstance(value, bool | float):
-        raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}")
+        raise wrong_type(value, wanted, name, argument)
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}") from None
+        raise wrong_type(value, wanted, name, argument) from None
 
 
 def allocating(function):
@@ -80,7 +79,7 @@ def as_float(value, name, argument):
         value = value.item()
     if isinstance(value, int | float | np.integer | np.floating):
         return float(value)
-    raise TypeError(f"{name}(): argument '{argument}' must be float, not {type(value).__name__}")
+    raise wrong_type(value, "float", name, argument)
 
 
 def dim_in_range(dim, ndim):
@@ -88,7 +87,7 @@ def dim_in_range(dim, ndim):
     n = ndim or 1
     if type(dim) is not int:
         if isinstance(dim, bool | float) or not hasattr(dim, "__index__"):
-            raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}")
+            raise wrong_type(dim, "int", "the function", "dim")
         dim = operator.index(dim)
     if not -n <= dim < n:
         raise IndexError(DIM_RANGE.format(low=-n, high=n - 1, dim=dim))
@@ -115,14 +114,15 @@ def axis_of(dims, ndim):
     return () if found is not None and ndim == 0 else found
 
 
-def shape_from(size, name="size"):
+def shape_from(size, argument="size"):
     """A shape from ``f(2, 3)`` or ``f((2, 3))``: ints, also as NumPy integers or integer tensors."""
-    if len(size) == 1 and not isinstance(size[0], int) and hasattr(size[0], "__iter__") and getattr(size[0], "ndim", 1):
-        size = size[0]
+    first = size[0] if len(size) == 1 else 0
+    if not isinstance(first, int | str) and hasattr(first, "__iter__") and getattr(first, "ndim", 1):
+        size = first
     shape = []
     for n in size:
         if type(n) is not int:
-            n = as_int(n, name, "size")
+            n = as_int(n, "the function", argument, "tuple of ints")
         shape.append(n)
     return tuple(shape)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .._intercept import own_function
 from .._tensor import Tensor
 from ._inplace import inplace
+from ._wrong_type import method_of
 
 NO_VALUES = '{name}() missing 1 required positional arguments: "{argument}"'
 
@@ -16,9 +16,9 @@ def methods(*functions, **renamed):
     objects, as in PyTorch: what asks for ``__torch_function__`` is told which of them was called.
     """
     for function in functions:
-        setattr(Tensor, function.__name__, own_function(getattr(function, "method", function), function.__name__))
+        setattr(Tensor, function.__name__, method_of(getattr(function, "method", function), function.__name__))
     for name, member in renamed.items():
-        setattr(Tensor, name, member if isinstance(member, property) else own_function(member, name))
+        setattr(Tensor, name, member if isinstance(member, property) else method_of(member, name))
 
 
 def spread(argument):

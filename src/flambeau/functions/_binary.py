@@ -7,9 +7,9 @@ import numpy as np
 from .._dtypes import check_int, python_number
 from .._tensor import Tensor
 from ._out import out_variant
+from ._wrong_type import wrong_type
 
 _NUMBERS = (int, float, complex)
-WRONG = "{name}(): argument '{argument}' (position {position}) must be {wanted}, not {got}"
 
 
 def number(value):
@@ -27,10 +27,7 @@ def need_operand(value, name, argument, position, numbers):
         value = number(value)
         if isinstance(value, _NUMBERS):
             return value
-    raise TypeError(WRONG.format(
-        name=name, argument=argument, position=position, wanted="Tensor or Number" if numbers else "Tensor",
-        got=type(value).__name__,
-    ))
+    raise wrong_type(value, "Tensor or Number" if numbers else "Tensor", name, argument, position)
 
 
 def operands(input, other, name, numbers=True, either=False, second="other"):

@@ -10,6 +10,7 @@ from .._dtypes import is_inexact
 from .._tensor import Tensor
 from ..ops.shape import cast, reshape
 from ._args import dim_in_range, np_dtype_of
+from ._wrong_type import wrong_type
 
 INT64 = np.dtype(np.int64)
 NO_DIM_GIVEN = (
@@ -66,7 +67,7 @@ def one_dim(input, dim, name, keepdim=False):
     if keepdim is not False and keepdim is not True:
         need_flag(keepdim, name)
     if type(dim) is not int and (isinstance(dim, bool | tuple | list | str) or not hasattr(dim, "__index__")):
-        raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+        raise wrong_type(dim, "int", name, "dim")
     axis = dim_in_range(dim, len(shape))
     if shape and shape[axis] == 0:
         raise IndexError(EMPTY_DIM.format(name=name, dim=axis, shape=list(shape)))

@@ -32,6 +32,7 @@ from ..autograd._writes import (
 from ..engines import NUMPY
 from ._args import need_tensor
 from ._out import out_variant, same
+from ._wrong_type import method_of
 
 _FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
 PIECE = 1 << 16  # elements of a piece: some arrays of that size fit the cache
@@ -68,10 +69,8 @@ def inplace(function, name, elementwise=False):
     signature = inspect.signature(function)
     parameters = [p for p in signature.parameters.values() if p.name != "out"]
     method.__signature__ = signature.replace(parameters=parameters)
-    method.__name__ = name
-    method.__qualname__ = f"Tensor.{name}"
     method.__doc__ = f"In-place form of ``{name.rstrip('_')}``: the result replaces the tensor's elements."
-    return method
+    return method_of(method, name)
 
 
 def any_requires_grad(values):
@@ -225,9 +224,7 @@ def op_methods(prepare=None, *, out=True):
         op, inputs, settings = prepare(self, *args, **kwargs)
         return inplace_op(self, op, inputs[1:], settings, name + "_")
 
-    method.__name__ = name + "_"
-    method.__qualname__ = f"Tensor.{name}_"
     method.__doc__ = f"In-place form of ``{name}``."
-    setattr(Tensor, name, function)
-    setattr(Tensor, name + "_", method)
+    setattr(Tensor, name, method_of(function, name))
+    setattr(Tensor, name + "_", method_of(method, name + "_"))
     return out_variant(function, dtype=same) if out else function

@@ -145,7 +145,8 @@ def out_variant(function=None, **rules):
     bind = binder(len(names), names.index("out"), takes_out, starred is not None, keywords if is_wrapped else None)
     values = names if takes_out else positional + keywords
     variant = bind(function if is_wrapped else plain(function), Writer(function, values, "out" in keywords, **rules))
-    variant.__code__ = with_parameters(variant.__code__, len(positional), names, starred)
+    code = variant.__code__.replace(co_name=function.__name__)
+    variant.__code__ = with_parameters(code, len(positional), names, starred)
     variant.__defaults__ = target.__defaults__
     variant.__kwdefaults__ = {**(target.__kwdefaults__ or {}), **({} if "out" in positional else {"out": None})}
     for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):

@@ -8,8 +8,7 @@ import inspect
 import numpy as np
 
 from .._tensor import Tensor
-
-WRONG_TYPE = "{name}(): argument '{argument}' (position {position}) must be {wanted}, not {got}"
+from ._wrong_type import wrong_type
 
 
 def typed(**types):
@@ -49,10 +48,7 @@ def read(value, kind, name, argument, position):
     if isinstance(value, np.generic) or (is_number and kind in (int, float)):
         value = value.item()
     if not isinstance(value, int | float if kind is float else kind) or (kind is int and isinstance(value, bool)):
-        raise TypeError(WRONG_TYPE.format(
-            name=name, argument=argument, position=position, wanted="Number" if kind is float else kind.__name__,
-            got=type(value).__name__,
-        ))
+        raise wrong_type(value, "Number" if kind is float else kind.__name__, name, argument.rstrip("_"), position)
     return int(value) if kind is float and isinstance(value, bool) else value
 
 

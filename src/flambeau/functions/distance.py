@@ -19,6 +19,7 @@ from ._binary import number
 from ._folds import need_flag, numpy_names
 from ._out import out_variant, same
 from ._results import rename_node
+from ._wrong_type import wrong_type
 from .linalg.norm import matrix_norm, vector_norm
 
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
@@ -86,8 +87,7 @@ def scalar(value, argument, position):
     if isinstance(value, complex):
         raise RuntimeError(f"renorm: {argument} must be real-valued, got {value}")
     if not isinstance(value, int | float):
-        wrong = type(value).__name__
-        raise TypeError(f"renorm(): argument '{argument}' (position {position}) must be Number, not {wrong}")
+        raise wrong_type(value, "Number", "renorm", argument, position)
     return value
 
 

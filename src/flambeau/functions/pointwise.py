@@ -19,6 +19,7 @@ from ._deprecated import hide, old_order
 from ._inplace import inplace_arithmetic
 from ._out import castable, out_variant, same
 from ._unary import unary
+from ._wrong_type import wrong_type
 
 __all__ = [
     "abs", "abs_", "absolute", "add", "addcdiv", "addcmul", "ceil", "ceil_", "clamp", "clamp_", "clamp_max",
@@ -365,7 +366,7 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
     need_tensor(input, "nan_to_num")
     for value, argument in ((nan, "nan"), (posinf, "posinf"), (neginf, "neginf")):
         if value is not None and not isinstance(value, int | float | np.number):
-            raise TypeError(f"nan_to_num(): argument '{argument}' must be float, not {type(value).__name__}")
+            raise wrong_type(value, "float", "nan_to_num", argument)
     if input.dtype.category < _dtypes.FLOAT:
         result = input.clone()
     elif input.dtype.is_complex and modes.grad and input.requires_grad:

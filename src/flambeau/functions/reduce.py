@@ -27,6 +27,7 @@ from ._folds import (
 )
 from ._out import castable, out_variant, own, real, same
 from ._results import result, selections
+from ._wrong_type import wrong_type
 
 __all__ = [
     "all", "amax", "amin", "aminmax", "any", "argmax", "argmin", "count_nonzero", "log_softmax", "logsumexp",
@@ -137,8 +138,7 @@ def _axes(dim, input, name, keepdim=False, many=True):
     if many and isinstance(dim, _SEQUENCES):
         return axis_of(dim, n)
     if isinstance(dim, bool | str) or not hasattr(dim, "__index__"):
-        expected = "int or tuple of ints" if many else "int"
-        raise TypeError(f"{name}(): argument 'dim' must be {expected}, not {kind.__name__}")
+        raise wrong_type(dim, "int or tuple of ints" if many else "int", name, "dim")
     return axis_of(dim, n)
 
 

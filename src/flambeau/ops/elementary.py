@@ -187,15 +187,15 @@ sigmoid.vjp(x=lambda g, out: g * cj(out * (1 - out)))
 @op(promote="float", refuses="c")
 def logit(k, x, *, eps):
     if eps is not None:
-        x = k.where(x < eps, eps, k.minimum(x, 1 - eps))  # eps may be above a half
+        x = k.where(x < eps, eps, k.where(x > 1 - eps, 1 - eps, x))  # eps may be above a half, or nan
     return k.log(x / (1 - x))
 
 
 def logit_slope(g, x, eps):
-    low, high = (0, 1) if eps is None else (eps, 1 - eps)
     slope = g / (x * (1 - x))
-    inside = (x >= low) & (x <= high)
-    return keep(slope, inside) if eps is not None else slope + keep(g * 0 + math.nan, ~inside)
+    if eps is None or eps < 0:
+        return slope + keep(g * 0 + math.nan, (x < 0) | (x > 1))
+    return keep(slope, ~((x < eps) | (x > 1 - eps)))
 
 
 logit.vjp(x=logit_slope)

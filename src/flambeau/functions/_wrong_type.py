@@ -1,0 +1,72 @@
+"""PyTorch's TypeErrors of arguments. Which function was called, and how, is found out when there is an error."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+
+from .._intercept import own_function
+
+PACKAGE = __name__.partition(".")[0]
+FUNCTIONS = tuple(f"{PACKAGE}.{name}" for name in ("functions", "nn.functional", "ops", "linalg", "fft", "special"))
+METHOD = "Tensor."  # how the code of a method is named
+WRAPPED = ("args", "values", "rest")  # how a wrapper calls what it passes on
+
+
+def method_of(function, name):
+    """Another function of the same body, as the method `name`; its code says so."""
+    own = own_function(function, name)
+    own.__qualname__ = METHOD + name
+    own.__code__ = own.__code__.replace(co_qualname=METHOD + name)
+    return own
+
+
+def wrong_type(value, wanted, name, argument, position=None):
+    """The TypeError for an argument of another type than the `wanted` one.
+
+    Args:
+        name, argument, position: the function, its argument, and the place of that, counted from 1; for the call of a
+            method, self does not count. Without a position all three are those of the public function that got `value`,
+            where one is found.
+    """
+    frames = list(frames_of_functions())
+    method = next((frame.f_code.co_qualname for frame in reversed(frames) if is_method(frame)), "")
+    if position is None:
+        places = [place for frame in reversed(frames) if (place := place_of(value, frame))]
+        name, argument, position = places[0] if places else (name, argument, None)
+    name = method.removeprefix(METHOD) or name
+    if method and position is not None and position > 1:
+        position -= 1
+    where = f" (position {position})" if position else ""
+    return TypeError(f"{name}(): argument '{argument}'{where} must be {wanted}, not {type(value).__name__}")
+
+
+def frames_of_functions():
+    """The frames of the call that led here, from the inside to the public function."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(FUNCTIONS):
+        yield frame
+        frame = frame.f_back
+
+
+def is_method(frame):
+    return frame.f_code.co_qualname.startswith(METHOD)
+
+
+def place_of(value, frame):
+    """(function, argument, position) of a value, or of a sequence of it, among the arguments of a frame, or None."""
+    positional, keywords = parameters_of(frame.f_code)
+    for i, argument in enumerate(positional + keywords):
+        got = frame.f_locals.get(argument)
+        if got is value or (isinstance(got, tuple | list) and any(item is value for item in got)):
+            position = i + 1 if i < len(positional) else None
+            return (frame.f_code.co_name, argument.rstrip("_"), position) if argument not in WRAPPED else None
+    return None
+
+
+def parameters_of(code):
+    """The names of the positional parameters, ``*args`` among them, and of those that are keywords only."""
+    names, count = code.co_varnames, code.co_argcount
+    end = count + code.co_kwonlyargcount
+    starred = names[end : end + 1] if code.co_flags & inspect.CO_VARARGS else ()
+    return names[:count] + starred, names[count:end]
