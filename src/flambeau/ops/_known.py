@@ -11,7 +11,7 @@ from .._dtypes import get_default_dtype
 from .._modes import NO_TRACER, modes
 from .._storage import DeviceStorage
 from .._tensor import Tensor, refresh
-from ..engines._views import ViewArray, value_of
+from ..engines._views import value_of
 from ._calls import make_view
 from ._plan import fit_all, forms_of
 
@@ -34,10 +34,10 @@ def recall(op, inputs, settings):
                 engine = storage.engine
             if x._view is not None:
                 refresh(x)
-            array = x._a
-            if type(array) is ViewArray:
-                key.append(array.strides)
-                array = array.value
+            own = x._a
+            array = value_of(own)
+            if array is not own:
+                key.append(own.strides)
             if type(array) not in engine.recordable:
                 return None
             key.append(x._rg)
