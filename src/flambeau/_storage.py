@@ -90,12 +90,13 @@ class DeviceStorage(Storage):
 
     def replace(self, t, array, put):
         shown = t._a
-        if type(shown) is ViewArray:
-            self.memory.exchange(put(self.engine, self.memory.array, shown.chain, array))
-            shown.refresh(array)
-        else:
+        if type(shown) is not ViewArray:
             t._a = array
             self.memory.exchange(array)
+        else:
+            chain = shown.chain
+            self.memory.exchange(put(self.engine, self.memory.array, chain, array) if chain else array)
+            shown.refresh(array)
 
 
 def address(array):

@@ -24,7 +24,7 @@ from .._tensor import (
     wrap,
 )
 from ..engines import NUMPY, engine_of
-from ..engines._views import ViewArray, replay
+from ..engines._views import replay
 from ..engines.levels import level_of
 from ..ops.move import writing
 from ..ops.shape import as_strided, cast, put
@@ -121,19 +121,12 @@ def write(t, name, fill, *arguments):
 def exchange_all(tensors, name, arrays):
     """Like ``write``, for new elements of many tensors at once, on an engine whose arrays are values."""
     for t, array in zip(tensors, arrays, strict=True):
-        storage, shown = t._storage, t._a
+        storage = t._storage
         if storage.inference and modes.grad is not None:
             raise RuntimeError(INFERENCE)
         storage.version += 1
         storage.writer = name
-        if type(shown) is not ViewArray:
-            t._a = array
-            storage.memory.exchange(array)
-        elif shown.chain:
-            storage.replace(t, array, put)
-        else:
-            storage.memory.exchange(array)
-            shown.refresh(array)
+        storage.replace(t, array, put)
 
 
 def write_at(t, name, key, value):
