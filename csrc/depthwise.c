@@ -44,6 +44,34 @@ static void do_planes(const void *work, ptrdiff_t i)
     }
 }
 
+/* The same with channels in lanes: some groups of channels of some samples, or the weights of some groups. */
+static void do_groups(const void *work, ptrdiff_t i)
+{
+    const PlaneWork *p = work;
+    void *room = scratch_of_thread(p->sums.scratch);
+    if (room == NULL) {
+        *p->failed = 1;
+        return;
+    }
+    memset(room, 0, p->sums.scratch); /* the margins, which all planes share */
+    ptrdiff_t sizes = product_of(p->sums.sizes) * p->item, counts = product_of(p->sums.counts) * p->item, start, stop;
+    ptrdiff_t lanes = p->loops->tile_columns / 2, groups = (p->channels + lanes - 1) / lanes;
+    part_of(p->which == WEIGHT ? groups : p->samples * groups, 1, p->chunks, i, &start, &stop);
+    for (ptrdiff_t group = start; group < stop; group++) {
+        ptrdiff_t channel = group % groups * lanes, plane = group / groups * p->channels + channel;
+        ptrdiff_t count = p->channels - channel < lanes ? p->channels - channel : lanes;
+        char *x = p->x + plane * sizes, *g = p->g + plane * counts, *w = p->w + channel * p->taps * p->item;
+        if (p->which == FORWARD) {
+            const char *bias = p->bias == NULL ? NULL : p->bias + channel * p->item;
+            p->loops->lanes_forward(&p->sums, x, w, bias, g, count, room);
+        } else if (p->which == INPUT) {
+            p->loops->lanes_input(&p->sums, g, w, x, count, room);
+        } else {
+            p->loops->lanes_weight(&p->sums, x, g, w, count, p->samples, p->channels, room);
+        }
+    }
+}
+
 /* Without a stride the gradient of the input is the forward of the kernel turned around. */
 static bool turn_around(Geometry *g, PlaneWork *work)
 {
@@ -64,13 +92,35 @@ static bool turn_around(Geometry *g, PlaneWork *work)
 }
 
 #define PLANES_WORK (1 << 15) /* products below which waking a thread takes longer */
+#define STAGED_BYTES (256 << 10) /* of planes in lanes that stay in the cache */
+
+/* Channels in lanes: where rows are short, or have a stride, or are summed over. */
+static bool planes_in_lanes(const PlaneWork *work, ptrdiff_t lanes)
+{
+    const PlaneSums *s = &work->sums;
+    return (s->counts[2] < 4 * lanes || s->steps[2] > 1 || work->which == WEIGHT) && s->margin[0] >= 0 && s->margin[1] >= 0
+           && s->margin[2] >= 0 && product_of(s->wide) * lanes * work->item <= STAGED_BYTES;
+}
+
+/* Where in a plane the taps lie, counted from the first; rows have `length` elements for each column of a step. */
+static void fill_offsets(const Geometry *g, const PlaneSums *s, ptrdiff_t step, ptrdiff_t length, bool around,
+                         ptrdiff_t *offsets)
+{
+    ptrdiff_t kernel = product_of(g->kernel);
+    for (ptrdiff_t k = 0; k < kernel; k++) {
+        ptrdiff_t z = k / (g->kernel[2] * g->kernel[1]), y = k / g->kernel[2] % g->kernel[1];
+        ptrdiff_t column = k % g->kernel[2] * g->dilation[2];
+        offsets[around ? kernel - 1 - k : k] = (z * g->dilation[0] * s->wide[1] + y * g->dilation[1]) * s->row
+                                               + column % step * length + column / step;
+    }
+}
 
 static bool run_planes(const Geometry *given, PlaneWork *work)
 {
     int failed = 0;
     Geometry turned = *given, *g = &turned;
     bool around = turn_around(g, work);
-    ptrdiff_t kernel = product_of(g->kernel);
+    ptrdiff_t kernel = product_of(g->kernel), lanes = work->loops->tile_columns / 2, planes = g->samples * g->channels;
     PlaneSums *s = &work->sums;
     ptrdiff_t *offsets = malloc((size_t)kernel * sizeof *offsets);
     if (offsets == NULL) {
@@ -82,27 +132,30 @@ static bool run_planes(const Geometry *given, PlaneWork *work)
         s->steps[d] = g->stride[d];
         s->margin[d] = g->padding[d];
         s->wide[d] = (g->counts[d] - 1) * g->stride[d] + reach(g, d) + 1;
+        if (work->which == INPUT && s->wide[d] < s->margin[d] + s->sizes[d]) {
+            s->wide[d] = s->margin[d] + s->sizes[d]; /* some elements have no part in the result */
+        }
     }
-    ptrdiff_t step = g->stride[2], length = (s->wide[2] + step - 1) / step;
+    bool in_lanes = planes_in_lanes(work, lanes);
+    ptrdiff_t step = in_lanes ? 1 : g->stride[2], length = (s->wide[2] + step - 1) / step;
     s->row = length * step;
     s->taps = work->taps = kernel;
-    for (ptrdiff_t k = 0; k < kernel; k++) {
-        ptrdiff_t z = k / (g->kernel[2] * g->kernel[1]), y = k / g->kernel[2] % g->kernel[1];
-        ptrdiff_t column = k % g->kernel[2] * g->dilation[2];
-        offsets[around ? kernel - 1 - k : k] = (z * g->dilation[0] * s->wide[1] + y * g->dilation[1]) * s->row
-                                               + column % step * length + column / step;
-    }
+    fill_offsets(g, s, step, length, around, offsets);
     s->tap_offsets = offsets;
-    /* rows are read in whole vectors; a copy of the gradient has such rows */
-    ptrdiff_t lanes = work->loops->tile_columns / 2, copied = g->counts[0] * g->counts[1] * (g->counts[2] + lanes);
-    s->scratch = (size_t)((s->wide[0] * s->wide[1] * s->row + 4 * lanes + copied) * work->item);
+    if (in_lanes) {
+        s->scratch = (size_t)((product_of(s->wide) + product_of(s->counts) + 2 * kernel) * lanes * work->item);
+    } else { /* rows are read in whole vectors; a copy of the gradient has such rows */
+        ptrdiff_t copied = g->counts[0] * g->counts[1] * (g->counts[2] + lanes);
+        s->scratch = (size_t)((s->wide[0] * s->wide[1] * s->row + 4 * lanes + copied) * work->item);
+    }
     work->samples = g->samples;
     work->channels = g->channels;
     work->failed = &failed;
-    ptrdiff_t planes = g->samples * g->channels, parts = work->which == WEIGHT ? g->channels : planes;
+    ptrdiff_t channels = in_lanes ? (g->channels + lanes - 1) / lanes : g->channels;
+    ptrdiff_t parts = work->which == WEIGHT ? channels : g->samples * channels;
     work->chunks = chunks_for(planes * product_of(g->counts) * kernel, PLANES_WORK);
     work->chunks = work->chunks < parts ? work->chunks : parts;
-    run_chunks(do_planes, work, work->chunks);
+    run_chunks(in_lanes ? do_groups : do_planes, work, work->chunks);
     free(offsets);
     return !failed;
 }

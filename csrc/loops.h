@@ -174,7 +174,7 @@ typedef struct {
     bool flipped;                             /* whether the taps are taken from the last to the first */
 } Winograd;
 
-/* Convolutions of single planes: see loops/depthwise.h. */
+/* Convolutions of single planes: see loops/depthwise.h and loops/depthwise_lanes.h. */
 typedef struct {
     ptrdiff_t sizes[CONV_DIMS], counts[CONV_DIMS], steps[CONV_DIMS], margin[CONV_DIMS], wide[CONV_DIMS];
     ptrdiff_t row; /* elements of a row in its margin */
@@ -258,6 +258,12 @@ typedef struct {
                           void *scratch);
     void (*plane_input)(const PlaneSums *s, const void *g, const void *weight, void *out, void *scratch);
     void (*plane_weight)(const PlaneSums *s, const void *x, const void *g, void *out, void *scratch);
+    /* see loops/depthwise_lanes.h */
+    void (*lanes_forward)(const PlaneSums *s, const void *x, const void *weight, const void *bias, void *out,
+                          ptrdiff_t count, void *scratch);
+    void (*lanes_input)(const PlaneSums *s, const void *g, const void *weight, void *out, ptrdiff_t count, void *scratch);
+    void (*lanes_weight)(const PlaneSums *s, const void *x, const void *g, void *weight, ptrdiff_t count,
+                         ptrdiff_t samples, ptrdiff_t channels, void *scratch);
     /* see loops/winograd.h */
     void (*winograd_weights)(const Winograd *s, ptrdiff_t panel);
     bool (*winograd_block)(const Winograd *s, ptrdiff_t start, ptrdiff_t stop, void *scratch);

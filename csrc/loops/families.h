@@ -39,6 +39,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "conv.h"
 #include "conv_lanes.h"
 #include "depthwise.h"
+#include "depthwise_lanes.h"
 #include "winograd.h"
 
 #undef TABLE_ROW
@@ -61,6 +62,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     TILE_ROWS, 2 * LANES, NAME(pack_weights), NAME(sum_panels), \
     NAME(stage_row), NAME(pack_lanes), NAME(sum_lanes), NAME(pack_results), NAME(sum_weights), \
     NAME(collect_weights), NAME(plane_forward), NAME(plane_input), NAME(plane_weight), \
+    NAME(lanes_forward), NAME(lanes_input), NAME(lanes_weight), \
     NAME(winograd_weights), NAME(winograd_block), NAME(winograd_source), NAME(winograd_gradient), NAME(winograd_bin), \
     NAME(winograd_taps), \
     box_muller, \
