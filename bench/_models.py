@@ -103,6 +103,10 @@ def resnet18(t):
     return resnet(t, [conv_norm(t, 3, 64, 3, act=t.nn.ReLU)], basic_block, (2, 2, 2, 2))
 
 
+def residual_stack(t, blocks):
+    return resnet(t, [conv_norm(t, 3, 64, 3, act=t.nn.ReLU)], basic_block, (blocks,))
+
+
 def resnet50(t):
     stem = [conv_norm(t, 3, 64, 7, 2, act=t.nn.ReLU), t.nn.MaxPool2d(3, 2, 1)]
     return resnet(t, stem, bottleneck, (3, 4, 6, 3))
@@ -287,4 +291,18 @@ MODELS = {
     "GPT 4x192, T128, batch 8": gpt,
     "ViT-tiny, 224x224, batch 8": vit,
     "DCGAN, 32x32, batch 16": dcgan,
+}
+
+# What a step takes by the size of its batch, and by the depth of the model: {family: {size: the same as above}}
+SCALED = {
+    "MLP 512, by batch": {n: lambda t, n=n: classifier(t, perceptron(t, 512, 512, 512, 10), (n, 512))
+                          for n in (32, 64, 128, 256)},
+    "MLP 512, by layers": {n: lambda t, n=n: classifier(t, perceptron(t, *[512] * n, 10), (64, 512))
+                           for n in (2, 4, 8, 16)},
+    "ResNet, 32x32, by batch": {n: lambda t, n=n: classifier(t, residual_stack(t, 2), (n, 3, 32, 32))
+                                for n in (2, 4, 8, 16)},
+    "ResNet, 32x32, by blocks": {n: lambda t, n=n: classifier(t, residual_stack(t, n), (4, 3, 32, 32))
+                                 for n in (1, 2, 4, 8)},
+    "GPT 192, T128, by batch": {n: lambda t, n=n: gpt(t, layers=2, batch=n) for n in (1, 2, 4, 8)},
+    "GPT 192, T128, by layers": {n: lambda t, n=n: gpt(t, layers=n, batch=2) for n in (1, 2, 4, 8)},
 }

@@ -5,6 +5,7 @@ Each library runs in a process of its own, so that neither has the other's threa
 
     python bench/cpu.py --models LeNet ResNet-18
     python bench/cpu.py --busy 2
+    python bench/cpu.py --scaling
 """
 
 import argparse
@@ -21,7 +22,7 @@ from pathlib import Path
 from time import perf_counter
 
 from _harness import RESULTS, THREAD_VARIABLES, cpu_model, format_seconds, markdown_table
-from _models import MODELS
+from _models import MODELS, SCALED
 
 LIBRARIES = ("flambeau", "torch")
 KINDS = ("train", "inference")
@@ -35,7 +36,7 @@ def serve(name, model, threads):
     t = importlib.import_module(name)
     t.set_num_threads(threads)
     t.manual_seed(0)
-    runs = dict(zip(KINDS, MODELS[model](t), strict=True))
+    runs = dict(zip(KINDS, maker_of(model)(t), strict=True))
     answer(loss=float(runs["train"]().item()))
     runs["train"]()
     runs["inference"]()
@@ -43,6 +44,12 @@ def serve(name, model, threads):
         kind, least = line.split()
         seconds = seconds_a_call(runs[kind], float(least))
         answer(seconds=seconds, peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def maker_of(model):
+    """The function of a model; one that is scaled has its size after a colon."""
+    family, _, size = model.partition(":")
+    return SCALED[family][int(size)] if size else MODELS[model]
 
 
 def answer(**values):
@@ -86,12 +93,12 @@ class Library:
         self.process.wait()
 
 
-def compare(model, options):
+def compare(model, options, threads=None):
     """{kind: (our seconds, theirs), one each for each round}, (our peak memory, theirs)."""
     libraries = []
     try:
         for name in LIBRARIES:
-            libraries.append(Library(name, model, options.threads))
+            libraries.append(Library(name, model, threads or options.threads))
         ours, theirs = [library.loss for library in libraries]
         if not abs(ours - theirs) <= 1e-3 * max(1.0, abs(theirs)):
             raise ValueError(f"the libraries have different losses: {ours} and {theirs}")
@@ -163,6 +170,50 @@ def main(options):
     sys.exit(failed)
 
 
+# ---- how times grow
+
+
+def step_times(model, options, threads=None):
+    """Our median seconds of a training step, and theirs."""
+    times, _ = compare(model, options, threads)
+    return [statistics.median(side) for side in times["train"]]
+
+
+def growth_rows(options):
+    """Steps of models of several sizes; last the time for a unit of the size, that of the first one being 1."""
+    for family, sizes in SCALED.items():
+        units = None
+        for size in sizes:
+            ours, theirs = step_times(f"{family}:{size}", options)
+            units = units or (ours / size, theirs / size)
+            growth = [f"{seconds / size / unit:.2f}" for seconds, unit in zip((ours, theirs), units, strict=True)]
+            yield [family, str(size), format_seconds(ours), format_seconds(theirs), f"{ours / theirs:.2f}", *growth]
+
+
+def thread_rows(options):
+    """Steps with one thread and with two, and how many times faster those are."""
+    for model in MODELS:
+        one, two = (step_times(model, options, threads) for threads in (1, 2))
+        times = [format_seconds(seconds) for pair in zip(one, two, strict=True) for seconds in pair]
+        yield [model, *times, *[f"{a / b:.2f}" for a, b in zip(one, two, strict=True)]]
+
+
+def scaling(options):
+    tables = [
+        (["model", "size", "train", "PyTorch", "ratio", "for a unit", "PyTorch"], growth_rows(options)),
+        (["model", "1 thread", "2 threads", "PyTorch, 1", "PyTorch, 2", "speed-up", "PyTorch"], thread_rows(options)),
+    ]
+    lines = ["# scaling", "", *setting(options)]
+    for header, found in tables:
+        rows = []
+        print("  ".join(header))
+        for row in found:
+            rows.append(row)
+            print("  ".join(row), flush=True)
+        lines += ["", *markdown_table(header, rows)]
+    (Path(RESULTS) / "scaling.md").write_text("\n".join(lines) + "\n")
+
+
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--models", nargs="*", help="parts of names; all by default, and then the table is written")
@@ -170,6 +221,7 @@ def read_options():
     parser.add_argument("--seconds", type=float, default=0.5, help="that a library runs in a round, at least")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--busy", type=int, default=0, help="other processes that compute meanwhile")
+    parser.add_argument("--scaling", action="store_true", help="times by batch, depth and threads instead")
     parser.add_argument("--serve", nargs=2, metavar=("LIBRARY", "MODEL"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -178,5 +230,7 @@ if __name__ == "__main__":
     options = read_options()
     if options.serve:
         serve(*options.serve, options.threads)
+    elif options.scaling:
+        scaling(options)
     else:
         main(options)

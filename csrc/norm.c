@@ -3,6 +3,7 @@
 #include "kernels.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "threads.h"
 
@@ -300,6 +301,63 @@ static PyObject *normalize_planes_pull(PyArrayObject *x, PyObject *const *argume
     return result;
 }
 
+#define MOST_PARTS 16 /* not by the number of threads: the gradients of weights are the same for any */
+
+/* Rows in parts, each of which adds up the gradients of weights for itself. */
+typedef struct {
+    NormPull whole;
+    const Loops *loops;
+    char *sums; /* for each part: gradients of the weight and of the bias, and scratch for both */
+    npy_intp parts, item;
+} RowPulls;
+
+static char *sums_of(const RowPulls *w, ptrdiff_t i)
+{
+    return w->sums + i * 4 * w->whole.n * w->item;
+}
+
+static void pull_rows(const void *work, ptrdiff_t i)
+{
+    const RowPulls *w = work;
+    NormPull p = w->whole;
+    ptrdiff_t start, stop;
+    part_of(p.rows, 1, w->parts, i, &start, &stop);
+    ptrdiff_t row = start * w->item, elements = row * p.n, size = p.n * w->item;
+    p.rows = stop - start;
+    p.g = (const char *)p.g + elements;
+    p.x = (const char *)p.x + elements;
+    p.out = (char *)p.out + elements;
+    p.mean = (const char *)p.mean + row;
+    p.var = (const char *)p.var + row;
+    p.g_mean = (const char *)p.g_mean + row;
+    p.g_var = (const char *)p.g_var + row;
+    p.g_weight = sums_of(w, i);
+    p.g_bias = sums_of(w, i) + size;
+    p.scratch = sums_of(w, i) + 2 * size;
+    w->loops->normalize_pull(&p);
+}
+
+/* False without the memory for it. */
+static bool pull_all_rows(const NormPull *whole, const Loops *loops, npy_intp item)
+{
+    npy_intp parts = whole->rows * whole->n / SHARED, most = whole->rows < MOST_PARTS ? whole->rows : MOST_PARTS;
+    RowPulls w = {.whole = *whole, .loops = loops, .item = item, .parts = parts < 1 ? 1 : parts < most ? parts : most};
+    w.sums = malloc((size_t)(w.parts * 4 * whole->n * item));
+    if (w.sums == NULL) {
+        return false;
+    }
+    run_chunks(pull_rows, &w, w.parts);
+    for (npy_intp i = 0; i < w.parts; i++) { /* side by side, as sum_middle takes them */
+        memmove(w.sums + i * 2 * whole->n * item, sums_of(&w, i), (size_t)(2 * whole->n * item));
+    }
+    void *both = w.sums + 2 * w.parts * whole->n * item;
+    loops->sum_middle(w.sums, both, 1, w.parts, 2 * whole->n);
+    memcpy(whole->g_weight, both, (size_t)(whole->n * item));
+    memcpy(whole->g_bias, (char *)both + whole->n * item, (size_t)(whole->n * item));
+    free(w.sums);
+    return true;
+}
+
 static PyObject *normalize_pull(PyObject *const *arguments)
 {
     PyObject *const *statistics = arguments + 4; /* mean, var and their gradients */
@@ -324,24 +382,20 @@ static PyObject *normalize_pull(PyObject *const *arguments)
     const npy_intp *row_shape = PyArray_DIMS(x) + PyArray_NDIM(x) - how;
     PyArrayObject *out = new_array(x, PyArray_NDIM(x), PyArray_DIMS(x));
     PyArrayObject *g_weight = new_array(x, (int)how, row_shape), *g_bias = new_array(x, (int)how, row_shape);
-    void *scratch = malloc(2 * (size_t)n * (size_t)PyArray_ITEMSIZE(x));
     PyObject *result = NULL;
-    if (scratch == NULL) {
-        PyErr_NoMemory();
-    } else if (out != NULL && g_weight != NULL && g_bias != NULL) {
+    if (out != NULL && g_weight != NULL && g_bias != NULL) {
         NormPull pull = {
             .g = PyArray_DATA(g), .x = PyArray_DATA(x), .weight = data_of(arguments[2]),
             .mean = data_of(statistics[0]), .var = data_of(statistics[1]),
             .g_mean = data_of(statistics[2]), .g_var = data_of(statistics[3]),
             .out = PyArray_DATA(out), .g_weight = PyArray_DATA(g_weight), .g_bias = PyArray_DATA(g_bias),
-            .scratch = scratch, .rows = rows, .n = n, .eps = eps,
+            .rows = rows, .n = n, .eps = eps,
         };
         BEGIN_WORK(PyArray_SIZE(x));
-        loops->normalize_pull(&pull);
+        bool done = pull_all_rows(&pull, loops, PyArray_ITEMSIZE(x));
         END_WORK;
-        result = PyTuple_Pack(3, out, g_weight, g_bias);
+        result = done ? PyTuple_Pack(3, out, g_weight, g_bias) : PyErr_NoMemory();
     }
-    free(scratch);
     Py_DECREF(g);
     Py_XDECREF(out);
     Py_XDECREF(g_weight);

@@ -236,6 +236,32 @@ INLINE double erf_double(double x)
     return erf(x); /* one by one, but exact */
 }
 
+/* How much more probable a normal number is below x than above: erf(x / sqrt(2)), as a quotient of polynomials of x**2. */
+INLINE float normal_balance_float(float x)
+{
+    float s = x * x;
+    float p = -1.262375398e-10f;
+    p = madd_float(p, s, 9.637187115e-8f);
+    p = madd_float(p, s, 1.623680129e-5f);
+    p = madd_float(p, s, 0.0003352750861f);
+    p = madd_float(p, s, 0.009541565203f);
+    p = madd_float(p, s, 0.065284546f);
+    p = madd_float(p, s, 0.7978845618f);
+    float q = 1.877826691e-6f;
+    q = madd_float(q, s, 7.999439447e-5f);
+    q = madd_float(q, s, 0.001913177054f);
+    q = madd_float(q, s, 0.02837327746f);
+    q = madd_float(q, s, 0.248488738f);
+    q = madd_float(q, s, 1.0f);
+    float far = x < 0 ? -1.0f : 1.0f;
+    return s < 28.09f ? x * p / q : far;
+}
+
+INLINE double normal_balance_double(double x)
+{
+    return erf(x * 0.70710678118654752440); /* one by one, but exact */
+}
+
 /* The probability that a normal number is above |x|, given exp(-x**2 / 2): a polynomial of 1 / (1 + 0.23 |x|) times it. */
 INLINE float normal_tail_float(float x, float density)
 {

@@ -1,6 +1,5 @@
 /* Functions of each element, and their gradients. */
 
-#define INV_SQRT_2 (REAL)0.70710678118654752440
 #define INV_SQRT_TAU (REAL)0.39894228040143267794
 
 static void NAME(relu)(const void *from, void *to, ptrdiff_t n)
@@ -46,7 +45,7 @@ static void NAME(gelu)(const void *from, void *to, ptrdiff_t n)
     const REAL *restrict x = from;
     REAL *restrict out = to;
     for (ptrdiff_t i = 0; i < n; i++) {
-        out[i] = (REAL)0.5 * x[i] * (1 + NAME(erf)(x[i] * INV_SQRT_2));
+        out[i] = (REAL)0.5 * x[i] * (1 + NAME(normal_balance)(x[i]));
     }
 }
 
@@ -78,5 +77,4 @@ static void NAME(threshold_pull)(const void *gradient, const void *from, void *t
     }
 }
 
-#undef INV_SQRT_2
 #undef INV_SQRT_TAU

@@ -593,7 +593,7 @@ def test_functions_are_exact_to_a_few_ulps():
     assert ulps(NUMPY.softmax(pairs, 1)[:, 1], right / (1 + right)) <= 3
     half = np.linspace(-1, 4, 300_001, dtype=np.float32)  # further below zero 1 + erf cancels, here as in PyTorch
     right = 0.5 * half.astype(np.float64) * (1 + np.array([math.erf(v * math.sqrt(0.5)) for v in half.tolist()]))
-    assert ulps(NUMPY.gelu(half), right) <= 4
+    assert ulps(NUMPY.gelu(half), right) <= 4.5
 
 
 # ---- half precision

@@ -14,7 +14,7 @@ from .._device import CPU, META, resolve, strided
 from .._dtypes import type_word
 from .._generator import Generator
 from .._layout import is_contiguous, preserved_strides
-from .._modes import modes
+from .._modes import in_use, modes
 from .._tensor import Tensor, engine_for, wrap
 from ..autograd._writes import assign, check_history, check_writable, in_graph, write
 from ..engines import NUMPY, engine_on, is_traced, on_host
@@ -136,6 +136,9 @@ class Draw:
         getattr(NUMPY, self.kernel)(source(generator, device), array, *self.values)
         return array
 
+    def new(self, shape, generator, dtype):
+        return self.fill(generator, np.empty(shape, dtype))
+
     def on_device(self, generator, shape, dtype, device):
         """An array of numbers that a device draws itself; None: they are to be drawn on the CPU, and moved.
 
@@ -147,8 +150,16 @@ class Draw:
         return engine_on(device).draw(self.kernel, source(generator, device), shape, dtype, device, *self.values)
 
 
+UNIFORM, NORMAL = Draw("fill_uniform"), Draw("fill_normal")
+
+
 def _draw(name, draw, shape, dtype, out, generator, layout, device, requires_grad):
     """A tensor of a shape, filled by a Draw; on the meta device nothing is drawn."""
+    if out is None and layout is None and not in_use.levels and resolve(device) is CPU:
+        t = wrap(NUMPY.allocate(draw.new, shape, np_dtype_of(dtype), generator))
+        if requires_grad:
+            t.requires_grad = True
+        return t
     return draw_samples(
         lambda shape: _draw_plain(name, draw, shape, out, generator, layout, dtype, device, requires_grad), shape
     )
@@ -183,7 +194,7 @@ def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, de
          requires_grad=False, names=None):
     """Uniform numbers in [0, 1)."""
     shape = shape_of_arguments("rand", args, size)
-    return _draw("rand", Draw("fill_uniform"), shape, dtype, out, generator, layout, device, requires_grad)
+    return _draw("rand", UNIFORM, shape, dtype, out, generator, layout, device, requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_silently)
@@ -191,7 +202,7 @@ def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, d
           requires_grad=False, names=None):
     """Normal numbers with mean 0 and deviation 1."""
     shape = shape_of_arguments("randn", args, size)
-    return _draw("randn", Draw("fill_normal"), shape, dtype, out, generator, layout, device, requires_grad)
+    return _draw("randn", NORMAL, shape, dtype, out, generator, layout, device, requires_grad)
 
 
 @out_variant(dtype=own, fit=resize_silently)

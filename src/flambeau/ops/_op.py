@@ -459,12 +459,12 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
     return declare((ViewOp if view else Op)(forward, name, opmath=opmath, **traits))
 
 
-def kernel_op(name, kernel=None, /, *, inputs, by_element=True, **traits):
+def kernel_op(name, kernel=None, /, *, inputs, by_element=True, opmath=True, **traits):
     """Declares an op whose forward is one kernel of the engine, a pointwise one if it works `by_element`."""
     kernel = kernel or name
     forward = eval(f"lambda k, {inputs}: k.{kernel}({inputs})")
     by_element = by_element and "f" not in traits.get("refuses", "")
-    return declare(Op(forward, name, opmath=True, kernel=kernel, by_element=by_element, **traits))
+    return declare(Op(forward, name, opmath=opmath, kernel=kernel, by_element=by_element, **traits))
 
 
 def declare(spec):

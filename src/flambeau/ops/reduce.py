@@ -80,7 +80,9 @@ def fit(x, shape, dtype):
 
 
 # The sum of all elements, in which most losses end: without settings its call is quicker.
-whole_sum = kernel_op("whole_sum", "total", inputs="x", promote="common", node="SumBackward0", by_element=False)
+whole_sum = kernel_op(
+    "whole_sum", "total", inputs="x", promote="common", opmath=False, node="SumBackward0", by_element=False,
+)
 whole_sum.vjp(x=lambda g, x_shape: spread(g, x_shape, None))
 
 

@@ -27,6 +27,8 @@ from .random_tools import (
 
 __all__ = ["fill_random", "permutation"]
 
+_INT64 = np.dtype(np.int64)
+
 
 @draw
 def fill_random(generator, out, low=None, high=None):
@@ -36,6 +38,8 @@ def fill_random(generator, out, low=None, high=None):
     with ``low`` alone from there to the largest; with both over [low, high).
     """
     dtype = out.dtype
+    if dtype is _INT64 and high is not None and -(2**63) <= low < high <= 2**63:
+        return _fill_integers(generator, out, low, high - low, wide=high - low >= 2**28)
     if low is None:
         require(out, (*CLASSIC_INTS, *BOOL, *FLOATS), "random_kernel_cpu")
         return _fill_integers(generator, out, 0, _largest(dtype) + 1, wide=dtype.itemsize == 8)

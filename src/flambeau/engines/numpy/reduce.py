@@ -49,9 +49,11 @@ def _widen(x):
 
 @engine.kernel
 def total(x):
-    """The sum of all elements; integers add up in int64."""
+    """The sum of all elements; integers add up in int64, halves in float32."""
     dtype, n = x.dtype, x.size
     ones = _ONES.get(dtype.num)
+    if dtype.num >= FIRST_HALF:
+        return engine.cast(np.asarray(engine.total(_widen(x))), dtype)
     if ones is None:
         return _add(x, None, None if dtype.num >= FIRST_FLOAT else _INT64)
     if n <= _CHUNK:
