@@ -432,3 +432,26 @@ WORLDS = [Perceptron, Convolutions, Attention, Tied, Rebinding, Hooked, Parametr
 @pytest.mark.parametrize("world", WORLDS, ids=lambda w: w.__name__)
 def test_a_compiled_function_does_what_the_function_does(world):
     compare(world)
+
+
+def test_a_smaller_last_batch_has_a_program_of_its_own():
+    def train(compiled):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        step = torch.compile(step) if compiled else step
+        losses = [step(x) for _ in range(3) for x in torch.randn(10, 3).split(4)]
+        return [*losses, *model.state_dict().values()], step
+
+    got, step = train(compiled=True)
+    want, _ = train(compiled=False)
+    assert step.count == 2
+    close(got, want)

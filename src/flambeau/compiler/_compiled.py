@@ -12,6 +12,7 @@ from .. import _dtypes
 from .._modes import modes
 from ..engines import TRACED, is_traced_error
 from ._pytree import flatten
+from ._stack import split, stack_results
 
 log = logging.getLogger("flambeau.compiler")
 
@@ -52,18 +53,37 @@ class Compiled:
             self.called = True
             return self.function(*args, **kwargs)
         tensors = []
-        nest = flatten((args, kwargs), tensors)
-        casts = modes.autocast and modes.autocast.key
-        settings = modes.grad, _dtypes.get_default_dtype(), casts
-        key = (nest, *[signature(t) for t in tensors], sharing(tensors), *settings)
+        key = key_of((args, kwargs), tensors)
         reasons = []
+        program = self.find(key, tensors, reasons)
+        if program is not None:
+            return program.run(tensors, (args, kwargs))
+        reasons.append(NEW_KIND_OF_CALL if self.programs else SECOND_CALL)
+        return self.compile(key, reasons[0], args, kwargs, tensors)
+
+    def find(self, key, tensors, reasons):
+        """A program for a call, or None; `reasons` then say why those that might have served do not."""
         for program in self.programs.get(key, ()):
             why = program.mismatch(tensors)
             if why is None:
-                return program.run(tensors, (args, kwargs))
+                return program
             reasons.append(why)
-        reasons.append(NEW_KIND_OF_CALL if self.programs else SECOND_CALL)
-        return self.compile(key, reasons[0], args, kwargs, tensors)
+        return None
+
+    def loop(self, *args, **kwargs):
+        """Calls the function once for each element along the first dimension of the tensors in the arguments.
+
+        The results are those of all calls, stacked, without history. On the second such call, if the function changes
+        nothing but tensors, all steps become one program: a loop on the device, which is started once.
+        """
+        tensors = []
+        steps = split(flatten((args, kwargs), tensors), tensors)
+        first = []
+        key = key_of(steps[0], first)
+        program = None if modes.tracer.active or modes.watched else self.find(key, first, [])
+        if len(steps) > 1 and program is not None and program.loop is not None:
+            return program.loop.run(tensors, len(steps), first)
+        return stack_results(self.name, [self(*own, **named) for own, named in steps])
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
@@ -121,6 +141,13 @@ def user_line(traceback):
             found = f", at {file}:{line}: {linecache.getline(file, line).strip()}"
         traceback = traceback.tb_next
     return found
+
+
+def key_of(call, tensors):
+    """By which calls are of one kind; the tensors among the arguments are appended to `tensors`."""
+    nest = flatten(call, tensors)
+    settings = modes.grad, _dtypes.get_default_dtype(), modes.autocast and modes.autocast.key
+    return (nest, *[signature(t) for t in tensors], sharing(tensors), *settings)
 
 
 def signature(t):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .. import _tape as tape
@@ -15,6 +17,7 @@ from ._contents import refill
 from ._guards import Guards
 from ._inputs import TensorInputs, signature
 from ._lifted import NO_HOOKS, XLA, Lifted, RandomDraw, hooks_of
+from ._loop import Loop
 from ._places import MISSING, PlaceList
 from ._pytree import containers_in, unflatten
 from ._recording import Recording
@@ -85,7 +88,8 @@ class Program:
         self.rebinds = [nr for nr, w in enumerate(self.writes) if w.rebind]
         self.exchanges = [nr for nr, w in enumerate(self.writes) if w.index in self.partition.layout.donatable]
         self.fills = [nr for nr in range(len(self.writes)) if nr not in {*self.rebinds, *self.exchanges}]
-        self.equal = [[number_of(self.inputs[i].place) for i in members] for _, members in trace.equal.values()]
+        self.equal_inputs = [members for _, members in trace.equal.values()]
+        self.equal = [[number_of(self.inputs[i].place) for i in members] for members in self.equal_inputs]
         self.device = trace.device
         self.checks = list(zip([error for _, _, error in recording.checks], recording.lines, strict=True))
         self.hooks = [HookState(number_of(find(x.tensor)), x.state) for x in recording.hooks]
@@ -107,6 +111,11 @@ class Program:
         self.on_device = {i for i in self.tensor_indices if self.inputs[i].signature[1] is not CPU}
         self.takes_containers = bool(trace.watch.argument_containers)
         self.guards.resolve()
+
+    @functools.cached_property
+    def loop(self):
+        """The program as the body of a loop; None where it cannot be one."""
+        return Loop(self) if Loop.suits(self) else None
 
     def input_records(self, inputs):
         records, gradients = [], 0
@@ -166,26 +175,22 @@ class Program:
 
     def run(self, arguments, call):
         """The result of the function for these arguments, with everything it changes changed."""
-        found = self.find(arguments)
-        owners = [found[x.nr] for x in self.new_grads]
-        tensors = [None] * len(self.inputs)
-        for i, t in zip(self.tensor_indices, found):
-            tensors[i] = t
+        tensors, owners = self.tensors_for(arguments)
         arrays = [None if t is None else t._a for t in tensors]
         for i, compute in self.computed:
             arrays[i] = compute()
         for x in self.float_outputs:
             x.value = x.compute()
-        if self.device is CPU:
-            results, residuals = self.partition.run_forward(arrays)
-        else:
-            results, residuals = self.run_on_device(tensors, arrays, owners)
+        if self.device is not CPU:
+            self.enter_device(tensors, arrays, owners, self.partition.donated)
+        results, residuals = self.partition.run_forward(arrays)
         n, m = len(self.outputs), len(self.writes)
-        created, written, checks = results[:n], results[n:n + m], results[n + m:]
+        checks, results = results[n + m:], results[:n + m]
         if self.device is CPU:
             self.check(checks)
         elif checks:
-            created, written = self.defer_checks(created, written, checks)
+            results = self.defer_checks(results, self.partition.layout.results, checks)
+        created, written = results[:n], results[n:]
         saved = [residuals, self.inputs_of_backward(arrays)]
         del arrays
         self.write(tensors, written)
@@ -195,29 +200,34 @@ class Program:
         outputs += [self.take(x, arguments, outputs) for x in self.aliases]
         return self.finish([outputs[nr] for nr in self.results], owners, call)
 
-    def run_on_device(self, tensors, arrays, owners):
-        """(results, residuals), which the device may still be computing; what is written may take the old memory."""
+    def tensors_for(self, arguments):
+        """(the tensors of all inputs, None for other inputs; those that get a new gradient)"""
+        found = self.find(arguments)
+        tensors = [None] * len(self.inputs)
+        for i, t in zip(self.tensor_indices, found):
+            tensors[i] = t
+        return tensors, [found[x.nr] for x in self.new_grads]
+
+    def enter_device(self, tensors, arrays, owners, donated):
+        """Makes the arrays of tensors such as a device takes them; it may use the memory of those donated."""
         XLA.make_concrete(arrays)
         self.tensor_inputs.release()
-        XLA.claim(arrays, self.partition.donated, tensors)
+        XLA.claim(arrays, donated, tensors)
         for t in owners:
             t._grad = None  # so that there is memory for the new gradients
-        return self.partition.run_forward(arrays)
 
     def check(self, checks):
         for holds, wrong, (error, _) in zip(checks[::2], checks[1::2], self.checks, strict=True):
             if not holds:
                 raise error(wrong.item())
 
-    def defer_checks(self, created, written, checks):
+    def defer_checks(self, results, devices, checks):
         """The results on the device, as arrays that raise the error of a check, once it is known to have failed."""
-        results = [*created, *written]
-        devices = self.partition.layout.results
         places = [i for i in range(len(results)) if devices[i] is not CPU]
         lazy = XLA.defer_checks([results[i] for i in places], checks, self.checks, self.device)
         for i, array in zip(places, lazy, strict=True):
             results[i] = array
-        return results[:len(created)], results[len(created):]
+        return results
 
     def inputs_of_backward(self, arrays):
         """The inputs that backward takes; of those on the CPU that this run writes to, copies."""

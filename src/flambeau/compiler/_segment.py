@@ -200,6 +200,11 @@ class Partition:
         outvars = [v if isinstance(v, Literal) else same.get(v, v) for v in jaxpr.outvars]
         results, gradients = outvars[:count], outvars[count:]
         self.layout = layout
+        self.consts = closed.consts
+        needed = equations_for(equations, results)
+        variables = [v for v in inputs if v in used_by(needed, results)]
+        self.whole = jaxpr.replace(eqns=needed, invars=variables, outvars=results)  # all but the gradients
+        self.inputs_of_whole = [inputs[v] for v in variables]
         self.host_inputs = {index for index, device in enumerate(layout.inputs) if device is CPU}
         on_host = {v for v, index in inputs.items() if index in self.host_inputs}
         self.on_host = self.results_on_host(equations, results, {*on_host, *jaxpr.constvars})

@@ -1,0 +1,30 @@
+"""Steps of a loop, called one by one: the arguments of each, and all their results as one."""
+
+from __future__ import annotations
+
+from ..functions.join import stack
+from ._pytree import flatten, unflatten
+
+NO_STEPS = "loop() takes tensors whose first dimension counts the steps, of one length of at least 1, but got {sizes}"
+OTHER_RESULTS = "loop() stacks the results of {name}, which must be alike at every step, but were {first} and {other}"
+
+
+def split(nest, tensors):
+    """(args, kwargs) of each step: the tensors have a first dimension that counts them."""
+    sizes = {t.shape[0] if t.dim() else 0 for t in tensors}
+    if len(sizes) != 1 or sizes == {0}:
+        raise ValueError(NO_STEPS.format(sizes=[list(t.shape) for t in tensors]))
+    return [unflatten(nest, iter([t[i] for t in tensors])) for i in range(sizes.pop())]
+
+
+def stack_results(name, results):
+    """The results of all steps as one: their tensors stacked, and without history."""
+    trees, tensors = [], []
+    for result in results:
+        found = []
+        trees.append(flatten(result, found))
+        tensors.append([t.detach() for t in found])
+    for tree in trees[1:]:
+        if tree != trees[0]:
+            raise RuntimeError(OTHER_RESULTS.format(name=name, first=results[0], other=results[trees.index(tree)]))
+    return unflatten(trees[0], iter([stack(parts) for parts in zip(*tensors, strict=True)]))
