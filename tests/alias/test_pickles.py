@@ -33,6 +33,7 @@ THINGS = [
     "torch.ones(2).untyped_storage()[:3].tolist()",
     "torch.FloatStorage([1.5, 2])",
     "nn.Linear(2, 3)",
+    "hooked(nn.Linear(2, 3))",
     "nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(inplace=True), nn.Dropout(0.1))",
     "nn.LSTM(2, 3, num_layers=2, bidirectional=True)",
     "nn.GRUCell(2, 3)",
@@ -74,6 +75,17 @@ def with_attribute(t):
     t.mark = {"a": 1}
     return t
 
+def seen(*args):
+    pass
+
+def hooked(module):
+    module.register_forward_hook(seen, with_kwargs=True, always_call=True)
+    module.register_forward_hook(seen)
+    module.register_forward_pre_hook(seen, with_kwargs=True)
+    module.register_full_backward_hook(seen)
+    module.register_state_dict_pre_hook(seen)
+    return module
+
 def drawn(generator):
     torch.randn(3, generator=generator)
     return generator
@@ -98,7 +110,7 @@ def describe(x):
     if isinstance(x, torch.Generator):
         return f"{kind} {x.initial_seed()} {torch.randn(3, generator=x).tolist()}"
     if isinstance(x, nn.Module):
-        tables = [name for name, value in vars(x).items() if name.endswith("_hooks") and value]
+        tables = [(name, sorted(value)) for name, value in vars(x).items() if "_hooks" in name and value]
         parts = [(name, describe(value)) for name, value in x.state_dict().items()]
         return f"{kind} {x} {x.training} {tables} {parts}"
     if isinstance(x, torch.optim.Optimizer):

@@ -303,15 +303,25 @@ def test_command(tmp_path):
     assert done.returncode == 0 and "2 equal" in done.stdout and (tmp_path / "inspect.html").exists()
 
 
+@pytest.mark.parametrize("model", [len, nn.Linear, None, lambda x: x])
+def test_what_is_no_module_is_refused(model):
+    with pytest.raises(TypeError, match="'model' must be a Module, not"):
+        torch.inspect(model, torch.ones(2))
+
+
 @pytest.mark.parametrize("arguments, words", [
     (["net.py"], "expected FILE.py:NAME"), (["absent.py:Net"], "can't open file"), ([], "expected FILE.py:NAME"),
     (["net.py:Nothing"], "its modules are: Net"), (["net.py:number"], "is no Module"),
     (["net.py:Net", "--input", "1,x"], "sizes such as"),
+    (["net.py:Sized"], "Sized(width) needs arguments (missing a required argument: 'width')"),
+    (["net.py:make"], "make(*, depth) needs arguments"),
     (["--compare", "absent.pt", "absent.pt"], "No such file"), (["--compare", "net.py", "net.py"], "not a checkpoint"),
 ])
 def test_wrong_command(tmp_path, arguments, words):
     (tmp_path / "net.py").write_text("import torch\nclass Net(torch.nn.Linear):\n    def __init__(self):\n"
-                                     "        super().__init__(4, 2)\nnumber = 3\n")
+                                     "        super().__init__(4, 2)\nnumber = 3\n"
+                                     "class Sized(torch.nn.Module):\n    def __init__(self, width): pass\n"
+                                     "def make(*, depth): pass\n")
     done = flambeau(*arguments, cwd=tmp_path)
     assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
 

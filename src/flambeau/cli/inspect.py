@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect as inspect_module
 import os
 import pickle
 import runpy
@@ -16,6 +17,10 @@ from ..nn.modules.module import Module
 WRONG_TARGET = "flambeau inspect: expected FILE.py:NAME or MODULE:NAME, got {target!r}"
 NO_NAME = "flambeau inspect: {file} has no {name!r}; its modules are: {found}"
 NO_MODEL = "flambeau inspect: {name} is no Module, no class of one and no function that gives one, but a {kind}"
+NEEDS_ARGUMENTS = (
+    "flambeau inspect: {name}{signature} needs arguments ({error}): name a module, or a function without parameters that "
+    "makes one, such as model = {name}(...)"
+)
 WRONG_SHAPE = "flambeau inspect: --input takes sizes such as 1,3,32,32, and i before them for integers; got {text!r}"
 
 
@@ -68,10 +73,23 @@ def model_of(target):
         found = [n for n, value in names.items() if isinstance(value, Module) or is_own_class(value, names)]
         raise Mistake(NO_NAME.format(file=place, name=name, found=", ".join(found) or "none"))
     value = names[name]
-    model = value if isinstance(value, Module) else value() if callable(value) else value
+    model = value if isinstance(value, Module) or not callable(value) else made_by(value, name)
     if not isinstance(model, Module):
         raise Mistake(NO_MODEL.format(name=name, kind=type(model).__name__))
     return model
+
+
+def made_by(function, name):
+    """What a class or function gives without arguments."""
+    try:
+        signature = inspect_module.signature(function)
+    except ValueError:  # of a builtin
+        return function()
+    try:
+        signature.bind()
+    except TypeError as error:
+        raise Mistake(NEEDS_ARGUMENTS.format(name=name, signature=signature, error=error)) from None
+    return function()
 
 
 def is_own_class(value, names):

@@ -14,6 +14,7 @@ from .._modes import no_grad
 from .._tensor import Tensor
 from .._version import __version__
 from ..debug._run import as_found, scalar_of
+from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
 from ..random import get_rng_state, set_rng_state
 from ..utils._pytree import tree_map
@@ -24,6 +25,10 @@ from ._tree import count_of, module_records
 
 __all__ = ["Inspection", "compare", "inspect"]
 
+NO_MODULE = (
+    "inspect(): argument 'model' must be a Module, not {kind}: make an object of a class, and put a function into the "
+    "forward of one"
+)
 MANY = 600  # modules beyond which histograms are left out of those without parameters
 
 
@@ -51,6 +56,8 @@ def inspect(model, *inputs, loss=None, optimizer=None, path=None):
         >>> page.modules["0"]["flops"], page.modules["0"]["count"]
         (16, 10)
     """
+    if not isinstance(model, Module):
+        raise TypeError(NO_MODULE.format(kind=type(model).__name__))
     if inputs and any(map(is_lazy, (*model.parameters(), *model.buffers()))):
         model = materialize(model, inputs)
     records = module_records(model)

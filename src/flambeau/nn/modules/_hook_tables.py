@@ -6,6 +6,7 @@ hook, or the first look at an attribute, gives the module a registry, and its ``
 
 from __future__ import annotations
 
+import copy
 from collections import OrderedDict
 from collections.abc import MutableMapping
 
@@ -46,14 +47,17 @@ class NoHooks(OrderedDict):
 class FlagTable(MutableMapping, OrderedDict):  # type: ignore[misc, metaclass]  # its methods are the mapping's
     """Which hooks of one kind have a flag: handle id -> True. The flags themselves are in the records of the hooks.
 
-    It is an OrderedDict to those who ask for its class.
+    It is an OrderedDict to those who ask for its class, and to pickle.
     """
 
     def __init__(self, hooks, kind, flag):
         self._hooks, self._kind, self._flag = hooks, kind, flag
 
+    def __deepcopy__(self, memo):
+        return FlagTable(copy.deepcopy(self._hooks, memo), self._kind, self._flag)
+
     def __reduce__(self):
-        return FlagTable, (self._hooks, self._kind, self._flag)
+        return OrderedDict, (list(self.items()),)
 
     def __iter__(self):
         table = getattr(self._hooks, self._kind)
@@ -110,8 +114,9 @@ def own_hooks(module):
 def adopt_tables(module):
     """Registers the hooks that a ``__dict__`` filled with another module's, such as one of PyTorch's, has by name."""
     d = module.__dict__
-    if "_hook_registry" in d:
+    if d.get("_hook_registry") is not None:
         return
+    d.pop("_hook_registry", None)
     found = {name: d[name] for name in WITHOUT_HOOKS if d[name] not in (None, {})}
     d.update(WITHOUT_HOOKS)
     for name in sorted(found, key=lambda name: name in FLAGS):  # a flag belongs to a hook that is there already

@@ -6,6 +6,7 @@ kind, as a record (`Hook`) that says so. A module without hooks has no registry 
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
@@ -53,6 +54,15 @@ class Hook(NamedTuple):
         """For those who find it in a table of hooks, where PyTorch has the function."""
         return self.function(*args, **kwargs)
 
+    def __deepcopy__(self, memo):
+        return self._replace(function=copy.deepcopy(self.function, memo))
+
+    def __reduce__(self):
+        """Pickled, it is the function, as in PyTorch's tables; those of flags have the rest."""
+        if self.with_module or self.may_replace:
+            return Hook, tuple(self)
+        return copy.copy, (self.function,)
+
 
 def as_hook(function, **flags):
     """The function itself if all flags are off, otherwise a record."""
@@ -84,13 +94,16 @@ class Hooks:
         """Whether there are hooks that a call has to do with."""
         return self.forward_pre or self.forward or self.backward_pre or self.backward
 
-    def __getstate__(self):
-        return {name: getattr(self, name) for name in ("full", *KINDS)}
+    def __deepcopy__(self, memo):
+        copied = memo[id(self)] = Hooks()
+        copied.full = self.full
+        for kind in KINDS:
+            setattr(copied, kind, copy.deepcopy(getattr(self, kind), memo))
+        return copied
 
-    def __setstate__(self, state):
-        self.compiled = None
-        for name, value in state.items():
-            setattr(self, name, value)
+    def __reduce__(self):
+        """Pickled, it is None: the tables of the module tell all, by PyTorch's names."""
+        return type(None), ()
 
 
 global_hooks = Hooks()
