@@ -18,8 +18,8 @@ WRONG_TARGET = "flambeau inspect: expected FILE.py:NAME or MODULE:NAME, got {tar
 NO_NAME = "flambeau inspect: {file} has no {name!r}; its modules are: {found}"
 NO_MODEL = "flambeau inspect: {name} is no Module, no class of one and no function that gives one, but a {kind}"
 NEEDS_ARGUMENTS = (
-    "flambeau inspect: {name}{signature} needs arguments ({error}): name a module, or a function without parameters that "
-    "makes one, such as model = {name}(...)"
+    "flambeau inspect: {name}{signature} needs arguments ({error}): name a module, or a function without parameters "
+    "that makes one"
 )
 WRONG_SHAPE = "flambeau inspect: --input takes sizes such as 1,3,32,32, and i before them for integers; got {text!r}"
 
