@@ -237,8 +237,8 @@ class Signature:
     ``avals`` are those of the others; ``errors`` make the exceptions of conditions on elements.
     """
 
-    __slots__ = ("aliases", "args", "avals", "by_numbers", "computes", "errors", "function", "inputs", "is_free",
-                 "is_single", "numbers", "settings", "sources", "tree")
+    __slots__ = ("aliases", "args", "avals", "by_numbers", "computes", "errors", "forms", "function", "inputs",
+                 "is_free", "is_single", "numbers", "settings", "sources", "traced", "tree")
 
     def __init__(self, function, args, settings, inputs, numbers, lazy):
         counts = [0, 0]
@@ -249,7 +249,9 @@ class Signature:
         self.numbers = numbers
         self.is_free = None if numbers else True  # whether the numbers decide nothing; None: not known yet
         self.by_numbers = {}  # where they do: other signatures
-        self.aliases, self.avals, self.tree, self.errors = self.infer(as_inputs=False)
+        self.forms = {}  # (aliases, tree, errors) by constants
+        self.traced = jax.jit(self.call, static_argnums=0)  # programs trace it once, however often they contain it
+        self.aliases, self.avals, self.tree, self.errors = self.infer(numbers)
         self.computes = bool(self.avals or self.errors)
         self.is_single = self.tree == 0 and self.aliases == [None]
         places = iter(range(len(self.avals)))  # the count of each result among those that are computed; ~i: input i
@@ -264,36 +266,31 @@ class Signature:
             return [leaves[i] if type(i) is int else unflatten(i, leaves) for i in self.tree]
         return unflatten(self.tree, leaves)
 
-    def infer(self, as_inputs):
-        """Traces the function, with its numbers as constants or as inputs."""
-        form = []
+    def infer(self, constants):
+        """(aliases, avals, tree, errors) of a call, with its numbers as constants, or as inputs where that is None."""
+        varying = [n for n, constant in zip(self.numbers, constants) if constant is None]
+        structs, _ = self.traced.eval_shape(constants, [aval.struct for aval in self.inputs], varying)
+        aliases, tree, errors = self.forms[constants]
+        return aliases, [Aval.of(s.shape, s.dtype, s.weak_type) for s in structs], tree, errors
 
-        def run(arrays, numbers):
-            results, *rest = self.call(arrays, numbers, tracer)
-            form.extend(rest)
-            return results
+    def call(self, constants, arrays, varying):
+        """(results, (whether it holds, the value that is wrong if not) of each condition on elements) of traced arrays.
 
-        arrays, numbers = [aval.struct for aval in self.inputs], list(self.numbers)
+        Results that are inputs are left out. Where constants are None, numbers are the `varying` ones.
+        """
+        varying = iter(varying)
+        numbers = [next(varying) if constant is None else constant for constant in constants]
         with Inference() as tracer:
-            if as_inputs:
-                structs = jax.eval_shape(run, arrays, numbers)
-            else:
-                structs = jax.eval_shape(lambda arrays: run(arrays, numbers), arrays)
-        aliases, tree = form
-        avals = [Aval.of(s.shape, s.dtype, s.weak_type) for s in structs]
-        return aliases, avals, tree, [error for *_, error in tracer.required]
-
-    def call(self, arrays, numbers, tracer):
-        """(results, those of them that are inputs, how they are nested) of traced arrays; conditions on elements go to
-        the tracer. Results that are inputs are left out."""
-        found = self.function(*fill(self.args, arrays, numbers), **fill(self.settings, arrays, numbers))
+            found = self.function(*fill(self.args, arrays, numbers), **fill(self.settings, arrays, numbers))
         leaves = []
         tree = flatten(found, leaves)
         if any(isinstance(leaf, SparseArray) for leaf in leaves):
             raise Unrecordable
         places = {id(a): i for i, a in enumerate(arrays)}
         aliases = [places.get(id(leaf)) for leaf in leaves]
-        return [jnp.asarray(leaf) for leaf, alias in zip(leaves, aliases) if alias is None], aliases, tree
+        self.forms[constants] = aliases, tree, [error for *_, error in tracer.required]
+        results = [jnp.asarray(leaf) for leaf, alias in zip(leaves, aliases) if alias is None]
+        return results, [condition for *condition, _ in tracer.required]
 
     def for_numbers(self, numbers, make):
         """The signature of a call with other numbers: this one, if they decide nothing, or one that `make` makes."""
@@ -308,7 +305,7 @@ class Signature:
     def allows_inputs(self):
         """Whether the function takes its numbers as inputs of a program, and nothing else of it changes."""
         try:
-            aliases, avals, tree, errors = self.infer(as_inputs=True)
+            aliases, avals, tree, errors = self.infer((None,) * len(self.numbers))
         except (*TRACED_ERRORS, Unrecordable, TypeError):
             return False
         return (aliases, avals, tree, len(errors)) == (self.aliases, self.avals, self.tree, len(self.errors))

@@ -10,8 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._calls import Inference
-
 MOST_FAMILIES = 512  # structures whose programs are kept
 COMPILER_OPTIONS = {"xla_allow_excess_precision": False}  # what is stored in half precision is rounded to it
 
@@ -110,7 +108,7 @@ class Step:
         self.signature = signature
         self.inputs = inputs
         self.first_result = first_result
-        self.numbers = slice(first_number, first_number + len(signature.numbers))
+        self.numbers = range(first_number, first_number + len(signature.numbers))
 
     @property
     def results(self):
@@ -149,17 +147,18 @@ class Program:
 
     def trace(self, donated, kept, varying):
         Statistics.compilations += 1
-        numbers, varying = list(self.constants), iter(varying)
-        for i in self.family.varying:
-            numbers[i] = next(varying)
+        numbers = dict(zip(self.family.varying, varying, strict=True))
         values = dict(zip((*self.donated, *self.kept), (*donated, *kept), strict=True))
-        with Inference() as tracer:
-            for step in self.family.steps:
-                arrays = [values[p] for p in step.inputs]
-                results, *_ = step.signature.call(arrays, numbers[step.numbers], tracer)
-                values.update(zip(step.results, results, strict=True))
-        holds = jnp.stack([holds for holds, *_ in tracer.required]) if tracer.required else None
-        return [values[p] for p in self.family.wanted], holds, [wrong for _, wrong, _ in tracer.required]
+        conditions = []
+        for step in self.family.steps:
+            arrays = [values[p] for p in step.inputs]
+            own = [numbers[i] for i in step.numbers if i in numbers]
+            constants = tuple([self.constants[i] for i in step.numbers])
+            results, required = step.signature.traced(constants, arrays, own)
+            values.update(zip(step.results, results, strict=True))
+            conditions += required
+        holds = jnp.stack([holds for holds, _ in conditions]) if conditions else None
+        return [values[p] for p in self.family.wanted], holds, [wrong for _, wrong in conditions]
 
 
 class Families:

@@ -262,7 +262,7 @@ class Graph:
                 return
             family = self.families.find(calls, wanted)
             try:
-                with outside_of_traces(), jax.default_device(self.jax_device):
+                with self.tracing():
                     values, holds, wrong = family.run(leaves, numbers)
             except Exception as error:
                 for array in arrays:
@@ -271,6 +271,12 @@ class Graph:
             for array, value in zip(arrays, values, strict=True):
                 array._value = value
             Run.note(arrays, holds, wrong, conditions)
+
+    @contextlib.contextmanager
+    def tracing(self):
+        """The context in which functions are traced: jax traces one again where another device is the default."""
+        with outside_of_traces(), jax.default_device(self.jax_device):
+            yield
 
     def run_if_long(self):
         if len(self.calls) >= LONGEST:
@@ -412,11 +418,13 @@ def record_call(function, args, settings, graph=None):
         key, numbers = tuple(key), tuple(numbers)
         signature = _signatures.get(key, key)
         if signature is key:
-            signature = _signatures[key] = infer(function, args, settings, inputs, numbers)
-        elif signature is not None and numbers != signature.numbers:
-            signature = signature.for_numbers(
-                numbers, lambda: infer(function, args, settings, inputs, numbers)
-            )
+            with graph.tracing():
+                signature = _signatures[key] = infer(function, args, settings, inputs, numbers)
+        elif signature is not None and not signature.is_free and numbers != signature.numbers:
+            with graph.tracing():
+                signature = signature.for_numbers(
+                    numbers, lambda: infer(function, args, settings, inputs, numbers)
+                )
         if signature is None:
             return call_now(function, args, settings), None
         return add_to(graph, signature, inputs, numbers), signature

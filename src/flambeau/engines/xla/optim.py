@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -20,22 +21,25 @@ def number(array):
 
 
 def update_all(name, written, grads, numbers, flags):
-    """The new arrays of all parameters, and of each kind of state."""
-    new = [update(FORMULAS[name], own, g, n, flags) for *own, g, n in zip(*written, grads, numbers, strict=True)]
+    """The new arrays of all parameters, and of each kind of state; there may be one row of numbers for all."""
+    rows = [numbers[0]] * len(grads) if len(numbers) == 1 else numbers
+    new = [update(name, own, g, row, flags) for *own, g, row in zip(*written, grads, rows, strict=True)]
     return [list(arrays) for arrays in zip(*new, strict=True)]
 
 
-def update(formula, own, g, numbers, flags):
+@functools.partial(jax.jit, static_argnums=(0, 4))  # traced once for all parameters of one shape
+def update(name, own, g, numbers, flags):
     wide = jnp.promote_types(own[0].dtype, jnp.float32)  # half precision is rounded once, at the end
     numbers = [jnp.asarray(n).astype(wide) for n in numbers]
-    new = formula(engine, g.astype(wide), numbers, flags, *[a.astype(wide) for a in own])
+    new = FORMULAS[name](engine, g.astype(wide), numbers, flags, *[a.astype(wide) for a in own])
     return [value.astype(a.dtype) for value, a in zip(new, own, strict=True)]
 
 
 def step(name, written, grads, numbers, flags):
     """The numbers of all parameters are one input of the program; if a tensor is among them, each is one."""
-    if modes.tracer is NO_TRACER and all([isinstance(n, float | int) for row in numbers for n in row]):
-        numbers = np.array(numbers, np.float64)
+    rows = list({id(row): row for row in numbers}.values())
+    if modes.tracer is NO_TRACER and all([isinstance(n, float | int) for row in rows for n in row]):
+        numbers = np.array(rows if len(rows) == 1 else numbers, np.float64)
     else:
         numbers = [[operand(n) for n in row] for row in numbers]
     return record(update_all, (name, written, grads, numbers, flags), {})
