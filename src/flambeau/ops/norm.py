@@ -49,6 +49,13 @@ def vector_norm_pull(g, x, out, ord, axis):
     return x * abs_(x) ** (ord - 2) * over(g, out ** (ord - 1))
 
 
+@op(row_major=True)
+def norm_of_all(k, *xs, ord):
+    """The norm of all elements of arrays together."""
+    norms = [vector_norm(x, ord=ord, axis=None, keepdims=False) for x in xs]
+    return vector_norm(k.stack(norms), ord=ord, axis=None, keepdims=False)
+
+
 @op(opmath=True, node="ViewBackward0", row_major=True)
 def euclidean_distances(k, x, y):
     """The distance of each row of x from each row of y, by one product of matrices."""

@@ -45,5 +45,11 @@ def step(name, written, grads, numbers, flags):
     return record(update_all, (name, written, grads, numbers, flags), {})
 
 
+@engine.kernel
+def scale_all(lists, factor):
+    """The products of all arrays in lists with a factor."""
+    return [[(array * factor).astype(array.dtype) for array in arrays] for arrays in lists]
+
+
 for _name in FORMULAS:
     setattr(engine, _name, functools.partial(step, _name))

@@ -6,12 +6,15 @@ import functools
 import types
 import warnings
 
+from ..._dtypes import float32
 from ..._modes import no_grad
-from ..._tensor import Tensor
+from ..._tensor import Tensor, engine_for
+from ...autograd._writes import check_writable, write_all
 from ...functions.from_data import tensor
 from ...functions.join import stack
 from ...functions.linalg.norm import vector_norm
 from ...functions.pointwise import clamp
+from ...ops.norm import norm_of_all
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -35,9 +38,12 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     if not tensors:
         return tensor(0.0)
     _check_foreach(tensors, foreach)
-    device = tensors[0].device
-    norms = [vector_norm(t, norm_type).to(device) for t in tensors]
-    total = vector_norm(stack(norms), norm_type)
+    if _recorder_of(tensors) is not None:
+        total = norm_of_all(*tensors, ord=norm_type)
+    else:
+        device = tensors[0].device
+        norms = [vector_norm(t, norm_type).to(device) for t in tensors]
+        total = vector_norm(stack(norms), norm_type)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(NON_FINITE.format(norm_type=norm_type))
     return total
@@ -53,6 +59,12 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     _check_foreach(grads, foreach)
     # A factor of 1 is multiplied as well: asking whether it is smaller would wait for the device.
     factor = clamp(max_norm / (total_norm + _EPSILON), max=1.0)
+    engine = _recorder_of([*grads, factor])
+    if engine is not None:
+        for grad in grads:
+            check_writable(grad)
+        write_all([grads], "mul_", engine.scale_all, factor._a)
+        return
     factors = functools.cache(factor.to)
     for grad in grads:
         grad.mul_(factors(grad.device))
@@ -102,6 +114,13 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
 def _grads(parameters):
     parameters = [parameters] if isinstance(parameters, Tensor) else parameters
     return [p.grad for p in parameters if p.grad is not None]
+
+
+def _recorder_of(tensors):
+    """The engine of tensors on one device that records calls, where all are float32: it takes them in one call."""
+    engine, device = engine_for(tensors[0]), tensors[0].device
+    alike = all([t.dtype is float32 and t.device is device and not t.requires_grad for t in tensors])
+    return engine if alike and engine.records else None
 
 
 def _check_foreach(tensors, foreach):
