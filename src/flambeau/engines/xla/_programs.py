@@ -8,7 +8,8 @@ import sys
 
 import jax
 import jax.numpy as jnp
-import numpy as np
+
+from ._calls import ARRAY
 
 MOST_FAMILIES = 512  # structures whose programs are kept
 COMPILER_OPTIONS = {"xla_allow_excess_precision": False}  # what is stored in half precision is rounded to it
@@ -37,6 +38,9 @@ class Family:
         self.leaves = sorted({p for step in self.steps for p in step.inputs if p < 0}, reverse=True)
         avals = [aval for signature, _ in calls for aval in signature.avals]
         self.room = collections.Counter([(avals[p].shape, avals[p].dtype) for p in wanted])
+        of_leaves = {p: aval for step in self.steps for p, aval in zip(step.inputs, step.signature.inputs)}
+        forms = [(p, (of_leaves[p].shape, of_leaves[p].dtype)) for p in self.leaves]
+        self.candidates = [(p, form) for p, form in forms if form in self.room]  # inputs that could be donated
         self.varying = []  # places of numbers that are inputs
         self.numbers = None  # of the last run
         self.programs = {}
@@ -68,12 +72,9 @@ class Family:
     def donatable(self, leaves):
         """The places of inputs that nobody else holds, as far as there are results of their shape and dtype."""
         room, found = self.room.copy(), []
-        for p in self.leaves:
-            if sys.getrefcount(leaves[-1 - p]) > ALONE or type(leaves[-1 - p]) is np.ndarray:
-                continue
-            aval = leaves[-1 - p].shape, leaves[-1 - p].dtype
-            if room[aval] > 0:
-                room[aval] -= 1
+        for p, form in self.candidates:
+            if room[form] > 0 and sys.getrefcount(leaves[-1 - p]) <= ALONE and type(leaves[-1 - p]) is ARRAY:
+                room[form] -= 1
                 found.append(p)
         return tuple(found)
 
@@ -157,8 +158,17 @@ class Program:
             results, required = step.signature.traced(constants, arrays, own)
             values.update(zip(step.results, results, strict=True))
             conditions += required
-        holds = jnp.stack([holds for holds, _ in conditions]) if conditions else None
-        return [values[p] for p in self.family.wanted], holds, [wrong for _, wrong in conditions]
+        return [values[p] for p in self.family.wanted], *as_few_arrays(conditions)
+
+
+def as_few_arrays(conditions):
+    """(whether they hold, the values that are wrong) of conditions: as arrays, each of which a run has to hand over."""
+    if not conditions:
+        return [], []
+    holds, wrong = zip(*conditions, strict=True)
+    if all([jnp.issubdtype(x.dtype, jnp.integer) for x in wrong]):
+        wrong = jnp.stack([x.astype(jnp.int64) for x in wrong])
+    return [jnp.stack(holds)], wrong
 
 
 class Families:

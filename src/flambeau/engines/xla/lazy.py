@@ -316,7 +316,11 @@ def users_line():
 
 
 class Run:
-    """A program that ran, as long as it is not known whether all conditions held, in it and before it."""
+    """A program that ran, as long as it is not known whether all conditions held, in it and before it.
+
+    ``holds`` are arrays that say of the conditions, in their order, whether they held; ``wrong`` has the values that
+    are wrong where they did not.
+    """
 
     unverified: list[Run] = []
 
@@ -325,23 +329,25 @@ class Run:
         self.holds = holds
         self.wrong = wrong
         self.conditions = conditions
+        for array in holds:
+            array.copy_to_host_async()  # whoever asks for it later does not wait for the device
 
     @classmethod
     def note(cls, arrays, holds, wrong, conditions):
-        if holds is not None or cls.unverified:
+        if holds or cls.unverified:
             cls.unverified.append(cls(arrays, holds, wrong, conditions))
-            while cls.unverified and cls.unverified[0].is_done():
+            while len(cls.unverified) > 1 and cls.unverified[0].is_done():  # the last one is still being copied
                 cls.unverified.pop(0).verify()
 
     def is_done(self):
-        return self.holds is None or self.holds.is_ready()
+        return all([array.is_ready() for array in self.holds])
 
     def verify(self):
         """Raises the error of the first condition that was violated; what was computed then, or later, is lost."""
-        holds = None if self.holds is None else np.asarray(self.holds)
-        if holds is None or holds.all():
+        holds = [held for array in self.holds for held in np.asarray(array).reshape(-1)]
+        if all(holds):
             return
-        first = int(holds.argmin())
+        first = holds.index(False)
         make, (file, line) = self.conditions[first]
         error = make(np.asarray(self.wrong[first]).item())
         error.add_note(RECORDED_AT.format(file=file, line=line))

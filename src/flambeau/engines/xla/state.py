@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import jax
 import jax.numpy as jnp
 
 from .._views import ViewArray
@@ -83,8 +82,5 @@ def defer_checks(arrays, checks, conditions, device):
         x = LazyArray(aval_of(array), graph, None)
         x._value = array
         lazy.append(x)
-    Run.note(lazy, stack(checks[::2]), checks[1::2], conditions)
+    Run.note(lazy, checks[::2], checks[1::2], conditions)
     return lazy
-
-
-stack = jax.jit(lambda holds: jnp.stack(holds))
