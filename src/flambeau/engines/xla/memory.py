@@ -157,6 +157,8 @@ def copy(x):
 
 @engine.immediate
 def copy_like(x, like):
+    if type(x) is LazyArray and type(like) is LazyArray:  # in row-major order, both
+        return x
     return with_layout(operand(x), strides_of(like))
 
 
