@@ -13,6 +13,8 @@
 #define GOOD_SIDE 256                   /* the same from where it matters little that BLAS packs the other operand anew */
 #define LEAST_PACK ((ptrdiff_t)1 << 15) /* elements of an operand, likewise */
 #define LONG_TILE 128                   /* bytes of its rows: two vectors of 64 */
+#define LEAST_SHORTER 128               /* of the sides of a product by tiles */
+#define MOST_PACKED ((ptrdiff_t)1 << 21) /* elements of the operand with the longer side */
 
 typedef struct {
     int64_t rows, columns;
@@ -177,11 +179,12 @@ bool use_tiles_always(bool always)
     return atomic_exchange(&tiles_always, always);
 }
 
-/* Whether tiles are faster than BLAS: where vectors are long, and the product has some tiles. */
+/* Whether tiles are faster than BLAS: where vectors are long, and packing is little of the work. */
 static bool suits_tiles(const Product *p, const Loops *loops)
 {
-    bool large = p->m >= loops->tile_rows && p->n >= loops->tile_columns && p->k >= LEAST_SIDE;
-    return p->count == 1 && (tiles_always || (large && loops->tile_columns * (p->doubles ? 8 : 4) >= LONG_TILE));
+    bool wide = p->n > p->m;
+    bool suits = (wide ? p->m : p->n) >= LEAST_SHORTER && (wide ? p->n : p->m) * p->k <= MOST_PACKED;
+    return p->count == 1 && (tiles_always || (suits && loops->tile_columns * (p->doubles ? 8 : 4) >= LONG_TILE));
 }
 
 /* False without the memory for it. */

@@ -8,6 +8,8 @@
 #include <string.h>
 #if defined(__F16C__) || defined(__FMA__)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif

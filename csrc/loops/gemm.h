@@ -6,6 +6,29 @@
 #define DEPTH (28672 / (TILE_COLUMNS * (ptrdiff_t)sizeof(REAL))) /* of strips: one of b stays in the nearest cache */
 #define TOGETHER 16 /* strips of a that stay in the second cache, while those of b pass by */
 
+/* A square of four lines of four numbers, with lines and columns exchanged. */
+INLINE void NAME(exchange)(const REAL *restrict from, ptrdiff_t line_step, REAL *restrict to, ptrdiff_t width)
+{
+#if defined(__SSE2__)
+    if (sizeof(REAL) == sizeof(float)) {
+        __m128 a = _mm_loadu_ps((const float *)from), b = _mm_loadu_ps((const float *)(from + line_step));
+        __m128 c = _mm_loadu_ps((const float *)(from + 2 * line_step));
+        __m128 d = _mm_loadu_ps((const float *)(from + 3 * line_step));
+        _MM_TRANSPOSE4_PS(a, b, c, d);
+        _mm_storeu_ps((float *)to, a);
+        _mm_storeu_ps((float *)(to + width), b);
+        _mm_storeu_ps((float *)(to + 2 * width), c);
+        _mm_storeu_ps((float *)(to + 3 * width), d);
+        return;
+    }
+#endif
+    for (ptrdiff_t j = 0; j < 4; j++) {
+        for (ptrdiff_t k = 0; k < 4; k++) {
+            to[k * width + j] = from[j * line_step + k];
+        }
+    }
+}
+
 /* Up to `width` lines of numbers, `line_step` apart, with `step` from a number to the next: as a strip. */
 INLINE void NAME(pack_strip)(const REAL *restrict from, ptrdiff_t line_step, ptrdiff_t step, ptrdiff_t count,
                              ptrdiff_t depth, REAL *restrict to, const ptrdiff_t width)
@@ -16,33 +39,49 @@ INLINE void NAME(pack_strip)(const REAL *restrict from, ptrdiff_t line_step, ptr
         }
         return;
     }
-    for (ptrdiff_t first = 0; first < depth; first += 16) { /* a line of the cache of each, as far as they have one */
-        ptrdiff_t last = first + 16 < depth ? first + 16 : depth;
-        for (ptrdiff_t j = 0; j < count; j++) {
-            for (ptrdiff_t k = first; k < last; k++) {
-                to[k * width + j] = from[j * line_step + k * step];
+    ptrdiff_t fours = step == 1 ? count / 4 * 4 : 0, squares = depth / 4 * 4;
+    for (ptrdiff_t first = 0; first < squares; first += 16) { /* a line of the cache of each */
+        ptrdiff_t last = first + 16 < squares ? first + 16 : squares;
+        for (ptrdiff_t j = 0; j < fours; j += 4) {
+            for (ptrdiff_t k = first; k < last; k += 4) {
+                NAME(exchange)(from + j * line_step + k, line_step, to + k * width + j, width);
             }
         }
     }
-    for (ptrdiff_t k = 0; count < width && k < depth; k++) {
-        for (ptrdiff_t j = count; j < width; j++) {
-            to[k * width + j] = 0;
+    for (ptrdiff_t k = 0; k < depth; k++) {
+        for (ptrdiff_t j = k < squares ? fours : 0; j < width; j++) {
+            to[k * width + j] = j < count ? from[j * line_step + k * step] : 0;
         }
     }
 }
 
-static void NAME(pack_rows)(const Gemm *p, ptrdiff_t row, ptrdiff_t k, ptrdiff_t depth, REAL *to)
+/* Any number of lines, as strips one after the other. */
+INLINE void NAME(pack_strips)(const REAL *from, ptrdiff_t line_step, ptrdiff_t step, ptrdiff_t count, ptrdiff_t depth,
+                              REAL *to, const ptrdiff_t width)
 {
-    const REAL *from = (const REAL *)p->a + row * p->a_row + k * p->a_column;
-    ptrdiff_t count = p->m - row < TILE_ROWS ? p->m - row : TILE_ROWS;
-    NAME(pack_strip)(from, p->a_row, p->a_column, count, depth, to, TILE_ROWS);
+    ptrdiff_t whole = line_step == 1 ? count / width * width : 0;
+    for (ptrdiff_t k = 0; whole > width && k < depth; k++) { /* in the order in which they lie: pages are dear */
+        for (ptrdiff_t j = 0; j < whole; j += width) {
+            memcpy(to + j * depth + k * width, from + k * step + j, (size_t)width * sizeof(REAL));
+        }
+    }
+    for (ptrdiff_t j = whole > width ? whole : 0; j < count; j += width) {
+        ptrdiff_t rest = count - j < width ? count - j : width;
+        NAME(pack_strip)(from + j * line_step, line_step, step, rest, depth, to + j * depth, width);
+    }
 }
 
-static void NAME(pack_columns)(const Gemm *p, ptrdiff_t column, ptrdiff_t k, ptrdiff_t depth, REAL *to)
+/* Rows of a, or columns of b, of `depth` numbers from the k-th on. */
+static void NAME(pack_rows)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t k, ptrdiff_t depth, REAL *to)
 {
-    const REAL *from = (const REAL *)p->b + column * p->b_column + k * p->b_row;
-    ptrdiff_t count = p->n - column < TILE_COLUMNS ? p->n - column : TILE_COLUMNS;
-    NAME(pack_strip)(from, p->b_column, p->b_row, count, depth, to, TILE_COLUMNS);
+    const REAL *from = (const REAL *)p->a + start * p->a_row + k * p->a_column;
+    NAME(pack_strips)(from, p->a_row, p->a_column, stop - start, depth, to, TILE_ROWS);
+}
+
+static void NAME(pack_columns)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t k, ptrdiff_t depth, REAL *to)
+{
+    const REAL *from = (const REAL *)p->b + start * p->b_column + k * p->b_row;
+    NAME(pack_strips)(from, p->b_column, p->b_row, stop - start, depth, to, TILE_COLUMNS);
 }
 
 static size_t NAME(gemm_scratch)(ptrdiff_t side)
@@ -53,21 +92,16 @@ static size_t NAME(gemm_scratch)(ptrdiff_t side)
 /* Packs a strip of the operand with the shorter side. */
 static void NAME(gemm_pack)(const Gemm *p, ptrdiff_t strip)
 {
-    ptrdiff_t width = p->wide ? TILE_ROWS : TILE_COLUMNS;
-    REAL *to = (REAL *)p->packed + strip * width * p->k;
-    (p->wide ? NAME(pack_rows) : NAME(pack_columns))(p, strip * width, 0, p->k, to);
+    ptrdiff_t width = p->wide ? TILE_ROWS : TILE_COLUMNS, side = p->wide ? p->m : p->n;
+    ptrdiff_t start = strip * width, stop = start + width < side ? start + width : side;
+    (p->wide ? NAME(pack_rows) : NAME(pack_columns))(p, start, stop, 0, p->k, (REAL *)p->packed + start * p->k);
 }
 
-/* Rows and columns of the result to begin with: zeros, or the bias. */
-static void NAME(gemm_start)(const Gemm *p, ptrdiff_t top, ptrdiff_t bottom, ptrdiff_t left, ptrdiff_t right)
+INLINE void NAME(add_bias)(REAL *out, ptrdiff_t step, const REAL *bias, ptrdiff_t rows, ptrdiff_t columns)
 {
-    size_t size = (size_t)(right - left) * sizeof(REAL);
-    for (ptrdiff_t i = top; i < bottom; i++) {
-        REAL *to = (REAL *)p->out + i * p->n + left;
-        if (p->bias == NULL) {
-            memset(to, 0, size);
-        } else {
-            memcpy(to, (const REAL *)p->bias + left, size);
+    for (ptrdiff_t i = 0; bias != NULL && i < rows; i++, out += step) {
+        for (ptrdiff_t j = 0; j < columns; j++) {
+            out[j] += bias[j];
         }
     }
 }
@@ -77,12 +111,9 @@ static void NAME(gemm_part)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, void
 {
     ptrdiff_t top = p->wide ? 0 : start, bottom = p->wide ? p->m : stop;
     ptrdiff_t left = p->wide ? start : 0, right = p->wide ? stop : p->n;
-    NAME(gemm_start)(p, top, bottom, left, right);
     for (ptrdiff_t k = 0; k < p->k; k += DEPTH) {
-        ptrdiff_t depth = p->k - k < DEPTH ? p->k - k : DEPTH, width = p->wide ? TILE_COLUMNS : TILE_ROWS;
-        for (ptrdiff_t i = start; i < stop; i += width) {
-            (p->wide ? NAME(pack_columns) : NAME(pack_rows))(p, i, k, depth, (REAL *)scratch + (i - start) * depth);
-        }
+        ptrdiff_t depth = p->k - k < DEPTH ? p->k - k : DEPTH;
+        (p->wide ? NAME(pack_columns) : NAME(pack_rows))(p, start, stop, k, depth, scratch);
         for (ptrdiff_t first = top; first < bottom; first += TOGETHER * TILE_ROWS) {
             ptrdiff_t last = first + TOGETHER * TILE_ROWS < bottom ? first + TOGETHER * TILE_ROWS : bottom;
             for (ptrdiff_t j = left; j < right; j += TILE_COLUMNS) {
@@ -93,8 +124,13 @@ static void NAME(gemm_part)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, void
                     const REAL *a = p->wide ? (REAL *)p->packed + i * p->k + k * TILE_ROWS
                                             : (REAL *)scratch + (i - top) * depth;
                     ptrdiff_t rows = last - i < TILE_ROWS ? last - i : TILE_ROWS;
-                    NAME(add_panel_across)(a, TILE_ROWS, b, depth, (REAL *)p->out + i * p->n + j, p->n, columns,
-                                           (int)rows);
+                    REAL *out = (REAL *)p->out + i * p->n + j;
+                    if (k == 0) {
+                        NAME(panel_across)(a, TILE_ROWS, b, depth, out, p->n, columns, (int)rows);
+                        NAME(add_bias)(out, p->n, p->bias == NULL ? NULL : (const REAL *)p->bias + j, rows, columns);
+                    } else {
+                        NAME(add_panel_across)(a, TILE_ROWS, b, depth, out, p->n, columns, (int)rows);
+                    }
                 }
             }
         }

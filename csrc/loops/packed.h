@@ -73,6 +73,12 @@ static void NAME(panel_of_some)(const REAL *x, ptrdiff_t x_step, const REAL *pan
     EACH_OF(false, false)
 }
 
+static void NAME(panel_across)(const REAL *x, ptrdiff_t x_step, const REAL *panel, ptrdiff_t depth, REAL *out,
+                               ptrdiff_t out_step, ptrdiff_t count, int rows)
+{
+    EACH_OF(true, false)
+}
+
 static void NAME(add_panel_across)(const REAL *x, ptrdiff_t x_step, const REAL *panel, ptrdiff_t depth, REAL *out,
                                    ptrdiff_t out_step, ptrdiff_t count, int rows)
 {
