@@ -12,7 +12,7 @@
 #define LEAST_SIDE 16                   /* rows or columns of a part */
 #define GOOD_SIDE 256                   /* the same from where it matters little that BLAS packs the other operand anew */
 #define LEAST_PACK ((ptrdiff_t)1 << 15) /* elements of an operand, likewise */
-#define LONG_TILE 128                   /* bytes of its rows: two vectors of 64 */
+#define LONG_TILE 64                    /* bytes of its rows: two vectors of 32 */
 #define LEAST_SHORTER 128               /* of the sides of a product by tiles */
 #define MOST_PACKED ((ptrdiff_t)1 << 21) /* elements of the operand with the longer side */
 
