@@ -1,7 +1,7 @@
 /* Quotients rounded down, and what they leave.
  *
  * Both come from the remainder of the quotient rounded towards zero. It is exact, and quickly found, where that quotient
- * is a small number; a piece with anything else in it (also zeros, infinities) is done again, one by one.
+ * is a small number; what else there is in a piece (also zeros, infinities) is done again, one by one.
  */
 
 #define PIECE 256
@@ -40,7 +40,10 @@ INLINE void NAME(divided)(const REAL *x, const REAL *y, REAL *out, ptrdiff_t n, 
             to[i] = finish(a[i], b[i], rest);
         }
         for (ptrdiff_t i = 0; hard && i < count; i++) {
-            to[i] = finish(a[i], b[i], NAME(fmod)(a[i], b[i]));
+            REAL quotient = NAME(trunc)(a[i] / b[i]), rest = NAME(rest)(a[i], quotient, b[i]);
+            if (!(NAME(fabs)(quotient) < SMALL && rest == rest)) {
+                to[i] = finish(a[i], b[i], NAME(fmod)(a[i], b[i]));
+            }
         }
     }
 }
