@@ -31,11 +31,12 @@ bool direct_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const c
                   const char *bias, char *x);
 bool direct_weight(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *gradient, char *w);
 
-/* Sums with the channels of the result in lanes: whether that takes less time; the source prepared for it, with the given
- * margins, in `staged`, which the caller releases; the sums, of which there may be several of one source. */
+/* Sums with the channels of the result in lanes: whether that takes less time; the source, with the given margins, and the
+ * weights of all taps prepared for it; the sums over these taps, or over some of them at some places. */
 bool suits_lanes(const TapSums *s, const Loops *loops);
-bool stage_source(TapSums *s, const Loops *loops, ptrdiff_t item);
-bool sum_staged(const TapSums *s, const Loops *loops, ptrdiff_t item);
+bool prepare_lanes(TapSums *s, const Loops *loops, ptrdiff_t item);
+void release_lanes(TapSums *s);
+bool sum_lanes(const TapSums *s, const Loops *loops, ptrdiff_t item);
 
 /* By BLAS: kernels as large as the image, and the weights of one tap. */
 bool whole_forward(const Geometry *g, ptrdiff_t item, const char *x, const char *w, const char *bias, char *y);

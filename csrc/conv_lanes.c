@@ -26,31 +26,43 @@ static void stage_rows(const void *work, ptrdiff_t i)
     }
 }
 
-bool stage_source(TapSums *s, const Loops *loops, ptrdiff_t item)
+static void pack_panel(const void *work, ptrdiff_t i)
+{
+    const LanesWork *w = work;
+    w->loops->pack_lanes(&w->sums, i);
+}
+
+bool prepare_lanes(TapSums *s, const Loops *loops, ptrdiff_t item)
 {
     s->pixel = s->sources * item % 4096 == 0 ? s->sources + 64 / item : s->sources; /* places in one set of the cache */
     ptrdiff_t rows = s->samples * s->wide[0] * s->wide[1], size = rows * s->wide[2] * s->pixel;
+    ptrdiff_t panels = (s->results + loops->tile_columns - 1) / loops->tile_columns;
+    ptrdiff_t weights = panels * loops->tile_columns * s->sources * s->taps;
     s->staged = new_block((size_t)(size * item), false);
-    if (s->staged == NULL) {
+    s->packed = new_block((size_t)(weights * item), false);
+    if (s->staged == NULL || s->packed == NULL) {
+        release_lanes(s);
         return false;
     }
     LanesWork work = {.sums = *s, .loops = loops, .rows = rows};
     work.parts = chunks_for(size, LEAST_WORK);
     work.parts = work.parts < rows ? work.parts : rows;
     run_chunks(stage_rows, &work, work.parts);
+    run_all(pack_panel, &work, panels, weights < LEAST_WORK);
     return true;
+}
+
+void release_lanes(TapSums *s)
+{
+    release_block(s->staged);
+    release_block(s->packed);
+    s->staged = s->packed = NULL;
 }
 
 bool suits_lanes(const TapSums *s, const Loops *loops)
 {
     return s->taps > 1 && s->results * 2 >= loops->tile_columns && s->sources * s->taps >= 16
            && s->samples * product_of(s->counts) >= loops->tile_rows;
-}
-
-static void pack_panel(const void *work, ptrdiff_t i)
-{
-    const LanesWork *w = work;
-    w->loops->pack_lanes(&w->sums, i);
 }
 
 static void sum_rows(const void *work, ptrdiff_t i)
@@ -84,7 +96,7 @@ static ptrdiff_t rows_at_once(const TapSums *s, ptrdiff_t rows, ptrdiff_t tile)
     return most >= rows ? rows : best;
 }
 
-bool sum_staged(const TapSums *s, const Loops *loops, ptrdiff_t item)
+bool sum_lanes(const TapSums *s, const Loops *loops, ptrdiff_t item)
 {
     int failed = 0;
     ptrdiff_t columns = loops->tile_columns, tile = loops->tile_rows;
@@ -99,13 +111,7 @@ bool sum_staged(const TapSums *s, const Loops *loops, ptrdiff_t item)
     }
     ptrdiff_t most = ((once * s->counts[2] + tile - 1) / tile) * tile;
     work.scratch = (size_t)most * (sizeof(void *) + (size_t)(columns * item));
-    work.sums.packed = new_block((size_t)(work.panels * columns * s->sources * s->taps * item), false);
-    if (work.sums.packed == NULL) {
-        return false;
-    }
     ptrdiff_t products = work.rows * s->counts[2] * s->results * s->sources * s->taps;
-    run_all(pack_panel, &work, work.panels, s->results * s->sources * s->taps < LEAST_WORK);
     run_all(sum_rows, &work, work.parts * work.panel_blocks, products < LEAST_WORK);
-    release_block(work.sums.packed);
     return !failed;
 }

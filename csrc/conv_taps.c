@@ -39,7 +39,7 @@ static void sum_block(const void *work, ptrdiff_t i)
 }
 
 /* Whether there was memory enough. */
-static bool sum_unstaged(const TapSums *sums, const Loops *loops, ptrdiff_t item)
+static bool sum_panels(const TapSums *sums, const Loops *loops, ptrdiff_t item)
 {
     int failed = 0;
     ptrdiff_t rows = loops->tile_rows, columns = loops->tile_columns;
@@ -66,7 +66,7 @@ static bool sum_unstaged(const TapSums *sums, const Loops *loops, ptrdiff_t item
 
 static bool run_sums(const TapSums *sums, const Loops *loops, ptrdiff_t item)
 {
-    return (sums->staged != NULL ? sum_staged : sum_unstaged)(sums, loops, item);
+    return (sums->staged != NULL ? sum_lanes : sum_panels)(sums, loops, item);
 }
 
 /* ---- forward */
@@ -121,15 +121,15 @@ bool direct_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const
         s.margin[d] = g->padding[d];
         s.wide[d] = (g->counts[d] - 1) * g->stride[d] + reach(g, d) + 1;
     }
-    bool good = true, staged = suits_lanes(&s, loops);
+    bool good = true, in_lanes = suits_lanes(&s, loops);
     for (ptrdiff_t i = 0; i < g->groups && good; i++) {
         s.source = x + i * sources * plane * item;
         s.source_size = (g->samples * g->channels - i * sources) * plane;
         s.weight = w + i * results * sources * count * item;
         s.bias = bias == NULL ? NULL : bias + i * results * item;
         s.out = y + i * results * places * item;
-        good = (!staged || stage_source(&s, loops, item)) && run_sums(&s, loops, item);
-        release_block(s.staged);
+        good = (!in_lanes || prepare_lanes(&s, loops, item)) && run_sums(&s, loops, item);
+        release_lanes(&s);
     }
     free(taps.places);
     return good;
@@ -140,42 +140,78 @@ bool direct_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const
 
 /* The taps that meet the places with the given remainders, in the order in which they meet the gradient; how many there
  * are. */
-static ptrdiff_t taps_of_phase(const Geometry *g, const ptrdiff_t *phase, Taps3 *taps)
+static ptrdiff_t taps_of_phase(const Geometry *g, const ptrdiff_t *phase, ptrdiff_t *places, ptrdiff_t *weights)
 {
     ptrdiff_t count = 0;
     for (ptrdiff_t k = product_of(g->kernel) - 1; k >= 0; k--) {
         ptrdiff_t at[3] = {k / (g->kernel[2] * g->kernel[1]), k / g->kernel[2] % g->kernel[1], k % g->kernel[2]};
+        ptrdiff_t place[CONV_DIMS];
         bool meets = true;
         for (int d = 0; d < CONV_DIMS; d++) {
             ptrdiff_t away = phase[d] + g->padding[d] - at[d] * g->dilation[d];
             meets = meets && away % g->stride[d] == 0;
-            taps->places[CONV_DIMS * count + d] = away / g->stride[d];
+            place[d] = away / g->stride[d];
         }
-        taps->weights[count] = k;
-        count += meets;
+        if (meets) {
+            memcpy(places + CONV_DIMS * count, place, sizeof place);
+            weights[count++] = k;
+        }
     }
     return count;
 }
 
-/* The places of the input with the given remainders; `all` is about all of them. */
-static bool input_of_phase(const Geometry *g, const Loops *loops, ptrdiff_t item, const ptrdiff_t *phase, Taps3 *taps,
-                           const TapSums *all)
+/* A phase by its number, the remainder of the last dimension counted first; false if no place has it. */
+static bool phase_of(const Geometry *g, ptrdiff_t i, ptrdiff_t *phase)
+{
+    bool there = true;
+    for (int d = CONV_DIMS - 1; d >= 0; d--) {
+        phase[d] = i % g->stride[d];
+        i /= g->stride[d];
+        there = there && phase[d] < g->sizes[d];
+    }
+    return there;
+}
+
+/* The places of the input with the given remainders, from their taps on; `all` is about all of them. */
+static bool input_of_phase(const Geometry *g, const Loops *loops, ptrdiff_t item, const ptrdiff_t *phase, ptrdiff_t first,
+                           ptrdiff_t taps, const TapSums *all)
 {
     TapSums s = *all;
     ptrdiff_t own[CONV_DIMS], offset = 0;
     fill_steps(g->sizes, own);
-    s.taps = taps_of_phase(g, phase, taps);
     for (int d = 0; d < CONV_DIMS; d++) {
         s.counts[d] = (g->sizes[d] - phase[d] + g->stride[d] - 1) / g->stride[d];
         s.out_steps[d] = own[d] * g->stride[d];
         offset += own[d] * phase[d];
     }
+    s.first_tap = first;
+    s.taps = taps;
+    s.tap_places += CONV_DIMS * first;
+    s.tap_weights += first;
     s.out = (char *)all->out + offset * item;
-    if (s.taps == 0 && s.bias == NULL) {
+    if (taps == 0 && s.bias == NULL) {
         return true; /* these are zeros already */
     }
-    s.staged = s.taps == 0 ? NULL : s.staged;
-    return product_of(s.counts) == 0 || run_sums(&s, loops, item);
+    s.staged = taps == 0 ? NULL : s.staged;
+    return run_sums(&s, loops, item);
+}
+
+static bool input_of_group(const Geometry *g, const Loops *loops, ptrdiff_t item, Taps3 *taps, TapSums *s)
+{
+    ptrdiff_t phases = product_of(g->stride), phase[CONV_DIMS], first = 0, count;
+    for (ptrdiff_t i = 0; i < phases; i++) { /* each tap meets the places of one phase */
+        phase_of(g, i, phase);
+        first += taps_of_phase(g, phase, taps->places + CONV_DIMS * first, taps->weights + first);
+    }
+    bool good = !suits_lanes(s, loops) || prepare_lanes(s, loops, item);
+    first = 0;
+    for (ptrdiff_t i = 0; i < phases && good; i++, first += count) {
+        bool there = phase_of(g, i, phase);
+        count = taps_of_phase(g, phase, taps->places + CONV_DIMS * first, taps->weights + first);
+        good = !there || input_of_phase(g, loops, item, phase, first, count, s);
+    }
+    release_lanes(s);
+    return good;
 }
 
 /* Whether some places of the input may meet no tap. */
@@ -187,21 +223,6 @@ static bool leaves_gaps(const Geometry *g)
         }
     }
     return false;
-}
-
-static bool input_of_group(const Geometry *g, const Loops *loops, ptrdiff_t item, Taps3 *taps, TapSums *s)
-{
-    bool good = !suits_lanes(s, loops) || stage_source(s, loops, item);
-    ptrdiff_t phase[CONV_DIMS];
-    for (phase[0] = 0; phase[0] < g->stride[0] && phase[0] < g->sizes[0]; phase[0]++) {
-        for (phase[1] = 0; phase[1] < g->stride[1] && phase[1] < g->sizes[1]; phase[1]++) {
-            for (phase[2] = 0; phase[2] < g->stride[2] && phase[2] < g->sizes[2]; phase[2]++) {
-                good = good && input_of_phase(g, loops, item, phase, taps, s);
-            }
-        }
-    }
-    release_block(s->staged);
-    return good;
 }
 
 bool direct_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *gradient, const char *w,

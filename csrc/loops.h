@@ -143,8 +143,10 @@ typedef struct {
     ptrdiff_t sizes[CONV_DIMS], counts[CONV_DIMS], steps[CONV_DIMS]; /* of the source, of the grid, of it in the source */
     const ptrdiff_t *tap_places, *tap_weights; /* where a tap meets the source of the first place; its weight */
     bool dense;                                /* whether the result has no gaps between its places */
-    /* the source with its channels side by side, in a margin of zeros: see loops/conv_lanes.h */
+    /* the source with its channels side by side, in a margin of zeros, and the weights of all taps, of which these may be
+     * some from `first_tap` on: see loops/conv_lanes.h */
     void *staged;
+    ptrdiff_t first_tap;
     ptrdiff_t margin[CONV_DIMS], wide[CONV_DIMS]; /* before the source, and its sizes with all margins */
     ptrdiff_t pixel;                              /* elements from a place to the next */
 } TapSums;

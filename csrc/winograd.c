@@ -127,7 +127,7 @@ bool winograd_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const
 
 /* ---- gradients of weights */
 
-#define TRANSFORMED_BYTES ((ptrdiff_t)32 << 20) /* of tiles that are held at once */
+#define TRANSFORMED_BYTES ((ptrdiff_t)1 << 20) /* of tiles that are held at once, for the cache */
 
 typedef struct {
     Winograd sums;
@@ -184,7 +184,10 @@ static bool run_weights(const Winograd *s, const Loops *loops)
     work.sums_bin = s->results * work.source_bin;
     work.panels = work.source_bin / columns;
     ptrdiff_t row = BINS * s->wide * (work.source_bin + work.gradient_bin) * item;
-    ptrdiff_t most = TRANSFORMED_BYTES / row, held = most < 1 ? 1 : most < all ? most : all;
+    /* but so many that adding them up takes longer than reading the sums */
+    ptrdiff_t most = TRANSFORMED_BYTES / row, least = 4 * s->sources * s->results / (s->sources + s->results) / s->wide;
+    ptrdiff_t held = most > least ? most : least;
+    held = held < 1 ? 1 : held < all ? held : all;
     work.scratch = (size_t)(6 * (2 * s->wide + 2) * columns * item);
     work.source = new_block((size_t)(held * row), false);
     work.totals = new_block((size_t)(BINS * work.sums_bin * item), true);

@@ -27,8 +27,9 @@ static void NAME(stage_row)(const TapSums *s, ptrdiff_t row)
 
 #define WEIGHTS_AT_ONCE 64
 
-/* The weights of a panel of results: a line of TILE_COLUMNS for each tap and each channel of the source. Those of a
- * result and a channel lie side by side; where those of the next channel follow, several channels are taken at once. */
+/* The weights of a panel of results: a line of TILE_COLUMNS for each tap and each channel of the source. The `kernel`
+ * weights of a result and a channel lie side by side; where those of the next channel follow, several channels are taken
+ * at once. */
 static void NAME(pack_lanes)(const TapSums *s, ptrdiff_t panel)
 {
     ptrdiff_t first = panel * TILE_COLUMNS, lanes = s->results - first < TILE_COLUMNS ? s->results - first : TILE_COLUMNS;
@@ -121,10 +122,13 @@ static void NAME(sum_tiles_of_places)(const TapSums *s, const REAL *const *place
                                       REAL *sums)
 {
     NAME(Reach) reach = NAME(reach_of)(s);
-    ptrdiff_t beside = s->taps / (reach.count > 0 ? reach.count : 1), offsets[LANES_DEPTH];
+    ptrdiff_t beside = s->taps / (reach.count > 0 ? reach.count : 1), offsets[2 * LANES_DEPTH];
     ptrdiff_t parts = (reach.length + LANES_DEPTH - 1) / LANES_DEPTH; /* of a long run; short ones are taken together */
-    ptrdiff_t most = reach.length < LANES_DEPTH && reach.length > 0 ? LANES_DEPTH / reach.length : 1;
-    const REAL *w = (const REAL *)s->packed + panel * s->taps * s->sources * TILE_COLUMNS;
+    ptrdiff_t blocks = (s->taps * s->sources + LANES_DEPTH / 2) / LANES_DEPTH, most = 1;
+    if (parts == 1) {
+        most = blocks > 1 ? (reach.count + blocks - 1) / blocks : reach.count;
+    }
+    const REAL *w = (const REAL *)s->packed + (panel * s->kernel + s->first_tap) * s->sources * TILE_COLUMNS;
     REAL bias[2 * WIDTH / sizeof(REAL)];
     for (ptrdiff_t i = 0; i < TILE_COLUMNS; i++) {
         ptrdiff_t k = panel * TILE_COLUMNS + i;
