@@ -157,14 +157,15 @@ static REAL *NAME(pack_panel)(const TapSums *s, const NAME(Run) *runs, int run_c
     return out;
 }
 
-/* Adds the products of `depth` packed weights and elements to a tile. */
-INLINE void NAME(add_products)(const REAL *w, const REAL *x, ptrdiff_t depth, VECTOR (*tile)[2])
+/* The products of `depth` packed weights and elements, plus a bias for each row (or NULL), in `rows` rows that lie `step`
+ * apart; added to what is there where this is to `add`. */
+INLINE void NAME(tile_products)(const REAL *w, const REAL *x, ptrdiff_t depth, const REAL *bias, ptrdiff_t rows, bool add,
+                                REAL *out, ptrdiff_t step)
 {
     VECTOR sum[TILE_ROWS][2];
 #pragma GCC unroll 16
     for (int i = 0; i < TILE_ROWS; i++) {
-        sum[i][0] = tile[i][0];
-        sum[i][1] = tile[i][1];
+        sum[i][0] = sum[i][1] = (VECTOR){0};
     }
     for (ptrdiff_t k = 0; k < depth; k++, w += TILE_ROWS, x += TILE_COLUMNS) {
         VECTOR a = LOAD(x), b = LOAD(x + LANES);
@@ -176,19 +177,21 @@ INLINE void NAME(add_products)(const REAL *w, const REAL *x, ptrdiff_t depth, VE
         }
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < TILE_ROWS; i++) {
-        tile[i][0] = sum[i][0];
-        tile[i][1] = sum[i][1];
+    for (int i = 0; i < TILE_ROWS; i++, out += step) {
+        if (i < rows) {
+            VECTOR shift = (bias == NULL ? 0 : bias[i]) - (VECTOR){0};
+            STORE(out, sum[i][0] + (add ? LOAD(out) : shift));
+            STORE(out + LANES, sum[i][1] + (add ? LOAD(out + LANES) : shift));
+        }
     }
 }
 
 /* Stores `rows` rows of a tile at the places of runs; adds to what is there unless it is the first block of taps. */
-static void NAME(store_runs)(const TapSums *s, VECTOR (*tile)[2], ptrdiff_t row, ptrdiff_t rows, const NAME(Run) *runs,
+static void NAME(store_runs)(const TapSums *s, const REAL *sums, ptrdiff_t row, ptrdiff_t rows, const NAME(Run) *runs,
                              int run_count, bool first)
 {
     const int last = CONV_DIMS - 1;
-    for (ptrdiff_t i = 0; i < rows; i++) {
-        const REAL *sums = (const REAL *)tile[i];
+    for (ptrdiff_t i = 0; i < rows; i++, sums += TILE_COLUMNS) {
         REAL *out = (REAL *)s->out + (row + i) * s->out_channel;
         for (int j = 0; j < run_count; j++) {
             const NAME(Run) *r = &runs[j];
@@ -208,26 +211,15 @@ static void NAME(store_runs)(const TapSums *s, VECTOR (*tile)[2], ptrdiff_t row,
 INLINE void NAME(tile_of)(const TapSums *s, const REAL *w, const REAL *x, ptrdiff_t depth, ptrdiff_t row,
                           const NAME(Run) *runs, int run_count, REAL *whole, bool first)
 {
-    VECTOR tile[TILE_ROWS][2];
-    const REAL *bias = first ? s->bias : NULL;
+    const REAL *bias = first && s->bias != NULL ? (const REAL *)s->bias + row : NULL;
     ptrdiff_t rows = s->results - row < TILE_ROWS ? s->results - row : TILE_ROWS;
-    for (int i = 0; i < TILE_ROWS; i++) {
-        tile[i][0] = tile[i][1] = (bias != NULL && i < rows ? bias[row + i] : 0) - (VECTOR){0};
-    }
-    NAME(add_products)(w, x, depth, tile);
-    if (whole == NULL) {
-        NAME(store_runs)(s, tile, row, rows, runs, run_count, first);
+    if (whole != NULL) {
+        NAME(tile_products)(w, x, depth, bias, rows, !first, whole + row * s->out_channel, s->out_channel);
         return;
     }
-    REAL *out = whole + row * s->out_channel;
-    for (ptrdiff_t i = 0; i < rows; i++, out += s->out_channel) {
-        if (!first) {
-            tile[i][0] += LOAD(out);
-            tile[i][1] += LOAD(out + LANES);
-        }
-        STORE(out, tile[i][0]);
-        STORE(out + LANES, tile[i][1]);
-    }
+    REAL tile[TILE_ROWS * (2 * WIDTH / sizeof(REAL))];
+    NAME(tile_products)(w, x, depth, bias, rows, false, tile, TILE_COLUMNS);
+    NAME(store_runs)(s, tile, row, rows, runs, run_count, first);
 }
 
 /* Where a panel's part of the first channel lies, if it lies there without gaps; NULL otherwise. */
