@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import flambeau
-from _oracle import check_code, to_array
+from _oracle import check_code, outcome, to_array
 
 RANDOMLY = settings(max_examples=9, derandomize=True, suppress_health_check=list(HealthCheck))
 
@@ -466,3 +466,37 @@ def test_strides_of_dimensions_of_size_one():
     assert x.t().unsqueeze(1).stride() == (1, 12, 4)
     assert x.t().view(4, 1, 3).stride() == (1, 12, 4)
     assert x[:1].expand(1, 1, 4).stride() == (4, 4, 1)
+
+
+# Calls that have nothing to do: PyTorch gives some of them new memory, and others the tensor itself or a view.
+IDLE = """
+F.pixel_shuffle(x, 1)  F.pixel_unshuffle(x, 1)  F.channel_shuffle(x, 1)  F.channel_shuffle(x, 4)  F.unfold(x, 1)
+F.unfold(x, 2)  F.pad(x, (0, 0))  F.pad(x, (0, 0), mode='reflect')  F.pad(x, (0, 0), mode='circular')  F.dropout(x, 0.0)
+F.dropout(x, 0.5, False)  F.max_pool2d(x, 1)  F.avg_pool2d(x, 1)  F.adaptive_avg_pool2d(x, (2, 2))  F.relu(x)
+F.interpolate(x, scale_factor=1)  F.interpolate(x, size=(2, 2), mode='bilinear')  F.hardtanh(x, -99, 99)
+F.leaky_relu(x, 1.0)  torch.roll(x, 0)  torch.roll(x, 0, 0)  torch.flip(x, ())  torch.rot90(x, 0)  torch.tile(x, ())
+x.repeat(1, 1, 1, 1)  x.repeat_interleave(1, 0)  torch.cat([x])  torch.stack([x])  torch.hstack([x])
+torch.block_diag(x)  torch.atleast_1d(x)  torch.flatten(x)  x.reshape(-1)  x.reshape(x.shape)  x.contiguous()
+x.to(torch.float32)  x.cpu()  x.type(torch.float32)  x.expand_as(x)  torch.movedim(x, 0, 0)  torch.sum(x, 0)
+torch.amax(x, 0)  torch.amax(x, ())  torch.cumsum(x, 0)  x.cummax(0)[0]  torch.diff(x, n=0)  torch.sort(x, 0)[0]
+torch.clamp(x, -99, 99)  torch.nan_to_num(x)  torch.positive(x)  torch.abs(x)  torch.round(x)  torch.real(x)
+torch.conj_physical(x)  torch.pow(x, 1)  x * 1  x + 0  torch.where(x == x, x, x)  torch.lerp(x, x, 0.0)  torch.tril(x)
+torch.einsum('...->...', x)  torch.einsum('i...->i...', x)  torch.matrix_power(x, 1)  torch.chain_matmul(x)
+torch.renorm(x, 2, 0, 1e9)  torch.index_select(x, 0, torch.arange(x.shape[0]))  x[torch.arange(x.shape[0])]  x[...]
+x[:]  torch.masked_fill(x, x != x, 0)  torch.slice_scatter(x, x, 0)  torch.chunk(x, 1)[0]  torch.split(x, 99)[0]
+torch.broadcast_to(x, x.shape)  torch.cartesian_prod(x)  torch.as_tensor(x)  torch.asarray(x)  x.new_tensor(x)  x.T
+torch.fft.ifftshift(x, 0)  torch.nansum(x, 0)  torch.median(x, 0)[0]  torch.nn.Identity()(x)  torch.nn.Flatten()(x)
+torch.nn.Dropout(0.0)(x)  torch.nn.ZeroPad2d(0)(x)  torch.nn.utils.parameters_to_vector([x])  torch.sub(x, 0)
+"""
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("call", [call for line in IDLE.splitlines() for call in line.split("  ") if call])
+def test_call_that_has_nothing_to_do_gives_memory_as_in_pytorch(call):
+    import torch
+
+    for start in ("arange(16.0).reshape(1, 4, 2, 2)", "ones(1, 4, 1, 1)", "ones(4, 4)", "arange(4.0)", "tensor(2.0)"):
+        shares = f"x = torch.{start}; y = {call}; (y.data_ptr() == x.data_ptr(), y is x, tuple(y.shape))"
+        names = [{"F": library.nn.functional} for library in (flambeau, torch)]
+        got, want = outcome(shares, flambeau, **names[0])[0], outcome(shares, torch, **names[1])[0]
+        assert got == want, start

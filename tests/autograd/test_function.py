@@ -395,3 +395,29 @@ def test_saved_results_do_not_keep_themselves_alive():
         assert alive() is None
     finally:
         gc.enable()
+
+
+MISFITS = {  # what backward returns for an input of three real numbers, and words of the error
+    "shape": (lambda t, g: g[:2], r"returned an invalid gradient at index 0 - got \[2\] but expected shape compatible with"),
+    "complex": (lambda t, g: g * 1j, "invalid gradient at index 0 - expected a real gradient but got torch.complex64"),
+    "device": (lambda t, g: g.to("meta"), "invalid gradient at index 0 - expected device cpu but got meta"),
+    "number": (lambda t, g: 3, "expected Variable or None"),
+    "count": (lambda t, g: (g, g), "incorrect number of gradients"),
+}
+
+
+@pytest.mark.parametrize("library", ["flambeau", pytest.param("torch", marks=pytest.mark.oracle)])
+@pytest.mark.parametrize("case", MISFITS)
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_that_do_not_fit_are_refused(library, case, create_graph):
+    t = flambeau if library == "flambeau" else pytest.importorskip("torch")
+    result, words = MISFITS[case]
+    x = leaf(t, 1.0, 2.0, 3.0)
+    y = make(t, lambda ctx, x: x * 2, lambda ctx, g: result(t, g)).apply(x)
+    with pytest.raises(RuntimeError, match=words if t is flambeau else None):
+        t.autograd.grad(y.sum(), x, create_graph=create_graph)
+
+
+def test_only_tensors_are_marked_as_not_differentiable():
+    with pytest.raises(RuntimeError, match="mark_non_differentiable only accepts variable arguments, got int"):
+        make(flambeau, lambda ctx, x: ctx.mark_non_differentiable(3)).apply(leaf(flambeau, 1.0))

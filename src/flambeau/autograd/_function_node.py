@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .. import _tape as tape
 from .._modes import modes
-from .._tensor import Tensor, edge_of, wrap
+from .._size import broadcasts
+from .._tensor import LEAF, Tensor, edge_of, wrap
 from ..ops._plan import at_edge
 
 SAVED_NO_TENSOR = (
@@ -50,6 +51,9 @@ class FunctionCtx:
 
     def mark_non_differentiable(self, *args):
         """Says which outputs have no gradient."""
+        for arg in args:
+            if not isinstance(arg, Tensor):
+                raise RuntimeError(f"mark_non_differentiable only accepts variable arguments, got {type(arg).__name__}")
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs):
@@ -158,7 +162,7 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
         gradients = []
         for i, (is_tensor, r) in enumerate(zip(self._is_tensor, results, strict=False)):
             if is_tensor:
-                gradients.append(self._checked_gradient(i, r, graph))
+                gradients.append(self._checked_gradient(i, r, self._edges[len(gradients)], graph))
             elif r is not None:
                 raise RuntimeError(
                     f"function {tape.name_of(self)} returned a gradient different from None at position {i + 1}, but "
@@ -166,7 +170,7 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
                 )
         return gradients
 
-    def _checked_gradient(self, i, grad, graph):
+    def _checked_gradient(self, i, grad, edge, graph):
         if grad is None:
             return None
         if not isinstance(grad, Tensor):
@@ -174,7 +178,22 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
                 f"expected Variable or None (got {type(grad).__name__}): function {tape.name_of(self)} returned it at "
                 f"position {i + 1}"
             )
+        if edge is not None and (fault := misfit(grad, *edge)):
+            raise RuntimeError(f"Function {tape.name_of(self)} returned an invalid gradient at index {i} - {fault}")
         return grad if graph else grad._a
+
+
+def misfit(grad, target, nr):
+    """Why a tensor cannot be the gradient of a leaf, or of an output of a node, in words; None if it can."""
+    is_leaf = nr == LEAF
+    shape, dtype = (target._a.shape, target._a.dtype) if is_leaf else target._output(nr)
+    if is_leaf and grad.device != target.device:
+        return f"expected device {target.device} but got {grad.device}"
+    if grad.is_complex() and dtype.kind != "c":
+        return f"expected a real gradient but got {grad.dtype}: the input is real, so return the real part"
+    if not broadcasts(shape, tuple(grad.shape)):
+        return f"got {list(grad.shape)} but expected shape compatible with {list(shape)}"
+    return None
 
 
 def undefined_backward(ctx, *grad_outputs):

@@ -39,7 +39,7 @@ def chain_matmul(*matrices):
     if any(m._a.ndim != 2 for m in matrices):
         shapes = ", ".join(str(list(m.shape)) for m in matrices)
         raise RuntimeError(f"chain_matmul(): expected matrices, got the shapes {shapes}")
-    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
+    return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)
 
 
 @out_variant(dtype=same, aliases="any")

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from .._device import contiguous_format
 from ._op import op
+
+
+def in_rows(k, x, shape):
+    """The elements in the order of rows and in a new shape; in memory of their own also where none has moved."""
+    return k.copy_as(x, x.dtype, contiguous_format).reshape(shape)
 
 
 @op(row_major=True)
@@ -12,7 +18,7 @@ def pixel_shuffle(k, x, *, factor):
     n = len(lead)
     boxes = x.reshape(*lead, channels // factor**2, factor, factor, height, width)
     mixed = k.transpose(boxes, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-    return mixed.reshape(*lead, channels // factor**2, height * factor, width * factor)
+    return in_rows(k, mixed, (*lead, channels // factor**2, height * factor, width * factor))
 
 
 @op(row_major=True)
@@ -22,7 +28,7 @@ def pixel_unshuffle(k, x, *, factor):
     n = len(lead)
     boxes = x.reshape(*lead, channels, height // factor, factor, width // factor, factor)
     mixed = k.transpose(boxes, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
-    return mixed.reshape(*lead, channels * factor**2, height // factor, width // factor)
+    return in_rows(k, mixed, (*lead, channels * factor**2, height // factor, width // factor))
 
 
 pixel_shuffle.vjp(x=lambda g, factor: pixel_unshuffle(g, factor=factor))
@@ -33,7 +39,7 @@ pixel_unshuffle.vjp(x=lambda g, factor: pixel_shuffle(g, factor=factor))
 def channel_shuffle(k, x, *, groups):
     """The first channel of each of the groups, then the second of each, and so on."""
     samples, channels, *spatial = x.shape
-    return k.swapaxes(x.reshape(samples, groups, channels // groups, *spatial), 1, 2).reshape(x.shape)
+    return in_rows(k, k.swapaxes(x.reshape(samples, groups, channels // groups, *spatial), 1, 2), x.shape)
 
 
 channel_shuffle.vjp(x=lambda g, x_shape, groups: channel_shuffle(g, groups=x_shape[1] // groups))

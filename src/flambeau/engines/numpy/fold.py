@@ -22,7 +22,8 @@ def im2col(x, kernel, dilation, padding, stride):
         (*x.strides[:2], *[s * d for s, d in zip(steps, dilation, strict=True)],
          *[s * t for s, t in zip(steps, stride, strict=True)]),
     )
-    return windows.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out))
+    columns = windows.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out))
+    return columns.copy() if np.may_share_memory(columns, x) else columns  # windows that do not overlap
 
 
 @engine.kernel
