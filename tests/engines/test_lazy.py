@@ -95,6 +95,53 @@ def test_the_same_structure_is_compiled_once(lazy):
     assert again.compilations <= 1 and later.compilations == 0 and later.runs == 3
 
 
+def test_layers_of_one_kind_are_traced_once(lazy, monkeypatch):
+    from flambeau.engines.xla._calls import Signature
+
+    traced, call = [], Signature.call
+
+    def note(self, *args):
+        traced.append(self)
+        return call(self, *args)
+
+    monkeypatch.setattr(Signature, "call", note)
+    model = nn.Sequential(*[nn.Linear(7, 7) for _ in range(6)]).to("xla")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model(torch.ones(2, 7, device="xla")).square().mean().backward()
+    optimizer.step()
+    assert traced and len(traced) == len(set(traced))
+
+
+def test_many_gradients_are_clipped_by_a_few_calls(lazy):
+    parameters = [nn.Parameter(torch.ones(3, i + 1).to("xla")) for i in range(20)]
+    for p in parameters:
+        p.grad = p.detach() * 2
+    lazy.synchronize()
+    graph = parameters[0]._a.graph
+    total = nn.utils.clip_grad_norm_(parameters, 1.0)
+    assert len(graph.calls) < 10
+    assert total.item() == pytest.approx(630**0.5 * 2) and parameters[3].grad.mean().item() == pytest.approx(630**-0.5)
+
+
+def test_statistics_and_gradients_of_a_layer_are_a_call_each(lazy):
+    model = nn.BatchNorm1d(4).to("xla")
+    x = torch.ones(3, 4).to("xla", torch.bfloat16).requires_grad_()
+    lazy.synchronize()
+    graph = x._a.graph
+    out = model(x)
+    assert len(graph.calls) == 4  # the layer, its two statistics and its count
+    out.sum().backward()
+    assert len(graph.calls) == 8  # the sum, the gradient to begin with, two vjps
+
+
+def test_positions_are_copied_to_the_device_once():
+    first = torch.arange(5, device="xla")
+    second = torch.arange(5, device="xla")
+    assert first._a is second._a
+    second += 1
+    assert first.tolist() == torch.arange(5, device="xla").tolist() == [0, 1, 2, 3, 4] and second.tolist()[0] == 1
+
+
 def test_what_nobody_holds_is_not_computed(lazy):
     x, = draws((3,))
     x = x.to("xla")

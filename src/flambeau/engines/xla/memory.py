@@ -21,6 +21,7 @@ from . import engine
 from .lazy import LazyArray
 
 PLATFORMS = {"cuda": "gpu", "tpu": "tpu"}  # by type of device; "xla" is whatever jax has
+LARGEST_SHARED = 1 << 16  # bytes of arrays that are kept to be used again
 NO_DEVICE = "there is no device {device}: jax has {found}. Run on one of them, or on device='cpu'."
 
 
@@ -64,6 +65,15 @@ def is_traced(array):
 
 @engine.immediate
 def create(make, shape, dtype, device, *value):
+    of_integers = value and dtype.kind == "i" and all([type(x) is int for x in value])
+    if of_integers and modes.tracer is NO_TRACER and math.prod(shape) * dtype.itemsize <= LARGEST_SHARED:
+        return shared(make, shape, dtype, device, *value)
+    return put_on(allocate(make, shape, dtype, *value), device)
+
+
+@functools.lru_cache(128)
+def shared(make, shape, dtype, device, *value):
+    """An array for all tensors that begin with it: positions, say, which need not be copied to the device each time."""
     return put_on(allocate(make, shape, dtype, *value), device)
 
 
