@@ -257,6 +257,13 @@ class Signature:
         places = iter(range(len(self.avals)))  # the count of each result among those that are computed; ~i: input i
         self.sources = [next(places) if alias is None else ~alias for alias in self.aliases]
 
+    def takes(self, arrays, numbers):
+        """Whether a call on these arrays, of the shapes and dtypes that it knows, and numbers is one of its own."""
+        known = self.numbers
+        return len(arrays) == len(self.inputs) and (
+            numbers == known or (self.is_free is True and len(numbers) == len(known))
+        )
+
     def results(self, computed, inputs):
         """What a call returns, of what it has computed and its inputs."""
         if self.is_single:

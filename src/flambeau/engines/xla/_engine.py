@@ -106,7 +106,7 @@ class Vjps:
         if signature is self:
             return self.learn(key, gradient, node)
         arrays, numbers = taken(gradients, node)
-        if signature is None or (numbers != signature.numbers and not signature.is_free):
+        if signature is None or not signature.takes(arrays, numbers):
             return record(pull_saved, self.arguments(gradient, node), {})
         with recording_lock:
             return add_to(arrays[0].graph, signature, arrays, numbers)
