@@ -61,7 +61,7 @@ def main():
     parser.add_argument("--device", default="xla")
     args = parser.parse_args()
     step, partition = compiled_step(args.count, args.optimizer, args.device)
-    segments = [s for s in (partition.forward, partition.host) if s is not None]
+    segments = [s for s in (partition.forward, partition.host) if hasattr(s, "compiled")]
     timers = [Timer(s.compiled) for s in segments]
     for segment, timer in zip(segments, timers, strict=True):
         segment.compiled = timer

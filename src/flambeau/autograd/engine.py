@@ -65,6 +65,7 @@ class Pass:
         self.captured = {}
         self.ready = []
         self.state = {}  # target -> [edges that have still to deliver, gradient or list of gradients]
+        self.grads = None  # those of the node that runs, inside of a trace
         self.depth = 0  # how many passes it runs inside of
         self.needed = None  # targets at, or on the way to, a capture or an executed one; None: all
 
@@ -115,7 +116,7 @@ class Pass:
         """Runs the ready nodes, youngest first, and sends their gradients along the edges."""
         state, ready, needed, retain_graph = self.state, self.ready, self.needed, self.retain_graph
         scalar = np.generic
-        plain = needed is None and not self.graph and self.check is None
+        plain = needed is None and not self.graph and self.check is None and not modes.tracer.active
         node = None
         while True:
             if node is None:
@@ -256,6 +257,7 @@ class Pass:
             return [None] * len(node._edges)
         if node._pre_hooks:
             grads = call_pre_hooks(node, grads, self.graph)
+        self.grads = grads
         try:
             results = node._pull_undefined(self.graph) if grads is None else node._pull(grads, self.graph)
         except Exception as error:

@@ -142,9 +142,9 @@ def stay_equal(program, members):
     return len({id(written.get(i)) for i in members}) == 1
 
 
-def first_failures(checks):
+def first_failures(conditions):
     """Of conditions at all steps, and values that are wrong where they do not hold, those of the first failure."""
-    found = []
-    for holds, wrong in zip(checks[::2], checks[1::2], strict=True):
-        found += [jnp.all(holds), wrong[jnp.argmin(holds)]]
-    return found
+    if not conditions:
+        return []
+    holds, *wrong = conditions
+    return [jnp.all(holds, 0), *[values[jnp.argmin(of_steps)] for values, of_steps in zip(wrong, holds.T, strict=True)]]

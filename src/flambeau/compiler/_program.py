@@ -216,10 +216,11 @@ class Program:
         for t in owners:
             t._grad = None  # so that there is memory for the new gradients
 
-    def check(self, checks):
-        for holds, wrong, (error, _) in zip(checks[::2], checks[1::2], self.checks, strict=True):
-            if not holds:
-                raise error(wrong.item())
+    def check(self, conditions):
+        """Raises the error of the first condition that does not hold."""
+        if conditions and not conditions[0].all():
+            first = int(conditions[0].argmin())
+            raise self.checks[first][0](conditions[1 + first].item())
 
     def defer_checks(self, results, devices, checks):
         """The results on the device, as arrays that raise the error of a check, once it is known to have failed."""

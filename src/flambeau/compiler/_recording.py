@@ -53,13 +53,19 @@ class Recording:
         arrays = [value_of(t._a) for t in [*self.outputs, *[x.tensor for x in self.written]]]
         self.trace.check_draws()
         self.checks, self.lines = list(self.trace.required), list(self.trace.lines)
-        checks = [v for holds, wrong, _ in self.checks for v in (holds, wrong)]
-        return arrays + checks + self.trace_gradients()
+        return arrays + self.conditions() + self.trace_gradients()
+
+    def conditions(self):
+        """Whether each condition on elements holds, as one array, and the values that are wrong if they do not."""
+        if not self.checks:
+            return []
+        return [jax.numpy.stack([holds for holds, *_ in self.checks]), *[wrong for _, wrong, _ in self.checks]]
 
     def layout(self):
         """Where the program is to run, and where its inputs and results are."""
         trace = self.trace
-        results = [*self.output_devices, *[x.device for x in self.written], *[trace.device] * (2 * len(self.checks))]
+        conditions = len(self.checks) + 1 if self.checks else 0
+        results = [*self.output_devices, *[x.device for x in self.written], *[trace.device] * conditions]
         inputs = [getattr(x, "device", CPU) for x in trace.inputs]
         gradients = [x.device for x in self.differentiated]
         donatable = {x.index for x in self.written if not x.rebound and x.is_whole and x.device is not CPU}

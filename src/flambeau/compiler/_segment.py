@@ -12,6 +12,7 @@ import numpy as np
 from jax.extend.core import Literal
 
 from .._device import CPU
+from ._host import HostProgram
 from ._lifted import XLA, program_input
 
 COMPILER_OPTIONS: dict[str, bool | int] = {}  # XLA's, where its defaults are not wanted
@@ -57,7 +58,7 @@ class Segment:
         self.device = device
         self.donated = donated
         self.packs = packs_of(variables, packable)
-        packed = {place for _, places in self.packs for place in places}
+        packed = {place for *_, places in self.packs for place in places}
         self.others = [place for place in range(len(variables)) if place not in packed]
         self.compiled = None
         alone = places_with_memory(results, {*variables, *closed.jaxpr.constvars})
@@ -65,7 +66,7 @@ class Segment:
 
     def __call__(self, arrays):
         """The results, which jax may still be computing."""
-        arguments = [np.array([arrays[i] for i in places], dtype) for dtype, places in self.packs]
+        arguments = [np.array([arrays[i] for i in places], dtype) for dtype, _, places in self.packs]
         arguments += [arrays[i] for i in self.others]
         if self.compiled is None:
             self.compiled = self.compile()
@@ -74,7 +75,7 @@ class Segment:
 
     def compile(self):
         avals = [v.aval for v in self.jaxpr.invars]
-        forms = [((len(places), *avals[places[0]].shape), dtype) for dtype, places in self.packs]
+        forms = [((len(places), *shape), dtype) for dtype, shape, places in self.packs]
         place = {own: len(forms) + i for i, own in enumerate(self.others)}
         forms += [(avals[i].shape, avals[i].dtype) for i in self.others]
         jitted = jax.jit(self.run, donate_argnums=tuple([place[i] for i in self.donated]),
@@ -89,13 +90,17 @@ class Segment:
     def run(self, *arguments):
         """The equations, of traced arguments."""
         arrays = dict(zip(self.others, arguments[len(self.packs):], strict=True))
-        for (_, places), vector in zip(self.packs, arguments):
-            arrays.update(zip(places, vector))
+        for (*_, places), vector in zip(self.packs, arguments):
+            arrays.update({i: v.astype(self.jaxpr.invars[i].aval.dtype) for i, v in zip(places, vector)})
         return jax.core.eval_jaxpr(self.jaxpr, self.consts, *[arrays[i] for i in range(len(arrays))])
 
     def run_on_host(self, arrays):
         """The results, computed."""
         return jax.block_until_ready(self(arrays))  # what the program reads must not change before it is done
+
+    def compute(self, arrays):
+        """The results as NumPy arrays with memory of their own."""
+        return self.own_memory(self.run_on_host(arrays))
 
     def own_memory(self, results):
         """The results, from the first on, as NumPy arrays with memory of their own."""
@@ -110,12 +115,14 @@ class Segment:
 
 
 def packs_of(variables, packable):
-    """(dtype, places) of the inputs that travel together."""
+    """(dtype, shape, places) of the inputs that travel together: floats as float64, which has all their values."""
     found = {}
     for place, v in enumerate(variables):
         if v in packable and v.aval.size <= SMALL:
-            found.setdefault((np.dtype(v.aval.dtype), v.aval.shape), []).append(place)
-    return [(dtype, places) for (dtype, _), places in found.items()]
+            dtype = np.dtype(v.aval.dtype)
+            wide = np.dtype(np.float64) if jax.numpy.issubdtype(dtype, jax.numpy.floating) else dtype
+            found.setdefault((wide, v.aval.shape), []).append(place)
+    return [(*form, places) for form, places in found.items()]
 
 
 def memory_of(aval):
@@ -235,7 +242,9 @@ class Partition:
             equations = equations_for(equations, hosted)
             variables = [v for v in inputs if v in used_by(equations, hosted)]
             self.host_indices = [inputs[v] for v in variables]
-            self.host = Segment(closed, equations, variables, hosted, CPU, on_host)
+            suits = HostProgram.suits(equations) and not used_by(equations, hosted).keys() & {*jaxpr.constvars}
+            self.host = (HostProgram(equations, variables, hosted) if suits
+                         else Segment(closed, equations, variables, hosted, CPU, on_host))
 
     def results_on_host(self, equations, results, on_host):
         """The places of results on the CPU, in a program on a device, that need nothing of what is there."""
@@ -260,7 +269,7 @@ class Partition:
         if self.host is not None:
             remaining = iter(results)
             results = [None if i in self.is_on_host else next(remaining) for i in range(len(self.layout.results))]
-            hosted = self.host.own_memory(self.host.run_on_host([arrays[i] for i in self.host_indices]))
+            hosted = self.host.compute([arrays[i] for i in self.host_indices])
             for i, array in zip(self.on_host, hosted, strict=True):
                 results[i] = array
         return results, found[count:]

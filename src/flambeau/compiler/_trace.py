@@ -239,8 +239,10 @@ class Trace(Tracer):
             self.replayed = before
 
     def begin_recomputation(self, t):
-        """A leaf like `t`, which XLA does not take for it."""
-        array = jax.lax.optimization_barrier(value_of(t._a))
+        """A leaf like `t`, which XLA does not take for it, nor has before the gradients that need the computation."""
+        grads = modes.running.grads if modes.running is not None else None
+        grads = [g._a if isinstance(g, Tensor) else g for g in (grads if isinstance(grads, list) else [grads])]
+        array, *_ = jax.lax.optimization_barrier([value_of(t._a), *[value_of(g) for g in grads if is_traced(g)]])
         return wrap(XLA.with_layout(array, t.stride()), t.device).requires_grad_(t.requires_grad)
 
     def common_number(self, t):

@@ -77,6 +77,9 @@ class Engine:
         """The gradients of query, key, value and mask, by the kernel of ``fused_attention``; None where there is none.
         """
 
+    def sum_rows(self, x):
+        """The sum of the rows of a matrix, by one kernel; None where there is none."""
+
     # Recurrent layers over a whole sequence by one kernel, for ``ops/rnn.py``; None where there is none for such arrays
 
     def lstm_sequence(self, x, h, c, w, reverse):

@@ -262,8 +262,14 @@ def _(g, x, weight, needs):
     return (
         (product if len(g.shape) == 2 else matmul_folded)(g, cj(weight)) if x_needs else None,
         product(mT(flat), cj(rows(x))) if weight_needs else None,
-        sum_(flat, axis=(0,), keepdims=False) if bias_needs else None,
+        sum_rows(flat) if bias_needs else None,
     )
+
+
+def sum_rows(x):
+    """The sum of the rows of a matrix."""
+    of_engine = None if isinstance(x, Tensor) else engine_of(x).sum_rows(x)
+    return sum_(x, axis=(0,), keepdims=False) if of_engine is None else of_engine
 
 
 def with_bias(x, weight, bias):

@@ -69,7 +69,7 @@ def defer_checks(arrays, checks, conditions, device):
 
     Args:
         arrays: its results.
-        checks: whether each condition holds, and the value that is wrong if it does not, by turns.
+        checks: whether each condition holds, as one array, and the values that are wrong if they do not.
         conditions: (error, where it was recorded) of each.
         device: on which it runs.
 
@@ -82,5 +82,5 @@ def defer_checks(arrays, checks, conditions, device):
         x = LazyArray(aval_of(array), graph, None)
         x._value = array
         lazy.append(x)
-    Run.note(lazy, checks[::2], checks[1::2], conditions)
+    Run.note(lazy, checks[:1], checks[1:], conditions)
     return lazy
