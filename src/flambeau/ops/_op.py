@@ -98,6 +98,7 @@ class Op:
         self.highest = LAST_FLOAT if "c" in refuses else FIRST_HALF - 1 if opmath else LAST_TYPE
         # Whether inputs other than float32 may need promotion, float32 inside, or a refusal.
         self.picky = promote is not None or bool(opmath) or bool(refuses) or check is not None
+        self.indexed = promote is None and check is None and "i" not in refuses  # takes int64 as it is
         self.__doc__ = forward.__doc__
 
     def __repr__(self):

@@ -40,7 +40,7 @@ NAMES = {
 
 CALL = """
 def bind(op, forward, kernel, otherwise):
-    lowest, highest, picky, row_major = op.lowest, op.highest, op.picky, op.row_major
+    lowest, highest, picky, row_major, indexed = op.lowest, op.highest, op.picky, op.row_major, op.indexed
     recorders, recorder = op.recorders, op.recorder
     {state}
 
@@ -69,7 +69,7 @@ if isinstance({x}, Tensor):
     {flag} = {x}._rg
 {no_tensor}
 """
-OR_PROMOTED = " or ({a}.dtype is not float32 and picky)"
+OR_PROMOTED = " or ({a}.dtype is not float32 and picky and not (indexed and {a}.dtype is int64))"
 COMPUTE_ONLY = """
 else:
     return forward(NUMPY, {x}{options}) if type({x}) is ndarray else on_arrays(op, {x}{options})
