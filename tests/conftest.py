@@ -19,6 +19,16 @@ ORACLE = "2.13.0"
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the processes of a test run share a GPU
 os.environ.setdefault("FLAMBEAU_CACHE", "0")  # programs that a user has kept on disk decide no test, and no test adds to them
 
+# Programs are compiled quickly: XLA's optimizations take most of the time, and are not what is tested.
+# Tests marked "optimized" run programs as users have them, and so do all where jax has an accelerator.
+QUICK = ("--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+         " --xla_cpu_parallel_codegen_split_count=1 --xla_backend_extra_options=xla_cpu_disable_new_fusion_emitters")
+OPTIMIZED = {"xla_backend_optimization_level": 3, "xla_llvm_disable_expensive_passes": False,
+             "xla_cpu_parallel_codegen_split_count": 32, "xla_backend_extra_options": ""}
+ON_CPU = os.environ.get("JAX_PLATFORMS") == "cpu" or importlib.util.find_spec("jax_plugins") is None
+if ON_CPU:
+    os.environ["XLA_FLAGS"] = f"{QUICK} {os.environ.get('XLA_FLAGS', '')}"
+
 hypothesis.settings.register_profile("flambeau", deadline=None)
 hypothesis.settings.load_profile("flambeau")
 
@@ -64,6 +74,14 @@ def pytest_runtest_setup(item):
             pytest.skip(reason)
     if item.get_closest_marker("jax"):
         importlib.import_module("flambeau.engines.xla")  # it makes itself known for the arrays of jax
+
+
+@pytest.fixture(autouse=True)
+def _optimized(request, monkeypatch):
+    if ON_CPU and request.node.get_closest_marker("optimized"):
+        for module in ("flambeau.compiler._segment", "flambeau.engines.xla._programs"):
+            options = importlib.import_module(module).COMPILER_OPTIONS
+            monkeypatch.setattr(f"{module}.COMPILER_OPTIONS", {**options, **OPTIMIZED})
 
 
 @pytest.fixture

@@ -108,7 +108,8 @@ except RuntimeError as error:
 
 
 def test_several_devices_of_the_host():
-    environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
+    environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-c", SEVERAL], env=environment, capture_output=True, text=True, timeout=240)
     assert done.stdout.splitlines() == [
         "xla:2 xla:1 xla:1 [0.0, 2.0, 4.0] xla:3 True", "xla:2 and xla:1", "xla:1 and xla:2", "xla:2 and cpu", "True",

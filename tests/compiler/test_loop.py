@@ -12,7 +12,7 @@ STEPS = 4
 
 MODELS = {
     "linear": lambda: nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2)),
-    "batch norm": lambda: nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Dropout(0.3), nn.Linear(8, 2)),
+    "batch norm": lambda: nn.Sequential(nn.Linear(3, 8, bias=False), nn.BatchNorm1d(8), nn.Dropout(0.3), nn.Linear(8, 2)),
     "embedding": lambda: nn.Sequential(nn.Linear(3, 8), Lookup(), nn.Linear(8, 2)),
 }
 OPTIMIZERS = {
