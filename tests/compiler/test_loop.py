@@ -107,6 +107,17 @@ def test_steps_that_change_more_than_tensors_run_one_by_one():
     assert results == [[0.0, 2.0, 4.0]] * 4 and seen == [*range(12)]
 
 
+def test_batches_in_containers_are_taken_apart():
+    step = torch.compile(lambda batch: {**batch, "sum": batch["a"] + batch["b"]})
+    same = torch.compile(lambda batch: batch)
+    batch = {"a": torch.arange(3.0), "b": torch.ones(3, 2)}
+    for _ in range(4):
+        got = step.loop(batch)
+        assert got["sum"].tolist() == [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]] and torch.equal(got["a"], batch["a"])
+        got = same.loop(batch)
+        assert [*got] == ["a", "b"] and torch.equal(got["b"], batch["b"])
+
+
 def test_gradients_that_accumulate_are_summed_over_the_loop():
     weight = torch.ones(2, requires_grad=True)
 

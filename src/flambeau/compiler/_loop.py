@@ -12,7 +12,7 @@ from .._device import CPU
 from .._tensor import Tensor, wrap
 from ._lifted import XLA
 from ._places import Argument, Gradient
-from ._pytree import unflatten
+from ._pytree import ArgumentContainer, Tree, unflatten
 from ._records import DRAW
 from ._segment import COMPILER_OPTIONS, NOT_DONATED, cpu_of_jax, on_cpu
 
@@ -46,6 +46,7 @@ class Loop:
         return not (
             program.assignments or program.refills or program.float_outputs or program.aliases or program.rebinds
             or program.partition.backward is not None or program.guards.volatile is not None
+            or returns_arguments(program.tree)
             or any([isinstance(place, Gradient) for place in places])
             or any([isinstance(program.inputs[w.index].place, Argument) for w in program.writes])
             or any([program.writes[nr].index in program.on_device for nr in program.fills])
@@ -68,9 +69,9 @@ class Loop:
                 arrays[i] = np.float64(compute())
         for i, drawn in zip(self.draws, zip(*[self.draw() for _ in range(count)], strict=True)):
             arrays[i] = np.stack(drawn)
+        compiled = self.program_for(count, arrays)
         if program.device is not CPU:
             program.enter_device(tensors, arrays, owners, [i for i in self.state if i in program.on_device])
-        compiled = self.program_for(count, arrays)
         return self.finish(compiled(*[[arrays[i] for i in group] for group in self.groups]), tensors, owners)
 
     @property
@@ -133,6 +134,11 @@ class Loop:
         for t, gradient in zip(owners, created):
             t._grad = gradient
         return unflatten(program.tree, iter(created[len(owners):]))
+
+
+def returns_arguments(tree):
+    """Whether a container among the arguments is in a result."""
+    return type(tree) is ArgumentContainer or (type(tree) is Tree and any(map(returns_arguments, tree.children)))
 
 
 def stay_equal(program, members):
