@@ -1,13 +1,15 @@
-"""cuDNN, which XLA uses on GPUs by its own choice: the settings are kept, and make no difference."""
+"""cuDNN, which XLA uses on GPUs by its own choice: the settings but ``allow_tf32`` are kept, and make no difference."""
 
 import contextlib
 import sys
+import types
+
+from .._precision import precision as _precision
 
 enabled = True
 benchmark = False
 benchmark_limit = 10
 deterministic = False
-allow_tf32 = True
 
 
 def is_available():
@@ -27,8 +29,8 @@ def is_acceptable(tensor):
 
 def set_flags(_enabled=None, _benchmark=None, _benchmark_limit=None, _deterministic=None, _allow_tf32=None):
     """Sets those that are not None; returns what they were."""
-    module, old = sys.modules[__name__], (enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
-    names = ("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
+    module, names = sys.modules[__name__], ("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
+    old = tuple([getattr(module, name) for name in names])
     for name, value in zip(names, (_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32)):
         if value is not None:
             setattr(module, name, value)
@@ -43,3 +45,17 @@ def flags(enabled=False, benchmark=False, benchmark_limit=10, deterministic=Fals
         yield
     finally:
         set_flags(*old)
+
+
+class _Module(types.ModuleType):
+    @property
+    def allow_tf32(self):
+        """Whether convolutions and recurrent layers in float32 may be rounded to TensorFloat-32 on a GPU."""
+        return _precision.cudnn
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed):
+        _precision.set(cudnn=bool(allowed))
+
+
+sys.modules[__name__].__class__ = _Module

@@ -10,6 +10,7 @@ import warnings
 
 from .. import _dtypes
 from .._modes import modes
+from .._precision import precision
 from ..engines import TRACED, is_traced_error
 from ._pytree import flatten
 from ._stack import split, stack_results
@@ -146,7 +147,7 @@ def user_line(traceback):
 def key_of(call, tensors):
     """By which calls are of one kind; the tensors among the arguments are appended to `tensors`."""
     nest = flatten(call, tensors)
-    settings = modes.grad, _dtypes.get_default_dtype(), modes.autocast and modes.autocast.key
+    settings = modes.grad, _dtypes.get_default_dtype(), precision.key, modes.autocast and modes.autocast.key
     return (nest, *[signature(t) for t in tensors], sharing(tensors), *settings)
 
 

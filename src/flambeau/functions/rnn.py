@@ -61,7 +61,7 @@ def _gru_layer(x, states, weights, packing, reverse):
 
 def _of_input(x, weights, packing):
     """What the input has to say at each time."""
-    x = linear(x, weights.w_ih, _sum_of_biases(weights.b_ih, weights.b_hh))
+    x = ops.input_product(x, weights.w_ih, _sum_of_biases(weights.b_ih, weights.b_hh))
     return x if packing is None else packing.pad(x)
 
 

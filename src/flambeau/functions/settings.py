@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 
+from .._precision import precision as _precision
 from ..engines import NUMPY
 from ._determinism import determinism
 
@@ -18,7 +19,6 @@ __all__ = [
 
 class _Settings:
     interop_threads = None
-    matmul_precision = "highest"
 
 
 _settings = _Settings()
@@ -102,16 +102,18 @@ def get_deterministic_debug_mode():
 
 
 def set_float32_matmul_precision(precision):
-    """How exactly products of float32 matrices must be computed: "highest", "high" or "medium"."""
+    """How exactly products of float32 matrices must be computed: "highest", or "high" or "medium", which let a GPU
+    round them to TensorFloat-32.
+    """
     if precision not in ("highest", "high", "medium"):
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; this set_float32_matmul_precision call has "
             "no effect.", UserWarning, stacklevel=2,
         )
         return
-    _settings.matmul_precision = precision
+    _precision.set(matmul=precision)
 
 
 def get_float32_matmul_precision():
     """The precision that ``set_float32_matmul_precision`` set."""
-    return _settings.matmul_precision
+    return _precision.matmul

@@ -256,7 +256,7 @@ def linear(k, x, weight, bias):
 
 
 @linear.joint_vjp
-def _(g, x, weight, needs):
+def linear_gradients(g, x, weight, needs):
     x_needs, weight_needs, bias_needs = needs
     flat = rows(g) if weight_needs or bias_needs else g
     return (
@@ -276,7 +276,7 @@ def with_bias(x, weight, bias):
     return addmm(bias, x, t(weight), beta=1, alpha=1)
 
 
-linear.presents(
+LINEAR_STEPS = dict(
     MmBackward0=lambda x, weight: mm(x, t(weight)),
     AddmmBackward0=with_bias,
     UnsafeViewBackward0=lambda x, weight: matmul_folded(x, t(weight)),
@@ -285,6 +285,7 @@ linear.presents(
     ),
     AddBackward0=lambda x, weight, bias: add(matmul_folded(x, t(weight)), bias),
 )
+linear.presents(**LINEAR_STEPS)
 
 
 # ---- the cross product

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from .._precision import recurrent_layer
 from .._tensor import Tensor
 from ..engines import NUMPY, engine_of
 from ..engines._formulas import lstm_gates, lstm_gates_pull
@@ -24,7 +25,7 @@ from ._op import op
 from .activation import relu
 from .elementary import sigmoid, tanh
 from .join import cat, stack
-from .matmul import mT, product, rows
+from .matmul import LINEAR_STEPS, check_linear, linear_gradients, linear_node, mT, product, rows
 from .pointwise import keep, where
 from .reduce import sum_
 from .shape import zeros_like
@@ -194,10 +195,27 @@ def states_before(states, start, reverse):
 
 def weight_grad(g, x):
     """Of ``x @ weight.T`` over all times."""
-    return product(mT(rows(g)), rows(x))
+    with recurrent_layer():
+        return product(mT(rows(g)), rows(x))
 
 
 # ---- ops
+
+
+@op(node=linear_node, opmath=True, check=check_linear, row_major=True, product=True)
+def input_product(k, x, weight, bias):
+    """``linear``, for what a recurrent layer makes of its input."""
+    with recurrent_layer():
+        return k.linear(x, weight, bias)
+
+
+@input_product.joint_vjp
+def _(g, x, weight, needs):
+    with recurrent_layer():
+        return linear_gradients(g, x, weight, needs)
+
+
+input_product.presents(**LINEAR_STEPS)
 
 
 def rnn_ops(name, node, step, pull):

@@ -1,14 +1,45 @@
-"""Settings for GPUs: they are kept, and make no difference. How attention is computed is XLA's choice."""
+"""Settings for GPUs. How attention is computed is XLA's choice: those are kept, and make no difference."""
 
 import contextlib
-from types import SimpleNamespace
 
+from ..._precision import precision as _precision
 from ...cuda import is_available
 
-matmul = SimpleNamespace(
-    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
-    allow_fp16_accumulation=False, fp32_precision="none",
-)
+
+class _Products:
+    """Settings of products of matrices; that of float32 is the one of ``set_float32_matmul_precision``."""
+
+    __slots__ = (
+        "_fp32_precision", "allow_bf16_reduced_precision_reduction", "allow_fp16_accumulation",
+        "allow_fp16_reduced_precision_reduction",
+    )
+
+    def __init__(self):
+        self.allow_fp16_reduced_precision_reduction = self.allow_bf16_reduced_precision_reduction = True
+        self.allow_fp16_accumulation = False
+        self._fp32_precision = "none"
+
+    @property
+    def allow_tf32(self):
+        return _precision.matmul != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed):
+        self.fp32_precision = "tf32" if allowed else "ieee"
+
+    @property
+    def fp32_precision(self):
+        return self._fp32_precision
+
+    @fp32_precision.setter
+    def fp32_precision(self, name):
+        if name not in ("none", "ieee", "tf32"):
+            raise ValueError(f"invalid precision {name!r}: fp32_precision is 'ieee', 'tf32' or 'none'")
+        self._fp32_precision = name
+        _precision.set(matmul="high" if name == "tf32" else "highest")
+
+
+matmul = _Products()
 _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 

@@ -9,6 +9,7 @@ import sys
 import jax
 import jax.numpy as jnp
 
+from ..._precision import precision
 from ._calls import ARRAY
 
 MOST_FAMILIES = 512  # structures whose programs are kept
@@ -178,10 +179,10 @@ class Families:
         self.known = collections.OrderedDict()
 
     def find(self, calls, wanted):
-        key = calls, wanted
+        key = calls, wanted, precision.key
         family = self.known.get(key)
         if family is None:
-            family = self.known[key] = Family(*key)
+            family = self.known[key] = Family(calls, wanted)
             if len(self.known) > MOST_FAMILIES:
                 self.known.popitem(last=False)
         else:

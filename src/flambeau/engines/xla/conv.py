@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 
+from ..._precision import precision
 from . import engine
 
 SPATIAL = {1: "H", 2: "HW", 3: "DHW"}
@@ -15,6 +16,7 @@ def conv(x, weight, stride, padding, dilation, groups, out=None, bias=None):
     y = jax.lax.conv_general_dilated(
         x, weight, stride, [(p, p) for p in padding], rhs_dilation=dilation, feature_group_count=groups,
         dimension_numbers=(f"NC{s}", f"OI{s}", f"NC{s}"),
+        precision=jax.lax.Precision.DEFAULT if precision.cudnn else jax.lax.Precision.HIGHEST,
     )
     y = y if out is None else y[(..., *[slice(n) for n in out])]
     return y if bias is None else add_to_channels(y, bias)

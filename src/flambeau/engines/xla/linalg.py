@@ -7,8 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..._dtypes import HALF
+from ..._precision import are_products_exact
 from .. import NUMPY
 from . import engine
+
+HAVE_FASTER_WAYS = (jnp.float32, jnp.complex64)  # on GPUs, by rounding the operands
+
+
+@engine.kernel
+def matmul(a, b):
+    exact = a.dtype in HAVE_FASTER_WAYS and are_products_exact()
+    return jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST if exact else jax.lax.Precision.DEFAULT)
 
 
 @engine.kernel
@@ -21,7 +30,7 @@ def add_product(multiply, x, a, b, beta, alpha):
 
 @engine.kernel
 def linear(x, weight, bias):
-    out = jnp.matmul(x, weight.T)
+    out = matmul(x, weight.T)
     return out if bias is None else out + bias
 
 

@@ -1,0 +1,111 @@
+"""Products in float32 are exact on every device, unless the user allows TensorFloat-32: as in PyTorch."""
+
+import pytest
+
+import flambeau as torch
+from flambeau.backends import cuda, cudnn
+
+
+@pytest.fixture(autouse=True)
+def _as_before():
+    yield
+    torch.set_float32_matmul_precision("highest")
+    cuda.matmul.fp32_precision = "none"
+    cudnn.allow_tf32 = True
+
+
+def test_settings_are_one():
+    assert not cuda.matmul.allow_tf32 and cuda.matmul.fp32_precision == "none" and cudnn.allow_tf32
+    cuda.matmul.allow_tf32 = True
+    assert torch.get_float32_matmul_precision() == "high" and cuda.matmul.fp32_precision == "tf32"
+    cuda.matmul.allow_tf32 = False
+    assert torch.get_float32_matmul_precision() == "highest" and cuda.matmul.fp32_precision == "ieee"
+    torch.set_float32_matmul_precision("medium")
+    assert cuda.matmul.allow_tf32
+    with cudnn.flags(enabled=True, allow_tf32=False):
+        assert not cudnn.allow_tf32
+    assert cudnn.allow_tf32
+
+
+def test_unknown_settings_are_refused():
+    with pytest.raises(ValueError, match="fp32_precision is 'ieee', 'tf32' or 'none'"):
+        cuda.matmul.fp32_precision = "bf16x3"
+    with pytest.raises(AttributeError):
+        cuda.matmul.alow_tf32 = True
+
+
+def gradients_of(layer, *shape):
+    """A function that trains a layer on a device."""
+    layer, x = layer.to("xla"), torch.ones(*shape, device="xla")
+
+    def train():
+        layer.zero_grad()
+        out = layer(x)
+        (out[0] if isinstance(out, tuple) else out).sum().backward()
+        return [p.grad for p in layer.parameters()]
+
+    return train
+
+
+PROGRAMS = {
+    "matmul": lambda: lambda: [torch.ones(13, 13, device="xla") @ torch.ones(13, 13, device="xla")],
+    "linear": lambda: gradients_of(torch.nn.Linear(13, 17), 11, 13),
+    "lstm": lambda: gradients_of(torch.nn.LSTM(13, 17), 3, 11, 13),
+    "conv": lambda: gradients_of(torch.nn.Conv1d(13, 17, 2), 3, 13, 5),
+}
+
+
+def allow_tf32():
+    cuda.matmul.allow_tf32 = True
+
+
+def forbid_cudnn():
+    cudnn.allow_tf32 = False
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("name, change, before, after", [
+    ("matmul", allow_tf32, "HIGHEST", "DEFAULT"),
+    ("linear", allow_tf32, "HIGHEST", "DEFAULT"),
+    ("lstm", forbid_cudnn, "DEFAULT", "HIGHEST"),
+    ("conv", forbid_cudnn, "DEFAULT", "HIGHEST"),
+])
+@pytest.mark.parametrize("way", ["lazy", "compiled"])
+def test_products_of_a_program(precisions, way, name, change, before, after):
+    program = PROGRAMS[name]()
+    if way == "compiled":
+        program = torch.compile(program)
+
+    def trace():
+        """The precisions of the products that two runs trace."""
+        precisions.clear()
+        for _ in range(2):
+            for result in program():
+                result.tolist()
+        return set(precisions)
+
+    assert trace() == {before}
+    assert trace() == set()
+    change()
+    assert trace() == {after}
+
+
+@pytest.fixture
+def precisions(monkeypatch):
+    """The names of the precisions of products that are traced."""
+    from jax import lax
+
+    from flambeau.engines.xla import conv, linalg
+
+    names = []
+
+    def note(function):
+        def noting(*args, precision=None, **kwargs):
+            names.append(lax.Precision(precision).name)
+            return function(*args, precision=precision, **kwargs)
+
+        return noting
+
+    monkeypatch.setattr(linalg.jnp, "matmul", note(linalg.jnp.matmul))
+    monkeypatch.setattr(conv.jax.lax, "conv_general_dilated", note(lax.conv_general_dilated))
+    return names
