@@ -19,6 +19,7 @@ import numpy as np
 
 from ..._device import _Named, device
 from ..._modes import Tracer, modes
+from ..._precision import precision
 from .. import Engine
 from .._views import ViewArray
 from ..sparse import SparseArray
@@ -250,7 +251,7 @@ class Signature:
         self.is_free = None if numbers else True  # whether the numbers decide nothing; None: not known yet
         self.by_numbers = {}  # where they do: other signatures
         self.forms = {}  # (aliases, tree, errors) by constants
-        self.traced = jax.jit(self.call, static_argnums=0)  # programs trace it once, however often they contain it
+        self.traced = jax.jit(self.call, static_argnums=(0, 1))  # programs trace it once, however often they contain it
         self.aliases, self.avals, self.tree, self.errors = self.infer(numbers)
         self.computes = bool(self.avals or self.errors)
         self.is_single = self.tree == 0 and self.aliases == [None]
@@ -276,14 +277,15 @@ class Signature:
     def infer(self, constants):
         """(aliases, avals, tree, errors) of a call, with its numbers as constants, or as inputs where that is None."""
         varying = [n for n, constant in zip(self.numbers, constants) if constant is None]
-        structs, _ = self.traced.eval_shape(constants, [aval.struct for aval in self.inputs], varying)
+        structs, _ = self.traced.eval_shape(constants, precision.key, [aval.struct for aval in self.inputs], varying)
         aliases, tree, errors = self.forms[constants]
         return aliases, [Aval.of(s.shape, s.dtype, s.weak_type) for s in structs], tree, errors
 
-    def call(self, constants, arrays, varying):
+    def call(self, constants, precision, arrays, varying):
         """(results, (whether it holds, the value that is wrong if not) of each condition on elements) of traced arrays.
 
-        Results that are inputs are left out. Where constants are None, numbers are the `varying` ones.
+        Results that are inputs are left out. Where constants are None, numbers are the `varying` ones. The precision is
+        what kernels find set: with another one jax traces the call again.
         """
         varying = iter(varying)
         numbers = [next(varying) if constant is None else constant for constant in constants]

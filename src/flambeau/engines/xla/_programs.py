@@ -156,7 +156,7 @@ class Program:
             arrays = [values[p] for p in step.inputs]
             own = [numbers[i] for i in step.numbers if i in numbers]
             constants = tuple([self.constants[i] for i in step.numbers])
-            results, required = step.signature.traced(constants, arrays, own)
+            results, required = step.signature.traced(constants, precision.key, arrays, own)
             values.update(zip(step.results, results, strict=True))
             conditions += required
         return [values[p] for p in self.family.wanted], *as_few_arrays(conditions)
