@@ -483,6 +483,13 @@ def test_large_operands_that_overlap_are_read_before_they_are_written(name, shif
     assert flambeau.equal(getattr(here, name)(there, *more(there)), want)
 
 
+@pytest.mark.parametrize("name", ["fmod_", "atan2_", "hypot_", "add_", "ge_", "xlogy_"])
+def test_element_of_a_large_tensor_is_read_before_it_is_written(name):
+    x = flambeau.arange(LARGE) + 2.0
+    want = getattr(x.clone(), name)(x[3].clone())
+    assert flambeau.equal(getattr(x, name)(x[3]), want)
+
+
 def test_in_place_write_is_counted():
     x = flambeau.ones(2)
     for write in (lambda: x.add_(1), lambda: x.mul_(x), lambda: x.div_(2.0), lambda: x.sub_(x.sum())):

@@ -85,7 +85,7 @@ def can_be_cut(t, args, kwargs):
     """Whether the tensor is large, and each place of it needs nothing of what is written to other places."""
     if t._a.size <= 2 * PIECE or modes.tracer.active:
         return False
-    others = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor) and x._a.ndim]
+    others = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
     return all([engine_for(x) is NUMPY for x in (t, *others)]) and all([is_cut_alike(t._a, x._a) for x in others])
 
 
