@@ -541,3 +541,10 @@ COMPLEX_WRITES = [
 def test_a_complex_number_is_true_if_a_part_is_not_zero(write):
     start = "z = torch.tensor([0.5j, 0j, 1]); m = torch.tensor([True, True, False]); c = torch.zeros(3, dtype=torch.bool)"
     check_code(f"{start}; {write}; c")
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("beta", ["0", "0.0", "-1", "2", "inf", "1e30", "1e-30"])
+def test_softplus_with_any_beta(beta):
+    x = "torch.tensor([0.0, 1.0, -1.0, 30.0, -30.0, inf, -inf, nan], dtype=torch.float64)"
+    check_code(f"torch.nn.functional.softplus({x}, {beta})")

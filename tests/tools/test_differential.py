@@ -116,6 +116,22 @@ def test_nothing_is_found_where_no_fault_is(tmp_path):
     assert not found, "\n\n".join(found)
 
 
+def test_index_of_an_equal_median_is_no_finding_and_others_are():
+    torch = pytest.importorskip("torch")
+    from differential.deliberate import is_deliberate
+    from differential.program import Pair, Step
+
+    pair = Pair(flambeau, torch)
+    steps = [Step("torch.tensor([1.0, 1.0, 1.0, 0.0] * 2)", {}, "x"),
+             Step("torch.median({x}, dim={dim})", {"x": "x", "dim": "0"}, "y")]
+    differences = [difference for step in steps if (difference := pair.do(step))]
+    assert all(map(is_deliberate, differences))
+    pair.scopes[0]["y"] = [pair.scopes[0]["y"][0], flambeau.tensor(3)]  # the index of another element
+    pair.scopes[1]["y"] = list(pair.scopes[1]["y"])
+    wrong = pair.do(Step("torch.ones(1)", {}, "z"))
+    assert wrong is not None and not is_deliberate(wrong)
+
+
 def test_what_is_no_finding_stands_in_the_guide():
     pytest.importorskip("torch")
     from differential.deliberate import DIFFERENCES

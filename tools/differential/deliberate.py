@@ -61,6 +61,17 @@ def is_median_of_expanded(d):
     return any(overlaps_itself(d.pair.oracle[step.arguments["x"]]) for step in steps)
 
 
+def names_an_equal(d):
+    """Whether what differs are indices of a median, at which there are equal elements."""
+    step = next((s for s in d.pair.steps if s.target == d.where.removesuffix("[1]") and "median" in s.template), None)
+    if step is None or "dim" not in step.arguments:
+        return False
+    x, dim = numbers(d.pair.oracle[step.arguments["x"]]), int(step.arguments["dim"])
+    places = [numbers(dict(leaves(values))[d.where]) for values in d.pair.values()]
+    found = [np.take_along_axis(x, i if i.ndim == x.ndim else np.expand_dims(i, dim), dim) for i in places]
+    return np.array_equal(*found, equal_nan=True)
+
+
 def layouts(d):
     """The orders in which the tensors of the step lie in memory."""
     return {tuple(sorted(range(t.ndim), key=t.stride)) for t in arguments(d) if t.ndim > 1}
@@ -255,6 +266,9 @@ DIFFERENCES = {
     "zeros that cannot be written to": lambda d: raises(d, "ZeroTensors are immutable"),
     "`bessel_j0` and `bessel_j1`": lambda d: (
         d.kind == "values" and "bessel_j" in d.step.template and np.allclose(d.ours, d.theirs, rtol=0, atol=1e-6)
+    ),
+    "Which of equal elements": lambda d: (
+        d.kind == "values" and d.where.endswith("[1]") and names_an_equal(d)
     ),
     "The median of an expanded tensor": lambda d: (
         d.kind == "values" and is_median_of_expanded(d)

@@ -13,4 +13,4 @@ define(engine, *ACTIVATIONS)
 @engine.kernel
 def softplus(x, beta, threshold):
     scaled = x * beta
-    return np.where(scaled > threshold, x, engine.log_sigmoid(-scaled) / -beta).astype(x.dtype, copy=False)
+    return np.where(scaled > threshold, x, -engine.log_sigmoid(-scaled) / beta).astype(x.dtype, copy=False)
