@@ -144,9 +144,9 @@ static void multiply_by_blas(Product *p)
 typedef struct {
     Gemm gemm;
     const Loops *loops;
-    ptrdiff_t parts, step, side;   /* of the longer side: how many, and multiples of what */
-    ptrdiff_t packs, strips;       /* of the shorter one */
-    atomic_int *failed;            /* for want of memory */
+    ptrdiff_t side, step, parts; /* the longer side, cut into parts of whole tiles */
+    ptrdiff_t strips, packs;     /* of the operand with the shorter one, and into how many parts these are cut */
+    atomic_int *failed;          /* for want of memory */
 } Tiles;
 
 static void pack_tiles(const void *work, ptrdiff_t i)

@@ -1,8 +1,8 @@
 """How many threads native kernels use, and the BLAS that they call.
 
-There is one pool of threads, in the extension: it cuts large matrix products itself, and calls NumPy's OpenBLAS with
-one thread for each part. Only these calls are changed; what else the program does with NumPy keeps OpenBLAS's own
-threads, unless ``set_num_threads`` is called.
+There is one pool of threads, in the extension: it cuts large matrix products itself, and multiplies the parts by tiles
+of its own or, where it is faster, calls NumPy's OpenBLAS with one thread for each part. Only these calls are changed;
+what else the program does with NumPy keeps OpenBLAS's own threads, unless ``set_num_threads`` is called.
 """
 
 from __future__ import annotations
