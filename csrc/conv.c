@@ -93,9 +93,20 @@ static PyObject *finished(PyArrayObject *out, bool good)
     return PyErr_NoMemory();
 }
 
-static PyObject *conv(PyObject *const *arguments)
+/* A kernel on two arrays in row-major order: what lies otherwise, as channels-last images do, is copied. */
+typedef PyObject *(*Kernel)(PyArrayObject *a, PyArrayObject *b, PyObject *const *arguments);
+
+static PyObject *on_rows(Kernel kernel, PyObject *const *arguments)
 {
-    PyArrayObject *x = plain_array(arguments[0]), *w = plain_array(arguments[1]);
+    PyArrayObject *a = in_rows(arguments[0]), *b = a == NULL ? NULL : in_rows(arguments[1]);
+    PyObject *result = b == NULL ? declined_or_failed() : kernel(a, b, arguments);
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return result;
+}
+
+static PyObject *conv_of_rows(PyArrayObject *x, PyArrayObject *w, PyObject *const *arguments)
+{
     Geometry g;
     if (!are_volumes(x, w)) {
         DECLINE;
@@ -151,13 +162,9 @@ static PyObject *conv(PyObject *const *arguments)
     return finished(y, good);
 }
 
-static PyObject *conv_input(PyObject *const *arguments)
+static PyObject *input_of_rows(PyArrayObject *gradient, PyArrayObject *w, PyObject *const *arguments)
 {
-    PyArrayObject *w = plain_array(arguments[1]), *gradient = in_rows(arguments[0]);
     Geometry g;
-    if (gradient == NULL) {
-        return declined_or_failed();
-    }
     bool known = are_volumes(gradient, w);
     if (known) {
         g.n = PyArray_NDIM(gradient) - 2;
@@ -174,12 +181,10 @@ static PyObject *conv_input(PyObject *const *arguments)
         known = known && is_bias(arguments[7], gradient, g.channels);
     }
     if (!known) {
-        Py_DECREF(gradient);
         DECLINE;
     }
     PyArrayObject *x = new_volume(gradient, &g, g.channels, g.sizes);
     if (x == NULL) {
-        Py_DECREF(gradient);
         return NULL;
     }
     const Loops *loops = loops_for(x);
@@ -197,17 +202,12 @@ static PyObject *conv_input(PyObject *const *arguments)
         good = direct_input(&g, loops, item, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x));
     }
     END_WORK;
-    Py_DECREF(gradient);
     return finished(x, good);
 }
 
-static PyObject *conv_weight(PyObject *const *arguments)
+static PyObject *weight_of_rows(PyArrayObject *x, PyArrayObject *gradient, PyObject *const *arguments)
 {
-    PyArrayObject *x = plain_array(arguments[0]), *gradient = in_rows(arguments[1]);
     Geometry g;
-    if (gradient == NULL) {
-        return declined_or_failed();
-    }
     bool known = are_volumes(x, gradient);
     if (known) {
         g.n = PyArray_NDIM(x) - 2;
@@ -223,7 +223,6 @@ static PyObject *conv_weight(PyObject *const *arguments)
         }
     }
     if (!known) {
-        Py_DECREF(gradient);
         DECLINE;
     }
     npy_intp shape[2 + CONV_DIMS] = {g.results, g.channels / g.groups};
@@ -232,7 +231,6 @@ static PyObject *conv_weight(PyObject *const *arguments)
     }
     PyArrayObject *w = new_array(x, 2 + g.n, shape);
     if (w == NULL) {
-        Py_DECREF(gradient);
         return NULL;
     }
     const Loops *loops = loops_for(x);
@@ -249,8 +247,22 @@ static PyObject *conv_weight(PyObject *const *arguments)
         good = direct_weight(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w));
     }
     END_WORK;
-    Py_DECREF(gradient);
     return finished(w, good);
+}
+
+static PyObject *conv(PyObject *const *arguments)
+{
+    return on_rows(conv_of_rows, arguments);
+}
+
+static PyObject *conv_input(PyObject *const *arguments)
+{
+    return on_rows(input_of_rows, arguments);
+}
+
+static PyObject *conv_weight(PyObject *const *arguments)
+{
+    return on_rows(weight_of_rows, arguments);
 }
 
 const Row CONV_ROWS[] = {

@@ -153,10 +153,23 @@ static bool fill_windows(Boxes *boxes, int n, const Windows *w)
     return filled;
 }
 
-static PyObject *max_pool(PyObject *const *arguments)
+/* A kernel on an array in row-major order: what lies otherwise, as channels-last images do, is copied. */
+typedef PyObject *(*Kernel)(PyArrayObject *x, PyObject *const *arguments);
+
+static PyObject *on_rows(Kernel kernel, PyObject *const *arguments)
 {
-    PyArrayObject *x = plain_array(arguments[0]);
-    const Loops *loops = x == NULL ? NULL : loops_for(x);
+    PyArrayObject *x = in_rows(arguments[0]);
+    if (x == NULL) {
+        return declined_or_failed();
+    }
+    PyObject *result = kernel(x, arguments);
+    Py_DECREF(x);
+    return result;
+}
+
+static PyObject *max_pool_of_rows(PyArrayObject *x, PyObject *const *arguments)
+{
+    const Loops *loops = loops_for(x);
     int n = loops == NULL ? 0 : dims_of(x);
     Windows w;
     npy_intp counts[DIMS];
@@ -173,6 +186,11 @@ static PyObject *max_pool(PyObject *const *arguments)
     PyObject *result = filled ? largest_of(x, loops, n, counts, &boxes) : Py_NewRef(Py_NotImplemented);
     free(boxes.room);
     return result;
+}
+
+static PyObject *max_pool(PyObject *const *arguments)
+{
+    return on_rows(max_pool_of_rows, arguments);
 }
 
 /* Sums over windows, or the transpose: `counts` windows on planes of `sizes`, of which x has one kind. */
@@ -201,15 +219,19 @@ static PyObject *add_windows(PyArrayObject *x, int n, PyObject *const *settings,
     return (PyObject *)out;
 }
 
-static PyObject *window_sum(PyObject *const *arguments)
+static PyObject *window_sum_of_rows(PyArrayObject *x, PyObject *const *arguments)
 {
-    PyArrayObject *x = plain_array(arguments[0]);
-    int n = x == NULL ? 0 : dims_of(x);
+    int n = dims_of(x);
     npy_intp counts[DIMS];
     if (n == 0 || !integers_of(arguments[4], n, 1, counts)) {
         DECLINE;
     }
     return add_windows(x, n, arguments + 1, PyArray_DIMS(x) + 2, counts, false);
+}
+
+static PyObject *window_sum(PyObject *const *arguments)
+{
+    return on_rows(window_sum_of_rows, arguments);
 }
 
 static PyObject *window_spread(PyObject *const *arguments)
@@ -267,7 +289,7 @@ typedef PyObject *(*OnBoxes)(PyArrayObject *x, const Loops *loops, int n, const 
 /* What a function makes of x, whose boxes lie in planes of the given sizes. */
 static PyObject *on_ranges(PyArrayObject *x, PyObject *ranges, const npy_intp *sizes, OnBoxes function)
 {
-    const Loops *loops = x == NULL ? NULL : loops_for(x);
+    const Loops *loops = loops_for(x);
     int n = loops == NULL ? 0 : dims_of(x);
     npy_intp counts[DIMS];
     if (n == 0 || !counts_of(ranges, n, counts)) {
@@ -309,14 +331,24 @@ static PyObject *spread_of(PyArrayObject *g, const Loops *loops, int n, const np
     return (PyObject *)out;
 }
 
+static PyObject *ranges_max_of_rows(PyArrayObject *x, PyObject *const *arguments)
+{
+    return on_ranges(x, arguments[1], NULL, largest_of);
+}
+
 static PyObject *ranges_max(PyObject *const *arguments)
 {
-    return on_ranges(plain_array(arguments[0]), arguments[1], NULL, largest_of);
+    return on_rows(ranges_max_of_rows, arguments);
+}
+
+static PyObject *ranges_mean_of_rows(PyArrayObject *x, PyObject *const *arguments)
+{
+    return on_ranges(x, arguments[1], NULL, means_of);
 }
 
 static PyObject *ranges_mean(PyObject *const *arguments)
 {
-    return on_ranges(plain_array(arguments[0]), arguments[1], NULL, means_of);
+    return on_rows(ranges_mean_of_rows, arguments);
 }
 
 static PyObject *ranges_spread(PyObject *const *arguments)

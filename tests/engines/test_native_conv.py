@@ -135,3 +135,19 @@ def test_tiles_keep_what_is_not_finite_apart(name, value):
     ours, twin = both(name, x, y, *sizes, (1, 1), (1, 1), (1, 1), 1)
     assert (np.isfinite(ours) == np.isfinite(twin)).all()
     assert not np.isfinite(ours).all() or value == 3e38
+
+
+@needs_native
+@pytest.mark.parametrize("name", ["conv", "conv_input", "conv_weight"])
+def test_channels_last_images_are_copied_once(name):
+    """A kernel takes what lies channels-last as it takes what is contiguous, instead of leaving it to its twin."""
+    rng = np.random.default_rng(0)
+    shapes = {
+        "conv": [(2, 16, 9, 8), (20, 16, 3, 3)], "conv_input": [(2, 20, 9, 8), (20, 16, 3, 3)],
+        "conv_weight": [(2, 16, 9, 8), (2, 20, 9, 8)],
+    }[name]
+    sizes = {"conv": (), "conv_input": ((9, 8),), "conv_weight": ((3, 3),)}[name]
+    plain = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    last = [np.ascontiguousarray(a.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2) for a in plain]
+    kernel = getattr(NUMPY, name)
+    assert (kernel(*last, *sizes, (1, 1), (1, 1), (1, 1), 1) == kernel(*plain, *sizes, (1, 1), (1, 1), (1, 1), 1)).all()
