@@ -26,6 +26,7 @@ from ..engines import NUMPY
 from ._calls import as_constant, make_view, on_arrays
 from ._errors import translate_error
 
+MANY = 3  # inputs; calls of ops that take more are not compiled at import
 MAX_COMPILED = 8  # inputs of a variadic op up to which a recorder is compiled for each pattern of gradients
 AXIS = [{"axis": axis} for axis in range(65)]  # settings of ops: arrays have up to 64 dimensions
 NAMES = {
@@ -458,6 +459,8 @@ def call_of(op, otherwise=None):
         bind = unary_call(bool(op.settings), kernel is not None)
     elif op.is_operator:
         bind = operator_call(kernel is not None, isinstance(kernel, np.ufunc))
+    elif len(op.inputs) > MANY:
+        return at_first_call(lambda: flat_call(len(op.inputs), bool(op.settings))(op, op.forward, kernel, op))
     else:
         bind = flat_call(len(op.inputs), bool(op.settings))
     function = bind(op, op.forward, kernel, otherwise or op)
@@ -466,6 +469,18 @@ def call_of(op, otherwise=None):
     elif op.variadic is not None:
         function.wrap_result = variadic_wrapper()(op, function)
     return function
+
+
+def at_first_call(make):
+    """The function that `make` compiles when it is called first: few programs call ops of many inputs."""
+    function = None
+
+    def call(*inputs, **settings):
+        nonlocal function
+        function = function or make()
+        return function(*inputs, **settings)
+
+    return call
 
 
 def recorder_of(op, wanted, tensors, count=None):
