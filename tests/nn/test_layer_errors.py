@@ -4,6 +4,7 @@ import pytest
 
 import flambeau
 from _errors import error_tests
+from _oracle import check_code
 
 ERRORS = [
     # code, type, part of the message
@@ -236,3 +237,10 @@ def test_old_flags_of_losses():
 def test_kl_div_warns_of_its_mean():
     with pytest.warns(UserWarning, match="batchmean"):
         flambeau.nn.KLDivLoss()(flambeau.zeros(2, 3), flambeau.ones(2, 3))
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("groups", ["1", "2", "3", "-1", "1.0", "0.5", "3.0", "True", "'a'", "torch.tensor(2)", "None"])
+def test_group_norm_names_the_fault_that_pytorch_names(groups):
+    for shape in ((), (3,), (1, 1), (1, 3), (2, 3), (1, 4, 2), (0, 4, 2), (2, 4, 0)):
+        check_code(f"torch.nn.functional.group_norm(torch.ones({shape}), {groups})")

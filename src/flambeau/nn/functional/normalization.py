@@ -11,7 +11,7 @@ from ..._tensor import Tensor, engine_for
 from ...autograd._writes import check_writable, write
 from ...functions._args import need_constant, need_tensor
 from ...functions._autocast import autocast
-from ...functions._types import typed
+from ...functions._types import read
 from ...functions.pad import pad
 from ...ops import normalization as ops
 from .pooling import avg_pool2d, avg_pool3d
@@ -199,7 +199,6 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     return ops.rms_norm(input, weight, how=count, eps=eps)[0]
 
 
-@typed(num_groups=int)
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     """The channels in ``num_groups`` groups, each normalised by its own mean and deviation in each sample."""
     if not isinstance(input, Tensor):
@@ -207,12 +206,14 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     shape = input._a.shape
     if len(shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    if num_groups and shape[0] * shape[1] // num_groups * math.prod(shape[2:]) == 1:
+        raise ValueError(ONE_VALUE.format(shape=[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]))
+    if type(num_groups) is not int:
+        num_groups = read(num_groups, int, "group_norm", "num_groups", 2)
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if shape[1] % num_groups:
         raise RuntimeError(GROUPS.format(shape=list(shape), groups=num_groups))
-    if math.prod(shape) // (shape[1] or 1) * (shape[1] // num_groups) == 1:
-        raise ValueError(ONE_VALUE.format(shape=Size((shape[0] * shape[1] // num_groups, num_groups, *shape[2:]))))
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._a.shape != (shape[1],):
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but "
