@@ -18,10 +18,12 @@ import io
 import itertools
 import logging
 import math
+import mmap
 import operator
 import os
 import queue
 import random
+import sqlite3
 import sys
 import threading
 import time
@@ -29,6 +31,7 @@ import types
 import warnings
 import weakref
 from os import environ
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -584,6 +587,44 @@ def module_attribute_by_a_computed_name():
     module = types.ModuleType("a_module")
     module.rate_1 = 1
     return lambda: getattr(module, f"rate_{len([0])}"), lambda: setattr(module, "rate_1", 5)
+
+
+# ---- what Python does not see inside of
+
+
+@probe
+def mapped_memory():
+    memory = mmap.mmap(-1, 1)
+    memory[0] = 1
+    return lambda: memory[0], lambda: memory.__setitem__(0, 5)
+
+
+@probe
+def database():
+    base = sqlite3.connect(":memory:", isolation_level=None)
+    base.executescript("create table rates (rate); insert into rates values (1)")
+    return lambda: base.execute("select rate from rates").fetchone()[0], lambda: base.execute("update rates set rate = 5")
+
+
+@probe
+def element_of_a_document():
+    element = ElementTree.Element("step", rate="1")
+    return lambda: float(element.get("rate")), lambda: element.set("rate", "5")
+
+
+@probe
+def contents_of_a_cell():
+    cell = types.CellType(1)
+    return lambda: cell.cell_contents, lambda: setattr(cell, "cell_contents", 5)
+
+
+@probe
+def registered_function():
+    @functools.singledispatch
+    def rate(x):
+        return 1
+
+    return lambda: rate(0), lambda: rate.register(int, lambda x: 5)
 
 
 # ---- objects
