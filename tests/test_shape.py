@@ -124,6 +124,7 @@ AGREEING = [
     V + "v.roll(2)", M + "m.roll(1)", M + "m.roll((1, -1), (0, 1))", M + "m.roll(5, 1)", M + "m.roll((1, 2))",
     M + "m.roll(1, 2)",
     "torch.tensor(1.).roll(1, 0)", "torch.tensor(1.).roll(1)", M + "m.roll(0, 0)", "torch.zeros(0, 2).roll(1, 0)",
+    "torch.zeros(0, 2).roll(1, 5)", "torch.zeros(0, 2).roll((1, 2), (0, 7))", "torch.zeros(0, 2).roll((1, 2), (0,))",
     X + "x.flip(0)", X + "x.flip(0, -1)", X + "x.flip(dims=[1])", X + "torch.flip(x, (2,))", X + "x.flip(0, 0)",
     X + "x.flip(3)",
     M + "m.fliplr()", M + "m.flipud()", V + "v.fliplr()", "torch.tensor(1.).flipud()", "torch.tensor(1.).flip(0)",

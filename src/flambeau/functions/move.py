@@ -125,6 +125,8 @@ def roll(input, shifts, dims=()):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if input._a.ndim == 0:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    if not input._a.size:  # PyTorch does not look at the dimensions then
+        return ops.roll(input, shifts=shifts[0], axes=None)
     axes = tuple([dim_in_range(d, input._a.ndim) for d in dims])
     return ops.roll(input, shifts=shifts, axes=axes)
 
