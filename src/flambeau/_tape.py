@@ -203,8 +203,11 @@ class OpNode(Node):
         if self.guards or self.out is not None or (self.inputs and not self._is_by_number):
             self.guards = self.inputs = self.out = None
 
-    def _pull(self, grads, graph):
-        """The gradients of the inputs, given those of the outputs; on Tensors when `graph`."""
+    def _pull(self, grads, graph, wanted=None):
+        """The gradients of the inputs, given those of the outputs; on Tensors when `graph`.
+
+        Those alone that are flagged in `wanted`, where that saves work.
+        """
         guards = self.guards
         if guards:
             for storage, version in guards:
@@ -217,7 +220,10 @@ class OpNode(Node):
             grads = [zeros_for(self, nr, graph, defined) if g is None else g for nr, g in enumerate(grads)]
         if graph or self.packed:
             return self.op.pull(self, grads, graph)
-        return self.backward(grads, self)
+        backward = self.backward
+        if wanted is not None and backward is self.op.plan(tuple([e is not None for e in self._edges])).backward:
+            backward = self.op.plan(wanted).backward  # others record what they compute, and drop what nobody needs
+        return backward(grads, self)
 
 
 def takes_undefined(node, graph):

@@ -7,6 +7,7 @@ import pytest
 
 import flambeau
 from _programs import Programs, differences, raised
+from flambeau.engines import NUMPY
 
 programs = Programs("autograd_gradients.json")
 
@@ -297,3 +298,27 @@ def test_gradients_of_indices_add_up(keys):
     y = x * 1
     sum([(y[key] * factor).sum() for factor, key in enumerate(keys, 1)]).backward()
     np.testing.assert_array_equal(x.grad.numpy(), 2 * wanted)
+
+
+@pytest.mark.parametrize("names", [["x"], ["w"], ["w", "x"]], ids=str)
+@pytest.mark.parametrize("ask", ["grad", "backward"])
+def test_gradients_that_nobody_asked_for_are_not_computed(monkeypatch, names, ask):
+    kernels = {"x": "conv_input", "w": "conv_weight"}
+    calls = []
+    for kernel in kernels.values():
+        compute = getattr(NUMPY, kernel)
+        monkeypatch.setattr(NUMPY, kernel, lambda *a, _f=compute, _n=kernel, **k: (calls.append(_n), _f(*a, **k))[1])
+    leaves = {"x": flambeau.randn(2, 3, 6, requires_grad=True), "w": flambeau.randn(4, 3, 2, requires_grad=True)}
+    y = flambeau.nn.functional.conv1d(leaves["x"], leaves["w"])
+    y.sum().backward(retain_graph=True)
+    wanted, calls[:] = {name: leaves[name].grad for name in names}, []
+    for leaf in leaves.values():
+        leaf.grad = None
+    asked = [leaves[name] for name in names]
+    if ask == "grad":
+        got = flambeau.autograd.grad(y.sum(), asked)
+    else:
+        y.sum().backward(inputs=asked)
+        got = [leaf.grad for leaf in asked]
+    assert sorted(calls) == sorted([kernels[name] for name in names])
+    assert all(map(flambeau.equal, got, wanted.values()))

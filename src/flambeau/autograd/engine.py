@@ -259,7 +259,7 @@ class Pass:
             grads = call_pre_hooks(node, grads, self.graph)
         self.grads = grads
         try:
-            results = node._pull_undefined(self.graph) if grads is None else node._pull(grads, self.graph)
+            results = node._pull_undefined(self.graph) if grads is None else self.pull(node, grads)
         except Exception as error:
             tell_origin(node, error)
             raise
@@ -272,6 +272,14 @@ class Pass:
         if self.check is not None:
             self.check(node, results)
         return results
+
+    def pull(self, node, grads):
+        """The gradients of a node's inputs; of an op's those alone that somebody needs."""
+        if self.needed is not None and isinstance(node, tape.OpNode):
+            wanted = tuple([edge is not None and edge[0] in self.needed for edge in node._edges])
+            if any(wanted):
+                return node._pull(grads, self.graph, wanted)
+        return node._pull(grads, self.graph)
 
     def for_hooks(self, node, grad, edge):
         """A gradient as the node sends it along an edge; ops compute none that nobody needs, Functions do."""
