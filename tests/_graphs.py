@@ -549,7 +549,6 @@ F.hinge_embedding_loss(m, signs)
 F.soft_margin_loss(m, signs)
 F.multi_margin_loss(m, labels)
 F.multilabel_margin_loss(m, index_rows)
-F.multilabel_soft_margin_loss(m, target)
 F.cosine_embedding_loss(m, p, signs[:, 0])
 """
 
