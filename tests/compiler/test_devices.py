@@ -190,6 +190,53 @@ def test_an_index_out_of_bounds_is_told_when_elements_are_read():
         pick(x, torch.tensor([7], device="xla")).tolist()
 
 
+def spoil(run):
+    """Runs a compiled function with elements that are found to be wrong only later."""
+    for _ in range(2):
+        run(torch.ones(2, device="xla"))
+    return run(torch.ones(2, device="xla")[torch.tensor([0, 9], device="xla")])
+
+
+def test_errors_before_a_program_are_told_when_its_results_are_read():
+    with pytest.raises(IndexError, match="9 is out of bounds"):
+        spoil(torch.compile(lambda x: x.sum())).item()
+
+
+def test_errors_before_a_program_spoil_what_it_writes_to():
+    total = torch.zeros(2, device="xla")
+    with pytest.raises(IndexError, match="9 is out of bounds"):
+        spoil(torch.compile(total.add_)).tolist()
+    with pytest.raises(RuntimeError, match="cannot be read"):
+        total.tolist()
+
+
+def test_errors_before_a_program_spoil_gradients():
+    weight = torch.ones(2, device="xla", requires_grad=True)
+    with pytest.raises(IndexError, match="9 is out of bounds"):
+        spoil(torch.compile(lambda x: (x * weight).sum())).backward()
+        weight.grad.tolist()
+
+
+def test_errors_before_a_program_come_before_its_results_on_the_cpu_are_used():
+    total = torch.zeros(())
+    with pytest.raises(IndexError, match="9 is out of bounds"):
+        spoil(torch.compile(lambda x: total.copy_(x.sum())))
+
+
+def test_numbers_on_the_cpu_are_computed_with_floats_from_outside():
+    settings, count, total = {"rate": 0.5}, torch.tensor(0.0), torch.zeros(2, device="xla")
+
+    @torch.compile
+    def step(x):
+        count.add_(settings["rate"])
+        total.add_(x)
+
+    for _ in range(4):
+        step(torch.ones(2, device="xla"))
+        settings["rate"] += 0.25
+    assert (count.item(), total.tolist(), step.count) == (3.5, [4, 4], 1)
+
+
 def test_moves_inside_of_a_program():
     moved = torch.compile(lambda x: ((x.to("xla") * 2).cpu() + 1, x.to("xla")))
     for _ in range(3):

@@ -2,6 +2,8 @@
 
 import copy
 import gc
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -286,6 +288,45 @@ def test_what_was_computed_with_an_error_cannot_be_read():
         with pytest.raises(RuntimeError, match=r"cannot be read.*out of bounds"):
             (p * 2).tolist()
     assert x.tolist() == [1, 1, 1]
+
+
+READERS = {
+    "nonzero": torch.nonzero,
+    "unique": torch.unique,
+    "a mask": lambda x: x[x > 5],
+    "masked_select": lambda x: torch.masked_select(x, x > 0),
+    "dlpack": np.from_dlpack,
+    "NumPy": np.asarray,
+}
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_an_error_comes_before_anything_is_made_of_elements(read):
+    with pytest.raises(IndexError, match="out of bounds"):
+        read(out_of_bounds(torch.ones(3, device="xla")))
+
+
+OVERWRITERS = {
+    "fill_": lambda x: x.fill_(1.0),
+    "copy_": lambda x: x.copy_(torch.ones(3)),
+    "copy_ of another dtype": lambda x: x.copy_(torch.ones(3, dtype=torch.float64)),
+    "copy_ of one element": lambda x: x.copy_(torch.ones(1)),
+}
+
+
+@pytest.mark.parametrize("overwrite", OVERWRITERS.values(), ids=OVERWRITERS)
+def test_what_an_error_has_spoiled_can_be_written_anew(overwrite):
+    p = torch.zeros(3, device="xla")
+    p += out_of_bounds(torch.ones(3, device="xla"))
+    with pytest.raises(IndexError):
+        p.tolist()
+    assert overwrite(p).tolist() == [1, 1, 1]
+
+
+def test_an_error_is_shown_at_the_end_of_a_process():
+    code = "import flambeau as torch; torch.ones(3, device='xla')[torch.tensor([5], device='xla')]"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "IndexError: index 5 is out of bounds" in found.stderr
 
 
 # ---- agreement with the CPU

@@ -35,8 +35,9 @@ class HostProgram:
                     for e in equations])
 
     def compute(self, arrays):
-        """The results for arrays of NumPy's, with memory of their own."""
-        values = self.constants | {id(v): a for v, a in zip(self.variables, arrays, strict=True)}
+        """The results for NumPy arrays and floats, with memory of their own."""
+        inputs = zip(self.variables, arrays, strict=True)
+        values = self.constants | {id(v): np.asarray(a, v.aval.dtype) for v, a in inputs}
         for call, operands, result in self.calls:
             values[id(result)] = call(*[values[id(v)] for v in operands])
         return [np.array(values[id(v)]) for v in self.results]

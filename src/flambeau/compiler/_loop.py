@@ -126,9 +126,11 @@ class Loop:
                   for a, device in zip((*state, *gradients, *returned), devices, strict=True)]
         if program.device is CPU:
             program.check([np.array(a) for a in checks])
-        elif checks:
+        elif checks or not XLA.is_verified():
             arrays = program.defer_checks(arrays, devices, checks)
         program.write(tensors, arrays[:len(state)])
+        if program.device is not CPU:
+            program.verify_written(CPU in devices)
         engine = None if program.device is CPU else XLA
         created = [wrap(a, program.device, engine) for a in arrays[len(state):]]
         for t, gradient in zip(owners, created):

@@ -188,12 +188,14 @@ class Program:
         checks, results = results[n + m:], results[:n + m]
         if self.device is CPU:
             self.check(checks)
-        elif checks:
+        elif checks or not XLA.is_verified():
             results = self.defer_checks(results, self.partition.layout.results, checks)
         created, written = results[:n], results[n:]
         saved = [residuals, self.inputs_of_backward(arrays)]
         del arrays
         self.write(tensors, written)
+        if self.device is not CPU:
+            self.verify_written(self.partition.fetched)
         outputs = [create(x, array) for x, array in zip(self.outputs, created, strict=True)]
         if modes.grad:
             self.record(outputs, tensors, saved)
@@ -229,6 +231,23 @@ class Program:
         for i, array in zip(places, lazy, strict=True):
             results[i] = array
         return results
+
+    def verify_written(self, on_cpu):
+        """Raises errors of checks that are known to have failed, once what was donated is replaced.
+
+        What a run has stored on the CPU cannot tell of one later, so they are waited for then.
+        """
+        if on_cpu:
+            XLA.verify()
+        else:
+            XLA.verify_early()
+
+    def unverified(self, gradients):
+        """Gradients of results that a check may turn out to have failed for; those on the CPU wait for it."""
+        devices = self.partition.layout.gradients
+        if CPU in devices:
+            XLA.verify()
+        return self.defer_checks(gradients, devices, [])
 
     def inputs_of_backward(self, arrays):
         """The inputs that backward takes; of those on the CPU that this run writes to, copies."""
@@ -306,7 +325,8 @@ class CompiledFunctionBackward(tape.Node):
         grads = [tape.zeros_for(self, nr, False) if g is None else g for nr, g in enumerate(grads)]
         records = [program.inputs[i] for i in partition.backward_inputs]
         arrays = [XLA.concrete(grads[x.nr]) if x.kind is GRADIENT else a for x, a in zip(records, inputs, strict=True)]
-        return partition.run_backward(residuals, arrays)
+        found = partition.run_backward(residuals, arrays)
+        return found if program.device is CPU or XLA.is_verified() else program.unverified(found)
 
     def _free(self):
         self.saved = self.guards = None

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from .._views import value_of
 from . import engine
-from .lazy import LazyArray, record
+from .lazy import LazyArray, graph_of, record, record_call
 
 
 @engine.immediate
@@ -24,9 +24,9 @@ def accumulate(into, x):
     return (into + x).astype(into.dtype)
 
 
-@engine.kernel
+@engine.immediate
 def fill(into, value):
-    return jnp.full(into.shape, value, into.dtype)
+    return overwrite(into, jnp.full, into.shape, value, into.dtype)
 
 
 @engine.immediate
@@ -34,11 +34,16 @@ def write(into, x):
     x = value_of(x)
     if type(x) is LazyArray and x.shape == into.shape and x.dtype == into.dtype and not x.aval.weak:
         return x
-    return record(_write, (into, x), {})
+    return overwrite(into, broadcast_as, x, into.shape, into.dtype)
 
 
-def _write(into, x):
-    return jnp.broadcast_to(x, into.shape).astype(into.dtype)
+def broadcast_as(x, shape, dtype):
+    return jnp.broadcast_to(x, shape).astype(dtype)
+
+
+def overwrite(into, make, *args):
+    """What `make` makes, in place of an array whose elements nobody reads: they may have been lost to an error."""
+    return record_call(make, args, {}, graph_of([value_of(into)]))[0]
 
 
 @engine.kernel

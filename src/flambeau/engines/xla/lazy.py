@@ -76,11 +76,16 @@ class LazyArray(ShapedArray):
         return found
 
     @property
-    def elements(self):
-        """The elements as a NumPy array, after all checks of elements so far."""
-        found = np.asarray(self.value)
+    def verified(self):
+        """The array of jax, after all checks of elements so far: what others than recorded calls may take."""
+        found = self.value
         verify()
         return found
+
+    @property
+    def elements(self):
+        """The elements as a NumPy array."""
+        return np.asarray(self.verified)
 
     def __repr__(self):
         return f"LazyArray({self.dtype}{list(self.shape)})"
@@ -92,7 +97,7 @@ class LazyArray(ShapedArray):
         return found if dtype is None else found.astype(dtype)
 
     def __jax_array__(self):
-        return self.value
+        return self.verified
 
     def __bool__(self):
         return bool(self.elements)
@@ -132,7 +137,7 @@ class LazyArray(ShapedArray):
             return record(getattr, (self, name), {})
         if name in METHODS:
             return functools.partial(call_method, self, name)
-        return getattr(self.value, name)
+        return getattr(self.verified, name)
 
 
 ATTRIBUTES = frozenset(("T", "mT", "real", "imag"))
@@ -271,6 +276,7 @@ class Graph:
             for array, value in zip(arrays, values, strict=True):
                 array._value = value
             Run.note(arrays, holds, wrong, conditions)
+            verify_early()
 
     @contextlib.contextmanager
     def tracing(self):
@@ -336,8 +342,6 @@ class Run:
     def note(cls, arrays, holds, wrong, conditions):
         if holds or cls.unverified:
             cls.unverified.append(cls(arrays, holds, wrong, conditions))
-            while len(cls.unverified) > 1 and cls.unverified[0].is_done():  # the last one is still being copied
-                cls.unverified.pop(0).verify()
 
     def is_done(self):
         return all([array.is_ready() for array in self.holds])
@@ -367,6 +371,18 @@ def verify():
             Run.unverified.pop(0).verify()
 
 
+def verify_early():
+    """Like ``verify``, as far as nobody has to wait for it."""
+    with recording_lock:
+        while len(Run.unverified) > 1 and Run.unverified[0].is_done():  # the last one is still being copied
+            Run.unverified.pop(0).verify()
+
+
+def is_verified():
+    """Whether all conditions on elements of programs that ran are known to have held."""
+    return not Run.unverified
+
+
 def run_all():
     """Runs what was recorded on all devices."""
     for graph in list(Graph.of_device.values()):
@@ -388,6 +404,9 @@ _tick = jax.jit(lambda x: x + 1)
 @atexit.register
 def _report_at_exit():
     """An error that nobody has seen, since nobody has read an element, is shown in the end."""
+    for graph in Graph.of_device.values():
+        if graph.conditions:
+            graph.run()
     verify()
 
 
@@ -480,7 +499,7 @@ def call_now(function, args, settings):
 def concrete(x):
     kind = type(x)
     if kind is LazyArray:
-        return x.value
+        return x.verified
     if kind is ViewArray:
         return concrete(x.value)
     if isinstance(x, tuple | list):

@@ -9,11 +9,14 @@ import jax.numpy as jnp
 from .._views import ViewArray
 from . import engine
 from ._calls import ARRAY
-from .lazy import Graph, LazyArray, Run, aval_of, users_line
+from .lazy import Graph, LazyArray, Run, aval_of, is_verified, users_line, verify, verify_early
 from .memory import jax_device
 
 engine.immediate(jax_device)
 engine.immediate(users_line)
+engine.immediate(is_verified)
+engine.immediate(verify)
+engine.immediate(verify_early)
 
 
 @engine.immediate
@@ -65,7 +68,7 @@ ALONE = references_of_one_tensor()
 
 @engine.immediate
 def defer_checks(arrays, checks, conditions, device):
-    """Has the checks of a program that is still running raised when somebody reads elements.
+    """Has the checks of a program that is still running, and those before it, raised when somebody reads elements.
 
     Args:
         arrays: its results.
