@@ -49,6 +49,16 @@ static bool read_settings(Geometry *g, PyObject *const *first)
     return true;
 }
 
+/* Whether the elements of all images with their padding, which some ways to convolve copy, can be counted. */
+static bool is_countable(const Geometry *g)
+{
+    double elements = (double)g->samples * (double)(g->channels + g->results);
+    for (int d = 0; d < CONV_DIMS; d++) {
+        elements *= (double)(g->sizes[d] + 2 * g->padding[d]);
+    }
+    return elements < 0x1p56;
+}
+
 /* Planes of a kernel of one tap that touches nothing but them are rows. */
 static void flatten(Geometry *g)
 {
@@ -137,7 +147,7 @@ static PyObject *conv_of_rows(PyArrayObject *x, PyArrayObject *w, PyObject *cons
             g.counts[d] = wanted[d];
         }
     }
-    if (product_of(g.counts) == 0) {
+    if (!is_countable(&g) || product_of(g.counts) == 0) {
         DECLINE;
     }
     PyArrayObject *y = new_volume(x, &g, g.results, g.counts);
@@ -178,7 +188,7 @@ static PyObject *input_of_rows(PyArrayObject *gradient, PyArrayObject *w, PyObje
         for (int d = 0; d < CONV_DIMS && known; d++) { /* all of it must have been met */
             known = (g.counts[d] - 1) * g.stride[d] + reach(&g, d) < g.sizes[d] + 2 * g.padding[d];
         }
-        known = known && is_bias(arguments[7], gradient, g.channels);
+        known = known && is_countable(&g) && is_bias(arguments[7], gradient, g.channels);
     }
     if (!known) {
         DECLINE;
@@ -221,6 +231,7 @@ static PyObject *weight_of_rows(PyArrayObject *x, PyArrayObject *gradient, PyObj
         for (int d = 0; d < CONV_DIMS && known; d++) {
             known = (g.counts[d] - 1) * g.stride[d] + reach(&g, d) < g.sizes[d] + 2 * g.padding[d];
         }
+        known = known && is_countable(&g);
     }
     if (!known) {
         DECLINE;

@@ -59,9 +59,25 @@ void release_lanes(TapSums *s)
     s->staged = s->packed = NULL;
 }
 
+#define MOST_STAGED 64 /* places of the staged source for each one of the image and of the result */
+
+/* Whether the staged source holds its first margin, which it does not where a stride leaps over the image, and is not far
+ * larger than the image. */
+static bool has_small_margin(const TapSums *s)
+{
+    double places = 1;
+    for (int d = 0; d < CONV_DIMS; d++) {
+        if (s->margin[d] > s->wide[d]) {
+            return false;
+        }
+        places *= (double)s->wide[d];
+    }
+    return places <= MOST_STAGED * (double)(product_of(s->sizes) + product_of(s->counts));
+}
+
 bool suits_lanes(const TapSums *s, const Loops *loops)
 {
-    return s->taps > 1 && s->results * 2 >= loops->tile_columns && s->sources * s->taps >= 16
+    return s->taps > 1 && s->results * 2 >= loops->tile_columns && s->sources * s->taps >= 16 && has_small_margin(s)
            && s->samples * product_of(s->counts) >= loops->tile_rows;
 }
 

@@ -185,6 +185,7 @@ static Block *head_of(void *at)
     return (Block *)((char *)at - HEAD);
 }
 
+__attribute__((no_sanitize_address)) /* what lies before memory that is not ours may be anything */
 bool is_block(void *at)
 {
     return (uintptr_t)at % PAGE == HEAD && head_of(at)->sign == SIGN; /* a head is on the page of its block */

@@ -86,7 +86,7 @@ static void NAME(pack_columns)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, p
 
 static size_t NAME(gemm_scratch)(ptrdiff_t side)
 {
-    return (size_t)((side + TILE_COLUMNS) * DEPTH) * sizeof(REAL);
+    return (size_t)((side + TILE_ROWS + TILE_COLUMNS) * DEPTH) * sizeof(REAL); /* with the rest of its last strip */
 }
 
 /* Packs a strip of the operand with the shorter side. */

@@ -97,6 +97,11 @@ LARGE = [  # samples, channels, results, groups, spatial, kernel, stride, paddin
     (2, 40, 24, 1, (6, 5, 7), (3, 3, 3), (2, 1, 2), (1, 1, 2), (1, 2, 1)),
     (1, 600, 40, 1, (5, 6), (3, 3), (2, 1), (0, 2), (1, 1)),
     (2, 1024, 32, 1, (6, 6), (2, 2), (2, 2), (0, 0), (1, 1)),
+    # strides that leap over the image, so that the result meets little more than padding
+    (8, 4, 64, 1, (4,), (5,), (120000,), (40000,), (1,)),
+    (8, 4, 40, 1, (4, 5), (3, 3), (9, 9000), (1, 4000), (1, 1)),
+    (8, 40, 40, 40, (4, 5), (3, 3), (9, 90), (1, 40), (1, 1)),
+    (8, 4, 40, 1, (3, 4), (3, 3), (1, 700), (1, 700), (1, 700)),
 ]
 
 
@@ -117,6 +122,18 @@ def test_large_convolutions(case, dtype):
             ours = getattr(NUMPY, name)(*arguments, *how, groups)
             assert ours.dtype == dtype
             assert abs(ours - right).max() <= (2e-6 if dtype == np.float32 else 1e-14) * abs(right).max()
+
+
+@needs_native
+@pytest.mark.parametrize("groups", [1, 32])
+def test_padding_beyond_any_memory_is_refused(groups):
+    """More elements than can be counted: their number must not wrap around to a small one."""
+    far, ones = (2**30,) * 3, (1, 1, 1)
+    x, g = np.ones((8, 32, *ones), np.float32), np.ones((8, 32, 3, 3, 2), np.float32)
+    weight = np.ones((32, 32 // groups, 1, 1, 2), np.float32)
+    for name, arguments in (("conv", (x, weight)), ("conv_input", (g, weight, ones)), ("conv_weight", (x, g, (1, 1, 2)))):
+        with pytest.raises((MemoryError, ValueError)):
+            getattr(NUMPY, name)(*arguments, far, far, ones, groups)
 
 
 @needs_native
