@@ -116,6 +116,23 @@ def test_channel_dropout_of_every_number_of_dimensions(name, training, inplace):
         assert ask(flambeau, dims) == ask(torch, dims), dims
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_dropout_scales_as_torch_does(dtype):
+    """To the last bit: neither the probability nor what is multiplied by is rounded otherwise."""
+    torch = pytest.importorskip("torch")
+
+    def ask(t, p):
+        x, f = t.arange(50, dtype=getattr(t, dtype)) / 7, t.nn.functional
+        t.manual_seed(5)
+        outs = f.dropout(x, p), f.dropout2d(x.view(5, 10, 1, 1), p), f.alpha_dropout(x, p, True), \
+            f.feature_alpha_dropout(x.view(5, 10, 1), p, True)
+        return [out.flatten().tolist() for out in outs]
+
+    for p in np.linspace(0.01, 0.99, 99).tolist():
+        assert ask(flambeau, p) == ask(torch, p), p
+
+
 def test_a_single_sample_loses_whole_channels():
     flambeau.manual_seed(0)
     for name, shape in (("dropout1d", (64, 2)), ("dropout3d", (64, 2, 1, 2))):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .. import _dtypes
@@ -61,9 +63,9 @@ def _dropout(input, p, train, name, feature, alpha):
         raise RuntimeError(f"{name}: result type Float can't be cast to the desired output type {word}; use .float()")
     kept = draw_like(input, blank, lambda mask: NUMPY.fill_bernoulli(default_generator, mask, 1 - p))
     saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
-    scale = (saturated**2 * p + 1) ** -0.5 * (1 - p) ** -0.5
-    shift = (kept.double() - 1) * (saturated * scale) + saturated * scale * p
-    return mul(input, kept * scale) + shift.to(kept.dtype)
+    scale = 1 / math.sqrt((saturated**2 * p + 1) * (1 - p))
+    shift = (kept - 1) * (saturated * scale) + saturated * scale * p
+    return mul(input, kept * scale) + shift
 
 
 @typed(p=float, train=bool)
