@@ -21,6 +21,9 @@ class Tracer:
     active = False
     device = CPU  # on which traced tensors are
 
+    def enter_device(self, device):
+        """There are traced tensors on a device."""
+
     def prepare_write(self, t):
         """`t` is about to be written to."""
 

@@ -244,6 +244,54 @@ def test_moves_inside_of_a_program():
         assert back.device.type == "cpu" and back.tolist() == [3, 3] and there.device.type == "xla"
 
 
+CREATORS = {
+    "zeros": lambda x: torch.zeros(2, device="xla"),
+    "arange": lambda x: torch.arange(2, device="xla"),
+    "randn": lambda x: torch.randn(2, device="xla"),
+    "to": lambda x: x.to("xla") * 2,
+    "to and back": lambda x: (x.to("xla") * 2).cpu(),
+    "both": lambda x: (torch.zeros(2, device="xla"), x + 1),
+}
+
+
+@pytest.mark.parametrize("create", CREATORS.values(), ids=CREATORS)
+def test_what_is_created_on_a_device_is_there(create):
+    function = torch.compile(create)
+    devices = [[t.device for t in tensors_in(function(torch.ones(2)))] for _ in range(3)]
+    assert devices[1:] == devices[:1] * 2
+
+
+def tensors_in(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+DRAWS = {
+    "randn": lambda x, g, p: torch.randn(3, device="xla", generator=g),
+    "randint": lambda x, g, p: torch.randint(9, (3,), device="xla", generator=g),
+    "randperm": lambda x, g, p: torch.randperm(5, device="xla", generator=g),
+    "rand_like": lambda x, g, p: torch.rand_like(x),
+    "bernoulli_": lambda x, g, p: torch.empty_like(x).bernoulli_(p["p"], generator=g),
+    "normal_": lambda x, g, p: torch.empty_like(x).normal_(0, p["p"], generator=g),
+    "dropout": lambda x, g, p: F.dropout(x, p["p"]),
+}
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["global", "own"])
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_a_seed_gives_the_same_numbers_compiled_or_not(draw, own):
+    def numbers(decorate):
+        torch.manual_seed(1)
+        generator = torch.Generator("xla").manual_seed(2) if own else None
+        settings, x = {"p": 0.25}, torch.ones(3, device="xla")
+        function, found = decorate(lambda: draw(x, generator, settings)), []
+        for _ in range(3):
+            found += function().tolist()
+            settings["p"] += 0.125
+        return found
+
+    assert numbers(torch.compile) == pytest.approx(numbers(lambda function: function))
+
+
 def test_zeros_in_constants_keep_their_signs():
     divide = torch.compile(lambda x: x / torch.tensor([0.0, -0.0]).to("xla"))
     results = [divide(torch.ones(2, device="xla")).tolist() for _ in range(2)]

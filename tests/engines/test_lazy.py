@@ -125,6 +125,27 @@ def test_many_gradients_are_clipped_by_a_few_calls(lazy):
     assert total.item() == pytest.approx(630**0.5 * 2) and parameters[3].grad.mean().item() == pytest.approx(630**-0.5)
 
 
+GRADIENTS = {  # of two parameters, by a vector of 6
+    "the same twice": lambda flat: [flat, flat],
+    "in one memory": lambda flat: [flat[:2], flat[2:]],
+    "overlapping": lambda flat: [flat[:4], flat[2:]],
+}
+
+
+@pytest.mark.parametrize("take", GRADIENTS.values(), ids=GRADIENTS)
+def test_gradients_that_share_memory_are_clipped_as_on_the_cpu(take):
+    found = []
+    for device in ("cpu", "xla"):
+        flat = torch.arange(1.0, 7.0, device=device)
+        parameters = []
+        for grad in take(flat):
+            parameters.append(nn.Parameter(torch.zeros_like(grad)))
+            parameters[-1].grad = grad
+        total = nn.utils.clip_grad_norm_(parameters, 1.0)
+        found.append([total.item(), *flat.tolist()])
+    assert found[1] == pytest.approx(found[0])
+
+
 def test_statistics_and_gradients_of_a_layer_are_a_call_each(lazy):
     model = nn.BatchNorm1d(4).to("xla")
     x = torch.ones(3, 4).to("xla", torch.bfloat16).requires_grad_()

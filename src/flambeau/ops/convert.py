@@ -43,6 +43,7 @@ def transfer(array, device):
     if device.type == "meta":
         return engine.create(None, array.shape, array.dtype, device)
     if is_traced(array):  # where it is, is up to the program
+        modes.tracer.enter_device(device)
         return engine_of(array).copy(array)
     return engine.from_host(on_host(array, "to()"), device)
 

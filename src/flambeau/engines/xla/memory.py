@@ -87,6 +87,7 @@ def from_host(array, device):
 def put_on(array, device):
     """An array that nobody else will write to, on a device."""
     if modes.tracer.active:
+        modes.tracer.enter_device(device)
         return with_layout(modes.tracer.on_device(array), element_strides(array))
     return with_layout(LazyArray.of(jax.device_put(array, jax_device(device))), element_strides(array))
 

@@ -13,7 +13,7 @@ from ..._device import CPU
 from ..._modes import modes
 from . import engine
 from .lazy import Graph, record, record_call
-from .memory import jax_device
+from .memory import jax_device, operand
 
 
 def draw_key(generator):
@@ -76,11 +76,12 @@ def is_range_of(dtype, low, high):
 @engine.immediate
 def draw(kernel, generator, shape, dtype, device, *values):
     function, serves = DRAWS.get(kernel, (None, None))
-    if function is None or modes.tracer.active or not all([type(v) in (int, float, type(None)) for v in values]):
+    if function is None or not all([v is None or isinstance(v, int | float) for v in values]):
         return None
     if not serves(dtype, *values):
         return None
-    arguments = (function, draw_key(generator), tuple(shape), dtype, *values)
+    modes.tracer.enter_device(device)
+    arguments = (function, modes.tracer.draw_key(draw_key, generator), tuple(shape), dtype, *map(operand, values))
     return record_call(draw_by_key, arguments, {}, Graph.on(jax_device(device)))[0]
 
 

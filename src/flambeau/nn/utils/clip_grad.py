@@ -60,7 +60,7 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     # A factor of 1 is multiplied as well: asking whether it is smaller would wait for the device.
     factor = clamp(max_norm / (total_norm + _EPSILON), max=1.0)
     engine = _recorder_of([*grads, factor])
-    if engine is not None:
+    if engine is not None and len({id(grad._storage) for grad in grads}) == len(grads):
         for grad in grads:
             check_writable(grad)
         write_all([grads], "mul_", engine.scale_all, factor._a)
