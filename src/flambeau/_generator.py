@@ -75,7 +75,10 @@ class Generator:
     def __init__(self, device="cpu"):
         self._device = resolve(device)
         if self._device.type not in ("cpu", "meta"):
-            engine_on(self._device).jax_device(self._device)  # it must be there
+            try:
+                engine_on(self._device).jax_device(self._device)
+            except AssertionError as error:  # which is what moving a tensor to a missing GPU raises
+                raise RuntimeError(f"Cannot get {self._device.type.upper()} generator: {error}") from None
         self._lock = threading.RLock()
         self._twister = np.random.MT19937(0)
         self._bulk = np.random.Generator(self._twister)

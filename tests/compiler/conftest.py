@@ -4,6 +4,8 @@ import importlib.util
 
 import pytest
 
+from flambeau.backends import cudnn
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _compile_once(tmp_path_factory):
@@ -28,3 +30,9 @@ def _compile_once(tmp_path_factory):
     use(settings)
     yield
     use(before)
+
+
+@pytest.fixture(autouse=True)
+def _exact_products(monkeypatch):
+    """On a GPU convolutions and recurrent layers are not rounded, so that they can be compared."""
+    monkeypatch.setattr(cudnn, "allow_tf32", False)

@@ -80,7 +80,8 @@ RECURRENT = {  # the places of the weight and of the projection among the operan
 FORMULAS = {
     "mm": _product("aten.mm"), "bmm": _product("aten.bmm"), "matmul_batched": _matmul,
     "matmul_folded": _product("aten.mm"), "vecmat": lambda shapes, out: ("aten.mm", 2 * prod(shapes[1])),
-    "addmm": _product("aten.addmm", 1), "baddbmm": _product("aten.baddbmm", 1), "linear": _linear,
+    "addmm": _product("aten.addmm", 1), "baddbmm": _product("aten.baddbmm", 1),
+    "linear": _linear, "input_product": _linear,
     "convolution": _convolution, "convolution_transposed": _transposed, "conv_weight": _of_weight,
     "attention": _attention, **{name: _recurrent(*places) for name, places in RECURRENT.items()},
 }

@@ -34,9 +34,9 @@ LINEAR = names_in("""
 """)
 AT_ZERO = {"constant_pad": {"value": 0}, "shift": {"fill": 0}, "fill_diagonal": {"value": 0}}  # of affine ops
 
-# Ops that are linear in each of their inputs by itself; a bias, which the last two have, stands alone.
+# Ops that are linear in each of their inputs by itself; the bias of the last three stands alone.
 MULTILINEAR = names_in("mul mm bmm matmul_batched matmul_folded mv vecmat dot vdot conv_weight linalg_cross")
-WITH_BIAS = names_in("linear convolution convolution_transposed")
+WITH_BIAS = names_in("linear input_product convolution convolution_transposed")
 
 
 def jvp(op, primals, tangents, out, settings):
@@ -78,7 +78,7 @@ def affine(op, primals, tangents, out, settings):
     if weight_moves is not None:
         terms.append(op.function(x, weight_moves, None, **settings))
     if bias_moves is not None:
-        ones = [1] * (out._a.ndim - 2) if op.name != "linear" else []
+        ones = [1] * (out._a.ndim - 2) if op.name not in ("linear", "input_product") else []
         shape = tuple(out._a.shape)
         terms.append(expand(bias_moves.reshape(-1, *ones), shape=shape))
     return total(terms)

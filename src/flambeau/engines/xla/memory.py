@@ -38,7 +38,11 @@ def jax_device(wanted):
     if wanted.index >= len(found):
         why = NO_DEVICE.format(device=wanted, found=", ".join(map(str, jax.devices())))
         raise RuntimeError(why) if found else no_device(wanted, why)
+    our_names.setdefault(found[wanted.index], wanted)
     return found[wanted.index]
+
+
+our_names: dict[jax.Device, device] = {}  # by which the user asked for devices first: "xla" may be a GPU, too
 
 
 @functools.cache
@@ -52,7 +56,7 @@ def device_of(array):
     if is_traced(array):
         return modes.tracer.device
     found = array.graph.jax_device if type(array) is LazyArray else next(iter(array.devices()))
-    return _device(found.platform, found.id)
+    return our_names.get(found) or _device(found.platform, found.id)
 
 
 @engine.immediate

@@ -101,5 +101,5 @@ def multiply_rows(x, weight, size):
 
 MATMUL = {
     "mm": matmul, "bmm": matmul, "matmul_batched": matmul, "matmul_folded": matmul, "mv": mv, "vecmat": vecmat,
-    "dot": dot, "vdot": dot, **dict.fromkeys(PRODUCTS, add_product), "linear": linear,
+    "dot": dot, "vdot": dot, **dict.fromkeys(PRODUCTS, add_product), "linear": linear, "input_product": linear,
 }
