@@ -20,7 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
-WAYS = {"lazy": "flambeau", "compiled": "flambeau", "torch": "torch", "torch.compile": "torch"}
+WAYS = {"lazy": "flambeau", "torch": "torch", "compiled": "flambeau", "torch.compile": "torch"}
+BESIDE = {"lazy": "torch", "compiled": "torch.compile"}
 
 
 # ---- models, for either library
@@ -243,15 +244,17 @@ def run_once(name, way, steps, timeout, turns, environment):
 
 
 def table(results):
-    lines = ["| model | way | ms a step | of them host | first two steps s | in a second process | peak GiB | "
-             "loss, first and last |", "|---|---|---|---|---|---|---|---|"]
+    lines = ["| model | way | ms a step | of them host | of PyTorch's way | first two steps s | in a second process | "
+             "peak GiB | loss, first and last |", "|---|---|---|---|---|---|---|---|---|"]
     for (name, way), r in results.items():
         if isinstance(r, str):
-            lines.append(f"| {name} | {way} | {r} | | | | | |")
+            lines.append(f"| {name} | {way} | {r} | | | | | | |")
         else:
+            theirs = results.get((name, BESIDE.get(way)))
+            ratio = f"{r['ms'] / theirs['ms']:.2f}" if isinstance(theirs, dict) else ""
             second = f"{r['second_s']:.1f}" if r.get("second_s") else ""
-            lines.append(f"| {name} | {way} | {r['ms']:.2f} | {r['host_ms']:.2f} | {r['first_s']:.1f} | {second} | "
-                         f"{r['peak_gib']:.1f} | {r['losses'][0]:.4f}, {r['losses'][-1]:.4f} |")
+            lines.append(f"| {name} | {way} | {r['ms']:.2f} | {r['host_ms']:.2f} | {ratio} | {r['first_s']:.1f} | "
+                         f"{second} | {r['peak_gib']:.1f} | {r['losses'][0]:.4f}, {r['losses'][-1]:.4f} |")
     return "\n".join(lines)
 
 
