@@ -50,10 +50,8 @@ LINALG = [
     row("addbmm", R(3, 5), R(2, 3, 4), R(2, 4, 5), **SCALED),
     row("addmv", R(2), R(2, 3), R(3), **SCALED),
     row("addr", R(2, 3), R(2), R(3), **SCALED),
-    row("linear", R(2, 3), R(4, 3), R(4)),
-    row("linear", R(2, 3), R(4, 3), None),
-    row("linear", R(2, 5, 3), R(4, 3), R(4)),
-    row("linear", R(2, 5, 3), R(4, 3), None),
+    *[row(name, R(*batch, 3), R(4, 3), bias)
+      for name in ("linear", "input_product") for batch in ((2,), (2, 5)) for bias in (R(4), None)],
     row("linalg_cross", R(2, 3), R(1, 3), axis=1),
     # solving
     *rows("linalg_inv_ex linalg_det linalg_slogdet cofactor", SQUARES),
