@@ -129,8 +129,17 @@ def test_dropout_scales_as_torch_does(dtype):
             f.feature_alpha_dropout(x.view(5, 10, 1), p, True)
         return [out.flatten().tolist() for out in outs]
 
-    for p in np.linspace(0.01, 0.99, 99).tolist():
+    for p in (*np.linspace(0.01, 0.99, 99).tolist(), 0.99999):
         assert ask(flambeau, p) == ask(torch, p), p
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool"])
+@pytest.mark.parametrize("name", ["dropout", "feature_dropout", "alpha_dropout"])
+def test_dropout_of_integers_is_refused(name, dtype):
+    x = flambeau.ones(4, 2, dtype=getattr(flambeau, dtype))
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type"):
+        getattr(flambeau, name)(x, 0.5, True)
+    assert getattr(flambeau, name)(x, 0.5, False) is x
 
 
 def test_a_single_sample_loses_whole_channels():

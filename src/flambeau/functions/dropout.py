@@ -56,11 +56,11 @@ def _dropout(input, p, train, name, feature, alpha):
     if p == 1:
         return mul(input, 0.0)
     blank = _blank_mask(input, feature)
-    if not alpha:
-        return mul(input, _draw_scale(input, blank, p))
     if not _dtypes.is_inexact(input._a.dtype):
         word = _dtypes.type_word(input.dtype)
         raise RuntimeError(f"{name}: result type Float can't be cast to the desired output type {word}; use .float()")
+    if not alpha:
+        return mul(input, _draw_scale(input, blank, p))
     kept = draw_like(input, blank, lambda mask: NUMPY.fill_bernoulli(default_generator, mask, 1 - p))
     saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
     scale = 1 / math.sqrt((saturated**2 * p + 1) * (1 - p))

@@ -232,8 +232,8 @@ def fill_bernoulli(generator, out, p=0.5):
 def fill_dropout_scale(generator, out, p):
     """What dropout multiplies with: zeros with probability ``p``, otherwise what makes up for them."""
     fill_bernoulli(generator, out, 1 - p)
-    exact = np.result_type(out, np.float32)  # the number is not rounded to half precision before it divides
-    return np.multiply(out, (1 / exact.type(1 - p)).astype(out.dtype), out=out)
+    exact = np.result_type(out, np.float32)  # in which half precision is divided
+    return np.divide(out, 1 - p, out=out, dtype=exact, casting="unsafe")
 
 
 def _fill_bernoulli_each(generator, out, p):
