@@ -73,6 +73,8 @@ def index_put(x, indices, dims, values, accumulate, into=False):
     key = index_key(indices, dims)
     try:
         if not accumulate:
+            if np.size(values) == 0:
+                refuse_surplus(values, out[key].ndim)
             out[key] = values
         elif indices[0].dtype.kind == "b":
             out[key] += values
@@ -84,6 +86,12 @@ def index_put(x, indices, dims, values, accumulate, into=False):
         result = out[key].shape
         raise RuntimeError(VALUES_CLASH.format(values=list(np.shape(values)), result=list(result))) from None
     return out
+
+
+def refuse_surplus(values, ndim):
+    """NumPy lets pass what has no elements, whatever dimensions it has beyond `ndim`."""
+    if any([n != 1 for n in values.shape[: max(values.ndim - ndim, 0)]]):
+        raise ValueError
 
 
 @engine.kernel

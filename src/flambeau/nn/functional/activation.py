@@ -181,11 +181,11 @@ def softsign(input):
 def glu(input, dim=-1):
     """The first half along `dim`, gated by the sigmoid of the second."""
     need_tensor(input, "glu")
-    refuse_kinds("glu", input._a, "bic")
     if input.dim() == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     if input.size(dim) % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.size(dim)}")
+    refuse_kinds("glu", input._a, "bic")
     first, second = input.chunk(2, dim)
     return first * second.sigmoid()
 
