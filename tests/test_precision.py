@@ -21,7 +21,9 @@ def test_settings_are_one():
     cuda.matmul.allow_tf32 = False
     assert torch.get_float32_matmul_precision() == "highest" and cuda.matmul.fp32_precision == "ieee"
     torch.set_float32_matmul_precision("medium")
-    assert cuda.matmul.allow_tf32
+    assert cuda.matmul.allow_tf32 and cuda.matmul.fp32_precision == "tf32"
+    torch.set_float32_matmul_precision("highest")
+    assert not cuda.matmul.allow_tf32 and cuda.matmul.fp32_precision == "ieee"
     with cudnn.flags(enabled=True, allow_tf32=False):
         assert not cudnn.allow_tf32
     assert cudnn.allow_tf32
@@ -109,3 +111,49 @@ def precisions(monkeypatch):
     monkeypatch.setattr(linalg.jnp, "matmul", note(linalg.jnp.matmul))
     monkeypatch.setattr(conv.jax.lax, "conv_general_dilated", note(lax.conv_general_dilated))
     return names
+
+
+F = torch.nn.functional
+CALLS = {
+    "einsum": lambda x: torch.einsum("ij,kj->ik", x, x),
+    "bilinear": lambda x: F.bilinear(x, x, torch.ones(2, 5, 5, device="xla")),
+    "addmm": lambda x: torch.addmm(x[:, :4], x, x.T),
+    "tensordot": lambda x: torch.tensordot(x, x, 2),
+    "attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None]),
+    "cdist": lambda x: torch.cdist(x, x * 2, compute_mode="use_mm_for_euclid_dist"),
+    "grid_sample": lambda x: F.grid_sample(x[None, None], x.mean().expand(1, 3, 3, 2), align_corners=False),
+    "det": lambda x: torch.linalg.det(x[:, :4]),
+    "pinv": torch.linalg.pinv,
+    "matrix_exp": lambda x: torch.linalg.matrix_exp(x[:, :4]),
+    "cov": torch.cov,
+}
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_all_products_of_matrices_are_exact(call):
+    x = (torch.arange(20.0, device="xla").reshape(4, 5) / 7).sin().requires_grad_()
+
+    @torch.compile
+    def step():
+        x.grad = None
+        call(x).square().sum().backward()
+
+    for _ in range(2):
+        step()
+    program = next(iter(step.programs.values()))[0]
+    found = precisions_in(program.partition.whole)
+    assert found and set(found) == {"HIGHEST"}
+
+
+def precisions_in(jaxpr):
+    """The names of the precisions of all products in what was traced."""
+    found = []
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "dot_general":
+            found += [p.name for p in equation.params["precision"] or ()] or ["DEFAULT"]
+        for value in equation.params.values():
+            for part in value if isinstance(value, tuple | list) else [value]:
+                inner = getattr(part, "jaxpr", part)
+                found += precisions_in(inner) if hasattr(inner, "eqns") else []
+    return found

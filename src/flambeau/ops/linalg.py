@@ -108,7 +108,7 @@ def cofactor(k, A):
     before = k.concatenate([ones, k.cumprod(S, axis=-1)[..., :-1]], axis=-1)
     after = k.concatenate([ones, k.cumprod(S[..., ::-1], axis=-1)[..., :-1]], axis=-1)[..., ::-1]
     sign = k.det(U) * k.det(Vh)
-    return (k.conj(U) * (before * after * sign[..., None])[..., None, :]) @ k.conj(Vh)
+    return k.matmul(k.conj(U) * (before * after * sign[..., None])[..., None, :], k.conj(Vh))
 
 
 @cofactor.joint_vjp

@@ -61,7 +61,7 @@ def euclidean_distances(k, x, y):
     """The distance of each row of x from each row of y, by one product of matrices."""
     xx = k.sum(x * x, axis=-1, keepdims=True)
     yy = k.sum(y * y, axis=-1, keepdims=True)
-    squares = xx + k.swapaxes(yy, -1, -2) - 2 * (x @ k.swapaxes(y, -1, -2))
+    squares = xx + k.swapaxes(yy, -1, -2) - 2 * k.matmul(x, k.swapaxes(y, -1, -2))
     return k.sqrt(k.maximum(squares, 0))
 
 

@@ -29,7 +29,9 @@ class _Products:
 
     @property
     def fp32_precision(self):
-        return self._fp32_precision
+        if self.allow_tf32:
+            return "tf32"
+        return "ieee" if self._fp32_precision == "tf32" else self._fp32_precision
 
     @fp32_precision.setter
     def fp32_precision(self, name):

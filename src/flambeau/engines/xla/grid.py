@@ -10,7 +10,7 @@ from . import engine
 
 @engine.kernel
 def sum_places(x, index, weights):
-    return jnp.einsum("nctp,ntp->ncp", at_places(x, index), weights)
+    return jnp.einsum("nctp,ntp->ncp", at_places(x, index), weights, precision=jax.lax.Precision.HIGHEST)
 
 
 @engine.kernel
@@ -23,7 +23,7 @@ def spread_places(g, index, weights, size):
 
 @engine.kernel
 def dot_places(g, x, index):
-    return jnp.einsum("ncp,nctp->ntp", g, at_places(x, index))
+    return jnp.einsum("ncp,nctp->ntp", g, at_places(x, index), precision=jax.lax.Precision.HIGHEST)
 
 
 def at_places(x, index):
