@@ -6,6 +6,7 @@ The tables in ``xla_rows_*.py`` say what each op is called with.
 import numpy as np
 import pytest
 
+import flambeau as torch
 from engines.xla_cases import FIRST, ROWS, Case, check_traced, chunks
 from flambeau.ops._op import OPS
 
@@ -51,3 +52,12 @@ def test_missing_derivatives_are_refused(jax, row):
 
     with pytest.raises(RuntimeError, match=r"derivative for .* not implemented"):
         jax.eval_shape(program, *row.variable(row.draw()))
+
+
+@pytest.mark.parametrize("correction", [3, 3.5, 4])
+def test_variances_without_degrees_of_freedom_are_those_of_the_cpu(correction):
+    for x in (torch.arange(3.0), torch.ones(3)):
+        for name in ("var", "std"):
+            with pytest.warns(UserWarning, match="degrees of freedom"):
+                ours, theirs = [getattr(t, name)(correction=correction).item() for t in (x.to("xla"), x)]
+            assert ours == pytest.approx(theirs, nan_ok=True)

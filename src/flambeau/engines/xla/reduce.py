@@ -16,12 +16,15 @@ def total(x):
 
 @engine.kernel
 def variance(x, axis, keepdims, correction):
-    return jnp.var(x, axis=axis, keepdims=keepdims, correction=correction)
+    away = x - jnp.mean(x, axis=axis, keepdims=True)
+    squares = jnp.sum((away * away.conj()).real, axis=axis, keepdims=keepdims)
+    count = x.size // max(squares.size, 1)
+    return squares / jnp.maximum(count - correction, 0)  # jax's own is NaN where PyTorch's is infinite
 
 
 @engine.kernel
 def deviation(x, axis, keepdims, correction):
-    return jnp.std(x, axis=axis, keepdims=keepdims, correction=correction)
+    return jnp.sqrt(variance(x, axis, keepdims, correction))
 
 
 @engine.kernel
