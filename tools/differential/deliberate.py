@@ -55,6 +55,12 @@ def differs_only_at_nan(d):
     return np.isfinite(ours[np.isnan(theirs)]).any() and np.allclose(ours[~np.isnan(theirs)], theirs[~np.isnan(theirs)])
 
 
+def agree_as_bools(d):
+    """Whether ours are zero where the oracle's are."""
+    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
+    return np.array_equal(ours == 0, theirs == 0)
+
+
 def is_median_of_expanded(d):
     """Whether what differs is the median of an expanded tensor: PyTorch leaves the result uninitialised."""
     steps = [step for step in d.pair.steps if step.target == d.where.partition("[")[0] and "median" in step.template]
@@ -270,6 +276,7 @@ DIFFERENCES = {
     "Which of equal elements": lambda d: (
         d.kind == "values" and d.where.endswith("[1]") and names_an_equal(d)
     ),
+    "Bytes of bools": lambda d: d.kind == "values" and "view(torch.bool)" in d.pair.text and agree_as_bools(d),
     "The median of an expanded tensor": lambda d: (
         d.kind == "values" and is_median_of_expanded(d)
     ),
