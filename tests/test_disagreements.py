@@ -279,6 +279,13 @@ EMPTY_VALUES = [
     f"x = torch.zeros(2, 0)\n{write}\nx" for shape in ((1, 2, 0), (1, 1, 2, 0), (3, 2, 0), (0, 2, 0), (2, 1), (3, 1), (3, 1, 1))
     for write in (f"x[[0, 1]] = torch.zeros({shape})", f"x.index_put_((torch.tensor([0, 1]),), torch.zeros({shape}), accumulate=True)")
 ] + [f"torch.nn.functional.glu(torch.zeros({shape}, dtype=torch.int64), {dim})" for shape in ((), (0,), (3,), (4,), (2, 3)) for dim in (0, 2, -1)]
+BACKWARD_TWICE = [
+    f"x = torch.ones(3, 2, requires_grad=True)\ny = {make}\n{write}\ny.sum().backward(retain_graph={retain})\ny.sum().backward()\nx.grad"
+    for make in ("torch.stack([x, x])", "torch.cat([x, x])", "x.clone()") for retain in (True, False)
+    for write in ("y[0] = 2", "y[::2] = 2", "y[0].add_(1)", "y.add_(1)", "y[0].mul_(2)", "y.zero_()")
+]
+NO_ELEMENTS = [f"torch.{name}(torch.zeros({shape}), dim={dim})" for name in ("cummin", "cummax", "cumsum", "logcumsumexp")
+               for shape in ("0", "2, 0", "()") for dim in (0, -1, 5)]
 CONSTANTS = [  # arguments that have no gradient: one that requires it is refused, not lost
     "x, t, w = [(torch.arange(4.) * k + 0.3).sin().abs().reshape(2, 2).requires_grad_() for k in (1, 2, 3)]\n"
     f"with torch.set_grad_enabled({enabled}): y = {call}\n(y, y.requires_grad)" for enabled in (True, False) for call in (
@@ -298,7 +305,7 @@ CONSTANTS = [  # arguments that have no gradient: one that requires it is refuse
 @pytest.mark.parametrize("code", [
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
-    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES,
+    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *NO_ELEMENTS,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

@@ -200,7 +200,7 @@ class OpNode(Node):
         return [nr for nr in range(self._count) if _dtypes.is_inexact(self._output(nr)[1])]
 
     def _free(self):
-        if self.guards or self.out is not None or (self.inputs and not self._is_by_number):
+        if self.guards or self.out is not None or (self.inputs and not self._is_by_number) or self.op.once:
             self.guards = self.inputs = self.out = None
 
     def _pull(self, grads, graph, wanted=None):

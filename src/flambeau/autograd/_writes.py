@@ -63,7 +63,7 @@ MOVED = (
     "set_, out= or .data): what is written would not reach it. detach() the view, or make it again."
 )
 
-copy_slices = writing("copy_slices", node="CopySlices")  # what a write to a view means for its base
+copy_slices = writing("copy_slices", node="CopySlices", once=True)  # what a write to a view means for its base
 
 
 # ---- memory

@@ -9,6 +9,7 @@ from .._intercept import own_function
 
 PACKAGE = __name__.partition(".")[0]
 FUNCTIONS = tuple(f"{PACKAGE}.{name}" for name in ("functions", "nn.functional", "ops", "linalg", "fft", "special"))
+BETWEEN = (f"{PACKAGE}._intercept", f"{PACKAGE}.overrides")  # calls that subclasses may take over pass through these
 METHOD = "Tensor."  # how the code of a method is named
 WRAPPED = ("args", "values", "rest")  # how a wrapper calls what it passes on
 
@@ -44,8 +45,9 @@ def wrong_type(value, wanted, name, argument, position=None):
 def frames_of_functions():
     """The frames of the call that led here, from the inside to the public function."""
     frame = sys._getframe(2)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(FUNCTIONS):
-        yield frame
+    while frame is not None and (module := frame.f_globals.get("__name__", "")).startswith(FUNCTIONS + BETWEEN):
+        if module not in BETWEEN:
+            yield frame
         frame = frame.f_back
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 from .. import _dtypes
 from .._dtypes import is_inexact, type_word
@@ -79,7 +80,8 @@ def cummin(input, dim):
 
 def _extremes(op, input, dim, name):
     need_tensor(input, name)
-    return _RESULTS[name](along(op, input, axis=dim_in_range(dim, input._a.ndim)))
+    axis = dim_in_range(dim, input._a.ndim) if math.prod(input._a.shape) else 0  # nothing is looked at without elements
+    return _RESULTS[name](along(op, input, axis=axis))
 
 
 # ---- differences

@@ -57,7 +57,7 @@ class Op:
     def __init__(self, forward, name, *, node=None, scalar_node=None, promote=None, opmath=False, refuses="",
                  row_major=False, kernel_layout=False, put=None, copies=False, check=None, piecewise_linear=False,
                  kernel=None, by_element=False, product=False, takes_undefined=False, constants="",
-                 index=False):
+                 index=False, once=False):
         self.forward = forward
         self.name = name
         self.kernel = kernel  # the name of the kernel that is its whole forward
@@ -72,6 +72,7 @@ class Op:
         self.product = product
         self.takes_undefined = takes_undefined
         self.index = index
+        self.once = once
         self.check = check
         self.piecewise_linear = piecewise_linear
         (_, *self.inputs), self.variadic, self.settings = parameters_of(forward)
@@ -447,6 +448,7 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
         constants: inputs that have no gradients in PyTorch, where the op has a joint vjp.
         product: it sums products, for which some engines have kernels that take half precision and sum in float32.
         index: it picks the elements at its setting ``key``: backward then adds a gradient to theirs alone.
+        once: that backward goes through it once, if the graph is not retained, though there is nothing to free.
         takes_undefined: of several results, that the vjp takes None for the gradient of one that nobody used. To the
             vjps of other ops these come as zeros.
         copies: of a view, that on values it makes a copy, through which nothing can be written.

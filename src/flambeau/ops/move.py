@@ -96,10 +96,10 @@ trace.vjp(
 # ---- a copy with one of its views replaced
 
 
-def writing(name, node=None):
+def writing(name, **traits):
     """Declares ``name(x, src, chain=...)``: x with `src` in the place of the view that `chain` leads to."""
 
-    @op(name=name, node=node, row_major=True)
+    @op(name=name, row_major=True, **traits)
     def scatter(k, x, src, *, chain):
         return put(k, x, chain, src)
 
