@@ -11,6 +11,7 @@ Each library runs in a process of its own, so that neither has the other's threa
 import argparse
 import datetime
 import importlib
+import importlib.metadata
 import json
 import os
 import platform
@@ -131,8 +132,8 @@ def setting(options):
     return [
         f"- {cpu_model()}, {os.cpu_count()} cores, threads={options.threads}, load average {os.getloadavg()[0]:.1f}, "
         f"other busy processes: {options.busy}",
-        f"- Python {platform.python_version()}, {datetime.date.today().isoformat()}, {options.rounds} rounds in turns, "
-        "a process for each library",
+        f"- PyTorch {importlib.metadata.version('torch')}, Python {platform.python_version()}, "
+        f"{datetime.date.today().isoformat()}, {options.rounds} rounds in turns, a process for each library",
         "- times are medians; ratio = median of Flambeau / PyTorch in a round, lower is better; memory: of the peaks",
     ]
 
