@@ -284,6 +284,10 @@ BACKWARD_TWICE = [
     for make in ("torch.stack([x, x])", "torch.cat([x, x])", "x.clone()") for retain in (True, False)
     for write in ("y[0] = 2", "y[::2] = 2", "y[0].add_(1)", "y.add_(1)", "y[0].mul_(2)", "y.zero_()")
 ]
+OF_NO_DIMENSIONS = [
+    f"x = torch.tensor({value}, requires_grad=True)\ng, = torch.autograd.grad(torch.prod(x{dim}), x, create_graph=True)\n(g, g.requires_grad)"
+    for value in (1.0, 0.0) for dim in ("", ", dim=0", ", dim=-1, keepdim=True")
+]
 NO_ELEMENTS = [f"torch.{name}(torch.zeros({shape}), dim={dim})" for name in ("cummin", "cummax", "cumsum", "logcumsumexp")
                for shape in ("0", "2, 0", "()") for dim in (0, -1, 5)]
 CONSTANTS = [  # arguments that have no gradient: one that requires it is refused, not lost
@@ -305,7 +309,7 @@ CONSTANTS = [  # arguments that have no gradient: one that requires it is refuse
 @pytest.mark.parametrize("code", [
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
-    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *NO_ELEMENTS,
+    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

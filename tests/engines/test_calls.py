@@ -15,7 +15,7 @@ from flambeau.ops._op import OPS
 
 DTYPES = [flambeau.float32, flambeau.float64, flambeau.float16, flambeau.bfloat16, flambeau.int64, flambeau.bool,
           flambeau.complex64]
-MATRICES = {"mm", "linear"}  # ops whose callers make sure of the number of dimensions
+MATRICES = {"mm", "linear", "input_product"}  # ops whose callers make sure of the number of dimensions
 
 
 # ---- inputs

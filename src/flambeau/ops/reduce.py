@@ -132,6 +132,8 @@ def prod(k, x, *, axis, keepdims, dtype=None):
 
 @prod.joint_vjp
 def _(g, x, axis):
+    if not x.shape:
+        return (g,)
     if axis is None:
         return (reshape(g, shape=(1,) * len(x.shape)) * pw.cj(others_of_all(x)),)
     return (keep_dims(g, x.shape, axis) * pw.cj(others(x, axis)),)
