@@ -284,6 +284,13 @@ BACKWARD_TWICE = [
     for make in ("torch.stack([x, x])", "torch.cat([x, x])", "x.clone()") for retain in (True, False)
     for write in ("y[0] = 2", "y[::2] = 2", "y[0].add_(1)", "y.add_(1)", "y[0].mul_(2)", "y.zero_()")
 ]
+FACTORS = [
+    f"x = torch.tensor([[1, 2, 120]] * 3, dtype=torch.{dtype})\n{call}" for dtype in ("uint8", "int8", "int64")
+    for value in (-1, -200, 200, 300) for call in (
+        f"torch.add(x, x, alpha={value})", f"x.add_(x, alpha={value})", f"torch.add(x, 2, alpha={value})", f"torch.sub(x, x, alpha={value})",
+        f"torch.rsub(x, x, alpha={value})", f"torch.addmm(x, x, x, alpha={value}, beta=-1)", f"torch.addmv(x[0], x, x[0], beta={value})",
+        f"torch.addr(x, x[0], x[0], alpha={value})", f"torch.baddbmm(x, x[None], x[None], alpha={value})")
+]
 OF_NO_DIMENSIONS = [
     f"x = torch.tensor({value}, requires_grad=True)\ng, = torch.autograd.grad(torch.prod(x{dim}), x, create_graph=True)\n(g, g.requires_grad)"
     for value in (1.0, 0.0) for dim in ("", ", dim=0", ", dim=-1, keepdim=True")
@@ -309,7 +316,7 @@ CONSTANTS = [  # arguments that have no gradient: one that requires it is refuse
 @pytest.mark.parametrize("code", [
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
-    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS,
+    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

@@ -14,6 +14,7 @@ from ..ops.shape import cast, reshape
 from ._args import need_tensor
 from ._attach import inplace_methods, methods
 from ._autocast import autocast, without_autocast
+from ._data import scalar_for
 from ._deprecated import hide, old_order
 from ._out import out_variant, resize_silently, same
 
@@ -275,6 +276,8 @@ def _add_product(name, op, tensors, shape, beta, alpha):
     x, a, b = tensors
     check_expands(x._a.shape, shape)
     check_scalars(name, a._a, beta, alpha)
+    if a._a.dtype.kind in "iu":
+        beta, alpha = [scalar_for(value, a._a.dtype) for value in (beta, alpha)]
     return op(x, a, b, beta=beta, alpha=alpha)
 
 

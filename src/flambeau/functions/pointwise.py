@@ -79,7 +79,7 @@ def factor(input, other, alpha, name):
         raise RuntimeError(ALPHA_FLOAT)
     if kind.np in _dtypes.HALF:
         return float(np.asarray(alpha).astype(kind.np))  # PyTorch rounds it first
-    return bool(alpha) if kind is _dtypes.bool_ else alpha
+    return scalar_for(alpha, kind.np) if kind.category < _dtypes.FLOAT else alpha
 
 
 def number_for(value, *operands):
