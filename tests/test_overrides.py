@@ -397,3 +397,27 @@ def test_a_mode_is_left_when_it_raises():
     with pytest.raises(KeyError, match="add"), Broken():
         flambeau.add(x, 1)
     assert flambeau.add(flambeau.ones(1), 1).item() == 2
+
+
+LOOK_AT_FRAMES = """
+import sys
+import flambeau as torch
+
+class Mode(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+
+def look(frame, event, argument):
+    dict(frame.f_locals)
+    return look
+
+with Mode():
+    sys.settrace(look)
+    x = torch.ones(2, 2, requires_grad=True)
+    (x.cumsum(0).softmax(1) @ torch.zeros(2, 2)).sum().backward()
+    sys.settrace(None)
+"""
+
+
+def test_a_debugger_may_look_at_the_frames_of_calls_that_modes_take_over():
+    subprocess.run([sys.executable, "-c", LOOK_AT_FRAMES], check=True)

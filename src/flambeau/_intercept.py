@@ -5,6 +5,7 @@ What comes so before a function, as ``__torch_function__`` and autocast do, few 
 
 from __future__ import annotations
 
+import functools
 import types
 
 __all__ = ["intercept", "own_function"]
@@ -21,18 +22,30 @@ def own_function(function, name=None):
     return own
 
 
-def entry(*args, __call__, **kwargs):
-    """The body of a function whose calls are intercepted."""
-    return __call__(args, kwargs)
+ENTRY = """
+def make({names}):
+    def entry(*args, __call__, **kwargs):
+        return __call__(args, kwargs)
+        {names}
+    return entry
+"""
+
+
+@functools.cache
+def entry_code(names):
+    """The code of a function whose calls are intercepted, with free variables of these names, which it does not read:
+    Python wants as many as the closure has.
+    """
+    space = {}
+    exec(compile(ENTRY.format(names=", ".join(names)), __file__, "exec"), space)
+    return space["make"](*names).__code__
 
 
 def intercept(function, make):
     """Gives `function` another body: its calls become ``make(body)(args, kwargs)``, where `body` does what it did."""
     body = own_function(function)
-    code, own = entry.__code__, function.__code__
+    own = function.__code__
     function.__kwdefaults__ = {"__call__": make(body)}
-    function.__code__ = code.replace(  # Python wants as many free variables as the closure has, though none is read
-        co_name=own.co_name, co_qualname=own.co_qualname, co_freevars=own.co_freevars
-    )
+    function.__code__ = entry_code(own.co_freevars).replace(co_name=own.co_name, co_qualname=own.co_qualname)
     function.__defaults__ = None
     function.__wrapped__ = body  # where its signature is read
