@@ -17,16 +17,26 @@ typedef struct {
     int *failed;
 } PlaneWork;
 
+/* Scratch memory whose margins, which all planes share, are zero; NULL, which is noted, where there is none. */
+static void *room_with_margins(const PlaneWork *p)
+{
+    void *room = scratch_of_thread(p->sums.scratch);
+    if (room == NULL) {
+        *p->failed = 1;
+    } else {
+        memset(room, 0, p->sums.scratch);
+    }
+    return room;
+}
+
 /* Some planes forward or to the input, or the weights of some channels. */
 static void do_planes(const void *work, ptrdiff_t i)
 {
     const PlaneWork *p = work;
-    void *room = scratch_of_thread(p->sums.scratch);
+    void *room = room_with_margins(p);
     if (room == NULL) {
-        *p->failed = 1;
         return;
     }
-    memset(room, 0, p->sums.scratch); /* the margins, which all planes share */
     ptrdiff_t sizes = product_of(p->sums.sizes) * p->item, counts = product_of(p->sums.counts) * p->item, start, stop;
     part_of(p->which == WEIGHT ? p->channels : p->samples * p->channels, 1, p->chunks, i, &start, &stop);
     for (ptrdiff_t plane = start; plane < stop; plane++) {
@@ -48,12 +58,10 @@ static void do_planes(const void *work, ptrdiff_t i)
 static void do_groups(const void *work, ptrdiff_t i)
 {
     const PlaneWork *p = work;
-    void *room = scratch_of_thread(p->sums.scratch);
+    void *room = room_with_margins(p);
     if (room == NULL) {
-        *p->failed = 1;
         return;
     }
-    memset(room, 0, p->sums.scratch); /* the margins, which all planes share */
     ptrdiff_t sizes = product_of(p->sums.sizes) * p->item, counts = product_of(p->sums.counts) * p->item, start, stop;
     ptrdiff_t lanes = p->loops->tile_columns / 2, groups = (p->channels + lanes - 1) / lanes;
     part_of(p->which == WEIGHT ? groups : p->samples * groups, 1, p->chunks, i, &start, &stop);
