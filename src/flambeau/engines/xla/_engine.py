@@ -11,8 +11,9 @@ from ..._dtypes import HALF
 from ..._modes import NO_TRACER, modes
 from .. import Engine
 from ._calls import ARRAY, TRACED_ERRORS, Unrecordable, read
+from ._conditions import recording_lock
 from ._recipes import Watch
-from .lazy import LazyArray, add_to, record, record_call, recording, recording_lock, run_all, synchronize
+from .lazy import LazyArray, add_to, record, record_call, recording, run_all, synchronize
 
 ABOUT_FORM = frozenset(("broadcast_shapes", "iscomplexobj", "issubdtype", "ndim", "result_type", "shape", "size"))
 

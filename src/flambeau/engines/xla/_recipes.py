@@ -6,7 +6,8 @@ a kind can repeat what the first has recorded: the casts of promotion, the kerne
 
 from __future__ import annotations
 
-from .lazy import LazyArray, graph_of, recording_lock
+from ._conditions import recording_lock
+from .lazy import LazyArray, graph_of
 
 
 class Recipe:

@@ -4,9 +4,6 @@ A LazyArray stands where an array of jax would. It knows its shape and dtype; it
 is recorded on a device, in order, is its Graph. When elements are needed, the graph runs as one XLA program, which is
 cached by the structure of the graph: a training loop compiles its first steps, and runs the programs from then on.
 Results that nobody holds any more are not computed.
-
-A condition on elements (an index within bounds) is part of the program. Where it is violated, the error comes when the
-program has run, and says which line recorded the call. What the program has computed can then not be read.
 """
 
 from __future__ import annotations
@@ -15,10 +12,6 @@ import atexit
 import contextlib
 import functools
 import operator
-import os
-import sys
-import threading
-import weakref
 from sys import getrefcount
 
 import jax
@@ -28,18 +21,15 @@ from ..._modes import NO_TRACER, modes
 from .. import ShapedArray
 from .._views import ViewArray
 from ._calls import ARRAY, TRACED_ERRORS, Aval, Signature, Unrecordable, read, rebuild
+from ._conditions import Run, recording_lock, users_line, verify, verify_early
 from ._programs import Families, Statistics
 
 LONGEST = 20_000  # calls after which a graph runs, whether somebody needs elements or not
-PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-
-RECORDED_AT = "recorded at {file}, line {line}, and found when the recorded operations ran"
 FAILED = (
     "this tensor cannot be read: it was computed together with, or after, an operation that failed on the device: "
     "{error}. Load what was written from a checkpoint, or run with FLAMBEAU_LAZY=0 to stop at the operation."
 )
 
-recording_lock = threading.RLock()
 
 
 class LazyArray(ShapedArray):
@@ -308,79 +298,6 @@ def references_of_our_own():
 
 
 UNHELD = references_of_our_own()
-
-
-def users_line():
-    """(file, line) of the code, not of this package, that is running."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((PACKAGE, "<")):
-        frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
-
-
-# ---- conditions on elements
-
-
-class Run:
-    """A program that ran, as long as it is not known whether all conditions held, in it and before it.
-
-    ``holds`` are arrays that say of the conditions, in their order, whether they held; ``wrong`` has the values that
-    are wrong where they did not.
-    """
-
-    unverified: list[Run] = []
-
-    def __init__(self, arrays, holds, wrong, conditions):
-        self.arrays = [weakref.ref(array) for array in arrays]
-        self.holds = holds
-        self.wrong = wrong
-        self.conditions = conditions
-        for array in holds:
-            array.copy_to_host_async()  # whoever asks for it later does not wait for the device
-
-    @classmethod
-    def note(cls, arrays, holds, wrong, conditions):
-        if holds or cls.unverified:
-            cls.unverified.append(cls(arrays, holds, wrong, conditions))
-
-    def is_done(self):
-        return all([array.is_ready() for array in self.holds])
-
-    def verify(self):
-        """Raises the error of the first condition that was violated; what was computed then, or later, is lost."""
-        holds = [held for array in self.holds for held in np.asarray(array).reshape(-1)]
-        if all(holds):
-            return
-        first = holds.index(False)
-        make, (file, line) = self.conditions[first]
-        error = make(np.asarray(self.wrong[first]).item())
-        error.add_note(RECORDED_AT.format(file=file, line=line))
-        later, Run.unverified = Run.unverified, []
-        for run in (self, *later):
-            for reference in run.arrays:
-                array = reference()
-                if array is not None:
-                    array._value = error
-        raise error
-
-
-def verify():
-    """Waits for all programs that have conditions on elements; raises where one is violated."""
-    with recording_lock:
-        while Run.unverified:
-            Run.unverified.pop(0).verify()
-
-
-def verify_early():
-    """Like ``verify``, as far as nobody has to wait for it."""
-    with recording_lock:
-        while len(Run.unverified) > 1 and Run.unverified[0].is_done():  # the last one is still being copied
-            Run.unverified.pop(0).verify()
-
-
-def is_verified():
-    """Whether all conditions on elements of programs that ran are known to have held."""
-    return not Run.unverified
 
 
 def run_all():

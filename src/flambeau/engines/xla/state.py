@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from .._views import ViewArray
 from . import engine
 from ._calls import ARRAY
-from .lazy import Graph, LazyArray, Run, aval_of, is_verified, users_line, verify, verify_early
+from ._conditions import Run, is_verified, users_line, verify, verify_early
+from .lazy import Graph, LazyArray, aval_of
 from .memory import jax_device
 
 engine.immediate(jax_device)
