@@ -74,8 +74,11 @@ class Engine:
         """Attention by one kernel; None where there is none for such arrays."""
 
     def fused_attention_pull(self, g, query, key, value, mask, dropped, scale, causal):
-        """The gradients of query, key, value and mask, by the kernel of ``fused_attention``; None where there is none.
-        """
+        """The gradients of query, key and value, and None, by the kernel of ``fused_attention``; None where there is
+        none."""
+
+    def masked_attention_pull(self, g, query, key, value, mask, dropped, scale, causal):
+        """The gradients of query, key, value and mask, by one kernel; None where there is none."""
 
     def sum_rows(self, x):
         """The sum of the rows of a matrix, by one kernel; None where there is none."""

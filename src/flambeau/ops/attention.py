@@ -64,7 +64,9 @@ def attention(k, query, key, value, mask, dropped, *, scale, causal):
 @attention.joint_vjp
 def _(g, query, key, value, mask, dropped, scale, causal, needs):
     if not isinstance(g, Tensor):
-        fused = engine_of(g).fused_attention_pull(g, query, key, value, mask, dropped, scale, causal)
+        k = engine_of(g)
+        pull = k.masked_attention_pull if needs[3] else k.fused_attention_pull
+        fused = pull(g, query, key, value, mask, dropped, scale, causal)
         if fused is not None:
             return *fused, None
     weights = weights_of(query, key, mask, scale, causal)

@@ -10,6 +10,7 @@ from . import engine
 
 HALF = (jnp.bfloat16, jnp.float16)
 IMPLEMENTATION = "cudnn"
+LOWEST = {"bfloat16": -2.0**41, "float16": -2.0**15}  # hides a key; cuDNN subtracts two of them, so they are not infinite
 
 
 def formula(query, key, value, mask, dropped, scale, causal):
@@ -26,23 +27,42 @@ def formula(query, key, value, mask, dropped, scale, causal):
     return jnp.matmul(weights if dropped is None else weights * dropped, value).astype(narrow)
 
 
-def by_cudnn(query, key, value, scale, causal):
+def by_cudnn(query, key, value, mask, scale, causal):
     """Attention by one kernel. It also returns what backward needs: so XLA finds the same call in the forward again."""
-    length = query.shape[2]
-    query, key, value, lengths = with_even_lengths(*[x.swapaxes(1, 2) for x in (query, key, value)])
+    length, bias = query.shape[2], bias_of(mask, query, key)
+    query, key, value, more = with_even_lengths(*[x.swapaxes(1, 2) for x in (query, key, value)], bias)
     out, _ = jax.nn.dot_product_attention(query, key, value, scale=scale, is_causal=causal, return_residual=True,
-                                          implementation=IMPLEMENTATION, **lengths)
-    return out[:, :length].swapaxes(1, 2)
+                                          implementation=IMPLEMENTATION, **more)
+    out = out[:, :length].swapaxes(1, 2)
+    return out if mask is None else jnp.where(sees_nothing(mask), 0, out)
 
 
-def with_even_lengths(query, key, value):
-    """Batches of sequences, padded where jax refuses to differentiate cuDNN's kernel, and how long they are then."""
+def bias_of(mask, query, key):
+    """A mask as cuDNN takes it: numbers to be added to the scores, of which there is a row for each query."""
+    if mask is None:
+        return None
+    lowest = jnp.asarray(LOWEST[query.dtype.name], query.dtype)
+    bias = jnp.where(mask, 0, lowest) if mask.dtype == bool else jnp.maximum(mask, lowest)
+    bias = bias.astype(query.dtype).reshape((1,) * (4 - mask.ndim) + mask.shape)
+    return jnp.broadcast_to(bias, (*bias.shape[:2], query.shape[2], key.shape[2]))
+
+
+def sees_nothing(mask):
+    """For which queries there is no key."""
+    return jnp.all(~mask if mask.dtype == bool else mask == -jnp.inf, axis=-1, keepdims=True)
+
+
+def with_even_lengths(query, key, value, bias):
+    """Batches of sequences, padded where jax refuses to differentiate cuDNN's kernel, and what hides the padding."""
     sizes = query.shape[1], key.shape[1]
     if not any(n % 2 for n in sizes):
-        return query, key, value, {}
-    own, others = [jnp.full(len(query), n, jnp.int32) for n in sizes]
+        return query, key, value, {} if bias is None else {"bias": bias}
     padded = [jnp.pad(x, ((0, 0), (0, x.shape[1] % 2), (0, 0), (0, 0))) for x in (query, key, value)]
-    return *padded, {"query_seq_lengths": own, "key_value_seq_lengths": others}
+    if bias is None:
+        own, others = [jnp.full(len(query), n, jnp.int32) for n in sizes]
+        return *padded, {"query_seq_lengths": own, "key_value_seq_lengths": others}
+    widths = [(0, 0), (0, 0), *[(0, n % 2) for n in sizes]]
+    return *padded, {"bias": jnp.pad(bias, widths, constant_values=LOWEST[bias.dtype.name])}
 
 
 def is_on_gpu():
@@ -50,10 +70,10 @@ def is_on_gpu():
     return modes.tracer.device.type == "cuda" if modes.tracer.active else jax.default_backend() == "gpu"
 
 
-def suits_cudnn(query, key, value, mask, dropped):
+def suits_cudnn(query, key, value, dropped):
     """Whether these are batches of heads that cuDNN has a kernel for."""
     return (
-        mask is None and dropped is None and query.ndim == 4 and is_on_gpu()
+        dropped is None and query.ndim == 4 and is_on_gpu()
         and query.shape[-1] == value.shape[-1] <= 128 and query.shape[-1] % 8 == 0
         and query.shape[:2] == key.shape[:2] == value.shape[:2]
     )
@@ -63,8 +83,8 @@ def suits_cudnn(query, key, value, mask, dropped):
 def fused_attention(query, key, value, mask, dropped, scale, causal):
     if query.dtype not in HALF:
         return None
-    if suits_cudnn(query, key, value, mask, dropped):
-        return by_cudnn(query, key, value, float(scale), causal)
+    if suits_cudnn(query, key, value, dropped):
+        return by_cudnn(query, key, value, mask, float(scale), causal)
     return formula(query, key, value, mask, dropped, scale, causal)
 
 
@@ -72,8 +92,13 @@ def fused_attention(query, key, value, mask, dropped, scale, causal):
 def fused_attention_pull(g, query, key, value, mask, dropped, scale, causal):
     if query.dtype not in HALF:
         return None
-    if mask is None or mask.dtype == bool:
-        _, pull = jax.vjp(lambda *x: fused_attention(*x, mask, dropped, scale, causal), query, key, value)
-        return *pull(g), None
-    _, pull = jax.vjp(lambda *x: fused_attention(*x, dropped, scale, causal), query, key, value, mask)
+    _, pull = jax.vjp(lambda *x: fused_attention(*x, mask, dropped, scale, causal), query, key, value)
+    return *pull(g), None
+
+
+@engine.immediate
+def masked_attention_pull(g, query, key, value, mask, dropped, scale, causal):
+    if query.dtype not in HALF:
+        return None
+    _, pull = jax.vjp(lambda *x: formula(*x, dropped, scale, causal), query, key, value, mask)
     return pull(g)
