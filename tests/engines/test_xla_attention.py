@@ -74,7 +74,7 @@ def test_masks(attention, kind, is_bool, dtype, queries, keys):
 
 
 def test_a_query_that_may_look_nowhere_gets_zeros(attention):
-    q, k, v, g = draw(*[(2, 3, 6, 8)] * 4)
+    q, k, v = draw(*[(2, 3, 6, 8)] * 3)
     mask = mask_of("full", 6, 6, True)
     assert not attention.by_cudnn(q, k, v, mask, 0.3, False)[:, :, 1].any()
 

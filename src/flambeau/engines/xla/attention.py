@@ -10,7 +10,7 @@ from . import engine
 
 HALF = (jnp.bfloat16, jnp.float16)
 IMPLEMENTATION = "cudnn"
-LOWEST = {"bfloat16": -2.0**41, "float16": -2.0**15}  # hides a key; cuDNN subtracts two of them, so they are not infinite
+LOWEST = {"bfloat16": -2.0**41, "float16": -2.0**15}  # hides a key; finite, as cuDNN subtracts two of them
 
 
 def formula(query, key, value, mask, dropped, scale, causal):
