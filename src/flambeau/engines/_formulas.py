@@ -31,7 +31,8 @@ def gelu(k, x):
 
 
 def gelu_pull(k, g, x):
-    return g * (0.5 * (1 + k.erf(x * INV_SQRT_2)) + x * k.exp(-0.5 * x * x) * INV_SQRT_TAU)
+    """With ``-erf(-x)``: a value that XLA also finds in the forward it would keep, in float32, till backward."""
+    return g * (0.5 * (1 - k.erf(x * -INV_SQRT_2)) + x * k.exp(-0.5 * x * x) * INV_SQRT_TAU)
 
 
 def threshold_pull(k, g, x, threshold):

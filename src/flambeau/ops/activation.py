@@ -135,8 +135,8 @@ def gelu_tanh(k, x):
 
 
 def _gelu_tanh_slope(g, x):
-    t = tanh(_TANH_GELU * (x + 0.044715 * x * x * x))
-    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_TANH_GELU * (1 + 3 * 0.044715 * x * x)))
+    t = tanh(-_TANH_GELU * (x + 0.044715 * x * x * x))  # negative, for the reason that ``gelu_pull`` has
+    return g * (0.5 * (1 - t) + 0.5 * x * (1 - t * t) * (_TANH_GELU * (1 + 3 * 0.044715 * x * x)))
 
 
 gelu_tanh.vjp(x=_gelu_tanh_slope)
