@@ -178,3 +178,48 @@ def test_a_known_call_notices_that_what_it_saved_was_written_to():
         y.add_(1)
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             z.sum().backward()
+
+
+def test_casts_of_autocast_are_part_of_the_call(graph):
+    model = flambeau.nn.Linear(3, 2).to("xla")
+    x = flambeau.ones(4, 3, device="xla", requires_grad=True)
+    seed = flambeau.ones(4, 2, device="xla", dtype=flambeau.bfloat16)
+    graph.run()
+    recorded = []
+    for _ in range(2):
+        with flambeau.autocast("xla", dtype=flambeau.bfloat16):
+            out = model(x)
+        start = len(graph.calls)
+        out.backward(seed)
+        recorded.append([signature for signature, _ in graph.calls[start:]])
+        assert {t.grad.dtype for t in (x, *model.parameters())} == {flambeau.float32}
+        x.grad = model.weight.grad = model.bias.grad = None
+    assert recorded[0] == recorded[1] and len(recorded[0]) == 1
+
+
+def test_weights_may_be_written_to_when_their_casts_are_saved():
+    weight, x = flambeau.ones(2, 3, device="xla", requires_grad=True), flambeau.ones(4, 3, device="xla").requires_grad_()
+    for _ in range(3):
+        with flambeau.autocast("xla", dtype=flambeau.bfloat16):
+            out = flambeau.nn.functional.linear(x, weight)
+        with flambeau.no_grad():
+            weight.mul_(2)
+        out.float().sum().backward()
+    assert x.grad[0].tolist() == [14.0] * 3
+    with flambeau.autocast("xla", dtype=flambeau.bfloat16):
+        half = weight.to(flambeau.bfloat16)
+        out = flambeau.nn.functional.linear(x, half)
+    with flambeau.no_grad():
+        half.mul_(2)  # it needed no cast, and is saved itself
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.float().sum().backward()
+
+
+def test_casts_of_inference_tensors_can_be_saved():
+    weight = flambeau.ones(2, 3, device="xla", requires_grad=True)
+    with flambeau.inference_mode():
+        x = flambeau.ones(4, 3, device="xla")
+    for _ in range(2):
+        with flambeau.autocast("xla", dtype=flambeau.bfloat16):
+            flambeau.nn.functional.linear(x, weight).backward(flambeau.ones(4, 2, device="xla", dtype=flambeau.bfloat16))
+    assert weight.grad.tolist() == [[8.0] * 3] * 2

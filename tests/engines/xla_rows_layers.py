@@ -121,6 +121,9 @@ LAYERS = [
     row("attention", R(2, 3, 4), R(2, 5, 4), R(2, 5, 2), None, None, scale=0.5, causal=True),
     row("attention", R(2, 1, 3, 4), R(3, 4, 4), R(2, 1, 4, 4), R(3, 3, 4), fixed(P(2, 3, 3, 4)), scale=2.0,
         causal=False),
+    row("split_heads", R(3, 2, 12), parts=3, heads=2),
+    row("split_heads", R(3, 2, 4), parts=1, heads=2),
+    row("merge_heads", R(2, 3, 4, 2)),
     row("attention", R(3, 4), R(4, 4), R(4, 2), VISIBLE, None, scale=0.5, causal=False),
     # losses
     *[row("multi_margin_loss", R(3, 4), LABELS, weight, p=p, margin=0.5) for p in (1, 2) for weight in (None, P(4))],

@@ -8,8 +8,10 @@ import importlib
 from .._device import preserve_format
 from .._dtypes import bfloat16, float16, float32
 from .._intercept import intercept
-from .._modes import modes
+from .._modes import modes, no_grad
 from .._tensor import Tensor, storage_of
+from ..engines._views import value_of
+from ..ops._known import Lesson, layouts_of, recall
 from ..ops.convert import to_copy
 from ._lists import ASK_THEMSELVES, OPERATORS, policies_of
 
@@ -74,7 +76,7 @@ class Casts:
         ])
 
     def _cast(self, t, dtype):
-        if t.dtype is dtype or t.dtype not in CASTABLE or t.device.type not in self.dtypes:
+        if not self._takes(t, dtype):
             return t
         is_weight = t.dtype is float32 and t.requires_grad and t._node is None and t._view is None
         if not is_weight or not self.cache_enabled or modes.tracer.active:
@@ -85,6 +87,33 @@ class Casts:
         if known is None or known[1] != version:
             known = self.cache[key] = (t, version, convert(t, dtype))
         return known[2]
+
+    def call_op(self, name, op, inputs):
+        """An op on its inputs as the function `name` is to get them.
+
+        Where calls are recorded, casts to the lower precision are part of the op: each would cost as much as an op.
+        """
+        lower = self.dtypes.get(inputs[0].device.type)
+        if lower is None or policies_of(inputs[0].device.type).get(name) != "lower":
+            return op(*self.inputs_of(name, inputs))
+        found = recall(op.spec, inputs, {}, lower)
+        if type(found) is Lesson:
+            found = self._teach(found, op, inputs, lower)
+        return op(*self.inputs_of(name, inputs)) if found is None else found
+
+    def _teach(self, lesson, op, inputs, dtype):
+        """The result of the first call of a kind; None where nothing can be learnt from it."""
+        with no_grad():
+            cast = [convert(x, dtype) if isinstance(x, Tensor) and self._takes(x, dtype) else x for x in inputs]
+            result = op(*cast)._a
+        arrays = [x._a if isinstance(x, Tensor) else x for x in cast]
+        known = lesson.learn(arrays, result, layouts_of(result))
+        return known and known.finish(inputs, [value_of(a) for a in arrays], value_of(result), {}, inputs[0].device)
+
+    def _takes(self, t, dtype):
+        """Whether a tensor is to be cast to a dtype."""
+        own = t.dtype
+        return own is not dtype and own in CASTABLE and t.device.type in self.dtypes
 
     def call(self, name, function, args, kwargs):
         """Calls a function with its inputs cast; what it calls in its turn is left alone."""

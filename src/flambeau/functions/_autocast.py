@@ -16,6 +16,12 @@ def autocast(name, *inputs):
     return inputs if casts is None else casts.inputs_of(name, inputs)
 
 
+def call_cast(name, op, *inputs):
+    """An op on inputs as the region of autocast, if there is one, wants them for the function `name`."""
+    casts = modes.autocast
+    return op(*inputs) if casts is None else casts.call_op(name, op, inputs)
+
+
 def without_autocast(function):
     """The function as it is outside of all regions."""
 

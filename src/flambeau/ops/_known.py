@@ -10,6 +10,7 @@ from __future__ import annotations
 from .._dtypes import get_default_dtype
 from .._modes import NO_TRACER, modes
 from .._storage import DeviceStorage
+from .._tape import guard
 from .._tensor import Tensor, refresh
 from ..engines._views import value_of
 from ._calls import make_view
@@ -19,11 +20,14 @@ _new = object.__new__
 MOST_KINDS = 10_000  # of one op: what makes more of them does not repeat itself
 
 
-def recall(op, inputs, settings):
-    """The result of a call of a known kind; a Lesson, if the kind is not known yet; None, if it cannot be."""
+def recall(op, inputs, settings, cast_to=None):
+    """The result of a call of a known kind; a Lesson, if the kind is not known yet; None, if it cannot be.
+
+    The call may cast its inputs to a dtype, as autocast asks it to.
+    """
     if modes.tracer is not NO_TRACER or not modes.lazy or modes.watched:
         return None
-    key, arrays, others, device = [modes.grad, get_default_dtype()], [], [], None
+    key, arrays, others, device = [modes.grad, get_default_dtype(), cast_to], [], [], None
     for x in inputs:
         if isinstance(x, Tensor):
             storage = x._storage
@@ -32,6 +36,8 @@ def recall(op, inputs, settings):
                     return None
                 device = storage.device
                 engine = storage.engine
+            if cast_to is not None and storage.inference:  # it is its cast that can be saved for backward
+                return None
             if x._view is not None:
                 refresh(x)
             own = x._a
@@ -59,7 +65,7 @@ def recall(op, inputs, settings):
     key = tuple(key)
     known = op.known.get(key)
     if known is None:
-        return Lesson(op, key, inputs, arrays, numbers, engine)
+        return Lesson(op, key, inputs, arrays, numbers, engine, cast_to)
     return known.repeat(inputs, arrays, numbers, settings, device) if known is not UNKNOWABLE else None
 
 
@@ -78,21 +84,26 @@ def note_repetitions(arrays, key):
 class Lesson:
     """A general call that is watched."""
 
-    __slots__ = ("engine", "inputs", "key", "numbers", "op", "watch")
+    __slots__ = ("cast_to", "engine", "inputs", "key", "numbers", "op", "watch")
 
-    def __init__(self, op, key, inputs, arrays, numbers, engine):
+    def __init__(self, op, key, inputs, arrays, numbers, engine, cast_to):
         self.op = op
         self.key = key
         self.inputs = inputs
         self.numbers = numbers
         self.engine = engine
+        self.cast_to = cast_to
         self.watch = engine.watch(arrays, numbers)
 
     def learn(self, arrays, result, layouts):
-        """Notes that the call made `result` of `arrays`, which are those of the inputs after promotion."""
-        known = self.op.known
-        if len(known) < MOST_KINDS:
-            known[self.key] = self.known_call(arrays, result, layouts) or UNKNOWABLE
+        """Notes that the call made `result` of `arrays`, which are those of the inputs after promotion.
+
+        Returns what is now known of such calls, or None.
+        """
+        found = self.known_call(arrays, result, layouts)
+        if len(self.op.known) < MOST_KINDS:
+            self.op.known[self.key] = found or UNKNOWABLE
+        return found
 
     def known_call(self, arrays, result, layouts):
         op, watch = self.op, self.watch
@@ -105,7 +116,7 @@ class Lesson:
             return None
         is_tuple = type(result) is tuple
         pull, recorder = self.backward(len(result) if is_tuple else None)
-        kind = KnownView if op.is_view else KnownCall
+        kind = KnownView if op.is_view else KnownCall if self.cast_to is None else KnownCastCall
         return kind(op, self.engine, recipe, used, values, layouts, is_tuple, pull, recorder)
 
     def source_of(self, array, operand):
@@ -148,14 +159,17 @@ class KnownCall:
         values = self.recipe.repeat(arrays, numbers)
         if values is None:
             return None
+        result = tuple([values[i] for i in self.results]) if self.is_tuple else values[self.results[0]]
+        used = None if self.pull is None else [inputs[n] if i < 0 else values[i] for n, i in enumerate(self.used)]
+        return self.finish(inputs, used, result, settings, device)
+
+    def finish(self, inputs, used, result, settings, device):
+        """The result as tensors, recorded; `used` are the arrays that it was made of."""
         if self.is_tuple:
-            result = tuple([values[i] for i in self.results])
             out = tuple([self.wrap(r, n, inputs, settings, device) for n, r in enumerate(result)])
         else:
-            result = values[self.results[0]]
             out = self.wrap(result, 0, inputs, settings, device)
         if self.pull is not None:
-            used = [inputs[n] if i < 0 else values[i] for n, i in enumerate(self.used)]
             self.record(inputs, used, result, out, settings)
         return out
 
@@ -180,6 +194,20 @@ class KnownCall:
             node = self.recorder(*inputs, *arrays, result, out, settings)
         if node is not None:
             node.backward = self.pull
+        return node
+
+
+class KnownCastCall(KnownCall):
+    """What calls of one kind come to that cast their inputs first."""
+
+    __slots__ = ()
+
+    def record(self, inputs, arrays, result, out, settings):
+        node = KnownCall.record(self, inputs, arrays, result, out, settings)
+        if node is not None:  # what it has saved are casts: the inputs may be written to
+            saved = [x for x, a in zip(inputs, node.inputs) if a is not None and value_of(x._a) is a]
+            node.guards = tuple([guard(x) for x in saved])
+        return node
 
 
 class KnownView(KnownCall):

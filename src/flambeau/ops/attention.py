@@ -11,7 +11,9 @@ import math
 from .._tensor import Tensor
 from ..engines import engine_of
 from ._op import op
+from .join import all_pieces, stack
 from .matmul import mT, product
+from .shape import permute, reshape
 from .softmax import softmax_pull
 
 
@@ -82,3 +84,29 @@ def _(g, query, key, value, mask, dropped, scale, causal, needs):
         g_scores if needs[3] else None,
         None,
     )
+
+
+# ---- heads
+
+
+@op(view=True, node="ViewBackward0")
+def split_heads(k, x, *, parts, heads):
+    """``(L, N, parts * E)`` as so many views ``(N, heads, L, E / heads)``: queries, keys and values, say."""
+    length, batch, width = x.shape
+    x = k.reshape_view(x, (length, batch, parts, heads, width // (parts * heads)))
+    return tuple([x[:, :, i].transpose((1, 2, 0, 3)) for i in range(parts)])
+
+
+split_heads.vjp(
+    x=lambda g, x_shape: reshape(stack(*[permute(p, axes=(2, 0, 1, 3)) for p in all_pieces(g)], axis=2), shape=x_shape)
+)
+
+
+@op(row_major=True, node="UnsafeViewBackward0")
+def merge_heads(k, x):
+    """``(N, heads, L, E / heads)`` as ``(L, N, E)``."""
+    batch, heads, length, width = x.shape
+    return k.reshape(x.transpose((2, 0, 1, 3)), (length, batch, heads * width))
+
+
+merge_heads.vjp(x=lambda g, x_shape: split_heads(g, parts=1, heads=x_shape[1])[0])

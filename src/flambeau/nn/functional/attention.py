@@ -232,10 +232,10 @@ def multi_head_attention_forward(
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     if use_separate_proj_weight:
         weights = _separate_weights(query, key, value, q_proj_weight, k_proj_weight, v_proj_weight)
-        q, k, v = _project_each((query, key, value), weights, in_proj_bias)
+        projections = _project_each((query, key, value), weights, in_proj_bias)
     else:
         _require(in_proj_weight is not None, "use_separate_proj_weight is False but in_proj_weight is None")
-        q, k, v = _project(query, key, value, in_proj_weight, in_proj_bias)
+        projections = _project(query, key, value, in_proj_weight, in_proj_bias)
     if attn_mask is not None:
         attn_mask = _mask_of_heads(attn_mask, batch, num_heads, length, key.shape[0])
 
@@ -245,11 +245,15 @@ def multi_head_attention_forward(
         _require(bias_k is not None, "bias_v is set but bias_k is None")
         _require(static_k is None, "bias cannot be added to static key.")
         _require(static_v is None, "bias cannot be added to static value.")
-        k, v = (cat([t, bias.expand(1, batch, width)]) for t, bias in ((k, bias_k), (v, bias_v)))
+        q, k, v = projections if len(projections) == 3 else projections[0].chunk(3, -1)
+        projections = q, *[cat([t, bias.expand(1, batch, width)]) for t, bias in ((k, bias_k), (v, bias_v))]
         extra += 1
-    q = _heads(q, num_heads)
-    k = _heads(k, num_heads) if static_k is None else _static_heads(static_k, "static_k", batch, num_heads, width)
-    v = _heads(v, num_heads) if static_v is None else _static_heads(static_v, "static_v", batch, num_heads, width)
+    parts = 3 // len(projections)
+    q, k, v = [head for t in projections for head in ops.split_heads(t, parts=parts, heads=num_heads)]
+    if static_k is not None:
+        k = _static_heads(static_k, "static_k", batch, num_heads, width)
+    if static_v is not None:
+        v = _static_heads(static_v, "static_v", batch, num_heads, width)
     if add_zero_attn:
         blank = zeros((batch, num_heads, 1, width // num_heads), dtype=k.dtype, device=k.device)
         k, v = cat([k, blank], 2), cat([v, blank], 2)
@@ -262,8 +266,7 @@ def multi_head_attention_forward(
         weights = weights.mean(1) if average_attn_weights else weights
     else:
         out, weights = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal), None
-    rows = out.permute(2, 0, 1, 3).reshape(length * batch, width)
-    out = linear(rows, out_proj_weight, out_proj_bias).view(length, batch, -1)
+    out = linear(ops.merge_heads(out), out_proj_weight, out_proj_bias)
     if batched:
         return out, weights
     return out.squeeze(1), None if weights is None else weights.squeeze(0)
@@ -280,11 +283,6 @@ def _attend(q, k, v, mask, dropout_p):
     return weights @ v, weights
 
 
-def _heads(x, num_heads):
-    """``(L, N, E)`` as ``(N, heads, L, E / heads)``."""
-    return x.unflatten(-1, (num_heads, x.shape[-1] // num_heads)).permute(1, 2, 0, 3)
-
-
 def _static_heads(x, name, batch, num_heads, width):
     """``(N * heads, S, E / heads)`` as ``(N, heads, S, E / heads)``."""
     for dim, want in ((0, batch * num_heads), (2, width // num_heads)):
@@ -293,9 +291,9 @@ def _static_heads(x, name, batch, num_heads, width):
 
 
 def _project(query, key, value, weight, bias):
-    """The three affine maps whose weights lie in one: a single product where they are of one tensor."""
+    """The three affine maps whose weights lie in one: a single product, side by side, where they are of one tensor."""
     if query is key and key is value:
-        return linear(query, weight, bias).chunk(3, -1)
+        return (linear(query, weight, bias),)
     return _project_each((query, key, value), weight.chunk(3), bias)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..._modes import in_use
 from ..._tensor import Tensor
 from ...functions._args import need_tensor
-from ...functions._autocast import autocast
+from ...functions._autocast import autocast, call_cast
 from ...functions._out import out_variant
 from ...functions._types import typed
 from ...functions.distance import cosine_similarity
@@ -36,10 +36,11 @@ def linear(input, weight, bias=None):
         need_tensor(input, "linear")
     if not isinstance(weight, Tensor):
         need_tensor(weight, "linear", "weight", 2)
+    if input._a.ndim > 1 and weight._a.ndim == 2 and (bias is None or bias._a.ndim == 1):
+        return call_cast("linear", ops.linear, input, weight, bias) if in_use.autocast else ops.linear(
+            input, weight, bias)
     if in_use.autocast:
         input, weight, bias = autocast("linear", input, weight, bias)
-    if input._a.ndim > 1 and weight._a.ndim == 2 and (bias is None or bias._a.ndim == 1):
-        return ops.linear(input, weight, bias)
     if bias is None:
         return input @ weight.t()
     if input._a.ndim == 1 and weight._a.ndim == 2 and bias._a.ndim == 1:
