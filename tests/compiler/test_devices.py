@@ -143,6 +143,27 @@ def test_clones_views_and_saved_state_stay_as_they_are():
     assert view.tolist() == weight[0].tolist() and alias.tolist() == weight.tolist()
 
 
+def test_programs_take_the_memory_of_state_from_their_first_run_on(monkeypatch):
+    from flambeau.engines.xla import state
+
+    device = torch.device("xla")
+    model = nn.Linear(3, 2).to(device)
+    optimizer = torch.optim.Adam(model.parameters())
+
+    @torch.compile
+    def step(x):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+
+    copies = []
+    monkeypatch.setattr(state.jnp, "copy", copies.append)
+    for _ in range(3):
+        step(torch.ones(4, 3, device=device))
+    assert step.count == 1
+    assert not copies
+
+
 def test_what_is_saved_for_backward_outside():
     training = Training("xla", lr=0.1)
     training.run(2)

@@ -111,6 +111,8 @@ class Program:
         self.on_device = {i for i in self.tensor_indices if self.inputs[i].signature[1] is not CPU}
         self.takes_containers = bool(trace.watch.argument_containers)
         self.guards.resolve()
+        for x in trace.lifted.values():
+            x.release()
 
     @functools.cached_property
     def loop(self):
