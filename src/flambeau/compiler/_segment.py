@@ -155,6 +155,12 @@ def used_by(equations, results):
     return found
 
 
+def inputs_used(inputs, equations, results):
+    """Those of the inputs that equations and results refer to."""
+    used = used_by(equations, results)
+    return [v for v in inputs if v in used]
+
+
 def equations_for(equations, results):
     """The equations on which the results depend."""
     wanted, found = {v for v in results if not isinstance(v, Literal)}, []
@@ -209,7 +215,7 @@ class Partition:
         self.layout = layout
         self.consts = closed.consts
         needed = equations_for(equations, results)
-        variables = [v for v in inputs if v in used_by(needed, results)]
+        variables = inputs_used(inputs, needed, results)
         self.whole = jaxpr.replace(eqns=needed, invars=variables, outvars=results)  # all but the gradients
         self.inputs_of_whole = [inputs[v] for v in variables]
         self.host_inputs = {index for index, device in enumerate(layout.inputs) if device is CPU}
@@ -226,8 +232,7 @@ class Partition:
         known = {v for e in backward for v in e.outvars} | set(jaxpr.constvars)
         carried = [v for v in used_by(backward, gradients) if v not in known]
         residuals = [v for v in carried if v not in inputs]
-        used = used_by(forward, results + residuals)
-        forward_inputs = [v for v in inputs if v in used]
+        forward_inputs = inputs_used(inputs, forward, results + residuals)
         backward_inputs = [v for v in carried if v in inputs]
         self.forward_inputs = [inputs[v] for v in forward_inputs]
         self.backward_inputs = [inputs[v] for v in backward_inputs]
@@ -240,7 +245,7 @@ class Partition:
             self.backward = Segment(closed, backward, residuals + backward_inputs, gradients, device)
         if hosted:
             equations = equations_for(equations, hosted)
-            variables = [v for v in inputs if v in used_by(equations, hosted)]
+            variables = inputs_used(inputs, equations, hosted)
             self.host_indices = [inputs[v] for v in variables]
             suits = HostProgram.suits(equations) and not used_by(equations, hosted).keys() & {*jaxpr.constvars}
             self.host = (HostProgram(equations, variables, hosted) if suits
