@@ -60,6 +60,10 @@ class Tracer:
         """What to call for `function`, which computes on arrays and calls no code of the user's."""
         return function
 
+    def call_kernel(self, call, function, args, settings):
+        """What ``call(function, args, settings)`` returns: a computation on arrays of a device."""
+        return call(function, args, settings)
+
     def require(self, holds, wrong, error):
         """The traced program must raise ``error(wrong)`` unless it finds `holds` to be true."""
 

@@ -175,6 +175,17 @@ class Trace(Tracer):
     def computation(self, function):
         return without_profile(function)
 
+    def call_kernel(self, call, function, args, settings):
+        return without_profile(self.call_shared)(call, function, args, settings)
+
+    def call_shared(self, call, function, args, settings):
+        """A computation, which is one equation if the program runs on a device that could record it."""
+        if self.device is not CPU:
+            found = XLA.call_shared(function, args, settings, self.device, self.require)
+            if found is not NotImplemented:
+                return found
+        return call(function, args, settings)
+
     def settings_of(self, op, settings):
         """The settings of a call: floats from outside are constants in them, unless the op only multiplies by them."""
         if op.name in ARITHMETIC_SETTINGS:

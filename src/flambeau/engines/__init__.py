@@ -62,7 +62,7 @@ class Engine:
 
     def run(self, function, arrays, settings):
         """The result of `function`, the forward of an op, on the engine's arrays."""
-        return function(self, *arrays, **settings)
+        return modes.tracer.computation(function)(self, *arrays, **settings)
 
     def draw(self, kernel, generator, shape, dtype, device, *values):
         """What NumPy's `kernel` of this name draws, drawn on a device; None: draw on the CPU, and move."""

@@ -284,7 +284,7 @@ class Op:
                 result = modes.tracer.computation(forward)(k, *arrays, **settings)
             else:
                 arrays = [k.operand(a) for a in arrays]
-                result = k.run(modes.tracer.computation(forward), arrays, settings)
+                result = k.run(forward, arrays, settings)
         except Exception as error:
             result = self.recover(error, arrays, settings)
         if type(result) is tuple:

@@ -53,8 +53,10 @@ class Plan:
         node._seq = next_sequence()
         node._hooked = False
         k = engine_of(*(result if type(result) is tuple else (result,)))
-        backward = modes.tracer.computation(self.backward)
-        node.backward = k.vjps(backward, self.widens, fit_all, forms_of(inputs, edges)) if k.records else backward
+        if k.records:
+            node.backward = k.vjps(self.backward, self.widens, fit_all, forms_of(inputs, edges))
+        else:
+            node.backward = modes.tracer.computation(self.backward)
         node.settings = settings
         if type(out) is not tuple:
             node._count = 1

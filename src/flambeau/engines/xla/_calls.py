@@ -60,7 +60,7 @@ class Aval:
 
 def read(args, key, inputs, numbers, lazy):
     """Adds to `key` what tells these arguments from others, to `inputs` the arrays among them, and to `numbers` the
-    floats; `lazy` is the class of lazy arrays."""
+    floats; `lazy` is the class of lazy arrays, or of those that stand for them in a trace."""
     for x in args:
         kind = type(x)
         if kind is lazy:
@@ -114,6 +114,9 @@ def read_other(x, key, inputs, numbers, lazy):
         read_function(x, key, lazy)
     elif isinstance(x, np.generic):
         key.extend((type(x), x.tobytes()))
+    elif isinstance(x, lazy):
+        key.append(Aval.of(x.shape, x.dtype, x.weak_type))
+        inputs.append(x)
     elif type(x) is complex:
         key.extend((complex, repr(x)))
     else:
@@ -150,7 +153,7 @@ class Hole:
 def with_holes(x, lazy, counts):
     """An argument with holes in the place of its arrays and numbers, in the order in which they are read."""
     kind = type(x)
-    if kind in (lazy, ViewArray, ARRAY, np.ndarray):
+    if kind in (ViewArray, ARRAY, np.ndarray) or isinstance(x, lazy):
         counts[0] += 1
         return Hole(counts[0] - 1, False)
     if kind is float and x:

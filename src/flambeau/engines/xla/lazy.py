@@ -344,7 +344,7 @@ def record_call(function, args, settings, graph=None):
     It is recorded in a graph, where that is given: a call without arrays of a device needs to be told.
     """
     if modes.tracer is not NO_TRACER:
-        return call_now(function, args, settings), None
+        return modes.tracer.call_kernel(call_now, function, args, settings), None
     key, inputs, numbers = [function], [], []
     try:
         read(args, key, inputs, numbers, LazyArray)
@@ -359,14 +359,9 @@ def record_call(function, args, settings, graph=None):
     with recording_lock:
         key, numbers = tuple(key), tuple(numbers)
         signature = _signatures.get(key, key)
-        if signature is key:
+        if signature is key or (signature is not None and not signature.is_free and numbers != signature.numbers):
             with graph.tracing():
-                signature = _signatures[key] = infer(function, args, settings, inputs, numbers)
-        elif signature is not None and not signature.is_free and numbers != signature.numbers:
-            with graph.tracing():
-                signature = signature.for_numbers(
-                    numbers, lambda: infer(function, args, settings, inputs, numbers)
-                )
+                signature = signature_for(key, function, args, settings, inputs, numbers, LazyArray)
         if signature is None:
             return call_now(function, args, settings), None
         return add_to(graph, signature, inputs, numbers), signature
@@ -383,11 +378,24 @@ def add_to(graph, signature, inputs, numbers):
     return signature.results(computed, inputs)
 
 
-def infer(function, args, settings, inputs, numbers):
+def signature_for(key, function, args, settings, inputs, numbers, lazy):
+    """The signature of a call whose arguments read as `key`, with `lazy` as the class of lazy arrays; see ``infer``."""
+    def infer_again():
+        return infer(function, args, settings, inputs, numbers, lazy)
+
+    found = _signatures.get(key, key)
+    if found is key:
+        found = _signatures[key] = infer_again()
+    elif found is not None and not found.is_free and numbers != found.numbers:
+        found = found.for_numbers(numbers, infer_again)
+    return found
+
+
+def infer(function, args, settings, inputs, numbers, lazy):
     """The signature of a call; None where it cannot be known without elements."""
     avals = [x.aval if type(x) is LazyArray else aval_of(x) for x in inputs]
     try:
-        return Signature(function, args, settings, avals, numbers, LazyArray)
+        return Signature(function, args, settings, avals, numbers, lazy)
     except (*TRACED_ERRORS, Unrecordable):
         return None
 

@@ -1,0 +1,46 @@
+"""Calls in the trace of a compiled function, recorded as devices record them: one equation for each.
+
+All calls of one signature share what jax has traced for it, also with what ran lazily before. So a step of many alike
+layers is traced, and lowered, once a layer.
+"""
+
+from __future__ import annotations
+
+import jax
+
+from ..._precision import precision
+from . import engine
+from ._calls import Unrecordable, read
+from .lazy import recording_lock, signature_for
+from .memory import jax_device
+
+
+@engine.immediate
+def call_shared(function, args, settings, device, require):
+    """``function(*args, **settings)`` on traced arrays, for a program on `device`; NotImplemented: call it by itself.
+
+    Only traced arrays may be among the arguments: what is constant may decide something. Of numbers, which have no
+    dimensions, the host may compute the results: they are no affair of the device's.
+
+    Args:
+        require: called with (holds, wrong, error) of each condition on elements.
+    """
+    key, arrays, numbers = [function], [], []
+    try:
+        read(args, key, arrays, numbers, jax.core.Tracer)
+        for name, value in settings.items():
+            key.append(name)
+            read((value,), key, arrays, numbers, jax.core.Tracer)
+    except Unrecordable:
+        return NotImplemented
+    if not all([isinstance(a, jax.core.Tracer) for a in arrays]) or not any([a.ndim for a in arrays]):
+        return NotImplemented
+    numbers = tuple(numbers)
+    with recording_lock, jax.default_device(jax_device(device)):
+        signature = signature_for(tuple(key), function, args, settings, arrays, numbers, jax.core.Tracer)
+        if signature is None:
+            return NotImplemented
+        computed, conditions = signature.traced(numbers, precision.key, arrays, []) if signature.computes else ((), ())
+    for condition, error in zip(conditions, signature.errors, strict=True):
+        require(*condition, error)
+    return signature.results(computed, arrays)
