@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import tomllib
+import types
 import weakref
 from pathlib import Path
 
@@ -188,6 +189,22 @@ def test_global_names_and_closures_are_noticed(log):
     finally:
         SCALE, FACTORS[0] = before, 2.0
     assert log() == ["it is called for the second time", "the closed-over name factor was 2 and is 3"]
+
+
+@pytest.mark.parametrize("codes", [1, 2], ids=["one code", "equal codes"])
+def test_functions_of_the_same_code_have_global_names_of_their_own(codes):
+    source = "def f(x):\n    return x * FACTOR\n"
+    code = [compile(source, "twins.py", "exec") for _ in range(codes)]
+    first, second = types.ModuleType("first"), types.ModuleType("second")
+    for module, factor, own in ((first, 2, code[0]), (second, 3, code[-1])):
+        module.FACTOR = factor
+        exec(own, vars(module))
+    both = torch.compile(lambda x: first.f(x) + second.f(x))
+    assert [both(torch.ones(())).item() for _ in range(2)] == [5, 5]
+    second.FACTOR = 7
+    assert both(torch.ones(())).item() == 9
+    first.FACTOR = 1
+    assert both(torch.ones(())).item() == 8
 
 
 class Config:

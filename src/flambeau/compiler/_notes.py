@@ -86,7 +86,7 @@ class Notes:
         self.objects = {}  # id -> object whose attributes were noted
         self.created = {}  # id -> object that the function itself has created
         self.functions = {}  # id -> (function, its code, defaults, defaults of keywords)
-        self.known_codes = set()  # of functions that were reached
+        self.known_codes = {}  # id -> code of a function that was reached
         self.names = set()  # of attributes that some code reads
         self.written_names = set()  # of attributes that some code sets
         self.namespaces = {}  # id -> class of the user's or foreign module that some code reads from
@@ -226,7 +226,7 @@ class Notes:
         if id(function) in self.functions:
             return
         self.functions[id(function)] = function, *FUNCTION_PARTS(function)
-        self.known_codes.add(function.__code__)
+        self.known_codes[id(function.__code__)] = function.__code__
         module = function.__globals__.get("__name__", "")
         if is_ours(module) or module.partition(".")[0] == "numpy":
             return

@@ -149,6 +149,7 @@ class NamesOf:
     """
 
     def __init__(self, code):
+        self.code = code
         self.globals, self.stored, self.written, self.imported = set(), set(), set(), set()
         kinds = {"LOAD_GLOBAL": self.globals, "LOAD_NAME": self.globals, "STORE_GLOBAL": self.stored,
                  "DELETE_GLOBAL": self.stored, "STORE_ATTR": self.written, "DELETE_ATTR": self.written,

@@ -53,7 +53,8 @@ class Watch(Notes):
     def __init__(self, arguments, call, floats):
         super().__init__(call, floats)
         self.reads = set()  # (id, name) of attributes that were read
-        self.codes = {}  # of functions of the user's that ran -> the names in them
+        self.codes = {}  # by identity of a code of the user's that ran, and of its globals: NamesOf
+        self.unheard = {}  # id -> code of a function of others that does nothing that must be noted
         self.import_depth = 0  # what runs in the import system is not the function's
         self.prints = False  # what runs while print() does neither
         self.compares_identities = False  # whether tensors may not be exchanged for others
@@ -142,8 +143,10 @@ class Watch(Notes):
 
     def profile(self, frame, event, arg):
         """Called by the interpreter when a function is called, or returns."""
+        if id(frame.f_code) in self.unheard:
+            return
         if event[:2] == "c_":
-            if frame.f_code in self.codes and not self.import_depth:
+            if self.is_users_frame(frame) and not self.import_depth:
                 self.prints = event == "c_call" and arg is print
                 if event == "c_call":
                     self.on_builtin_call(arg)
@@ -158,16 +161,20 @@ class Watch(Notes):
         if code.co_name == "__init__" and code.co_argcount:
             self.on_creation(frame.f_locals.get(code.co_varnames[0]))
         if is_foreign(module):
-            if not is_pure(module, code.co_name) and frame.f_back is not None and frame.f_back.f_code in self.codes:
+            may_vary = not is_pure(module, code.co_name)
+            if not may_vary and code.co_name not in ("__init__", "__hash__"):
+                self.unheard[id(code)] = code
+            elif may_vary and self.is_users_frame(frame.f_back):
                 self.make_volatile(IMPURE_CALL.format(name=f"{module}.{code.co_qualname}"))
-            elif code.co_name == "__hash__" and frame.f_back is not None and frame.f_back.f_code in self.codes:
+            elif code.co_name == "__hash__" and self.is_users_frame(frame.f_back):
                 self.compares_identities = True
             return
         if is_constructor_of_namedtuple(module, code):
             return
-        names = self.codes.get(code)
+        key = id(code), id(frame.f_globals)
+        names = self.codes.get(key)
         if names is None:
-            names = self.codes[code] = NamesOf(code)
+            names = self.codes[key] = NamesOf(code)
             self.on_first_call(frame, code, names)
         for value in list(frame.f_locals.values()):
             cls = value if isinstance(value, type) else type(value)
@@ -177,11 +184,16 @@ class Watch(Notes):
                 if names.is_dynamic:
                     self.read_from(cls, {name for base in cls.__mro__ for name in base.__dict__ if name[:2] != "__"})
 
+    def is_users_frame(self, frame):
+        """Whether code of the user's is run in a frame; codes that are alike may belong to several functions."""
+        return frame is not None and (id(frame.f_code), id(frame.f_globals)) in self.codes
+
     def on_first_call(self, frame, code, names):
         """Code of the user's is run for the first time: notes the global names in it."""
         if "type" in names.globals:
             self.asks_for_types = True
-        if code not in self.known_codes and not any(code in other.co_consts for other in self.codes):
+        inner = (c for other in self.codes.values() for c in other.code.co_consts)
+        if id(code) not in self.known_codes and not any(code is c for c in inner):
             for function in gc.get_referrers(code):
                 if isinstance(function, types.FunctionType):
                     self.note_function(function)
