@@ -136,3 +136,31 @@ def test_gradients_that_accumulate_are_summed_over_the_loop():
 def test_tensors_that_count_no_steps_are_refused(shapes):
     with pytest.raises(ValueError, match="first dimension counts the steps"):
         torch.compile(lambda *x: x).loop(*[torch.ones(shape) for shape in shapes])
+
+
+class Trainer:
+    """Has a compiled method."""
+
+    def __init__(self, device):
+        torch.manual_seed(0)
+        self.model = nn.Linear(3, 2).to(device)
+        self.optimizer = OPTIMIZERS["SGD"](self.model.parameters())
+
+    @torch.compile
+    def step(self, x, y):
+        self.optimizer.zero_grad()
+        loss = nn.functional.mse_loss(self.model(x), y)
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+
+def test_methods_have_loops():
+    single, looped = Trainer("xla"), Trainer("xla")
+    for seed in range(3):
+        xs, ys = batches("xla", seed)
+        want = [single.step(x, y).item() for x, y in zip(xs, ys)]
+        assert looped.step.loop(xs, ys).tolist() == pytest.approx(want, rel=1e-5)
+        np.testing.assert_allclose(looped.model.weight.tolist(), single.model.weight.tolist(), rtol=1e-5)
+    programs = [program for found in Trainer.step.programs.values() for program in found]
+    assert any("loop" in vars(program) and program.loop.compiled for program in programs)

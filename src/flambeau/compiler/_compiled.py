@@ -87,7 +87,7 @@ class Compiled:
         return stack_results(self.name, [self(*own, **named) for own, named in steps])
 
     def __get__(self, instance, owner=None):
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else CompiledMethod(self, instance)
 
     def compile(self, key, why, args, kwargs, tensors):
         """Makes the program for a call, and runs it."""
@@ -119,6 +119,14 @@ class Compiled:
         """Forgets all programs."""
         self.programs.clear()
         self.count = 0
+
+
+class CompiledMethod(functools.partial):
+    """A compiled function with the object of which it is a method."""
+
+    def loop(self, *args, **kwargs):
+        """See ``Compiled.loop``."""
+        return self.func.loop(*self.args, *args, **kwargs)
 
 
 def is_missing_from_tracer(error):
