@@ -12,7 +12,7 @@ from .._modes import NO_TRACER, modes
 from .._storage import DeviceStorage
 from .._tape import guard
 from .._tensor import Tensor, refresh
-from ..engines._views import value_of
+from ..engines._views import ViewArray, value_of
 from ._calls import make_view
 from ._plan import fit_all, forms_of
 
@@ -34,20 +34,19 @@ def recall(op, inputs, settings, cast_to=None):
             if storage is None or storage.device is not device:
                 if storage is None or device is not None or not storage.engine.records:
                     return None
-                device = storage.device
-                engine = storage.engine
+                device, engine = storage.device, storage.engine
+                recordable = engine.recordable
             if cast_to is not None and storage.inference:  # it is its cast that can be saved for backward
                 return None
             if x._view is not None:
                 refresh(x)
-            own = x._a
-            array = value_of(own)
-            if array is not own:
-                key.append(own.strides)
-            if type(array) not in engine.recordable:
+            array = x._a
+            if type(array) is ViewArray:
+                key.append(array.strides)
+                array = array._array if array._stamp == array.memory.stamp else array.value
+            if type(array) not in recordable:
                 return None
-            key.append(x._rg)
-            key.append(array.aval)
+            key += (x._rg, array.aval)
             arrays.append(array)
         else:
             key.append(None)
@@ -141,7 +140,7 @@ class Lesson:
 class KnownCall:
     """What calls of one kind come to."""
 
-    __slots__ = ("engine", "is_tuple", "layouts", "op", "pull", "recipe", "recorder", "results", "used")
+    __slots__ = ("engine", "is_plain", "is_tuple", "layouts", "op", "pull", "recipe", "recorder", "results", "used")
 
     def __init__(self, op, engine, recipe, used, results, layouts, is_tuple, pull, recorder):
         self.op = op
@@ -153,9 +152,14 @@ class KnownCall:
         self.is_tuple = is_tuple
         self.pull = pull  # what their nodes run in backward; None: there are no nodes
         self.recorder = recorder
+        count = len(used)  # plain: one call makes the one result of all inputs, which it takes as they come
+        self.is_plain = recipe.is_single and not is_tuple and used == list(range(count)) and results == [count]
 
     def repeat(self, inputs, arrays, numbers, settings, device):
         """The result of a call of this kind, on other tensors; None, if other numbers may decide something."""
+        if self.is_plain:
+            result = self.recipe.repeat_only(arrays, numbers)
+            return None if result is None else self.finish(inputs, arrays, result, settings, device)
         values = self.recipe.repeat(arrays, numbers)
         if values is None:
             return None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import types
+from types import NoneType
 
 import jax
 import jax.numpy as jnp
@@ -238,11 +239,12 @@ class Signature:
     """What calls that differ in elements, and in numbers, have in common.
 
     ``tree`` is how the results are nested, ``aliases`` which of them are inputs (the place of the input, else None),
-    ``avals`` are those of the others; ``errors`` make the exceptions of conditions on elements.
+    ``avals`` are those of the others; ``errors`` make the exceptions of conditions on elements. ``row`` are the sources
+    of the results in their order where these are a list, as those of vjps.
     """
 
     __slots__ = ("aliases", "args", "avals", "by_numbers", "computes", "errors", "forms", "function", "inputs",
-                 "is_free", "is_single", "numbers", "settings", "sources", "traced", "tree")
+                 "is_free", "is_single", "numbers", "row", "settings", "sources", "traced", "tree")
 
     def __init__(self, function, args, settings, inputs, numbers, lazy):
         counts = [0, 0]
@@ -260,6 +262,8 @@ class Signature:
         self.is_single = self.tree == 0 and self.aliases == [None]
         places = iter(range(len(self.avals)))  # the count of each result among those that are computed; ~i: input i
         self.sources = [next(places) if alias is None else ~alias for alias in self.aliases]
+        is_flat = type(self.tree) is list and all([type(i) in (int, NoneType) for i in self.tree])
+        self.row = [None if i is None else self.sources[i] for i in self.tree] if is_flat else None
 
     def takes(self, arrays, numbers):
         """Whether a call on these arrays, of the shapes and dtypes that it knows, and numbers is one of its own."""
@@ -272,10 +276,9 @@ class Signature:
         """What a call returns, of what it has computed and its inputs."""
         if self.is_single:
             return computed[0]
-        leaves = [computed[i] if i >= 0 else inputs[~i] for i in self.sources]
-        if type(self.tree) is list:
-            return [leaves[i] if type(i) is int else unflatten(i, leaves) for i in self.tree]
-        return unflatten(self.tree, leaves)
+        if self.row is not None:
+            return [None if i is None else computed[i] if i >= 0 else inputs[~i] for i in self.row]
+        return unflatten(self.tree, [computed[i] if i >= 0 else inputs[~i] for i in self.sources])
 
     def infer(self, constants):
         """(aliases, avals, tree, errors) of a call, with its numbers as constants, or as inputs where that is None."""

@@ -99,9 +99,14 @@ class Vjps:
         self.signatures = {}  # by shapes and dtypes of the gradients; None: it must be asked for anew each time
 
     def __call__(self, gradient, node):
-        gradients = gradient if type(gradient) is list else [gradient]
-        key = tuple([g.aval if type(g) is LazyArray else g if g is None else self for g in gradients])
-        if self in key or modes.tracer is not NO_TRACER:
+        if type(gradient) is LazyArray:
+            gradients, key = [gradient], gradient.aval
+        else:
+            gradients = gradient if type(gradient) is list else [gradient]
+            key = tuple([g.aval if type(g) is LazyArray else g if g is None else self for g in gradients])
+            if self in key:
+                return record(pull_saved, self.arguments(gradient, node), {})
+        if modes.tracer is not NO_TRACER:
             return record(pull_saved, self.arguments(gradient, node), {})
         signature = self.signatures.get(key, self)
         if signature is self:
@@ -143,9 +148,10 @@ def taken(gradients, node):
         arrays.append(out)
     elif out is not None:
         arrays += [x for x in out if x is not None]
-    for x in node.settings.values():
-        if type(x) is float and x:
-            numbers += (x,)
+    if node.settings:
+        for x in node.settings.values():
+            if type(x) is float and x:
+                numbers += (x,)
     return arrays, numbers
 
 

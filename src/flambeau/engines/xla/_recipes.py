@@ -17,7 +17,7 @@ class Recipe:
     pairs; ``numbers`` are the floats that the calls were recorded with.
     """
 
-    __slots__ = ("calls", "is_free", "numbers", "only")
+    __slots__ = ("calls", "is_free", "is_single", "numbers", "only")
 
     def __init__(self, count, calls, numbers, is_free):
         self.calls = calls
@@ -25,6 +25,17 @@ class Recipe:
         self.is_free = is_free  # whether it may be repeated with other numbers, as far as it is not the signatures'
         is_plain = len(calls) == 1 and calls[0][1] == list(range(count))
         self.only = calls[0][0] if is_plain else None  # the signature of the one call, which takes the arrays as named
+        self.is_single = is_plain and self.only.is_single  # one result
+
+    def repeat_only(self, arrays, numbers):
+        """``repeat`` of the one call that there is: returns its one result, or None."""
+        if numbers != self.numbers and not (self.is_free and self.only.is_free):
+            return None
+        graph = arrays[0].graph if type(arrays[0]) is LazyArray else graph_of(arrays)
+        with recording_lock:
+            (result,) = graph.append(self.only, arrays, numbers)
+            graph.run_if_long()
+        return result
 
     def repeat(self, arrays, numbers):
         """Records the calls again; returns all values. None, if the numbers may decide something."""
