@@ -106,7 +106,9 @@ ViewArray.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 def value_of(x):
     """The array behind x, if it is a ViewArray."""
-    return x.value if type(x) is ViewArray else x
+    if type(x) is not ViewArray:
+        return x
+    return x._array if x._stamp == x.memory.stamp else x.value
 
 
 # ---- where the elements of a view would lie

@@ -12,7 +12,7 @@ from .._modes import NO_TRACER, modes
 from .._storage import DeviceStorage
 from .._tape import guard
 from .._tensor import Tensor, refresh
-from ..engines._views import ViewArray, value_of
+from ..engines._views import value_of
 from ._calls import make_view
 from ._plan import fit_all, forms_of
 
@@ -40,10 +40,10 @@ def recall(op, inputs, settings, cast_to=None):
                 return None
             if x._view is not None:
                 refresh(x)
-            array = x._a
-            if type(array) is ViewArray:
-                key.append(array.strides)
-                array = array._array if array._stamp == array.memory.stamp else array.value
+            own = x._a
+            array = value_of(own)
+            if array is not own:
+                key.append(own.strides)
             if type(array) not in recordable:
                 return None
             key += (x._rg, array.aval)
