@@ -15,13 +15,13 @@ CALLS = 2400  # at least so many are compared
 OF_OTHER_STEPS = """
     cholesky combinations cov cumulative_trapezoid diag diff dist einsum fft.ihfft fft.ihfft2 fft.ihfftn fft.rfft2
     fft.rfftn inner linalg.cond linalg.householder_product linalg.lu linalg.lu_solve linalg.matrix_norm
-    linalg.matrix_power linalg.multi_dot linalg.solve linalg.solve_ex linalg.tensorinv linalg.tensorsolve linalg.vander
+    linalg.matrix_power linalg.multi_dot linalg.solve linalg.solve_ex linalg.tensorinv linalg.vander
     linalg.vecdot lu_solve lu_unpack nn.functional.embedding_bag nn.functional.glu ormqr pca_lowrank stft svd
     svd_lowrank tensordot trapezoid trapz triangular_solve
 """
 KNOWN = {
     **dict.fromkeys(OF_OTHER_STEPS.split(), "composed of other steps, of which the last one's node is seen"),
-    **dict.fromkeys(("aminmax", "cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "topk"),
+    **dict.fromkeys(("cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "topk"),
                     "a tensor without dimensions is reduced as a vector of one element"),
     **dict.fromkeys([f"nn.functional.adaptive_{how}_pool{n}d" for how in ("avg", "max") for n in (2, 3)],
                     "an input without a batch is a batch of one"),

@@ -13,7 +13,7 @@ from ..ops import matmul as ops
 from ..ops._errors import refuse_kinds
 from ..ops.join import stack
 from ..ops.reduce import sum_
-from ..ops.shape import permute, reshape
+from ..ops.shape import permute, reshape, reshape_shared
 from ._args import dim_in_range, dims_in_range, need_tensor, need_tensors
 from ._attach import methods
 from ._autocast import autocast
@@ -96,8 +96,8 @@ def contract(a, b, left, right):
     k = math.prod(a_shape[i] for i in left)
     lead = tuple(a_shape[i] for i in kept_a)
     trail = tuple(b_shape[j] for j in kept_b)
-    x = reshape(permute(a, axes=(*kept_a, *left)), shape=(math.prod(lead), k))
-    y = reshape(permute(b, axes=(*right, *kept_b)), shape=(k, math.prod(trail)))
+    x = reshape_shared(permute(a, axes=(*kept_a, *left)), (math.prod(lead), k))
+    y = reshape_shared(permute(b, axes=(*right, *kept_b)), (k, math.prod(trail)))
     refuse_bool(a._a, "addmm_impl_cpu_")
     return reshape(ops.mm(x, y), shape=lead + trail)
 
@@ -248,7 +248,7 @@ def vander(x, N=None):
     if count <= 1 and (N is not None or x._a.ndim == 0):
         raise RuntimeError(f"N must be greater than 1. Got {count}")
     if x._a.ndim == 0:
-        x = reshape(x, shape=(1,))
+        x = reshape_shared(x, (1,))
     return stack(*powers(x, count), axis=x._a.ndim)
 
 

@@ -12,7 +12,7 @@ from ..ops import norm as ops
 from ..ops import pointwise as pw
 from ..ops.index import index_select
 from ..ops.reduce import sum_
-from ..ops.shape import cast, expand, reshape
+from ..ops.shape import cast, expand, reshape_shared
 from ._args import as_float, axis_of, dim_in_range, need_tensor
 from ._attach import inplace_methods, methods
 from ._binary import number
@@ -134,8 +134,8 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     by_product = compute_mode == always or (compute_mode == if_necessary and max(a[-2], b[-2]) > 25)
     if p == 2 and by_product and a[-1]:
         return ops.euclidean_distances(x1, x2)
-    rows = reshape(x1, shape=(*a[:-1], 1, a[-1]))
-    columns = reshape(x2, shape=(*b[:-2], 1, *b[-2:]))
+    rows = reshape_shared(x1, (*a[:-1], 1, a[-1]))
+    columns = reshape_shared(x2, (*b[:-2], 1, *b[-2:]))
     difference = rows - columns
     last = difference._a.ndim - 1
     found = _length(difference, p, last) if a[-1] else sum_(difference, axis=last, keepdims=False)

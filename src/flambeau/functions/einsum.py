@@ -13,7 +13,7 @@ from .._modes import in_use
 from .._tensor import Tensor
 from ..ops.matmul import matmul_batched, mul
 from ..ops.reduce import sum_
-from ..ops.shape import basic_index, permute, reshape
+from ..ops.shape import basic_index, permute, reshape, reshape_shared
 from ._args import need_tensors
 from ._autocast import autocast
 from .matmul import differ, refuse_bool, word
@@ -204,7 +204,7 @@ def diagonal_of(x, labels):
         n = x._a.shape[i]
         x = permute(x, axes=(*rest, i, j))
         lead = x._a.shape[:-2]
-        x = basic_index(reshape(x, shape=(*lead, n * n)), key=(Ellipsis, slice(None, None, n + 1)))
+        x = basic_index(reshape_shared(x, (*lead, n * n)), key=(Ellipsis, slice(None, None, n + 1)))
         labels = [labels[d] for d in rest] + [label]
     return x, labels
 
@@ -222,7 +222,7 @@ def squeeze_labels(x, labels, later):
     rest = [i for i, n in enumerate(x._a.shape) if n != 1 or labels[i] in later]
     if len(rest) == len(labels):
         return x, labels
-    return reshape(x, shape=tuple(x._a.shape[i] for i in rest)), [labels[i] for i in rest]
+    return reshape_shared(x, tuple(x._a.shape[i] for i in rest)), [labels[i] for i in rest]
 
 
 def contract_pair(x, x_labels, y, y_labels, later):
@@ -265,7 +265,7 @@ def group_labels(x, labels, batch, first, second):
     if len(first) == 1 and len(second) == 1:
         return x
     shape, b, f = x._a.shape, len(batch), len(batch) + len(first)
-    return reshape(x, shape=(*shape[:b], math.prod(shape[b:f]), math.prod(shape[f:])))
+    return reshape_shared(x, (*shape[:b], math.prod(shape[b:f]), math.prod(shape[f:])))
 
 
 def outer_product(x, x_labels, y, y_labels, batch, rows, columns):
@@ -273,10 +273,10 @@ def outer_product(x, x_labels, y, y_labels, batch, rows, columns):
     x = permute(x, axes=tuple(x_labels.index(label) for label in (*batch, *rows)))
     y = permute(y, axes=tuple(y_labels.index(label) for label in (*batch, *columns)))
     if columns and rows:
-        x = reshape(x, shape=(*x._a.shape, *(1,) * len(columns)))
-        y = reshape(y, shape=(*y._a.shape[:len(batch)], *(1,) * len(rows), *y._a.shape[len(batch):]))
+        x = reshape_shared(x, (*x._a.shape, *(1,) * len(columns)))
+        y = reshape_shared(y, (*y._a.shape[:len(batch)], *(1,) * len(rows), *y._a.shape[len(batch):]))
     elif rows:
-        y = reshape(y, shape=(*y._a.shape, *(1,) * len(rows)))
+        y = reshape_shared(y, (*y._a.shape, *(1,) * len(rows)))
     elif columns:
-        x = reshape(x, shape=(*x._a.shape, *(1,) * len(columns)))
+        x = reshape_shared(x, (*x._a.shape, *(1,) * len(columns)))
     return mul(x, y), [*batch, *rows, *columns]

@@ -226,7 +226,7 @@ def aminmax(input, *, dim=None, keepdim=False):
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
     axis = None if dim is None else one_dim(input, dim, "aminmax", keepdim)
-    return _AMINMAX(along(ops.aminmax, input, axis=axis, keepdims=keepdim))
+    return _AMINMAX(ops.aminmax(input, axis=axis if input._a.ndim else None, keepdims=keepdim))
 
 
 def _extreme(op, input, dim, keepdim, name):

@@ -10,7 +10,7 @@ from .._dtypes import is_inexact, type_word
 from .._tensor import Tensor
 from ..ops import scan as ops
 from ..ops.join import cat
-from ..ops.shape import basic_index, reshape
+from ..ops.shape import basic_index, reshape, reshape_shared
 from ._args import dim_in_range, dims_in_range, need_tensor
 from ._attach import inplace_methods, methods
 from ._folds import added_in, along, numpy_names
@@ -245,7 +245,7 @@ def _areas(y, x, dx, dim, name):
         if x._a.shape[-1] != y._a.shape[axis]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
         trailing = y._a.ndim - 1 - axis
-        x = reshape(x, shape=(*x._a.shape, *(1,) * trailing)) if x._a.ndim == 1 else x
+        x = reshape_shared(x, (*x._a.shape, *(1,) * trailing)) if x._a.ndim == 1 else x
     across = axis - y._a.ndim + x._a.ndim
     widths = part(x, across, 1, None) - part(x, across, None, -1)
     return heights * widths / 2

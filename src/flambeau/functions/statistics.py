@@ -16,7 +16,7 @@ from ..ops import sort as ops
 from ..ops.matmul import mH, product
 from ..ops.reduce import mean, sum_
 from ..ops.scatter import gather
-from ..ops.shape import basic_index, cast, expand, permute, reshape
+from ..ops.shape import basic_index, cast, expand, permute, reshape, reshape_shared
 from ._args import dim_in_range, need_tensor, tensor_on
 from ._attach import methods
 from ._autocast import autocast
@@ -86,13 +86,13 @@ def _quantile(input, q, dim, keepdim, interpolation, ignore_nan):
     a = input._a
     axis = None if dim is None else dim_in_range(dim, a.ndim)
     if axis is None or a.ndim == 0:
-        rows, lead = reshape(input, shape=(a.size,)), ()
+        rows, lead = reshape_shared(input, (a.size,)), ()
     else:
         others = [i for i in range(a.ndim) if i != axis]
         rows, lead = permute(input, axes=(*others, axis)), tuple(a.shape[i] for i in others)
     if not a.size or not rows._a.shape[-1]:
         raise RuntimeError(f"quantile() input tensor must be non-empty, but its shape is {list(a.shape)}")
-    found = _at_ranks(rows, reshape(q, shape=(q._a.size,)), interpolation, ignore_nan)
+    found = _at_ranks(rows, reshape_shared(q, (q._a.size,)), interpolation, ignore_nan)
     found = permute(found, axes=(len(lead), *range(len(lead))))  # the quantiles first
     if keepdim:
         lead = (1,) * a.ndim if axis is None else tuple(1 if i == axis else n for i, n in enumerate(a.shape))
@@ -163,7 +163,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         )
     if a.dtype.kind == "b":
         raise RuntimeError("cov(): bool dtype is not supported for input")
-    x = input if a.ndim == 2 else reshape(input, shape=(1, a.size))
+    x = input if a.ndim == 2 else reshape_shared(input, (1, a.size))
     rows, n = x._a.shape
     f = _weights(fweights, n, "fweights", "integral")
     w = _weights(aweights, n, "aweights", "floating point")

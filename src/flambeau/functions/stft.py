@@ -8,7 +8,7 @@ from .._dtypes import is_inexact
 from ..ops.matmul import mT, row
 from ..ops.move import constant_pad
 from ..ops.pointwise import div, mul
-from ..ops.shape import basic_index, expand, fold_windows, reshape, unfold, view_as_real
+from ..ops.shape import basic_index, expand, fold_windows, reshape, reshape_shared, unfold, view_as_real
 from . import fft
 from ._args import as_int, need_tensor, tensor_on
 from ._attach import methods
@@ -91,7 +91,7 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
     if return_complex and onesided:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
 
-    spectrum = mT(input if input._a.ndim == 3 else reshape(input, shape=(1, frequencies, count)))
+    spectrum = mT(input if input._a.ndim == 3 else reshape_shared(input, (1, frequencies, count)))
     norm = "ortho" if normalized else "backward"
     if return_complex:
         frames = fft.ifft(spectrum, norm=norm)

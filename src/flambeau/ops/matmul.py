@@ -17,7 +17,7 @@ from ._calls import on_arrays
 from ._op import kernel_op, op
 from .pointwise import add, cj, mul
 from .reduce import sum_
-from .shape import expand, permute, reshape, squeeze, t, unsqueeze, view, view_or_copy
+from .shape import expand, permute, reshape, reshape_shared, squeeze, t, unsqueeze, view, view_or_copy
 
 MM_SHAPES = "mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
 
@@ -49,17 +49,17 @@ def product(x, y):
 def rows(x):
     """All leading dimensions as one: a matrix of x's last-dimension vectors."""
     shape = x.shape
-    return x if len(shape) == 2 else reshape(x, shape=(math.prod(shape[:-1]), shape[-1]))
+    return x if len(shape) == 2 else reshape_shared(x, (math.prod(shape[:-1]), shape[-1]))
 
 
 def column(x):
     """x with a last dimension of one."""
-    return reshape(x, shape=(*x.shape, 1))
+    return reshape_shared(x, (*x.shape, 1))
 
 
 def row(x):
     """x with a dimension of one before its last."""
-    return reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
+    return reshape_shared(x, (*x.shape[:-1], 1, x.shape[-1]))
 
 
 def scale(g, factor):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._layout import is_contiguous, view_strides
+from .._tensor import Tensor
 from ..engines._views import replay
 from ._op import op
 
@@ -113,6 +114,15 @@ def view_or_copy(x, shape):
     if view_strides(x._a.shape, strides, shape) is not None or not x._a.size:
         return reshape_alias(x, shape=shape)
     return reshape_copy(x, shape=shape)
+
+
+def reshape_shared(x, shape):
+    """x in another shape that counts its writes together with x, if x is a tensor.
+
+    So are inputs reshaped, and results that were saved. The result of ``reshape`` counts for itself: what was saved of
+    the one would not notice a write to the other.
+    """
+    return view_or_copy(x, shape) if isinstance(x, Tensor) else reshape(x, shape=shape)
 
 
 @op(view=True)

@@ -13,7 +13,7 @@ from ...engines.levels import innermost
 from ...ops.norm import vector_norm as vector_norm_op
 from ...ops.pointwise import div, mul, where
 from ...ops.reduce import amax, amin, sum_
-from ...ops.shape import basic_index, cast, permute, reshape
+from ...ops.shape import basic_index, cast, permute, reshape_shared
 from ...ops.spectral import svdvals
 from .._args import axis_of, dim_in_range, need_tensor, np_dtype_of, tensor_on
 from .._folds import numpy_names
@@ -99,7 +99,7 @@ def _matrix_norm(A, ord, rows, columns, keepdim, name):
         values = svdvals(need_floating(permute(A, axes=(*rest, rows, columns)), name))
         last = (values._a.ndim - 1,)
         found = sum_(values, axis=last, keepdims=False) if ord == "nuc" else extreme(values, ord, last, False)
-        return reshape(found, shape=ones_at(A._a.shape, (rows, columns))) if keepdim else found
+        return reshape_shared(found, ones_at(A._a.shape, (rows, columns))) if keepdim else found
     if isinstance(ord, str) or ord not in (1, -1, math.inf, -math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
@@ -107,7 +107,7 @@ def _matrix_norm(A, ord, rows, columns, keepdim, name):
     found = extreme(sums, ord, (kept,), True)
     if keepdim:
         return found
-    return reshape(found, shape=tuple(n for i, n in enumerate(A._a.shape) if i not in (rows, columns)))
+    return reshape_shared(found, tuple(n for i, n in enumerate(A._a.shape) if i not in (rows, columns)))
 
 
 def extreme(x, ord, axis, keepdims):

@@ -12,7 +12,7 @@ from ...engines import is_traced
 from ...ops import linalg as ops
 from ...ops import spectral
 from ...ops.matmul import column, product
-from ...ops.shape import cast, clone, permute, reshape
+from ...ops.shape import cast, clone, permute, reshape_shared
 from .._args import as_int, need_tensor, tensor_on
 from .._out import out_variant, same
 from .._results import result
@@ -122,7 +122,7 @@ def tensorinv(A, ind=2):
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{columns} != {rows}"
         )
-    return reshape(inv(reshape(A, shape=(rows, columns))), shape=(*shape[ind:], *shape[:ind]))
+    return reshape_shared(inv(reshape_shared(A, (rows, columns))), (*shape[ind:], *shape[:ind]))
 
 
 # ---- solving
@@ -154,7 +154,7 @@ def _solve(A, B, left):
         if not left:
             need_fitting(A, column(B), left, name)
         x, info = _solve(A, column(B), True)
-        return reshape(x, shape=x._a.shape[:-1]), info
+        return reshape_shared(x, x._a.shape[:-1]), info
     if B._a.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
     need_fitting(A, B, left, name)
@@ -226,8 +226,8 @@ def tensorsolve(A, B, dims=None):
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
             f"but got {math.prod(rest)} != {math.prod(shape[:B._a.ndim])}"
         )
-    x = solve(reshape(A, shape=(-1, math.prod(rest))), reshape(B, shape=(B._a.size,)))
-    return reshape(x, shape=rest)
+    x = solve(reshape_shared(A, (B._a.size, math.prod(rest))), reshape_shared(B, (B._a.size,)))
+    return reshape_shared(x, rest)
 
 
 # ---- least squares
@@ -254,7 +254,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
     if residuals._a.size and driver != "gels" and not is_traced(ranks._a) and (ranks._a < n).any():
         residuals = no_values(A, real)
     return Lstsq(
-        reshape(solution, shape=solution._a.shape[:-1]) if vector else solution,
+        reshape_shared(solution, solution._a.shape[:-1]) if vector else solution,
         residuals,
         no_values(A, np.int64) if driver == "gels" else ranks,
         wrap(values._a) if driver in ("gelsd", "gelss") else no_values(A, real),
