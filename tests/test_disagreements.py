@@ -311,9 +311,31 @@ CONSTANTS = [  # arguments that have no gradient: one that requires it is refuse
         "torch.renorm(x, 2, 0, w[0, 0])", "torch.renorm(x, 2, 0, w[0, 0].detach())",
     )
 ]
+NUMBERS_THAT_FIT = [  # the dtype that is computed in, or that the number is stored in, must hold it
+    f"x = torch.tensor([1, 0, 2], dtype=torch.{dtype})\n{call.replace('V', value)}"
+    for call in (
+        *[f"torch.nn.functional.{name}" for name in (
+            "elu(x, V)", "celu(x, V)", "leaky_relu(x, V)", "softplus(x, V)", "softplus(x, 1, V)", "hardshrink(x, V)", "softshrink(x, V)",
+            "hardtanh(x, -1, V)", "hardtanh(x, V, 2)", "threshold(x, V, 0)", "threshold(x, 0, V)",
+            "pad(x, (1, 0), value=V)", "pad(x, (0, 0), value=V)", "pad(x, (-1, 0), value=V)")],
+        "torch.logit(x, V)", "torch.add(x, x[:1], alpha=V)", "x.index_add(0, torch.tensor([0]), x[:1], alpha=V)", "x.masked_fill(x > 0, V)",
+        "x.scatter(0, torch.tensor([0]), V)", "x.scatter(0, torch.tensor([], dtype=torch.int64), V)",
+        "x[:0].scatter(0, torch.tensor([], dtype=torch.int64), V)",
+    )
+    for value in ("1e39", "1e30", "-inf", "nan", "300", "0.5") for dtype in ("float16", "bfloat16", "float32", "uint8", "int64")
+    if (call, value, dtype) != ("torch.add(x, x[:1], alpha=V)", "1e39", "float32")
+] + ["torch.nn.functional.pad(torch.ones(2, dtype=torch.complex64), (1, 0), value=1j)"]
+ZERO_GRADIENTS = [  # where the slope is not finite
+    "x, y = [t.flatten().double().requires_grad_() for t in torch.meshgrid(*[torch.tensor([0, -0., 1, -1, inf, -inf, nan, 0.5])] * 2, indexing='ij')]\n"
+    f"torch.autograd.grad(torch.{name}(x, y), (x, y), torch.full((64,), {g}).double())"
+    for name in ("xlogy", "special.xlog1py", "pow", "atan2", "copysign", "hypot", "logaddexp", "div", "maximum", "fmin")
+    for g in ("0", "1", "inf", "nan")
+]
+DIMENSIONS = [f"torch.ones({shape}).unflatten({dim}, {sizes})" for shape in ("()", "2") for dim in (-2, -1, 0, 1, 2) for sizes in ("(-1, 1)", "(1, 1)", "(3, 1)")]
 
 
 @pytest.mark.parametrize("code", [
+    *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
     *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,

@@ -67,6 +67,16 @@ def is_median_of_expanded(d):
     return any(overlaps_itself(d.pair.oracle[step.arguments["x"]]) for step in steps)
 
 
+def is_unique_of_nan(d):
+    """Whether the result has the same slices in another order, and nan among them."""
+    step = d.step
+    if "unique(dim=" not in step.template or d.where != step.target:
+        return False
+    slices = [np.moveaxis(numbers(values[d.where]), int(step.arguments["dim"]), 0) for values in d.pair.values()]
+    rows = [sorted(map(str, each.reshape(len(each), -1).tolist())) for each in slices]
+    return rows[0] == rows[1] and bool(np.isnan(slices[0]).any())
+
+
 def names_an_equal(d):
     """Whether what differs are indices of a median, at which there are equal elements."""
     step = next((s for s in d.pair.steps if s.target == d.where.removesuffix("[1]") and "median" in s.template), None)
@@ -221,6 +231,10 @@ DIFFERENCES = {
         raises(d, "modified by an inplace operation") and d.ours == "no exception"
         and re.search(r"torch\.(prod|cummax|dist)\(", d.pair.text)
     ),
+    "`kron` notices writes to its operands": lambda d: (
+        d.kind == "exception" and "modified by an inplace operation" in d.ours and d.theirs == "no exception"
+        and "torch.kron(" in d.pair.text
+    ),
     "A product of a vector and a matrix is one node": lambda d: (
         d.kind == "exception"
         and re.search("backward through the graph a second time|modified by an inplace operation", d.ours)
@@ -276,6 +290,7 @@ DIFFERENCES = {
     "Which of equal elements": lambda d: (
         d.kind == "values" and d.where.endswith("[1]") and names_an_equal(d)
     ),
+    "The order of rows with nan": lambda d: d.kind == "values" and is_unique_of_nan(d),
     "Bytes of bools": lambda d: d.kind == "values" and "view(torch.bool)" in d.pair.text and agree_as_bools(d),
     "The median of an expanded tensor": lambda d: (
         d.kind == "values" and is_median_of_expanded(d)

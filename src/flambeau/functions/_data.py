@@ -268,7 +268,7 @@ def scalar_for(value, dtype, halves=True):
     if kind not in "iu":
         if halves or dtype not in _dtypes.HALF:
             _check_fits(value, dtype)
-            return value
+            return float(value) if dtype in _dtypes.HALF and isinstance(value, int) else value  # no ints in bfloat16
         with ignore_fp_errors():
             return float(np.float64(value).astype(dtype))
     if isinstance(value, float):

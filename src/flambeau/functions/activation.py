@@ -9,6 +9,7 @@ from ..ops import activation as ops
 from ..ops.shape import view_or_copy
 from ._args import need_tensor
 from ._attach import methods
+from ._data import scalar_for
 from ._inplace import inplace
 from ._out import out_variant, same
 from ._types import number_in
@@ -18,6 +19,7 @@ __all__ = [
     "threshold_",
 ]
 
+LARGEST_HALF = 65504.0
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 PRELU_CHANNELS = (
     "Mismatch of parameter numbers and input channel size. Found parameter numbers = {weights} and channel "
@@ -32,7 +34,7 @@ def relu(input):
 def celu(input, alpha=1.0):
     """``x`` for positive elements, ``alpha * (exp(x / alpha) - 1)`` for the others."""
     need_tensor(input, "celu")
-    alpha = number_in(alpha, "celu", "alpha", 2)
+    alpha = number_of(input, alpha, "celu", "alpha", 2, wide=True)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return ops.celu(input, alpha=alpha)
@@ -47,21 +49,32 @@ def selu(input):
 def threshold(input, threshold, value):
     """Each element that is above the threshold, ``value`` for the others."""
     need_tensor(input, "threshold")
-    threshold, value = number_in(threshold, "threshold", "threshold", 2), number_in(value, "threshold", "value", 3)
+    threshold = number_of(input, threshold, "threshold", "threshold", 2, wide=True)
+    if input._a.dtype.kind in "iu":
+        scalar_for(threshold, input._a.dtype)
+    value = number_of(input, value, "threshold", "value", 3)
     return ops.threshold(input, threshold=threshold, value=value)
+
+
+def number_of(input, value, name, argument, position, wide=False):
+    """A number that the floating dtype of `input` can hold; with `wide`, the one that half precision is computed in."""
+    number, dtype = number_in(value, name, argument, position), input._a.dtype
+    if not -LARGEST_HALF <= number <= LARGEST_HALF and input.is_floating_point():
+        scalar_for(number, np.dtype(np.float32) if wide and dtype in _dtypes.HALF else dtype)
+    return number
 
 
 def in_half(number, input):
     """A number that elements are compared with, in the precision of `input` if that is half."""
     dtype = input._a.dtype
-    return float(np.asarray(number, dtype)) if dtype in _dtypes.HALF else number
+    return float(np.asarray(float(number), dtype)) if dtype in _dtypes.HALF else number
 
 
 @out_variant(dtype=same)
 def hardshrink(input, lambd=0.5):
     """Each element, 0 where its absolute value is at most ``lambd``."""
     need_tensor(input, "hardshrink")
-    return ops.hardshrink(input, lambd=in_half(number_in(lambd, "hardshrink", "lambd", 2), input))
+    return ops.hardshrink(input, lambd=in_half(number_of(input, lambd, "hardshrink", "lambd", 2), input))
 
 
 def prelu(input, weight):

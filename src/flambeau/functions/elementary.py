@@ -8,11 +8,13 @@ from .. import _dtypes
 from .._dtypes import BOOL_TYPE, type_word
 from .._tensor import Tensor
 from ..ops import elementary as ops
+from ..ops._op import result_dtype
 from ..ops.pointwise import is_complex
 from ..ops.shape import cast
 from ._args import need_tensor
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, operands
+from ._data import scalar_for
 from ._out import out_variant, same
 from ._results import result
 from ._types import typed
@@ -140,6 +142,8 @@ FREXP = result("frexp", "mantissa", "exponent")
 def logit(input, eps=None):
     """``log(x / (1 - x))``; with ``eps``, x is first moved into [eps, 1 - eps]."""
     need_tensor(input, "logit")
+    if eps is not None and not is_complex(input):
+        scalar_for(eps, result_dtype((input, 1.0)).np)
     return ops.logit(input, eps=eps)
 
 

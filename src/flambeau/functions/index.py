@@ -206,8 +206,7 @@ def index_add(input, dim, index, source, *, alpha=1):
     axis = check_source(input, dim, index, source, "index_add")
     if not isinstance(alpha, int | float | complex):
         raise TypeError(f"index_add(): argument 'alpha' must be Number, not {type(alpha).__name__}")
-    if isinstance(alpha, float) and input._a.dtype.kind in "iu":
-        alpha = int(alpha)
+    alpha = scalar_for(alpha, input._a.dtype)
     return ops.index_add, (input, source, as_vector(index)), {"axis": axis, "alpha": alpha}
 
 

@@ -41,7 +41,10 @@ def pad(input, pad, mode="constant", value=None):
     pads = ((0, 0),) * (ndim - count) + tuple([amounts[2 * i: 2 * i + 2] for i in range(count - 1, -1, -1)])
     if mode == "constant":
         check_constant(pads, input._a.shape)
-        return constant_pad(input, pads=pads, value=fill_for(input, value))
+        if isinstance(value, complex):
+            raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
+        is_filled = any(amount > 0 for amount in amounts)  # PyTorch does not look at a value that is not stored
+        return constant_pad(input, pads=pads, value=fill_for(input, value) if is_filled else 0)
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}; it is one of {', '.join(MODES)}")
     if value is not None and value != 0:

@@ -77,9 +77,8 @@ def factor(input, other, alpha, name):
         raise RuntimeError(ALPHA_COMPLEX)
     if not isinstance(alpha, int) and kind.category < _dtypes.FLOAT:
         raise RuntimeError(ALPHA_FLOAT)
-    if kind.np in _dtypes.HALF:
-        return float(np.asarray(alpha).astype(kind.np))  # PyTorch rounds it first
-    return scalar_for(alpha, kind.np) if kind.category < _dtypes.FLOAT else alpha
+    alpha = scalar_for(alpha, kind.np)
+    return float(np.asarray(alpha).astype(kind.np)) if kind.np in _dtypes.HALF else alpha  # PyTorch rounds it first
 
 
 def number_for(value, *operands):

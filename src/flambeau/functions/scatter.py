@@ -132,7 +132,7 @@ def scatter(input, dim, index, src=None, value=None, *, reduce=None):
         axis = check_scatter(input, dim, index, "scatter", src)
     elif isinstance(src, int | float | complex):
         axis = check_scatter(input, dim, index, "scatter")
-        src = scalar_for(src, input._a.dtype)
+        src = scalar_for(src, input._a.dtype) if index._a.size else 0  # PyTorch does not look at what is not stored
     else:
         raise TypeError(f"scatter(): argument 'src' (position 4) must be Tensor or Number, not {type(src).__name__}")
     inputs = (input, src, index)

@@ -194,9 +194,9 @@ def unflatten(input, dim, sizes):
     """Splits a dimension into several; one of ``sizes`` may be -1."""
     need_tensor(input, "unflatten")
     shape = input._a.shape
+    dim = dim_in_range(dim, len(shape))
     if not shape:
         raise RuntimeError("unflatten: Dimension specified as 0 but tensor has no dimensions")
-    dim = dim_in_range(dim, len(shape))
     sizes = shape_from((sizes,), "unflatten")
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")

@@ -206,7 +206,7 @@ def hardswish(k, x):
     return x * k.clip(x + 3, 0, 6) / 6
 
 
-hardswish.vjp(x=lambda g, x: where(x <= -3, g * 0, where(x < 3, g * (x / 3 + 0.5), g)))
+hardswish.vjp(x=lambda g, x: keep(where(x < 3, g * (x / 3 + 0.5), g), ~(x <= -3)))
 
 
 @op(opmath=True, refuses="bic", piecewise_linear=True)

@@ -66,7 +66,7 @@ pow_scalar.vjp(x=power_slope)
 pow_ = kernel_op("pow", "power", inputs="x, y", promote="common", node="PowBackward1", refuses="b")
 pow_.vjp(
     x=lambda g, x, y: keep(g * cj(y * x ** (y - 1)), y != 0),
-    y=lambda g, x, y, out: keep(g * cj(out * log(x)), exponent_matters(x, y)),
+    y=lambda g, x, y, out: g * keep(cj(out * log(x)), exponent_matters(x, y)),
 )
 
 
@@ -175,7 +175,7 @@ def as_arrays(k, x, y):
 
 
 def scaled_log(g, x, y):
-    return keep(g * log(y), ~((x == 0) & (y <= 0)))
+    return keep(xlogy(g, y), ~((x == 0) & (y <= 0)))
 
 
 xlogy.vjp(x=scaled_log, y=lambda g, x, y: g * x / y)
@@ -248,7 +248,7 @@ atan2.vjp(x=lambda g, x, y: angle_slope(g, y, x), y=lambda g, x, y: angle_slope(
 
 def angle_slope(g, across, along):
     square = across * across + along * along
-    return keep(g * (across / square), square != 0)
+    return g * keep(across / square, square != 0)
 
 
 

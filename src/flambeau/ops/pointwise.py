@@ -380,7 +380,7 @@ def _(g, x, out):
 signbit = kernel_op("signbit", inputs="x", promote="common", refuses="c")
 
 copysign = kernel_op("copysign", inputs="x, y", promote="float", refuses="c", scalar_node="CopysignBackward1")
-copysign.vjp(x=lambda g, x, out: keep(g * (out / x), x != 0), y=flat)
+copysign.vjp(x=lambda g, x, out: g * keep(out / x, x != 0), y=flat)
 
 
 @op(promote="common", opmath=False, refuses="bic")

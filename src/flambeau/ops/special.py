@@ -7,7 +7,7 @@ import math
 import ml_dtypes
 
 from ._op import kernel_op, op
-from .elementary import as_arrays, exp, log, log1p, square, xlogy
+from .elementary import as_arrays, exp, log, square, xlogy
 from .pointwise import abs_, keep, numpy_dtype, sgn, where, without_derivative
 
 TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -62,7 +62,7 @@ def xlog1py(k, x, y):
 
 
 xlog1py.vjp(
-    x=lambda g, x, y: keep(g * log1p(y), ~((x == 0) & (y <= -1))), y=lambda g, x, y: g * x / (y + 1),
+    x=lambda g, x, y: keep(xlog1py(g, y), ~((x == 0) & (y <= -1))), y=lambda g, x, y: g * x / (y + 1),
 )
 
 # ---- the gamma function

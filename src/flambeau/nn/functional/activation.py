@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import warnings
 
-from ..._dtypes import is_inexact
+import numpy as np
+
+from ..._dtypes import finfo, is_inexact
 from ...functions import activation as base
 from ...functions import elementary
 from ...functions._args import need_tensor
+from ...functions._data import scalar_for
 from ...functions._inplace import inplace as in_place
 from ...functions._types import number_in, read
 from ...functions.reduce import log_softmax as _log_softmax
@@ -22,7 +25,7 @@ __all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "har
 
 NO_DIM = "Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
 
-hardshrink, prelu = base.hardshrink, base.prelu
+hardshrink, number_of, prelu = base.hardshrink, base.number_of, base.prelu
 celu_, relu_, rrelu_, selu_, threshold_ = base.celu_, base.relu_, base.rrelu_, base.selu_, base.threshold_
 sigmoid, tanh = elementary.sigmoid, elementary.tanh
 
@@ -54,12 +57,13 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
 
 def _elu(input, alpha=1.0):
     need_tensor(input, "elu")
-    return ops.elu(input, alpha=number_in(alpha, "elu", "alpha", 2), scale=1.0, input_scale=1.0)
+    return ops.elu(input, alpha=number_of(input, alpha, "elu", "alpha", 2, wide=True), scale=1.0, input_scale=1.0)
 
 
 def _leaky_relu(input, negative_slope=0.01):
     need_tensor(input, "leaky_relu")
-    return ops.leaky_relu(input, negative_slope=number_in(negative_slope, "leaky_relu", "negative_slope", 2))
+    slope = number_of(input, negative_slope, "leaky_relu", "negative_slope", 2, wide=True)
+    return ops.leaky_relu(input, negative_slope=slope)
 
 
 def _hardtanh(input, min_val=-1.0, max_val=1.0):
@@ -67,10 +71,12 @@ def _hardtanh(input, min_val=-1.0, max_val=1.0):
     min_val, max_val = number_in(min_val, "hardtanh", "min_val", 2), number_in(max_val, "hardtanh", "max_val", 3)
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
+    min_val = number_of(input, min_val, "hardtanh", "min_val", 2)
+    max_val = number_of(input, max_val, "hardtanh", "max_val", 3)
     if not is_inexact(input._a.dtype):
         if input._a.dtype.kind == "b":
             raise RuntimeError("Bool inputs not supported for hardtanh; convert them first, for example with .float()")
-        min_val, max_val = int(min_val), int(max_val)
+        min_val, max_val = (scalar_for(bound, np.dtype(np.int64)) for bound in (min_val, max_val))
     return ops.hardtanh(input, low=min_val, high=max_val)
 
 
@@ -150,7 +156,8 @@ def gelu(input, approximate="none"):
 def softplus(input, beta=1.0, threshold=20.0):
     """``log(1 + exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` is above the threshold."""
     need_tensor(input, "softplus")
-    beta, threshold = number_in(beta, "softplus", "beta", 2), number_in(threshold, "softplus", "threshold", 3)
+    beta = number_of(input, beta, "softplus", "beta", 2, wide=True)
+    threshold = number_of(input, threshold, "softplus", "threshold", 3, wide=True)
     return ops.softplus(input, beta=beta, threshold=threshold)
 
 
@@ -163,8 +170,9 @@ def softshrink(input, lambd=0.5):
     """Each element moved towards 0 by ``lambd``."""
     need_tensor(input, "softshrink")
     lambd = number_in(lambd, "softshrink", "lambd", 2)
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be in range [0, inf) for input dtype {input.dtype}, but found {lambd}")
+    if input.is_floating_point() and not 0 <= lambd <= finfo(input.dtype).max:
+        limits = f"[0, {finfo(input.dtype).max:g}]"
+        raise RuntimeError(f"lambda must be in range {limits} for input dtype {input.dtype}, but found {lambd}")
     return ops.softshrink(input, lambd=lambd, edge=base.in_half(lambd, input))
 
 
