@@ -174,6 +174,7 @@ typedef struct {
     ptrdiff_t sizes[2], counts[2], margin[2]; /* of the source, of the result, before the source */
     ptrdiff_t high, wide;                     /* tiles of a sample */
     bool flipped;                             /* whether the taps are taken from the last to the first */
+    ptrdiff_t block; /* of channels that are summed at once */
 } Winograd;
 
 /* Convolutions of single planes: see loops/depthwise.h and loops/depthwise_lanes.h. */

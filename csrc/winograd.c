@@ -11,6 +11,8 @@
 #define LEAST_TILES 64 /* below which the transforms of the weights take longer than they save */
 #define LEAST_CHANNELS 16
 #define TILES_AT_ONCE 48
+#define LONG_BLOCK 32 /* channels summed at once: no less exact than the long sums of other libraries */
+#define SHORT_BLOCK 8 /* no less exact than their short ones, over few channels and in gradients */
 
 /* Whether it takes less time than the direct sums. */
 static bool wins(const Winograd *s)
@@ -45,6 +47,7 @@ static bool is_winograd(const Geometry *g, ptrdiff_t item, bool backward, Winogr
     s->weight_result = backward ? 9 : 9 * g->channels;
     s->weight_source = backward ? 9 * g->channels : 9;
     s->flipped = backward;
+    s->block = backward || s->sources <= LONG_BLOCK ? SHORT_BLOCK : LONG_BLOCK;
     s->high = (s->counts[0] + 3) / 4;
     s->wide = (s->counts[1] + 1) / 2;
     return wins(s);

@@ -11,18 +11,24 @@
 #define DOWN 6   /* rows of a transformed tile */
 #define ACROSS 4 /* and columns */
 
+/* a b + c, rounded once where the processor can. */
+INLINE VECTOR NAME(scaled_sum)(REAL a, VECTOR b, VECTOR c)
+{
+    return NAME(vector_madd)(a - (VECTOR){0}, b, c);
+}
+
 /* x (6) -> B' x, each element a vector. */
 INLINE void NAME(down_source)(VECTOR *x)
 {
     VECTOR x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3], x4 = x[4], x5 = x[5];
-    VECTOR even_a = x4 - (REAL)2.25 * x2, odd_a = (REAL)0.75 * x3 - (REAL)1.6875 * x1;
-    VECTOR even_b = x4 - (REAL)0.5625 * x2, odd_b = (REAL)1.5 * x3 - (REAL)0.84375 * x1;
-    x[0] = (REAL)1.265625 * x0 - (REAL)2.8125 * x2 + x4;
-    x[1] = even_a + odd_a;
-    x[2] = even_a - odd_a;
-    x[3] = even_b + odd_b;
-    x[4] = even_b - odd_b;
-    x[5] = (REAL)1.265625 * x1 - (REAL)2.8125 * x3 + x5;
+    VECTOR even_a = NAME(scaled_sum)((REAL)-2.25, x2, x4), odd_a = NAME(scaled_sum)((REAL)-2.25, x1, x3);
+    VECTOR even_b = NAME(scaled_sum)((REAL)-0.5625, x2, x4), odd_b = NAME(scaled_sum)((REAL)-0.5625, x1, x3);
+    x[0] = NAME(scaled_sum)((REAL)1.265625, x0, NAME(scaled_sum)((REAL)-2.8125, x2, x4));
+    x[1] = NAME(scaled_sum)((REAL)0.75, odd_a, even_a);
+    x[2] = NAME(scaled_sum)((REAL)-0.75, odd_a, even_a);
+    x[3] = NAME(scaled_sum)((REAL)1.5, odd_b, even_b);
+    x[4] = NAME(scaled_sum)((REAL)-1.5, odd_b, even_b);
+    x[5] = NAME(scaled_sum)((REAL)1.265625, x1, NAME(scaled_sum)((REAL)-2.8125, x3, x5));
 }
 
 /* x (4) -> B' x */
@@ -34,27 +40,30 @@ INLINE void NAME(across_source)(const VECTOR *x, VECTOR *out)
     out[3] = x[3] - x[1];
 }
 
+/* Weights are few, and transformed in doubles: what is rounded is the result. */
+typedef double NAME(Exact) __attribute__((vector_size(WIDTH / sizeof(REAL) * sizeof(double))));
+
 /* w (3) -> G w: down to 6, across to 4 */
-INLINE void NAME(down_weight)(VECTOR w0, VECTOR w1, VECTOR w2, VECTOR *out, ptrdiff_t step)
+INLINE void NAME(down_weight)(const NAME(Exact) *w, NAME(Exact) *out)
 {
-    const REAL a = (REAL)(-1 / 1.8984375), b = (REAL)(1 / 7.59375); /* 1 / (2 p² (p² - q²)) for p, q = 3/4, 3/2 */
-    VECTOR even_a = a * (w0 + (REAL)0.5625 * w2), odd_a = (a * (REAL)0.75) * w1;
-    VECTOR even_b = b * (w0 + (REAL)2.25 * w2), odd_b = (b * (REAL)1.5) * w1;
-    out[0] = (REAL)(1 / 1.265625) * w0;
-    out[step] = even_a + odd_a;
-    out[2 * step] = even_a - odd_a;
-    out[3 * step] = even_b + odd_b;
-    out[4 * step] = even_b - odd_b;
-    out[5 * step] = w2;
+    const double a = -1 / 1.8984375, b = 1 / 7.59375; /* 1 / (2 p² (p² - q²)) for p, q = 3/4, 3/2 */
+    NAME(Exact) even_a = a * (w[0] + 0.5625 * w[2]), odd_a = (a * 0.75) * w[1];
+    NAME(Exact) even_b = b * (w[0] + 2.25 * w[2]), odd_b = (b * 1.5) * w[1];
+    out[0] = 1 / 1.265625 * w[0];
+    out[1] = even_a + odd_a;
+    out[2] = even_a - odd_a;
+    out[3] = even_b + odd_b;
+    out[4] = even_b - odd_b;
+    out[5] = w[2];
 }
 
-INLINE void NAME(across_weight)(VECTOR w0, VECTOR w1, VECTOR w2, VECTOR *out)
+INLINE void NAME(across_weight)(const NAME(Exact) *w, NAME(Exact) *out)
 {
-    VECTOR even = (REAL)0.5 * (w0 + w2), odd = (REAL)0.5 * w1;
-    out[0] = -w0;
+    NAME(Exact) even = 0.5 * (w[0] + w[2]), odd = 0.5 * w[1];
+    out[0] = -w[0];
     out[1] = even + odd;
     out[2] = even - odd;
-    out[3] = w2;
+    out[3] = w[2];
 }
 
 /* Where the source's part of a row of tiles begins: (sample, the first row of the result). */
@@ -135,54 +144,79 @@ static void NAME(winograd_weights)(const Winograd *s, ptrdiff_t panel)
     ptrdiff_t first = panel * TILE_COLUMNS, bin = s->sources * TILE_COLUMNS;
     for (ptrdiff_t c = 0; c < s->sources; c++) {
         for (ptrdiff_t half = 0; half < 2; half++) {
-            REAL taps[9][LANES];
-            VECTOR down[3][DOWN], w[ACROSS];
+            NAME(Exact) columns[3][3], down[3][DOWN], across[ACROSS];
             for (ptrdiff_t lane = 0; lane < LANES; lane++) {
                 ptrdiff_t k = first + half * LANES + lane;
                 const REAL *from = (const REAL *)s->weight + k * s->weight_result + c * s->weight_source;
                 for (int i = 0; i < 9; i++) {
-                    taps[i][lane] = k < s->results ? from[s->flipped ? 8 - i : i] : 0;
+                    columns[i % 3][i / 3][lane] = k < s->results ? from[s->flipped ? 8 - i : i] : 0;
                 }
             }
             for (int i = 0; i < 3; i++) {
-                NAME(down_weight)(LOAD(taps[i]), LOAD(taps[3 + i]), LOAD(taps[6 + i]), down[i], 1);
+                NAME(down_weight)(columns[i], down[i]);
             }
             for (int d = 0; d < DOWN; d++) {
-                NAME(across_weight)(down[0][d], down[1][d], down[2][d], w);
+                NAME(Exact) row[3] = {down[0][d], down[1][d], down[2][d]};
+                NAME(across_weight)(row, across);
                 for (int i = 0; i < ACROSS; i++) {
-                    STORE(out + (d * ACROSS + i) * bin + c * TILE_COLUMNS + half * LANES, w[i]);
+                    STORE(out + (d * ACROSS + i) * bin + c * TILE_COLUMNS + half * LANES,
+                          __builtin_convertvector(across[i], VECTOR));
                 }
             }
         }
     }
 }
 
-/* TILE_ROWS tiles times a panel of results in one bin, summed over all channels. */
-INLINE void NAME(bin_products)(const Winograd *s, const REAL *x, const REAL *w, ptrdiff_t tiles, REAL *out)
+/* Adds the products of TILE_ROWS tiles and a panel of results, over channels from `start` to `stop`, to `sums`, or begins
+ * them. */
+INLINE void NAME(add_channels)(const REAL *x, const REAL *w, ptrdiff_t tiles, ptrdiff_t start, ptrdiff_t stop, bool begins,
+                               REAL *sums)
 {
     VECTOR sum[TILE_ROWS][2];
 #pragma GCC unroll 16
     for (int i = 0; i < TILE_ROWS; i++) {
         sum[i][0] = sum[i][1] = (VECTOR){0};
     }
-    for (ptrdiff_t c = 0; c < s->sources; c += TILE_COLUMNS, x += tiles * TILE_COLUMNS) {
-        ptrdiff_t count = s->sources - c < TILE_COLUMNS ? s->sources - c : TILE_COLUMNS;
-        for (ptrdiff_t k = 0; k < count; k++, w += TILE_COLUMNS) {
-            VECTOR a = LOAD(w), b = LOAD(w + LANES);
+    for (ptrdiff_t c = start, next; c < stop; c = next) {
+        ptrdiff_t panel = c / TILE_COLUMNS * TILE_COLUMNS;
+        const REAL *from = x + panel * tiles - panel;
+        next = panel + TILE_COLUMNS < stop ? panel + TILE_COLUMNS : stop;
+        for (ptrdiff_t k = c; k < next; k++) {
+            VECTOR a = LOAD(w + k * TILE_COLUMNS), b = LOAD(w + k * TILE_COLUMNS + LANES);
 #pragma GCC unroll 16
             for (int i = 0; i < TILE_ROWS; i++) {
-                VECTOR each = x[i * TILE_COLUMNS + k] - (VECTOR){0};
+                VECTOR each = from[i * TILE_COLUMNS + k] - (VECTOR){0};
                 sum[i][0] = NAME(vector_madd)(each, a, sum[i][0]);
                 sum[i][1] = NAME(vector_madd)(each, b, sum[i][1]);
             }
         }
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < TILE_ROWS; i++) {
-        STORE(out + i * TILE_COLUMNS, sum[i][0]);
-        STORE(out + i * TILE_COLUMNS + LANES, sum[i][1]);
+    for (int i = 0; i < TILE_ROWS; i++, sums += TILE_COLUMNS) {
+        STORE(sums, begins ? sum[i][0] : LOAD(sums) + sum[i][0]);
+        STORE(sums + LANES, begins ? sum[i][1] : LOAD(sums + LANES) + sum[i][1]);
     }
 }
+
+#define BLOCKS 4 /* of channels that are summed before they are added to the others */
+
+/* TILE_ROWS tiles times a panel of results in one bin, summed over all channels: sums of sums round less than long sums. */
+INLINE void NAME(bin_products)(const Winograd *s, const REAL *x, const REAL *w, ptrdiff_t tiles, REAL *out)
+{
+    REAL some[TILE_ROWS * TILE_COLUMNS];
+    for (ptrdiff_t start = 0; start < s->sources; start += BLOCKS * s->block) {
+        ptrdiff_t stop = start + BLOCKS * s->block < s->sources ? start + BLOCKS * s->block : s->sources;
+        REAL *sums = start == 0 ? out : some;
+        for (ptrdiff_t c = start; c < stop; c += s->block) {
+            NAME(add_channels)(x, w, tiles, c, c + s->block < stop ? c + s->block : stop, c == start, sums);
+        }
+        for (ptrdiff_t i = 0; i < TILE_ROWS * TILE_COLUMNS && sums == some; i += LANES) {
+            STORE(out + i, LOAD(out + i) + LOAD(some + i));
+        }
+    }
+}
+
+#undef BLOCKS
 
 /* The 4x2 places of each tile of a row, from its bins: (4, columns, TILE_COLUMNS). Adds to *wrong what is not finite. */
 INLINE void NAME(winograd_results)(const Winograd *s, const REAL *bins, ptrdiff_t bin, const REAL *bias, REAL *out,
@@ -201,13 +235,14 @@ INLINE void NAME(winograd_results)(const Winograd *s, const REAL *bins, ptrdiff_
             }
 #pragma GCC unroll 2
             for (int i = 0; i < 2; i++) {
-                VECTOR sum_a = y[1][i] + y[2][i], away_a = (REAL)0.75 * (y[1][i] - y[2][i]);
-                VECTOR sum_b = y[3][i] + y[4][i], away_b = (REAL)1.5 * (y[3][i] - y[4][i]);
+                VECTOR sum_a = y[1][i] + y[2][i], away_a = y[1][i] - y[2][i];
+                VECTOR sum_b = y[3][i] + y[4][i], away_b = y[3][i] - y[4][i];
+                VECTOR first = shift + y[0][i], last = shift + y[5][i];
                 VECTOR r[4] = {
-                    shift + y[0][i] + sum_a + sum_b,
-                    shift + away_a + away_b,
-                    shift + (REAL)0.5625 * sum_a + (REAL)2.25 * sum_b,
-                    shift + (REAL)0.5625 * away_a + (REAL)2.25 * away_b + y[5][i],
+                    first + sum_a + sum_b,
+                    NAME(scaled_sum)((REAL)1.5, away_b, NAME(scaled_sum)((REAL)0.75, away_a, shift)),
+                    NAME(scaled_sum)((REAL)2.25, sum_b, NAME(scaled_sum)((REAL)0.5625, sum_a, shift)),
+                    NAME(scaled_sum)((REAL)3.375, away_b, NAME(scaled_sum)((REAL)0.421875, away_a, last)),
                 };
 #pragma GCC unroll 4
                 for (int d = 0; d < 4; d++) {
