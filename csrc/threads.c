@@ -4,6 +4,9 @@
  * There is one piece of work at a time. Under the lock, its owner lays it out with a number of seats; a worker takes a
  * seat, works until no chunk is left, and stands up. The owner works too, then closes the seats that are free and waits
  * for those that are taken. So a worker that comes late finds nothing, and never sees a piece of work that is gone.
+ *
+ * The chunks are dealt in as many shares as there are threads. A thread takes those of its own share first, which lie side
+ * by side and are the same in the next piece of work: what it reads is likely to be in its own cache. Then it helps others.
  */
 
 #include "threads.h"
@@ -11,6 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -30,7 +34,12 @@ static ptrdiff_t chunk_total;
 static int sleeping;
 static bool dismissed; /* whether workers are to end */
 static atomic_int free_seats, taken_seats;
-static _Atomic ptrdiff_t next_chunk;
+typedef struct {
+    _Alignas(64) _Atomic ptrdiff_t next; /* chunk; in a line of the cache of its own */
+} Share;
+
+static Share shares[MOST_WORKERS + 1];
+static int share_count;
 
 static void relax(void)
 {
@@ -62,16 +71,36 @@ static void watch(atomic_int *number, bool positive)
     } while (now() < end);
 }
 
-static void take_chunks(Chunk chunk, const void *work, ptrdiff_t total)
+static ptrdiff_t start_of_share(int share, int count_of_shares, ptrdiff_t total)
 {
-    for (ptrdiff_t i; (i = atomic_fetch_add(&next_chunk, 1)) < total;) {
-        chunk(work, i);
+    return total * share / count_of_shares;
+}
+
+static void deal_chunks(int helpers, ptrdiff_t total)
+{
+    share_count = helpers + 1;
+    chunk_total = total;
+    for (int i = 0; i < share_count; i++) {
+        atomic_store(&shares[i].next, start_of_share(i, share_count, total));
     }
 }
 
-static void *attend(void *unused)
+/* Those of a thread's own share, then those that others have left. */
+static void take_chunks(Chunk chunk, const void *work, ptrdiff_t total, int own, int count_of_shares)
 {
-    (void)unused;
+    for (int k = 0; k < count_of_shares; k++) {
+        int share = (own + k) % count_of_shares;
+        ptrdiff_t stop = start_of_share(share + 1, count_of_shares, total);
+        for (ptrdiff_t i; (i = atomic_fetch_add(&shares[share].next, 1)) < stop;) {
+            chunk(work, i);
+        }
+    }
+}
+
+/* `place`: of the thread among the workers, counted from 1. */
+static void *attend(void *place)
+{
+    int own = (int)(intptr_t)place;
     pthread_mutex_lock(&lock);
     for (;;) {
         if (atomic_load(&free_seats) == 0 && !dismissed) {
@@ -92,8 +121,9 @@ static void *attend(void *unused)
         Chunk chunk = the_chunk;
         const void *work = the_work;
         ptrdiff_t total = chunk_total;
+        int dealt = share_count;
         pthread_mutex_unlock(&lock);
-        take_chunks(chunk, work, total);
+        take_chunks(chunk, work, total, own, dealt);
         pthread_mutex_lock(&lock);
         if (atomic_fetch_sub(&taken_seats, 1) == 1) {
             pthread_cond_signal(&emptied);
@@ -137,7 +167,7 @@ static void hire(int wanted)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the threads of the program */
-    while (workers < wanted && pthread_create(&threads[workers], NULL, attend, NULL) == 0) {
+    while (workers < wanted && pthread_create(&threads[workers], NULL, attend, (void *)(intptr_t)(workers + 1)) == 0) {
         workers++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -158,15 +188,14 @@ void run_chunks(Chunk chunk, const void *work, ptrdiff_t total)
     pthread_mutex_lock(&lock);
     the_chunk = chunk;
     the_work = work;
-    chunk_total = total;
-    atomic_store(&next_chunk, 0);
+    deal_chunks(helpers, total);
     atomic_store(&free_seats, helpers);
     int asleep = sleeping;
     pthread_mutex_unlock(&lock);
     for (int i = 0; i < helpers && i < asleep; i++) {
         pthread_cond_signal(&arrived);
     }
-    take_chunks(chunk, work, total);
+    take_chunks(chunk, work, total, 0, helpers + 1);
     pthread_mutex_lock(&lock);
     atomic_store(&free_seats, 0);
     if (atomic_load(&taken_seats) > 0) {

@@ -117,6 +117,10 @@ class Engine:
         """(flat indices, weights, their slopes by each coordinate if they are asked for) of the elements that places
         of a grid read, by one kernel; None where there is none. See ``ops/grid.py``."""
 
+    def in_format_of(self, y, *operands):
+        """y, contiguous in the memory format that the operands suggest; as it is, where arrays have no strides."""
+        return y
+
     def run_recorded(self):
         """Runs what the engine has recorded, if it does not compute at once."""
 

@@ -55,9 +55,9 @@ class Op:
     is_view = False
 
     def __init__(self, forward, name, *, node=None, scalar_node=None, promote=None, opmath=False, refuses="",
-                 row_major=False, kernel_layout=False, put=None, copies=False, check=None, piecewise_linear=False,
-                 kernel=None, by_element=False, product=False, takes_undefined=False, constants="",
-                 index=False, once=False):
+                 row_major=False, image=False, kernel_layout=False, put=None, copies=False, check=None,
+                 piecewise_linear=False, kernel=None, by_element=False, product=False, takes_undefined=False,
+                 constants="", index=False, once=False):
         self.forward = forward
         self.name = name
         self.kernel = kernel  # the name of the kernel that is its whole forward
@@ -66,6 +66,7 @@ class Op:
         self.opmath = opmath
         self.refuses = refuses
         self.row_major = row_major
+        self.image = image
         self.kernel_layout = kernel_layout
         self.put = put
         self.copies = copies
@@ -234,7 +235,7 @@ class Op:
         if type(result) is tuple:
             return tuple([self.apply_layout(inputs, r) for r in result])
         k = engine_of(result)
-        if k is NUMPY or self.row_major or self.kernel_layout or k.layout is not strided:
+        if k is NUMPY or self.row_major or self.image or self.kernel_layout or k.layout is not strided:
             return result
         shape = result.shape
         tensors = [x for x in inputs if isinstance(x, Tensor) and x.layout is strided]
@@ -442,7 +443,8 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
         check: called with the operands as they come, to refuse what promotion would hide. Of float32 it may complain
             only where the forward fails.
         kernel_layout: the kernel decides where the elements of the result lie in memory, and asks where those of x do.
-            The results of other ops are contiguous (row_major), or have their dimensions in the order of the inputs.
+            The results of other ops are contiguous (row_major, image), or have their dimensions in the order of the
+            inputs.
         put: of a view, ``put(k, x, value, **settings)``: x with `value` in the place of the view. Where it is not
             given, the engine finds the places.
         constants: inputs that have no gradients in PyTorch, where the op has a joint vjp.
@@ -453,6 +455,8 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
             vjps of other ops these come as zeros.
         copies: of a view, that on values it makes a copy, through which nothing can be written.
         row_major: the result is contiguous in PyTorch, whatever the layout of the inputs, so that ``view`` works on it.
+        image: the forward brings the result to the memory format of the inputs, with ``k.in_format_of``; engines without
+            strides make it contiguous.
         piecewise_linear: the gradient depends on the inputs by steps alone; the second derivative is there, and zero.
     """
     if forward is None:

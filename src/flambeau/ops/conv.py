@@ -7,6 +7,7 @@ of the weight. The gradient of each is made of the other two, so they can be dif
 
 from __future__ import annotations
 
+from ._format import in_format_of
 from ._op import op
 from .pointwise import cj
 from .reduce import sum_
@@ -16,33 +17,33 @@ def _sum_of_channels(g):
     return sum_(g, axis=(0, *range(2, len(g.shape))), keepdims=False)
 
 
-@op(opmath=True, row_major=True, product=True)
+@op(opmath=True, image=True, product=True)
 def convolution(k, x, weight, bias, *, stride, padding, dilation, groups, sizes=None):
     """`sizes`: those of the result, where it is to be shorter than it could be."""
-    return k.conv(x, weight, stride, padding, dilation, groups, sizes, bias)
+    return k.in_format_of(k.conv(x, weight, stride, padding, dilation, groups, sizes, bias), x, weight)
 
 
 @convolution.joint_vjp
 def _(g, x, weight, stride, padding, dilation, groups, needs):
     how = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     return (
-        conv_input(g, cj(weight), spatial=tuple(x.shape[2:]), **how) if needs[0] else None,
+        in_format_of(conv_input(g, cj(weight), spatial=tuple(x.shape[2:]), **how), x, weight) if needs[0] else None,
         conv_weight(cj(x), g, kernel=tuple(weight.shape[2:]), **how) if needs[1] else None,
         _sum_of_channels(g) if needs[2] else None,
     )
 
 
-@op(opmath=True, node="ConvolutionBackward0", row_major=True, product=True)
+@op(opmath=True, node="ConvolutionBackward0", image=True, product=True)
 def convolution_transposed(k, x, weight, bias, *, spatial, stride, padding, dilation, groups):
     """The result has the sizes `spatial`."""
-    return k.conv_input(x, weight, spatial, stride, padding, dilation, groups, bias)
+    return k.in_format_of(k.conv_input(x, weight, spatial, stride, padding, dilation, groups, bias), x, weight)
 
 
 @convolution_transposed.joint_vjp
 def _(g, x, weight, stride, padding, dilation, groups, needs):
     how = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     return (
-        convolution(g, cj(weight), None, sizes=tuple(x.shape[2:]), **how) if needs[0] else None,
+        in_format_of(convolution(g, cj(weight), None, sizes=tuple(x.shape[2:]), **how), x, weight) if needs[0] else None,
         conv_weight(g, cj(x), kernel=tuple(weight.shape[2:]), **how) if needs[1] else None,
         _sum_of_channels(g) if needs[2] else None,
     )
@@ -53,10 +54,10 @@ def conv_input(g, weight, **settings):
     return convolution_transposed(g, weight, None, **settings)
 
 
-@op(opmath=True, node="ConvolutionBackwardBackward0", row_major=True, product=True)
+@op(opmath=True, node="ConvolutionBackwardBackward0", image=True, product=True)
 def conv_weight(k, x, g, *, kernel, stride, padding, dilation, groups):
     """The gradient of a convolution's weight."""
-    return k.conv_weight(x, g, kernel, stride, padding, dilation, groups)
+    return k.in_format_of(k.conv_weight(x, g, kernel, stride, padding, dilation, groups), x, g)
 
 
 @conv_weight.joint_vjp

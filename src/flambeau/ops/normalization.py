@@ -13,6 +13,7 @@ import numpy as np
 
 from .._tensor import Tensor
 from ..engines import engine_of
+from ._format import in_format_of
 from ._op import op
 from .elementary import pow_scalar, rsqrt
 from .move import constant_pad
@@ -49,16 +50,19 @@ def group_layout(shape, how):
 
 
 def _normalization(name, node, layout):
-    @op(name=name, node=node, opmath="first", refuses="bic", row_major=layout is not batch_layout)
+    rows = layout is layer_layout
+
+    @op(name=name, node=node, opmath="first", refuses="bic", row_major=rows, image=not rows)
     def normalization(k, x, weight, bias, *, eps, how):
         shape, of_weight, axes = layout(x.shape, how)
         weight, bias = along_channels(weight, of_weight), along_channels(bias, of_weight)
         y, mean, var = k.normalize(along_channels(x, shape), weight, bias, axes, eps)
-        return along_channels(y, x.shape), mean, var
+        y = along_channels(y, x.shape)
+        return y if rows else k.in_format_of(y, x), mean, var
 
     @normalization.joint_vjp
     def _(g, x, weight, out_1, out_2, eps, how, needs):
-        own = tuple(x.shape)
+        input, own = x, tuple(x.shape)
         shape, of_weight, axes = layout(own, how)
         k = engine_of(g[0], x, weight)
         x, weight, g_y = along_channels(x, shape), along_channels(weight, of_weight), along_channels(g[0], shape)
@@ -67,7 +71,7 @@ def _normalization(name, node, layout):
                 weight = k.ones(of_weight, x.dtype)
             found = k.normalize_pull(g_y, x, weight, axes, out_1, out_2, g[1], g[2], eps)
             return (
-                along_channels(found[0], own) if needs[0] else None,
+                k.in_format_of(along_channels(found[0], own), input) if needs[0] else None,
                 to_weight(found[1], of_weight, layout) if needs[1] else None,
                 to_weight(found[2], of_weight, layout) if needs[2] else None,
             )
@@ -123,7 +127,7 @@ group_norm = _normalization("native_group_norm", "NativeGroupNormBackward0", gro
 # ---- with given statistics
 
 
-@op(opmath=True, node="NativeBatchNormBackward0", refuses="bic", constants="mean var")
+@op(opmath=True, node="NativeBatchNormBackward0", refuses="bic", constants="mean var", image=True)
 def batch_norm_given(k, x, weight, bias, mean, var, *, eps):
     """``batch_norm`` by statistics of long ago, which get no gradient."""
     of_weight = batch_layout(x.shape, None)[1]
@@ -133,7 +137,8 @@ def batch_norm_given(k, x, weight, bias, mean, var, *, eps):
     shift = -mean * scale
     if bias is not None:
         shift = shift + bias
-    return k.scale_shift(x, scale.reshape(of_weight).astype(x.dtype), shift.reshape(of_weight).astype(x.dtype))
+    scale, shift = (a.reshape(of_weight).astype(x.dtype) for a in (scale, shift))
+    return k.in_format_of(k.scale_shift(x, scale, shift), x)
 
 
 @batch_norm_given.joint_vjp
@@ -142,7 +147,7 @@ def _(g, x, weight, mean, var, eps, needs):
     inv = (var + eps) ** -0.5
     scale = inv if weight is None else inv * weight
     return (
-        g * along_channels(scale, of_weight) if needs[0] else None,
+        in_format_of(g * along_channels(scale, of_weight), x) if needs[0] else None,
         sum_(g * (x - along_channels(mean, of_weight)), axis=axes, keepdims=False) * inv if needs[1] else None,
         sum_(g, axis=axes, keepdims=False) if needs[2] else None,
         None,

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from ._format import in_format_of
 from ._op import op
 from .reduce import place
 from .scatter import gather, ungather
@@ -28,6 +29,10 @@ def pool_as_image(pool, x, **settings):
     return squeeze(out[0] if isinstance(out, tuple) else out, axis=(2,))
 
 
+def in_format(k, x, *results):
+    return tuple([k.in_format_of(y, x) for y in results])
+
+
 # ---- maxima: the gradient goes to the element that was taken
 
 
@@ -35,9 +40,9 @@ def unpool(g, index, shape, unique):
     """Zeros of `shape` to which g is added at flat spatial indices; `unique`: no index comes twice."""
     lead, spatial = tuple(shape[:2]), math.prod(shape[2:])
     rows = (math.prod(lead), math.prod(g.shape[2:]))
-    g, index = reshape(g, shape=rows), reshape(index, shape=rows)
+    g, flat = reshape(g, shape=rows), reshape(index, shape=rows)
     call = place if unique else ungather
-    return reshape(call(g, index, axis=1, shape=(rows[0], spatial)), shape=shape)
+    return in_format_of(reshape(call(g, flat, axis=1, shape=(rows[0], spatial)), shape=shape), index)
 
 
 def apart(kernel, stride, dilation):
@@ -45,9 +50,9 @@ def apart(kernel, stride, dilation):
     return all([s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True)])
 
 
-@op(node=node_of("MaxPool{}DWithIndicesBackward0"), opmath=True, refuses="bc", piecewise_linear=True, row_major=True)
+@op(node=node_of("MaxPool{}DWithIndicesBackward0"), opmath=True, refuses="bc", piecewise_linear=True, image=True)
 def max_pool(k, x, *, kernel, stride, padding, dilation, sizes):
-    return k.max_pool(x, kernel, stride, padding, dilation, sizes)
+    return in_format(k, x, *k.max_pool(x, kernel, stride, padding, dilation, sizes))
 
 
 max_pool.vjp(x=lambda g, out_1, x_shape, kernel, stride, dilation: unpool(
@@ -61,12 +66,12 @@ max_pool.presents(SqueezeBackward1=lambda x, kernel, stride, padding, dilation, 
 ))
 
 
-@op(node=node_of("AdaptiveMaxPool{}DBackward0"), opmath=True, refuses="bic", piecewise_linear=True, row_major=True)
+@op(node=node_of("AdaptiveMaxPool{}DBackward0"), opmath=True, refuses="bic", piecewise_linear=True, image=True)
 def adaptive_max_pool(k, x, *, sizes):
     if 0 in sizes:
         shape = (*x.shape[:2], *sizes)
         return k.zeros(shape, x.dtype), k.zeros(shape, np.int64)
-    return k.ranges_max(x, all_ranges(x.shape[2:], sizes))
+    return in_format(k, x, *k.ranges_max(x, all_ranges(x.shape[2:], sizes)))
 
 
 adaptive_max_pool.vjp(x=lambda g, out_1, x_shape, sizes: unpool(
@@ -141,10 +146,10 @@ def divide(k, x, by):
     return x / (by if isinstance(by, int) else by.astype(x.dtype))
 
 
-@op(node=node_of("AvgPool{}DBackward0"), opmath=True, refuses="bc", row_major=True)
+@op(node=node_of("AvgPool{}DBackward0"), opmath=True, refuses="bc", image=True)
 def avg_pool(k, x, *, kernel, stride, padding, sizes, include_pad, override):
     by = divisors(x.shape[2:], kernel, stride, padding, sizes, include_pad, override)
-    return divide(k, k.window_sum(x, kernel, stride, padding, sizes), by)
+    return k.in_format_of(divide(k, k.window_sum(x, kernel, stride, padding, sizes), by), x)
 
 
 avg_pool.presents(SqueezeBackward1=lambda x, kernel, stride, padding, sizes, include_pad, override: pool_as_image(
@@ -153,10 +158,10 @@ avg_pool.presents(SqueezeBackward1=lambda x, kernel, stride, padding, sizes, inc
 ))
 
 
-@op(node=lambda spatial: f"AvgPool{len(spatial)}DBackwardBackward0", opmath=True, row_major=True)
+@op(node=lambda spatial: f"AvgPool{len(spatial)}DBackwardBackward0", opmath=True, image=True)
 def avg_pool_pull(k, g, *, kernel, stride, padding, spatial, include_pad, override):
     by = divisors(spatial, kernel, stride, padding, g.shape[2:], include_pad, override)
-    return k.window_spread(divide(k, g, by), kernel, stride, padding, spatial)
+    return k.in_format_of(k.window_spread(divide(k, g, by), kernel, stride, padding, spatial), g)
 
 
 avg_pool.vjp(x=lambda g, x_shape, kernel, stride, padding, include_pad, override: avg_pool_pull(
@@ -171,15 +176,16 @@ avg_pool_pull.vjp(g=lambda h, g_shape, kernel, stride, padding, include_pad, ove
 ))
 
 
-@op(node=node_of("AdaptiveAvgPool{}DBackward0"), opmath=True, refuses="bic", row_major=True)
+@op(node=node_of("AdaptiveAvgPool{}DBackward0"), opmath=True, refuses="bic", image=True)
 def adaptive_avg_pool(k, x, *, sizes):
     spatial = x.shape[2:]
     if 0 in sizes:
         return k.zeros((*x.shape[:2], *sizes), x.dtype)
     if x.size and all([n % m == 0 for n, m in zip(spatial, sizes, strict=True)]):
         boxes = [size for n, m in zip(spatial, sizes, strict=True) for size in (m, n // m)]
-        return k.mean(x.reshape(*x.shape[:2], *boxes), axis=tuple(range(3, 3 + 2 * len(sizes), 2)))
-    return k.ranges_mean(x, all_ranges(spatial, sizes))
+        boxes = x.reshape(*x.shape[:2], *boxes)
+        return k.in_format_of(k.mean(boxes, axis=tuple(range(3, 3 + 2 * len(sizes), 2))), x)
+    return k.in_format_of(k.ranges_mean(x, all_ranges(spatial, sizes)), x)
 
 
 adaptive_avg_pool.presents(
@@ -187,9 +193,9 @@ adaptive_avg_pool.presents(
 )
 
 
-@op(node=lambda spatial: f"AdaptiveAvgPool{len(spatial)}DBackwardBackward0", opmath=True, row_major=True)
+@op(node=lambda spatial: f"AdaptiveAvgPool{len(spatial)}DBackwardBackward0", opmath=True, image=True)
 def adaptive_avg_pool_pull(k, g, *, spatial):
-    return k.ranges_spread(g, all_ranges(spatial, g.shape[2:]), spatial)
+    return k.in_format_of(k.ranges_spread(g, all_ranges(spatial, g.shape[2:]), spatial), g)
 
 
 adaptive_avg_pool.vjp(x=lambda g, x_shape: adaptive_avg_pool_pull(g, spatial=tuple(x_shape[2:])))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ..._device import CPU, contiguous_format, preserve_format
-from ..._layout import CHANNELS_LAST, check_format, contiguous_strides, preserved_strides
+from ..._layout import CHANNELS_LAST, check_format, contiguous_strides, dense_strides, format_of, preserved_strides
 from .. import NUMPY as engine
 
 NO_MEMORY = (
@@ -182,3 +183,20 @@ def element_strides(a):
     """The strides of an array in elements."""
     item = a.itemsize
     return tuple([s // item for s in a.strides])
+
+
+@engine.kernel
+def in_format_of(y, *operands):
+    """y, contiguous in the memory format that the operands suggest: channels-last, if one of them does."""
+    formats = [suggested_format(x) for x in operands]
+    order = next((CHANNELS_LAST[f] for f in formats if f is not contiguous_format), range(y.ndim))
+    strides = tuple([y.itemsize * step for step in dense_strides(y.shape, order)])
+    if y.strides == strides:
+        return y
+    return as_strided(np.ascontiguousarray(y.transpose(order)), y.shape, strides)
+
+
+def suggested_format(x):
+    if x is None or x.ndim < 4 or x.strides[1] > x.strides[-1]:  # channels lie further apart than columns
+        return contiguous_format
+    return format_of(x.shape, [step // x.itemsize for step in x.strides])
