@@ -455,8 +455,8 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
             vjps of other ops these come as zeros.
         copies: of a view, that on values it makes a copy, through which nothing can be written.
         row_major: the result is contiguous in PyTorch, whatever the layout of the inputs, so that ``view`` works on it.
-        image: the forward brings the result to the memory format of the inputs, with ``k.in_format_of``; engines without
-            strides make it contiguous.
+        image: the forward brings the result to the memory format of the inputs, with ``k.in_format_of``; on engines
+            without strides it is contiguous.
         piecewise_linear: the gradient depends on the inputs by steps alone; the second derivative is there, and zero.
     """
     if forward is None:

@@ -42,8 +42,9 @@ def convolution_transposed(k, x, weight, bias, *, spatial, stride, padding, dila
 @convolution_transposed.joint_vjp
 def _(g, x, weight, stride, padding, dilation, groups, needs):
     how = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    sizes = tuple(x.shape[2:])
     return (
-        in_format_of(convolution(g, cj(weight), None, sizes=tuple(x.shape[2:]), **how), x, weight) if needs[0] else None,
+        in_format_of(convolution(g, cj(weight), None, sizes=sizes, **how), x, weight) if needs[0] else None,
         conv_weight(g, cj(x), kernel=tuple(weight.shape[2:]), **how) if needs[1] else None,
         _sum_of_channels(g) if needs[2] else None,
     )

@@ -58,7 +58,7 @@ def _normalization(name, node, layout):
         weight, bias = along_channels(weight, of_weight), along_channels(bias, of_weight)
         y, mean, var = k.normalize(along_channels(x, shape), weight, bias, axes, eps)
         y = along_channels(y, x.shape)
-        return y if rows else k.in_format_of(y, x), mean, var
+        return (y, mean, var) if rows else (k.in_format_of(y, x), k.in_format_of(mean), k.in_format_of(var))
 
     @normalization.joint_vjp
     def _(g, x, weight, out_1, out_2, eps, how, needs):
