@@ -1,6 +1,7 @@
 """Compiled steps on a device do what eager ones do on the CPU, and never spoil what somebody else still needs."""
 
 import copy
+import weakref
 
 import pytest
 
@@ -158,10 +159,14 @@ def test_programs_take_the_memory_of_state_from_their_first_run_on(monkeypatch):
 
     copies = []
     monkeypatch.setattr(state.jnp, "copy", copies.append)
-    for _ in range(3):
-        step(torch.ones(4, 3, device=device))
+    x = torch.ones(4, 3, device=device)
+    step(x)
+    before = [weakref.ref(p.grad) for p in model.parameters()]
+    step(x)
+    step(x)
     assert step.count == 1
     assert not copies
+    assert [gradient() for gradient in before] == [None, None]
 
 
 def test_what_is_saved_for_backward_outside():

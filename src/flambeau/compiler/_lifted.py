@@ -88,10 +88,6 @@ class Lifted:
         t = self.tensor
         t._node, t._nr, t._rg, t._view, t._storage, t._hooks = self.place
 
-    def release(self):
-        """Holds the array no longer: a program takes the memory of what only the tensor holds."""
-        self.array = None
-
     def __str__(self):
         return describe(self.array)
 

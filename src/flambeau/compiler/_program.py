@@ -63,6 +63,7 @@ class Program:
         else:
             if not (recording.trace.watch.asks_for_types and recording.trace.floats.exchanged):
                 return cls(recording)
+        recording.trace.release()
         recording = Recording(*call, takes_floats=False)
         recording.run()
         return cls(recording)
@@ -111,8 +112,7 @@ class Program:
         self.on_device = {i for i in self.tensor_indices if self.inputs[i].signature[1] is not CPU}
         self.takes_containers = bool(trace.watch.argument_containers)
         self.guards.resolve()
-        for x in trace.lifted.values():
-            x.release()
+        trace.release()
 
     @functools.cached_property
     def loop(self):

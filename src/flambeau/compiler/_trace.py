@@ -135,6 +135,15 @@ class Trace(Tracer):
                     self.floats.is_active = False
                 self.restore()
 
+    def release(self):
+        """Lets go of tensors from outside, and of their arrays: a program takes the memory of what nobody else holds.
+        """
+        for lifted in self.lifted.values():
+            lifted.array = None
+        self.grads.clear()
+        self.watch.tensors.clear()
+        self.watch.attributes.clear()
+
     def restore(self):
         modes.grad, dtype = self.modes
         if dtype is not _dtypes.get_default_dtype():
