@@ -351,3 +351,19 @@ def test_a_model_trains_as_on_the_cpu():
         return losses
 
     assert train("xla") == pytest.approx(train("cpu"), rel=5e-3)  # a GPU multiplies matrices of float32 in less
+
+
+def test_elements_that_nobody_shares_any_more_can_be_shared_again():
+    x = torch.zeros(3, device="xla")
+    for _ in range(2):
+        shared = x.detach()
+        x += 1
+        shared += 1
+        assert x.tolist() == shared.tolist()
+        del shared
+        x += 1
+        x += 1
+        view = x[1:]
+        x *= 2
+        view += 1
+    assert (x.tolist(), view.tolist()) == ([24.0, 27.0, 27.0], [27.0, 27.0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import getrefcount
+
 from ._device import CPU, strided
 from .engines import NUMPY
 from .engines._views import Memory, ViewArray, view_layout
@@ -46,26 +48,38 @@ class DeviceStorage(Storage):
     """The memory behind tensors on a device whose arrays have no NumPy memory.
 
     Where arrays cannot be written to, tensors that share elements hold ViewArrays of one Memory. A tensor that shares
-    its elements with no other holds the array itself.
+    its elements with no other holds the array itself, and the Memory is made when one comes to share them.
     """
 
-    __slots__ = ("device", "engine", "memory")
+    __slots__ = ("_array", "_memory", "device", "engine")
 
     def __init__(self, array, engine, device, memory=None, version=0):
         self.engine = engine
         self.device = device
-        self.memory = memory or (array.memory if type(array) is ViewArray else Memory(array))
+        if type(array) is ViewArray:
+            array, memory = None, array.memory
+        self._array = array  # None where there is a memory
+        self._memory = memory
         self.version = version
         self.writer = None
         self.inference = False
 
     @property
+    def memory(self):
+        if self._memory is None:
+            self._memory, self._array = Memory(self._array), None
+        return self._memory
+
+    @property
     def array(self):
-        return self.memory.array
+        return self._array if self._memory is None else self._memory.array
 
     @array.setter
     def array(self, array):
-        self.memory.exchange(array)
+        if self._memory is None:
+            self._array = array
+        else:
+            self._memory.exchange(array)
 
     def beside(self, version=0):
         return DeviceStorage(None, self.engine, self.device, self.memory, version)
@@ -89,14 +103,41 @@ class DeviceStorage(Storage):
         t._a = ViewArray(self.memory, shown.chain if step is None else (*shown.chain, step), array, strides, offset)
 
     def replace(self, t, array, put):
-        shown = t._a
+        shown, memory = t._a, self._memory
         if type(shown) is not ViewArray:
-            t._a = array
-            self.memory.exchange(array)
-        else:
-            chain = shown.chain
-            self.memory.exchange(put(self.engine, self.memory.array, chain, array) if chain else array)
+            if memory is not None and getrefcount(memory) < UNSHARED:
+                self._memory = None
+            t._a = self.array = array
+        elif shown.chain:
+            memory.exchange(put(self.engine, memory.array, shown.chain, array))
             shown.refresh(array)
+        else:
+            memory.exchange(array)
+            shown.refresh(array)
+            if memory.strides is None and getrefcount(memory) <= UNSHARED:
+                t._a = shown._array  # no other tensor shares the elements any more
+
+
+def exchange_all(tensors, arrays, writer, put):
+    """Counts a write to each of many tensors on devices, and makes the arrays their elements."""
+    for t, array in zip(tensors, arrays, strict=True):
+        storage = t._storage
+        storage.version += 1
+        storage.writer = writer
+        if storage._memory is None:
+            t._a = storage._array = array
+        else:
+            storage.replace(t, array, put)
+
+
+def references_of_one_tensor():
+    """How many references there are in ``replace`` to a memory that nobody shares: one variable, storage and array."""
+    memory = object()
+    holders = memory, memory  # noqa: F841
+    return getrefcount(memory)
+
+
+UNSHARED = references_of_one_tensor()
 
 
 def address(array):

@@ -326,6 +326,21 @@ def wrap(array, device=None, engine=None):
     return t
 
 
+def wrap_all(arrays, device, engine):
+    """``wrap``, for many arrays on a device."""
+    tensors, inference = [], modes.grad is None
+    for array in arrays:
+        t = _new(Tensor)
+        t._a = array
+        t._storage = storage = DeviceStorage(array, engine, device)
+        storage.inference = inference
+        t._rg = False
+        t._node = t._view = t._grad = t._hooks = None
+        t._nr = 0
+        tensors.append(t)
+    return tensors
+
+
 def device_storage(array, device=None, version=0):
     """The storage of an array that is not NumPy's."""
     engine = engine_of(array)

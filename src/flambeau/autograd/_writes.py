@@ -8,7 +8,7 @@ stands in the graph. ``assign`` is all of it, for a result that was computed bef
 
 from __future__ import annotations
 
-from .. import _dtypes
+from .. import _dtypes, _storage
 from .._hooks import move_hooks
 from .._modes import in_use, modes
 from .._size import broadcasts
@@ -120,13 +120,9 @@ def write(t, name, fill, *arguments):
 
 def exchange_all(tensors, name, arrays):
     """Like ``write``, for new elements of many tensors at once, on an engine whose arrays are values."""
-    for t, array in zip(tensors, arrays, strict=True):
-        storage = t._storage
-        if storage.inference and modes.grad is not None:
-            raise RuntimeError(INFERENCE)
-        storage.version += 1
-        storage.writer = name
-        storage.replace(t, array, put)
+    if in_use.inference and modes.grad is not None and any([t._storage.inference for t in tensors]):
+        raise RuntimeError(INFERENCE)
+    _storage.exchange_all(tensors, arrays, name, put)
 
 
 def write_at(t, name, key, value):

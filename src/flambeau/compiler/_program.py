@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+from operator import attrgetter, itemgetter
 
 import numpy as np
 
 from .. import _tape as tape
 from .._device import CPU
 from .._modes import modes
-from .._tensor import Tensor, edge_of, engine_for, wrap
+from .._tensor import Tensor, edge_of, engine_for, wrap, wrap_all
 from ..autograd._writes import check_writable, exchange_all, write
 from ..engines._views import replay
 from ..ops.shape import alias
@@ -45,6 +46,7 @@ NO_DOUBLE_BACKWARD = (
     "that calls grad() or backward(create_graph=True), or call the function that was compiled, eagerly."
 )
 
+_grad, _hooks = attrgetter("_grad"), attrgetter("_hooks")
 WHOLE_VIEW: tuple = ((alias, {}, None),)  # the chain of a view of all elements
 
 
@@ -94,8 +96,13 @@ class Program:
         self.device = trace.device
         self.checks = list(zip([error for _, _, error in recording.checks], recording.lines, strict=True))
         self.hooks = [HookState(number_of(find(x.tensor)), x.state) for x in recording.hooks]
+        self.has_hooks = any([x.hooks is not NO_HOOKS for x in self.hooks])
+        self.hooked = picker([x.nr for x in self.hooks])
         self.grads = [GradState(number_of(find(t)), grad is not None) for t, grad, _ in trace.grads.values()]
+        self.graded = picker([x.nr for x in self.grads])
         self.outputs = self.output_records(recording)
+        self.creates_plain = self.device is not CPU and all([
+            x.strides is None and x.cls is Tensor and x.device == self.device for x in self.outputs])
         self.differentiable = [nr for nr, x in enumerate(self.outputs) if x.differentiable]
         self.requires_grad = [nr for nr, x in enumerate(self.outputs) if x.requires_grad]
         self.retains_grad = [nr for nr, x in enumerate(self.outputs) if x.retains_grad]
@@ -160,12 +167,12 @@ class Program:
         for numbers in self.equal:
             if len({found[nr]._a.item() for nr in numbers}) > 1:
                 return "numbers that were equal, such as counts of steps, are not"
-        for x in self.hooks:
-            t = found[x.nr]
-            if (t._hooks is not None or x.hooks is not NO_HOOKS) and hooks_of(t) != x.hooks:
-                return "there are other hooks on a tensor"
-        for x in self.grads:
-            if (found[x.nr]._grad is not None) is not x.is_there:
+        if self.has_hooks or any(map(_hooks, self.hooked(found))):
+            for x in self.hooks:
+                if hooks_of(found[x.nr]) != x.hooks:
+                    return "there are other hooks on a tensor"
+        for grad, x in zip(map(_grad, self.graded(found)), self.grads):
+            if (grad is not None) is not x.is_there:
                 return f"a tensor had {'a' if x.is_there else 'no'} gradient"
         return None
 
@@ -198,7 +205,7 @@ class Program:
         self.write(tensors, written)
         if self.device is not CPU:
             self.verify_written(self.partition.fetched)
-        outputs = [create(x, array) for x, array in zip(self.outputs, created, strict=True)]
+        outputs = self.create(created)
         if modes.grad:
             self.record(outputs, tensors, saved)
         outputs += [self.take(x, arguments, outputs) for x in self.aliases]
@@ -253,8 +260,11 @@ class Program:
 
     def inputs_of_backward(self, arrays):
         """The inputs that backward takes; of those on the CPU that this run writes to, copies."""
+        backward_inputs = self.partition.backward_inputs
+        if not backward_inputs:
+            return []
         written = {w.index for w in self.writes if w.index not in self.on_device}
-        return [arrays[i].copy() if i in written else arrays[i] for i in self.partition.backward_inputs]
+        return [arrays[i].copy() if i in written else arrays[i] for i in backward_inputs]
 
     def write(self, tensors, arrays):
         targets = [tensors[w.index] for w in self.writes]
@@ -267,6 +277,12 @@ class Program:
         for nr in self.rebinds:
             targets[nr].data = wrap(arrays[nr], targets[nr].device)
         self.tensor_inputs.note_exchanged()
+
+    def create(self, arrays):
+        """The tensors of the outputs."""
+        if self.creates_plain:
+            return wrap_all(arrays, self.device, XLA)
+        return [create(x, array) for x, array in zip(self.outputs, arrays, strict=True)]
 
     def take(self, x, arguments, outputs):
         base = x.base(arguments, outputs)
@@ -332,6 +348,13 @@ class CompiledFunctionBackward(tape.Node):
 
     def _free(self):
         self.saved = self.guards = None
+
+
+def picker(numbers):
+    """A function that takes the items with these numbers from a list: what a run asks of thousands of tensors."""
+    if len(numbers) < 2:
+        return lambda found: [found[nr] for nr in numbers]
+    return itemgetter(*numbers)
 
 
 def create(x, array):
