@@ -15,6 +15,12 @@ def close(a, b):
         torch.testing.assert_close(a, b, rtol=2e-5, atol=2e-5, equal_nan=True)
 
 
+def compare(got, want):
+    assert len(got) == len(want)
+    for a, b in zip(got, want, strict=True):
+        close(a, b)
+
+
 def outputs(result):
     return [result] if isinstance(result, torch.Tensor) else [y for part in result for y in outputs(part)]
 
@@ -24,8 +30,17 @@ def on(device, argument):
     return argument if device == "cpu" else argument.detach().to(device).requires_grad_(argument.requires_grad)
 
 
-def calls(layer, module, device, modes):
-    """What can be seen of calls with backward, in training or not; from the second on they are on a device."""
+def step(module, *arguments):
+    """The results of a layer, and their gradients."""
+    results = outputs(module(*arguments))
+    losses = [r.abs().sum() for r in results if r.requires_grad]
+    if losses:
+        sum(losses).backward()
+    return [r.detach() for r in results]
+
+
+def calls(layer, module, step, device, modes):
+    """What can be seen of steps, in training or not; from the second on they are on a device."""
     seen = []
     for nr, training in enumerate(modes):
         if nr == 1:
@@ -34,11 +49,7 @@ def calls(layer, module, device, modes):
             module.train(training).zero_grad()
         torch.manual_seed(nr)
         arguments = [on(device if nr else "cpu", a) for a in layer.arguments(torch)]
-        results = outputs(module(*arguments))
-        losses = [r.abs().sum() for r in results if r.requires_grad]
-        if losses:
-            sum(losses).backward()
-        tensors = [r.detach() for r in results] + [a.grad for a in arguments]
+        tensors = [*step(module, *arguments), *[a.grad for a in arguments]]
         tensors += [p.grad for p in module.parameters() if p.grad is not None] + [*module.buffers()]
         assert nr == 0 or {t.device.type for t in tensors if t is not None} <= {device}
         seen += [t if t is None else t.cpu().clone() for t in tensors] + [torch.rand(1)]
@@ -53,15 +64,19 @@ def draws_on_devices(layer):
                for m in layer.make(torch).modules())
 
 
-@pytest.mark.parametrize("device, modes", [("cpu", "tttee"), ("xla", "ttt")], ids=["host", "device"])
 @pytest.mark.parametrize("layer", LAYERS, ids=str)
-def test_layer_is_the_same_compiled(layer, device, modes):
-    pytest.importorskip("jax", reason="the compiler needs jax")
+def test_layer_is_the_same_compiled(layer):
+    """Its forward and backward are two programs."""
     plain, compiled = layer.make(torch), layer.make(torch)
     compiled.compile()
-    modes = [mode == "t" for mode in modes]  # in training or in evaluation
-    want = calls(layer, plain, device if draws_on_devices(layer) else "cpu", modes)
-    got = calls(layer, compiled, device, modes)
-    assert len(got) == len(want)
-    for a, b in zip(got, want, strict=True):
-        close(a, b)
+    modes = True, True, True, False, False  # in training or in evaluation
+    compare(calls(layer, compiled, step, "cpu", modes), calls(layer, plain, step, "cpu", modes))
+
+
+@pytest.mark.parametrize("layer", LAYERS, ids=str)
+def test_step_on_a_device_is_the_same_compiled(layer):
+    """Forward and backward are one program."""
+    plain, compiled = layer.make(torch), layer.make(torch)
+    eager = "xla" if draws_on_devices(layer) else "cpu"
+    modes = True, True, True
+    compare(calls(layer, compiled, torch.compile(step), "xla", modes), calls(layer, plain, step, eager, modes))
