@@ -3,83 +3,95 @@
 import os
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
 pytestmark = pytest.mark.jax
 
 SCRIPT = """
-import logging, sys, warnings
+import io, logging, pathlib, sys, warnings
 warnings.simplefilter("error")
-logging.basicConfig(stream=sys.stderr, level=logging.DEBUG, format="%(name)s %(message)s")
 import flambeau as torch
-from flambeau.engines.xla import _cache
-_cache.SETTINGS  # imported with the engine
 import jax
+import flambeau.engines.xla  # it has settings of its own
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-step = torch.compile(lambda x: (x @ x).tanh().sum())
+messages = io.StringIO()
+logging.basicConfig(stream=messages, level=logging.DEBUG)
 x = torch.ones(3, 3)
-print([round(step(x).item(), 4) for _ in range(2)], jax.config.jax_compilation_cache_dir)
+for damage in map(int, sys.argv[1:]):
+    for file in pathlib.Path(jax.config.jax_compilation_cache_dir).iterdir() if damage else ():
+        file.write_bytes(file.read_bytes()[:-7])
+    jax.clear_caches()
+    messages.truncate(0)
+    step = torch.compile(lambda x: (x @ x).tanh().sum())
+    results = [round(step(x).item(), 4) for _ in range(2)]
+    found = messages.getvalue()
+    print("deleted" if "cannot be read is deleted" in found else "found" if "cache hit" in found else "", results, sep=";")
 """
 
 
-@pytest.fixture(autouse=True)
-def _needs_jax():
-    pytest.importorskip("jax", reason="the compiler needs jax")
+@pytest.fixture
+def jax():
+    return pytest.importorskip("jax", reason="the compiler needs jax")
 
 
-def start(folder, **more):
+def start(folder, *arguments):
     plain = {name: value for name, value in os.environ.items() if name != "FLAMBEAU_CACHE"}  # which conftest.py sets
-    environment = {**plain, "XDG_CACHE_HOME": str(folder), **more}
-    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(SCRIPT)], env=environment, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, *arguments], env={**plain, "XDG_CACHE_HOME": str(folder)},
+                            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def finish(process):
-    """(what it printed, how many programs it found on disk)"""
-    out, err = communicate(process)
-    return out, err.count("Persistent compilation cache hit")
-
-
-def communicate(process):
-    """(what it printed, what it logged)"""
+    """[(what became of the programs on disk, results)]"""
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
-    return out.strip(), err
+    return [tuple(line.split(";")) for line in out.splitlines()]
 
 
-def entries(folder):
-    return sorted((folder / "flambeau" / "programs").glob("*"))
-
-
+@pytest.mark.usefixtures("jax")
 def test_the_next_process_finds_what_was_compiled_and_a_damaged_entry_is_compiled_again(tmp_path):
-    both = [start(tmp_path) for _ in range(2)]  # which write to one folder at the same time
-    printed = {finish(process)[0] for process in both}
-    written = entries(tmp_path)
-    assert len(printed) == 1 and written and all(file.suffix == ".program" for file in written)
-    out, hits = finish(start(tmp_path))
-    assert {out} == printed and hits >= 1
-    for file in written:
-        file.write_bytes(file.read_bytes()[:-7])
-    out, err = communicate(start(tmp_path))
-    assert {out} == printed and err.count("a compiled program that cannot be read is deleted") == len(written)
-    assert finish(start(tmp_path))[1] >= 1  # they were written again
+    both = [start(tmp_path, "0") for _ in range(2)]  # which write to one folder at the same time
+    (results,) = {results for process in both for _, results in finish(process)}
+    written = sorted((tmp_path / "flambeau" / "programs").iterdir())
+    assert written and all(file.suffix == ".program" for file in written)
+    again = finish(start(tmp_path, "0", "1", "0"))
+    assert again == [("found", results), ("deleted", results), ("found", results)]  # they were written again
 
 
-@pytest.mark.parametrize("environment", [
-    {"FLAMBEAU_CACHE": "0"}, {"FLAMBEAU_CACHE": "/dev/null/nowhere"}, {"JAX_ENABLE_COMPILATION_CACHE": "0"},
-], ids=["switched off", "a folder that cannot be", "switched off in jax"])
-def test_without_a_folder_programs_are_compiled_each_time(tmp_path, environment):
-    out, hits = finish(start(tmp_path, **environment))
-    assert out.endswith("None") and hits == 0 and not entries(tmp_path)
+@pytest.mark.parametrize(("environment", "settings", "folder"), [
+    ({"FLAMBEAU_CACHE": "0"}, {}, None),
+    ({"FLAMBEAU_CACHE": "/dev/null/nowhere"}, {}, None),
+    ({}, {"jax_enable_compilation_cache": False}, None),
+    ({}, {"jax_compilation_cache_dir": "told"}, "told"),
+    ({"FLAMBEAU_CACHE": "own"}, {}, "own"),
+    ({}, {}, "home/flambeau/programs"),
+], ids=["switched off", "a folder that cannot be", "switched off in jax", "told to jax", "a folder", "by default"])
+def test_where_programs_are_kept(tmp_path, monkeypatch, jax, environment, settings, folder):
+    from flambeau.engines.xla import _cache
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "home")
+    monkeypatch.delenv("FLAMBEAU_CACHE", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    files_of_jax = _cache.cache_of_jax.get_file_cache
+    monkeypatch.setattr(_cache.cache_of_jax, "get_file_cache", files_of_jax)
+    settings = {"jax_compilation_cache_dir": None, "jax_enable_compilation_cache": True, **settings}
+    before = {name: getattr(jax.config, name) for name in (*settings, *_cache.SETTINGS)}
+    try:
+        for name, value in settings.items():
+            jax.config.update(name, value)
+        _cache.install()
+        assert jax.config.jax_compilation_cache_dir == folder
+        ours = folder not in (None, "told")
+        assert ours == (_cache.cache_of_jax.get_file_cache is not files_of_jax)
+        assert ours == any(tmp_path.iterdir()) and (not ours or (tmp_path / folder).is_dir())
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
 
 
-def test_jax_may_have_been_told_where(tmp_path):
-    out, _ = finish(start(tmp_path, JAX_COMPILATION_CACHE_DIR=str(tmp_path / "own")))
-    assert out.endswith("own") and list((tmp_path / "own").iterdir()) and not entries(tmp_path)
-
-
+@pytest.mark.usefixtures("jax")
 def test_what_was_used_least_recently_makes_room(tmp_path, monkeypatch):
     from flambeau.engines.xla import _cache
 
@@ -95,6 +107,7 @@ def test_what_was_used_least_recently_makes_room(tmp_path, monkeypatch):
     assert folder.get("a") is None
 
 
+@pytest.mark.usefixtures("jax")
 def test_nothing_stays_behind_of_a_write_that_fails(tmp_path):
     from flambeau.engines.xla import _cache
 
