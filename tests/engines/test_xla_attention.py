@@ -168,3 +168,76 @@ def test_cudnn_runs_the_forward_once(case):
     text = jax.jit(both).lower(q, k, v).compile().as_text()
     calls = [line for line in text.splitlines() if "custom_call_target=\"__cudnn$fmha" in line]
     assert len(calls) == 2
+
+
+# ---- with dropout
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    """The kernels of attention with dropout, interpreted where there is no GPU, in small blocks."""
+    from flambeau.engines.xla import _flash_attention, attention
+
+    monkeypatch.setattr(_flash_attention, "BLOCK", 16)
+    if not flambeau.cuda.is_available():
+        monkeypatch.setattr(_flash_attention, "INTERPRETED", True)
+        monkeypatch.setattr(attention, "is_on_gpu", lambda: True)
+    return _flash_attention
+
+
+@pytest.mark.parametrize("kind", [None, "causal", "keys", "full"])
+def test_kernels_with_dropout_agree_with_the_formula(kernels, attention, kind):
+    import jax.numpy as jnp
+
+    *inputs, g = draw((2, 3, 20, 16), (2, 3, 17, 16), (2, 3, 17, 16), (2, 3, 20, 16))
+    key = kernels.key_of(jnp.asarray([123, 456], jnp.uint32), 0.25)
+    mask = None if kind in (None, "causal") else mask_of(kind, 20, 17, kind == "keys")
+    rest = mask, key, 0.3, kind == "causal"
+    compare(lambda *x: attention.by_flash(*x, *rest), lambda *x: attention.formula(*x, *rest), inputs, g)
+
+
+def test_factors_of_dropout(kernels):
+    import jax.numpy as jnp
+
+    key = kernels.key_of(jnp.asarray([123, 456], jnp.uint32), 0.25)
+    factors = np.asarray(kernels.all_factors(key, (2, 3, 200, 100)))
+    assert set(np.unique(factors)) == {np.float32(0), np.float32(1 / 0.75)}
+    dropped = factors == 0
+    for axes in [(2, 3), (0, 1, 3), (0, 1, 2)]:  # of heads, rows, columns
+        share = dropped.mean(axes)
+        spread = (0.25 * 0.75 / (dropped.size / share.size)) ** 0.5
+        assert abs(share - 0.25).max() < 5 * spread
+    flat = dropped.reshape(6, -1)
+    assert abs(np.corrcoef(flat) - np.eye(6)).max() < 0.05
+    assert abs(np.corrcoef(flat[:, :-1].ravel(), flat[:, 1:].ravel())[0, 1]) < 0.02
+
+
+@pytest.mark.parametrize("way", ["lazy", "compiled"])
+def test_dropout_follows_the_seed(kernels, way):
+    device = "cuda" if flambeau.cuda.is_available() else "xla"
+    query, key, value = [half(1, 2, n, 16, seed=i, device=device) for i, n in enumerate((12, 20, 20))]
+
+    def attend(query, key, value):
+        out = F.scaled_dot_product_attention(query, key, value, dropout_p=0.5)
+        return out, *flambeau.autograd.grad(out.float().sum(), (query, key, value))
+
+    run = flambeau.compile(attend) if way == "compiled" else attend
+    run(query, key, value)
+
+    def draw_from(seed):
+        flambeau.manual_seed(seed)
+        return [t.detach().float().cpu().numpy() for t in run(query, key, value)]
+
+    first, again, other = draw_from(1), draw_from(1), draw_from(2)
+    for a, b in zip(first, again, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert (first[0] != other[0]).any() and (first[1] != other[1]).any()
+
+
+def test_dropout_keeps_the_mean(kernels):
+    device = "cuda" if flambeau.cuda.is_available() else "xla"
+    query, ones = half(2, 2, 48, 16, seed=0, device=device), flambeau.ones(2, 2, 40, 16, dtype=flambeau.bfloat16)
+    flambeau.manual_seed(0)
+    out = F.scaled_dot_product_attention(query, query[:, :, :40], ones.to(device), dropout_p=0.25).detach().float()
+    assert abs(out.mean().item() - 1) < 0.05
+    assert out.std().item() > 0.02

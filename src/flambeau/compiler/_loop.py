@@ -91,7 +91,7 @@ class Loop:
                      for group in self.groups]
             jitted = jax.jit(self.trace, donate_argnums=0 if self.program.device is not CPU else (),
                              compiler_options=COMPILER_OPTIONS)
-            with on_cpu(), warnings.catch_warnings():
+            with on_cpu(), jax.default_device(device), warnings.catch_warnings():
                 warnings.filterwarnings("ignore", NOT_DONATED)
                 self.compiled[count] = jitted.lower(*forms).compile()
         return self.compiled[count]

@@ -82,7 +82,7 @@ class Segment:
                          compiler_options=COMPILER_OPTIONS)
         device = cpu_of_jax() if self.device is CPU else XLA.jax_device(self.device)
         sharding = jax.sharding.SingleDeviceSharding(device)
-        with on_cpu(), warnings.catch_warnings():
+        with on_cpu(), jax.default_device(device), warnings.catch_warnings():  # kernels are made for the default one
             warnings.filterwarnings("ignore", NOT_DONATED)
             structs = [jax.ShapeDtypeStruct(*form, sharding=sharding) for form in forms]
             return jitted.lower(*structs).compile()

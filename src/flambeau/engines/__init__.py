@@ -70,6 +70,10 @@ class Engine:
     def dropout_scale(self, generator, like, shape, p):
         """Zeros with probability p and else 1 / (1 - p), drawn where `like` is; None: draw on the CPU, and move."""
 
+    def attention_key(self, generator, query, key, value, p):
+        """A vector by which ``fused_attention`` draws the factors of dropout, and ``dropout_factors`` too; None: it
+        takes the factors themselves."""
+
     def fused_attention(self, query, key, value, mask, dropped, scale, causal):
         """Attention by one kernel; None where there is none for such arrays."""
 

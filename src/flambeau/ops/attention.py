@@ -54,13 +54,19 @@ def attention_node(query_shape, value_shape, dropped):
 def attention(k, query, key, value, mask, dropped, *, scale, causal):
     """The values averaged by how well their keys match the query.
 
-    `dropped` holds the factors of dropout for the weights. It and the mask may be None.
+    `dropped` holds the factors of dropout for the weights, or the key of them. It and the mask may be None.
     """
     fused = k.fused_attention(query, key, value, mask, dropped, scale, causal)
     if fused is not None:
         return fused
     weights = weights_of(query, key, mask, scale, causal)
     return k.matmul(weights if dropped is None else weights * dropped, value)
+
+
+@op
+def dropout_factors(k, key, *, shape):
+    """The factors that an engine's kernel draws by a key."""
+    return k.dropout_factors(key, shape)
 
 
 @attention.joint_vjp
@@ -72,6 +78,8 @@ def _(g, query, key, value, mask, dropped, scale, causal, needs):
         if fused is not None:
             return *fused, None
     weights = weights_of(query, key, mask, scale, causal)
+    if dropped is not None and len(dropped.shape) == 1:
+        dropped = dropout_factors(dropped, shape=tuple(weights.shape))
     g_value = product(mT(weights if dropped is None else weights * dropped), g) if needs[2] else None
     if not (needs[0] or needs[1] or needs[3]):
         return None, None, g_value, None, None

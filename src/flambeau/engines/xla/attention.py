@@ -1,4 +1,4 @@
-"""Attention in half precision: cuDNN's kernel where it serves, else the formula in float32."""
+"""Attention in half precision: by cuDNN's kernel, or with dropout by our own, where they serve; else in float32."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import jax.numpy as jnp
 
 from ..._modes import modes
 from . import engine
+from .lazy import record
+from .memory import is_on_gpu
+from .random import draw_key
 
 HALF = (jnp.bfloat16, jnp.float16)
 IMPLEMENTATION = "cudnn"
@@ -24,7 +27,9 @@ def formula(query, key, value, mask, dropped, scale, causal):
         scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == bool else scores + mask
     nothing = jnp.all(scores == -jnp.inf, axis=-1, keepdims=True)
     weights = jnp.where(nothing, 0.0, jax.nn.softmax(jnp.where(nothing, 0.0, scores), axis=-1))
-    return jnp.matmul(weights if dropped is None else weights * dropped, value).astype(narrow)
+    if dropped is not None:
+        weights = weights * (dropout_factors(dropped, scores.shape) if is_key(dropped) else dropped)
+    return jnp.matmul(weights, value).astype(narrow)
 
 
 def by_cudnn(query, key, value, mask, scale, causal):
@@ -65,26 +70,62 @@ def with_even_lengths(query, key, value, bias):
     return *padded, {"bias": jnp.pad(bias, widths, constant_values=LOWEST[bias.dtype.name])}
 
 
-def is_on_gpu():
-    """Whether what is traced now will run on a GPU."""
-    return modes.tracer.device.type == "cuda" if modes.tracer.active else jax.default_backend() == "gpu"
+def are_heads(query, key, value):
+    """Whether these are batches of heads, as kernels take them, on a GPU."""
+    alike = query.shape[:2] == key.shape[:2] == value.shape[:2] and query.shape[-1] == value.shape[-1]
+    return query.dtype in HALF and query.ndim == 4 and alike and is_on_gpu()
 
 
-def suits_cudnn(query, key, value, dropped):
-    """Whether these are batches of heads that cuDNN has a kernel for."""
-    return (
-        dropped is None and query.ndim == 4 and is_on_gpu()
-        and query.shape[-1] == value.shape[-1] <= 128 and query.shape[-1] % 8 == 0
-        and query.shape[:2] == key.shape[:2] == value.shape[:2]
-    )
+def suits_cudnn(query, key, value):
+    return are_heads(query, key, value) and query.shape[-1] <= 128 and query.shape[-1] % 8 == 0
+
+
+# ---- with dropout
+
+
+@engine.immediate
+def attention_key(generator, query, key, value, p):
+    if not (are_heads(query, key, value) and jax.device_count() == 1):
+        return None
+    from . import _flash_attention as kernels
+
+    if query.shape[-1] not in kernels.DEPTHS or not (kernels.INTERPRETED or kernels.are_supported()):
+        return None
+    return record(kernels.key_of, (modes.tracer.draw_key(draw_key, generator), float(p), query), {})
+
+
+def is_key(dropped):
+    """Whether it is the key of factors, instead of factors of weights."""
+    return dropped.ndim == 1
+
+
+@engine.kernel
+def dropout_factors(key, shape):
+    from ._flash_attention import all_factors
+
+    return all_factors(key, shape)
+
+
+def by_flash(query, key, value, mask, dropped, scale, causal):
+    from ._flash_attention import attend
+
+    if mask is not None:
+        mask = jnp.where(mask, 0, -jnp.inf) if mask.dtype == bool else mask
+        mask = mask.astype(jnp.float32).reshape((1,) * (4 - mask.ndim) + mask.shape)
+    return attend(query, key, value, mask, dropped, scale, causal)
+
+
+# ---- kernels
 
 
 @engine.immediate
 def fused_attention(query, key, value, mask, dropped, scale, causal):
     if query.dtype not in HALF:
         return None
-    if suits_cudnn(query, key, value, dropped):
+    if dropped is None and suits_cudnn(query, key, value):
         return by_cudnn(query, key, value, mask, float(scale), causal)
+    if dropped is not None and is_key(dropped):
+        return by_flash(query, key, value, mask, dropped, float(scale), causal)
     return formula(query, key, value, mask, dropped, scale, causal)
 
 

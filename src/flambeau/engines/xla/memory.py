@@ -64,6 +64,11 @@ def is_traced(array):
     return isinstance(value_of(array), jax.core.Tracer)
 
 
+def is_on_gpu():
+    """Whether what is traced now will run on a GPU."""
+    return modes.tracer.device.type == "cuda" if modes.tracer.active else jax.default_backend() == "gpu"
+
+
 # ---- arrays
 
 

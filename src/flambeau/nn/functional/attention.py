@@ -7,15 +7,17 @@ import warnings
 
 from ..._dtypes import bool_, float32, type_word
 from ..._modes import in_use
-from ..._tensor import Tensor
+from ..._tensor import Tensor, engine_for, wrap
 from ...functions._args import need_tensor
 from ...functions._autocast import autocast
+from ...functions._randomness import sampling_levels
 from ...functions.broadcast import broadcast_shapes
 from ...functions.creation import ones, zeros
 from ...functions.dropout import dropout as _dropout
 from ...functions.join import cat
 from ...functions.like import zeros_like
 from ...functions.pad import pad
+from ...functions.random import default_generator
 from ...functions.reduce import softmax
 from ...ops import attention as ops
 from .linear import linear
@@ -99,14 +101,21 @@ def scaled_dot_product_attention(
         if is_causal:
             attn_mask, is_causal = _causal_too(attn_mask, query, key, value, dropout_p), False
     shape = _weights_shape(query, key, value, attn_mask)
-    dropped = _factors(shape, query, dropout_p) if dropout_p > 0 else None
+    dropped = _dropped(shape, query, key, value, dropout_p) if dropout_p > 0 else None
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1] or 1)
     return ops.attention(query, key, value, attn_mask, dropped, scale=float(scale), causal=bool(is_causal))
 
 
-def _factors(shape, query, p):
-    """The factors of dropout for weights of a shape; in float32 for half precision, as the weights are."""
+def _dropped(shape, query, key, value, p):
+    """The factors of dropout for weights of a shape; in float32 for half precision, as the weights are.
+
+    Where a device's kernel draws them, their key.
+    """
+    if p < 1 and not sampling_levels():
+        drawn = engine_for(query).attention_key(default_generator, query._a, key._a, value._a, p)
+        if drawn is not None:
+            return wrap(drawn, query.device)
     dtype = float32 if query.dtype.itemsize < float32.itemsize else query.dtype
     return _dropout(ones(shape, dtype=dtype, device=query.device), p, True)
 
