@@ -270,7 +270,8 @@ class Program:
         targets = [tensors[w.index] for w in self.writes]
         for nr in self.fills:
             check_writable(targets[nr])
-        exchange_all([targets[nr] for nr in self.exchanges], self.name, [arrays[nr] for nr in self.exchanges])
+        if self.exchanges:
+            exchange_all([targets[nr] for nr in self.exchanges], self.name, [arrays[nr] for nr in self.exchanges])
         for nr in self.fills:
             t = targets[nr]
             write(t, self.name, engine_for(t).write if t.device is CPU else take_over, arrays[nr])
