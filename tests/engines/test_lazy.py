@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import operator
 import subprocess
 import sys
 
@@ -332,6 +333,8 @@ OVERWRITERS = {
     "copy_": lambda x: x.copy_(torch.ones(3)),
     "copy_ of another dtype": lambda x: x.copy_(torch.ones(3, dtype=torch.float64)),
     "copy_ of one element": lambda x: x.copy_(torch.ones(1)),
+    "[:]": lambda x: operator.setitem(x, slice(None), 1.0) or x,
+    "[...]": lambda x: operator.setitem(x, ..., torch.ones(1)) or x,
 }
 
 

@@ -113,6 +113,7 @@ POINTWISE = [
     row("elu", X, alpha=1.5, scale=2.0, input_scale=0.5),
     row("celu", X, alpha=1.5),
     row("softplus", X, beta=2.0, threshold=20.0),
+    row("softplus", X, beta=1.0, threshold=float("nan")),
     row("hardtanh", X, low=-1.0, high=2.0),
     # integers
     *rows("add mul div sub", R(2, 3), V([1, 2, 3])),

@@ -28,6 +28,10 @@ NO_JAX = (
 )
 UNKNOWN_BACKEND = "Invalid backend: {backend!r}. There are {known}; functions as backends are not supported."
 UNKNOWN_MODE = "Unrecognized mode={mode!r}, should be one of: {known}"
+UNKNOWN_DYNAMIC = (
+    "dynamic must be True, False or None, but got {dynamic!r}. Shapes are part of a program: batches of another size, "
+    "such as the last one of an epoch, get a program of their own, and nothing is padded."
+)
 BOTH = "Either mode or options can be specified, but both can't be specified at the same time."
 DISABLED = (
     "{name} is marked with compiler.disable{because}, and is called by a function that is compiled. Call it before or "
@@ -48,7 +52,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
         model: the function or module.
         fullgraph: makes no difference: a program always is the whole function. What cannot be part of one (``item()``,
             an ``if`` on a tensor) is an error.
-        dynamic: makes no difference: shapes are part of the program.
+        dynamic: True, False or None; makes no difference: shapes are part of the program, and batches of another size,
+            such as the last one of an epoch, get a program of their own.
         backend: "xla" (the default), "openxla" and "inductor", as scripts say it, compile with XLA; "eager" and
             "aot_eager" do not compile.
         mode: one of PyTorch's modes; they make no difference.
@@ -65,7 +70,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
         >>> double(flambeau.ones(2))
         tensor([2., 2.])
     """
-    settings = dict(backend=backend, mode=mode, options=options, name=name, disable=disable,
+    settings = dict(dynamic=dynamic, backend=backend, mode=mode, options=options, name=name, disable=disable,
                     recompile_limit=recompile_limit)
     if model is None:
         return lambda function: compile(function, **settings)
@@ -76,7 +81,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     if isinstance(model, Module):
         call = compiled_call(model, **settings)
         return model if call is None else OptimizedModule(model, call)
-    if not wants_program(backend, mode, options, disable) or getattr(model, "disabled", False):
+    if not wants_program(dynamic, backend, mode, options, disable) or getattr(model, "disabled", False):
         return model
     name = name or getattr(model, "__qualname__", type(model).__name__)
     return Compiled(model, name, program_limit(recompile_limit))
@@ -85,7 +90,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
 def compiled_call(module, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, name=None,
                   disable=False, recompile_limit=None, isolate_recompiles=False, shapes_spec=None):
     """What calls of a module are to run, with the settings of ``compile``; None if nothing is compiled."""
-    if not wants_program(backend, mode, options, disable):
+    if not wants_program(dynamic, backend, mode, options, disable):
         return None
     name = name or type(module).__name__
     return Compiled(functools.partial(run_with_hooks, module), name, program_limit(recompile_limit))
@@ -98,8 +103,10 @@ def program_limit(limit):
     return 8 if limit is None else limit
 
 
-def wants_program(backend, mode, options, disable):
+def wants_program(dynamic, backend, mode, options, disable):
     """Whether anything is to be compiled; raises where the settings make no sense or JAX is missing."""
+    if dynamic is not None and type(dynamic) is not bool:
+        raise RuntimeError(UNKNOWN_DYNAMIC.format(dynamic=dynamic))
     if mode is not None and options is not None:
         raise RuntimeError(BOTH)
     if mode not in MODES:

@@ -13,6 +13,7 @@ from ._places import MISSING
 from ._pytree import CopyOf, Tree, flatten
 from ._segment import Layout, Partition, on_cpu
 from ._trace import Trace
+from ._watch import without_profile
 
 
 class Recording:
@@ -49,11 +50,18 @@ class Recording:
 
     def body(self):
         """Calls the function; returns all that a program computes."""
-        self.collect(self.function(*self.args, **self.kwargs))
+        result = self.function(*self.args, **self.kwargs)
+        arrays = without_profile(self.results_of)(result) + self.trace_gradients()
+        self.trace.watch.stop_listening()
+        return arrays
+
+    def results_of(self, result):
+        """All that a program computes but for gradients."""
+        self.collect(result)
         arrays = [value_of(t._a) for t in [*self.outputs, *[x.tensor for x in self.written]]]
         self.trace.check_draws()
         self.checks, self.lines = list(self.trace.required), list(self.trace.lines)
-        return arrays + self.conditions() + self.trace_gradients()
+        return arrays + self.conditions()
 
     def conditions(self):
         """Whether each condition on elements holds, as one array, and the values that are wrong if they do not."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from threading import get_ident
+
 from .._device import CPU, META
 from .._modes import modes
 from ..engines import NUMPY, engine_of
 from ._lifted import SLOTS, HooksSnapshot, holds, slot_a, slot_grad, slot_hooks, slot_node
+from ._watch import without_profile
 
 ESCAPED = (
     "this tensor was created while {name} was traced to be compiled, and left it without being returned: "
@@ -23,7 +26,7 @@ class WatchedArray:
         if t is None:
             return self
         array, trace = slot_a.__get__(t), self.trace
-        if not trace.is_active_here():
+        if trace.paused or get_ident() != trace.thread:
             return array
         key = id(t)
         lifted = trace.lifted.get(key)
@@ -32,7 +35,7 @@ class WatchedArray:
         if key in trace.inside:
             return trace.constant(t, array)
         device = CPU if t._storage is None else t._storage.device
-        return array if device is META else trace.lift(t, array, device)
+        return array if device is META else without_profile(trace.lift)(t, array, device)
 
     def __set__(self, t, array):
         trace, key = self.trace, id(t)
@@ -92,7 +95,7 @@ class WatchedNode:
             return self
         node, trace = slot_node.__get__(t), self.trace
         if node is not None and trace.is_active_here() and id(t) not in trace.inside and id(t) not in trace.lifted:
-            trace.lift(t, slot_a.__get__(t), t.device)
+            without_profile(trace.lift)(t, slot_a.__get__(t), t.device)
             node = slot_node.__get__(t)
         return node
 

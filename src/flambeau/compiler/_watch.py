@@ -54,6 +54,7 @@ class Watch(Notes):
         super().__init__(call, floats)
         self.reads = set()  # (id, name) of attributes that were read
         self.codes = {}  # by identity of a code of the user's that ran, and of its globals: NamesOf
+        self.modules = set()  # the names of the modules of such codes
         self.unheard = {}  # id -> code of a function of others that does nothing that must be noted
         self.import_depth = 0  # what runs in the import system is not the function's
         self.prints = False  # what runs while print() does neither
@@ -79,6 +80,10 @@ class Watch(Notes):
         if random_state() != draws:
             self.make_volatile(DRAWN)
 
+    def stop_listening(self):
+        """What is called from now on, the function does not call."""
+        sys.setprofile(None)
+
     def start(self):
         arguments, call = self.call
         for nr, t in enumerate(arguments):
@@ -96,8 +101,10 @@ class Watch(Notes):
 
     def on_read(self, thing, name):
         """An attribute of an object is read."""
-        if (id(thing), name) in self.reads or not self.is_outside(thing):
-            return
+        if (id(thing), name) not in self.reads and self.is_outside(thing):
+            without_profile(self.note_attribute)(thing, name)
+
+    def note_attribute(self, thing, name):
         self.reads.add((id(thing), name))
         self.objects[id(thing)] = thing
         label = f"{label_of(thing)}.{name}"
@@ -142,20 +149,31 @@ class Watch(Notes):
     # ---- functions
 
     def profile(self, frame, event, arg):
-        """Called by the interpreter when a function is called, or returns."""
-        if id(frame.f_code) in self.unheard:
-            return
+        """Called by the interpreter when a function is called, or returns: rarely one of the user's.
+
+        The quick questions come first. To ask for the code of a frame, or for an identity, takes long where somebody
+        audits Python.
+        """
+        module = frame.f_globals.get("__name__", "")
         if event[:2] == "c_":
-            if self.is_users_frame(frame) and not self.import_depth:
+            if module in self.modules and self.is_users_frame(frame) and not self.import_depth:
                 self.prints = event == "c_call" and arg is print
                 if event == "c_call":
                     self.on_builtin_call(arg)
             return
-        module = frame.f_globals.get("__name__", "")
         if module in _importers:
             self.import_depth += (event == "call") - (event == "return")
-        if event == "call" and not self.import_depth and not self.prints:
-            self.on_call(frame, frame.f_code, module)
+        if event != "call" or self.import_depth or self.prints or self.is_among_others(frame, module):
+            return
+        code = frame.f_code
+        if id(code) not in self.unheard:
+            self.on_call(frame, code, module)
+
+    def is_among_others(self, frame, module):
+        """Whether jax calls itself, or is called by us."""
+        caller = frame.f_back
+        return (type(module) is str and module.startswith("jax.")
+                and (caller is None or caller.f_globals.get("__name__", "") not in self.modules))
 
     def on_call(self, frame, code, module):
         if code.co_name == "__init__" and code.co_argcount:
@@ -175,6 +193,7 @@ class Watch(Notes):
         names = self.codes.get(key)
         if names is None:
             names = self.codes[key] = NamesOf(code)
+            self.modules.add(module)
             self.on_first_call(frame, code, names)
         for value in list(frame.f_locals.values()):
             cls = value if isinstance(value, type) else type(value)

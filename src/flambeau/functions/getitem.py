@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from .._device import CPU
 from .._dtypes import FIRST_FLOAT, LAST_FLOAT, type_word
 from .._modes import modes
 from .._size import broadcasts
@@ -21,6 +22,7 @@ from ..ops.shape import basic_index, cast, reshape
 from ._data import scalar_for
 from ._inplace import inplace_op
 from ._key import SELECT, SLICE, UNSQUEEZE, node_of, parse_key
+from .convert import copy_, fill_
 from .index import expand_masks, put_call
 
 EXPANDED = (
@@ -112,10 +114,13 @@ def __setitem__(self, key, value):
         count_write(self, "__setitem__")  # the end of ``x[key] += ...``: the elements are there already
         return
     node, basic, indices, dims = parse_key(self, key)
-    if node is not None:
-        self = basic_index(self, key=basic, node=node)
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(number(value, self), self._a.dtype))
+    if not indices and names_all(basic, self._a.shape):
+        overwrite(self, without_leading_ones(value, self._a.ndim))
+        return
+    if node is not None:
+        self = basic_index(self, key=basic, node=node)
     if not indices:
         assign_to(self, value)
         return
@@ -126,6 +131,12 @@ def __setitem__(self, key, value):
 
 def __delitem__(self, key):
     raise TypeError("Tensor does not support deleting items: its shape is fixed. Select what is to stay, or cat it.")
+
+
+def names_all(basic, shape):
+    """Whether a basic key names all elements as they are: what was there need not be read."""
+    *parts, _ = basic
+    return all([isinstance(part, slice) and part.indices(n) == (0, n, 1) for part, n in zip(parts, shape)])
 
 
 def is_view_by(value, x, key):
@@ -192,6 +203,15 @@ def number(value, t):
         name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
         raise TypeError(f"can't assign a {name} to a torch.{type_word(t.dtype)}Tensor")
     return scalar_for(value, t._a.dtype, halves=False)
+
+
+def overwrite(t, value):
+    """Puts `value`, broadcast and converted, in the place of all elements of `t`, which may be lost."""
+    if value._a.ndim == 0 < t._a.ndim and value.device is CPU:
+        check_writable(t)
+        fill_(t, value)
+    else:
+        copy_(t, value)
 
 
 def assign_to(t, value):

@@ -85,7 +85,9 @@ def advance(steps):
         if number is None:
             count = number_of(step) + 1
         else:
-            _, count = known.setdefault(id(number), (number, number + 1))
+            if id(number) not in known:
+                known[id(number)] = number, number + 1
+            _, count = known[id(number)]
         put_number(step, count)
         counts.append(count)
     return counts

@@ -13,4 +13,4 @@ define(engine, *ACTIVATIONS)
 @engine.kernel
 def softplus(x, beta, threshold):
     scaled = x * beta
-    return jnp.where(scaled > threshold, x, jnp.log1p(jnp.exp(jnp.minimum(scaled, threshold))) / beta)
+    return jnp.where(scaled > threshold, x, jnp.logaddexp(scaled, 0) / beta)
