@@ -157,6 +157,34 @@ static REAL *NAME(pack_panel)(const TapSums *s, const NAME(Run) *runs, int run_c
     return out;
 }
 
+#define CHANNELS_AHEAD 8 /* whose elements are fetched while others are copied: they lie in other pages */
+
+/* Packs several panels at once, if they are the elements of one sample as they lie: all of a channel, then of the next. */
+INLINE bool NAME(pack_rows_as_they_lie)(const TapSums *s, ptrdiff_t place, ptrdiff_t panels, ptrdiff_t start, ptrdiff_t stop,
+                                        REAL *out)
+{
+    ptrdiff_t plane = s->sizes[2], depth = stop - start;
+    bool rows = s->taps == 1 && s->sizes[0] * s->sizes[1] == 1 && plane == s->counts[2] && s->counts[0] * s->counts[1] == 1
+                && s->steps[2] == 1 && s->tap_places[2] == 0;
+    if (!rows || place / plane != (place + panels * TILE_COLUMNS - 1) / plane || place / plane >= s->samples) {
+        return false;
+    }
+    const REAL *from = (const REAL *)s->source + place / plane * s->source_sample + place % plane + start * s->source_channel;
+    for (ptrdiff_t c = 0; c < depth; c++, from += s->source_channel) {
+        const REAL *ahead = from + CHANNELS_AHEAD * s->source_channel;
+        for (ptrdiff_t p = 0; p < panels; p++) {
+            REAL *to = out + (p * depth + c) * TILE_COLUMNS;
+            STORE(to, LOAD(from + p * TILE_COLUMNS));
+            STORE(to + LANES, LOAD(from + p * TILE_COLUMNS + LANES));
+            if (c + CHANNELS_AHEAD < depth) {
+                __builtin_prefetch(ahead + p * TILE_COLUMNS);
+                __builtin_prefetch(ahead + p * TILE_COLUMNS + TILE_COLUMNS - 1);
+            }
+        }
+    }
+    return true;
+}
+
 /* The products of `depth` packed weights and elements, plus a bias for each row (or NULL), in `rows` rows that lie `step`
  * apart; added to what is there where this is to `add`. */
 INLINE void NAME(tile_products)(const REAL *w, const REAL *x, ptrdiff_t depth, const REAL *bias, ptrdiff_t rows, bool add,
@@ -249,7 +277,8 @@ static void NAME(sum_panels)(const TapSums *s, ptrdiff_t start, ptrdiff_t stop, 
         ptrdiff_t upto = channel + most < s->sources ? channel + most : s->sources;
         ptrdiff_t depth = (upto - channel) * s->taps;
         REAL *x = scratch;
-        for (ptrdiff_t p = 0; p < panels; p++) {
+        bool packed = NAME(pack_rows_as_they_lie)(s, start * TILE_COLUMNS, panels, channel, upto, x);
+        for (ptrdiff_t p = 0; p < panels && !packed; p++) {
             ptrdiff_t count = total - (start + p) * TILE_COLUMNS;
             NAME(pack_panel)(s, runs[p], run_counts[p], channel, upto, count < TILE_COLUMNS ? count : TILE_COLUMNS,
                              x + p * depth * TILE_COLUMNS);

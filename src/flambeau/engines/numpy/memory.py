@@ -188,15 +188,15 @@ def element_strides(a):
 @engine.kernel
 def in_format_of(y, *operands):
     """y, contiguous in the memory format that the operands suggest: channels-last, if one of them does."""
-    formats = [suggested_format(x) for x in operands]
-    order = next((CHANNELS_LAST[f] for f in formats if f is not contiguous_format), range(y.ndim))
+    order = None
+    for x in operands:
+        if order is None and x is not None and x.ndim > 3 and x.strides[1] <= x.strides[-1]:
+            order = CHANNELS_LAST.get(format_of(x.shape, [step // x.itemsize for step in x.strides]))
+    if order is None:
+        if y.flags.c_contiguous and 1 not in y.shape:
+            return y
+        order = range(y.ndim)
     strides = tuple([y.itemsize * step for step in dense_strides(y.shape, order)])
     if y.strides == strides:
         return y
     return as_strided(np.ascontiguousarray(y.transpose(order)), y.shape, strides)
-
-
-def suggested_format(x):
-    if x is None or x.ndim < 4 or x.strides[1] > x.strides[-1]:  # channels lie further apart than columns
-        return contiguous_format
-    return format_of(x.shape, [step // x.itemsize for step in x.strides])
