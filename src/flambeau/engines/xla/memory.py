@@ -18,10 +18,11 @@ from .. import no_device
 from .._views import Memory, ViewArray, value_of
 from ..numpy.memory import allocate, element_strides
 from . import engine
-from .lazy import LazyArray
+from .lazy import Graph, LazyArray, record_call
 
 PLATFORMS = {"cuda": "gpu", "tpu": "tpu"}  # by type of device; "xla" is whatever jax has
-LARGEST_SHARED = 1 << 16  # bytes of arrays that are kept to be used again
+LARGEST_SHARED = 1 << 16  # bytes of arrays that are kept to be used again; larger zeros need not come from the host
+LARGEST = 1 << 40  # bytes that a device might have
 NO_DEVICE = "there is no device {device}: jax has {found}. Run on one of them, or on device='cpu'."
 
 
@@ -77,6 +78,8 @@ def create(make, shape, dtype, device, *value):
     of_integers = value and dtype.kind == "i" and all([type(x) is int for x in value])
     if of_integers and modes.tracer is NO_TRACER and math.prod(shape) * dtype.itemsize <= LARGEST_SHARED:
         return shared(make, shape, dtype, device, *value)
+    if make is np.zeros and modes.tracer is NO_TRACER and LARGEST_SHARED < math.prod(shape) * dtype.itemsize < LARGEST:
+        return record_call(jnp.zeros, (tuple(shape), dtype), {}, Graph.on(jax_device(device)))[0]
     return put_on(allocate(make, shape, dtype, *value), device)
 
 
