@@ -210,7 +210,7 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value):
-        if not isinstance(value, bool | np.bool_):
+        if not isinstance(value, (bool, np.bool_)):
             raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
         if value and not _dtypes.is_inexact(self._a.dtype):
             raise RuntimeError(ONLY_FLOATS_GRAD)
@@ -224,7 +224,7 @@ class Tensor:
 
     def requires_grad_(self, requires_grad=True):
         """Sets ``requires_grad`` and returns the tensor."""
-        if not isinstance(requires_grad, bool | np.bool_):
+        if not isinstance(requires_grad, (bool, np.bool_)):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
         if requires_grad and in_use.levels and modes.transforms:

@@ -176,7 +176,7 @@ def _pairs(tensors, grads):
         if not isinstance(t, ORIGINS):
             raise AssertionError(NO_OUTPUT.format(kind=type(t).__name__))
     grads = (None,) * len(tensors) if grads is None else grads
-    grads = tuple(grads) if isinstance(grads, tuple | list) else (grads,)
+    grads = tuple(grads) if isinstance(grads, (tuple, list)) else (grads,)
     if len(grads) < len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(grads)} gradients")
     return tensors, grads[:len(tensors)]

@@ -344,7 +344,7 @@ def _dot(a, b):
 
 
 def _tuple(values):
-    return tuple(values) if isinstance(values, tuple | list) else (values,)
+    return tuple(values) if isinstance(values, (tuple, list)) else (values,)
 
 
 def _floating(outputs):

@@ -111,7 +111,7 @@ def check_not_mixed(operands):
 
 
 def _is_basic(key):
-    return not any(isinstance(k, np.ndarray | list) for k in (key if isinstance(key, tuple) else (key,)))
+    return not any(isinstance(k, (np.ndarray, list)) for k in (key if isinstance(key, tuple) else (key,)))
 
 
 # ---- ufuncs
@@ -137,7 +137,7 @@ def _ufunc(ufunc, method, inputs, kwargs):
 
 def _one(x):
     """An operand with one element, of the same dtype; Python numbers keep their own weaker kind."""
-    return np.ones(1, x.dtype) if isinstance(x, np.ndarray | np.generic) else x
+    return np.ones(1, x.dtype) if isinstance(x, (np.ndarray, np.generic)) else x
 
 
 def _with_shape(result, shape):
@@ -267,7 +267,7 @@ def _metas(x):
     """The meta arrays in nested lists and tuples."""
     if isinstance(x, MetaArray):
         yield x
-    elif isinstance(x, list | tuple):
+    elif isinstance(x, (list, tuple)):
         for item in x:
             yield from _metas(item)
 
@@ -276,7 +276,7 @@ def _numbers(x):
     """The Python ints in nested lists and tuples: settings such as counts, to which sizes must stay comparable."""
     if type(x) is int:
         yield x
-    elif isinstance(x, list | tuple):
+    elif isinstance(x, (list, tuple)):
         for item in x:
             yield from _numbers(item)
 
@@ -292,16 +292,16 @@ def _zeros(x, point):
 
 def _arrays(result):
     """The arrays in a kernel's result."""
-    if isinstance(result, tuple | list):
+    if isinstance(result, (tuple, list)):
         return [a for r in result for a in _arrays(r)]
-    return [np.asarray(result)] if isinstance(result, np.ndarray | np.generic) else []
+    return [np.asarray(result)] if isinstance(result, (np.ndarray, np.generic)) else []
 
 
 def _as_meta(result, shapes=None):
     """A kernel's result with meta arrays in the place of arrays; of their own shapes, or of the next of `shapes`."""
-    if isinstance(result, tuple | list):
+    if isinstance(result, (tuple, list)):
         items = [_as_meta(r, shapes) for r in result]
         return items if type(result) is list else tuple(items)
-    if not isinstance(result, np.ndarray | np.generic):
+    if not isinstance(result, (np.ndarray, np.generic)):
         return result
     return MetaArray(np.shape(result) if shapes is None else next(shapes), result.dtype)

@@ -80,7 +80,7 @@ class LevelArray(ShapedArray):
         return self.level.op("bitwise_not", self)
 
     def __pow__(self, exponent):
-        return self.level.op("pow_scalar" if isinstance(exponent, int | float) else "pow", self, exponent)
+        return self.level.op("pow_scalar" if isinstance(exponent, (int, float)) else "pow", self, exponent)
 
 
 _OPERATORS = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "matmul": "matmul_batched",

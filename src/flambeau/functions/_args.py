@@ -52,7 +52,7 @@ def need_tensors(values, name):
 
 def as_int(value, name, argument, wanted="int"):
     """An int from anything that is one (NumPy integers and one-element integer tensors too)."""
-    if isinstance(value, bool | float):
+    if isinstance(value, (bool, float)):
         raise wrong_type(value, wanted, name, argument)
     try:
         return operator.index(value)
@@ -77,7 +77,7 @@ def as_float(value, name, argument):
     """A float from a real number, also NumPy's, or from a tensor that has no dimensions and needs no gradient."""
     if isinstance(value, Tensor) and not value._a.ndim and not value.requires_grad:
         value = value.item()
-    if isinstance(value, int | float | np.integer | np.floating):
+    if isinstance(value, (int, float, np.integer, np.floating)):
         return float(value)
     raise wrong_type(value, "float", name, argument)
 
@@ -86,7 +86,7 @@ def dim_in_range(dim, ndim):
     """A dimension counted from the front; IndexError when there is none such. A scalar counts as one dimension."""
     n = ndim or 1
     if type(dim) is not int:
-        if isinstance(dim, bool | float) or not hasattr(dim, "__index__"):
+        if isinstance(dim, (bool, float)) or not hasattr(dim, "__index__"):
             raise wrong_type(dim, "int", "the function", "dim")
         dim = operator.index(dim)
     if not -n <= dim < n:
@@ -98,7 +98,7 @@ def dims_in_range(dims, ndim):
     """A tuple of distinct dimensions counted from the front; None (all of them) for None and an empty list."""
     if dims is None:
         return None
-    if not isinstance(dims, tuple | list):
+    if not isinstance(dims, (tuple, list)):
         return (dim_in_range(dims, ndim),)
     if len(dims) == 0:
         return None
@@ -117,7 +117,7 @@ def axis_of(dims, ndim):
 def shape_from(size, argument="size"):
     """A shape from ``f(2, 3)`` or ``f((2, 3))``: ints, also as NumPy integers or integer tensors."""
     first = size[0] if len(size) == 1 else 0
-    if not isinstance(first, int | str) and hasattr(first, "__iter__") and getattr(first, "ndim", 1):
+    if not isinstance(first, (int, str)) and hasattr(first, "__iter__") and getattr(first, "ndim", 1):
         size = first
     shape = []
     for n in size:

@@ -33,6 +33,7 @@ GRAD_TO_SCALAR = (
 )
 OVERFLOW = "value cannot be converted to type {dtype} without overflow: {value}"
 _LARGEST = {d.np: _dtypes.finfo(d).max for d in (_dtypes.float32, _dtypes.float16, _dtypes.bfloat16)}
+LARGEST_HALF = _dtypes.finfo(_dtypes.float16).max
 _LARGEST[np.dtype(np.complex64)] = _dtypes.finfo(_dtypes.float32).max
 TOO_LONG = "Overflow when unpacking long long: an integer lies outside the range of int64; pass a floating dtype"
 
@@ -52,7 +53,7 @@ def array_from(data, dtype=None):
         array = np.asarray(data)
         _dtypes.from_np(array.dtype)
         return array.astype(dtype or array.dtype)
-    if isinstance(data, str | bytes):
+    if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
     if not _is_sequence(data):
         if dtype is None or not hasattr(data, "__float__"):
@@ -97,7 +98,7 @@ def _is_sequence(x):
     kind = type(x)
     if kind is list or kind is tuple:
         return True
-    if isinstance(x, Tensor | str | bytes | dict | np.generic) or getattr(x, "ndim", 1) == 0:
+    if isinstance(x, (Tensor, str, bytes, dict, np.generic)) or getattr(x, "ndim", 1) == 0:
         return False
     return hasattr(x, "__len__") and hasattr(x, "__getitem__")
 
@@ -110,7 +111,7 @@ def _sizes(data):
         if not shape[-1]:
             return tuple(shape)
         data = data[0]
-        if isinstance(data, str | bytes) or (len(shape) == MAX_DIMS and _is_sequence(data)):
+        if isinstance(data, (str, bytes)) or (len(shape) == MAX_DIMS and _is_sequence(data)):
             raise ValueError(f"too many dimensions '{type(data).__name__}'")
         if not _is_sequence(data):
             return tuple(shape)
@@ -218,11 +219,11 @@ def _plain(values):
         elif isinstance(v, np.generic) or (isinstance(v, np.ndarray) and v.ndim == 0):
             dtypes.append(_dtypes.from_np(v.dtype))
             v = v.item()
-        elif type(v) in _PLAIN or isinstance(v, bool | int | float | complex):
+        elif type(v) in _PLAIN or isinstance(v, (bool, int, float, complex)):
             dtypes.append(_dtypes.scalar_dtype(v))
         elif _is_sequence(v):
             raise TypeError(f"'{type(v).__name__}' object cannot be interpreted as a number: the nesting is uneven")
-        elif isinstance(v, str | bytes):
+        elif isinstance(v, (str, bytes)):
             raise TypeError(f"new(): invalid data type '{type(v).__name__}'")
         else:
             raise RuntimeError(f"Could not infer dtype of {type(v).__name__}")
@@ -257,6 +258,8 @@ def scalar_for(value, dtype, halves=True):
     Without `halves`, one that is too large for half precision becomes infinite.
     """
     kind = dtype.kind
+    if type(value) is float and kind == "f" and -LARGEST_HALF <= value <= LARGEST_HALF:  # as nearly always
+        return value
     if isinstance(value, int):
         _dtypes.check_int(value)
     if kind == "b":

@@ -33,7 +33,7 @@ def old_order(name, count, *args, depth=0):
 
 
 def _is_number(x):
-    return isinstance(x, int | float | complex) or (isinstance(x, Tensor) and not x.ndim and not x.requires_grad)
+    return isinstance(x, (int, float, complex)) or (isinstance(x, Tensor) and not x.ndim and not x.requires_grad)
 
 
 def hide(*functions):

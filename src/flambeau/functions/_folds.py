@@ -56,7 +56,7 @@ def added_in(input, dtype):
 
 def need_flag(flag, name, argument="keepdim"):
     """Refuses what is no bool, and likely a second dimension: ``x.sum(0, 1)``."""
-    if not isinstance(flag, bool | np.bool_):
+    if not isinstance(flag, (bool, np.bool_)):
         cure = ". Several dims go in a tuple." if argument == "keepdim" else ""
         raise TypeError(f"{name}(): argument {argument!r} must be bool, not {type(flag).__name__}{cure}")
 
@@ -66,7 +66,7 @@ def one_dim(input, dim, name, keepdim=False):
     shape = input._a.shape
     if keepdim is not False and keepdim is not True:
         need_flag(keepdim, name)
-    if type(dim) is not int and (isinstance(dim, bool | tuple | list | str) or not hasattr(dim, "__index__")):
+    if type(dim) is not int and (isinstance(dim, (bool, tuple, list, str)) or not hasattr(dim, "__index__")):
         raise wrong_type(dim, "int", name, "dim")
     axis = dim_in_range(dim, len(shape))
     if shape and shape[axis] == 0:

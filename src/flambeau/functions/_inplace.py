@@ -75,10 +75,10 @@ def inplace(function, name, elementwise=False):
 
 def any_requires_grad(values):
     """Whether one of the values, or one in a list among them, is a tensor that requires grad."""
-    return any(
-        v.requires_grad if isinstance(v, Tensor) else isinstance(v, tuple | list) and any_requires_grad(v)
-        for v in values
-    )
+    for v in values:
+        if v.requires_grad if isinstance(v, Tensor) else isinstance(v, (tuple, list)) and any_requires_grad(v):
+            return True
+    return False
 
 
 def can_be_cut(t, args, kwargs):

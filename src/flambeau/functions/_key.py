@@ -99,21 +99,21 @@ def as_items(key):
 
 
 def is_part(item):
-    return item is None or item is Ellipsis or isinstance(item, Tensor | list | tuple | range | slice | _ndarray)
+    return item is None or item is Ellipsis or isinstance(item, (Tensor, list, tuple, range, slice, _ndarray))
 
 
 def as_item(part):
     """One part of a key: an int, a bool, a slice of ints, None, Ellipsis, or a tensor."""
-    if part is None or part is Ellipsis or isinstance(part, bool | Tensor):
+    if part is None or part is Ellipsis or isinstance(part, (bool, Tensor)):
         return part
     if isinstance(part, slice):
         return as_slice(part)
-    if isinstance(part, list | tuple | range | _ndarray):
+    if isinstance(part, (list, tuple, range, _ndarray)):
         array = np.asarray(plain(part))
         if array.ndim == 0 and array.dtype.kind in "iu":
             return int(array)
         return wrap(as_indices(array))
-    if isinstance(part, str | bytes):
+    if isinstance(part, (str, bytes)):
         raise TypeError(f"a tensor cannot be indexed by the {type(part).__name__} {part!r}")
     if not isinstance(part, np.bool_):
         try:
@@ -146,7 +146,7 @@ def plain(part, depth=0):
     """Nested lists with tensors in them as nested lists of numbers."""
     if isinstance(part, Tensor):
         return part._a
-    if not isinstance(part, list | tuple):
+    if not isinstance(part, (list, tuple)):
         return part
     if any(p is part for p in part):
         raise TypeError("new(): self-referential lists are incompatible: the list contains itself")

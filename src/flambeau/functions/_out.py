@@ -265,7 +265,7 @@ class Writer:
 
     def tensors(self, out):
         """The tensors given as ``out=``, as a tuple."""
-        outs = tuple(out) if isinstance(out, tuple | list) and not self.one_tensor else (out,)
+        outs = tuple(out) if isinstance(out, (tuple, list)) and not self.one_tensor else (out,)
         if not all(isinstance(o, Tensor) for o in outs):
             raise TypeError(OUT_TYPE.format(name=self.name, wanted="Tensor", got=type(out).__name__))
         return outs
@@ -294,16 +294,16 @@ class Writer:
             self.dtype(result.dtype, out.dtype, self.name, values)
         check_writable(out)
         if self.aliases != "any":
-            storage = storage_of(out)
-            for value in values:
-                for x in value if isinstance(value, tuple | list) else (value,):
-                    if isinstance(x, Tensor) and x._storage is storage:
-                        self.check_memory(out, x)
+            self.check_memory(out, storage_of(out), values)
 
-    def check_memory(self, out, x):
-        """Raises unless `out` may lie in memory where the input x does."""
-        if overlap(out, x) in ("partial", self.aliases != "equal" and "full"):
-            raise RuntimeError(OUT_OVERLAP.format(name=self.name))
+    def check_memory(self, out, storage, values):
+        """Raises unless `out` may lie in memory where the inputs among the values do."""
+        for x in values:
+            if isinstance(x, Tensor):
+                if x._storage is storage and overlap(out, x) in ("partial", self.aliases != "equal" and "full"):
+                    raise RuntimeError(OUT_OVERLAP.format(name=self.name))
+            elif isinstance(x, (tuple, list)):
+                self.check_memory(out, storage, x)
 
     def write(self, out, result):
         return write(out, self.body.__name__, engine_for(out).write, self.fit(out, result))

@@ -60,7 +60,7 @@ def place_of(value, frame):
     positional, keywords = parameters_of(frame.f_code)
     for i, argument in enumerate(positional + keywords):
         got = frame.f_locals.get(argument)
-        if got is value or (isinstance(got, tuple | list) and any(item is value for item in got)):
+        if got is value or (isinstance(got, (tuple, list)) and any(item is value for item in got)):
             position = i + 1 if i < len(positional) else None
             return (frame.f_code.co_name, argument.rstrip("_"), position) if argument not in WRAPPED else None
     return None

@@ -71,7 +71,7 @@ def broadcast_to_method(self, size):
 
 def broadcast_shapes(*shapes):
     """The shape to which tensors of these shapes broadcast."""
-    shapes = [tuple(s) if isinstance(s, tuple | list) else (as_int(s, "broadcast_shapes", "shapes"),) for s in shapes]
+    shapes = [tuple(s) if isinstance(s, (tuple, list)) else (as_int(s, "broadcast_shapes", "shapes"),) for s in shapes]
     out = [1] * max(map(len, shapes), default=0)
     for shape in shapes:
         for i in range(-1, -1 - len(shape), -1):
@@ -90,7 +90,7 @@ def broadcast_shapes(*shapes):
 
 def broadcast_tensors(*tensors):
     """The tensors, each expanded to the shape that they have in common."""
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
     tensors = need_tensors(tensors, "broadcast_tensors")
     shapes = [x._a.shape for x in tensors]

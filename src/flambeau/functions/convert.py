@@ -48,7 +48,7 @@ def to(self, *args, **kwargs):
             dtype, rest = first, args[1:]
         elif isinstance(first, Tensor):
             device, dtype, rest = first.device, first.dtype, args[1:]
-        elif first is None or (isinstance(first, str | int | Device) and not isinstance(first, bool)):
+        elif first is None or (isinstance(first, (str, int, Device)) and not isinstance(first, bool)):
             device, dtype, rest = first, args[1] if len(args) > 1 else None, args[2:]
         else:
             dtype, rest = first, args[1:]
@@ -176,7 +176,7 @@ def is_contiguous(self, memory_format=contiguous_format):
 def copy_(self, other, non_blocking=False):
     """Takes over the elements of `other`, broadcast to this shape and converted to this dtype."""
     if not isinstance(other, Tensor):
-        if not isinstance(other, int | float | complex):
+        if not isinstance(other, (int, float, complex)):
             need_tensor(other, "copy_", "other")
         other = wrap(array_from(other, _WIDEST.get(type(other))))  # it is converted as an element is
     check_writable(self)
@@ -230,9 +230,11 @@ def fill_(input, value):
 
 
 def _number(value, name):
+    if type(value) in _WIDEST:
+        return value
     if isinstance(value, np.generic):
         return _dtypes.python_number(value)
-    if not isinstance(value, int | float | complex):
+    if not isinstance(value, (int, float, complex)):  # of a class of the user's
         raise TypeError(f"{name}(): argument 'value' (position 1) must be Number, not {type(value).__name__}")
     return value
 

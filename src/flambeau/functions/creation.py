@@ -76,7 +76,7 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=F
     """A tensor of one value; its dtype follows the value's type where none is given."""
     if names is not None:
         raise NotImplementedError("full(): named dimensions are not supported; leave the names argument out")
-    if not isinstance(size, tuple | list):
+    if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     shape = nonnegative(shape_from((size,), "full"))
     value = number(fill_value, "full", "fill_value", 2)

@@ -86,7 +86,7 @@ def scalar(value, argument, position):
     value = value.item() if is_number else number(value)
     if isinstance(value, complex):
         raise RuntimeError(f"renorm: {argument} must be real-valued, got {value}")
-    if not isinstance(value, int | float):
+    if not isinstance(value, (int, float)):
         raise wrong_type(value, "Number", "renorm", argument, position)
     return value
 

@@ -39,7 +39,7 @@ def einsum(*args):
     if isinstance(args[0], Tensor):
         operands, inputs, output = from_lists(args)
     else:
-        operands = args[1] if len(args) == 2 and isinstance(args[1], tuple | list) else args[1:]
+        operands = args[1] if len(args) == 2 and isinstance(args[1], (tuple, list)) else args[1:]
         inputs, output = from_equation(args[0])
     operands = need_tensors(operands, "einsum")
     check_count(len(inputs), len(operands))

@@ -20,7 +20,7 @@ _KEYWORDS = ("other", "others", "scalar", "scalars", "exponent", "tensor1", "ten
 
 def _spread(values, count):
     """The value of each tensor: those of a list, or one for all."""
-    if not isinstance(values, list | tuple):
+    if not isinstance(values, (list, tuple)):
         return [values] * count
     if len(values) != count:
         raise RuntimeError(LENGTHS.format(count=count, other=len(values)))
@@ -91,7 +91,7 @@ def _foreach_norm(self, ord=2, dtype=None):
 
 def _foreach_pow(self, exponent):
     """``pow`` of each tensor of a list, or of a number by each exponent of a list."""
-    if isinstance(self, list | tuple):
+    if isinstance(self, (list, tuple)):
         return tuple(_results("pow", self, (exponent,), {}))
     return tuple(_results("__rpow__", exponent, (self,), {}))
 

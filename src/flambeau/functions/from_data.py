@@ -93,7 +93,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
         found = from_numpy(obj)
     elif hasattr(obj, "__dlpack__"):
         found = from_dlpack(obj)
-    elif not isinstance(obj, list | tuple) and _has_buffer(obj):
+    elif not isinstance(obj, (list, tuple)) and _has_buffer(obj):
         found = frombuffer(obj, dtype=dtype or _dtypes.get_default_dtype())
     else:
         if copy is False:
@@ -129,9 +129,9 @@ def _has_buffer(obj):
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """A zero-dimensional tensor of the default dtype, or of `dtype`, whatever the type of the number."""
-    if isinstance(s, Tensor | np.generic) and not getattr(s, "ndim", 0):
+    if isinstance(s, (Tensor, np.generic)) and not getattr(s, "ndim", 0):
         s = s.item()
-    if not isinstance(s, int | float | complex):
+    if not isinstance(s, (int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
     target = np_dtype_of(dtype)
     return tensor_on(np.array(scalar_for(s, target), target), device, requires_grad)

@@ -198,7 +198,7 @@ def number(value, t):
         value = int(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
-    if not isinstance(value, int | float | complex):
+    if not isinstance(value, (int, float, complex)):
         kind = type(value)
         name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
         raise TypeError(f"can't assign a {name} to a torch.{type_word(t.dtype)}Tensor")

@@ -87,7 +87,7 @@ def fill_value(value, t, name):
         return cast(value, dtype=t._a.dtype)
     if isinstance(value, np.generic):
         value = _dtypes.python_number(value)
-    if not isinstance(value, int | float | complex):
+    if not isinstance(value, (int, float, complex)):
         raise TypeError(f"{name}(): argument 'value' must be Tensor or Number, not {type(value).__name__}")
     return scalar_for(value, t._a.dtype)
 
@@ -149,7 +149,7 @@ def check_mask(mask, t, at):
 
 def index_put_call(input, indices, values, accumulate, name):
     """Checks the arguments of index_put: (op, inputs, settings)."""
-    if isinstance(indices, Tensor) or not isinstance(indices, tuple | list):
+    if isinstance(indices, Tensor) or not isinstance(indices, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'indices' (position 2) must be tuple of Tensors, not {type(indices).__name__}"
         )
@@ -204,7 +204,7 @@ def index_select(input, dim, index):
 def index_add(input, dim, index, source, *, alpha=1):
     """`input` with ``alpha * source`` added to the slices along ``dim`` that `index` names."""
     axis = check_source(input, dim, index, source, "index_add")
-    if not isinstance(alpha, int | float | complex):
+    if not isinstance(alpha, (int, float, complex)):
         raise TypeError(f"index_add(): argument 'alpha' must be Number, not {type(alpha).__name__}")
     alpha = scalar_for(alpha, input._a.dtype)
     return ops.index_add, (input, source, as_vector(index)), {"axis": axis, "alpha": alpha}
@@ -375,7 +375,7 @@ def fill_diagonal(input, fill_value, wrap=False):
         raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, but got shape {list(shape)}")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, but got {list(shape)}")
-    if not isinstance(fill_value, int | float | complex | np.number):
+    if not isinstance(fill_value, (int, float, complex, np.number)):
         kind = type(fill_value).__name__
         raise TypeError(f"fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not {kind}")
     return ops.fill_diagonal(input, value=scalar_for(fill_value, input._a.dtype), wrap=bool(wrap))

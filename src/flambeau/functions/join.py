@@ -160,7 +160,7 @@ def column_stack(tensors):
 
 def block_diag(*tensors):
     """Matrices along the diagonal of a larger one; vectors count as rows."""
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
     tensors = need_tensors(tensors, "block_diag")
     if not tensors:
@@ -219,7 +219,7 @@ def atleast_3d(*tensors):
 
 def meshgrid(*tensors, indexing=None):
     """Each vector's elements spread over the grid that the vectors span: views of one shape."""
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
     tensors = need_tensors(tensors, "meshgrid")
     if not tensors:

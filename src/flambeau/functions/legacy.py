@@ -44,7 +44,7 @@ def legacy_array(args, dtype, device=None, data=None):
     if not args:
         return wrap(np.empty(0, dtype))
     first = args[0]
-    if (len(args) == 1 and not isinstance(first, int | np.integer)) or isinstance(first, bool):
+    if (len(args) == 1 and not isinstance(first, (int, np.integer))) or isinstance(first, bool):
         if isinstance(first, Size):
             return _empty(tuple(first), dtype)
         if isinstance(first, Tensor):

@@ -52,7 +52,7 @@ def shape_of_arguments(name, args, size):
     if type(first) is not int:
         if isinstance(first, Tensor) and first._a.ndim:
             raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not Tensor")
-        if isinstance(first, tuple | list):
+        if isinstance(first, (tuple, list)):
             if len(args) > 1:
                 raise TypeError(f"{name}() takes 1 positional argument but {len(args)} were given")
         elif not hasattr(first, "__index__") or isinstance(first, bool):
@@ -66,7 +66,7 @@ def number(value, name, argument, position):
         return python_number(value)
     if isinstance(value, Tensor) and not value._a.ndim:
         return value.item()
-    if not isinstance(value, int | float | complex):
+    if not isinstance(value, (int, float, complex)):
         kind = type(value).__name__
         raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Number, not {kind}")
     return value

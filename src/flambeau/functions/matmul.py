@@ -249,7 +249,7 @@ def ger(input, vec2):
 def check_scalars(name, a, beta, alpha):
     """beta and alpha must be numbers that the tensors' dtype can hold."""
     for which, value in (("beta", beta), ("alpha", alpha)):
-        if not isinstance(value, int | float | complex):
+        if not isinstance(value, (int, float, complex)):
             raise TypeError(f"{name}(): argument '{which}' must be Number, not {type(value).__name__}")
         if isinstance(value, complex) and a.dtype.kind != "c":
             raise RuntimeError(f"value cannot be converted to type {c_name(a)} without overflow ({which}={value})")

@@ -52,7 +52,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
 
 
 def _layout(size, stride):
-    shape = nonnegative(shape_from((size,) if isinstance(size, tuple | list) else size))
+    shape = nonnegative(shape_from((size,) if isinstance(size, (tuple, list)) else size))
     return shape, contiguous_strides(shape) if stride is None else tuple(stride)
 
 

@@ -115,8 +115,8 @@ def whole_counts(repeats, n):
 def roll(input, shifts, dims=()):
     """The elements shifted along dimensions; what leaves at one end comes in at the other."""
     need_tensor(input, "roll")
-    shifts = shape_from((shifts,) if isinstance(shifts, tuple | list) else ((shifts,),), "shifts")
-    dims = () if dims is None else shape_from((dims,) if isinstance(dims, tuple | list) else ((dims,),), "dims")
+    shifts = shape_from((shifts,) if isinstance(shifts, (tuple, list)) else ((shifts,),), "shifts")
+    dims = () if dims is None else shape_from((dims,) if isinstance(dims, (tuple, list)) else ((dims,),), "dims")
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:
@@ -324,7 +324,7 @@ def unravel_index(indices, shape):
         raise TypeError(f"unravel_index(): argument 'indices' must be Tensor, not {type(indices).__name__}")
     if is_inexact(indices._a.dtype) or indices._a.dtype.kind == "b":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    if not isinstance(shape, int | tuple | list):
+    if not isinstance(shape, (int, tuple, list)):
         raise ValueError(f"expected 'shape' to be int or sequence of ints, but got {type(shape).__name__}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if not all([isinstance(n, int) for n in sizes]):

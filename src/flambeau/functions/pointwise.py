@@ -66,9 +66,9 @@ def result_type(*operands, **named):
 
 def factor(input, other, alpha, name):
     """``alpha`` as a Python number that fits a sum of dtype result_type(input, other)."""
-    if isinstance(alpha, Tensor | np.generic):
+    if isinstance(alpha, (Tensor, np.generic)):
         alpha = alpha.item()
-    if not isinstance(alpha, int | float | complex):
+    if not isinstance(alpha, (int, float, complex)):
         raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
     kind = result_dtype((input, other))
     if isinstance(alpha, bool) and kind is not _dtypes.bool_:
@@ -225,7 +225,7 @@ def lerp(input, end, weight):
     for name, t in (("end", end), ("weight", weight)):
         if isinstance(t, Tensor) and t.dtype is not input.dtype:
             raise RuntimeError(f"lerp(): expected dtype {input.dtype} for `{name}` but got dtype {t.dtype}")
-    if isinstance(weight, complex | float) and input.dtype.category >= _dtypes.FLOAT:
+    if isinstance(weight, (complex, float)) and input.dtype.category >= _dtypes.FLOAT:
         weight = number_for(weight, input)
     return ops.lerp(input, end, weight)
 
@@ -287,12 +287,13 @@ def clamp(input, min=None, max=None):
         min, max = _as_number(min), _as_number(max)
         if isinstance(min, Tensor) or isinstance(max, Tensor):
             raise TypeError(MIXED_BOUNDS.format(min=type(min).__name__, max=type(max).__name__))
-    has_nan = any(type(bound) is float and bound != bound for bound in (min, max))  # then all elements are nan
+    has_nan = (type(min) is float and min != min) or (type(max) is float and max != max)  # then all elements are nan
     for bound in (min, max):
         if type(bound) is int:
             check_int(bound)
         elif type(bound) is float and input._a.dtype.kind != "c" and not has_nan:
-            scalar_for(bound, result_dtype((input, bound)).np)
+            own = input._a.dtype
+            scalar_for(bound, own if own.kind == "f" else result_dtype((input, bound)).np)
     numbers = type(min) in _PLAIN and type(max) in _PLAIN and min is not max
     if numbers and FIRST_FLOAT <= input._a.dtype.num <= LAST_FLOAT:
         return ops.clamp_numbers(input, low=min, high=max)
@@ -364,7 +365,7 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
     """nan and the infinities replaced: by default by 0 and the largest and smallest finite numbers."""
     need_tensor(input, "nan_to_num")
     for value, argument in ((nan, "nan"), (posinf, "posinf"), (neginf, "neginf")):
-        if value is not None and not isinstance(value, int | float | np.number):
+        if value is not None and not isinstance(value, (int, float, np.number)):
             raise wrong_type(value, "float", "nan_to_num", argument)
     if input.dtype.category < _dtypes.FLOAT:
         result = input.clone()

@@ -123,7 +123,7 @@ def dim_order(self, *, ambiguity_check=False):
         steps = [s for s, n in zip(self.stride(), self._a.shape, strict=True) if n > 1]
         if len(set(steps)) < self._a.ndim:
             raise RuntimeError(f"The tensor does not have unique dim order: strides {self.stride()}.")
-    elif isinstance(ambiguity_check, list | tuple):
+    elif isinstance(ambiguity_check, (list, tuple)):
         if not all(isinstance(f, memory_format) for f in ambiguity_check):
             raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
         fitting = [f for f in ambiguity_check if self.is_contiguous(memory_format=f)]

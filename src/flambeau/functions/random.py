@@ -211,7 +211,7 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
     """Integers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
     args = list(args)
     if size is None:
-        if not args or not isinstance(args[-1], tuple | list):
+        if not args or not isinstance(args[-1], (tuple, list)):
             raise TypeError("randint() expects a size: randint(high, (2, 3)) or randint(low, high, (2, 3))")
         size = args.pop()
     if len(args) + (low is not None) + (high is not None) > 2:

@@ -137,7 +137,7 @@ def _axes(dim, input, name, keepdim=False, many=True):
         return None
     if many and isinstance(dim, _SEQUENCES):
         return axis_of(dim, n)
-    if isinstance(dim, bool | str) or not hasattr(dim, "__index__"):
+    if isinstance(dim, (bool, str)) or not hasattr(dim, "__index__"):
         raise wrong_type(dim, "int or tuple of ints" if many else "int", name, "dim")
     return axis_of(dim, n)
 

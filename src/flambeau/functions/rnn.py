@@ -139,7 +139,7 @@ def _recurrent(name, layer, count):
         return _stack_of_layers(layer, x, states, weights, dropout, train, bidirectional, packing)
 
     def function(*args, **kwargs):
-        packed = "batch_sizes" in kwargs or (len(args) > 3 and isinstance(args[3], list | tuple))
+        packed = "batch_sizes" in kwargs or (len(args) > 3 and isinstance(args[3], (list, tuple)))
         return (over_packed if packed else over_batch)(*args, **kwargs)
 
     function.__name__ = function.__qualname__ = name
@@ -174,7 +174,7 @@ def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """The next hidden state and the next cell state of a long short-term memory."""
-    if isinstance(hx, Tensor) or not isinstance(hx, list | tuple):
+    if isinstance(hx, Tensor) or not isinstance(hx, (list, tuple)):
         raise TypeError(STATES_TYPE.format(name="lstm_cell", kind=type(hx).__name__))
     if len(hx) != 2:
         raise RuntimeError(TWO_STATES.format(name="lstm_cell", count=len(hx)))

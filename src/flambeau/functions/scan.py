@@ -146,7 +146,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     if edge_order not in (1, 2):
         raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}.")
     axes = range(input._a.ndim) if dim is None else dims_in_range(dim, input._a.ndim) or ()
-    if isinstance(spacing, tuple | list):
+    if isinstance(spacing, (tuple, list)):
         if len(spacing) != len(axes):
             raise RuntimeError(
                 "torch.gradient expected spacing to be unspecified, a scalar or a sequence with one for each dim, but "

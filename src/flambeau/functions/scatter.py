@@ -130,7 +130,7 @@ def scatter(input, dim, index, src=None, value=None, *, reduce=None):
         src = value
     if isinstance(src, Tensor):
         axis = check_scatter(input, dim, index, "scatter", src)
-    elif isinstance(src, int | float | complex):
+    elif isinstance(src, (int, float, complex)):
         axis = check_scatter(input, dim, index, "scatter")
         src = scalar_for(src, input._a.dtype) if index._a.size else 0  # PyTorch does not look at what is not stored
     else:

@@ -80,7 +80,7 @@ _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 def set_deterministic_debug_mode(debug_mode):
     """Another way to say it: 0 or "default", 1 or "warn", 2 or "error"."""
-    if not isinstance(debug_mode, int | str):
+    if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode).__name__}")
     if isinstance(debug_mode, str):
         if debug_mode not in _DEBUG_MODES:

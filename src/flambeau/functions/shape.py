@@ -377,8 +377,8 @@ def movedim(input, source, destination):
     """With the dimensions ``source`` at the places ``destination``; the others keep their order."""
     need_tensor(input, "movedim")
     n = input._a.ndim
-    source = source if isinstance(source, tuple | list) else (source,)
-    destination = destination if isinstance(destination, tuple | list) else (destination,)
+    source = source if isinstance(source, (tuple, list)) else (source,)
+    destination = destination if isinstance(destination, (tuple, list)) else (destination,)
     if len(source) != len(destination):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number "

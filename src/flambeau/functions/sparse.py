@@ -269,7 +269,7 @@ def sum(input, dim=None, dtype=None):
         input = input.to(dtype)
     if dim is None:
         return input.sum()
-    dims = dims_in_range(dim if isinstance(dim, tuple | list) else (dim,), input._a.ndim)
+    dims = dims_in_range(dim if isinstance(dim, (tuple, list)) else (dim,), input._a.ndim)
     return ops.sparse_sum(input, axis=dims, dtype=None)
 
 

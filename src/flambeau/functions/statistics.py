@@ -108,7 +108,7 @@ def _checked_q(input, q, interpolation):
             f"quantile() interpolation must be one of {', '.join(INTERPOLATIONS)}, but got {interpolation}"
         )
     if not isinstance(q, Tensor):
-        if not isinstance(q, int | float | np.number):
+        if not isinstance(q, (int, float, np.number)):
             raise TypeError(f"quantile(): argument 'q' (position 2) must be float or Tensor, not {type(q).__name__}")
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")

@@ -110,12 +110,12 @@ class TypedStorage(StorageBase):
         return wrap(self._elements[place: place + 1]).item()
 
     def __setitem__(self, index, value):
-        if not isinstance(index, int | slice):
+        if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         self._elements[index] = self._element(value)
 
     def _element(self, value):
-        if not isinstance(value, int | float | complex):
+        if not isinstance(value, (int, float, complex)):
             word = _dtypes.type_word(self.dtype)
             raise TypeError(f"can't assign a {type(value).__name__} to a torch.{word}Tensor")
         return scalar_for(value, self.dtype.np)

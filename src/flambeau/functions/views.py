@@ -82,7 +82,7 @@ def split(tensor, split_size_or_sections, dim=0):
 def split_method(self, split_size, dim=0):
     """Pieces of a given size along a dimension (the last may be smaller), or of a list of sizes."""
     if type(split_size) is not int:
-        if isinstance(split_size, tuple | list):
+        if isinstance(split_size, (tuple, list)):
             return split_with_sizes(self, split_size, dim)
         try:
             split_size = as_int(split_size, "split", "split_size")
@@ -170,7 +170,7 @@ def tensor_split(input, sections=None, dim=0, *, indices=None, tensor_indices_or
             )
         indices_or_sections = given.tolist()
     n = input._a.shape[dim]
-    if isinstance(indices_or_sections, tuple | list):
+    if isinstance(indices_or_sections, (tuple, list)):
         cuts = shape_from((indices_or_sections,), "tensor_split")
     else:
         sections = as_int(indices_or_sections, "tensor_split", "indices_or_sections")
@@ -211,7 +211,7 @@ def directed_split(name, least, axis):
                 "dimensions!"
             )
         dim = 0 if ndim == 1 else axis
-        if not isinstance(indices_or_sections, int | tuple | list | Tensor):
+        if not isinstance(indices_or_sections, (int, tuple, list, Tensor)):
             raise TypeError(
                 f"{name}() received an invalid combination of arguments - got (Tensor, "
                 f"{type(indices_or_sections).__name__}): it takes a number of sections, or indices"

@@ -28,7 +28,7 @@ def calculate_gain(nonlinearity, param=None):
     if nonlinearity == "leaky_relu":
         if param is None:
             slope = 0.01
-        elif isinstance(param, int | float) and not isinstance(param, bool):
+        elif isinstance(param, (int, float)) and not isinstance(param, bool):
             slope = param
         else:
             raise ValueError(f"negative_slope {param} not a valid number")

@@ -95,7 +95,7 @@ def missing_op(name, engine, arrays):
 def translate_error(spec, error, arrays):
     """The exception to raise for `error`, which left the forward of an op."""
     engine = engine_of(*arrays)
-    if engine.layout is not strided and isinstance(error, MissingKernel | TypeError):
+    if engine.layout is not strided and isinstance(error, (MissingKernel, TypeError)):
         return missing_op(spec.name, engine, arrays)
     if type(error) in (RuntimeError, IndexError, NotImplementedError) or isinstance(error, LinAlgError):
         return error
@@ -123,7 +123,7 @@ def translate_error(spec, error, arrays):
         return IndexError(f"{spec.name}: {error} (input {operands})")
     if type(error) is TypeError and not NO_LOOP.search(str(error)):  # Python's: a setting is of a wrong type
         return TypeError(f"{spec.name}(): {error} (input {operands})")
-    if isinstance(error, TypeError | ValueError | OverflowError):
+    if isinstance(error, (TypeError, ValueError, OverflowError)):
         return RuntimeError(f"{spec.name}: {error} (input {operands})")
     return error
 

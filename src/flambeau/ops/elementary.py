@@ -48,7 +48,7 @@ square.vjp(x=lambda g, x: g * (2 * cj(x)))
 @op(promote="common", node="PowBackward0", check=numbers_fit)
 def pow_scalar(k, x, y):
     """x to the power of a Python number: the usual ones, with what infinities and zeros give there, by other means."""
-    y = y.item() if isinstance(y, ndarray | generic) and not y.ndim else y
+    y = y.item() if isinstance(y, (ndarray, generic)) and not y.ndim else y
     way = USUAL_POWERS.get(y) if type(y) in (int, float, complex) and x.dtype.kind in "fc" else None
     if way is not None:
         return way(k, x)

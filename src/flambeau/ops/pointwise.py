@@ -189,7 +189,7 @@ def numbers_fit(x, *numbers):
     if x.dtype in HALF:
         largest = finfo(from_np(x.dtype)).max
         for n in numbers:
-            if isinstance(n, int | float) and largest < abs(n) < math.inf:
+            if isinstance(n, (int, float)) and largest < abs(n) < math.inf:
                 raise RuntimeError(f"value cannot be converted to type {from_np(x.dtype).name} without overflow: {n}")
     elif x.dtype.kind in "iu":
         bits = 8 * x.dtype.itemsize - (x.dtype.kind == "i")
@@ -199,7 +199,7 @@ def numbers_fit(x, *numbers):
 
 
 def clamp_node(low, high):
-    return "ClampBackward1" if isinstance(low, int | float) or isinstance(high, int | float) else "ClampBackward0"
+    return "ClampBackward1" if isinstance(low, (int, float)) or isinstance(high, (int, float)) else "ClampBackward0"
 
 
 def bounds_fit(x, low, high):
@@ -398,7 +398,7 @@ lcm = kernel_op("lcm", inputs="x, y", promote="common", refuses="bfc")
 def lerp(k, start, end, weight):
     """From `start` to `end`, counted from the nearer of the two."""
     far = end - start
-    if isinstance(weight, int | float):
+    if isinstance(weight, (int, float)):
         return start + weight * far if abs(weight) < 0.5 else end - far * (1 - weight)
     return k.where(k.abs(weight) < 0.5, start + weight * far, end - far * (1 - weight))
 

@@ -42,7 +42,7 @@ def is_nonzero(x):
 
 def larger(x, y):
     """The larger of two numbers, of which a compiled program may know only one."""
-    if isinstance(x, int | float) and isinstance(y, int | float):
+    if isinstance(x, (int, float)) and isinstance(y, (int, float)):
         return max(x, y)
     k = engine_of(x, y)
     return k.maximum(k.operand(x), k.operand(y))
@@ -55,7 +55,7 @@ def smaller(x, y):
 
 def as_factor(x, device=None):
     """A number as what tensors, on `device`, can be multiplied by."""
-    return x if isinstance(x, int | float) else wrap(x, device)
+    return x if isinstance(x, (int, float)) else wrap(x, device)
 
 
 def choose(holds, x, y):

@@ -321,7 +321,7 @@ def _as_state(p, key, value):
         return value.to(dtype=p.dtype, device=p.device) if p.is_floating_point() else value.to(device=p.device)
     if isinstance(value, dict):
         return {k: _as_state(p, k, v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return type(value)(_as_state(p, None, v) for v in value)
     return deepcopy(value)
 

@@ -162,7 +162,7 @@ def update_bn(loader, model, device=None):
     for module in momenta:
         module.momentum = None  # the average over all batches
     for batch in loader:
-        inputs = batch[0] if isinstance(batch, list | tuple) else batch
+        inputs = batch[0] if isinstance(batch, (list, tuple)) else batch
         model(inputs if device is None else inputs.to(device))
     for module, momentum in momenta.items():
         module.momentum = momentum

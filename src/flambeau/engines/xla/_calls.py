@@ -81,7 +81,7 @@ def read(args, key, inputs, numbers, lazy):
             key.append(x)
         elif kind is bool:
             key.append("true" if x else "false")
-        elif isinstance(x, tuple | list):
+        elif isinstance(x, (tuple, list)):
             key.append(kind)
             key.append(len(x))
             read(x, key, inputs, numbers, lazy)
@@ -160,7 +160,7 @@ def with_holes(x, lazy, counts):
     if kind is float and x:
         counts[1] += 1
         return Hole(counts[1] - 1, True)
-    if isinstance(x, tuple | list):
+    if isinstance(x, (tuple, list)):
         return rebuild(x, [with_holes(item, lazy, counts) for item in x])
     if kind is dict:
         return {name: with_holes(value, lazy, counts) for name, value in x.items()}
@@ -176,7 +176,7 @@ def fill(x, arrays, numbers):
     kind = type(x)
     if kind is Hole:
         return numbers[x.place] if x.is_number else arrays[x.place]
-    if isinstance(x, tuple | list):
+    if isinstance(x, (tuple, list)):
         return rebuild(x, [fill(item, arrays, numbers) for item in x])
     if kind is dict:
         return {name: fill(value, arrays, numbers) for name, value in x.items()}
@@ -199,7 +199,7 @@ def flatten(x, leaves):
     """What a function returned, with numbers in the place of its arrays, which are appended to `leaves`."""
     if x is None:
         return None
-    if isinstance(x, tuple | list):
+    if isinstance(x, (tuple, list)):
         return rebuild(x, [flatten(item, leaves) for item in x])
     leaves.append(x)
     return len(leaves) - 1

@@ -427,7 +427,7 @@ def concrete(x):
         return x.verified
     if kind is ViewArray:
         return concrete(x.value)
-    if isinstance(x, tuple | list):
+    if isinstance(x, (tuple, list)):
         return rebuild(x, [concrete(item) for item in x])
     if kind is dict:
         return {name: concrete(value) for name, value in x.items()}

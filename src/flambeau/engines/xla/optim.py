@@ -38,7 +38,7 @@ def update(name, own, g, numbers, flags):
 def step(name, written, grads, numbers, flags):
     """The numbers of all parameters are one input of the program; if a tensor is among them, each is one."""
     rows = list({id(row): row for row in numbers}.values())
-    if modes.tracer is NO_TRACER and all([isinstance(n, float | int) for row in rows for n in row]):
+    if modes.tracer is NO_TRACER and all([isinstance(n, (float, int)) for row in rows for n in row]):
         numbers = np.array(rows if len(rows) == 1 else numbers, np.float64)
     else:
         numbers = [[operand(n) for n in row] for row in numbers]

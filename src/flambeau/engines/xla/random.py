@@ -76,7 +76,7 @@ def is_range_of(dtype, low, high):
 @engine.immediate
 def draw(kernel, generator, shape, dtype, device, *values):
     function, serves = DRAWS.get(kernel, (None, None))
-    if function is None or not all([v is None or isinstance(v, int | float) for v in values]):
+    if function is None or not all([v is None or isinstance(v, (int, float)) for v in values]):
         return None
     if not serves(dtype, *values):
         return None

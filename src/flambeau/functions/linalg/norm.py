@@ -55,7 +55,7 @@ def checked_dtype(x, dtype, name):
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The norm of order ``ord`` of all elements, or along ``dim``."""
     need_tensor(x, "linalg_vector_norm", "x")
-    if isinstance(ord, str) or not isinstance(ord, int | float | complex):
+    if isinstance(ord, str) or not isinstance(ord, (int, float, complex)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
     if isinstance(ord, complex):
         raise RuntimeError(f"linalg.vector_norm: Expected a non-complex scalar as the order of norm, got {ord}")
@@ -82,7 +82,7 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """The norm of each matrix: "fro", "nuc", inf, -inf, 1, -1, 2 or -2."""
     name = "linalg.matrix_norm"
     need_matrices(A, name)
-    if not isinstance(dim, tuple | list) or len(dim) != 2:
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {dim}")
     rows, columns = (dim_in_range(d, A._a.ndim) for d in dim)
     if rows == columns:

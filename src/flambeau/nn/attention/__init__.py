@@ -44,7 +44,7 @@ def sdpa_kernel(backends, set_priority=False):
         >>> out.shape
         torch.Size([2, 5, 8])
     """
-    if not isinstance(backends, list | SDPBackend):
+    if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(
             "Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
             f"{type(backends).__name__}"

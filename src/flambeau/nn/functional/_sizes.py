@@ -14,7 +14,7 @@ def per_dim(value, n, name, argument):
     """A tuple of n ints from an int or from a sequence of one or n of them."""
     if type(value) is int:
         return (value,) * n
-    if not isinstance(value, tuple | list):
+    if not isinstance(value, (tuple, list)):
         return (as_int(value, name, argument),) * n
     if len(value) not in (1, n):
         raise RuntimeError(WRONG_COUNT.format(name=name, argument=argument, n=n, value=list(value)))

@@ -99,7 +99,7 @@ def _check_log_probs(log_probs, blank):
 def _lengths(lengths, name, batch, like):
     """The lengths as a tensor (N) of integers, on the device of `like`."""
     if not isinstance(lengths, Tensor):
-        if not isinstance(lengths, tuple | list):
+        if not isinstance(lengths, (tuple, list)):
             raise TypeError(f"ctc_loss(): argument '{name}' must be tuple of ints, not {type(lengths).__name__}")
         lengths = tensor([int(n) for n in lengths], dtype=int64, device=like.device)
     if lengths._a.dtype.kind not in "iu":

@@ -78,7 +78,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
 
 def _pair(name, argument, value):
     """Two ints from one or from two."""
-    if not isinstance(value, tuple | list):
+    if not isinstance(value, (tuple, list)):
         return (as_int(value, name, argument),) * 2
     if len(value) != 2:
         raise RuntimeError(NOT_TWO.format(name=name, argument=argument, count=len(value)))

@@ -73,7 +73,7 @@ def _sizes(spatial, output_size, output_ratio, n, name):
         return _ints(output_size, "output_size", n, name)
     if output_ratio is None:
         raise ValueError(NO_SIZE.format(name=name))
-    if not isinstance(output_ratio, tuple | list):
+    if not isinstance(output_ratio, (tuple, list)):
         raise TypeError(RATIOS.format(name=name, n=n, kind=type(output_ratio).__name__))
     if len(output_ratio) != n:
         raise ValueError(WRONG_RATIOS.format(name=name, n=n, ratio=output_ratio))
@@ -81,7 +81,7 @@ def _sizes(spatial, output_size, output_ratio, n, name):
 
 
 def _ints(value, argument, n, name):
-    if not isinstance(value, tuple | list):
+    if not isinstance(value, (tuple, list)):
         return (as_int(value, name, argument),) * n
     if len(value) not in (1, n):
         raise RuntimeError(NOT_INTS.format(name=name, argument=argument, n=n, value=tuple(value)))

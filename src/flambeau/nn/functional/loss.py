@@ -217,7 +217,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
         full: adds the constant ``log(2 pi) / 2``.
         eps: variances count as this at least; their gradients take no notice of it.
     """
-    if isinstance(var, int | float):
+    if isinstance(var, (int, float)):
         var = ones_like(input) * var
     own, shape = var._a.shape, input._a.shape
     if own != shape and own == shape[:-1]:

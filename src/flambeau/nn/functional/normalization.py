@@ -206,7 +206,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     shape = input._a.shape
     if len(shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
-    if not isinstance(num_groups, int | float):
+    if not isinstance(num_groups, (int, float)):
         num_groups = read(num_groups, int, "group_norm", "num_groups", 2)
     if num_groups and shape[0] * shape[1] // num_groups * math.prod(shape[2:]) == 1:
         raise ValueError(ONE_VALUE.format(shape=[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]))

@@ -152,7 +152,7 @@ def _set_name(function, name):
 
 def _adaptive(input, output_size, n, name):
     """(batched input, whether it was, sizes of the result) of an adaptive pooling; None keeps a size."""
-    several = isinstance(output_size, tuple | list)
+    several = isinstance(output_size, (tuple, list))
     sizes = output_size if several else (output_size,) * n
     if n > 1 and several and isinstance(input, Tensor) and input._a.ndim <= len(sizes):
         raise ValueError(f"{name}(): Input dimension should be at least {len(sizes) + 1}, but got {list(input.shape)}")

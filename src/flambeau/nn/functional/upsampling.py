@@ -93,7 +93,7 @@ def _sizes(spatial, size, scale_factor, recompute, mode):
 
 def _each(value, spatial, read, what):
     """One number for each spatial dimension."""
-    if not isinstance(value, tuple | list):
+    if not isinstance(value, (tuple, list)):
         return (read(value, "interpolate", what),) * len(spatial)
     if len(value) != len(spatial):
         raise ValueError(COUNTS.format(what=what, spatial=list(spatial), value=tuple(value)))

@@ -222,7 +222,7 @@ class BackwardWatch:
         return args
 
     def over_outputs(self, result):
-        if isinstance(result, tuple | list):
+        if isinstance(result, (tuple, list)):
             self.n_outputs = len(result)
             result, self.outputs = _pass_through_node(result, BackwardHookFunctionBackward, self.at_outputs)
             return result

@@ -148,7 +148,7 @@ def parse_to(args, kwargs):
 def _by_name(args, kwargs):
     """The arguments by name: ``to(device, dtype)``, ``to(dtype)`` or ``to(tensor)``, each followed by flags."""
     first = args[0] if args else None
-    if isinstance(first, DType | type):
+    if isinstance(first, (DType, type)):
         names = ("dtype", *_FLAGS)
     elif isinstance(first, Tensor) or "tensor" in kwargs:
         names = ("tensor", *_FLAGS)

@@ -221,12 +221,12 @@ def describe(value):
     """float32[2, 3] for a tensor, the like for collections of them, the type for the rest."""
     if isinstance(value, Tensor):
         return "uninitialized" if is_lazy(value) else f"{from_np(value._a.dtype).name}{list(value._a.shape)}"
-    if isinstance(value, tuple | list) and len(value) <= 4:
+    if isinstance(value, (tuple, list)) and len(value) <= 4:
         open_, close = "()" if isinstance(value, tuple) else "[]"
         return open_ + ", ".join(describe(v) for v in value) + close
     if isinstance(value, dict) and len(value) <= 4:
         return "{" + ", ".join(f"{k!r}: {describe(v)}" for k, v in value.items()) + "}"
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, (bool, int, float)):
         return repr(value)
     return type(value).__name__
 

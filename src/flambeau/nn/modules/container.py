@@ -280,7 +280,7 @@ def pairs_of(entries, who):
         raise TypeError(
             f"{who}.update should be called with an iterable of key/value pairs, but got {type(entries).__name__}"
         )
-    if isinstance(entries, Mapping | ModuleDict | ParameterDict):
+    if isinstance(entries, (Mapping, ModuleDict, ParameterDict)):
         yield from entries.items()
         return
     for i, pair in enumerate(entries):
@@ -436,7 +436,7 @@ class ParameterDict(Module):
     def update(self, parameters):
         """Takes the entries of a mapping, or of an iterable of pairs. Those of a plain mapping are sorted by key."""
         pairs = pairs_of(parameters, "ParameterDict")
-        ordered = isinstance(parameters, OrderedDict | ParameterDict) or not isinstance(parameters, Mapping)
+        ordered = isinstance(parameters, (OrderedDict, ParameterDict)) or not isinstance(parameters, Mapping)
         for key, value in pairs if ordered else sorted(pairs):
             self[key] = value
 

@@ -41,7 +41,7 @@ class Unflatten(Module):
 
     @staticmethod
     def _require_ints(size):
-        if not isinstance(size, tuple | list | Size):
+        if not isinstance(size, (tuple, list, Size)):
             raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(size).__name__}")
         for i, n in enumerate(size):
             if not isinstance(n, int):

@@ -156,7 +156,7 @@ class Module(Hookable, Savable, Movable):
                 if name in entries:
                     return entries[name]
         attribute = getattr(type(self), name, None)
-        if isinstance(attribute, property | functools.cached_property):
+        if isinstance(attribute, (property, functools.cached_property)):
             return attribute.__get__(self, type(self))  # it raised an AttributeError of its own: let that be seen
         raise AttributeError(_report.no_attribute(self, name), name=name, obj=self)
 

@@ -53,7 +53,7 @@ class PackedSequence(PackedSequence_):
 
     def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
         if batch_sizes is None:  # a pair
-            if not isinstance(data, list | tuple) or len(data) != 2:
+            if not isinstance(data, (list, tuple)) or len(data) != 2:
                 raise AssertionError(PAIR)
             data, batch_sizes = data
         elif batch_sizes.device.type != "cpu":

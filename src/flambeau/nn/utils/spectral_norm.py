@@ -22,7 +22,7 @@ UNINITIALIZED = (
 
 def output_dim(module):
     """The dimension of a weight along which the outputs lie."""
-    return 1 if isinstance(module, ConvTranspose1d | ConvTranspose2d | ConvTranspose3d) else 0
+    return 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
 
 
 def as_matrix(weight, dim):

@@ -147,7 +147,7 @@ def set_value(group, name, value):
 
 def per_group(name, value, optimizer):
     """The values of an argument, one a group; a single one is for all."""
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, (list, tuple)):
         return [value] * len(optimizer.param_groups)
     if len(value) != len(optimizer.param_groups):
         raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "

@@ -63,7 +63,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _set_min_lrs(self, min_lr):
         groups = len(self.optimizer.param_groups)
-        if isinstance(min_lr, list | tuple):
+        if isinstance(min_lr, (list, tuple)):
             if len(min_lr) != groups:
                 raise ValueError(f"expected {groups} min_lrs, got {len(min_lr)}")
             self.default_min_lr = None
