@@ -225,9 +225,117 @@ static bool leaves_gaps(const Geometry *g)
     return false;
 }
 
+/* ---- the same for few channels, which would leave most of a tile empty: the products of all taps and channels are rows of
+ * one product of matrices, and are added up where they belong */
+
+#define LEAST_SOURCES 16
+#define MOST_COLUMNS ((ptrdiff_t)1 << 26) /* bytes */
+
+typedef struct {
+    const Geometry *g;
+    const char *columns, *bias;
+    char *x;
+    ptrdiff_t item;
+} Columns;
+
+/* The places of the gradient, from *first to before *stop, whose products with tap k belong to places of the input. */
+static void places_inside(const Geometry *g, int d, ptrdiff_t k, ptrdiff_t *first, ptrdiff_t *stop)
+{
+    ptrdiff_t away = g->padding[d] - k * g->dilation[d], step = g->stride[d];
+    *first = away > 0 ? (away + step - 1) / step : 0;
+    *stop = g->sizes[d] + away > 0 ? (g->sizes[d] + away + step - 1) / step : 0;
+    *stop = *stop < g->counts[d] ? *stop : g->counts[d];
+}
+
+#define ADD_ROW(T) \
+    static void add_row_##T(const void *from, void *to, ptrdiff_t step, ptrdiff_t n) \
+    { \
+        const T *x = from; \
+        T *out = to; \
+        for (ptrdiff_t i = 0; i < n && step == 1; i++) { \
+            out[i] += x[i]; \
+        } \
+        for (ptrdiff_t i = 0; i < n && step != 1; i++) { \
+            out[i * step] += x[i]; \
+        } \
+    }
+ADD_ROW(float)
+ADD_ROW(double)
+#undef ADD_ROW
+
+/* Adds the products of one tap to a plane of the input. */
+static void add_tap(const Columns *w, const ptrdiff_t *tap, const char *products, char *x)
+{
+    const Geometry *g = w->g;
+    ptrdiff_t first[CONV_DIMS], stop[CONV_DIMS], at[CONV_DIMS];
+    for (int d = 0; d < CONV_DIMS; d++) {
+        places_inside(g, d, tap[d], &first[d], &stop[d]);
+    }
+    for (ptrdiff_t z = first[0]; z < stop[0]; z++) {
+        for (ptrdiff_t y = first[1]; y < stop[1]; y++) {
+            const ptrdiff_t place[CONV_DIMS] = {z, y, first[2]};
+            for (int d = 0; d < CONV_DIMS; d++) {
+                at[d] = place[d] * g->stride[d] + tap[d] * g->dilation[d] - g->padding[d];
+            }
+            (w->item == sizeof(float) ? add_row_float : add_row_double)(
+                products + ((z * g->counts[1] + y) * g->counts[2] + first[2]) * w->item,
+                x + ((at[0] * g->sizes[1] + at[1]) * g->sizes[2] + at[2]) * w->item, g->stride[2], stop[2] - first[2]);
+        }
+    }
+}
+
+static void add_columns(const void *work, ptrdiff_t plane)
+{
+    const Columns *w = work;
+    const Geometry *g = w->g;
+    ptrdiff_t size = product_of(g->sizes), places = product_of(g->counts), kernel = product_of(g->kernel);
+    char *x = w->x + plane * size * w->item;
+    memset(x, 0, (size_t)(size * w->item));
+    for (ptrdiff_t i = 0; i < size && w->bias != NULL; i++) {
+        memcpy(x + i * w->item, w->bias + plane % g->channels * w->item, (size_t)w->item);
+    }
+    for (ptrdiff_t k = 0; k < kernel; k++) {
+        ptrdiff_t tap[CONV_DIMS] = {k / (g->kernel[2] * g->kernel[1]), k / g->kernel[2] % g->kernel[1], k % g->kernel[2]};
+        add_tap(w, tap, w->columns + (plane * kernel + k) * places * w->item, x);
+    }
+}
+
+static bool suits_columns(const Geometry *g, const Loops *loops, ptrdiff_t item)
+{
+    ptrdiff_t kernel = product_of(g->kernel);
+    return g->groups == 1 && kernel > 1 && g->channels * 2 < loops->tile_columns && g->results >= LEAST_SOURCES
+           && g->samples * g->channels * kernel * product_of(g->counts) * item <= MOST_COLUMNS;
+}
+
+static bool input_by_columns(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *gradient, const char *w,
+                             const char *bias, char *x)
+{
+    ptrdiff_t rows = g->channels * product_of(g->kernel), places = product_of(g->counts);
+    const ptrdiff_t nowhere[CONV_DIMS] = {0}, first = 0;
+    char *columns = new_block((size_t)(g->samples * rows * places * item), false);
+    TapSums s = {
+        .source = gradient, .source_size = g->samples * g->results * places, .weight = w, .out = columns,
+        .samples = g->samples, .sources = g->results, .results = rows, .taps = 1,
+        .source_sample = g->results * places, .source_channel = places,
+        .weight_result = 1, .weight_source = rows, .kernel = 1, .out_sample = rows * places, .out_channel = places,
+        .sizes = {1, 1, places}, .counts = {1, 1, places}, .steps = {1, 1, 1}, .out_steps = {places, places, 1},
+        .tap_places = nowhere, .tap_weights = &first, .dense = true,
+    };
+    bool good = columns != NULL && sum_panels(&s, loops, item);
+    if (good) {
+        Columns work = {g, columns, bias, x, item};
+        run_all(add_columns, &work, g->samples * g->channels, g->samples * rows * places < 1 << 16);
+    }
+    release_block(columns);
+    return good;
+}
+
 bool direct_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *gradient, const char *w,
                   const char *bias, char *x)
 {
+    if (suits_columns(g, loops, item)) {
+        return input_by_columns(g, loops, item, gradient, w, bias, x);
+    }
     Taps3 taps;
     if (!room_for_taps(&taps, g)) {
         return false;

@@ -97,6 +97,9 @@ LARGE = [  # samples, channels, results, groups, spatial, kernel, stride, paddin
     (2, 40, 24, 1, (6, 5, 7), (3, 3, 3), (2, 1, 2), (1, 1, 2), (1, 2, 1)),
     (1, 600, 40, 1, (5, 6), (3, 3), (2, 1), (0, 2), (1, 1)),
     (2, 1024, 32, 1, (6, 6), (2, 2), (2, 2), (0, 0), (1, 1)),
+    (3, 3, 40, 1, (18, 17), (4, 4), (2, 2), (1, 1), (1, 1)),
+    (4, 1, 32, 1, (12, 12), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (2, 2, 33, 1, (9, 8, 7), (2, 3, 2), (2, 1, 2), (1, 1, 0), (1, 2, 1)),
     # strides that leap over the image, so that the result meets little more than padding
     (8, 4, 64, 1, (4,), (5,), (120000,), (40000,), (1,)),
     (8, 4, 40, 1, (4, 5), (3, 3), (9, 9000), (1, 4000), (1, 1)),
@@ -122,6 +125,14 @@ def test_large_convolutions(case, dtype):
             ours = getattr(NUMPY, name)(*arguments, *how, groups)
             assert ours.dtype == dtype
             assert abs(ours - right).max() <= (2e-6 if dtype == np.float32 else 1e-14) * abs(right).max()
+
+
+@needs_native
+@pytest.mark.parametrize("channels", [3, 40])
+def test_inputs_get_a_bias(channels):
+    rng = np.random.default_rng(0)
+    g, weight = rng.standard_normal((2, 20, 5, 6)), rng.standard_normal((20, channels, 4, 4))
+    same(*both("conv_input", g, weight, (10, 12), (2, 2), (1, 1), (1, 1), 1, rng.standard_normal(channels)), rtol=1e-12, atol=1e-12)
 
 
 @needs_native
