@@ -5,6 +5,7 @@
 
 Each way of running a model has a process of its own, so that none of them finds the GPU's memory taken. Several
 processes compile side by side (``--lanes``), but a process measures alone: a lock keeps the others from compiling then.
+The peak of memory is that of the whole process, for either library: the first step, which allocates state, is in it.
 """
 
 import argparse
