@@ -10,8 +10,8 @@ import numpy as np
 from .. import _tape as tape
 from .._device import CPU
 from .._modes import modes
-from .._tensor import Tensor, edge_of, engine_for, wrap, wrap_all
-from ..autograd._writes import check_writable, exchange_all, write
+from .._tensor import Tensor, edge_of, wrap, wrap_all
+from ..autograd._writes import check_writable, exchange_all, write, write_at
 from ..engines._views import replay
 from ..ops.shape import alias
 from ._contents import refill
@@ -274,7 +274,10 @@ class Program:
             exchange_all([targets[nr] for nr in self.exchanges], self.name, [arrays[nr] for nr in self.exchanges])
         for nr in self.fills:
             t = targets[nr]
-            write(t, self.name, engine_for(t).write if t.device is CPU else take_over, arrays[nr])
+            if t.device is CPU:
+                write_at(t, self.name, ..., arrays[nr])
+            else:
+                write(t, self.name, take_over, arrays[nr])
         for nr in self.rebinds:
             targets[nr].data = wrap(arrays[nr], targets[nr].device)
         self.tensor_inputs.note_exchanged()
