@@ -143,6 +143,7 @@ x[0, 0, 0] = torch.ones(1)
 x[...] = 3
 x[()] = 3
 x[None] = 3
+x[:, :, :, None] = torch.ones(4, 1)
 x[True] = 3
 x[False] = 3
 x[1:1] = 3
@@ -178,6 +179,8 @@ xg[...] = 1
 xg[:, 0:7] = leaf[:4].double()
 xg[0:2, :2] = leaf[:4]
 xg[()] = torch.ones(1, 1, 2, 3, 4)
+xg[..., None] = leaf.reshape(2, 3, 4, 1)
+xg[:, :, :] *= 2
 x[0] = leaf[:4]
 x[i] = leaf[:4]
 """.strip().splitlines()

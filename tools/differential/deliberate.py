@@ -264,6 +264,7 @@ DIFFERENCES = {
         or (d.kind in ("identity", "aliasing") and concerns_gradients(d) and d.ours.endswith(d.where))
         or (d.kind == "version" and was_passed_as_gradient(d))
     ),
+    "How a gradient lies in memory": lambda d: d.kind == "offset" and concerns_gradients(d),
     "Views of `x` keep the old memory in both": lambda d: (
         d.kind == "version" and "state_dict" in d.pair.text and "[" in d.where
         and any(re.search(r"\.(double|float|half|to)\(", step.template) for step in d.pair.steps)

@@ -136,7 +136,9 @@ def __delitem__(self, key):
 def names_all(basic, shape):
     """Whether a basic key names all elements as they are: what was there need not be read."""
     *parts, _ = basic
-    return all([isinstance(part, slice) and part.indices(n) == (0, n, 1) for part, n in zip(parts, shape)])
+    return None not in parts and all(
+        [isinstance(part, slice) and part.indices(n) == (0, n, 1) for part, n in zip(parts, shape)]
+    )
 
 
 def is_view_by(value, x, key):
