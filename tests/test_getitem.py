@@ -181,6 +181,9 @@ xg[0:2, :2] = leaf[:4]
 xg[()] = torch.ones(1, 1, 2, 3, 4)
 xg[..., None] = leaf.reshape(2, 3, 4, 1)
 xg[:, :, :] *= 2
+xg[:] *= 2
+xg[0:2] *= 2
+xg[1:2] *= 2
 x[0] = leaf[:4]
 x[i] = leaf[:4]
 """.strip().splitlines()

@@ -110,14 +110,14 @@ def __setitem__(self, key, value):
     """Stores `value`, broadcast and converted, in the elements that `key` names."""
     if key is False or (is_plain(key) and store(self, key, value)):
         return
-    if isinstance(value, Tensor) and is_view_by(value, self, key):
-        count_write(self, "__setitem__")  # the end of ``x[key] += ...``: the elements are there already
-        return
     node, basic, indices, dims = parse_key(self, key)
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(number(value, self), self._a.dtype))
     if not indices and names_all(basic, self._a.shape):
         overwrite(self, without_leading_ones(value, self._a.ndim))
+        return
+    if is_view_by(value, self, key):
+        count_write(self, "__setitem__")  # the end of ``x[key] += ...``: the elements are there already
         return
     if node is not None:
         self = basic_index(self, key=basic, node=node)
