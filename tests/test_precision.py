@@ -50,10 +50,10 @@ def gradients_of(layer, *shape):
 
 
 PROGRAMS = {
-    "matmul": lambda: lambda: [torch.ones(13, 13, device="xla") @ torch.ones(13, 13, device="xla")],
-    "linear": lambda: gradients_of(torch.nn.Linear(13, 17), 11, 13),
-    "lstm": lambda: gradients_of(torch.nn.LSTM(13, 17), 3, 11, 13),
-    "conv": lambda: gradients_of(torch.nn.Conv1d(13, 17, 2), 3, 13, 5),
+    "matmul": lambda n: lambda: [torch.ones(n, n, device="xla") @ torch.ones(n, n, device="xla")],
+    "linear": lambda n: gradients_of(torch.nn.Linear(n, 17), 11, n),
+    "lstm": lambda n: gradients_of(torch.nn.LSTM(n, 17), 3, 11, n),
+    "conv": lambda n: gradients_of(torch.nn.Conv1d(n, 17, 2), 3, n, 5),
 }
 
 
@@ -65,18 +65,18 @@ def forbid_cudnn():
     cudnn.allow_tf32 = False
 
 
-@pytest.mark.jax
-@pytest.mark.parametrize("name, change, before, after", [
+CHANGES = pytest.mark.parametrize("name, change, before, after", [
     ("matmul", allow_tf32, "HIGHEST", "DEFAULT"),
     ("linear", allow_tf32, "HIGHEST", "DEFAULT"),
     ("lstm", forbid_cudnn, "DEFAULT", "HIGHEST"),
     ("conv", forbid_cudnn, "DEFAULT", "HIGHEST"),
 ])
-@pytest.mark.parametrize("way", ["lazy", "compiled"])
-def test_products_of_a_program(precisions, way, name, change, before, after):
-    program = PROGRAMS[name]()
-    if way == "compiled":
-        program = torch.compile(program)
+
+
+@pytest.mark.jax
+@CHANGES
+def test_products_that_are_recorded(precisions, name, change, before, after):
+    program = PROGRAMS[name](13)
 
     def trace():
         """The precisions of the products that two runs trace."""
@@ -90,6 +90,26 @@ def test_products_of_a_program(precisions, way, name, change, before, after):
     assert trace() == set()
     change()
     assert trace() == {after}
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("size, is_shared", [(19, False), (23, True)])
+@CHANGES
+def test_products_of_a_program(name, change, before, after, size, is_shared):
+    """Also where calls of the same kind were recorded before, of which a program takes what was traced."""
+    recorded, program = PROGRAMS[name](size), torch.compile(PROGRAMS[name](size))
+
+    def compile_one():
+        """The precisions in the last program."""
+        for run in [recorded, program, program] if is_shared else [program, program]:
+            for result in run():
+                result.tolist()
+        return set(precisions_in([*program.programs.values()][-1][0].partition.whole))
+
+    assert compile_one() == {before}
+    change()
+    assert compile_one() == {after}
+    assert program.count == 2
 
 
 @pytest.fixture
@@ -150,7 +170,7 @@ def precisions_in(jaxpr):
     """The names of the precisions of all products in what was traced."""
     found = []
     for equation in jaxpr.eqns:
-        if equation.primitive.name == "dot_general":
+        if equation.primitive.name in ("dot_general", "conv_general_dilated"):
             found += [p.name for p in equation.params["precision"] or ()] or ["DEFAULT"]
         for value in equation.params.values():
             for part in value if isinstance(value, tuple | list) else [value]:

@@ -17,6 +17,7 @@ UNTRACED = {
     **dict.fromkeys(SPARSE, "it takes or returns sparse arrays, which tests/test_sparse.py has on both engines"),
     **dict.fromkeys(("nonzero", "unique2", "unique_dim", "unique_consecutive"), "how much it returns depends on the elements"),
     "move": "it takes elements from one device to another",
+    "dropout_factors": "NumPy draws by no key: tests/engines/test_xla_attention.py has its factors",
 }
 
 
