@@ -288,3 +288,19 @@ def test_a_concrete_tensor_has_elements(jax):
     assert x[0].item() == 1 and bool(x[0] > 0) and x.tolist() == [1, -2] and x[x > 0].tolist() == [1]
     assert "1., -2." in repr(x) and f"{x[1]:.1f}" == "-2.0"
     np.testing.assert_array_equal(x.numpy(), [1, -2])
+
+
+def test_a_recurrent_layer_trains_in_the_memory_of_its_gates(jax):
+    """What a layer saves takes the memory of its input's product, and the gradient that of what was saved."""
+    lstm = flambeau.nn.LSTM(8, 64)
+    names, states = zip(*[(name, value_of(p._a)) for name, p in lstm.named_parameters()], strict=True)
+
+    def train(x, start, states):
+        parameters = dict(zip(names, map(leaf, states), strict=True))
+        out, _ = flambeau.func.functional_call(lstm, parameters, (wrap(x), (wrap(start), wrap(start))))
+        out.sum().backward()
+        return [value_of(p._grad._a) for p in parameters.values()]
+
+    program = jax.jit(train).lower(np.ones((50, 4, 8), "float32"), np.zeros((1, 4, 64), "float32"), states).compile()
+    gates = 50 * 4 * 4 * 64 * 4
+    assert program.memory_analysis().temp_size_in_bytes < 4 * gates

@@ -134,8 +134,9 @@ def forward_body(step):
 
 def backward_body(pull):
     def body(weights, g_later, now):
-        g_state, g_saved, saved, state, previous, mask = now
-        g_state = tuple([a + b for a, b in zip(g_later, g_state)])
+        state, previous, saved, g_state, g_saved, mask = now
+        g_state = tuple([sum_of(a, b) for a, b in zip(g_later, g_state)])
+        g_saved = tuple([zeros_like(x) if g is None else g for g, x in zip(g_saved, saved)])
         active = g_state if mask is None else tuple([keep(g, mask) for g in g_state])
         g_x, g_previous, rest = pull(weights, active, g_saved, saved, state, previous)
         if mask is not None:
@@ -173,18 +174,12 @@ def sum_of(a, b):
     return b if a is None else a if b is None else a + b
 
 
-def fill_undefined(g, states, saved):
-    """The gradients of a layer's results, with zeros for those that are undefined."""
-    return [zeros_like(x) if a is None else a for a, x in zip(g, (states[0], *states, *saved))]
-
-
 def run_back(body, g, weights, start, states, saved, mask, reverse):
     """(previous hidden states, gradients of the start, of x at each time, and what else ``pull`` gave)."""
-    g = fill_undefined(g, states, saved)
     previous = tuple([states_before(s, first, reverse) for s, first in zip(states, start)])
-    g_states, g_saved = (g[0] + g[1], *g[2:1 + len(states)]), tuple(g[1 + len(states):])
+    g_states, g_saved = (sum_of(*g[:2]), *g[2:1 + len(states)]), tuple(g[1 + len(states):])
     carry = tuple([zeros_like(s) for s in start])
-    g_start, given = scan(body, weights, carry, (g_states, g_saved, saved, states, previous, mask), not reverse)
+    g_start, given = scan(body, weights, carry, (states, previous, saved, g_states, g_saved, mask), not reverse)
     return previous[0], g_start, *given
 
 

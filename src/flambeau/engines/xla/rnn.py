@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 
 import jax
+import jax.numpy as jnp
+from jax import lax
 
 from ..._precision import precision, recurrent_layer
 from .._formulas import GATES, define
@@ -18,11 +20,41 @@ def scan(body, weights, carry, xs, reverse):
 
 @functools.partial(jax.jit, static_argnames=("body", "reverse", "precision"))
 def jitted_scan(body, weights, carry, xs, reverse, precision):
-    """Args:
+    """``jax.lax.scan`` whose results take the memory of inputs of their shapes, as far as there are such inputs.
+
+    An input is read before the result of that time is written in its place, and who needs it later has a copy of it.
+    For results with memory of their own, XLA writes zeros first: those of all the loops of a program, at its start.
+
+    Args:
         precision: known to the body, and hence part of what jax knows this by.
     """
-    with recurrent_layer():
-        return jax.lax.scan(lambda carry, x: body(weights, carry, x), carry, xs, reverse=reverse)
+    arrays, inputs = jax.tree.flatten(xs)
+    count = arrays[0].shape[0]
+
+    def step(carry, arrays, time):
+        with recurrent_layer():
+            return body(weights, carry, inputs.unflatten([lax.dynamic_index_in_dim(a, time, 0, False) for a in arrays]))
+
+    shapes, results = jax.tree.flatten(jax.eval_shape(step, carry, arrays, 0)[1])
+    places = []  # of the results, among the arrays
+    for shape in shapes:
+        kind = (count, *shape.shape), shape.dtype
+        fitting = [i for i, a in enumerate(arrays) if (a.shape, a.dtype) == kind and i not in places]
+        if not fitting:
+            fitting.append(len(arrays))
+            arrays.append(jnp.zeros(*kind))
+        places.append(fitting[-1])
+
+    def advance(i, state):
+        carry, arrays = state
+        time = count - 1 - i if reverse else i
+        carry, found = step(carry, arrays[:inputs.num_leaves], time)
+        for place, a in zip(places, jax.tree.leaves(found), strict=True):
+            arrays[place] = lax.dynamic_update_index_in_dim(arrays[place], a, time, 0)
+        return carry, arrays
+
+    carry, arrays = lax.fori_loop(0, count, advance, (carry, arrays))
+    return carry, results.unflatten([arrays[i] for i in places])
 
 
 define(engine, *GATES)
