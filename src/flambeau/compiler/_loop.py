@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from .._device import CPU
 from .._tensor import Tensor, wrap
+from ..engines.xla._lowering import lowering
 from ._lifted import XLA
 from ._places import Argument, Gradient
 from ._pytree import ArgumentContainer, Tree, unflatten
 from ._records import DRAW
-from ._segment import COMPILER_OPTIONS, NOT_DONATED, cpu_of_jax, on_cpu
+from ._segment import COMPILER_OPTIONS, cpu_of_jax, on_cpu
 
 
 class Loop:
@@ -91,8 +90,7 @@ class Loop:
                      for group in self.groups]
             jitted = jax.jit(self.trace, donate_argnums=0 if self.program.device is not CPU else (),
                              compiler_options=COMPILER_OPTIONS)
-            with on_cpu(), jax.default_device(device), warnings.catch_warnings():
-                warnings.filterwarnings("ignore", NOT_DONATED)
+            with on_cpu(), jax.default_device(device), lowering():
                 self.compiled[count] = jitted.lower(*forms).compile()
         return self.compiled[count]
 

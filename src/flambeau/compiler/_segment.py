@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import warnings
 from typing import Any, NamedTuple
 
 import jax
@@ -12,12 +11,12 @@ import numpy as np
 from jax.extend.core import Literal
 
 from .._device import CPU
+from ..engines.xla._lowering import lowering
 from ._host import HostProgram
 from ._lifted import XLA, program_input
 
 COMPILER_OPTIONS: dict[str, bool | int] = {}  # XLA's, where its defaults are not wanted
 SMALL = 4  # elements up to which inputs travel together
-NOT_DONATED = "Some donated buffers were not usable"
 
 
 class on_cpu:
@@ -82,8 +81,7 @@ class Segment:
                          compiler_options=COMPILER_OPTIONS)
         device = cpu_of_jax() if self.device is CPU else XLA.jax_device(self.device)
         sharding = jax.sharding.SingleDeviceSharding(device)
-        with on_cpu(), jax.default_device(device), warnings.catch_warnings():  # kernels are made for the default one
-            warnings.filterwarnings("ignore", NOT_DONATED)
+        with on_cpu(), jax.default_device(device), lowering():  # kernels are made for the default one
             structs = [jax.ShapeDtypeStruct(*form, sharding=sharding) for form in forms]
             return jitted.lower(*structs).compile()
 

@@ -13,6 +13,8 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
+from ._lowering import lowering
+
 BLOCK = 64  # queries, or keys, that a program of a kernel holds
 WARPS = 4
 NEVER = -1e30  # a score that hides a key
@@ -29,7 +31,7 @@ def are_supported():
     form = jax.ShapeDtypeStruct((16, 16), jnp.float32)
     kernel = pl.pallas_call(copy, out_shape=form, compiler_params=triton.CompilerParams())
     try:
-        with jax.default_device(jax.devices("gpu")[0]):
+        with jax.default_device(jax.devices("gpu")[0]), lowering():
             jax.jit(kernel).lower(form)
     except (RuntimeError, NotImplementedError, ValueError):
         return False

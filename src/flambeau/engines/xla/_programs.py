@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from ..._precision import precision
 from ._calls import ARRAY
+from ._lowering import lowering
 
 MOST_FAMILIES = 512  # structures whose programs are kept
 COMPILER_OPTIONS = {"xla_allow_excess_precision": False}  # what is stored in half precision is rounded to it
@@ -145,7 +146,15 @@ class Program:
         self.donated = donated
         taken = set(donated)
         self.kept = [p for p in family.leaves if p not in taken]
-        self.run = jax.jit(self.trace, donate_argnums=0, compiler_options=COMPILER_OPTIONS)
+        self.jitted = jax.jit(self.trace, donate_argnums=0, compiler_options=COMPILER_OPTIONS)
+        self.run = self.compile
+
+    def compile(self, *arguments):
+        """The first run."""
+        with lowering():
+            found = self.jitted(*arguments)
+        self.run = self.jitted
+        return found
 
     def trace(self, donated, kept, varying):
         Statistics.compilations += 1
