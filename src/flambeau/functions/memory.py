@@ -28,10 +28,14 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     if isinstance(source, Tensor):
         if source._a.dtype != self._a.dtype:
             raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}")
-        kept, array = storage_of(source), source._a
-        if size is not None:
-            raw = NUMPY.bytes_of(kept.array)
-            array = NUMPY.array_in(raw, self._a.dtype, storage_offset, *_layout(size, stride))
+        kept = storage_of(source)
+        if size is None:
+            array = source._a
+        elif kept.engine is NUMPY:
+            array = NUMPY.array_in(NUMPY.bytes_of(kept.array), self._a.dtype, storage_offset, *_layout(size, stride))
+        else:
+            source = source.detach().as_strided(*_layout(size, stride), storage_offset)
+            array = source._a
     elif is_storage(source):
         if isinstance(source, TypedStorage):
             if source.dtype is not self.dtype:
@@ -47,7 +51,8 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     if self._rg and self._node is None and modes.grad:
         raise RuntimeError(LEAF_INPLACE)
     count_write(self, "set_")
-    self._a, self._storage, self._view = array, kept, None
+    self._storage, self._view = kept, None
+    kept.attach(self, array, source)
     return self
 
 
@@ -72,13 +77,27 @@ def resize_(self, *args, size=None, memory_format=None):
     if shape != self._a.shape:
         before = storage_of(self).array.nbytes if self._a.size else 0
         count_write(self, "resize_")
-        resize(self, shape)
+        if has_room_on_device(self, shape):
+            part = self.detach().as_strided(shape, contiguous_strides(shape))
+            self._storage.attach(self, part._a, part)
+        else:
+            resize(self, shape)
         if determinism.fills and self.device is CPU:
             NUMPY.bytes_of(storage_of(self).array)[before:].view(self._a.dtype)[...] = blank(self.dtype)
     if memory_format is not None:
         raw, offset = NUMPY.bytes_of(storage_of(self).array), self.storage_offset()
         self._a = NUMPY.array_in(raw, self._a.dtype, offset, shape, strides_in(shape, None, memory_format))
     return self
+
+
+def has_room_on_device(t, shape):
+    """Whether a tensor of this shape would lie in the memory that `t` has on a device whose arrays are values."""
+    storage = storage_of(t)
+    if storage.engine is NUMPY or storage.engine.aliases:
+        return False
+    memory = storage.memory
+    is_plain = memory.strides is None and memory.array.dtype == t._a.dtype
+    return is_plain and t.storage_offset() + math.prod(shape) <= memory.array.size
 
 
 def resize_as_(input, the_template, *, memory_format=None):
