@@ -1,6 +1,9 @@
 """Tensors on XLA devices: where they are, how they move, and that views and writes do what they do on the CPU."""
 
+import copy
+import io
 import os
+import pickle
 import subprocess
 import sys
 
@@ -367,3 +370,71 @@ def test_elements_that_nobody_shares_any_more_can_be_shared_again():
         x *= 2
         view += 1
     assert (x.tolist(), view.tolist()) == ([24.0, 27.0, 27.0], [27.0, 27.0])
+
+
+# ---- copies and files
+
+
+def some_that_share(x):
+    """A tensor, tensors that share its elements, one that does not, and one in another order."""
+    return [x, x.t(), x[1], x.detach(), x.diagonal(), x.view(-1), x.clone(), x.t().clone()]
+
+
+def saved_and_loaded(tensors):
+    file = io.BytesIO()
+    torch.save(tensors, file)
+    file.seek(0)
+    return torch.load(file)
+
+
+def pickled(tensors):
+    return pickle.loads(pickle.dumps(tensors))
+
+
+@pytest.mark.parametrize("copy", [copy.deepcopy, saved_and_loaded, pickled], ids=lambda f: f.__name__)
+def test_copies_share_their_elements_as_the_tensors_do(copy):
+    def run(device):
+        x = torch.arange(12.0).view(3, 4).clone().to(device)
+        x.add_(1)
+        tensors = copy(some_that_share(x))
+        before = [(t.tolist(), t.stride(), t.storage_offset()) for t in tensors]
+        tensors[2].add_(100)
+        return before, [t.tolist() for t in tensors], x.tolist()
+
+    assert run("xla") == run("cpu")
+
+
+@pytest.mark.parametrize("copy", [copy.deepcopy, saved_and_loaded, pickled], ids=lambda f: f.__name__)
+def test_copies_of_models_in_channels_last(copy):
+    net = torch.nn.Conv2d(3, 2, 3).to("xla", memory_format=torch.channels_last)
+    weight = copy(dict(net.state_dict()))["weight"]
+    assert (weight.tolist(), weight.stride()) == (net.weight.tolist(), net.weight.stride())
+
+
+def test_a_file_has_the_elements_of_tied_weights_once(tmp_path):
+    embedding, head = torch.nn.Embedding(100, 8).to("xla"), torch.nn.Linear(8, 100, bias=False)
+    head.weight = embedding.weight
+    torch.save({"a": embedding.state_dict(), "b": head.state_dict()}, tmp_path / "tied.pt")
+    assert (tmp_path / "tied.pt").stat().st_size < 2 * 3200
+    torch.save([embedding.weight, embedding.weight.clone()], tmp_path / "two.pt")
+    first, second = torch.load(tmp_path / "two.pt")
+    with torch.no_grad():
+        first.zero_()
+    assert second.any()
+
+
+@pytest.mark.parametrize("change", [
+    lambda x, y: x.set_(y), lambda x, y: x.set_(y.t()), lambda x, y: x.set_(y, 2, (2, 2), (4, 1)),
+    lambda x, y: x.set_(y[1:], 0, (3, 4)), lambda x, y: y.resize_(2, 2), lambda x, y: y.t_().resize_(5),
+    lambda x, y: x.set_(y).resize_(0),
+])
+def test_other_memory_and_other_sizes(change):
+    def run(device):
+        x, y = torch.ones(3, 4, device=device), torch.arange(12.0, device=device).view(3, 4)
+        row = y[0]
+        change(x, y)
+        for write in (x, y, row):
+            write.add_(1)
+        return [(t.tolist(), t.stride(), t.storage_offset()) for t in (x, y, row)]
+
+    assert run("xla") == run("cpu")

@@ -6,7 +6,7 @@ import copy
 import copyreg
 
 from ._storage import Storage
-from ._tensor import Tensor, device_storage, engine_for, storage_of
+from ._tensor import Tensor, engine_for, storage_of
 from .engines import NUMPY
 from .functions._attach import methods
 from .overrides import new_instance
@@ -65,8 +65,7 @@ def deepcopy_tensor(self, memo):
     if id(self) in memo:
         return memo[id(self)]
     if engine_for(self) is not NUMPY:
-        array = engine_for(self).copy(self._a)
-        out = new_leaf(type(self), array, device_storage(array, self.device), self._rg)
+        out = new_leaf(type(self), *storage_of(self).copy(self._a, memo), self._rg)
     else:
         storage = _copy_storage(storage_of(self), memo)
         out = rebuild_tensor(type(self), storage, *_parts(self))

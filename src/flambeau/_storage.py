@@ -5,7 +5,7 @@ from __future__ import annotations
 from sys import getrefcount
 
 from ._device import CPU, strided
-from .engines import NUMPY
+from .engines import NUMPY, on_host
 from .engines._views import Memory, ViewArray, view_layout
 
 
@@ -27,9 +27,19 @@ class Storage:
         self.writer = None  # name of the operation that wrote last
         self.inference = False  # made in inference mode
 
+    @property
+    def identity(self):
+        """What tells its memory from that of others; what is empty has none in common with others."""
+        raw = NUMPY.bytes_of(self.array)
+        return (address(raw), raw.size) if raw.size else id(self)
+
     def beside(self, version=0):
         """A storage of the same memory with a count of its own."""
         return Storage(self.array, version)
+
+    def host_bytes(self, what):
+        """The bytes of the memory as a flat array on the host, for `what`, which is named where there are none."""
+        return NUMPY.bytes_of(self.array)
 
     def offset(self, array):
         """Where an array in this memory begins, in elements; an empty one begins nowhere in particular."""
@@ -81,8 +91,32 @@ class DeviceStorage(Storage):
         else:
             self._memory.exchange(array)
 
+    @property
+    def identity(self):
+        return id(self.memory)
+
     def beside(self, version=0):
         return DeviceStorage(None, self.engine, self.device, self.memory, version)
+
+    def copy(self, array, copies):
+        """(a copy of an array that lies here, its storage). Arrays that share elements have copies that do: `copies`
+        has those of storages and memories by identity."""
+        if type(array) is not ViewArray:  # it shares them with no other
+            array = self.engine.copy(array)
+            return array, DeviceStorage(array, self.engine, self.device)
+        memory = self.memory
+        if id(memory) not in copies:
+            copies[id(memory)] = Memory(self.engine.copy(memory.array), memory.strides)
+        copied = copies[id(memory)]
+        if id(self) not in copies:
+            copies[id(self)] = DeviceStorage(None, self.engine, self.device, copied)
+        return ViewArray(copied, array.chain, array.value, array.strides, array.offset), copies[id(self)]
+
+    def host_bytes(self, what):
+        array, strides = on_host(self.array, what), None if self._memory is None else self._memory.strides
+        if strides is not None:
+            array = array.transpose(sorted(range(array.ndim), key=lambda axis: -strides[axis])).copy()
+        return NUMPY.bytes_of(array)
 
     def offset(self, array):
         return self.engine.layout_of(array)[1]

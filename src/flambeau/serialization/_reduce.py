@@ -13,7 +13,6 @@ from .._device import META, strided
 from .._pickle import state_of
 from .._storage import DeviceStorage, Storage
 from .._tensor import Tensor, storage_of
-from ..engines import NUMPY, on_host
 from ..functions._attach import methods
 from ..overrides import DisableTorchFunctionSubclass
 from . import _rebuild
@@ -49,7 +48,7 @@ def _reduce_plain(t, refer):
 
 def reduce_storage(storage):
     """A storage as a file of its own."""
-    raw = NUMPY.bytes_of(on_host(storage.array, "pickling"))
+    raw = storage.host_bytes("pickling")
     return _rebuild._load_from_bytes, (storage_file(raw, _rebuild.storage_dtype(storage)),)
 
 

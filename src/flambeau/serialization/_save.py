@@ -12,9 +12,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._device import layout as Layout
-from .._storage import address
 from .._tensor import Tensor
-from ..engines import NUMPY
 from ..functions.storage import STORAGES, TypedStorage, UntypedStorage
 from ..nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from ._archive import Writer
@@ -69,7 +67,7 @@ class _Saving:
 
     def __init__(self, file, protocol):
         super().__init__(file, protocol)
-        self.storages = {}  # memory -> (key, dtype in the file, bytes)
+        self.storages = {}  # identity of a memory -> (key, dtype in the file, bytes, storage, which keeps it)
         self.views = ()  # what records of the old format end with: None, the storage is no view of another
 
     def save(self, obj, save_persistent_id=True):
@@ -104,10 +102,10 @@ class _Saving:
 
     def refer(self, storage, dtype):
         """The reference to a storage of a dtype, or (None) of bytes."""
-        raw = NUMPY.bytes_of(storage.array)
-        # Empty storages have no memory to be told apart by.
-        memory = (address(raw), raw.size) if raw.size else id(storage)
-        key, known, _ = self.storages.setdefault(memory, (str(len(self.storages)), dtype, raw))
+        memory = storage.identity
+        if memory not in self.storages:
+            self.storages[memory] = str(len(self.storages)), dtype, storage.host_bytes("saving"), storage
+        key, known, raw, _ = self.storages[memory]
         if known is not dtype and raw.size:
             raise RuntimeError(TWO_DTYPES.format(one=known or "bytes", other=dtype or "bytes"))
         if dtype is None:
@@ -136,7 +134,7 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_seria
     pickler.views = () if _use_new_zipfile_serialization else (None,)
     pickler.dump(obj)
     storages = [(key, dtype, np.zeros_like(raw) if is_skipping() else raw)
-                for key, dtype, raw in pickler.storages.values()]
+                for key, dtype, raw, _ in pickler.storages.values()]
 
     def write_archive(file):
         archive = Writer(file, _root_name(f) if is_path else "archive")

@@ -207,7 +207,7 @@ def _groups(tensors):
     by_storage = {}
     for name, t in tensors.items():
         if t.layout is strided and t.device.type != "meta" and t.numel():
-            memory = t.untyped_storage().data_ptr() or id(storage_of(t).array)  # accelerators give no address
+            memory = t.untyped_storage().data_ptr() or storage_of(t).identity  # accelerators give no address
             by_storage.setdefault(memory, []).append((*_reach(t), name))
     groups = []
     for reaches in by_storage.values():
