@@ -255,7 +255,7 @@ DIFFERENCES = {
         d.kind == "version" and "out=" in d.step.template and d.ours > 0
     ),
     "a parameter once in a step of an optimizer": lambda d: (
-        d.kind == "version" and ".step()" in d.step.template and d.ours > 0
+        d.kind == "version" and d.ours > 0 and any(".step()" in step.template for step in d.pair.steps)
     ),
     "running statistics whenever they move": lambda d: d.kind == "version" and ".running_" in d.where,
     "A gradient that is passed on unchanged": lambda d: (

@@ -6,6 +6,7 @@ and masks then read from that view (a copy) or write to it.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -15,7 +16,7 @@ from .._dtypes import FIRST_FLOAT, LAST_FLOAT, type_word
 from .._modes import modes
 from .._size import broadcasts
 from .._tensor import Tensor, engine_for, refresh, wrap
-from ..autograd._writes import assign, check_writable, count_write, write_at
+from ..autograd._writes import assign, check_history, check_writable, count_write, in_graph, write_at
 from ..engines import NUMPY
 from ..ops import index as ops
 from ..ops.shape import basic_index, cast, reshape
@@ -108,15 +109,19 @@ def read(x, key):
 
 def __setitem__(self, key, value):
     """Stores `value`, broadcast and converted, in the elements that `key` names."""
+    if key is True:
+        key = None
     if key is False or (is_plain(key) and store(self, key, value)):
         return
     node, basic, indices, dims = parse_key(self, key)
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(number(value, self), self._a.dtype))
     if not indices and names_all(basic, self._a.shape):
-        overwrite(self, without_leading_ones(value, self._a.ndim))
+        overwrite(self, value)
         return
     if is_view_by(value, self, key):
+        if modes.grad and in_graph(self):
+            check_history(self)
         count_write(self, "__setitem__")  # the end of ``x[key] += ...``: the elements are there already
         return
     if node is not None:
@@ -125,7 +130,7 @@ def __setitem__(self, key, value):
         assign_to(self, value)
         return
     found, dims = expand_masks(indices, self, dims)
-    op, inputs, settings = put_call(self, found, dims, without_leading_ones(value, self._a.ndim))
+    op, inputs, settings = put_call(self, found, dims, without_leading_ones(value))
     inplace_op(self, op, inputs[1:], settings, "index_put_", overlap=True)
 
 
@@ -136,9 +141,14 @@ def __delitem__(self, key):
 def names_all(basic, shape):
     """Whether a basic key names all elements as they are: what was there need not be read."""
     *parts, _ = basic
-    return None not in parts and all(
-        [isinstance(part, slice) and part.indices(n) == (0, n, 1) for part, n in zip(parts, shape)]
-    )
+    return None not in parts and all(map(is_whole, parts, shape))
+
+
+def is_whole(part, n):
+    """Whether part of a key is a slice of all n elements; one that counts from the end is not, as in PyTorch."""
+    if not isinstance(part, slice) or part.start or part.step not in (None, 1):
+        return False
+    return part.stop is None or part.stop >= n
 
 
 def is_view_by(value, x, key):
@@ -213,13 +223,13 @@ def overwrite(t, value):
         check_writable(t)
         fill_(t, value)
     else:
-        copy_(t, value)
+        copy_(t, without_leading_ones(value))
 
 
 def assign_to(t, value):
     """Copies `value`, broadcast and converted, into the elements of the view `t`."""
     own = t._a
-    value = without_leading_ones(value, own.ndim)
+    value = without_leading_ones(value)
     if not broadcasts(value._a.shape, own.shape):
         raise RuntimeError(EXPANDED.format(value=list(value.shape), own=list(own.shape)))
     check_writable(t)
@@ -228,13 +238,11 @@ def assign_to(t, value):
     assign(t, value, "copy_")
 
 
-def without_leading_ones(value, ndim):
-    """A value with no more than `ndim` dimensions, where those in front have size one."""
+def without_leading_ones(value):
+    """A value without the dimensions of size one in front: it may have more of them than there are to write to."""
     shape = value._a.shape
-    extra = len(shape) - ndim
-    if extra > 0 and all(n == 1 for n in shape[:extra]):
-        return reshape(value, shape=shape[extra:])
-    return value
+    rest = tuple(itertools.dropwhile(lambda n: n == 1, shape))
+    return value if rest == shape else reshape(value, shape=rest)
 
 
 Tensor.__getitem__ = __getitem__
