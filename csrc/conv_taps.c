@@ -72,12 +72,12 @@ static bool run_sums(const TapSums *sums, const Loops *loops, ptrdiff_t item)
 /* ---- forward */
 
 typedef struct {
-    ptrdiff_t *places, *weights; /* the taps, and where in a kernel their weights lie */
+    ptrdiff_t *places, *weights; /* the taps, and where in a kernel their weights lie; zeros beyond those that are used */
 } Taps3;
 
 static bool room_for_taps(Taps3 *t, const Geometry *g)
 {
-    t->places = malloc((size_t)(product_of(g->kernel) * (CONV_DIMS + 1)) * sizeof *t->places);
+    t->places = calloc((size_t)(product_of(g->kernel) * (CONV_DIMS + 1)), sizeof *t->places);
     t->weights = t->places + product_of(g->kernel) * CONV_DIMS;
     return t->places != NULL;
 }
@@ -160,16 +160,19 @@ static ptrdiff_t taps_of_phase(const Geometry *g, const ptrdiff_t *phase, ptrdif
     return count;
 }
 
-/* A phase by its number, the remainder of the last dimension counted first; false if no place has it. */
-static bool phase_of(const Geometry *g, ptrdiff_t i, ptrdiff_t *phase)
+/* How many remainders places of the input have in a dimension: a stride may leap over all of it. */
+static ptrdiff_t phases_in(const Geometry *g, int d)
 {
-    bool there = true;
+    return g->stride[d] < g->sizes[d] ? g->stride[d] : g->sizes[d];
+}
+
+/* A phase by its number, the remainder of the last dimension counted first. */
+static void phase_of(const Geometry *g, ptrdiff_t i, ptrdiff_t *phase)
+{
     for (int d = CONV_DIMS - 1; d >= 0; d--) {
-        phase[d] = i % g->stride[d];
-        i /= g->stride[d];
-        there = there && phase[d] < g->sizes[d];
+        phase[d] = i % phases_in(g, d);
+        i /= phases_in(g, d);
     }
-    return there;
 }
 
 /* The places of the input with the given remainders, from their taps on; `all` is about all of them. */
@@ -198,17 +201,17 @@ static bool input_of_phase(const Geometry *g, const Loops *loops, ptrdiff_t item
 
 static bool input_of_group(const Geometry *g, const Loops *loops, ptrdiff_t item, Taps3 *taps, TapSums *s)
 {
-    ptrdiff_t phases = product_of(g->stride), phase[CONV_DIMS], first = 0, count;
-    for (ptrdiff_t i = 0; i < phases; i++) { /* each tap meets the places of one phase */
+    ptrdiff_t phases = phases_in(g, 0) * phases_in(g, 1) * phases_in(g, 2), phase[CONV_DIMS], first = 0, count;
+    for (ptrdiff_t i = 0; i < phases; i++) { /* each tap meets the places of one phase, or none */
         phase_of(g, i, phase);
         first += taps_of_phase(g, phase, taps->places + CONV_DIMS * first, taps->weights + first);
     }
     bool good = !suits_lanes(s, loops) || prepare_lanes(s, loops, item);
     first = 0;
     for (ptrdiff_t i = 0; i < phases && good; i++, first += count) {
-        bool there = phase_of(g, i, phase);
+        phase_of(g, i, phase);
         count = taps_of_phase(g, phase, taps->places + CONV_DIMS * first, taps->weights + first);
-        good = !there || input_of_phase(g, loops, item, phase, first, count, s);
+        good = input_of_phase(g, loops, item, phase, first, count, s);
     }
     release_lanes(s);
     return good;

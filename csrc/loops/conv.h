@@ -165,7 +165,10 @@ INLINE bool NAME(pack_rows_as_they_lie)(const TapSums *s, ptrdiff_t place, ptrdi
 {
     ptrdiff_t plane = s->sizes[2], depth = stop - start;
     bool rows = s->taps == 1 && s->sizes[0] * s->sizes[1] == 1 && plane == s->counts[2] && s->counts[0] * s->counts[1] == 1
-                && s->steps[2] == 1 && s->tap_places[2] == 0;
+                && s->steps[2] == 1;
+    for (int d = 0; d < CONV_DIMS && rows; d++) {
+        rows = s->tap_places[d] == 0;
+    }
     if (!rows || place / plane != (place + panels * TILE_COLUMNS - 1) / plane || place / plane >= s->samples) {
         return false;
     }

@@ -105,6 +105,10 @@ LARGE = [  # samples, channels, results, groups, spatial, kernel, stride, paddin
     (8, 4, 40, 1, (4, 5), (3, 3), (9, 9000), (1, 4000), (1, 1)),
     (8, 40, 40, 40, (4, 5), (3, 3), (9, 90), (1, 40), (1, 1)),
     (8, 4, 40, 1, (3, 4), (3, 3), (1, 700), (1, 700), (1, 700)),
+    (2, 32, 40, 1, (5, 6), (3, 3), (2**30, 2**30), (1, 1), (1, 1)),
+    (2, 32, 40, 1, (5, 6), (3, 3), (2**30, 2), (1, 1), (2, 1)),
+    (2, 20, 40, 1, (1, 40), (1, 1), (3, 1), (1, 0), (1, 1)),
+    (1, 20, 40, 1, (1, 1, 40), (1, 1, 1), (4, 1, 1), (2, 0, 0), (1, 1, 1)),
 ]
 
 
@@ -132,7 +136,8 @@ def test_large_convolutions(case, dtype):
 def test_inputs_get_a_bias(channels):
     rng = np.random.default_rng(0)
     g, weight = rng.standard_normal((2, 20, 5, 6)), rng.standard_normal((20, channels, 4, 4))
-    same(*both("conv_input", g, weight, (10, 12), (2, 2), (1, 1), (1, 1), 1, rng.standard_normal(channels)), rtol=1e-12, atol=1e-12)
+    how = (10, 12), (2, 2), (1, 1), (1, 1), 1, rng.standard_normal(channels)
+    same(*both("conv_input", g, weight, *how), rtol=1e-12, atol=1e-12)
 
 
 @needs_native
