@@ -789,6 +789,15 @@ def test_clocks_go_on(clock):
     assert seen == sorted({*seen})
 
 
+def test_abstract_classes_may_be_asked_for():
+    def scale(x, by):
+        return x * (2 if isinstance(by, os.PathLike) else 3)
+
+    compiled = torch.compile(scale)
+    assert [compiled(torch.ones(()), 1).item() for _ in range(3)] == [3, 3, 3]
+    assert compiled.count == 1
+
+
 def test_there_are_many_probes():
     assert len(PROBES) >= 60
 

@@ -9,6 +9,7 @@ return what follows from their arguments; others may return something else each 
 from __future__ import annotations
 
 import collections
+import inspect
 import io
 import logging
 import operator
@@ -116,7 +117,8 @@ def is_constant(value):
     if kind is object or issubclass(kind, CONSTANTS):
         return True
     if issubclass(kind, type):
-        return is_users(value) or is_pure(value.__module__, value.__name__) or issubclass(value, BaseException)
+        return (is_users(value) or is_pure(value.__module__, value.__name__) or issubclass(value, BaseException)
+                or inspect.isabstract(value))  # which has no objects, and serves to ask for those of other classes
     if issubclass(kind, io.IOBase):
         return not value.closed and not value.readable()
     return str(kind.__module__).partition(".")[0] in CONSTANT_PACKAGES or kind.__name__ == "_ArrayFunctionDispatcher"
