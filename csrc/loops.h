@@ -18,6 +18,8 @@ typedef void (*Map)(const void *x, void *out, ptrdiff_t n);
 typedef void (*FoldMiddle)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 /* of x and y, of which there is only one where `by_one` */
 typedef void (*Division)(const void *x, const void *y, void *out, ptrdiff_t n, bool by_one);
+/* of integers, as large as the type of the loops; false if one of y is zero */
+typedef bool (*IntegerDivision)(const void *x, const void *y, void *out, ptrdiff_t n);
 typedef enum { ADD, SUBTRACT, MULTIPLY, DIVIDE } Arithmetic;
 typedef void (*Combination)(const void *x, const void *y, void *out, ptrdiff_t n, Arithmetic how);
 typedef float (*NarrowSum)(const void *x, ptrdiff_t n);
@@ -206,7 +208,8 @@ typedef struct {
     Map relu, sigmoid, log_sigmoid, erf, gelu, sign;
     void (*gelu_pull)(const void *g, const void *x, void *out, ptrdiff_t n);
     void (*threshold_pull)(const void *g, const void *x, void *out, ptrdiff_t n, double threshold);
-    Division floor_divide, remainder;
+    Division floor_divide, remainder, fmod, div_trunc;
+    IntegerDivision floor_divide_ints, remainder_ints, fmod_ints, div_trunc_ints;
     /* out[index[i]] += rows[i] */
     void (*add_rows)(void *out, const int64_t *index, const void *rows, ptrdiff_t count, ptrdiff_t width);
     /* out[i, index[i, row, j], j] += values[i, row, j] */

@@ -1,61 +1,188 @@
-/* Quotients rounded down, and what they leave.
+/* Quotients rounded to whole numbers, and what they leave.
  *
- * Both come from the remainder of the quotient rounded towards zero. It is exact, and quickly found, where that quotient
- * is a small number; what else there is in a piece (also zeros, infinities) is done again, one by one.
+ * All but one come from the remainder of the quotient rounded towards zero. It is exact, and quickly found, where that
+ * quotient is a small number; for what else there is in a piece (also zeros, infinities) it is found one by one. The
+ * arithmetic is of vectors: of loops over numbers some compilers make no vector code.
  */
 
 #define PIECE 256
+#define MAGNET (2 * SMALL) /* from here to twice as far a number has no fraction: adding it rounds */
 
-INLINE REAL NAME(down)(REAL a, REAL b, REAL rest)
+INLINE VECTOR NAME(either)(TYPE(ints) mask, VECTOR a, VECTOR b)
 {
-    REAL quotient = (a - rest) / b;
-    quotient -= rest != 0 && (b < 0) != (rest < 0) ? 1 : 0;
-    REAL whole = NAME(floor)(quotient);
-    whole += quotient - whole > (REAL)0.5 ? 1 : 0;
-    REAL direct = a / b;
-    return b == 0 ? direct : quotient == 0 ? NAME(copysign)(0, direct) : whole;
+    return (VECTOR)((mask & (TYPE(ints))a) | (~mask & (TYPE(ints))b));
 }
 
-INLINE REAL NAME(left)(REAL a, REAL b, REAL rest)
+INLINE TYPE(ints) NAME(sign_bits)(VECTOR x)
 {
-    return rest == 0 ? NAME(copysign)(0, a) : (b < 0) != (rest < 0) ? rest + b : rest;
+    return (TYPE(ints))x & (TYPE(ints))(-(VECTOR){0});
 }
 
-INLINE void NAME(divided)(const REAL *x, const REAL *y, REAL *out, ptrdiff_t n, bool by_one,
-                          REAL (*finish)(REAL, REAL, REAL))
+/* The size of a number with the sign of another one. */
+INLINE VECTOR NAME(with_sign)(VECTOR size, VECTOR sign)
 {
-    REAL same[PIECE];
-    for (ptrdiff_t i = 0; by_one && i < PIECE; i++) {
-        same[i] = *y;
+    return (VECTOR)(((TYPE(ints))size & ~(TYPE(ints))(-(VECTOR){0})) | NAME(sign_bits)(sign));
+}
+
+/* Rounded towards zero. */
+INLINE VECTOR NAME(toward_zero)(VECTOR x)
+{
+    VECTOR size = NAME(with_sign)(x, (VECTOR){0}), whole = size + MAGNET - MAGNET;
+    whole -= (VECTOR)((whole > size) & (TYPE(ints))((VECTOR){0} + 1));
+    return NAME(with_sign)(NAME(either)(size < MAGNET, whole, size), x);
+}
+
+/* ---- what is made of a, b and the remainder of a / b rounded towards zero */
+
+INLINE VECTOR NAME(down)(VECTOR a, VECTOR b, VECTOR rest)
+{
+    const VECTOR zero = {0}, one = zero + 1;
+    VECTOR direct = a / b, quotient = (a - rest) / b;
+    quotient -= (VECTOR)((rest != 0) & ((b < 0) ^ (rest < 0)) & (TYPE(ints))one);
+    VECTOR whole = NAME(toward_zero)(quotient);
+    whole -= (VECTOR)((whole > quotient) & (TYPE(ints))one);
+    whole += (VECTOR)((quotient - whole > (REAL)0.5) & (TYPE(ints))one);
+    whole = NAME(either)(quotient == 0, NAME(with_sign)(zero, direct), whole);
+    return NAME(either)(b == 0, direct, whole);
+}
+
+INLINE VECTOR NAME(left)(VECTOR a, VECTOR b, VECTOR rest)
+{
+    VECTOR moved = NAME(either)((b < 0) ^ (rest < 0), rest + b, rest);
+    return NAME(either)(rest == 0, NAME(with_sign)((VECTOR){0}, a), moved);
+}
+
+INLINE VECTOR NAME(left_toward_zero)(VECTOR a, VECTOR b, VECTOR rest)
+{
+    (void)b;
+    return NAME(either)(rest == 0, NAME(with_sign)(rest, a), rest);
+}
+
+INLINE VECTOR NAME(truncated)(VECTOR a, VECTOR b, VECTOR rest)
+{
+    (void)rest;
+    return NAME(toward_zero)(a / b);
+}
+
+typedef VECTOR (*NAME(Finish))(VECTOR a, VECTOR b, VECTOR rest);
+
+/* ---- of whole arrays */
+
+/* The remainder, and where it is not what it should be. */
+INLINE VECTOR NAME(remainder_of)(VECTOR a, VECTOR b, TYPE(ints) *hard)
+{
+    VECTOR quotient = NAME(toward_zero)(a / b), rest = NAME(vector_rest)(a, quotient, b);
+    TYPE(ints) above = (rest != 0) & ((rest < 0) ^ (a < 0)); /* the quotient was rounded up */
+    rest += (VECTOR)(above & (TYPE(ints))NAME(with_sign)(b, a));
+    *hard = ~((NAME(with_sign)(quotient, (VECTOR){0}) < SMALL) & (rest == rest));
+    return rest;
+}
+
+/* A piece of no more than PIECE elements: whole vectors of them may be written. */
+INLINE void NAME(divide_piece)(const REAL *a, const REAL *b, REAL *out, ptrdiff_t n, NAME(Finish) finish, bool rests)
+{
+    TYPE(ints) any = {0}, hard;
+    bool some = false;
+    for (ptrdiff_t i = 0; i < n; i += LANES) {
+        VECTOR x = LOAD(a + i), y = LOAD(b + i), rest = {0};
+        if (rests) {
+            rest = NAME(remainder_of)(x, y, &hard);
+            any |= hard;
+        }
+        STORE(out + i, finish(x, y, rest));
     }
-    for (ptrdiff_t start = 0; start < n; start += PIECE) {
-        const REAL *restrict a = x + start, *restrict b = by_one ? same : y + start;
-        REAL *restrict to = out + start;
-        ptrdiff_t count = n - start < PIECE ? n - start : PIECE;
-        TYPE(int) hard = 0;
-        for (ptrdiff_t i = 0; i < count; i++) {
-            REAL quotient = NAME(trunc)(a[i] / b[i]), rest = NAME(rest)(a[i], quotient, b[i]);
-            rest += rest != 0 && (rest < 0) != (a[i] < 0) ? NAME(copysign)(b[i], a[i]) : 0; /* it was rounded up */
-            hard |= NAME(fabs)(quotient) < SMALL && rest == rest ? 0 : 1;
-            to[i] = finish(a[i], b[i], rest);
+    for (int lane = 0; lane < LANES; lane++) {
+        some = some || any[lane];
+    }
+    for (ptrdiff_t i = 0; some && i < n; i += LANES) {
+        VECTOR x = LOAD(a + i), y = LOAD(b + i), rest = NAME(remainder_of)(x, y, &hard);
+        for (int lane = 0; lane < LANES; lane++) {
+            rest[lane] = hard[lane] ? NAME(fmod)(x[lane], y[lane]) : rest[lane];
         }
-        for (ptrdiff_t i = 0; hard && i < count; i++) {
-            REAL quotient = NAME(trunc)(a[i] / b[i]), rest = NAME(rest)(a[i], quotient, b[i]);
-            if (!(NAME(fabs)(quotient) < SMALL && rest == rest)) {
-                to[i] = finish(a[i], b[i], NAME(fmod)(a[i], b[i]));
-            }
+        STORE(out + i, finish(x, y, rest));
+    }
+}
+
+INLINE void NAME(divided)(const REAL *x, const REAL *y, REAL *out, ptrdiff_t n, bool by_one, NAME(Finish) finish,
+                          bool rests)
+{
+    REAL a[LANES], b[PIECE], to[LANES];
+    for (ptrdiff_t i = 0; i < PIECE; i++) {
+        b[i] = by_one ? *y : 1;
+    }
+    ptrdiff_t whole = n / LANES * LANES, rest = n - whole;
+    for (ptrdiff_t i = 0; i < whole; i += PIECE) {
+        NAME(divide_piece)(x + i, by_one ? b : y + i, out + i, whole - i < PIECE ? whole - i : PIECE, finish, rests);
+    }
+    if (rest > 0) {
+        for (ptrdiff_t i = 0; i < LANES; i++) {
+            a[i] = i < rest ? x[whole + i] : 1;
+            b[i] = i < rest && !by_one ? y[whole + i] : b[i];
         }
+        NAME(divide_piece)(a, b, to, LANES, finish, rests);
+        memcpy(out + whole, to, (size_t)rest * sizeof(REAL));
     }
 }
 
 static void NAME(floor_divide)(const void *x, const void *y, void *out, ptrdiff_t n, bool by_one)
 {
-    NAME(divided)(x, y, out, n, by_one, NAME(down));
+    NAME(divided)(x, y, out, n, by_one, NAME(down), true);
 }
 
 static void NAME(remainder)(const void *x, const void *y, void *out, ptrdiff_t n, bool by_one)
 {
-    NAME(divided)(x, y, out, n, by_one, NAME(left));
+    NAME(divided)(x, y, out, n, by_one, NAME(left), true);
+}
+
+static void NAME(fmod_all)(const void *x, const void *y, void *out, ptrdiff_t n, bool by_one)
+{
+    NAME(divided)(x, y, out, n, by_one, NAME(left_toward_zero), true);
+}
+
+static void NAME(div_trunc)(const void *x, const void *y, void *out, ptrdiff_t n, bool by_one)
+{
+    NAME(divided)(x, y, out, n, by_one, NAME(truncated), false);
 }
 
 #undef PIECE
+#undef MAGNET
+
+/* ---- of integers as large as REAL, by others of which none is zero: false if one is */
+
+INLINE int32_t NAME(int32_quotient)(int32_t a, int32_t b)
+{
+    double quotient = (double)a / (double)b; /* exact but for its fraction, and there are vectors of it */
+    return (int32_t)(quotient > 2147483647.0 ? -2147483648.0 : quotient);
+}
+
+INLINE int64_t NAME(int64_quotient)(int64_t a, int64_t b)
+{
+    return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+}
+
+#define QUOTIENT(a, b) (TYPE(int))(sizeof(REAL) == 4 ? NAME(int32_quotient)((int32_t)(a), (int32_t)(b)) \
+                                                     : NAME(int64_quotient)(a, b))
+
+#define INTEGERS(name, result) \
+    static bool NAME(name)(const void *x, const void *y, void *out, ptrdiff_t n) \
+    { \
+        const TYPE(int) *restrict a = x, *restrict b = y; \
+        TYPE(int) *restrict to = out, zeros = 0; \
+        for (ptrdiff_t i = 0; i < n; i++) { \
+            TYPE(int) by = b[i] == 0 ? 1 : b[i], quotient = QUOTIENT(a[i], by); \
+            TYPE(int) rest = (TYPE(int))((uint64_t)a[i] - (uint64_t)quotient * (uint64_t)by); \
+            TYPE(int) across = (rest != 0) & ((rest ^ by) < 0); /* without a branch, which would be guessed wrong */ \
+            zeros |= b[i] == 0; \
+            (void)across; \
+            to[i] = result; \
+        } \
+        return !zeros; \
+    }
+
+INTEGERS(floor_divide_ints, quotient - across)
+INTEGERS(remainder_ints, rest + (by & -across))
+INTEGERS(fmod_ints, rest)
+INTEGERS(div_trunc_ints, quotient)
+
+#undef INTEGERS
+#undef QUOTIENT

@@ -49,7 +49,8 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(normalize), NAME(normalize_pull), NAME(normalize_planes), NAME(normalize_planes_pull), NAME(scale_planes), \
     NAME(relu), NAME(sigmoid), NAME(log_sigmoid), NAME(erf_all), NAME(gelu), NAME(sign), NAME(gelu_pull), \
     NAME(threshold_pull), \
-    NAME(floor_divide), NAME(remainder), \
+    NAME(floor_divide), NAME(remainder), NAME(fmod_all), NAME(div_trunc), \
+    NAME(floor_divide_ints), NAME(remainder_ints), NAME(fmod_ints), NAME(div_trunc_ints), \
     NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), NAME(top), \
     NAME(sgd_step), NAME(adam_step), NAME(adamax_step), NAME(nadam_step), NAME(radam_step), NAME(rmsprop_step), \
     NAME(rprop_step), NAME(adagrad_step), NAME(adadelta_step), NAME(asgd_step), \

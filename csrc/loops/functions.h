@@ -287,17 +287,24 @@ INLINE double normal_tail_double(double x, double density)
 /* ---- for divisions */
 
 /* a - quotient * b, without an error if the quotient of a and b is small; not a number where that would take long. */
-INLINE float rest_float(float a, float quotient, float b)
+INLINE float_vector vector_rest_float(float_vector a, float_vector quotient, float_vector b)
 {
-    return (float)((double)a - (double)quotient * (double)b);
+#if defined(__FMA__) || defined(__aarch64__)
+    return vector_madd_float(-quotient, b, a);
+#else
+    typedef double wide __attribute__((vector_size(2 * WIDTH)));
+#define WIDE(x) __builtin_convertvector(x, wide)
+    return __builtin_convertvector(WIDE(a) - WIDE(quotient) * WIDE(b), float_vector);
+#undef WIDE
+#endif
 }
 
-INLINE double rest_double(double a, double quotient, double b)
+INLINE double_vector vector_rest_double(double_vector a, double_vector quotient, double_vector b)
 {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-    return __builtin_fma(-quotient, b, a);
+#if defined(__FMA__) || defined(__aarch64__)
+    return vector_madd_double(-quotient, b, a);
 #else
-    return (void)a, (void)quotient, (void)b, NAN;
+    return (void)a, (void)quotient, (void)b, (double_vector){0} + (double)NAN;
 #endif
 }
 

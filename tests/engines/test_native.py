@@ -200,6 +200,8 @@ def test_references_balance():
         NUMPY.floor_divide(x, x)
         NUMPY.remainder(x, 0.5)
         NUMPY.remainder(x, broadcast)
+        NUMPY.fmod(places, places + 1)
+        NUMPY.div_trunc(x, x)
         NUMPY.running_max(x, 1)
         NUMPY.top_order(x, 3, 1, True, True)
         NUMPY.top_order(x, 3, 0, True, True)
@@ -533,11 +535,12 @@ def test_sign(x):
     assert not np.signbit(ours.real[ours == 0]).any()
 
 
+DIVISIONS = ("floor_divide", "remainder", "fmod", "div_trunc")
 DIVISOR = st.sampled_from([1, -3, 2**40 + 1, 0.1, -0.25, 3.0, 0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 1e300, 1e-300])
 
 
 @needs_native
-@given(arrays(elements=SPECIAL | DIVISOR), st.sampled_from(["floor_divide", "remainder"]), st.data())
+@given(arrays(elements=SPECIAL | DIVISOR), st.sampled_from(DIVISIONS), st.data())
 @settings(max_examples=200, deadline=None)
 def test_divisions(x, name, data):
     with np.errstate(all="ignore"):
@@ -554,7 +557,7 @@ def test_divisions(x, name, data):
 
 @needs_native
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", ["floor_divide", "remainder"])
+@pytest.mark.parametrize("name", DIVISIONS)
 def test_divisions_of_what_is_close_to_a_multiple(name, dtype):
     rng = np.random.default_rng(0)
     y = (rng.standard_normal(20_000) * 10.0 ** rng.integers(-5, 6, 20_000)).astype(dtype)
@@ -562,6 +565,42 @@ def test_divisions_of_what_is_close_to_a_multiple(name, dtype):
         x = (y * rng.integers(-limit, limit, y.size)).astype(dtype)
         for near in (x, np.nextafter(x, dtype(np.inf)), np.nextafter(x, dtype(-np.inf))):
             same_bits(*both(name, near, y))
+
+
+@needs_native
+@given(arrays((np.int8, np.int32, np.int64, np.uint8)), st.sampled_from(DIVISIONS), st.data())
+@settings(max_examples=200, deadline=None)
+def test_divisions_of_integers(x, name, data):
+    lowest = np.iinfo(x.dtype).min
+    y = data.draw(arrays((x.dtype.type,), x.shape) | st.integers(1, 100) | st.sampled_from([x.dtype.type(7), np.array(3, x.dtype)]))
+    if isinstance(y, np.ndarray) and y.ndim and y.size:
+        y = np.where(y == 0, x.dtype.type(1), y) if data.draw(st.booleans()) else y
+        x = x.copy()
+        for value in data.draw(st.lists(st.sampled_from([lowest, np.iinfo(x.dtype).max, 0]), max_size=3)):
+            x.reshape(-1)[data.draw(st.integers(0, x.size - 1))] = value
+    if isinstance(y, np.ndarray) and not y.all() and x.size:
+        for function in (getattr(NUMPY, name), getattr(NUMPY, name).__wrapped__):
+            with pytest.raises(RuntimeError, match="ZeroDivision"):
+                function(x, y)
+        return
+    same(*both(name, x, y))
+
+
+@needs_native
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_divisions_of_large_integers(name, dtype):
+    rng, (low, high) = np.random.default_rng(0), (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    x, y = rng.integers(low, high, (2, 30_000), dtype, endpoint=True)
+    few = rng.integers(1, 50, y.size, dtype) * rng.choice([-1, 1], y.size).astype(dtype)
+    ends = np.array([low, low + 1, -2, -1, 0, 1, 2, high - 1, high], dtype)
+    for a, b in [(x, np.where(y == 0, dtype(1), y)), (x, few), (x - x % few, few), np.meshgrid(ends, ends[ends != 0])]:
+        same(*both(name, np.ascontiguousarray(a), np.ascontiguousarray(b)))
+    for number in (1, -1, 3, -7, int(high), int(low)):
+        right = [getattr(int(v), f"__{'mod' if name == 'remainder' else 'floordiv'}__")(number) for v in ends]
+        if name in ("remainder", "floor_divide"):
+            ours, _ = both(name, ends, number)
+            assert ours.tolist() == [(r - low) % 2 ** (8 * ends.itemsize) + low for r in right]
 
 
 @needs_native

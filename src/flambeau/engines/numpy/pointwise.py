@@ -137,6 +137,11 @@ def floor_divide(x, y):
 def remainder(x, y):
     """The remainder with the sign of y; a zero has the sign of x, as in C."""
     divisible(x, y)
+    if np.ndim(x) and not np.ndim(y) and x.dtype.kind in "iu":  # NumPy divides by one integer without dividing
+        multiple = np.floor_divide(x, y)
+        if multiple.dtype.kind in "iu":
+            multiple *= y
+            return np.subtract(x, multiple, out=multiple)
     rest = np.remainder(x, y)
     return rest if rest.dtype.kind != "f" else np.where(rest == 0, np.copysign(rest, x), rest)
 
