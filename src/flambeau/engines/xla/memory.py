@@ -62,7 +62,9 @@ def device_of(array):
 
 @engine.immediate
 def is_traced(array):
-    return isinstance(value_of(array), jax.core.Tracer)
+    if type(array) is ViewArray:
+        array = array.memory.array  # the view need not be taken again for this
+    return isinstance(array, jax.core.Tracer)
 
 
 def is_on_gpu():
