@@ -64,6 +64,9 @@ class Tracer:
         """What ``call(function, args, settings)`` returns: a computation on arrays of a device."""
         return call(function, args, settings)
 
+    def note_offset(self, t):
+        """Elements are named by where they are in the memory of `t`, counted from its beginning."""
+
     def require(self, holds, wrong, error):
         """The traced program must raise ``error(wrong)`` unless it finds `holds` to be true."""
 

@@ -196,6 +196,50 @@ def test_results_share_memory_as_they_do_otherwise():
         w.grad = None
 
 
+def turned(x):
+    v = x.t()
+    x.zero_()
+    return v
+
+
+def flat(x):
+    v = x.view(-1)[1:]
+    x[0] = 5
+    return v, x
+
+
+def windows(x):
+    v = x.as_strided((2, 3), (1, 2))
+    x += 1
+    return v
+
+
+@pytest.mark.parametrize("device", ["cpu", "xla"])
+@pytest.mark.parametrize("function", [turned, flat, windows], ids=lambda f: f.__name__)
+def test_views_taken_before_a_write_may_be_returned(function, device):
+    def run(function):
+        x = torch.arange(24.0).view(6, 4).to(device)
+        for part in (x, x, x[2:], x[2:]):
+            results = function(part)
+        seen = [x, *(results if isinstance(results, tuple) else [results])]
+        before = [(t.tolist(), t.stride(), t.storage_offset()) for t in seen]
+        seen[1].fill_(7)
+        return before, [t.tolist() for t in seen]
+
+    assert run(torch.compile(function)) == run(function)
+
+
+def test_offsets_in_memory_are_those_of_whole_tensors():
+    def second_row(x):
+        return x.as_strided((4,), (1,), 4).clone()
+
+    x, compiled = torch.arange(24.0).view(6, 4), torch.compile(second_row)
+    for _ in range(3):
+        assert compiled(x[:2]).tolist() == [4.0, 5.0, 6.0, 7.0]
+    with pytest.raises(RuntimeError, match="that is a part of another one"):
+        compiled(x[2:4])
+
+
 def test_results_lie_in_memory_as_they_do_otherwise():
     alternating(lambda x: [y.stride() for y in (x * 2, x.t() + 1, x.t() @ x, x.sum(0))], in_rows, in_columns)
     g = torch.compile(lambda x: x.t() * 2)

@@ -75,6 +75,12 @@ class Lifted:
         """Whether the function has changed its elements, or given it other memory."""
         return self.tensor._storage is not self.storage or self.storage.array is not self.traced
 
+    @property
+    def outside_offset(self):
+        """Where it begins in the memory that it has outside."""
+        *_, storage, _ = self.place
+        return storage.offset(self.array)
+
     def enter(self, name):
         """Gives the tensor another place in the graph and other memory, for as long as the trace runs."""
         t, array = self.tensor, self.array

@@ -13,7 +13,8 @@ from .._modes import modes
 from .._tensor import Tensor, edge_of, wrap, wrap_all
 from ..autograd._writes import check_writable, exchange_all, write, write_at
 from ..engines._views import replay
-from ..ops.shape import alias
+from ..functions.views import at_strides
+from ..ops.shape import alias, as_strided
 from ._contents import refill
 from ._guards import Guards
 from ._inputs import TensorInputs, signature
@@ -93,6 +94,7 @@ class Program:
         self.fills = [nr for nr in range(len(self.writes)) if nr not in {*self.rebinds, *self.exchanges}]
         self.equal_inputs = [members for _, members in trace.equal.values()]
         self.equal = [[number_of(self.inputs[i].place) for i in members] for members in self.equal_inputs]
+        self.from_start = [number_of(find(x.tensor)) for x in trace.from_start]
         self.device = trace.device
         self.checks = list(zip([error for _, _, error in recording.checks], recording.lines, strict=True))
         self.hooks = [HookState(number_of(find(x.tensor)), x.state) for x in recording.hooks]
@@ -167,6 +169,9 @@ class Program:
         for numbers in self.equal:
             if len({found[nr]._a.item() for nr in numbers}) > 1:
                 return "numbers that were equal, such as counts of steps, are not"
+        for nr in self.from_start:
+            if found[nr].storage_offset():
+                return "a tensor that began where its memory does is a part of another one"
         if self.has_hooks or any(map(_hooks, self.hooked(found))):
             for x in self.hooks:
                 if hooks_of(found[x.nr]) != x.hooks:
@@ -292,7 +297,7 @@ class Program:
         base = x.base(arguments, outputs)
         if x.chain is None:
             return base
-        return replay(base.detach() if x.detached else base, x.chain)
+        return view_of(base.detach() if x.detached else base, x.chain)
 
     def record(self, outputs, tensors, saved):
         """Puts the outputs in the graph."""
@@ -359,6 +364,15 @@ def picker(numbers):
     if len(numbers) < 2:
         return lambda found: [found[nr] for nr in numbers]
     return itemgetter(*numbers)
+
+
+def view_of(base, chain):
+    """The view of a tensor that steps of a trace have taken; see ``replay``."""
+    if not chain or chain[-1][0] is not as_strided:
+        return replay(base, chain)
+    *before, (_, places, _) = chain
+    base = replay(base, before)
+    return at_strides(base, places["size"], places["stride"], base.storage_offset() + places["offset"])
 
 
 def create(x, array):

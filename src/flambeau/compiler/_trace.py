@@ -22,7 +22,7 @@ from .. import _dtypes
 from .._device import CPU
 from .._modes import NO_TRACER, Tracer, in_use, modes
 from .._storage import DeviceStorage, Storage
-from .._tensor import Tensor, refresh, wrap
+from .._tensor import Tensor, refresh, storage_of, wrap
 from ..engines import NUMPY, engine_of, is_traced
 from ..engines._views import ViewArray, replay, value_of
 from ..ops.shape import as_strided, view
@@ -57,6 +57,10 @@ CHANGED_HOOKS = (
 CHANGED_MEMORY = (
     "{name} cannot be compiled: it gives a tensor from outside, {tensor}, another shape, dtype or memory. Write to it "
     "with copy_(), or make a new tensor."
+)
+BEGINS_LATER = (
+    "{name} cannot be compiled: it names elements by their offset in memory (as_strided) of a tensor from outside, "
+    "{tensor}, that is a part of another one. Leave storage_offset out, or pass the whole tensor."
 )
 CHANGED_MODE = (
     "{name} cannot be compiled: it leaves behind another {mode} than it found. Set it before calling the function, or "
@@ -106,6 +110,7 @@ class Trace(Tracer):
         self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
         self.required = []  # (what must hold, the value that is wrong if it does not, the error for it)
         self.equal = {}  # a number -> (its placeholder, inputs that must be equal for it to stand for all of them)
+        self.from_start = []  # those of which elements are named by their offset in memory
         self.lines = []  # (file, line) where each of these was asked for
         self.device = CPU  # on which the program runs
         self.floats = Floats(self.float_placeholder) if takes_floats else None
@@ -313,6 +318,14 @@ class Trace(Tracer):
         """The program raises ``error(wrong)`` unless it finds `holds` to be true."""
         self.required.append((holds, wrong, error))
         self.lines.append(XLA.users_line())
+
+    def note_offset(self, t):
+        memory = getattr(storage_of(t), "memory", None)
+        for lifted in self.lifted.values():
+            if lifted.storage.memory is memory:
+                if lifted.outside_offset:
+                    raise self.refuse(RuntimeError(BEGINS_LATER.format(name=self.name, tensor=lifted)))
+                self.from_start.append(lifted)
 
     def refuse(self, error):
         """Notes an error that must not be caught: what comes after it is not what the function does."""

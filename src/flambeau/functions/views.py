@@ -6,6 +6,7 @@ import numpy as np
 
 from .._dtypes import type_word
 from .._layout import extent
+from .._modes import modes
 from .._tensor import Tensor, View, engine_for, refresh, storage_of
 from ..engines import NUMPY
 from ..engines._views import ViewArray
@@ -285,6 +286,7 @@ def as_strided(input, size, stride, storage_offset=None):
         offset = input.storage_offset()
     else:
         offset = as_int(storage_offset, "as_strided", "storage_offset")
+        modes.tracer.note_offset(input)
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     return at_strides(input, size, stride, offset)
