@@ -219,3 +219,28 @@ def test_threads_record_without_mixing():
     for thread in threads:
         thread.join()
     assert found == {i: [20.0 + i] * 3 for i in range(4)}
+
+
+@pytest.mark.parametrize("way", ["lazy", "compiled"])
+def test_state_stays_where_it_is(way):
+    """What replaces a parameter, or a state of the optimizer, takes its memory: another's would need copies of both."""
+    from flambeau.engines.xla import engine
+
+    model, x = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4)).to("xla"), torch.ones(3, 4, device="xla")
+    optimizer = torch.optim.Adam(model.parameters())
+
+    def step():
+        optimizer.zero_grad()
+        loss_of(model, x).backward()
+        optimizer.step()
+
+    step = torch.compile(step) if way == "compiled" else step
+
+    def addresses():
+        step()
+        states = [s[name] for s in optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
+        return [engine.concrete(t._a).unsafe_buffer_pointer() for t in [*model.parameters(), *states]]
+
+    for _ in range(3):  # the first steps find nothing to write over, or others that hold it
+        addresses()
+    assert addresses() == addresses()

@@ -76,7 +76,8 @@ class Recording:
         results = [*self.output_devices, *[x.device for x in self.written], *[trace.device] * conditions]
         inputs = [getattr(x, "device", CPU) for x in trace.inputs]
         gradients = [x.device for x in self.differentiated]
-        donatable = {x.index for x in self.written if not x.rebound and x.is_whole and x.device is not CPU}
+        donatable = {x.index: nr for nr, x in enumerate(self.written, len(self.outputs))
+                     if not x.rebound and x.is_whole and x.device is not CPU}
         return Layout(trace.device, inputs, results, gradients, donatable)
 
     def collect(self, result):

@@ -45,17 +45,19 @@ class Segment:
         variables, results: inputs and outputs of the program.
         device: where it runs.
         packable: the inputs that the host has in any case; small ones of one kind travel as one array.
-        donated: places of inputs whose memory is used for results.
+        donated: {place of an input: place of the result that takes its memory}, in the order of the inputs.
     """
 
-    def __init__(self, closed, equations, variables, results, device, packable=(), donated=()):
-        unique = {id(v): v for v in results}
+    def __init__(self, closed, equations, variables, results, device, packable=(), donated=None):
+        self.donated = donated or {}
+        first = [results[i] for i in self.donated.values()]  # as jax pairs inputs and results of one kind: in order
+        unique = {id(v): v for v in [*first, *results]}
         number = {key: nr for nr, key in enumerate(unique)}
-        self.places = [number[id(v)] for v in results] if len(unique) < len(results) else None
+        places = [number[id(v)] for v in results]
+        self.places = places if places != [*range(len(unique))] else None
         self.jaxpr = closed.jaxpr.replace(eqns=equations, invars=variables, outvars=[*unique.values()])
         self.consts = closed.consts
         self.device = device
-        self.donated = donated
         self.packs = packs_of(variables, packable)
         packed = {place for *_, places in self.packs for place in places}
         self.others = [place for place in range(len(variables)) if place not in packed]
@@ -234,8 +236,10 @@ class Partition:
         backward_inputs = [v for v in carried if v in inputs]
         self.forward_inputs = [inputs[v] for v in forward_inputs]
         self.backward_inputs = [inputs[v] for v in backward_inputs]
-        self.donated = [i for i in self.forward_inputs if i in layout.donatable and i not in self.backward_inputs]
-        donated = [place for place, i in enumerate(self.forward_inputs) if i in set(self.donated)]
+        result_of = {i: place for place, i in enumerate(self.on_device)}
+        donated = {place: result_of[layout.donatable[i]] for place, i in enumerate(self.forward_inputs)
+                   if i in layout.donatable and i not in self.backward_inputs}
+        self.donated = [self.forward_inputs[place] for place in donated]
         device = layout.device
         self.forward = Segment(closed, forward, forward_inputs, results + residuals, device, on_host, donated)
         self.backward = self.host = None
@@ -296,11 +300,11 @@ class Partition:
 class Layout(NamedTuple):
     """Where a program runs, and the devices of its inputs, of the results of its forward and of its gradients.
 
-    ``donatable`` are the indices of inputs whose memory it may use for results.
+    ``donatable`` are {index of an input whose memory it may use: index of the result that replaces it}.
     """
 
     device: Any
     inputs: list
     results: list
     gradients: list
-    donatable: set
+    donatable: dict

@@ -39,9 +39,10 @@ class Family:
         self.steps = needed_steps(calls, wanted)
         self.leaves = sorted({p for step in self.steps for p in step.inputs if p < 0}, reverse=True)
         avals = [aval for signature, _ in calls for aval in signature.avals]
-        self.room = collections.Counter([(avals[p].shape, avals[p].dtype) for p in wanted])
-        of_leaves = {p: aval for step in self.steps for p, aval in zip(step.inputs, step.signature.inputs)}
-        forms = [(p, (of_leaves[p].shape, of_leaves[p].dtype)) for p in self.leaves]
+        of_inputs = {p: aval for step in self.steps for p, aval in zip(step.inputs, step.signature.inputs)}
+        self.forms = {p: (aval.shape, aval.dtype) for p, aval in [*of_inputs.items(), *[(p, avals[p]) for p in wanted]]}
+        self.room = collections.Counter([self.forms[p] for p in wanted])
+        forms = [(p, self.forms[p]) for p in self.leaves]
         self.candidates = [(p, form) for p, form in forms if form in self.room]  # inputs that could be donated
         self.varying = []  # places of numbers that are inputs
         self.numbers = None  # of the last run
@@ -61,7 +62,8 @@ class Family:
         arguments = [leaves[-1 - p] for p in program.donated], [leaves[-1 - p] for p in program.kept]
         leaves.clear()
         Statistics.runs += 1
-        return program.run(*arguments, [numbers[i] for i in self.varying])
+        found, *conditions = program.run(*arguments, [numbers[i] for i in self.varying])
+        return [found[i] for i in program.order], *conditions
 
     def note_numbers(self, numbers):
         """Numbers that are seen to change become inputs. (Where something is decided by one, its signature is another.)
@@ -92,6 +94,24 @@ class Family:
                 if fits:
                     return max(fits, key=lambda program: len(program.donated))
             found = self.programs[constants, donatable] = Program(self, constants, donatable)
+        return found
+
+
+    def replacements(self, donated):
+        """{input: wanted result that takes its memory}: one of the same form, of the last call that has such results.
+
+        A state is read for the last time where it is replaced; another result in its memory would need a copy of it.
+        """
+        missing, wanted, found = set(donated), set(self.wanted), {}
+        for step in reversed(self.steps):
+            room = collections.defaultdict(list)
+            for p in reversed(step.results):
+                if p in wanted:
+                    room[self.forms[p]].append(p)
+            for p in step.inputs if room else ():
+                if p in missing and room[self.forms[p]]:
+                    found[p] = room[self.forms[p]].pop()
+                    missing.remove(p)
         return found
 
 
@@ -143,9 +163,12 @@ class Program:
     def __init__(self, family, constants, donated):
         self.family = family
         self.constants = constants
-        self.donated = donated
-        taken = set(donated)
-        self.kept = [p for p in family.leaves if p not in taken]
+        replacements = family.replacements(donated)
+        self.donated = [*replacements, *[p for p in donated if p not in replacements]]
+        self.wanted = dict.fromkeys([*replacements.values(), *family.wanted])  # jax pairs those of one form, in order
+        place = {p: i for i, p in enumerate(self.wanted)}
+        self.order = [place[p] for p in family.wanted]
+        self.kept = [p for p in family.leaves if p not in set(donated)]
         self.jitted = jax.jit(self.trace, donate_argnums=0, compiler_options=COMPILER_OPTIONS)
         self.run = self.compile
 
@@ -168,7 +191,7 @@ class Program:
             results, required = step.signature.traced(constants, precision.key, arrays, own)
             values.update(zip(step.results, results, strict=True))
             conditions += required
-        return [values[p] for p in self.family.wanted], *as_few_arrays(conditions)
+        return [values[p] for p in self.wanted], *as_few_arrays(conditions)
 
 
 def as_few_arrays(conditions):
