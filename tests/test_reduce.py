@@ -266,6 +266,13 @@ def test_values(expression, expected):
     np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [flambeau.float32, flambeau.float64, flambeau.complex64])
+def test_equal_elements_have_no_deviation(dtype):
+    for n in (3, 7, 100):
+        x = (flambeau.ones(n, 4) * (flambeau.arange(1, 5) / 7)).to(dtype)
+        assert not x.var(0).any() and not x.std(0, keepdim=True).any()
+
+
 def test_large_sums_are_accurate():
     x = np.random.default_rng(0).standard_normal((300, 37, 111)).astype(np.float32)
     t = flambeau.from_numpy(x)

@@ -24,6 +24,22 @@ INLINE REAL NAME(square_block)(const REAL *x, ptrdiff_t n, REAL mean)
     return NAME(sum_small)(NAME(shrunk)((a + b) + (c + d))) + rest;
 }
 
+/* The sum of x - mean. */
+INLINE REAL NAME(distances)(const REAL *x, ptrdiff_t n, REAL mean)
+{
+    REAL sum = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        sum += x[i] - mean;
+    }
+    return sum;
+}
+
+/* Whether elements differ so little that the last digit of their mean counts. */
+INLINE bool NAME(hardly_differ)(REAL mean, REAL var)
+{
+    return var < (REAL)1e-4 * mean * mean;
+}
+
 INLINE void NAME(scaled)(const REAL *restrict x, const REAL *restrict w, const REAL *restrict b, REAL mean, REAL scale,
                          ptrdiff_t n, REAL *restrict out)
 {
@@ -50,8 +66,14 @@ static void NAME(normalize)(const void *from, const void *weight, const void *bi
     const REAL *x = from;
     REAL *out = to, *mean = means, *var = vars;
     for (ptrdiff_t row = 0; row < rows; row++, x += n, out += n) {
-        REAL m = mean[row] = NAME(sum_row)(x, n) / (REAL)n;
-        REAL v = var[row] = NAME(pairwise)(x, n, m, NAME(square_block)) / (REAL)n;
+        REAL m = NAME(sum_row)(x, n) / (REAL)n;
+        REAL v = NAME(pairwise)(x, n, m, NAME(square_block)) / (REAL)n;
+        if (NAME(hardly_differ)(m, v)) {
+            m += NAME(distances)(x, n, m) / (REAL)n;
+            v = NAME(pairwise)(x, n, m, NAME(square_block)) / (REAL)n;
+        }
+        mean[row] = m;
+        var[row] = v;
         NAME(scaled)(x, weight, bias, m, 1 / NAME(root)(v + (REAL)eps), n, out);
     }
 }

@@ -2,13 +2,50 @@
 
 /* ---- planes of one element: a batch of rows, a channel is a column */
 
+/* Whether the elements of some column hardly differ. */
+static bool NAME(variance_of_columns)(const PlaneNorm *p)
+{
+    const REAL *restrict mean = p->mean;
+    REAL *restrict var = p->var;
+    ptrdiff_t rows = p->planes, n = p->channels;
+    bool near = false;
+    memset(var, 0, (size_t)n * sizeof(REAL));
+    for (ptrdiff_t row = 0; row < rows; row++) {
+        const REAL *restrict x = (const REAL *)p->x + row * n;
+        for (ptrdiff_t c = 0; c < n; c++) {
+            var[c] += (x[c] - mean[c]) * (x[c] - mean[c]);
+        }
+    }
+    for (ptrdiff_t c = 0; c < n; c++) {
+        var[c] /= (REAL)rows;
+        near |= NAME(hardly_differ)(mean[c], var[c]);
+    }
+    return near;
+}
+
+/* What is missing in the means of columns, from the distances of their elements. */
+static void NAME(correct_means)(const PlaneNorm *p)
+{
+    REAL *restrict mean = p->mean, *restrict away = p->scratch;
+    ptrdiff_t rows = p->planes, n = p->channels;
+    memset(away, 0, (size_t)n * sizeof(REAL));
+    for (ptrdiff_t row = 0; row < rows; row++) {
+        const REAL *restrict x = (const REAL *)p->x + row * n;
+        for (ptrdiff_t c = 0; c < n; c++) {
+            away[c] += x[c] - mean[c];
+        }
+    }
+    for (ptrdiff_t c = 0; c < n; c++) {
+        mean[c] += away[c] / (REAL)rows;
+    }
+}
+
 static void NAME(normalize_columns)(const PlaneNorm *p)
 {
     const REAL *restrict weight = p->weight, *restrict bias = p->bias;
-    REAL *restrict mean = p->mean, *restrict var = p->var, *restrict scale = p->scratch;
+    REAL *mean = p->mean, *var = p->var, *restrict scale = p->scratch;
     ptrdiff_t rows = p->planes, n = p->channels;
     memset(mean, 0, (size_t)n * sizeof(REAL));
-    memset(var, 0, (size_t)n * sizeof(REAL));
     for (ptrdiff_t row = 0; row < rows; row++) {
         const REAL *restrict x = (const REAL *)p->x + row * n;
         for (ptrdiff_t c = 0; c < n; c++) {
@@ -18,14 +55,11 @@ static void NAME(normalize_columns)(const PlaneNorm *p)
     for (ptrdiff_t c = 0; c < n; c++) {
         mean[c] /= (REAL)rows;
     }
-    for (ptrdiff_t row = 0; row < rows; row++) {
-        const REAL *restrict x = (const REAL *)p->x + row * n;
-        for (ptrdiff_t c = 0; c < n; c++) {
-            var[c] += (x[c] - mean[c]) * (x[c] - mean[c]);
-        }
+    if (NAME(variance_of_columns)(p)) {
+        NAME(correct_means)(p);
+        NAME(variance_of_columns)(p);
     }
     for (ptrdiff_t c = 0; c < n; c++) {
-        var[c] /= (REAL)rows;
         scale[c] = (weight == NULL ? 1 : weight[c]) / NAME(root)(var[c] + (REAL)p->eps);
     }
     for (ptrdiff_t row = 0; row < rows; row++) {
@@ -80,6 +114,15 @@ static void NAME(normalize_columns_pull)(const PlaneNorm *p)
 #define EACH_PLANE(p, i, plane) \
     for (ptrdiff_t plane = (i) * (p)->first, _left = (p)->planes; _left > 0; _left--, plane += (p)->step)
 
+INLINE REAL NAME(variance_of_planes)(const PlaneNorm *p, ptrdiff_t i, REAL mean)
+{
+    REAL sum = 0;
+    EACH_PLANE(p, i, plane) {
+        sum += NAME(pairwise)((const REAL *)p->x + plane * p->n, p->n, mean, NAME(square_block));
+    }
+    return sum / (REAL)(p->n * p->planes);
+}
+
 static void NAME(normalize_planes)(const PlaneNorm *p, ptrdiff_t start, ptrdiff_t stop)
 {
     const REAL *x = p->x, *weight = p->weight, *bias = p->bias;
@@ -90,15 +133,19 @@ static void NAME(normalize_planes)(const PlaneNorm *p, ptrdiff_t start, ptrdiff_
         return;
     }
     for (ptrdiff_t i = start; i < stop; i++) {
-        REAL mean = 0, var = 0;
+        REAL mean = 0, away = 0;
         EACH_PLANE(p, i, plane) {
             mean += NAME(sum_row)(x + plane * n, n);
         }
         mean /= count;
-        EACH_PLANE(p, i, plane) {
-            var += NAME(pairwise)(x + plane * n, n, mean, NAME(square_block));
+        REAL var = NAME(variance_of_planes)(p, i, mean);
+        if (NAME(hardly_differ)(mean, var)) {
+            EACH_PLANE(p, i, plane) {
+                away += NAME(distances)(x + plane * n, n, mean);
+            }
+            mean += away / count;
+            var = NAME(variance_of_planes)(p, i, mean);
         }
-        var /= count;
         REAL scale = 1 / NAME(root)(var + (REAL)p->eps);
         EACH_PLANE(p, i, plane) {
             const REAL *restrict from = x + plane * n;

@@ -471,6 +471,17 @@ def test_normalize(case):
 
 
 @needs_native
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("axes", [(3,), (1, 2, 3), (0, 2, 3), (2, 3), (0,)])
+def test_equal_elements_are_normalized_to_zero(dtype, axes):
+    shape = (7, 5) if axes == (0,) else (3, 5, 7, 11)
+    for number in np.random.default_rng(0).standard_normal(20):
+        x = np.full(shape, number, dtype)
+        for y, mean, var in both("normalize", x, None, None, axes, 1e-5):
+            assert not y.any() and not var.any() and (mean == x.flat[0]).all()
+
+
+@needs_native
 @given(normalizations(), st.data())
 @settings(max_examples=150, deadline=None)
 def test_gradient_of_normalize(case, data):

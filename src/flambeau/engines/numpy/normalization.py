@@ -26,6 +26,10 @@ def normalize(x, weight, bias, axes, eps):
     mean = mean_over(x, axes)
     y = x - mean
     var = mean_over(y * y, axes)
+    if (var < 1e-4 * mean * mean).any():  # elements that differ so little that the last digit of their mean counts
+        mean = mean + mean_over(y, axes)
+        y = x - mean
+        var = mean_over(y * y, axes)
     scale = 1 / np.sqrt(var + x.dtype.type(eps))
     if weight is not None:
         joint = math.prod(np.broadcast_shapes(scale.shape, weight.shape))

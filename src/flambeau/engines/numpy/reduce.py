@@ -201,11 +201,19 @@ def deviation(x, axis, keepdims, correction):
 
 def _variance(x, axis, keepdims, correction):
     n = _count_reduced(x.shape, axis)
-    away = x - sum(x, axis, True) / n
-    if away.dtype.kind == "c":
-        away = np.abs(away)
-    total = sum(away * away, axis, keepdims)
-    return total / total.dtype.type(n - correction if n > correction else 0)
+    mean = sum(x, axis, True) / n
+    away = x - mean
+    total = _sum_of_squares(away, axis)
+    if (total < 1e-4 * n * np.abs(mean) ** 2).any():  # they differ so little that the last digit of their mean counts
+        total = _sum_of_squares(away - sum(away, axis, True) / n, axis)
+    found = total / total.dtype.type(n - correction if n > correction else 0)
+    return found if keepdims else found.reshape(_without(x.shape, axis))
+
+
+def _sum_of_squares(x, axis):
+    if x.dtype.kind == "c":
+        x = np.abs(x)
+    return sum(x * x, axis, True)
 
 
 @engine.kernel
