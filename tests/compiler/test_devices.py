@@ -386,3 +386,23 @@ def test_checkpoints_compute_again_with_the_same_random_numbers(device, reentran
     plain = losses(lambda f, x: f(x))
     assert again[0] == pytest.approx(plain[0], rel=1e-5)
     assert (plain[1:], again[1:]) == ((2, 0), (4, 2))
+
+
+def test_numbers_that_the_host_computes_share_no_memory():
+    x, a, b, count = torch.ones(2, device="xla"), torch.tensor(1.0), torch.tensor(2.0), torch.tensor(0.0)
+
+    @torch.compile
+    def step(x):
+        first, second = a.clone(), b.clone()
+        a.copy_(second)
+        b.copy_(first)
+        count.add_(1)
+        return x * 2, count.clone(), count.clone(), count.reshape(()).clone()
+
+    for nr in range(1, 5):
+        _, *found = step(x)
+        found[0].add_(10)
+        assert [t.item() for t in (*found, count)] == [nr + 10, nr, nr, nr]
+        assert [a.item(), b.item()] == [2, 1] if nr % 2 else [1, 2]
+    assert step.count == 1
+    assert next(iter(step.programs.values()))[0].partition.host is not None

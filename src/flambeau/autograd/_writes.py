@@ -8,6 +8,8 @@ stands in the graph. ``assign`` is all of it, for a result that was computed bef
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from .. import _dtypes, _storage
 from .._hooks import move_hooks
 from .._modes import in_use, modes
@@ -86,6 +88,16 @@ def check_writable(t, alike=False):
         raise RuntimeError(READ_ONLY)
 
 
+def check_all_writable(tensors):
+    """``check_writable``, for many tensors on the CPU."""
+    if in_use.traced or not all(map(_is_plain, tensors)):
+        for t in tensors:
+            check_writable(t)
+
+
+_is_plain = attrgetter("_a.flags.carray")
+
+
 def check_cast(result, own):
     """Raises unless a result of one dtype may be stored in a tensor of another."""
     if not _dtypes.can_cast(result, own):
@@ -135,6 +147,17 @@ def write_at(t, name, key, value):
     storage.version += 1
     storage.writer = name
     return t
+
+
+def fill_all(tensors, name, arrays):
+    """Like ``write_at``, for new elements of many tensors on the CPU."""
+    storages = [t._storage or storage_of(t) for t in tensors]
+    if in_use.inference and modes.grad is not None and any([storage.inference for storage in storages]):
+        raise RuntimeError(INFERENCE)
+    for t, storage, array in zip(tensors, storages, arrays, strict=True):
+        t._a[...] = array
+        storage.version += 1
+        storage.writer = name
 
 
 def write_all(lists, name, fill, *arguments):

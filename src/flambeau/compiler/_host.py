@@ -24,9 +24,11 @@ class HostProgram:
 
     def __init__(self, equations, variables, results):
         self.variables = variables
-        self.results = results
         self.calls = [(OPERATIONS[e.primitive.name](e.params), e.invars, e.outvars[0]) for e in equations]
         used = [v for _, operands, _ in self.calls for v in operands] + results
+        new = {id(e.outvars[0]) for e in equations if e.primitive.name != "reshape"}
+        self.copies = [id(v) not in new for v in results]
+        self.keys = [id(v) for v in results]
         self.constants = {id(v): np.asarray(v.val, v.aval.dtype) for v in used if isinstance(v, Literal)}
 
     @staticmethod
@@ -35,9 +37,9 @@ class HostProgram:
                     for e in equations])
 
     def compute(self, arrays):
-        """The results for NumPy arrays and floats, with memory of their own."""
+        """The results for NumPy arrays and floats. They do not share memory with those, but may be one number."""
         inputs = zip(self.variables, arrays, strict=True)
         values = self.constants | {id(v): np.asarray(a, v.aval.dtype) for v, a in inputs}
         for call, operands, result in self.calls:
             values[id(result)] = call(*[values[id(v)] for v in operands])
-        return [np.array(values[id(v)]) for v in self.results]
+        return [np.array(values[key]) if copies else values[key] for key, copies in zip(self.keys, self.copies)]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from itertools import chain
-from operator import attrgetter, eq, is_
+from operator import attrgetter, is_
 
 import numpy as np
 
@@ -14,10 +13,9 @@ from ..engines import engine_of
 from ..engines._views import ViewArray
 from ._places import Argument, Gradient
 
-_state = attrgetter("_a", "_rg", "_node", "__class__")
+_array = attrgetter("_a")
+_state = attrgetter("_rg", "_node", "__class__")  # which may be compared by ==
 _form = attrgetter("dtype", "shape", "strides")
-_A = 0  # the place of the array in what _state returns
-_SIZE = 4
 
 
 class TensorInputs:
@@ -70,11 +68,12 @@ class InputSnapshot:
         varies = [isinstance(x.place, Argument | Gradient) or t._view is not None for x, t in zip(records, tensors)]
         self.selectors = [not v for v in varies]
         self.tensors = [t for t, v in zip(tensors, varies) if not v]
-        self.state = [*chain.from_iterable(map(_state, self.tensors))]
-        self.exchanged = [(nr * _SIZE + _A, t) for nr, t in enumerate(self.tensors)
+        self.state = [*map(_state, self.tensors)]
+        self.arrays = [*map(_array, self.tensors)]
+        self.exchanged = [(nr, t) for nr, t in enumerate(self.tensors)
                           if t.device is not CPU and type(t._a) is not ViewArray]
-        self.arrays = [t._a for t in self.tensors if t.device is CPU]  # the form of others does not change
-        self.forms = [*map(_form, self.arrays)]
+        self.on_cpu = [t._a for t in self.tensors if t.device is CPU]  # the form of others does not change
+        self.forms = [*map(_form, self.on_cpu)]
         self.owners = {id(owner_of(t._a)) for t in self.tensors}
         self.others = [(nr, records[nr].signature) for nr, v in enumerate(varies) if v]
 
@@ -82,20 +81,21 @@ class InputSnapshot:
         """Whether nothing has changed; where others may share memory with these, somebody has to look closer."""
         return (
             all(map(is_, itertools.compress(tensors, self.selectors), self.tensors))
-            and all(map(is_, chain.from_iterable(map(_state, self.tensors)), self.state))
-            and all(map(eq, map(_form, self.arrays), self.forms))
+            and all(map(is_, map(_array, self.tensors), self.arrays))
+            and [*map(_state, self.tensors)] == self.state
+            and [*map(_form, self.on_cpu)] == self.forms
             and self.has_room_for([(tensors[nr], was) for nr, was in self.others])
         )
 
     def release(self):
-        state = self.state
-        for place, _ in self.exchanged:
-            state[place] = None
+        arrays = self.arrays
+        for nr, _ in self.exchanged:
+            arrays[nr] = None
 
     def update(self):
-        state = self.state
-        for place, t in self.exchanged:
-            state[place] = t._a
+        arrays = self.arrays
+        for nr, t in self.exchanged:
+            arrays[nr] = t._a
 
     def has_room_for(self, others):
         """Whether other tensors are as they were, with memory of their own."""

@@ -48,7 +48,7 @@ class Loop:
             or returns_arguments(program.tree)
             or any([isinstance(place, Gradient) for place in places])
             or any([isinstance(program.inputs[w.index].place, Argument) for w in program.writes])
-            or any([program.writes[nr].index in program.on_device for nr in program.fills])
+            or program.device_fills
             or any([x.cls is not Tensor or x.device is not program.device for x in program.outputs])
             or not all([x.is_tensor and x.nr in had_grad for x in program.new_grads])
             or not all([stay_equal(program, members) for members in program.equal_inputs])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from .. import _tape as tape
 from .._device import CPU
 from .._modes import modes
 from .._tensor import Tensor, edge_of, wrap, wrap_all
-from ..autograd._writes import check_writable, exchange_all, write, write_at
+from ..autograd._writes import check_all_writable, check_writable, exchange_all, fill_all, write
 from ..engines._views import replay
 from ..functions.views import at_strides
 from ..ops.shape import alias, as_strided
@@ -41,6 +41,7 @@ from ._records import (
     TensorInput,
     Write,
 )
+from ._segment import picker
 
 NO_DOUBLE_BACKWARD = (
     "the backward of a compiled function cannot itself be differentiated (create_graph=True). Compile the function "
@@ -48,6 +49,7 @@ NO_DOUBLE_BACKWARD = (
 )
 
 _grad, _hooks = attrgetter("_grad"), attrgetter("_hooks")
+_item = attrgetter("_a.item")
 WHOLE_VIEW: tuple = ((alias, {}, None),)  # the chain of a view of all elements
 
 
@@ -91,9 +93,13 @@ class Program:
                          if x.kind in (FLOAT, DRAW)]
         self.rebinds = [nr for nr, w in enumerate(self.writes) if w.rebind]
         self.exchanges = [nr for nr, w in enumerate(self.writes) if w.index in self.partition.layout.donatable]
-        self.fills = [nr for nr in range(len(self.writes)) if nr not in {*self.rebinds, *self.exchanges}]
+        others = {*range(len(self.writes))} - {*self.rebinds, *self.exchanges}
+        on_cpu = {nr for nr in others if self.inputs[self.writes[nr].index].signature[1] is CPU}
+        self.cpu_fills, self.device_fills = sorted(on_cpu), sorted(others - on_cpu)
+        self.pick_targets = picker([w.index for w in self.writes])
+        self.pick_exchanged, self.pick_filled = picker(self.exchanges), picker(self.cpu_fills)
         self.equal_inputs = [members for _, members in trace.equal.values()]
-        self.equal = [[number_of(self.inputs[i].place) for i in members] for members in self.equal_inputs]
+        self.equal = [picker([number_of(self.inputs[i].place) for i in members]) for members in self.equal_inputs]
         self.from_start = [number_of(find(x.tensor)) for x in trace.from_start]
         self.device = trace.device
         self.checks = list(zip([error for _, _, error in recording.checks], recording.lines, strict=True))
@@ -102,6 +108,7 @@ class Program:
         self.hooked = picker([x.nr for x in self.hooks])
         self.grads = [GradState(number_of(find(t)), grad is not None) for t, grad, _ in trace.grads.values()]
         self.graded = picker([x.nr for x in self.grads])
+        self.have_grads = [x.is_there for x in self.grads]
         self.outputs = self.output_records(recording)
         self.creates_plain = self.device is not CPU and all([
             x.strides is None and x.cls is Tensor and x.device == self.device for x in self.outputs])
@@ -166,8 +173,8 @@ class Program:
         reason = self.tensor_inputs.mismatch(found[:len(self.tensor_indices)])
         if reason is not None:
             return reason
-        for numbers in self.equal:
-            if len({found[nr]._a.item() for nr in numbers}) > 1:
+        for pick in self.equal:
+            if len({item() for item in map(_item, pick(found))}) > 1:
                 return "numbers that were equal, such as counts of steps, are not"
         for nr in self.from_start:
             if found[nr].storage_offset():
@@ -176,9 +183,10 @@ class Program:
             for x in self.hooks:
                 if hooks_of(found[x.nr]) != x.hooks:
                     return "there are other hooks on a tensor"
-        for grad, x in zip(map(_grad, self.graded(found)), self.grads):
-            if (grad is not None) is not x.is_there:
-                return f"a tensor had {'a' if x.is_there else 'no'} gradient"
+        have_grads = [grad is not None for grad in map(_grad, self.graded(found))]
+        if have_grads != self.have_grads:
+            had = next(was for was, now in zip(self.have_grads, have_grads) if was is not now)
+            return f"a tensor had {'a' if had else 'no'} gradient"
         return None
 
     def find(self, arguments):
@@ -272,26 +280,31 @@ class Program:
         return [arrays[i].copy() if i in written else arrays[i] for i in backward_inputs]
 
     def write(self, tensors, arrays):
-        targets = [tensors[w.index] for w in self.writes]
-        for nr in self.fills:
+        targets = self.pick_targets(tensors)
+        filled = self.pick_filled(targets)
+        check_all_writable(filled)
+        for nr in self.device_fills:
             check_writable(targets[nr])
         if self.exchanges:
-            exchange_all([targets[nr] for nr in self.exchanges], self.name, [arrays[nr] for nr in self.exchanges])
-        for nr in self.fills:
-            t = targets[nr]
-            if t.device is CPU:
-                write_at(t, self.name, ..., arrays[nr])
-            else:
-                write(t, self.name, take_over, arrays[nr])
+            exchange_all(self.pick_exchanged(targets), self.name, self.pick_exchanged(arrays))
+        fill_all(filled, self.name, self.pick_filled(arrays))
+        for nr in self.device_fills:
+            write(targets[nr], self.name, take_over, arrays[nr])
         for nr in self.rebinds:
-            targets[nr].data = wrap(arrays[nr], targets[nr].device)
+            t, array = targets[nr], arrays[nr]
+            t.data = wrap(array if t.device is not CPU else self.own(array), t.device)
         self.tensor_inputs.note_exchanged()
 
     def create(self, arrays):
         """The tensors of the outputs."""
         if self.creates_plain:
             return wrap_all(arrays, self.device, XLA)
-        return [create(x, array) for x, array in zip(self.outputs, arrays, strict=True)]
+        return [create(x, array if x.device is not CPU else self.own(array))
+                for x, array in zip(self.outputs, arrays, strict=True)]
+
+    def own(self, array):
+        """A result on the CPU with memory of its own: what the host computes beside a device may be shared."""
+        return array if self.device is CPU else np.array(array)
 
     def take(self, x, arguments, outputs):
         base = x.base(arguments, outputs)
@@ -357,13 +370,6 @@ class CompiledFunctionBackward(tape.Node):
 
     def _free(self):
         self.saved = self.guards = None
-
-
-def picker(numbers):
-    """A function that takes the items with these numbers from a list: what a run asks of thousands of tensors."""
-    if len(numbers) < 2:
-        return lambda found: [found[nr] for nr in numbers]
-    return itemgetter(*numbers)
 
 
 def view_of(base, chain):

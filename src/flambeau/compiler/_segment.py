@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import jax
@@ -221,8 +222,8 @@ class Partition:
         self.host_inputs = {index for index, device in enumerate(layout.inputs) if device is CPU}
         on_host = {v for v, index in inputs.items() if index in self.host_inputs}
         self.on_host = self.results_on_host(equations, results, {*on_host, *jaxpr.constvars})
-        self.is_on_host = set(self.on_host)
-        self.on_device = [i for i in range(count) if i not in self.is_on_host]
+        is_on_host = set(self.on_host)
+        self.on_device = [i for i in range(count) if i not in is_on_host]
         self.fetched = [place for place, i in enumerate(self.on_device) if layout.results[i] is CPU]
         hosted = [results[i] for i in self.on_host]
         results = [results[i] for i in self.on_device]
@@ -236,6 +237,7 @@ class Partition:
         backward_inputs = [v for v in carried if v in inputs]
         self.forward_inputs = [inputs[v] for v in forward_inputs]
         self.backward_inputs = [inputs[v] for v in backward_inputs]
+        self.pick_inputs, self.host_places = picker(self.forward_inputs), self.places_on_host(self.forward_inputs)
         result_of = {i: place for place, i in enumerate(self.on_device)}
         donated = {place: result_of[layout.donatable[i]] for place, i in enumerate(self.forward_inputs)
                    if i in layout.donatable and i not in self.backward_inputs}
@@ -252,6 +254,8 @@ class Partition:
             suits = HostProgram.suits(equations) and not used_by(equations, hosted).keys() & {*jaxpr.constvars}
             self.host = (HostProgram(equations, variables, hosted) if suits
                          else Segment(closed, equations, variables, hosted, CPU, on_host))
+            place = {i: nr for nr, i in enumerate([*self.on_device, *self.on_host])}
+            self.in_order = picker([place[i] for i in range(count)])  # of results on the device and on the host
 
     def results_on_host(self, equations, results, on_host):
         """The places of results on the CPU, in a program on a device, that need nothing of what is there."""
@@ -266,7 +270,7 @@ class Partition:
 
     def run_forward(self, arrays):
         """(results, residuals) for the arrays of all inputs"""
-        found = self.run(self.forward, [arrays[i] for i in self.forward_inputs], self.forward_inputs)
+        found = self.run(self.forward, [*self.pick_inputs(arrays)], self.host_places)
         count = len(self.on_device)
         if self.layout.device is CPU:
             return self.forward.own_memory(found[:count]), found[count:]
@@ -274,27 +278,36 @@ class Partition:
         for i in self.fetched:
             results[i] = np.array(results[i])
         if self.host is not None:
-            remaining = iter(results)
-            results = [None if i in self.is_on_host else next(remaining) for i in range(len(self.layout.results))]
-            hosted = self.host.compute([arrays[i] for i in self.host_indices])
-            for i, array in zip(self.on_host, hosted, strict=True):
-                results[i] = array
+            results += self.host.compute([arrays[i] for i in self.host_indices])
+            results = [*self.in_order(results)]
         return results, found[count:]
 
     def run_backward(self, residuals, arrays):
         """The gradients for the residuals of a forward and the arrays of ``backward_inputs``."""
-        found = self.run(self.backward, [*residuals, *arrays], [None] * len(residuals) + self.backward_inputs)
+        host_places = [len(residuals) + place for place in self.places_on_host(self.backward_inputs)]
+        found = self.run(self.backward, [*residuals, *arrays], host_places)
         if self.layout.device is CPU:
             return self.backward.own_memory(found)
         return [np.array(g) if device is CPU else g for g, device in zip(found, self.layout.gradients, strict=True)]
 
-    def run(self, segment, arrays, indices):
+    def places_on_host(self, indices):
+        """The places, among inputs with these indices, of those that are on the CPU."""
+        return [place for place, i in enumerate(indices) if i in self.host_inputs]
+
+    def run(self, segment, arrays, host_places):
         if self.layout.device is CPU:
             return segment.run_on_host(arrays)
-        for place, i in enumerate(indices) if self.host_inputs else ():
-            if i in self.host_inputs and np.ndim(arrays[place]):  # the device may read it later than it is written to
+        for place in host_places:
+            if np.ndim(arrays[place]):  # the device may read it later than it is written to
                 arrays[place] = np.array(arrays[place])
         return segment(arrays)
+
+
+def picker(numbers):
+    """A function that takes the items with these numbers from a list: what a run asks of thousands of tensors."""
+    if len(numbers) < 2:
+        return lambda found: [found[nr] for nr in numbers]
+    return itemgetter(*numbers)
 
 
 class Layout(NamedTuple):
