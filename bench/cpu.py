@@ -1,7 +1,8 @@
 """Whole models on the CPU: a training step and a forward, Flambeau beside PyTorch.
 
 Each library runs in a process of its own, so that neither has the other's threads beside it; the rounds take turns.
-``--busy N`` lets N other processes compute meanwhile, as on a shared machine. ``--models`` takes parts of names::
+``--busy N`` lets N other processes compute meanwhile, as on a shared machine. ``--models`` takes parts of names.
+A table takes no more than about ``--minutes``: slow models have fewer rounds, but never less than two::
 
     python bench/cpu.py --models LeNet ResNet-18
     python bench/cpu.py --busy 2
@@ -28,6 +29,7 @@ from _models import MODELS, SCALED
 LIBRARIES = ("flambeau", "torch")
 KINDS = ("train", "inference")
 BUSY = "while True: pass"
+LEAST_ROUNDS = 2  # one that each library begins
 
 
 # ---- the process of a library: reads what to run from its input, writes a line of JSON for each
@@ -94,8 +96,26 @@ class Library:
         self.process.wait()
 
 
-def compare(model, options, threads=None):
-    """{kind: (our seconds, theirs), one each for each round}, (our peak memory, theirs)."""
+class Budget:
+    """The time for a table, shared evenly by the comparisons that are still to be made."""
+
+    def __init__(self, minutes, comparisons):
+        self.end = perf_counter() + 60 * minutes
+        self.comparisons = comparisons
+
+    def next_end(self):
+        """When the next comparison should be done."""
+        now = perf_counter()
+        share = max(self.end - now, 0.0) / self.comparisons
+        self.comparisons -= 1
+        return now + share
+
+
+def compare(model, options, end, threads=None, kinds=KINDS):
+    """{kind: (our seconds, theirs), one each for each round}, (our peak memory, theirs).
+
+    There is no further round that would not be over at `end`, if it takes as long as the one before.
+    """
     libraries = []
     try:
         for name in LIBRARIES:
@@ -103,9 +123,13 @@ def compare(model, options, threads=None):
         ours, theirs = [library.loss for library in libraries]
         if not abs(ours - theirs) <= 1e-3 * max(1.0, abs(theirs)):
             raise ValueError(f"the libraries have different losses: {ours} and {theirs}")
-        times, peaks = {kind: ([], []) for kind in KINDS}, [0, 0]
+        times, peaks = {kind: ([], []) for kind in kinds}, [0, 0]
+        start = perf_counter()
         for round_ in range(options.rounds):
-            for kind in KINDS:
+            before, start = start, perf_counter()
+            if round_ >= LEAST_ROUNDS and start + (start - before) > end:
+                break
+            for kind in kinds:
                 for side in (0, 1) if round_ % 2 == 0 else (1, 0):
                     result = libraries[side].time(kind, options.seconds)
                     times[kind][side].append(result["seconds"])
@@ -133,7 +157,8 @@ def setting(options):
         f"- {cpu_model()}, {os.cpu_count()} cores, threads={options.threads}, load average {os.getloadavg()[0]:.1f}, "
         f"other busy processes: {options.busy}",
         f"- PyTorch {importlib.metadata.version('torch')}, Python {platform.python_version()}, "
-        f"{datetime.date.today().isoformat()}, {options.rounds} rounds in turns, a process for each library",
+        f"{datetime.date.today().isoformat()}, {LEAST_ROUNDS} to {options.rounds} rounds in turns, "
+        "a process for each library",
         "- times are medians; ratio = median of Flambeau / PyTorch in a round, lower is better; memory: of the peaks",
     ]
 
@@ -143,11 +168,12 @@ def main(options):
     chosen = [model for model in MODELS if not options.models or any(part in model for part in options.models)]
     busy = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(options.busy)]
     rows, ratios, failed = [], {kind: [] for kind in KINDS}, False
+    budget = Budget(options.minutes, len(chosen))
     print("  ".join(header))
     try:
         for model in chosen:
             try:
-                times, peaks = compare(model, options)
+                times, peaks = compare(model, options, budget.next_end())
             except Exception as error:  # a model that cannot run must not hide the others
                 failed = True
                 rows.append([model, f"{type(error).__name__}: {error}", *[""] * 6])
@@ -174,36 +200,36 @@ def main(options):
 # ---- how times grow
 
 
-def step_times(model, options, threads=None):
+def step_times(model, options, budget, threads=None):
     """Our median seconds of a training step, and theirs."""
-    times, _ = compare(model, options, threads)
+    times, _ = compare(model, options, budget.next_end(), threads, ("train",))
     return [statistics.median(side) for side in times["train"]]
 
 
-def growth_rows(options):
+def growth_rows(options, budget):
     """Steps of models of several sizes; last the time for a unit of the size, that of the first one being 1."""
     for family, sizes in SCALED.items():
         units = None
         for size in sizes:
-            ours, theirs = step_times(f"{family}:{size}", options)
+            ours, theirs = step_times(f"{family}:{size}", options, budget)
             units = units or (ours / size, theirs / size)
             growth = [f"{seconds / size / unit:.2f}" for seconds, unit in zip((ours, theirs), units, strict=True)]
             yield [family, str(size), format_seconds(ours), format_seconds(theirs), f"{ours / theirs:.2f}", *growth]
 
 
-def thread_rows(options):
+def thread_rows(options, budget):
     """Steps with one thread and with two, and how many times faster those are."""
     for model in MODELS:
-        one, two = (step_times(model, options, threads) for threads in (1, 2))
+        one, two = (step_times(model, options, budget, threads) for threads in (1, 2))
         times = [format_seconds(seconds) for pair in zip(one, two, strict=True) for seconds in pair]
         yield [model, *times, *[f"{a / b:.2f}" for a, b in zip(one, two, strict=True)]]
 
 
 def scaling(options):
-    tables = [
-        (["model", "size", "train", "PyTorch", "ratio", "for a unit", "PyTorch"], growth_rows(options)),
-        (["model", "1 thread", "2 threads", "PyTorch, 1", "PyTorch, 2", "speed-up", "PyTorch"], thread_rows(options)),
-    ]
+    budget = Budget(options.minutes, sum(map(len, SCALED.values())) + 2 * len(MODELS))
+    growth = ["model", "size", "train", "PyTorch", "ratio", "for a unit", "PyTorch"]
+    threads = ["model", "1 thread", "2 threads", "PyTorch, 1", "PyTorch, 2", "speed-up", "PyTorch"]
+    tables = [(growth, growth_rows(options, budget)), (threads, thread_rows(options, budget))]
     lines = ["# scaling", "", *setting(options)]
     for header, found in tables:
         rows = []
@@ -219,6 +245,7 @@ def read_options():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--models", nargs="*", help="parts of names; all by default, and then the table is written")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--minutes", type=float, default=8, help="that a table takes, about")
     parser.add_argument("--seconds", type=float, default=0.5, help="that a library runs in a round, at least")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--busy", type=int, default=0, help="other processes that compute meanwhile")
