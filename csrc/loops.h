@@ -18,6 +18,8 @@ typedef void (*Map)(const void *x, void *out, ptrdiff_t n);
 typedef void (*FoldMiddle)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 /* of x and y, of which there is only one where `by_one` */
 typedef void (*Division)(const void *x, const void *y, void *out, ptrdiff_t n, bool by_one);
+/* of x, or of a gradient g and x, with the numbers of the function */
+typedef void (*Curve)(const void *g, const void *x, void *out, ptrdiff_t n, const double *numbers);
 /* of integers, as large as the type of the loops; false if one of y is zero */
 typedef bool (*IntegerDivision)(const void *x, const void *y, void *out, ptrdiff_t n);
 typedef enum { ADD, SUBTRACT, MULTIPLY, DIVIDE } Arithmetic;
@@ -207,7 +209,7 @@ typedef struct {
     /* of n elements */
     Map relu, sigmoid, log_sigmoid, erf, gelu, sign;
     void (*gelu_pull)(const void *g, const void *x, void *out, ptrdiff_t n);
-    void (*threshold_pull)(const void *g, const void *x, void *out, ptrdiff_t n, double threshold);
+    Curve threshold_pull, leaky_relu, leaky_relu_pull, elu, elu_pull, softplus;
     Division floor_divide, remainder, fmod, div_trunc;
     IntegerDivision floor_divide_ints, remainder_ints, fmod_ints, div_trunc_ints;
     /* out[index[i]] += rows[i] */

@@ -40,6 +40,8 @@ int choose_loops(int widest)
     if (widest >= 32 && avx2) {
         return take(AVX2_LOOPS, 32);
     }
+#else
+    (void)widest;
 #endif
     return take(BASE_LOOPS, 16);
 }

@@ -7,12 +7,14 @@
 /* Elements below which a thread has too little to do: of functions that compute, and of those that move memory. */
 enum { FEW_COSTLY = 1 << 14, FEW_CHEAP = 1 << 17 };
 
+#define MOST_NUMBERS 3
+
 /* One function over all elements of an array, or of two. */
 typedef struct {
     Map map;
     void (*pull)(const void *g, const void *x, void *out, ptrdiff_t n);
-    void (*threshold_pull)(const void *g, const void *x, void *out, ptrdiff_t n, double threshold);
-    double threshold;
+    Curve curve;
+    double numbers[MOST_NUMBERS];
     const char *g, *x;
     char *out;
     npy_intp size, item, parts;
@@ -29,7 +31,7 @@ static void do_elements(const void *work, ptrdiff_t i)
     } else if (w->pull != NULL) {
         w->pull(w->g + at, w->x + at, w->out + at, n);
     } else {
-        w->threshold_pull(w->g + at, w->x + at, w->out + at, n, w->threshold);
+        w->curve(w->g == NULL ? NULL : w->g + at, w->x + at, w->out + at, n, w->numbers);
     }
 }
 
@@ -246,20 +248,80 @@ static PyObject *gelu_pull(PyObject *const *arguments)
     return (PyObject *)pair.out;
 }
 
+/* A function with `count` numbers after its arrays: x, and before it a gradient if it has one. */
+static PyObject *curved(PyObject *const *arguments, size_t loop, bool pulls, int count, npy_intp few)
+{
+    Elements work = {0};
+    Pair pair = {.g = NULL};
+    for (int i = 0; i < count; i++) {
+        PyObject *number = arguments[i + (pulls ? 2 : 1)];
+        if (number == NULL || !as_number(number, &work.numbers[i])) {
+            DECLINE;
+        }
+    }
+    if (pulls) {
+        if (!pair_of(arguments, &pair)) {
+            return declined_or_failed();
+        }
+        work.g = PyArray_BYTES(pair.g);
+    } else {
+        pair.x = plain_array(arguments[0]);
+        pair.loops = pair.x == NULL ? NULL : loops_for(pair.x);
+        if (pair.loops == NULL) {
+            DECLINE;
+        }
+        pair.out = new_array(pair.x, PyArray_NDIM(pair.x), PyArray_DIMS(pair.x));
+        if (pair.out == NULL) {
+            return NULL;
+        }
+    }
+    work.curve = *(const Curve *)((const char *)pair.loops + loop);
+    run_elements(&work, pair.x, pair.out, few);
+    Py_XDECREF(pair.g);
+    return (PyObject *)pair.out;
+}
+
 static PyObject *threshold_pull(PyObject *const *arguments)
 {
-    Pair pair;
-    double threshold;
-    if (!as_double(arguments[2], &threshold)) {
+    return curved(arguments, offsetof(Loops, threshold_pull), true, 1, FEW_CHEAP);
+}
+
+static PyObject *leaky_relu(PyObject *const *arguments)
+{
+    return curved(arguments, offsetof(Loops, leaky_relu), false, 1, FEW_CHEAP);
+}
+
+static PyObject *leaky_relu_pull(PyObject *const *arguments)
+{
+    return curved(arguments, offsetof(Loops, leaky_relu_pull), true, 1, FEW_CHEAP);
+}
+
+/* The exponentials are those of numbers below zero. */
+static bool grows(PyObject *input_scale)
+{
+    double number;
+    return input_scale != NULL && as_number(input_scale, &number) && number >= 0;
+}
+
+static PyObject *elu(PyObject *const *arguments)
+{
+    if (!grows(arguments[3])) {
         DECLINE;
     }
-    if (!pair_of(arguments, &pair)) {
-        return declined_or_failed();
+    return curved(arguments, offsetof(Loops, elu), false, 3, FEW_COSTLY);
+}
+
+static PyObject *elu_pull(PyObject *const *arguments)
+{
+    if (!grows(arguments[4])) {
+        DECLINE;
     }
-    Elements work = {.threshold_pull = pair.loops->threshold_pull, .threshold = threshold, .g = PyArray_BYTES(pair.g)};
-    run_elements(&work, pair.x, pair.out, FEW_CHEAP);
-    Py_DECREF(pair.g);
-    return (PyObject *)pair.out;
+    return curved(arguments, offsetof(Loops, elu_pull), true, 3, FEW_COSTLY);
+}
+
+static PyObject *softplus(PyObject *const *arguments)
+{
+    return curved(arguments, offsetof(Loops, softplus), false, 2, FEW_COSTLY);
 }
 
 const Row POINTWISE_ROWS[] = {
@@ -275,5 +337,10 @@ const Row POINTWISE_ROWS[] = {
     {"div_trunc", div_trunc, {"x", "y"}},
     {"gelu_pull", gelu_pull, {"g", "x"}},
     {"threshold_pull", threshold_pull, {"g", "x", "threshold"}},
+    {"leaky_relu", leaky_relu, {"x", "slope"}},
+    {"leaky_relu_pull", leaky_relu_pull, {"g", "x", "slope"}},
+    {"elu", elu, {"x", "alpha", "scale", "input_scale"}},
+    {"elu_pull", elu_pull, {"g", "x", "alpha", "scale", "input_scale"}},
+    {"softplus", softplus, {"x", "beta", "threshold"}},
     {NULL, NULL, {NULL}},
 };

@@ -48,7 +48,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(softmax), NAME(log_softmax), NAME(softmax_pull), NAME(log_softmax_pull), \
     NAME(normalize), NAME(normalize_pull), NAME(normalize_planes), NAME(normalize_planes_pull), NAME(scale_planes), \
     NAME(relu), NAME(sigmoid), NAME(log_sigmoid), NAME(erf_all), NAME(gelu), NAME(sign), NAME(gelu_pull), \
-    NAME(threshold_pull), \
+    NAME(threshold_pull), NAME(leaky_relu), NAME(leaky_relu_pull), NAME(elu), NAME(elu_pull), NAME(softplus), \
     NAME(floor_divide), NAME(remainder), NAME(fmod_all), NAME(div_trunc), \
     NAME(floor_divide_ints), NAME(remainder_ints), NAME(fmod_ints), NAME(div_trunc_ints), \
     NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), NAME(top), \

@@ -90,7 +90,8 @@ INLINE double root_double(double x)
 /* exp(x) = 2**k exp(r) with |r| < log(2) / 2. Adding 1.5 * 2**23 (or 2**52) rounds to an integer k, which then stands in
  * the last bits. */
 
-INLINE float exp_reduced_float(float x, float *shifted)
+/* p of exp(r) = 1 + p r, and r */
+INLINE float exp_factor_float(float x, float *shifted, float *rest)
 {
     *shifted = madd_float(x, 1.44269504f, 12582912.0f);
     float k = *shifted - 12582912.0f;
@@ -102,11 +103,17 @@ INLINE float exp_reduced_float(float x, float *shifted)
     p = madd_float(p, r, 0.0416664642f);
     p = madd_float(p, r, 0.1666666668f);
     p = madd_float(p, r, 0.5000000014f);
-    p = madd_float(p, r, 1.0f);
+    *rest = r;
     return madd_float(p, r, 1.0f);
 }
 
-INLINE double exp_reduced_double(double x, double *shifted)
+INLINE float exp_reduced_float(float x, float *shifted)
+{
+    float r, p = exp_factor_float(x, shifted, &r);
+    return madd_float(p, r, 1.0f);
+}
+
+INLINE double exp_factor_double(double x, double *shifted, double *rest)
 {
     *shifted = madd_double(x, 1.4426950408889634, 6755399441055744.0);
     double k = *shifted - 6755399441055744.0;
@@ -123,7 +130,13 @@ INLINE double exp_reduced_double(double x, double *shifted)
     p = madd_double(p, r, 0.0416666666666666698);
     p = madd_double(p, r, 0.16666666666666671);
     p = madd_double(p, r, 0.5);
-    p = madd_double(p, r, 1.0);
+    *rest = r;
+    return madd_double(p, r, 1.0);
+}
+
+INLINE double exp_reduced_double(double x, double *shifted)
+{
+    double r, p = exp_factor_double(x, shifted, &r);
     return madd_double(p, r, 1.0);
 }
 
@@ -145,6 +158,20 @@ INLINE double exp_below_double(double x)
     y *= double_of_bits((bits_of_double(shifted) + 1023u + tiny) << 52);
     y *= x < -708.0 ? 0x1p-64 : 1.0;
     return x < -746.0 ? 0.0 : y;
+}
+
+/* exp(x) - 1 of x <= 0, or of what is not a number. */
+INLINE float expm1_below_float(float x)
+{
+    float shifted, r, p = exp_factor_float(x, &shifted, &r), power = float_of_bits((bits_of_float(shifted) + 127u) << 23);
+    return x < -18.0f ? -1.0f : madd_float(power, p * r, power - 1.0f);
+}
+
+INLINE double expm1_below_double(double x)
+{
+    double shifted, r, p = exp_factor_double(x, &shifted, &r);
+    double power = double_of_bits((bits_of_double(shifted) + 1023u) << 52);
+    return x < -38.0 ? -1.0 : madd_double(power, p * r, power - 1.0);
 }
 
 /* log(1 + u) of 0 <= u <= 1: 2 atanh(s) with s = u / (2 + u), which is at most 1 / 3, by its series. */

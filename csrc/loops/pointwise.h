@@ -68,12 +68,67 @@ static void NAME(gelu_pull)(const void *gradient, const void *from, void *to, pt
     }
 }
 
-static void NAME(threshold_pull)(const void *gradient, const void *from, void *to, ptrdiff_t n, double threshold)
+/* ---- with numbers of their own */
+
+static void NAME(threshold_pull)(const void *gradient, const void *from, void *to, ptrdiff_t n, const double *numbers)
 {
-    const REAL *restrict g = gradient, *restrict x = from;
-    REAL *restrict out = to, limit = (REAL)threshold;
+    const REAL *restrict g = gradient, *restrict x = from, limit = (REAL)numbers[0];
+    REAL *restrict out = to;
     for (ptrdiff_t i = 0; i < n; i++) {
         out[i] = x[i] <= limit ? 0 : g[i];
+    }
+}
+
+static void NAME(leaky_relu)(const void *gradient, const void *from, void *to, ptrdiff_t n, const double *numbers)
+{
+    const REAL *restrict x = from, slope = (REAL)numbers[0];
+    REAL *restrict out = to;
+    (void)gradient;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        out[i] = x[i] > 0 ? x[i] : slope * x[i];
+    }
+}
+
+static void NAME(leaky_relu_pull)(const void *gradient, const void *from, void *to, ptrdiff_t n, const double *numbers)
+{
+    const REAL *restrict g = gradient, *restrict x = from, slope = (REAL)numbers[0];
+    REAL *restrict out = to;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        out[i] = x[i] > 0 ? g[i] : slope * g[i];
+    }
+}
+
+static void NAME(elu)(const void *gradient, const void *from, void *to, ptrdiff_t n, const double *numbers)
+{
+    const REAL *restrict x = from, scale = (REAL)numbers[1], low = (REAL)(numbers[0] * numbers[1]), inner = (REAL)numbers[2];
+    REAL *restrict out = to;
+    (void)gradient;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        REAL below = low * NAME(expm1_below)(inner * (x[i] >= 0 ? 0 : x[i]));
+        out[i] = x[i] >= 0 ? scale * x[i] : below;
+    }
+}
+
+static void NAME(elu_pull)(const void *gradient, const void *from, void *to, ptrdiff_t n, const double *numbers)
+{
+    const REAL *restrict g = gradient, *restrict x = from, scale = (REAL)numbers[1], inner = (REAL)numbers[2];
+    const REAL low = (REAL)(numbers[0] * numbers[1] * numbers[2]);
+    REAL *restrict out = to;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        REAL below = g[i] * low * NAME(exp_below)(inner * (x[i] >= 0 ? 0 : x[i]));
+        out[i] = x[i] > 0 ? g[i] * scale : below;
+    }
+}
+
+static void NAME(softplus)(const void *gradient, const void *from, void *to, ptrdiff_t n, const double *numbers)
+{
+    const REAL *restrict x = from, beta = (REAL)numbers[0], limit = (REAL)numbers[1];
+    REAL *restrict out = to;
+    (void)gradient;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        REAL scaled = x[i] * beta, above = scaled > 0 ? scaled : 0, away = scaled < 0 ? scaled : -scaled;
+        REAL smooth = (above + NAME(log1p_unit)(NAME(exp_below)(away))) / beta;
+        out[i] = scaled > limit ? x[i] : smooth;
     }
 }
 

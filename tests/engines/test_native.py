@@ -189,6 +189,9 @@ def test_references_balance():
         NUMPY.log_softmax_pull(x, x, axis=1)
         NUMPY.gelu_pull(broadcast, x)
         NUMPY.threshold_pull(broadcast, x, 0.5)
+        NUMPY.leaky_relu(x, 0.5)
+        NUMPY.leaky_relu_pull(broadcast, x, 0.5)
+        NUMPY.elu_pull(broadcast, x, 1.0, 1.0, 1.0)
         NUMPY.erf(x)
         NUMPY.cumsum(x, 0)
         NUMPY.add_rows(x, index, nothing)
@@ -537,6 +540,29 @@ def test_functions(x, name):
         assert (np.signbit(ours[zero]) == np.signbit(x[zero])).all()
 
 
+SLOPES = st.sampled_from([0.01, 0.2, 0, -0.5, 1, 3.0, np.inf, np.nan])
+
+
+@needs_native
+@given(arrays((*FLOATS, *FLOATS, np.float16)), SLOPES, st.data())
+@settings(max_examples=100, deadline=None)
+def test_functions_with_numbers(x, slope, data):
+    same_bits(*both("leaky_relu", x, slope))
+    numbers = [data.draw(st.sampled_from([1.0, 0.5, 2, 1.6732632423543772, -0.25])) for _ in range(3)]
+    same(*both("elu", x, *numbers), **few_ulps(x.dtype, 6))
+    beta, limit = data.draw(st.sampled_from([1.0, 0.5, 3, -2.0])), data.draw(st.sampled_from([20.0, 1, 0.0, np.nan]))
+    same(*both("softplus", x, beta, limit), **few_ulps(x.dtype, 8))
+
+
+@needs_native
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_exponentials_less_one_are_exact_to_a_few_ulps(dtype):
+    x = -np.geomspace(1e-30, 60, 100_001).astype(dtype)
+    right = np.expm1(x.astype(np.longdouble))
+    error = np.abs(NUMPY.elu(x, 1.0, 1.0, 1.0) - right) / np.spacing(np.abs(right).astype(dtype))
+    assert error.max() <= 3
+
+
 @needs_native
 @given(arrays((*FLOATS, np.int64, np.complex64)))
 @settings(max_examples=100, deadline=None)
@@ -623,6 +649,9 @@ def test_gradients_of_functions(x, data):
     ours, twin = both("gelu_pull", g, x)
     same(ours / unit, twin / unit, rtol=1e-5 if x.dtype == np.float32 else 1e-13, atol=1e-6)
     same(*both("threshold_pull", g, x, data.draw(st.sampled_from([0.0, 0.5, -np.inf, np.nan, 1]))))
+    same_bits(*both("leaky_relu_pull", g, x, data.draw(SLOPES)))
+    numbers = [data.draw(st.sampled_from([1.0, 0.5, 2, 1.6732632423543772])) for _ in range(3)]
+    same(*both("elu_pull", g, x, *numbers), rtol=4e-6 if x.dtype == np.float32 else 1e-14, atol=2 * np.finfo(x.dtype).tiny)
 
 
 def ulps(ours, right):

@@ -39,7 +39,24 @@ def threshold_pull(k, g, x, threshold):
     return k.keep(g, ~(x <= threshold))
 
 
-ACTIVATIONS = (log_sigmoid, gelu, gelu_pull, threshold_pull)
+def leaky_relu(k, x, slope):
+    return k.where(x > 0, x, slope * x)
+
+
+def leaky_relu_pull(k, g, x, slope):
+    return k.where(x > 0, g, slope * g)
+
+
+def elu(k, x, alpha, scale, input_scale):
+    return k.where(x >= 0, scale * x, (alpha * scale) * k.expm1(input_scale * k.minimum(x, 0)))
+
+
+def elu_pull(k, g, x, alpha, scale, input_scale):
+    below = k.keep(x, ~(x >= 0))
+    return k.where(x > 0, g * scale, g * (alpha * scale * input_scale) * k.exp(input_scale * below))
+
+
+ACTIVATIONS = (log_sigmoid, gelu, gelu_pull, threshold_pull, leaky_relu, leaky_relu_pull, elu, elu_pull)
 
 
 # ---- the gates of an LSTM, one after the other in the last dimension: input, forget, cell, output

@@ -113,6 +113,26 @@ def threshold_pull(g, x, threshold):
 
 
 @meta.kernel
+def leaky_relu(x, slope):
+    return x.copy()
+
+
+@meta.kernel
+def leaky_relu_pull(g, x, slope):
+    return g.copy()
+
+
+@meta.kernel
+def elu(x, alpha, scale, input_scale):
+    return x.copy()
+
+
+@meta.kernel
+def elu_pull(g, x, alpha, scale, input_scale):
+    return g.copy()
+
+
+@meta.kernel
 def normalize_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
     of_weight = MetaArray(mean.shape if weight is None else weight.shape, x.dtype)
     return x.copy(), of_weight, of_weight.copy()

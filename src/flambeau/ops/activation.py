@@ -50,19 +50,28 @@ hardshrink.vjp(x=lambda g, x, lambd: keep(g, (x > lambd) | (x < -lambd)))
 
 @op(opmath=True, refuses="bic", piecewise_linear=True)
 def leaky_relu(k, x, *, negative_slope):
-    return k.where(x > 0, x, negative_slope * x)
+    return k.leaky_relu(x, negative_slope)
 
 
-leaky_relu.vjp(x=lambda g, x, negative_slope: where(x > 0, g, negative_slope * g))
+leaky_relu.vjp(x=lambda g, x, negative_slope: leaky_relu_pull(g, x, slope=negative_slope))
+
+
+@op(opmath=True, node="LeakyReluBackwardBackward0")
+def leaky_relu_pull(k, g, x, *, slope):
+    """g where x is above zero, `slope` times it elsewhere."""
+    return k.leaky_relu_pull(g, x, slope)
+
+
+leaky_relu_pull.vjp(g=lambda h, x, slope: leaky_relu_pull(h, x, slope=slope))
 
 
 @op(opmath=True, node="RreluWithNoiseBackward0", refuses="bic", piecewise_linear=True)
 def rrelu_eval(k, x, *, slope):
     """The randomised leaky ReLU with its mean slope."""
-    return k.where(x > 0, x, slope * x)
+    return k.leaky_relu(x, slope)
 
 
-rrelu_eval.vjp(x=lambda g, x, slope: where(x > 0, g, slope * g))
+rrelu_eval.vjp(x=lambda g, x, slope: leaky_relu_pull(g, x, slope=slope))
 
 
 @op(opmath=True, node="RreluWithNoiseBackward0", refuses="bic")
@@ -84,24 +93,36 @@ prelu.vjp(x=lambda g, x, weight: where(x > 0, g, weight * g), weight=lambda g, x
 @op(opmath=True, refuses="bic")
 def elu(k, x, *, alpha, scale, input_scale):
     """scale * (x if x > 0 else alpha * (exp(input_scale * x) - 1))."""
-    return k.where(x >= 0, scale * x, (alpha * scale) * k.expm1(input_scale * k.minimum(x, 0)))
+    return k.elu(x, alpha, scale, input_scale)
 
 
-def elu_slope(g, x, alpha, scale, input_scale):
-    below = keep(x, ~(x >= 0))
-    return where(x > 0, g * scale, g * (alpha * scale * input_scale) * exp(input_scale * below))
+elu.vjp(x=lambda g, x, alpha, scale, input_scale: elu_pull(g, x, alpha=alpha, scale=scale, input_scale=input_scale))
 
 
-elu.vjp(x=elu_slope)
+@op(opmath=True, node="EluBackwardBackward0")
+def elu_pull(k, g, x, *, alpha, scale, input_scale):
+    """g times the slope of ``elu`` at x."""
+    return k.elu_pull(g, x, alpha, scale, input_scale)
+
+
+def _elu_bend(h, g, x, alpha, scale, input_scale):
+    below = ~(x >= 0)
+    return keep(h * g * (alpha * scale * input_scale * input_scale) * exp(input_scale * keep(x, below)), below)
+
+
+elu_pull.vjp(
+    g=lambda h, x, alpha, scale, input_scale: elu_pull(h, x, alpha=alpha, scale=scale, input_scale=input_scale),
+    x=_elu_bend,
+)
 
 
 @op(opmath=True, refuses="bic")
 def celu(k, x, *, alpha):
     """x if x > 0 else alpha * (exp(x / alpha) - 1)."""
-    return k.where(x >= 0, x, alpha * k.expm1(k.minimum(x, 0) / alpha))
+    return k.elu(x, alpha, 1.0, 1.0 / alpha)
 
 
-celu.vjp(x=lambda g, x, alpha: elu_slope(g, x, alpha, 1.0, 1.0 / alpha))
+celu.vjp(x=lambda g, x, alpha: elu_pull(g, x, alpha=alpha, scale=1.0, input_scale=1.0 / alpha))
 
 
 # ---- smooth ones, and those of layers
