@@ -278,7 +278,7 @@ def _with_hooks(step):
     @functools.wraps(step)
     def wrapper(*args, **kwargs):
         self = args[0]
-        for hook in chain(list(_global_hooks["pre"].values()), list(self._hooks["pre"].values())):
+        for hook in [*_global_hooks["pre"].values(), *self._hooks["pre"].values()]:
             got = hook(self, args, kwargs)
             if got is not None:
                 if not (isinstance(got, tuple) and len(got) == 2):
@@ -287,7 +287,7 @@ def _with_hooks(step):
         out = step(*args, **kwargs)
         if self._opt_called is False:
             self._opt_called = True
-        for hook in chain(list(self._hooks["post"].values()), list(_global_hooks["post"].values())):
+        for hook in [*self._hooks["post"].values(), *_global_hooks["post"].values()]:
             hook(self, args, kwargs)
         run_recorded()
         return out

@@ -93,13 +93,16 @@ class Movable:
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired "
                             f"dtype={dtype}")
 
+        needs_data = device is not None and device.type != "meta"
+
         def convert(t):
             wanted = dtype if t.dtype.category >= _dtypes.FLOAT else None
             if is_lazy(t):
                 return t.to(device, wanted)
-            if t.is_meta and device is not None and device.type != "meta":
+            if needs_data and t.is_meta:
                 raise NotImplementedError(NO_DATA)
-            return convert_tensor(t, device, wanted, memory_format=memory_format if t.dim() in (4, 5) else None)
+            format = memory_format if memory_format is not None and t.dim() in (4, 5) else None
+            return convert_tensor(t, device, wanted, memory_format=format)
 
         return self._apply(convert)
 
