@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from . import MissingKernel, engine_of
+from . import MissingKernel, ShapedArray, engine_of
 
 
-class SparseArray:
+class SparseArray(ShapedArray):
     """Elements of an array and their places; all others are zero.
 
     Args:
@@ -37,16 +35,8 @@ class SparseArray:
         return self.values.dtype
 
     @property
-    def itemsize(self):
-        return self.values.dtype.itemsize
-
-    @property
-    def ndim(self):
-        return len(self.shape)
-
-    @property
-    def size(self):
-        return math.prod(self.shape)
+    def nbytes(self):
+        return self.indices.nbytes + self.values.nbytes
 
     @property
     def sparse_dim(self):
