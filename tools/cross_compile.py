@@ -3,7 +3,10 @@
 The compiler is ``aarch64-linux-gnu-gcc``, of Debian's package ``gcc-aarch64-linux-gnu``, unless another one is named.
 The headers of Python and NumPy are those of this machine, whose pointers must be as large. The objects are thrown away:
 what is found out is that they can be made. With ``--vectors`` it prints how many vector instructions there are in the
-loops, and how many scalar ones of the same arithmetic.
+loops, and how many scalar ones of the same arithmetic. With ``--link`` it writes the extension, for a Python of the same
+version, which ``qemu-aarch64 -L ROOT ROOT/usr/bin/python3.11`` runs where its libraries and wheels are at hand::
+
+    python tools/cross_compile.py --link FOLDER/flambeau/_kernels.cpython-311-aarch64-linux-gnu.so
 """
 
 from __future__ import annotations
@@ -57,6 +60,8 @@ def main(options):
             if path is not None and path.stem.startswith("loops"):
                 vectors, scalars = count_arithmetic(options.compiler, path)
                 print(f"{path.stem}: {vectors} vector instructions, {scalars} scalar ones")
+        if options.link and not failed:
+            subprocess.run([options.compiler, "-shared", *objects, "-o", options.link, "-lm", "-lpthread"], check=True)
     print(f"{len(sources) - len(failed)} of {len(sources)} files compile", *failed)
     return bool(failed)
 
@@ -65,6 +70,7 @@ def read_options():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("compiler", nargs="?", default="aarch64-linux-gnu-gcc")
     parser.add_argument("--vectors", action="store_true")
+    parser.add_argument("--link", metavar="PATH", help="of the extension to be written")
     return parser.parse_args()
 
 
