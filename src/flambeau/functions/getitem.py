@@ -113,16 +113,16 @@ def __setitem__(self, key, value):
         key = None
     if key is False or (is_plain(key) and store(self, key, value)):
         return
+    if isinstance(value, Tensor) and is_view_by(value, self, key):
+        if modes.grad and in_graph(self):
+            check_history(self)
+        count_write(self, "__setitem__")  # the end of ``x[key] += ...``: the elements are there already
+        return
     node, basic, indices, dims = parse_key(self, key)
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(number(value, self), self._a.dtype))
     if not indices and names_all(basic, self._a.shape):
         overwrite(self, value)
-        return
-    if is_view_by(value, self, key):
-        if modes.grad and in_graph(self):
-            check_history(self)
-        count_write(self, "__setitem__")  # the end of ``x[key] += ...``: the elements are there already
         return
     if node is not None:
         self = basic_index(self, key=basic, node=node)
@@ -152,14 +152,16 @@ def is_whole(part, n):
 
 
 def is_view_by(value, x, key):
-    """Whether `value` is what ``x[key]`` has given."""
+    """Whether `value` is what ``x[key]`` has given, and is but a part of x."""
     view = value._view
     if view is None or value._storage is not x._storage or view.parent is not x._view:
         return False
     if view.base is not (x if x._view is None else x._view.base):
         return False
     step, settings, _ = view.step
-    return step is basic_index and type(key) in (int, slice) and settings["key"] in (key, (key, ...))
+    if step is not basic_index or type(key) not in (int, slice) or is_whole(key, x._a.shape[0]):
+        return False
+    return settings["key"] in (key, (key, ...))
 
 
 def is_plain(key):
