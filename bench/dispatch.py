@@ -41,7 +41,7 @@ def compiled_step(count, optimizer, device):
 
 def jax_step(step, program):
     """The same program as one would call it in jax: what it returns for the donated arrays are the next arguments."""
-    partition, segment = program.partition, program.partition.forward
+    segment = program.partition.forward
     compiled, arguments = segment.compiled, []
 
     def call(*given):
@@ -51,12 +51,8 @@ def jax_step(step, program):
     segment.compiled = call
     step()
     segment.compiled = compiled
-    result_of = {place: r for r, place in enumerate(partition.on_device)}
-    pairs = []
-    for nr, write in enumerate(program.writes):
-        if write.index in partition.donated:
-            place = segment.others.index(partition.forward_inputs.index(write.index))
-            pairs.append((len(segment.packs) + place, result_of[len(program.outputs) + nr]))
+    pairs = [(len(segment.packs) + segment.others.index(place), r if segment.places is None else segment.places[r])
+             for place, r in segment.donated.items()]
 
     def again():
         results = compiled(*arguments)

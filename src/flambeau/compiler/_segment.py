@@ -56,6 +56,7 @@ class Segment:
         number = {key: nr for nr, key in enumerate(unique)}
         places = [number[id(v)] for v in results]
         self.places = places if places != [*range(len(unique))] else None
+        self.in_order = picker(places)
         self.jaxpr = closed.jaxpr.replace(eqns=equations, invars=variables, outvars=[*unique.values()])
         self.consts = closed.consts
         self.device = device
@@ -73,7 +74,7 @@ class Segment:
         if self.compiled is None:
             self.compiled = self.compile()
         found = self.compiled(*arguments)
-        return found if self.places is None else [found[i] for i in self.places]
+        return found if self.places is None else [*self.in_order(found)]
 
     def compile(self):
         avals = [v.aval for v in self.jaxpr.invars]
