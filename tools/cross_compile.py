@@ -3,7 +3,7 @@
 The compiler is ``aarch64-linux-gnu-gcc``, of Debian's package ``gcc-aarch64-linux-gnu``, unless another one is named.
 The headers of Python and NumPy are those of this machine, whose pointers must be as large. The objects are thrown away:
 what is found out is that they can be made. With ``--vectors`` it prints how many vector instructions there are in the
-loops, and how many scalar ones of the same arithmetic. With ``--link`` it writes the extension, for a Python of the same
+loops, and how many scalar ones of the same arithmetic. With ``--link`` it writes the extension for a Python of the same
 version, which ``qemu-aarch64 -L ROOT ROOT/usr/bin/python3.11`` runs where its libraries and wheels are at hand::
 
     python tools/cross_compile.py --link FOLDER/flambeau/_kernels.cpython-311-aarch64-linux-gnu.so
