@@ -233,7 +233,7 @@ hardswish.vjp(x=lambda g, x: keep(where(x < 3, g * (x / 3 + 0.5), g), ~(x <= -3)
 @op(opmath=True, refuses="bic", piecewise_linear=True)
 def softshrink(k, x, *, lambd, edge):
     """Each element moved towards 0 by `lambd`; the gradient begins at `edge`, which is `lambd` but for its rounding."""
-    return k.where(x > lambd, x - lambd, k.where(x < -lambd, x + lambd, k.keep(x, k.isnan(x))))
+    return x - k.clip(x, -lambd, lambd)
 
 
 softshrink.vjp(x=lambda g, x, edge: keep(g, (x > edge) | (x < -edge)))
