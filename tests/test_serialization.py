@@ -170,6 +170,21 @@ def test_map_location_to_meta(where):
     assert loaded.is_meta and loaded.shape == (2,) and isinstance(loaded, nn.Parameter)
 
 
+@pytest.mark.jax
+@pytest.mark.parametrize("where", ["xla", flambeau.device("xla:0"), {"cpu": "xla"}], ids=str)
+def test_map_location_to_a_device(where):
+    loaded, plain = [round_trip(things(flambeau), map_location=place) for place in (where, None)]
+    for name, t in plain.items():
+        if isinstance(t, flambeau.Tensor):
+            assert loaded[name].device.type == "xla"
+            assert_same(loaded[name], t)
+    for tensors in (loaded, plain):
+        tensors["row"].add_(10)
+        tensors["column"].mul_(2)
+    assert [loaded[name].tolist() for name in ("matrix", "transposed")] == [
+        plain[name].tolist() for name in ("matrix", "transposed")]
+
+
 def raising(storage, location):
     raise KeyError("of the caller")
 

@@ -31,8 +31,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
 
     Args:
         f: a path, or something with ``read``, ``seek`` and ``tell``.
-        map_location: where tensors go: a device, a string, a dict or a function. They come to the CPU; for "meta"
-            they come without elements.
+        map_location: where tensors go: a device, a string, a dict or a function. A file says where they
+            were, which is the CPU where ``save`` wrote it; for "meta" they come without elements.
         weights_only: (the default) make only tensors and plain containers; False allows anything the file asks for.
             The environment can overrule it: TORCH_FORCE_WEIGHTS_ONLY_LOAD=1, and TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1
             for calls that do not say it.
@@ -71,7 +71,7 @@ def _device_name(device):
     if not hasattr(device, "type"):
         raise TypeError(f"'{type(device).__name__}' object is not callable: map_location is a device, a string, a dict "
                         "or a function")
-    return device.type
+    return str(device)
 
 
 def _load(file, path, unpickler, map_location, mmap, arguments):

@@ -14,7 +14,7 @@ from .._device import device as Device
 from .._pickle import rebuild_tensor, set_state
 from .._size import Size
 from .._storage import Storage
-from .._tensor import Tensor
+from .._tensor import Tensor, share, wrap
 from ..functions._untyped_storage import untyped_of
 from ..functions.creation import empty_strided
 from ..functions.sparse import sparse_coo_tensor
@@ -32,6 +32,30 @@ BEYOND = (
     "setStorage: a tensor of sizes {size}, strides {stride}, offset {offset} is out of bounds for storage of {count} "
     "elements"
 )
+
+
+class DestinedStorage(Storage):
+    """Elements from a file whose tensors go to a device, where those that share elements share them again."""
+
+    __slots__ = ("destination", "whole")
+
+    def __init__(self, array, destination):
+        super().__init__(array)
+        self.destination = destination
+        self.whole = None  # a tensor with all elements, on the device
+
+    def move(self, t):
+        """A tensor over this storage, on the device."""
+        if t._a.dtype != self.array.dtype:
+            return t.to(self.destination)  # a dtype that has no storages of its own
+        shape, strides, offset = t._a.shape, t.stride(), t.storage_offset()
+        is_whole = not offset and t.is_contiguous() and t._a.size == self.array.size
+        if self.whole is None:
+            self.whole = (t if is_whole else wrap(self.array)).to(self.destination)
+            if is_whole:
+                return self.whole
+        part = self.whole if shape == self.whole.shape and is_whole else self.whole.as_strided(shape, strides, offset)
+        return share(Tensor.__new__(Tensor), part)
 
 
 def has_storages(dtype):
@@ -73,6 +97,8 @@ def _tensor(storage, dtype, offset, size, stride, requires_grad, metadata):
     if min((offset, *size, *stride)) < 0 or (0 not in size and last >= count):
         raise RuntimeError(BEYOND.format(size=list(size), stride=list(stride), offset=offset, count=count))
     t = rebuild_tensor(Tensor, storage._storage, dtype, offset, tuple(size), tuple(stride), False)
+    if isinstance(storage._storage, DestinedStorage):
+        t = storage._storage.move(t)
     t = _resolve(t, metadata or {})
     if requires_grad:
         t.requires_grad = True

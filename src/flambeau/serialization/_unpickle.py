@@ -13,11 +13,13 @@ from typing import ClassVar
 import numpy as np
 
 from .. import _dtypes
-from .._device import device as Device
+from .._device import CPU, META, resolve
 from .._storage import Storage
+from ..engines import engine_on
+from ..functions._untyped_storage import untyped_of
 from ..functions.creation import empty
 from ..functions.storage import STORAGES, TypedStorage, UntypedStorage
-from ._rebuild import CONTAINERS, LAZY, MAKERS, NAMES
+from ._rebuild import CONTAINERS, LAZY, MAKERS, NAMES, DestinedStorage
 from ._safe import allowed_globals
 from ._skip import is_skipping
 
@@ -45,8 +47,8 @@ WRONG_SIZE = (
     "bytes/element) for dtype {dtype}: the checkpoint is damaged"
 )
 NO_CUDA = (
-    "Attempting to deserialize object on a CUDA device, but checkpoints are read into the CPU's memory. Please use "
-    "torch.load with map_location=torch.device('cpu') to map your storages to the CPU, and move the tensors then."
+    "Attempting to deserialize object on a CUDA device, but there is none: {error} Please use torch.load with "
+    "map_location=torch.device('cpu') to map your storages to the CPU."
 )
 NO_LOCATION = (
     "don't know how to restore data location of UntypedStorage (tagged with {location}): use load(..., "
@@ -96,10 +98,10 @@ class _Loading:
             raise RuntimeError(WRONG_SIZE.format(**sizes, dtype=dtype))
         if callable(self.map_location):
             untyped = self.move(_as_untyped(self.elements(name, dtype)), location)
-        elif self.target(location) == "meta":
-            untyped = empty(count, dtype=dtype, device="meta").untyped_storage()
+        elif (device := self.target(location)) is META:
+            untyped = empty(count, dtype=dtype, device=META).untyped_storage()
         else:
-            untyped = _as_untyped(self.elements(name, dtype))
+            untyped = _as_untyped(self.elements(name, dtype), device)
         return TypedStorage(wrap_storage=untyped, dtype=dtype)
 
     def elements(self, name, dtype):
@@ -122,22 +124,19 @@ class _Loading:
         except Exception as error:
             self.foreign = error
             raise
-        if found is None:
-            _default_location(location)
-        return untyped if found is None else found
+        return _as_untyped(untyped._storage.array, _device_at(location)) if found is None else found
 
     def target(self, location):
-        """The kind of device that a storage goes to."""
+        """The device that the tensors of a storage go to."""
         target = self.map_location
         if isinstance(target, dict):
             target = target.get(location, location)
-        return _default_location(location if target is None else target)
+        return _device_at(location if target is None else target)
 
 
-def _as_untyped(array):
-    untyped = UntypedStorage()
-    untyped._storage = Storage(array)
-    return untyped
+def _as_untyped(array, device=CPU):
+    """A storage over the elements, of tensors that go to a device."""
+    return untyped_of(Storage(array) if device is CPU else DestinedStorage(array, device))
 
 
 def _part_of(storage, view=None):
@@ -150,13 +149,17 @@ def _part_of(storage, view=None):
     return TypedStorage(wrap_storage=_as_untyped(storage._elements[offset: offset + count]), dtype=storage.dtype)
 
 
-def _default_location(location):
-    kind = location.type if isinstance(location, Device) else location.partition(":")[0]
-    if kind == "cuda":
-        raise RuntimeError(NO_CUDA)
-    if kind not in ("cpu", "meta"):
-        raise RuntimeError(NO_LOCATION.format(location=location))
-    return kind
+def _device_at(location):
+    """The device of that name; an error where there is none."""
+    try:
+        device = resolve(location)
+        if device is not CPU and device is not META:
+            engine_on(device).jax_device(device)
+    except (AssertionError, RuntimeError) as error:
+        if str(location).partition(":")[0] == "cuda":
+            raise RuntimeError(NO_CUDA.format(error=error)) from error
+        raise RuntimeError(NO_LOCATION.format(location=location)) from error
+    return device
 
 
 @functools.cache
