@@ -406,3 +406,19 @@ def test_numbers_that_the_host_computes_share_no_memory():
         assert [a.item(), b.item()] == [2, 1] if nr % 2 else [1, 2]
     assert step.count == 1
     assert next(iter(step.programs.values()))[0].partition.host is not None
+
+
+def test_memory_that_is_read_only_is_told_before_anything_is_taken():
+    x, count = torch.ones(2, device="xla"), torch.zeros(())
+
+    @torch.compile
+    def step():
+        x.add_(1)
+        count.add_(1)
+
+    for _ in range(3):
+        step()
+    count._a.flags.writeable = False
+    with pytest.raises(RuntimeError, match="read-only"):
+        step()
+    assert x.tolist() == [4, 4] and count.item() == 3

@@ -98,6 +98,7 @@ class Program:
         self.cpu_fills, self.device_fills = sorted(on_cpu), sorted(others - on_cpu)
         self.pick_targets = picker([w.index for w in self.writes])
         self.pick_exchanged, self.pick_filled = picker(self.exchanges), picker(self.cpu_fills)
+        self.pick_filled_inputs = picker([self.writes[nr].index for nr in self.cpu_fills])
         self.equal_inputs = [members for _, members in trace.equal.values()]
         self.equal = [picker([number_of(self.inputs[i].place) for i in members]) for members in self.equal_inputs]
         self.from_start = [number_of(find(x.tensor)) for x in trace.from_start]
@@ -234,6 +235,7 @@ class Program:
 
     def enter_device(self, tensors, arrays, owners, donated):
         """Makes the arrays of tensors such as a device takes them; it may use the memory of those donated."""
+        self.check_writable(tensors)
         XLA.make_concrete(arrays)
         self.tensor_inputs.release()
         XLA.claim(arrays, donated, tensors)
@@ -279,15 +281,19 @@ class Program:
         written = {w.index for w in self.writes if w.index not in self.on_device}
         return [arrays[i].copy() if i in written else arrays[i] for i in backward_inputs]
 
+    def check_writable(self, tensors):
+        """Raises unless the memory of all tensors that the program fills may be written to."""
+        check_all_writable(self.pick_filled_inputs(tensors))
+        for nr in self.device_fills:
+            check_writable(tensors[self.writes[nr].index])
+
     def write(self, tensors, arrays):
         targets = self.pick_targets(tensors)
-        filled = self.pick_filled(targets)
-        check_all_writable(filled)
-        for nr in self.device_fills:
-            check_writable(targets[nr])
+        if self.device is CPU:
+            self.check_writable(tensors)
         if self.exchanges:
             exchange_all(self.pick_exchanged(targets), self.name, self.pick_exchanged(arrays))
-        fill_all(filled, self.name, self.pick_filled(arrays))
+        fill_all(self.pick_filled(targets), self.name, self.pick_filled(arrays))
         for nr in self.device_fills:
             write(targets[nr], self.name, take_over, arrays[nr])
         for nr in self.rebinds:
