@@ -131,25 +131,25 @@ class DeviceStorage(Storage):
         if self.engine.aliases:
             t._a = self.engine.with_layout(array, strides, offset)
             return
-        shown = source._a
-        if type(shown) is not ViewArray:
-            shown = source._a = ViewArray(self.memory, (), shown, *self.engine.layout_of(shown))
-        t._a = ViewArray(self.memory, shown.chain if step is None else (*shown.chain, step), array, strides, offset)
+        view = source._a
+        if type(view) is not ViewArray:
+            view = source._a = ViewArray(self.memory, (), view, *self.engine.layout_of(view))
+        t._a = ViewArray(self.memory, view.chain if step is None else (*view.chain, step), array, strides, offset)
 
     def replace(self, t, array, put):
-        shown, memory = t._a, self._memory
-        if type(shown) is not ViewArray:
+        view, memory = t._a, self._memory
+        if type(view) is not ViewArray:
             if memory is not None and getrefcount(memory) < UNSHARED:
                 self._memory = None
             t._a = self.array = array
-        elif shown.chain:
-            memory.exchange(put(self.engine, memory.array, shown.chain, array))
-            shown.refresh(array)
+        elif view.chain:
+            memory.exchange(put(self.engine, memory.array, view.chain, array))
+            view.refresh(array)
         else:
             memory.exchange(array)
-            shown.refresh(array)
+            view.refresh(array)
             if memory.strides is None and getrefcount(memory) <= UNSHARED:
-                t._a = shown._array  # no other tensor shares the elements any more
+                t._a = view._array  # no other tensor shares the elements any more
 
 
 def exchange_all(tensors, arrays, writer, put):

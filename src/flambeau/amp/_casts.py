@@ -11,7 +11,7 @@ from .._intercept import intercept
 from .._modes import modes, no_grad
 from .._tensor import Tensor, storage_of
 from ..engines._views import value_of
-from ..ops._known import Lesson, layouts_of, recall
+from ..ops._call_cache import CacheMiss, layouts_of, lookup
 from ..ops.convert import to_copy
 from ._lists import ASK_THEMSELVES, OPERATORS, policies_of
 
@@ -83,10 +83,10 @@ class Casts:
             return convert(t, dtype)
         key = id(t), dtype, modes.grad
         version = storage_of(t).version
-        known = self.cache.get(key)
-        if known is None or known[1] != version:
-            known = self.cache[key] = (t, version, convert(t, dtype))
-        return known[2]
+        found = self.cache.get(key)
+        if found is None or found[1] != version:
+            found = self.cache[key] = (t, version, convert(t, dtype))
+        return found[2]
 
     def call_op(self, name, op, inputs):
         """An op on its inputs as the function `name` is to get them.
@@ -96,19 +96,19 @@ class Casts:
         lower = self.dtypes.get(inputs[0].device.type)
         if lower is None or policies_of(inputs[0].device.type).get(name) != "lower":
             return op(*self.inputs_of(name, inputs))
-        found = recall(op.spec, inputs, {}, lower)
-        if type(found) is Lesson:
-            found = self._teach(found, op, inputs, lower)
+        found = lookup(op.spec, inputs, {}, lower)
+        if type(found) is CacheMiss:
+            found = self._call_first(found, op, inputs, lower)
         return op(*self.inputs_of(name, inputs)) if found is None else found
 
-    def _teach(self, lesson, op, inputs, dtype):
-        """The result of the first call of a kind; None where nothing can be learnt from it."""
+    def _call_first(self, miss, op, inputs, dtype):
+        """The result of the first call of a signature; None where it cannot be cached."""
         with no_grad():
             cast = [convert(x, dtype) if isinstance(x, Tensor) and self._takes(x, dtype) else x for x in inputs]
             result = op(*cast)._a
         arrays = [x._a if isinstance(x, Tensor) else x for x in cast]
-        known = lesson.learn(arrays, result, layouts_of(result))
-        return known and known.finish(inputs, [value_of(a) for a in arrays], value_of(result), {}, inputs[0].device)
+        cached = miss.store(arrays, result, layouts_of(result))
+        return cached and cached.finish(inputs, [value_of(a) for a in arrays], value_of(result), {}, inputs[0].device)
 
     def _takes(self, t, dtype):
         """Whether a tensor is to be cast to a dtype."""

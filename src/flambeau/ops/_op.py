@@ -35,9 +35,9 @@ from .._size import broadcasts
 from .._tensor import LEAF, Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
 from ..engines.levels import level_of
+from ._call_cache import CacheMiss, layouts_in, layouts_of, lookup
 from ._calls import make_view, on_arrays
 from ._errors import common_device, refuse, translate_error
-from ._known import Lesson, layouts_in, layouts_of, recall
 from ._plan import Plan, at_edge, fetch
 from ._promotion import are_large_halves, in_opmath, in_pieces, promote_operands, result_dtype
 from ._steps import CompositeNode, pull_through_steps
@@ -83,7 +83,7 @@ class Op:
         self.joint = None  # (function, getters) of a vjp for all inputs at once
         self.plans = {}
         self.recorders = {}
-        self.known = {}  # KnownCalls by kind, on devices that record calls
+        self.call_cache = {}  # CachedCalls by signature, on devices that record calls
         self.node = node or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
         if "node" in self.settings:
             self.node = lambda node: node
@@ -203,9 +203,9 @@ class Op:
 
     def call(self, inputs, settings):
         """The op on tensors, arrays and numbers of any kind."""
-        lesson = recall(self, inputs, settings) if in_use.recorders else None
-        if lesson is not None and type(lesson) is not Lesson:
-            return lesson
+        cached = lookup(self, inputs, settings) if in_use.recorders else None
+        if cached is not None and type(cached) is not CacheMiss:
+            return cached
         settings = modes.tracer.settings_of(self, settings)
         arrays, recording, graph = [], False, False
         for x in inputs:
@@ -226,8 +226,8 @@ class Op:
         result, arrays = self.compute(inputs, arrays, settings, recording and modes.grad)
         if device is not CPU or modes.tracer.active:
             result = self.apply_layout(inputs, result)
-        if lesson is not None:
-            lesson.learn(arrays, result, layouts_of(result))
+        if cached is not None:
+            cached.store(arrays, result, layouts_of(result))
         return self.wrap_results(inputs, arrays, result, settings, recording, device)
 
     def apply_layout(self, inputs, result):
@@ -352,9 +352,9 @@ class ViewOp(Op):
         (x,) = inputs
         if not isinstance(x, Tensor):
             return on_arrays(self, x, **settings)
-        lesson = recall(self, inputs, settings) if in_use.recorders else None
-        if lesson is not None and type(lesson) is not Lesson:
-            return lesson
+        cached = lookup(self, inputs, settings) if in_use.recorders else None
+        if cached is not None and type(cached) is not CacheMiss:
+            return cached
         if in_use.levels and level_of((x._a,)) is not None:
             if x._view is not None:
                 refresh(x)
@@ -366,8 +366,8 @@ class ViewOp(Op):
         if x._view is not None:
             refresh(x)
         out = self.wrap_results(inputs, (x._a,), result, settings, x._rg)
-        if lesson is not None:
-            lesson.learn((x._a,), result, layouts_in(x, out))
+        if cached is not None:
+            cached.store((x._a,), result, layouts_in(x, out))
         return out
 
     def wrap_results(self, inputs, arrays, result, settings, recording):

@@ -1,4 +1,4 @@
-"""What is recorded for a call of a known kind is what ``Op.call`` records: forward, graph and backward. Nothing runs."""
+"""What is recorded for a call whose signature is cached is what ``Op.call`` records: forward, graph and backward. Nothing runs."""
 
 import contextlib
 
@@ -10,7 +10,7 @@ from engines.xla_cases import FIRST, chunks
 from engines.xla_row import Given
 from flambeau._tensor import Tensor
 from flambeau.engines._views import value_of
-from flambeau.ops import _known
+from flambeau.ops import _call_cache
 from flambeau.ops._op import OPS
 
 pytestmark = pytest.mark.jax
@@ -86,14 +86,14 @@ def pulled(graph, node, tensors):
 
 def check(graph, row, dtype="float32", context=contextlib.nullcontext):
     op = OPS[row.name]
-    op.known.clear()
+    op.call_cache.clear()
     with context():
         outcome(graph, op, inputs_of(row, dtype), row.settings)
         got = outcome(graph, op, inputs_of(row, dtype, number=1.5), row.settings)
-        op.known.clear()
+        op.call_cache.clear()
         want = outcome(graph, op, inputs_of(row, dtype, number=1.5), row.settings)
     assert got == want, row
-    return any(known is not _known.UNKNOWABLE for known in op.known.values())
+    return any(cached is not _call_cache.NOT_CACHEABLE for cached in op.call_cache.values())
 
 
 # ---- the tests
@@ -110,12 +110,12 @@ COMMON = ["add", "mul", "div", "linear", "mm", "native_layer_norm", "gelu_tanh",
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("context", [contextlib.nullcontext, flambeau.no_grad, flambeau.inference_mode])
-def test_common_ones_become_known(graph, dtype, context):
+def test_common_ones_are_cached(graph, dtype, context):
     rows = [row for row in FIRST if row.name in COMMON]
     assert all([check(graph, row, flambeau.bfloat16.np if dtype == "bfloat16" else dtype, context) for row in rows])
 
 
-def test_the_same_tensor_twice_is_another_kind(graph):
+def test_the_same_tensor_twice_is_another_signature(graph):
     x, y = flambeau.tensor([2.0]).to("xla"), flambeau.tensor([5.0]).to("xla")
     assert [(x * x).item(), (x * y).item(), (y * y).item(), (y * x).item()] == [4, 10, 25, 10]
     three = [flambeau.addcmul(*t).item() for t in ((x, x, x), (x, y, y), (y, x, y), (x, x, y))]
@@ -123,7 +123,7 @@ def test_the_same_tensor_twice_is_another_kind(graph):
 
 
 @pytest.mark.parametrize("values", [(1, True, 1.0), (0.0, -0.0, False), (2, 2.0)])
-def test_numbers_that_are_equal_are_of_other_kinds(values):
+def test_numbers_that_are_equal_have_other_signatures(values):
     x = flambeau.tensor([3]).to("xla")
     for _ in range(2):
         for value in values:
@@ -131,7 +131,7 @@ def test_numbers_that_are_equal_are_of_other_kinds(values):
             assert got.dtype is want.dtype and str(got) == str(want)
 
 
-def test_other_strides_are_another_kind():
+def test_other_strides_are_another_signature():
     x = flambeau.arange(6.0).view(2, 3)
     moved = x.to("xla")
     for view in (lambda x: x, lambda x: x.t(), lambda x: x.t().contiguous(), lambda x: x[:, ::2], lambda x: x[:, 1:]):
@@ -145,7 +145,7 @@ def test_views_of_other_offsets_write_where_they_lie():
     assert x.tolist() == [[0, 1], [0, 2], [0, 3], [0, 4]]
 
 
-def test_the_default_dtype_is_part_of_the_kind():
+def test_the_default_dtype_is_part_of_the_signature():
     x = flambeau.tensor([1, 2]).to("xla")
     assert (x / 2).dtype is flambeau.float32
     try:
@@ -160,7 +160,7 @@ def test_a_tensor_that_requires_no_gradient_any_more(graph):
     assert [(w * x).requires_grad, w.requires_grad_(False) is w, (w * x).requires_grad] == [True, True, False]
 
 
-def test_saved_tensor_hooks_and_anomaly_mode_see_known_calls():
+def test_saved_tensor_hooks_and_anomaly_mode_see_cached_calls():
     x = flambeau.tensor([1.0, 2.0]).to("xla").requires_grad_()
     (x * x).sum().backward()
     packed = []
@@ -170,7 +170,7 @@ def test_saved_tensor_hooks_and_anomaly_mode_see_known_calls():
     assert len(packed) == 2 and x.grad.tolist() == [4, 8]
 
 
-def test_a_known_call_notices_that_what_it_saved_was_written_to():
+def test_a_cached_call_notices_that_what_it_saved_was_written_to():
     for _ in range(2):
         x = flambeau.tensor([1.0, 2.0]).to("xla").requires_grad_()
         y = x * 1

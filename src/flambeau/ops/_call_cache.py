@@ -1,8 +1,8 @@
-"""Calls that are known: on devices that record calls, an op is asked once for each kind of call.
+"""The cache of calls: on devices that record calls, an op is asked once for each signature.
 
-A kind is told by the shapes, dtypes and strides of the operands, by which of them require a gradient, and by the
-settings. Its first call is a general one (``Op.call``), and a Lesson watches what is recorded on the device. From then
-on ``recall`` records the same without asking for promotion, devices, layouts and kernels again.
+A signature is made of the shapes, dtypes and strides of the operands, of which of them require a gradient, and of the
+settings. Its first call is a general one (``Op.call``), and a CacheMiss watches what is recorded on the device. From
+then on ``lookup`` records the same without asking for promotion, devices, layouts and kernels again.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ._calls import make_view
 from ._plan import fit_all, forms_of
 
 _new = object.__new__
-MOST_KINDS = 10_000  # of one op: what makes more of them does not repeat itself
+MAX_ENTRIES = 10_000  # of one op: what makes more of them does not repeat itself
 
 
-def recall(op, inputs, settings, cast_to=None):
-    """The result of a call of a known kind; a Lesson, if the kind is not known yet; None, if it cannot be.
+def lookup(op, inputs, settings, cast_to=None):
+    """The result of a call whose signature is cached; a CacheMiss, if it is not yet; None, if it cannot be.
 
     The call may cast its inputs to a dtype, as autocast asks it to.
     """
@@ -62,10 +62,10 @@ def recall(op, inputs, settings, cast_to=None):
     if len(arrays) > 1:
         note_repetitions(arrays, key)
     key = tuple(key)
-    known = op.known.get(key)
-    if known is None:
-        return Lesson(op, key, inputs, arrays, numbers, engine, cast_to)
-    return known.repeat(inputs, arrays, numbers, settings, device) if known is not UNKNOWABLE else None
+    cached = op.call_cache.get(key)
+    if cached is None:
+        return CacheMiss(op, key, inputs, arrays, numbers, engine, cast_to)
+    return cached.repeat(inputs, arrays, numbers, settings, device) if cached is not NOT_CACHEABLE else None
 
 
 def note_repetitions(arrays, key):
@@ -80,8 +80,8 @@ def note_repetitions(arrays, key):
         key.append(tuple(places))
 
 
-class Lesson:
-    """A general call that is watched."""
+class CacheMiss:
+    """A general call that is watched, so that the next one is cached."""
 
     __slots__ = ("cast_to", "engine", "inputs", "key", "numbers", "op", "watch")
 
@@ -94,17 +94,17 @@ class Lesson:
         self.cast_to = cast_to
         self.watch = engine.watch(arrays, numbers)
 
-    def learn(self, arrays, result, layouts):
-        """Notes that the call made `result` of `arrays`, which are those of the inputs after promotion.
+    def store(self, arrays, result, layouts):
+        """Caches that the call made `result` of `arrays`, which are those of the inputs after promotion.
 
-        Returns what is now known of such calls, or None.
+        Returns the CachedCall; None, if there can be none.
         """
-        found = self.known_call(arrays, result, layouts)
-        if len(self.op.known) < MOST_KINDS:
-            self.op.known[self.key] = found or UNKNOWABLE
+        found = self.cached_call(arrays, result, layouts)
+        if len(self.op.call_cache) < MAX_ENTRIES:
+            self.op.call_cache[self.key] = found or NOT_CACHEABLE
         return found
 
-    def known_call(self, arrays, result, layouts):
+    def cached_call(self, arrays, result, layouts):
         op, watch = self.op, self.watch
         if self.numbers and op.check is not None:  # it may look at them
             return None
@@ -115,7 +115,7 @@ class Lesson:
             return None
         is_tuple = type(result) is tuple
         pull, recorder = self.backward(len(result) if is_tuple else None)
-        kind = KnownView if op.is_view else KnownCall if self.cast_to is None else KnownCastCall
+        kind = CachedView if op.is_view else CachedCall if self.cast_to is None else CachedCastCall
         return kind(op, self.engine, recipe, used, values, layouts, is_tuple, pull, recorder)
 
     def source_of(self, array, operand):
@@ -137,8 +137,8 @@ class Lesson:
         return pull, self.op.recorder(flags, count)
 
 
-class KnownCall:
-    """What calls of one kind come to."""
+class CachedCall:
+    """What calls of one signature record."""
 
     __slots__ = ("engine", "is_plain", "is_tuple", "layouts", "op", "pull", "recipe", "recorder", "results", "used")
 
@@ -156,7 +156,7 @@ class KnownCall:
         self.is_plain = recipe.is_single and not is_tuple and used == list(range(count)) and results == [count]
 
     def repeat(self, inputs, arrays, numbers, settings, device):
-        """The result of a call of this kind, on other tensors; None, if other numbers may decide something."""
+        """The result of a call of this signature, on other tensors; None, if other numbers may decide something."""
         if self.is_plain:
             result = self.recipe.repeat_only(arrays, numbers)
             return None if result is None else self.finish(inputs, arrays, result, settings, device)
@@ -201,21 +201,21 @@ class KnownCall:
         return node
 
 
-class KnownCastCall(KnownCall):
-    """What calls of one kind come to that cast their inputs first."""
+class CachedCastCall(CachedCall):
+    """What calls of one signature record that cast their inputs first."""
 
     __slots__ = ()
 
     def record(self, inputs, arrays, result, out, settings):
-        node = KnownCall.record(self, inputs, arrays, result, out, settings)
+        node = CachedCall.record(self, inputs, arrays, result, out, settings)
         if node is not None:  # what it has saved are casts: the inputs may be written to
             saved = [x for x, a in zip(inputs, node.inputs) if a is not None and value_of(x._a) is a]
             node.guards = tuple([guard(x) for x in saved])
         return node
 
 
-class KnownView(KnownCall):
-    """What views of one kind come to; the layouts are strides, and how far from the source's beginning they begin."""
+class CachedView(CachedCall):
+    """What views of one signature record; the layouts are (strides, offset from the beginning of the source)."""
 
     __slots__ = ()
 
@@ -228,7 +228,7 @@ class KnownView(KnownCall):
         return make_view(source, array, step, origin, (strides, offset))
 
 
-UNKNOWABLE = object()
+NOT_CACHEABLE = object()
 
 
 def as_tuple(result):
