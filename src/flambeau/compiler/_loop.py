@@ -8,7 +8,6 @@ import numpy as np
 
 from .._device import CPU
 from .._tensor import Tensor, wrap
-from ..engines.xla._lowering import lowering
 from ._lifted import XLA
 from ._places import Argument, Gradient
 from ._pytree import ArgumentContainer, Tree, unflatten
@@ -90,7 +89,7 @@ class Loop:
                      for group in self.groups]
             jitted = jax.jit(self.trace, donate_argnums=0 if self.program.device is not CPU else (),
                              compiler_options=COMPILER_OPTIONS)
-            with on_cpu(), jax.default_device(device), lowering():
+            with on_cpu(), jax.default_device(device), XLA.lowering():
                 self.compiled[count] = jitted.lower(*forms).compile()
         return self.compiled[count]
 

@@ -12,7 +12,6 @@ import numpy as np
 from jax.extend.core import Literal
 
 from .._device import CPU
-from ..engines.xla._lowering import lowering
 from ._host import HostProgram
 from ._lifted import XLA, program_input
 
@@ -85,7 +84,7 @@ class Segment:
                          compiler_options=COMPILER_OPTIONS)
         device = cpu_of_jax() if self.device is CPU else XLA.jax_device(self.device)
         sharding = jax.sharding.SingleDeviceSharding(device)
-        with on_cpu(), jax.default_device(device), lowering():  # kernels are made for the default one
+        with on_cpu(), jax.default_device(device), XLA.lowering():  # kernels are made for the default one
             structs = [jax.ShapeDtypeStruct(*form, sharding=sharding) for form in forms]
             return jitted.lower(*structs).compile()
 

@@ -10,12 +10,14 @@ from .._views import ViewArray
 from . import engine
 from ._calls import ARRAY
 from ._conditions import Run, is_verified, users_line, verify, verify_early
+from ._lowering import lowering
 from .lazy import Graph, LazyArray, aval_of
 from .memory import jax_device
 
 engine.immediate(jax_device)
 engine.immediate(users_line)
 engine.immediate(is_verified)
+engine.immediate(lowering)
 engine.immediate(verify)
 engine.immediate(verify_early)
 
