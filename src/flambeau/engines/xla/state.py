@@ -15,6 +15,7 @@ from .lazy import Graph, LazyArray, aval_of
 from .memory import jax_device
 
 engine.immediate(jax_device)
+engine.immediate(lowering)
 engine.immediate(users_line)
 engine.immediate(is_verified)
 engine.immediate(lowering)
