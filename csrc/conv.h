@@ -32,7 +32,8 @@ bool direct_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const c
 bool direct_weight(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *gradient, char *w);
 
 /* Sums with the channels of the result in lanes: whether that takes less time; the source, with the given margins, and the
- * weights of all taps prepared for it; the sums over these taps, or over some of them at some places. */
+ * weights of all taps prepared for it (or later, if `packed` stays NULL); the sums over these taps, or over some of them at
+ * some places. */
 bool suits_lanes(const TapSums *s, const Loops *loops);
 bool prepare_lanes(TapSums *s, const Loops *loops, ptrdiff_t item);
 void release_lanes(TapSums *s);

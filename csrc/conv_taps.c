@@ -2,6 +2,7 @@
 
 #include "conv.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ typedef struct {
     const Loops *loops;
     ptrdiff_t panels, tiles, tile_blocks;
     size_t scratch;
-    int *failed; /* whether some thread had no memory */
+    atomic_bool *failed; /* whether some thread had no memory */
 } TapWork;
 
 static void pack_tile(const void *work, ptrdiff_t i)
@@ -31,7 +32,7 @@ static void sum_block(const void *work, ptrdiff_t i)
     part_of(w->tiles, 1, w->tile_blocks, i % w->tile_blocks, &top, &bottom);
     void *room = scratch_of_thread(w->scratch);
     if (room == NULL) {
-        *w->failed = 1;
+        atomic_store(w->failed, true);
         return;
     }
     ptrdiff_t stop = start + CONV_PANELS < w->panels ? start + CONV_PANELS : w->panels;
@@ -41,7 +42,7 @@ static void sum_block(const void *work, ptrdiff_t i)
 /* Whether there was memory enough. */
 static bool sum_panels(const TapSums *sums, const Loops *loops, ptrdiff_t item)
 {
-    int failed = 0;
+    atomic_bool failed = false;
     ptrdiff_t rows = loops->tile_rows, columns = loops->tile_columns;
     ptrdiff_t places = sums->samples * product_of(sums->counts);
     TapWork work = {*sums, loops, (places + columns - 1) / columns, (sums->results + rows - 1) / rows, 1, 0, &failed};
@@ -232,7 +233,8 @@ static bool leaves_gaps(const Geometry *g)
  * one product of matrices, and are added up where they belong */
 
 #define LEAST_SOURCES 16
-#define MOST_COLUMNS ((ptrdiff_t)1 << 26) /* bytes */
+#define MOST_COLUMNS ((ptrdiff_t)1 << 26)    /* bytes of one sample */
+#define COLUMNS_AT_ONCE ((ptrdiff_t)1 << 22) /* bytes of some samples, for the cache */
 
 typedef struct {
     const Geometry *g;
@@ -293,7 +295,9 @@ static void add_columns(const void *work, ptrdiff_t plane)
     const Geometry *g = w->g;
     ptrdiff_t size = product_of(g->sizes), places = product_of(g->counts), kernel = product_of(g->kernel);
     char *x = w->x + plane * size * w->item;
-    memset(x, 0, (size_t)(size * w->item));
+    if (w->bias == NULL) {
+        memset(x, 0, (size_t)(size * w->item));
+    }
     for (ptrdiff_t i = 0; i < size && w->bias != NULL; i++) {
         memcpy(x + i * w->item, w->bias + plane % g->channels * w->item, (size_t)w->item);
     }
@@ -307,7 +311,7 @@ static bool suits_columns(const Geometry *g, const Loops *loops, ptrdiff_t item)
 {
     ptrdiff_t kernel = product_of(g->kernel);
     return g->groups == 1 && kernel > 1 && g->channels * 2 < loops->tile_columns && g->results >= LEAST_SOURCES
-           && g->samples * g->channels * kernel * product_of(g->counts) * item <= MOST_COLUMNS;
+           && g->channels * kernel * product_of(g->counts) * item <= MOST_COLUMNS;
 }
 
 static bool input_by_columns(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *gradient, const char *w,
@@ -315,19 +319,25 @@ static bool input_by_columns(const Geometry *g, const Loops *loops, ptrdiff_t it
 {
     ptrdiff_t rows = g->channels * product_of(g->kernel), places = product_of(g->counts);
     const ptrdiff_t nowhere[CONV_DIMS] = {0}, first = 0;
-    char *columns = new_block((size_t)(g->samples * rows * places * item), false);
+    ptrdiff_t most = COLUMNS_AT_ONCE / (rows * places * item), held = most < 1 ? 1 : most < g->samples ? most : g->samples;
+    char *columns = new_block((size_t)(held * rows * places * item), false);
     TapSums s = {
-        .source = gradient, .source_size = g->samples * g->results * places, .weight = w, .out = columns,
-        .samples = g->samples, .sources = g->results, .results = rows, .taps = 1,
+        .weight = w, .out = columns, .sources = g->results, .results = rows, .taps = 1,
         .source_sample = g->results * places, .source_channel = places,
         .weight_result = 1, .weight_source = rows, .kernel = 1, .out_sample = rows * places, .out_channel = places,
         .sizes = {1, 1, places}, .counts = {1, 1, places}, .steps = {1, 1, 1}, .out_steps = {places, places, 1},
         .tap_places = nowhere, .tap_weights = &first, .dense = true,
     };
-    bool good = columns != NULL && sum_panels(&s, loops, item);
-    if (good) {
-        Columns work = {g, columns, bias, x, item};
-        run_all(add_columns, &work, g->samples * g->channels, g->samples * rows * places < 1 << 16);
+    bool good = columns != NULL;
+    for (ptrdiff_t sample = 0; sample < g->samples && good; sample += held) {
+        s.samples = g->samples - sample < held ? g->samples - sample : held;
+        s.source = gradient + sample * s.source_sample * item;
+        s.source_size = s.samples * s.source_sample;
+        Columns work = {g, columns, bias, x + sample * g->channels * product_of(g->sizes) * item, item};
+        good = sum_panels(&s, loops, item);
+        if (good) {
+            run_all(add_columns, &work, s.samples * g->channels, s.samples * rows * places < 1 << 16);
+        }
     }
     release_block(columns);
     return good;

@@ -2,6 +2,7 @@
 
 #include "conv.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ typedef struct {
     void *parts;
     ptrdiff_t sample_parts, channel_parts, part_size; /* the last in bytes */
     size_t scratch;
-    int *failed;
+    atomic_bool *failed;
 } WeightWork;
 
 static void pack_gradient(const void *work, ptrdiff_t i)
@@ -33,7 +34,7 @@ static void sum_part(const void *work, ptrdiff_t i)
     part_of(w->sums.sources, 1, w->channel_parts, i / w->sample_parts, &from, &to);
     void *room = w->sums.margins ? scratch_of_thread(w->scratch) : NULL;
     if (w->sums.margins && room == NULL) {
-        *w->failed = 1;
+        atomic_store(w->failed, true);
         return;
     }
     w->loops->sum_weights(&w->sums, first, last, from, to, (char *)w->parts + part * w->part_size, room);
@@ -42,16 +43,14 @@ static void sum_part(const void *work, ptrdiff_t i)
 static void collect_part(const void *work, ptrdiff_t i)
 {
     const WeightWork *w = work;
-    ptrdiff_t start, stop;
-    part_of(w->sums.results, 1, w->sums.panels, i, &start, &stop);
-    w->loops->collect_weights(&w->sums, w->parts, w->sample_parts, start, stop);
+    w->loops->collect_weights(&w->sums, w->parts, w->sample_parts, i);
 }
 
 #define CHANNELS_BYTES (96 << 10) /* of source in its margin that are worked on at once */
 
 static bool run_weights(const WeightSums *sums, const Loops *loops, ptrdiff_t item)
 {
-    int failed = 0;
+    atomic_bool failed = false;
     WeightWork work = {.sums = *sums, .loops = loops, .failed = &failed};
     ptrdiff_t columns = loops->tile_columns, panels = (sums->results + columns - 1) / columns;
     ptrdiff_t wide = product_of(sums->wide) * item, rows = sums->sources * sums->taps;

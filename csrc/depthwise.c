@@ -2,6 +2,7 @@
 
 #include "conv.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ typedef struct {
     const char *bias;
     ptrdiff_t samples, channels, item, taps, chunks;
     Direction which;
-    int *failed;
+    atomic_bool *failed;
 } PlaneWork;
 
 /* Scratch memory whose margins, which all planes share, are zero; NULL, which is noted, where there is none. */
@@ -22,7 +23,7 @@ static void *room_with_margins(const PlaneWork *p)
 {
     void *room = scratch_of_thread(p->sums.scratch);
     if (room == NULL) {
-        *p->failed = 1;
+        atomic_store(p->failed, true);
     } else {
         memset(room, 0, p->sums.scratch);
     }
@@ -125,7 +126,7 @@ static void fill_offsets(const Geometry *g, const PlaneSums *s, ptrdiff_t step, 
 
 static bool run_planes(const Geometry *given, PlaneWork *work)
 {
-    int failed = 0;
+    atomic_bool failed = false;
     Geometry turned = *given, *g = &turned;
     bool around = turn_around(g, work);
     ptrdiff_t kernel = product_of(g->kernel), lanes = work->loops->tile_columns / 2, planes = g->samples * g->channels;

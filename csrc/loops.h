@@ -261,7 +261,7 @@ typedef struct {
     void (*pack_results)(const WeightSums *s, ptrdiff_t sample, ptrdiff_t panel);
     void (*sum_weights)(const WeightSums *s, ptrdiff_t from_sample, ptrdiff_t to_sample, ptrdiff_t from, ptrdiff_t to,
                         void *sums, void *scratch);
-    void (*collect_weights)(const WeightSums *s, const void *sums, ptrdiff_t parts, ptrdiff_t start, ptrdiff_t stop);
+    void (*collect_weights)(const WeightSums *s, const void *sums, ptrdiff_t parts, ptrdiff_t panel);
     void (*plane_forward)(const PlaneSums *s, const void *x, const void *weight, const void *bias, void *out,
                           void *scratch);
     void (*plane_input)(const PlaneSums *s, const void *g, const void *weight, void *out, void *scratch);

@@ -440,21 +440,28 @@ static void NAME(sum_weights)(const WeightSums *s, ptrdiff_t from_sample, ptrdif
     }
 }
 
-/* The sums of `parts` parts as weights of shape (results, channels * taps): rows from `start` to `stop`. */
-static void NAME(collect_weights)(const WeightSums *s, const void *sums, ptrdiff_t parts, ptrdiff_t start, ptrdiff_t stop)
+#define LINES_AT_ONCE 64
+
+/* The sums of `parts` parts as weights of shape (results, channels * taps): those of one panel of results. */
+static void NAME(collect_weights)(const WeightSums *s, const void *sums, ptrdiff_t parts, ptrdiff_t panel)
 {
-    ptrdiff_t rows = s->sources * s->taps, wide = s->panels * TILE_COLUMNS;
-    for (ptrdiff_t first = 0; first < rows; first += 16) {
-        ptrdiff_t last = first + 16 < rows ? first + 16 : rows;
-        for (ptrdiff_t r = start; r < stop; r++) {
-            REAL *out = (REAL *)s->out + r * rows;
-            for (ptrdiff_t i = first; i < last; i++) {
-                REAL total = 0;
-                for (ptrdiff_t p = 0; p < parts; p++) {
-                    total += ((const REAL *)sums)[(p * rows + i) * wide + r];
-                }
-                out[i] = total;
+    ptrdiff_t rows = s->sources * s->taps, wide = s->panels * TILE_COLUMNS, first = panel * TILE_COLUMNS;
+    ptrdiff_t results = s->results - first < TILE_COLUMNS ? s->results - first : TILE_COLUMNS;
+    REAL lines[LINES_AT_ONCE * TILE_COLUMNS];
+    for (ptrdiff_t row = 0; row < rows; row += LINES_AT_ONCE) {
+        ptrdiff_t count = rows - row < LINES_AT_ONCE ? rows - row : LINES_AT_ONCE;
+        for (ptrdiff_t i = 0; i < count; i++) {
+            const REAL *from = (const REAL *)sums + (row + i) * wide + first;
+            VECTOR a = LOAD(from), b = LOAD(from + LANES);
+            for (ptrdiff_t p = 1; p < parts; p++) {
+                a += LOAD(from + p * rows * wide);
+                b += LOAD(from + p * rows * wide + LANES);
             }
+            STORE(lines + i * TILE_COLUMNS, a);
+            STORE(lines + i * TILE_COLUMNS + LANES, b);
         }
+        NAME(transpose)(lines, TILE_COLUMNS, count, results, (REAL *)s->out + first * rows + row, rows);
     }
 }
+
+#undef LINES_AT_ONCE

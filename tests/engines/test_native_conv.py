@@ -100,6 +100,8 @@ LARGE = [  # samples, channels, results, groups, spatial, kernel, stride, paddin
     (3, 3, 40, 1, (18, 17), (4, 4), (2, 2), (1, 1), (1, 1)),
     (4, 1, 32, 1, (12, 12), (3, 3), (1, 1), (1, 1), (1, 1)),
     (2, 2, 33, 1, (9, 8, 7), (2, 3, 2), (2, 1, 2), (1, 1, 0), (1, 2, 1)),
+    (30, 3, 16, 1, (40, 40), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (2, 24, 150, 1, (5, 4), (3, 3), (1, 1), (1, 1), (1, 1)),
     # strides that leap over the image, so that the result meets little more than padding
     (8, 4, 64, 1, (4,), (5,), (120000,), (40000,), (1,)),
     (8, 4, 40, 1, (4, 5), (3, 3), (9, 9000), (1, 4000), (1, 1)),
@@ -138,6 +140,16 @@ def test_inputs_get_a_bias(channels):
     g, weight = rng.standard_normal((2, 20, 5, 6)), rng.standard_normal((20, channels, 4, 4))
     how = (10, 12), (2, 2), (1, 1), (1, 1), 1, rng.standard_normal(channels)
     same(*both("conv_input", g, weight, *how), rtol=1e-12, atol=1e-12)
+
+
+@needs_native
+@pytest.mark.parametrize("count", [1, 2])
+def test_results_get_a_bias(count):
+    flambeau.set_num_threads(count)
+    rng = np.random.default_rng(0)
+    x, weight = rng.standard_normal((2, 24, 5, 4)), rng.standard_normal((150, 24, 3, 3))
+    how = (1, 1), (1, 1), (1, 1), 1, None, rng.standard_normal(150)
+    same(*both("conv", x, weight, *how), rtol=1e-12, atol=1e-12)
 
 
 @needs_native
