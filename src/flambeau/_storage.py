@@ -33,7 +33,7 @@ class Storage:
         raw = NUMPY.bytes_of(self.array)
         return (address(raw), raw.size) if raw.size else id(self)
 
-    def beside(self, version=0):
+    def with_own_version(self, version=0):
         """A storage of the same memory with a count of its own."""
         return Storage(self.array, version)
 
@@ -95,7 +95,7 @@ class DeviceStorage(Storage):
     def identity(self):
         return id(self.memory)
 
-    def beside(self, version=0):
+    def with_own_version(self, version=0):
         return DeviceStorage(None, self.engine, self.device, self.memory, version)
 
     def copy(self, array, copies):
@@ -122,7 +122,7 @@ class DeviceStorage(Storage):
         return self.engine.layout_of(array)[1]
 
     def attach(self, t, array, source, step=None, layout=None):
-        if self.engine.lays_out or self.engine.layout is not strided:
+        if self.engine.arrays_have_strides or self.engine.layout is not strided:
             t._a = array
             return
         strides, offset = layout or self.engine.layout_of(source._a)

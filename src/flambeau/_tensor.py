@@ -295,7 +295,7 @@ class Tensor:
     @property
     def data(self):
         """The same memory without history, and with a version counter of its own."""
-        return share(_new(Tensor), self, storage_of(self).beside())
+        return share(_new(Tensor), self, storage_of(self).with_own_version())
 
     @data.setter
     def data(self, value):
@@ -303,7 +303,7 @@ class Tensor:
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self._rg and value._a.dtype is not self._a.dtype and not _dtypes.is_inexact(value._a.dtype):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        self._storage = storage_of(value).beside(0 if self._storage is None else self._storage.version)
+        self._storage = storage_of(value).with_own_version(0 if self._storage is None else self._storage.version)
         self._storage.attach(self, value._a, value)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..nn.modules._hooks import global_hooks
 from ..nn.modules.module import Module
-from ..optim.optimizer import _global_hooks as every_step
+from ..optim.optimizer import _global_hooks as global_step_hooks
 from ._notes import Notes
 from ._patches import NamesOf, Patches
 from ._places import MISSING, Argument, ClassItem, Item, Slot
@@ -55,7 +55,7 @@ class Watch(Notes):
         self.reads = set()  # (id, name) of attributes that were read
         self.codes = {}  # by identity of a code of the user's that ran, and of its globals: NamesOf
         self.modules = set()  # the names of the modules of such codes
-        self.unheard = {}  # id -> code of a function of others that does nothing that must be noted
+        self.ignored = {}  # id -> code of a function of others that does nothing that must be noted
         self.import_depth = 0  # what runs in the import system is not the function's
         self.prints = False  # what runs while print() does neither
         self.compares_identities = False  # whether tensors may not be exchanged for others
@@ -91,7 +91,7 @@ class Watch(Notes):
         for value in opaque_leaves(flatten(call, [])):
             self.note_value(value, "an argument")
         self.note_value(global_hooks, "hooks on all modules")
-        self.note_value(every_step, "hooks on all optimizers")
+        self.note_value(global_step_hooks, "hooks on all optimizers")
 
     # ---- attributes of objects
 
@@ -166,7 +166,7 @@ class Watch(Notes):
         if event != "call" or self.import_depth or self.prints or self.is_among_others(frame, module):
             return
         code = frame.f_code
-        if id(code) not in self.unheard:
+        if id(code) not in self.ignored:
             self.on_call(frame, code, module)
 
     def is_among_others(self, frame, module):
@@ -181,7 +181,7 @@ class Watch(Notes):
         if is_foreign(module):
             may_vary = not is_pure(module, code.co_name)
             if not may_vary and code.co_name not in ("__init__", "__hash__"):
-                self.unheard[id(code)] = code
+                self.ignored[id(code)] = code
             elif may_vary and self.is_users_frame(frame.f_back):
                 self.make_volatile(IMPURE_CALL.format(name=f"{module}.{code.co_qualname}"))
             elif code.co_name == "__hash__" and self.is_users_frame(frame.f_back):

@@ -37,7 +37,7 @@ class Engine:
     computes = True  # whether it has kernels for ops; if not, its arrays stand for tensors
     records = False  # whether it records calls, to run them together
     sums_products_wide = False  # whether products of half-precision arrays are summed in float32 by its kernels
-    lays_out = False  # whether its arrays know themselves where their elements lie
+    arrays_have_strides = False  # whether its arrays know themselves where their elements lie
     traced_errors: tuple[type[Exception], ...] = ()  # of what needs the elements of a traced array
 
     def __init__(self, name, library):

@@ -109,7 +109,7 @@ class _Levels(Engine):
     """Has no kernels but those that its arrays need outside of ops; a gradient that asks for another gets the op."""
 
     computes = False
-    lays_out = True
+    arrays_have_strides = True
 
     def fetch(self, array, what):
         return array.level.elements(array, what)

@@ -111,7 +111,7 @@ class Vjps:
         signature = self.signatures.get(key, self)
         if signature is self:
             return self.learn(key, gradient, node)
-        arrays, numbers = taken(gradients, node)
+        arrays, numbers = operands_of(gradients, node)
         if signature is None or not signature.takes(arrays, numbers):
             return record(pull_saved, self.arguments(gradient, node), {})
         with recording_lock:
@@ -130,13 +130,13 @@ class Vjps:
         arrays, numbers = [], []
         if signature is not None:
             read(arguments, [], arrays, numbers, LazyArray)
-            if not is_same((arrays, numbers), taken(gradient if type(gradient) is list else [gradient], node)):
+            if not is_same((arrays, numbers), operands_of(gradient if type(gradient) is list else [gradient], node)):
                 signature = None
         self.signatures[key] = signature
         return result
 
 
-def taken(gradients, node):
+def operands_of(gradients, node):
     """(the arrays, the numbers) that the vjps of a node are recorded with, as nearly all of them are."""
     arrays, numbers, out = [g for g in gradients if g is not None], (), node.out
     for x in node.inputs:
