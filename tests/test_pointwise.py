@@ -523,6 +523,12 @@ def test_expanded_operands_do_not_decide_strides(dtype):
     assert (x + one).stride() == (one + x).stride() == (x * one).stride() == (1, 3)
 
 
+@pytest.mark.parametrize("name", ["round", "floor", "ceil", "trunc", "neg", "square"])
+def test_integers_keep_their_strides(name):
+    x = flambeau.arange(6).reshape(2, 3).t()
+    assert getattr(flambeau, name)(x).stride() == (1, 3)
+
+
 @pytest.mark.oracle
 @pytest.mark.parametrize("eps", ["None", "0.1", "0.0", "0.7", "-0.1", "inf", "-inf", "nan"])
 def test_logit_and_its_gradient_at_all_bounds(eps):

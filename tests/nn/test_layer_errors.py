@@ -36,6 +36,8 @@ ERRORS = [
     ("nn.LazyConv2d(4, 1, groups=2)(t.zeros(1, 3, 2, 2))", ValueError, "divisible by groups"),
     ("F.pad(t.zeros(1, 2, 4), (1, 1), 'reflect', 2.0)", RuntimeError, "doesn't take in value argument"),
     ("F.pad(t.zeros(1, 2, 4), (1, 1), 'other', 2.0)", NotImplementedError, "Unrecognised padding mode other"),
+    ("F.silu(t.zeros(2, dtype=t.complex64, requires_grad=True))", RuntimeError,
+     "silu does not support automatic differentiation for outputs with complex dtype"),
     ("F.max_pool2d(t.zeros(1, 2, 4, 4), 2, padding=2)", RuntimeError, "half of effective kernel size"),
     ("F.max_pool2d(t.zeros(2, 4), 2)", RuntimeError, "3D or 4D"),
     ("F.max_pool1d(t.zeros(1, 2, 2), 3)", RuntimeError, "Output size is too small"),

@@ -19,9 +19,9 @@ def is_deliberate(disagreement):
     return any(applies(disagreement) for applies in DIFFERENCES.values())
 
 
-def arguments(d):
-    """The tensors that the step was given, as the oracle has them."""
-    variables = d.pair.oracle
+def arguments(d, library=1):
+    """The tensors that the step was given, as the oracle has them, or Flambeau (0)."""
+    variables = d.pair.values()[library]
     return [v for v in (variables.get(name) for name in d.step.arguments.values()) if hasattr(v, "stride")]
 
 
@@ -156,11 +156,14 @@ def raises(d, words):
 
 
 def is_passed_on(d):
-    """Whether the oracle's gradient is one of the tensors that the step was given, or lies in its memory."""
+    """Whether a gradient, in one of the libraries, is a tensor that the step was given, or lies in its memory."""
     if not re.search("grad|backward", d.step.template) or d.kind in ("values", "dtype", "shape"):
         return False
-    gradient = dict(leaves(d.pair.oracle)).get(d.where)
-    return is_tensor(gradient) and storage_of(gradient) in map(storage_of, arguments(d))
+    for library, values in enumerate(d.pair.values()):
+        gradient = dict(leaves(values)).get(d.where)
+        if is_tensor(gradient) and storage_of(gradient) in map(storage_of, arguments(d, library)):
+            return True
+    return False
 
 
 def concerns_gradients(d):

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from ..._dtypes import finfo, is_inexact
+from ..._modes import modes
 from ...functions import activation as base
 from ...functions import elementary
 from ...functions._args import need_tensor
@@ -24,6 +25,10 @@ __all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "har
            "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_"]
 
 NO_DIM = "Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
+NO_COMPLEX_SILU = (
+    "silu does not support automatic differentiation for outputs with complex dtype. Detach the input, or write "
+    "x * sigmoid(x)."
+)
 
 hardshrink, number_of, prelu = base.hardshrink, base.number_of, base.prelu
 celu_, relu_, rrelu_, selu_, threshold_ = base.celu_, base.relu_, base.rrelu_, base.selu_, base.threshold_
@@ -89,7 +94,10 @@ def _hardswish(input):
 
 
 def _silu(input):
-    return ops.silu(need_tensor(input, "silu"))
+    need_tensor(input, "silu")
+    if input._a.dtype.kind == "c" and modes.grad and input.requires_grad:
+        raise RuntimeError(NO_COMPLEX_SILU)
+    return ops.silu(input)
 
 
 def _mish(input):
