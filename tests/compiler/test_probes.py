@@ -602,6 +602,7 @@ def mapped_memory():
 @probe
 def database():
     base = sqlite3.connect(":memory:", isolation_level=None)
+    CLEANUP.append(base.close)
     base.executescript("create table rates (rate); insert into rates values (1)")
     return lambda: base.execute("select rate from rates").fetchone()[0], lambda: base.execute("update rates set rate = 5")
 
