@@ -144,7 +144,7 @@ class VmapLevel(Level):
 
     def spread(self, t):
         """The tensor below, with its samples along the first dimension."""
-        return batched(self.enter(t), self.size)
+        return with_batch_dim(self.enter(t), self.size)
 
     def like(self, array, t):
         own = t._a
@@ -170,7 +170,7 @@ class VmapLevel(Level):
         """A result of the mapped function, with the dimension of its samples at `out_dim`."""
         a = t._a
         if isinstance(a, Batched) and a.level is self:
-            value = batched(a, self.size)
+            value = with_batch_dim(a, self.size)
         else:
             value = expand(leading(t), shape=(self.size, *t._a.shape))
         n = value._a.ndim
@@ -186,7 +186,7 @@ def rule_of(op):
     return find_rule(op)
 
 
-def batched(x, size):
+def with_batch_dim(x, size):
     """The tensor behind an array, with the dimension of the samples in front."""
     return x.value if x.batched else expand(leading(x.value), shape=(size, *x.shape))
 

@@ -32,15 +32,16 @@ def _accumulate(ufunc, x, axis, dtype):
 @engine.kernel
 def running_max(x, axis):
     """The largest element so far, and where it was met last."""
-    return _running(np.maximum.accumulate(x, axis), x, axis)
+    return _with_indices(np.maximum.accumulate(x, axis), x, axis)
 
 
 @engine.kernel
 def running_min(x, axis):
-    return _running(np.minimum.accumulate(x, axis), x, axis)
+    return _with_indices(np.minimum.accumulate(x, axis), x, axis)
 
 
-def _running(values, x, axis):
+def _with_indices(values, x, axis):
+    """(running extremes of x, where along the axis each was last met)"""
     hit = (x == values) | (x != x)
     places = np.arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
     return values, np.maximum.accumulate(np.where(hit, places, 0), axis)

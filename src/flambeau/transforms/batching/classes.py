@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ops.shape import basic_index, reshape
-from ..vmap import Batched, batched, loop
+from ..vmap import Batched, loop, with_batch_dim
 
 # ---- settings that name dimensions, or sizes
 
@@ -54,7 +54,7 @@ def rank_of(operands):
 
 def spread(x, size):
     """The tensor of an operand with the batch dimension, also if it is the same in all samples."""
-    return batched(x, size) if isinstance(x, Batched) else x
+    return with_batch_dim(x, size) if isinstance(x, Batched) else x
 
 
 # ---- the rules
@@ -122,7 +122,7 @@ def fold(x, size):
     """The tensor of an operand with the batch dimension and the first one of the samples as one."""
     if not isinstance(x, Batched):
         return x
-    return reshape(batched(x, size), shape=(size * x.shape[0], *x.shape[1:]))
+    return reshape(with_batch_dim(x, size), shape=(size * x.shape[0], *x.shape[1:]))
 
 
 def unfold(t, size):

@@ -9,14 +9,14 @@ from __future__ import annotations
 from ...ops import conv as ops
 from ...ops.pointwise import add
 from ...ops.shape import reshape
-from ..vmap import Batched, batched, move_axis
+from ..vmap import Batched, move_axis, with_batch_dim
 from .classes import aligned, fold, unfold
 
 
 def into_channels(x, size):
     """The samples of the vmap as groups of channels: ``(B, N, C, ...)`` as ``(N, B * C, ...)``."""
     n, channels, *rest = x.shape
-    return reshape(move_axis(batched(x, size), 0, 1), shape=(n, size * channels, *rest))
+    return reshape(move_axis(with_batch_dim(x, size), 0, 1), shape=(n, size * channels, *rest))
 
 
 def out_of_channels(t, size):

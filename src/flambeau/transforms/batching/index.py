@@ -13,7 +13,7 @@ from ...ops import embedding as rows
 from ...ops import index as ops
 from ...ops.pointwise import add, where
 from ...ops.shape import cast, expand, permute, reshape
-from ..vmap import Batched, batched, loop
+from ..vmap import Batched, loop, with_batch_dim
 from .classes import align, aligned, rank_of, spread
 
 DYNAMIC = (
@@ -83,21 +83,21 @@ def index(op, operands, settings, size):
     if x.batched and len(indices) == 1 and not indices[0].batched and indices[0].dtype.kind != "b":
         return ops.index(x.value, indices[0].value, dims=(dims[0] + 1,))
     places = Places(indices, dims, size)
-    read = ops.index(batched(x, size), *places.indices, dims=places.dims)
+    read = ops.index(with_batch_dim(x, size), *places.indices, dims=places.dims)
     return permute(read, axes=places.order(read._a.ndim)) if places.first else read
 
 
 def unindex(op, operands, settings, size):
     g, *indices = operands
     places = Places(indices, settings["dims"], size)
-    g = places.from_samples(batched(g, size))
+    g = places.from_samples(with_batch_dim(g, size))
     return ops.unindex(g, *places.indices, dims=places.dims, shape=(size, *settings["shape"]))
 
 
 def index_put(op, operands, settings, size):
     x, values, *indices = operands
     places = Places(indices, settings["dims"], size)
-    x = batched(x, size)
+    x = with_batch_dim(x, size)
     if isinstance(values, Batched):
         read = np.broadcast_shapes(*[i._a.shape for i in places.indices])[1:]
         rest = [n for d, n in enumerate(x._a.shape) if d not in places.dims]
@@ -111,7 +111,7 @@ def masked_fill(op, operands, settings, size):
     if isinstance(value, Batched) and value.batched:
         value = Batched(value.level, cast(value.value, dtype=x.dtype))
         return aligned(where.spec, (mask, value, x), {}, size)
-    return aligned(op, (Batched(x.level, batched(x, size)), value, mask), {}, size)
+    return aligned(op, (Batched(x.level, with_batch_dim(x, size)), value, mask), {}, size)
 
 
 # ---- one index vector along an axis
@@ -121,7 +121,7 @@ def index_select(op, operands, settings, size):
     x, i = operands
     axis = settings["axis"]
     if not x.shape:
-        return x.value if x.batched else batched(x, size)
+        return x.value if x.batched else with_batch_dim(x, size)
     if not i.batched:
         return ops.index_select(x.value, i.value, axis=axis + 1)
     flat = Batched(i.level, reshape(i.value, shape=(size, i.size)))
@@ -138,7 +138,7 @@ def change_along(op, operands, settings, size):
         if source.batched:
             return loop(op, operands, settings, size)
         source = source.value
-    return op.function(batched(x, size), source, i.value, **settings | {"axis": settings["axis"] + 1})
+    return op.function(with_batch_dim(x, size), source, i.value, **settings | {"axis": settings["axis"] + 1})
 
 
 # ---- rows of a table
@@ -158,13 +158,13 @@ def embedding(op, operands, settings, size):
 def of_sample(i, count, size):
     """Indices into the tables of all samples, one below the other, each with `count` rows."""
     start = np.arange(size).reshape(size, *[1] * len(i.shape)) * count
-    return add(batched(i, size), wrap(start))
+    return add(with_batch_dim(i, size), wrap(start))
 
 
 def unembedding(op, operands, settings, size):
     g, i = operands
     count, *rest = settings["shape"]
-    total = rows.unembedding(batched(g, size), of_sample(i, count, size), shape=(size * count, *rest))
+    total = rows.unembedding(with_batch_dim(g, size), of_sample(i, count, size), shape=(size * count, *rest))
     return reshape(total, shape=(size, count, *rest))
 
 

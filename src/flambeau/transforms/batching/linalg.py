@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ops.shape import reshape
-from ..vmap import Batched, batched
+from ..vmap import Batched, with_batch_dim
 from .classes import align, rank_of
 
 
@@ -11,7 +11,7 @@ def solve(op, operands, settings, size):
     """Matrices and right-hand sides broadcast; whether it worked is told of each matrix."""
     matrix, right = operands
     rank = rank_of(operands)
-    wide = Batched(matrix.level, batched(matrix, size))
+    wide = Batched(matrix.level, with_batch_dim(matrix, size))
     x, info = op.function(align(wide, rank), align(right, rank), **settings)
     return x, reshape(info, shape=(size, *matrix.shape[:-2]))
 

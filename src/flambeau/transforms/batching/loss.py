@@ -6,7 +6,7 @@ from ...ops import loss as ops
 from ...ops.pointwise import div, neg
 from ...ops.reduce import mean, sum_
 from ...ops.shape import reshape
-from ..vmap import batched, loop
+from ..vmap import loop, with_batch_dim
 from .classes import aligned, fold, table
 
 
@@ -29,7 +29,7 @@ def elementwise(op, operands, settings, size):
 
 def targets(target, size):
     """The tensor of the targets of all samples; a target alone is a sample of the loss already."""
-    return fold(target, size) if target.shape else batched(target, size)
+    return fold(target, size) if target.shape else with_batch_dim(target, size)
 
 
 def within(t, target, size):
@@ -45,7 +45,7 @@ def nll_loss(op, operands, settings, size):
     x, target, weight = operands
     if weight is not None and weight.batched:
         return loop(op, operands, settings, size)
-    tensors = fold(x, size) if len(x.shape) > 1 else batched(x, size), targets(target, size), value_below(weight)
+    tensors = fold(x, size) if len(x.shape) > 1 else with_batch_dim(x, size), targets(target, size), value_below(weight)
     each = within(ops.nll_loss(*tensors, ignore=settings["ignore"], reduction="none")[0], target, size)
     _, slopes = ops.nll_slopes(
         *tensors[1:], ignore=settings["ignore"], reduction="sum", classes=x.shape[ops.class_axis(x.shape)],

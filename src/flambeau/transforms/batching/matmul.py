@@ -8,7 +8,7 @@ from ...ops import matmul as ops
 from ...ops.pointwise import add, cj, mul
 from ...ops.reduce import sum_
 from ...ops.shape import basic_index, reshape, zeros_like
-from ..vmap import Batched, batched, move_axis
+from ..vmap import Batched, move_axis, with_batch_dim
 from .classes import align, aligned, rank_of
 
 
@@ -35,7 +35,7 @@ def vecmat(op, operands, settings, size):
     x, y = operands
     if not y.batched:
         return ops.mm(x.value, y.value)
-    product = ops.matmul_batched(ops.row(batched(x, size)), y.value)
+    product = ops.matmul_batched(ops.row(with_batch_dim(x, size)), y.value)
     return reshape(product, shape=(size, y.shape[-1]))
 
 
@@ -49,7 +49,7 @@ def dot(op, operands, settings, size):
 
 def sum_of_bmm(op, operands, settings, size):
     a, b = operands
-    return sum_(ops.matmul_batched(batched(a, size), batched(b, size)), axis=(1,), keepdims=False)
+    return sum_(ops.matmul_batched(with_batch_dim(a, size), with_batch_dim(b, size)), axis=(1,), keepdims=False)
 
 
 def outer(op, operands, settings, size):
@@ -70,7 +70,7 @@ def add_product(op, operands, settings, size):
         t = PRODUCTS[op.name](ops.matmul_batched.spec, (a, b), {}, size)
         product = Batched(a.level, t if alpha == 1 else t * alpha)
     if beta == 0:
-        return batched(product, size)
+        return with_batch_dim(product, size)
     return aligned(add.spec, (Batched(x.level, x.value if beta == 1 else x.value * beta, x.batched), product), {}, size)
 
 

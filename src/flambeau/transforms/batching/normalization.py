@@ -5,12 +5,12 @@ from __future__ import annotations
 from ...ops import normalization as ops
 from ...ops.pointwise import add, mul
 from ...ops.shape import reshape
-from ..vmap import Batched, batched
+from ..vmap import Batched, with_batch_dim
 from .classes import aligned, fold, unfold
 from .conv import into_channels, out_of_channels
 
 
-def shared(x):
+def is_shared(x):
     """Whether all samples have the same weight."""
     return x is None or not x.batched
 
@@ -30,7 +30,7 @@ def apart(normalize, layout):
 
     def rule(op, operands, settings, size):
         x, weight, bias, *statistics = operands
-        if shared(weight) and shared(bias):
+        if is_shared(weight) and is_shared(bias):
             return normalize(op, operands, settings, size)
         result = normalize(op, (x, None, None, *statistics), settings, size)
         y, *rest = result if isinstance(result, tuple) else (result,)
@@ -47,7 +47,7 @@ def channel_shape(of_weight, x, layout):
 
 def layer_norm(op, operands, settings, size):
     x, weight, bias = operands
-    return op.function(batched(x, size), value_of(weight), value_of(bias), **settings)
+    return op.function(with_batch_dim(x, size), value_of(weight), value_of(bias), **settings)
 
 
 def group_norm(op, operands, settings, size):
@@ -84,9 +84,9 @@ def value_of(x):
 
 def rms_norm(op, operands, settings, size):
     x, weight = operands
-    if shared(weight):
-        return op.function(batched(x, size), value_of(weight), **settings)
-    y, square = op.function(batched(x, size), None, **settings)
+    if is_shared(weight):
+        return op.function(with_batch_dim(x, size), value_of(weight), **settings)
+    y, square = op.function(with_batch_dim(x, size), None, **settings)
     return aligned(mul.spec, (Batched(x.level, y), weight), {}, size), square
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ops.shape import reshape
-from ..vmap import Batched, batched, loop, move_axis
+from ..vmap import Batched, loop, move_axis, with_batch_dim
 
 STATES = ("h", "c")  # inputs of which each sequence has one, without a dimension for time
 
@@ -37,7 +37,7 @@ def fold_at(x, axis, size):
         return None
     shape = list(x.shape)
     shape[axis] *= size
-    return reshape(move_axis(batched(x, size), 0, axis), shape=tuple(shape))
+    return reshape(move_axis(with_batch_dim(x, size), 0, axis), shape=tuple(shape))
 
 
 def unfold_at(t, axis, size):

@@ -6,7 +6,7 @@ from ..._tensor import wrap
 from ...engines._views import replay
 from ...ops import reduce, shape
 from ...ops.sort import median_dim, nanmedian_dim
-from ..vmap import Batched, batched, loop
+from ..vmap import Batched, loop, with_batch_dim
 from .classes import align, along, spread
 
 
@@ -89,7 +89,7 @@ def copy_over(op, operands, settings, size):
 
 def copy_in_layout(op, operands, settings, size):
     _, x = operands
-    return shape.clone(batched(x, size))
+    return shape.clone(with_batch_dim(x, size))
 
 
 def write_slices(op, operands, settings, size):
@@ -97,7 +97,7 @@ def write_slices(op, operands, settings, size):
     x, value = operands
     if any([step.spec.copies for step, _, _ in settings["chain"]]):
         return loop(op, operands, settings, size)
-    out = wrap(Batched(x.level, shape.clone(batched(x, size))))
+    out = wrap(Batched(x.level, shape.clone(with_batch_dim(x, size))))
     into = replay(out, settings["chain"])._a
     into.level.write(into, value)
     return out._a.value
