@@ -59,6 +59,16 @@ class Aval:
 # ---- reading arguments
 
 
+def read_call(function, args, settings, lazy):
+    """(key, inputs, numbers) of a call; see ``read``."""
+    key, inputs, numbers = [function], [], []
+    read(args, key, inputs, numbers, lazy)
+    for name, value in settings.items():
+        key.append(name)
+        read((value,), key, inputs, numbers, lazy)
+    return tuple(key), inputs, tuple(numbers)
+
+
 def read(args, key, inputs, numbers, lazy):
     """Adds to `key` what tells these arguments from others, to `inputs` the arrays among them, and to `numbers` the
     floats; `lazy` is the class of lazy arrays, or of those that stand for them in a trace."""

@@ -10,8 +10,9 @@ import jax
 
 from ..._precision import precision
 from . import engine
-from ._calls import Unrecordable, read
-from .lazy import recording_lock, signature_for
+from ._calls import Unrecordable, read_call
+from ._conditions import recording_lock
+from .lazy import signature_for
 from .memory import jax_device
 
 
@@ -25,19 +26,14 @@ def call_shared(function, args, settings, device, require):
     Args:
         require: called with (holds, wrong, error) of each condition on elements.
     """
-    key, arrays, numbers = [function], [], []
     try:
-        read(args, key, arrays, numbers, jax.core.Tracer)
-        for name, value in settings.items():
-            key.append(name)
-            read((value,), key, arrays, numbers, jax.core.Tracer)
+        key, arrays, numbers = read_call(function, args, settings, jax.core.Tracer)
     except Unrecordable:
         return NotImplemented
     if not all([isinstance(a, jax.core.Tracer) for a in arrays]) or not any([a.ndim for a in arrays]):
         return NotImplemented
-    numbers = tuple(numbers)
     with recording_lock, jax.default_device(jax_device(device)):
-        signature = signature_for(tuple(key), function, args, settings, arrays, numbers, jax.core.Tracer)
+        signature = signature_for(key, function, args, settings, arrays, numbers, jax.core.Tracer)
         if signature is None:
             return NotImplemented
         computed, conditions = signature.traced(numbers, precision.key, arrays, []) if signature.computes else ((), ())

@@ -20,7 +20,7 @@ import numpy as np
 from ..._modes import NO_TRACER, modes
 from .. import ShapedArray
 from .._views import ViewArray
-from ._calls import ARRAY, TRACED_ERRORS, Aval, Signature, Unrecordable, read, rebuild
+from ._calls import ARRAY, TRACED_ERRORS, Aval, Signature, Unrecordable, read_call, rebuild
 from ._conditions import Run, recording_lock, users_line, verify, verify_early
 from ._programs import Families, Statistics
 
@@ -29,7 +29,6 @@ FAILED = (
     "this tensor cannot be read: it was computed together with, or after, an operation that failed on the device: "
     "{error}. Load what was written from a checkpoint, or run with FLAMBEAU_LAZY=0 to stop at the operation."
 )
-
 
 
 class LazyArray(ShapedArray):
@@ -345,19 +344,14 @@ def record_call(function, args, settings, graph=None):
     """
     if modes.tracer is not NO_TRACER:
         return modes.tracer.call_kernel(call_now, function, args, settings), None
-    key, inputs, numbers = [function], [], []
     try:
-        read(args, key, inputs, numbers, LazyArray)
-        for name, value in settings.items():
-            key.append(name)
-            read((value,), key, inputs, numbers, LazyArray)
+        key, inputs, numbers = read_call(function, args, settings, LazyArray)
     except Unrecordable:
         return call_now(function, args, settings), None
     graph = graph or graph_of(inputs)
     if graph is None:
         return function(*args, **settings), None
     with recording_lock:
-        key, numbers = tuple(key), tuple(numbers)
         signature = _signatures.get(key, key)
         if signature is key or (signature is not None and not signature.is_free and numbers != signature.numbers):
             with graph.tracing():
