@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 TESTS = [
     "test_devices.py", "test_precision.py", "engines/test_lazy.py", "engines/test_lazy_training.py",
-    "engines/test_known_calls.py", "engines/test_xla_attention.py", "compiler", "optim/test_compiled.py",
+    "engines/test_call_cache.py", "engines/test_xla_attention.py", "compiler", "optim/test_compiled.py",
 ]
 
 

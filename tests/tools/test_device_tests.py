@@ -1,0 +1,10 @@
+"""``tools/device_tests.py`` runs on accelerators only, which other tests do not."""
+
+import pytest
+
+
+@pytest.mark.jax
+def test_what_it_names_is_there():
+    import device_tests
+
+    assert [name for name in device_tests.TESTS if not (device_tests.ROOT / "tests" / name).exists()] == []
