@@ -47,7 +47,9 @@ def build(folder, flags):
         copy(ROOT / name, folder / name)
     for old in (folder / "src" / "flambeau").glob("_kernels*.so"):
         old.unlink()
-    text = " ".join([*flags, "-g", "-O1", "-fno-omit-frame-pointer"])
+    setup = folder / "setup.py"
+    setup.write_text(setup.read_text().replace('"-O3"', '"-O1"'))  # takes half as long to compile
+    text = " ".join([*flags, "-g", "-fno-omit-frame-pointer"])
     env = os.environ | {"CFLAGS": text, "LDFLAGS": " ".join(flags)}
     subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], check=True, cwd=folder, env=env)
     return folder / "src"
