@@ -80,6 +80,9 @@ both("relu of 1000x1000", randn(1000, 1000), lambda t, x: x.relu())
 both("sigmoid of 1000x1000", randn(1000, 1000), lambda t, x: x.sigmoid())
 both("gelu of 1000x1000", randn(1000, 1000), lambda t, x: t.nn.functional.gelu(x))
 both("gelu of 64x256", randn(64, 256), lambda t, x: t.nn.functional.gelu(x))
+both("leaky_relu of 1000x1000", randn(1000, 1000), lambda t, x: t.nn.functional.leaky_relu(x))
+both("elu of 1000x1000", randn(1000, 1000), lambda t, x: t.nn.functional.elu(x))
+both("softplus of 1000x1000", randn(1000, 1000), lambda t, x: t.nn.functional.softplus(x))
 forward("erf of 1000x1000", randn(1000, 1000), lambda t, x: x.erf())
 
 forward("sign of 1000x1000", randn(1000, 1000), lambda t, x: x.sign())
@@ -87,6 +90,10 @@ forward("10 x // 3, 1000x1000", lambda t: 10 * t.randn(1000, 1000), lambda t, x:
 forward("10 x % 0.7, 1000x1000", lambda t: 10 * t.randn(1000, 1000), lambda t, x: x % 0.7)
 forward("x // y, 1000x1000", lambda t: t.randn(2, 1000, 1000), lambda t, x: x[0] // x[1])
 forward("x % y, 1000x1000", lambda t: t.randn(2, 1000, 1000), lambda t, x: x[0] % x[1])
+
+forward("fmod(x, y), 1000x1000", lambda t: t.randn(2, 1000, 1000), lambda t, x: t.fmod(x[0], x[1]))
+forward("x // y of integers, 1000x1000", lambda t: t.randint(1, 100, (2, 1000, 1000)), lambda t, x: x[0] // x[1])
+forward("x % y of integers, 1000x1000", lambda t: t.randint(1, 100, (2, 1000, 1000)), lambda t, x: x[0] % x[1])
 
 forward("to half of 1000x1000", randn(1000, 1000), lambda t, x: x.half())
 forward("to bfloat16 of 1000x1000", randn(1000, 1000), lambda t, x: x.bfloat16())
