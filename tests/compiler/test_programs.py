@@ -715,3 +715,21 @@ def test_what_is_marked_is_not_compiled():
     assert g(torch.ones(1)).item() == 4
     with pytest.raises(RuntimeError, match=r"logs is marked with compiler.disable \(it writes a file\)"):
         g(torch.ones(1))
+
+
+def test_what_jax_is_built_on_is_not_the_functions():
+    """jax names its folders by `etils`, where that is installed. Functions that call it themselves are not compiled."""
+    etils, jax = types.ModuleType("etils.epath"), types.ModuleType("jax.cache")
+    exec("import pathlib\ndef folder():\n    return pathlib.Path('.')", vars(etils))
+    vars(jax)["folder"] = etils.folder
+    exec("def find():\n    return folder()", vars(jax))
+
+    def run(x, find):
+        find()
+        return x * 2
+
+    through_jax, itself = [torch.compile(lambda x, find=find: run(x, find)) for find in (jax.find, etils.folder)]
+    assert [through_jax(torch.ones(1)).item() for _ in range(3)] == [2, 2, 2] and through_jax.programs
+    itself(torch.ones(1))
+    with pytest.warns(RuntimeWarning, match=r"the class pathlib\.Path"):
+        itself(torch.ones(1))

@@ -29,6 +29,7 @@ from ._pytree import flatten, opaque_leaves
 from ._trust import (
     IDENTITY,
     IMPURE_CALL,
+    OF_JAX,
     is_constructor_of_namedtuple,
     is_foreign,
     is_ours,
@@ -170,9 +171,9 @@ class Watch(Notes):
             self.on_call(frame, code, module)
 
     def is_among_others(self, frame, module):
-        """Whether jax calls itself, or is called by us."""
+        """Whether jax, or what it is built on, calls itself or is called by us."""
         caller = frame.f_back
-        return (type(module) is str and module.startswith("jax.")
+        return (type(module) is str and module.startswith(OF_JAX)
                 and (caller is None or caller.f_globals.get("__name__", "") not in self.modules))
 
     def on_call(self, frame, code, module):
