@@ -523,6 +523,14 @@ def test_expanded_operands_do_not_decide_strides(dtype):
     assert (x + one).stride() == (one + x).stride() == (x * one).stride() == (1, 3)
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("operator", ["*", "//", "/", "+", "%"])
+def test_integers_too_large_for_half_precision(operator):
+    number = "torch.tensor(2**63 - 1)"
+    check_code(f"{number} {operator} torch.tensor(0., dtype=torch.float16)")
+    check_code(f"torch.tensor(1., dtype=torch.float16) {operator} {number}")
+
+
 @pytest.mark.parametrize("name", ["round", "floor", "ceil", "trunc", "neg", "square"])
 def test_integers_keep_their_strides(name):
     x = flambeau.arange(6).reshape(2, 3).t()

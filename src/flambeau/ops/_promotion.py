@@ -49,12 +49,13 @@ def promote_operands(inputs, arrays, how, name):
     np_dtype = target.np
     half = np_dtype in _dtypes.HALF
     wide = half and name in _WIDE
+    alone = not any([getattr(a, "ndim", 0) for a in arrays])  # where no operand has dimensions, none is a mere number
     out = []
     for a in arrays:
         if a is None:
             out.append(None)
         elif hasattr(a, "dtype"):
-            to = np.float32 if wide and not a.ndim and a.dtype not in _dtypes.HALF else np_dtype
+            to = np.float32 if wide and not alone and not a.ndim and a.dtype not in _dtypes.HALF else np_dtype
             out.append(a if a.dtype == to else NUMPY.cast(a, to))
         elif a.__class__ in _SCALARS and target.category == _dtypes.FLOAT and (wide or not half):
             out.append(a)
