@@ -271,6 +271,7 @@ DIFFERENCES = {
         is_passed_on(d)
         or (d.kind == "structure" and re.search("grad|backward", d.step.template) and differ_in_gradients(d))
         or (d.kind in ("identity", "aliasing") and concerns_gradients(d) and d.ours.endswith(d.where))
+        or (d.kind == "identity" and "autograd.grad(" in d.step.template and ".expand(" in d.pair.text)
         or (d.kind == "version" and was_passed_as_gradient(d))
     ),
     "How a gradient lies in memory": lambda d: d.kind == "offset" and concerns_gradients(d),
