@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
@@ -223,10 +223,11 @@ def run(name, way, args, turns):
     """The measurement of a process of its own, and the first steps of another one, which finds compiled programs on
     disk; a string where it failed."""
     with tempfile.TemporaryDirectory() as folder:
-        caches = {"FLAMBEAU_CACHE": folder, "TORCHINDUCTOR_CACHE_DIR": folder}
-        found = run_once(name, way, args.steps, args.timeout, turns, caches)
+        environment = {"FLAMBEAU_CACHE": folder, "TORCHINDUCTOR_CACHE_DIR": folder,
+                       "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # else one process takes most of the memory
+        found = run_once(name, way, args.steps, args.timeout, turns, environment)
         if isinstance(found, dict) and way != "torch":
-            again = run_once(name, way, 1, args.timeout, turns, caches)
+            again = run_once(name, way, 1, args.timeout, turns, environment)
             found["second_s"] = again["first_s"] if isinstance(again, dict) else None
     print(name, way, found, flush=True)
     return found
@@ -273,10 +274,12 @@ def main():
         with open(args.here, "w") as turns:
             print(json.dumps(measure(args.models[0], args.ways[0], args.steps, turns)))
         return
-    cases = [(name, way) for name in args.models or MODELS for way in args.ways]
+    results = dict.fromkeys([(name, way) for name in args.models or MODELS for way in args.ways], "not measured")
     with tempfile.NamedTemporaryFile() as turns, ThreadPoolExecutor(args.lanes) as lanes:
-        results = list(lanes.map(lambda case: run(*case, args, turns.name), cases))
-    args.out.write_text("# Training steps on a GPU\n\n" + table(dict(zip(cases, results, strict=True))) + "\n")
+        running = {lanes.submit(run, *case, args, turns.name): case for case in results}
+        for done in as_completed(running):
+            results[running[done]] = done.result()
+            args.out.write_text(f"# Training steps on a GPU\n\n{table(results)}\n")
 
 
 if __name__ == "__main__":
