@@ -44,4 +44,6 @@ def test_example_prints_what_torch_prints(name):
     words, numbers = split_numbers(run("-m", "flambeau", "run", *arguments))
     torch_words, torch_numbers = split_numbers(run(*arguments))
     assert words == torch_words
-    assert numbers == pytest.approx(torch_numbers, rel=1e-3, abs=2e-4)
+    for number, want, unit in zip(numbers, torch_numbers, words[1:], strict=True):
+        one_image = 100 / 359  # of those that are read, which rounding may decide
+        assert number == pytest.approx(want, rel=1e-3, abs=1.01 * one_image if unit[:1] == "%" else 2e-4)

@@ -223,3 +223,19 @@ def test_casts_of_inference_tensors_can_be_saved():
         with flambeau.autocast("xla", dtype=flambeau.bfloat16):
             flambeau.nn.functional.linear(x, weight).backward(flambeau.ones(4, 2, device="xla", dtype=flambeau.bfloat16))
     assert weight.grad.tolist() == [[8.0] * 3] * 2
+
+
+def test_queries_that_are_not_the_keys():
+    """Heads of queries alone are a tuple of one view, whose node is that of one result."""
+    flambeau.manual_seed(0)
+    attention = flambeau.nn.MultiheadAttention(4, 2)
+    queries, keys = flambeau.randn(5, 2, 4), flambeau.randn(3, 2, 4)
+
+    def gradient(device):
+        x = queries.to(device).requires_grad_()
+        attention.to(device)(x, keys.to(device), keys.to(device))[0].square().sum().backward()
+        return x.grad.tolist()
+
+    want = gradient("cpu")
+    for _ in range(3):
+        assert np.allclose(gradient("xla"), want, rtol=1e-4, atol=1e-6)

@@ -290,6 +290,19 @@ t._node = node
 t._rg = True
 """,
 }
+TUPLE_OF_ONE = {  # whose node is that of one result
+    "check": "",
+    "form": """
+node._count = 1
+node._shape = r[0].shape
+node._dtype = r[0].dtype
+""",
+    "attach": """
+if node._dtype.num >= FIRST_FLOAT:
+    t[0]._node = node
+    t[0]._rg = True
+""",
+}
 SEVERAL_RESULTS = {
     "check": "",
     "form": """
@@ -511,7 +524,7 @@ def recorder_of(op, wanted, tensors, count=None):
         node=node, edges=tuple_text(edge.format(i) if wanted[i] else "None" for i in n),
         saved=tuple_text([f"a{i}" if plan.saves[i] else "None" for i in n] if any(plan.saves) else ()),
         guards=tuple_text(guards), out=out, shapes=tuple_text(shapes) if plan.shapes else "None", count=str(count),
-        **(ONE_RESULT if count is None else SEVERAL_RESULTS),
+        **(ONE_RESULT if count is None else TUPLE_OF_ONE if count == 1 else SEVERAL_RESULTS),
     )
     return compile_source(source, f"recorder of {op.name}, gradients {wanted}", backward=plan.backward, **names)
 
