@@ -28,7 +28,7 @@ from .._generator import Generator
 FOREIGN = {"flambeau", "jax", "jaxlib", "ml_dtypes", "numpy", "typing_extensions", *sys.stdlib_module_names}
 FOREIGN -= {"__main__"}
 OURS = {"flambeau", "jax", "jaxlib", "ml_dtypes"}
-OF_JAX = ("jax.", "etils.", "opt_einsum.", "jax_plugins.")  # packages that jax consists of, or may use if they are there
+OF_JAX = ("jax.", "etils.", "opt_einsum.", "jax_plugins.")  # what jax consists of, or uses if it is there
 PURE = {
     "builtins", "__future__", "abc", "_abc", "array", "ast", "base64", "binascii", "bisect", "_bisect", "cmath",
     "collections", "_collections", "_collections_abc", "collections.abc", "contextlib", "copy", "copyreg",
