@@ -131,3 +131,15 @@ def test_nan_is_found_at_the_end():
     assert flambeau.searchsorted(flambeau.tensor([0.0, NAN, NAN]), flambeau.tensor([-1.0, 2.0])).tolist() == [3, 3]
     third = flambeau.tensor([0.3], dtype=flambeau.bfloat16)
     assert flambeau.nn.functional.hardshrink(third, 0.3).item() == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_slopes_without_degrees_of_freedom(name):
+    """They are constants: that of the elements at the mean is nan, that of others infinite, and has no gradient."""
+    x = flambeau.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    getattr(x, name)(correction=3).backward(create_graph=True)
+    assert str(x.grad.tolist()) == ("[inf, nan, inf]" if name == "var" else "[nan, nan, nan]")
+    alone = flambeau.tensor(1.0, requires_grad=True)
+    alone.var().backward(create_graph=True)
+    assert not alone.grad.requires_grad

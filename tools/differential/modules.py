@@ -114,7 +114,8 @@ def tree(writer, layers):
 def forward(writer, module, x):
     y = writer.do("{m}({x})", m=module, x=x)
     if writer.pair.oracle[y].requires_grad and not writer.seldom(4):
-        writer.do("({y} * {y}).sum().backward()", target="", y=y)
+        loss = "({y} * {y} * {y} + {y}).sum()"  # the sums of what is normalized, and of its squares, have no gradients
+        writer.do(f"{loss}.backward()", target="", y=y)
 
 
 def hook(writer, module, x):

@@ -187,7 +187,9 @@ def var_pull(g, x, axis, correction):
     shape = tuple(x.shape)
     freedom = count_reduced(shape, axis) - correction
     away = x - mean(x, axis=axis, keepdims=True)
-    return keep_dims(g * (2 / freedom if freedom else math.inf), shape, axis) * away
+    if freedom <= 0:
+        return keep_dims(g, shape, axis) * pw.where(away == 0, math.nan, math.inf)
+    return keep_dims(g * (2 / freedom), shape, axis) * away
 
 
 @op(opmath=True, row_major=True)
