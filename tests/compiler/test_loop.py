@@ -138,24 +138,23 @@ def test_tensors_that_count_no_steps_are_refused(shapes):
         torch.compile(lambda *x: x).loop(*[torch.ones(shape) for shape in shapes])
 
 
-class Trainer:
-    """Has a compiled method."""
-
-    def __init__(self, device):
-        torch.manual_seed(0)
-        self.model = nn.Linear(3, 2).to(device)
-        self.optimizer = OPTIMIZERS["SGD"](self.model.parameters())
-
-    @torch.compile
-    def step(self, x, y):
-        self.optimizer.zero_grad()
-        loss = nn.functional.mse_loss(self.model(x), y)
-        loss.backward()
-        self.optimizer.step()
-        return loss.detach()
-
-
 def test_methods_have_loops():
+    class Trainer:
+        """Has a compiled method."""
+
+        def __init__(self, device):
+            torch.manual_seed(0)
+            self.model = nn.Linear(3, 2).to(device)
+            self.optimizer = OPTIMIZERS["SGD"](self.model.parameters())
+
+        @torch.compile
+        def step(self, x, y):
+            self.optimizer.zero_grad()
+            loss = nn.functional.mse_loss(self.model(x), y)
+            loss.backward()
+            self.optimizer.step()
+            return loss.detach()
+
     single, looped = Trainer("xla"), Trainer("xla")
     for seed in range(3):
         xs, ys = batches("xla", seed)

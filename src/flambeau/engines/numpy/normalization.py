@@ -26,8 +26,9 @@ def normalize(x, weight, bias, axes, eps):
     mean = mean_over(x, axes)
     y = x - mean
     var = mean_over(y * y, axes)
-    if (var < 1e-4 * mean * mean).any():  # elements that differ so little that the last digit of their mean counts
-        mean = mean + mean_over(y, axes)
+    hardly_differ = var < 1e-4 * mean * mean
+    if hardly_differ.any():  # so that the last digit of their mean counts
+        mean = np.where(hardly_differ, mean + mean_over(y, axes), mean)
         y = x - mean
         var = mean_over(y * y, axes)
     scale = 1 / np.sqrt(var + x.dtype.type(eps))
