@@ -225,3 +225,14 @@ def test_messages_name_the_cause(call, kind, message):
 def test_median_of_equal_integers_is_the_one_pytorch_takes(dtype):
     assert flambeau.median(flambeau.tensor([3, 3, 1], dtype=dtype), 0)[1].item() == 0
     assert flambeau.median(flambeau.tensor([1, 3, 3, 1, 3], dtype=dtype), 0)[1].item() == 1
+
+
+@pytest.mark.parametrize("name", ["unique", "unique_consecutive"])
+@pytest.mark.parametrize("shape, fault", [((0, 0), "more than one"), ((2, 0), "aren't selected"), ((0, 2), None)])
+def test_slices_without_elements(name, shape, fault):
+    x = flambeau.zeros(shape)
+    if fault is None:
+        assert getattr(x, name)(dim=0).shape == (0, 2)
+    else:
+        with pytest.raises(RuntimeError, match=f"{fault}, so unique cannot be applied"):
+            getattr(x, name)(dim=0)

@@ -193,11 +193,10 @@ def _axis_of_slices(input, dim):
     axis = dim_in_range(dim, a.ndim)
     if a.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    if a.size == 0 and any(n == 0 for i, n in enumerate(a.shape) if i != axis) and a.shape[axis]:
-        raise RuntimeError(
-            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied: "
-            f"{list(a.shape)}"
-        )
+    if 0 in a.shape[:axis] + a.shape[axis + 1:]:
+        fault = ("There are 0 sized dimensions, and they aren't selected" if a.shape[axis]
+                 else "Number of zero sized dimensions is more than one")
+        raise RuntimeError(f"{fault}, so unique cannot be applied: {list(a.shape)}")
     return axis
 
 
