@@ -21,7 +21,7 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 
 from _harness import RESULTS, THREAD_VARIABLES, cpu_model, format_seconds, markdown_table
 from _models import MODELS, SCALED
@@ -29,6 +29,7 @@ from _models import MODELS, SCALED
 LIBRARIES = ("flambeau", "torch")
 KINDS = ("train", "inference")
 BUSY = "while True: pass"
+SETTLING = 0.3  # seconds before a turn: the threads of the other library may spin for a while after theirs
 LEAST_ROUNDS = 2  # one that each library begins
 
 
@@ -87,6 +88,7 @@ class Library:
         return json.loads(line)
 
     def time(self, kind, seconds):
+        sleep(SETTLING)
         self.process.stdin.write(f"{kind} {seconds}\n")
         self.process.stdin.flush()
         return self.read()
