@@ -4,8 +4,10 @@ Each probe returns (read, change): what the function multiplies its argument by,
 values are guarded, some are inputs, others make the function run eagerly, with a warning; all must be right.
 """
 
+import abc
 import argparse
 import array
+import builtins
 import collections
 import contextvars
 import ctypes
@@ -27,6 +29,7 @@ import sqlite3
 import sys
 import threading
 import time
+import traceback
 import types
 import warnings
 import weakref
@@ -163,6 +166,22 @@ def threads_of_flambeau():
 def file():
     stream = io.StringIO("1 2 3 4 5 6 ")
     return lambda: float(stream.read(2)), lambda: None
+
+
+@probe
+def file_that_is_written_to():
+    stream = open(os.devnull, "w")  # noqa: SIM115
+    return lambda: 5 if stream.closed else 1, stream.close
+
+
+@probe
+def depth_of_the_stack():
+    depth = [0]
+
+    def read(n=0):
+        return len(traceback.extract_stack()[-n - 1:]) if n == depth[0] else read(n + 1)
+
+    return read, lambda: depth.__setitem__(0, 3)
 
 
 @probe
@@ -495,7 +514,236 @@ def method_of_a_layer():
         lambda: setattr(nn.Identity, "forward", before)))
 
 
+@probe
+def annotation_of_a_function():
+    def rate(x: 1):
+        pass
+
+    return lambda: rate.__annotations__["x"], lambda: rate.__annotations__.update(x=5)
+
+
+@probe
+def name_of_a_function():
+    def rate():
+        pass
+
+    rate.__name__ = "1"
+    return lambda: float(rate.__name__), lambda: setattr(rate, "__name__", "5")
+
+
+@probe
+def text_of_a_function():
+    def rate():
+        """1"""
+
+    return lambda: float(rate.__doc__), lambda: setattr(rate, "__doc__", "5")
+
+
+@probe
+def global_name_before_a_builtin():
+    space = {"__name__": "users"}
+    count = eval("lambda: len([0])", space)
+    return lambda: count(), lambda: space.update(len=lambda x: 5)
+
+
+@probe
+def name_among_the_builtins():
+    builtins.probed_rate = 1
+    CLEANUP.append(lambda: delattr(builtins, "probed_rate"))
+    return lambda: probed_rate, lambda: setattr(builtins, "probed_rate", 5)  # noqa: F821
+
+
+@probe
+def version_of_a_tensor():
+    t = torch.ones(1)
+    return lambda: 1 + t._version, lambda: t.add_(0)
+
+
 # ---- classes and Python modules
+
+
+@probe
+def class_that_gets_an_attribute():
+    class Config:
+        pass
+
+    config = Config()
+    return lambda: getattr(config, "rate", 1), lambda: setattr(Config, "rate", 5)
+
+
+@probe
+def class_that_is_asked_and_gets_an_attribute():
+    class Config:
+        pass
+
+    return lambda: 5 if hasattr(Config, "rate") else 1, lambda: setattr(Config, "rate", 5)
+
+
+@probe
+def class_between_that_gets_an_attribute():
+    class First:
+        rate = 1
+
+    class Between(First):
+        pass
+
+    class Child(Between):
+        pass
+
+    return lambda: Child.rate + Child().rate, lambda: setattr(Between, "rate", 5)
+
+
+@probe
+def object_of_a_class_that_was_made_by_a_call():
+    config = dataclasses.make_dataclass("Config", ["rate"])(1)
+    return lambda: config.rate, lambda: setattr(config, "rate", 5)
+
+
+@probe
+def attribute_of_a_class_that_was_made_by_a_call():
+    Config = types.new_class("Config", exec_body=lambda space: space.update(rate=1))
+    return lambda: Config.rate, lambda: setattr(Config, "rate", 5)
+
+
+@probe
+def property_that_comes_before_an_attribute():
+    class Config:
+        pass
+
+    config = Config()
+    config.rate = 1
+    return lambda: config.rate, lambda: setattr(Config, "rate", property(lambda self: 5))
+
+
+@probe
+def class_that_gets_another_way_to_attributes():
+    class Config:
+        pass
+
+    config = Config()
+    config.rate = 1
+    return lambda: config.rate, lambda: setattr(Config, "__getattribute__", lambda self, name: 5)
+
+
+@probe
+def class_that_gets_a_way_to_missing_attributes():
+    class Config:
+        pass
+
+    config = Config()
+    return lambda: 1 if not hasattr(config, "rate") else config.rate, lambda: setattr(
+        Config, "__getattr__", lambda self, name: 5)
+
+
+@probe
+def operator_of_a_class():
+    class Config:
+        def __len__(self):
+            return 1
+
+    config = Config()
+    return lambda: len(config), lambda: setattr(Config, "__len__", lambda self: 5)
+
+
+@probe
+def names_that_a_class_matches():
+    class Pair:
+        __match_args__ = ("a",)
+        a, b = 1, 5
+
+    def read():
+        match Pair():
+            case Pair(value):
+                return value
+
+    return read, lambda: setattr(Pair, "__match_args__", ("b",))
+
+
+@probe
+def bases_of_a_class():
+    class One:
+        rate = 1
+
+    class Five:
+        rate = 5
+
+    class Child(One):
+        pass
+
+    child = Child()
+    return lambda: child.rate, lambda: setattr(Child, "__bases__", (Five,))
+
+
+@probe
+def class_registered_with_an_abstract_one():
+    class Config:
+        pass
+
+    config, Known = Config(), abc.ABCMeta("Known", (), {})
+    return lambda: 5 if isinstance(config, Known) else 1, lambda: Known.register(Config)
+
+
+@probe
+def subclasses_of_a_class():
+    class First:
+        pass
+
+    kept = []
+    return lambda: 1 + len(First.__subclasses__()), lambda: kept.append(type("Other", (First,), {}))
+
+
+@probe
+def name_of_a_class():
+    class Config:
+        pass
+
+    Config.__name__ = "1"
+    config = Config()
+    return lambda: float(type(config).__name__), lambda: setattr(Config, "__name__", "5")
+
+
+@probe
+def attribute_that_is_not_asked_for_as_usual():
+    class Config:
+        pass
+
+    config = Config()
+    config.rate = 1
+    return lambda: object.__getattribute__(config, "rate"), lambda: setattr(config, "rate", 5)
+
+
+@probe
+def setting_at_a_class_of_flambeau():
+    cls, before = torch.distributions.Distribution, torch.distributions.Distribution._validate_args
+    cls.set_default_validate_args(False)
+    CLEANUP.append(lambda: cls.set_default_validate_args(before))
+    return lambda: 5 if cls._validate_args else 1, lambda: cls.set_default_validate_args(True)
+
+
+@probe
+def imported_module_that_is_exchanged():
+    first, second = types.ModuleType("probed_module"), types.ModuleType("probed_module")
+    first.rate, second.rate = 1, 5
+    sys.modules["probed_module"] = first
+    CLEANUP.append(lambda: sys.modules.pop("probed_module"))
+
+    def read():
+        import probed_module
+
+        return probed_module.rate
+
+    return read, lambda: sys.modules.update(probed_module=second)
+
+
+@probe
+def module_imported_from_its_package():
+    package, module = types.ModuleType("probed_package"), types.ModuleType("probed_package.settings")
+    package.__path__, module.rate = [], 1
+    space = {"__name__": "probed_package.user", "__package__": "probed_package"}
+    sys.modules.update({"probed_package": package, "probed_package.settings": module})
+    CLEANUP.append(lambda: [sys.modules.pop(name) for name in ("probed_package", "probed_package.settings")])
+    exec("def read():\n    from .settings import rate\n    return rate", space)
+    return space["read"], lambda: setattr(module, "rate", 5)
 
 
 class Base:
@@ -800,7 +1048,7 @@ def test_abstract_classes_may_be_asked_for():
 
 
 def test_there_are_many_probes():
-    assert len(PROBES) >= 60
+    assert len(PROBES) >= 110
 
 
 def test_generated_functions_say_which_module_they_belong_to():

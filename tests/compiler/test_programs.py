@@ -1,5 +1,6 @@
 """When a program holds, when there is a new one, and what cannot be compiled."""
 
+import collections
 import contextlib
 import copy
 import gc
@@ -331,10 +332,11 @@ def test_wrong_values_are_noticed_when_the_program_runs(function, error, message
     assert count.item() == 4  # the program did not write anything
 
 
-def test_an_error_of_the_function_leaves_everything_as_it_was():
-    table, fail = torch.zeros(3), False
+def test_an_error_of_the_function_comes_after_what_the_function_did_before():
+    table, fail, calls = torch.zeros(3), False, collections.Counter()
 
     def f(x):
+        calls[fail] += 1
         table[0] = x.sum()
         if fail:
             raise ValueError("no")
@@ -345,9 +347,28 @@ def test_an_error_of_the_function_leaves_everything_as_it_was():
     fail = True
     with pytest.raises(ValueError, match="no"):
         g(torch.full((2,), 5.0))
-    assert table.tolist() == [2, 0, 0]
+    assert table.tolist() == [10, 0, 0]
+    assert calls == {False: 1, True: 1}
     fail = False
     assert g(torch.ones(2)).tolist() == [4, 0, 0]
+    assert calls == {False: 2, True: 1}
+
+
+def test_an_error_that_follows_from_a_refusal_does_not_run_the_function_again():
+    count = torch.zeros(())
+
+    def f(x):
+        count.add_(1)
+        try:
+            return x * x.sum().item()
+        except RuntimeError as error:
+            raise ValueError("no") from error
+
+    g = torch.compile(f)
+    g(torch.ones(2))
+    with pytest.raises(ValueError, match="no"):
+        g(torch.ones(2))
+    assert count.item() == 1
 
 
 def test_tensors_that_escape_say_so():

@@ -121,11 +121,19 @@ RECORD = []
 LAST = None
 
 
+class Doubling(collections.OrderedDict):
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value * 2)
+
+
 class Recorder:
     last = None
 
     def __init__(self):
         self.slotted, self.things, self.table = Slotted(), [], {}
+        self.counter, self.ordered = collections.Counter("ab"), Doubling(a=1)
+        self.layer, self.hooked = nn.Identity(), nn.Identity()
+        self.hooked.register_forward_hook(lambda *args: None)
         self.shadow = {"w": torch.zeros(3)}
         count = 0
 
@@ -139,7 +147,7 @@ class Recorder:
     def clear(self):
         global LAST
         RECORD.clear()
-        LAST = Recorder.last = None
+        LAST = Recorder.last = nn.Linear.last = None
 
 
 def count_in_slot(r, x):
@@ -173,15 +181,40 @@ def set_class_attribute(r, x):
     Recorder.last = 3
 
 
+def set_attribute_of_a_layer_class(r, x):
+    nn.Linear.last = len(r.things)
+    r.things.append(None)
+
+
 def count_in_closure(r, x):
     r.counted(x)
 
 
-@pytest.mark.parametrize("change", [count_in_slot, append, set_item, shadow, set_global, record, set_class_attribute,
-                                    count_in_closure], ids=lambda f: f.__name__)
-def test_what_is_changed_is_changed_by_every_run(change):
+def count_in_counter(r, x):
+    r.counter["a"] += 1
+    r.counter.update("bc")
+
+
+def set_item_twice(r, x):
+    r.ordered["b"] = 1
+    r.ordered.move_to_end("a")
+
+
+def add_hook(r, x):
+    r.layer.register_forward_hook(lambda *args: None)
+    r.hooked.register_forward_hook(lambda *args: None)
+
+
+@pytest.mark.parametrize("change", [
+    count_in_slot, append, set_item, shadow, set_global, record, set_class_attribute, set_attribute_of_a_layer_class,
+    count_in_closure, count_in_counter, set_item_twice, add_hook,
+], ids=lambda f: f.__name__)
+def test_what_is_changed_is_changed_by_every_run(change, monkeypatch):
+    monkeypatch.setattr(nn.Linear, "last", None, raising=False)
+
     def seen(r):
-        kept = [r.slotted.count, r.things, r.table, r.shadow, LAST, RECORD, Recorder.last, r.count()]
+        kept = [r.slotted.count, r.things, r.table, r.shadow, LAST, RECORD, Recorder.last, nn.Linear.last, r.count(),
+                r.counter, r.ordered, len(r.layer._forward_hooks), len(r.hooked._forward_hooks)]
         return str([[*v.items()] if isinstance(v, dict) else v for v in kept])
 
     plain, other = Recorder(), Recorder()

@@ -140,7 +140,8 @@ def disable(fn=None, recursive=True, *, reason=None):
     def outside(*args, **kwargs):
         if is_compiling():
             because = f" ({reason})" if reason else ""
-            raise RuntimeError(DISABLED.format(name=getattr(fn, "__qualname__", fn), because=because))
+            message = DISABLED.format(name=getattr(fn, "__qualname__", fn), because=because)
+            raise modes.tracer.refuse(RuntimeError(message))
         return fn(*args, **kwargs)
 
     outside.disabled = True

@@ -27,6 +27,10 @@ NEW_KIND_OF_CALL = "it is called in this way for the first time"
 WHILE_TRACED = "while {name} was traced to be compiled{line}"
 
 
+class UsersError(Exception):
+    """While it was traced, the function has raised an error of its own, which is the cause of this one."""
+
+
 class Compiled:
     """A function that runs as compiled programs: one for each kind of arguments, and of what it reads outside of them.
 
@@ -100,6 +104,8 @@ class Compiled:
         start = time.perf_counter()
         try:
             program = Program.of(self.function, self.name, args, kwargs, tensors)
+        except UsersError:
+            return self.function(*args, **kwargs)  # again, to do what it does before it raises
         except Exception as error:
             note = WHILE_TRACED.format(name=self.name, line=user_line(error.__traceback__))
             if is_traced_error(error) or is_missing_from_tracer(error):

@@ -126,24 +126,26 @@ def parts_of(container):
 
 
 def refill(container, keys, values):
-    """Makes a container hold something else."""
+    """Makes a container hold something else, whatever the methods of its class do besides."""
     if isinstance(container, types.SimpleNamespace):
         container = vars(container)
     if isinstance(container, np.ndarray):
         np.copyto(container, values)
     elif isinstance(container, dict):
-        container.clear()
-        container.update(zip(keys, values, strict=True))
+        kind = collections.OrderedDict if isinstance(container, collections.OrderedDict) else dict
+        kind.clear(container)
+        for key, value in zip(keys, values, strict=True):
+            kind.__setitem__(container, key, value)
     elif isinstance(container, set):
-        container.clear()
-        container.update(values)
+        set.clear(container)
+        set.update(container, values)
     elif isinstance(container, collections.deque):
-        container.clear()
-        container.extend(values)
+        collections.deque.clear(container)
+        collections.deque.extend(container, values)
     elif not isinstance(container, list):
         for name in fields_of(container).keys() - keys:
             object.__delattr__(container, name)
         for name, value in zip(keys, values, strict=True):
             object.__setattr__(container, name, value)
     else:
-        container[:] = values
+        list.__setitem__(container, slice(None), values)

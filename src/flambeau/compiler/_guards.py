@@ -7,19 +7,23 @@ is another object is it looked at by itself.
 
 from __future__ import annotations
 
+import abc
 from itertools import chain
 from operator import attrgetter, call, eq, is_, itemgetter
 
 from ._contents import is_like_input
 from ._floats import NotAFloat
 from ._notes import FUNCTION_PARTS
-from ._places import MISSING, Argument, Fixed, Gradient, Place
+from ._places import MISSING, Argument, ClassItem, Fixed, Gradient, Place
 from ._pytree import PLAIN, is_same_value
 
 LOST = (
     "it uses a tensor, {tensor}, that is found in no attribute, global name, closure or argument. Pass it as an "
     "argument, or hold it in one of these"
 )
+
+CLASS_PARTS = attrgetter("__mro__", "__name__", "__qualname__")
+NEVER_ASKED = frozenset(("__annotations__", "__dict__", "__doc__", "__module__", "__weakref__"))
 
 _requires_grad = attrgetter("_rg")
 
@@ -80,6 +84,10 @@ class Guards:
                        for seen in watch.observations.values() if seen.is_read and id(seen.value) not in watch.tensors]
         self.containers = [(c, label) for c, label in watch.contents.values() if not c.is_fixed]
         self.functions = [*watch.functions.values()]
+        self.users_classes = [(cls, frozenset(cls.__dict__), *CLASS_PARTS(cls)) for cls in watch.users_classes()]
+        self.values += [Value(ClassItem(cls, name), cls.__dict__[name], f"{cls.__name__}.{name}")
+                        for cls, names, *_ in self.users_classes for name in names if is_implicit(name)]
+        self.registrations = abc.get_cache_token() if watch.asks_abstract_classes() else None
         self.classes = [(thing, type(thing)) for thing in watch.objects.values()]
         self.expectations = [] if watch.floats is None else [*watch.floats.expectations.values()]
         self.kinds = []  # of TensorKind
@@ -135,6 +143,11 @@ class Guards:
             for function, *parts in self.functions:
                 if not all(map(is_, FUNCTION_PARTS(function), parts)):
                     return f"the code or the defaults of {function.__name__} are others"
+            for cls, names, *parts in self.users_classes:
+                if cls.__dict__.keys() != names or not all(map(is_, CLASS_PARTS(cls), parts)):
+                    return f"the class {cls.__name__} has other attributes or bases"
+            if self.registrations is not None and self.registrations != abc.get_cache_token():
+                return "a class was registered with an abstract one"
             for contents, label in self.containers:
                 if not contents.matches():
                     return f"{label} holds something else"
@@ -169,7 +182,7 @@ class Snapshot:
             elif guard.place.table is None:
                 self.others.append((guard.place, guard.value))
             else:
-                tables.setdefault(id(guard.place.table), (guard.place.table, {}))[1][guard.place.name] = guard.value
+                tables.setdefault(id(guard.place.owner), (guard.place.table, {}))[1][guard.place.name] = guard.value
         self.tables, self.getters, self.values = [], [], []
         for table, found in tables.values():
             there = [name for name, value in found.items() if value is not MISSING]
@@ -185,6 +198,11 @@ class Snapshot:
         self.objects, self.classes = [o for o, _ in guards.classes], [cls for _, cls in guards.classes]
         self.functions = [function for function, *_ in guards.functions]
         self.function_parts = [*chain.from_iterable(parts for _, *parts in guards.functions)]
+        self.users_classes = [cls for cls, *_ in guards.users_classes]
+        self.class_parts = [*chain.from_iterable(parts for _, _, *parts in guards.users_classes)]
+        self.class_keys = [cls.__dict__.keys() for cls in self.users_classes]
+        self.class_names = [names for _, names, *_ in guards.users_classes]
+        self.registrations = guards.registrations
         plain = [c for c, _ in guards.containers if c.elements is None and not c.inputs]
         self.variable = [c for c, _ in guards.containers if c.elements is not None or c.inputs]
         self.containers = [c.table for c in plain]
@@ -202,6 +220,9 @@ class Snapshot:
                 and all(map(is_, map(_requires_grad, self.tensors), self.requires_grad))
                 and all(map(is_, map(type, self.objects), self.classes))
                 and all(map(is_, chain.from_iterable(map(FUNCTION_PARTS, self.functions)), self.function_parts))
+                and all(map(is_, chain.from_iterable(map(CLASS_PARTS, self.users_classes)), self.class_parts))
+                and all(map(eq, self.class_keys, self.class_names))
+                and (self.registrations is None or self.registrations == abc.get_cache_token())
                 and all(map(eq, map(len, self.containers), self.lengths))
                 and all(map(is_, chain.from_iterable(self.views), self.contents))
                 and all(map(is_, chain.from_iterable(self.dicts), self.keys))
@@ -211,6 +232,11 @@ class Snapshot:
             )
         except KeyError:  # a name that is gone
             return False
+
+
+def is_implicit(name):
+    """Whether what a class has under a name is asked for without naming it."""
+    return name[:2] == "__" and name not in NEVER_ASKED
 
 
 def describe(value):

@@ -49,10 +49,10 @@ class Outside(Node):
         captures = modes.running and modes.running.captures
         if captures and (self, 0) in captures:
             return ()
-        raise RuntimeError(self.message)
+        raise modes.tracer.refuse(RuntimeError(self.message))
 
     def name(self):
-        raise RuntimeError(self.message)
+        raise modes.tracer.refuse(RuntimeError(self.message))
 
 
 class Lifted:

@@ -7,6 +7,7 @@ program *volatile*: it serves one call only.
 
 from __future__ import annotations
 
+import abc
 import enum
 import functools
 import gc
@@ -21,7 +22,7 @@ from ._compiled import Compiled
 from ._contents import CONTAINERS, Contents, refill
 from ._floats import TracedFloat
 from ._places import Argument, ClassItem, ClosureCell, Gradient, Item, Place
-from ._pytree import LARGE, ArgumentContainer, Identity, containers_in
+from ._pytree import LARGE, PLAIN, ArgumentContainer, Identity, containers_in
 from ._trust import (
     IMPURE_CLASS,
     ITERATOR,
@@ -48,7 +49,9 @@ PARTS = {  # what holds nothing but other values -> those values
     slice: lambda s: (s.start, s.stop, s.step),
     Compiled: lambda f: (f.function,),
 }
-FUNCTION_PARTS = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
+FUNCTION_PARTS = operator.attrgetter(
+    "__code__", "__defaults__", "__kwdefaults__", "__name__", "__qualname__", "__doc__"
+)
 
 
 class Observation:
@@ -85,7 +88,7 @@ class Notes:
         self.attributes = {}  # id -> (tensor, what the user has set on it)
         self.objects = {}  # id -> object whose attributes were noted
         self.created = {}  # id -> object that the function itself has created
-        self.functions = {}  # id -> (function, its code, defaults, defaults of keywords)
+        self.functions = {}  # id -> (function, *FUNCTION_PARTS of it)
         self.known_codes = {}  # id -> code of a function that was reached
         self.names = set()  # of attributes that some code reads
         self.written_names = set()  # of attributes that some code sets
@@ -237,12 +240,27 @@ class Notes:
             self.note_value(defaults, f"a default of {function.__name__}")
         if not is_foreign(module):
             self.note_value(vars(function), f"the attributes of {function.__name__}")
+            if "__annotations__" in self.names:
+                self.note_annotations(function)
+
+    def note_annotations(self, function):
+        self.note_value(function.__annotations__, f"the annotations of {function.__name__}")
 
     def tensors_with_other_attributes(self):
         return [t for t, before in self.attributes.values()
                 if vars(t).keys() != before.keys() or any(vars(t)[name] is not before[name] for name in before)]
 
     # ---- classes and Python modules
+
+    def users_classes(self):
+        """The classes of the user's by which something was found, or may have been missed."""
+        reached = [space for space in self.namespaces.values() if isinstance(space, type)]
+        reached += map(type, self.objects.values())
+        return [cls for cls in dict.fromkeys(base for cls in reached for base in cls.__mro__) if is_users(cls)]
+
+    def asks_abstract_classes(self):
+        """Whether code may ask for what is registered with abstract classes."""
+        return any(isinstance(space, abc.ABCMeta) for space in self.namespaces.values())
 
     def note_namespace(self, space, label):
         """Notes what code has read, or may read from now on, from a class or a Python module."""
@@ -268,18 +286,21 @@ class Notes:
         for space in list(self.namespaces.values()) if read or written else ():
             self.read_from(space, read)
             self.write_to(space, written)
+        for function, *_ in list(self.functions.values()) if "__annotations__" in read else ():
+            self.note_annotations(function)
 
     def write_to(self, space, names):
-        if isinstance(space, type) and is_users(space):
+        if isinstance(space, type) and (is_users(space) or is_ours(space.__module__)):
             for name in names - space.__dict__.keys():
                 self.note_write(ClassItem(space, name), f"{space.__name__}.{name}")
 
     def read_from(self, space, names):
         if isinstance(space, type):
             for cls in space.__mro__:
-                if is_users(cls):
-                    for name in names & cls.__dict__.keys():
-                        self.note_read(ClassItem(cls, name), cls.__dict__[name], f"{cls.__name__}.{name}", False)
+                for name in names & cls.__dict__.keys() if is_users(cls) or is_ours(cls.__module__) else ():
+                    value = cls.__dict__[name]
+                    if is_users(cls) or type(value) in PLAIN:
+                        self.note_read(ClassItem(cls, name), value, f"{cls.__name__}.{name}", False)
         elif is_foreign(space.__name__):
             table = vars(space)
             for name in names & table.keys():
@@ -292,6 +313,8 @@ class Notes:
         if is_internal or isinstance(value, (types.FunctionType, *BUILTINS)):
             if place.key not in self.observations:
                 self.observations[place.key] = Observation(place, value, f"{module.__name__}.{name}", True)
+            if isinstance(value, type):
+                self.note_namespace(value, name)
         else:
             self.note_read(place, value, f"{module.__name__}.{name}", False)
 

@@ -15,7 +15,8 @@ from .._tensor import Tensor
 from ..nn.modules.module import Module
 from ._trust import is_foreign, is_ours, is_users
 
-_OURS = ("flambeau.optim.", "flambeau.distributions.", "flambeau.utils.")  # classes with attributes that users set
+# Packages of classes whose objects change.
+_OURS = ("flambeau.amp.", "flambeau.optim.", "flambeau.distributions.", "flambeau.utils.")
 _STDLIB = (argparse.Namespace, collections.ChainMap, collections.UserDict, collections.UserList)
 _UNWATCHED = (Module, Tensor, type, BaseException, enum.Enum, tuple, types.ModuleType)
 _HOOKS = ("__getattribute__", "__setattr__", "__delattr__")

@@ -7,6 +7,7 @@ import jax
 from .._device import CPU
 from ..autograd.engine import Pass
 from ..engines._views import value_of
+from ._compiled import UsersError, is_missing_from_tracer
 from ._floats import TracedFloat
 from ._lifted import chain_of
 from ._places import MISSING
@@ -37,10 +38,17 @@ class Recording:
         self.results = []
         self.flattened = set()  # ids of objects that were taken apart
         self.graph_freed = False  # whether the function itself has run a backward through its graph
+        self.raised = None  # the error that the function itself has raised
 
     def run(self):
         """Traces the function, and cuts it into segments."""
-        self.partition = Partition(self.trace_function(self.body), self.layout())
+        try:
+            jaxpr = self.trace_function(self.body)
+        except Exception as error:
+            if self.is_users_error(error):
+                raise UsersError from error
+            raise
+        self.partition = Partition(jaxpr, self.layout())
 
     def trace_function(self, body):
         """The trace of the function, whose results `body` returns."""
@@ -50,10 +58,20 @@ class Recording:
 
     def body(self):
         """Calls the function; returns all that a program computes."""
-        result = self.function(*self.args, **self.kwargs)
+        try:
+            result = self.function(*self.args, **self.kwargs)
+        except Exception as error:
+            self.raised = error
+            raise
         arrays = without_profile(self.results_of)(result) + self.trace_gradients()
         self.trace.watch.stop_listening()
         return arrays
+
+    def is_users_error(self, error):
+        """Whether an error is the function's own, which it raises eagerly as well."""
+        trace = self.trace
+        return (error is self.raised and not trace.is_refusal(error) and trace.caught_refusal() is None
+                and trace.watch.volatile is None and not is_missing_from_tracer(error))
 
     def results_of(self, result):
         """All that a program computes but for gradients."""

@@ -232,7 +232,7 @@ class Trace(Tracer):
         if self.replayed is not None:
             return self.draw_again(args)
         if any(isinstance(v, jax.core.Tracer) for v in args):
-            raise RuntimeError(DRAWN_BY_VALUE.format(name=self.name, kernel=kernel.__name__))
+            raise self.refuse(RuntimeError(DRAWN_BY_VALUE.format(name=self.name, kernel=kernel.__name__)))
         target = args[0] if args and hasattr(args[0], "dtype") else None
         filled = args if target is None else (np.empty_like(target), *args[1:])
         result = self.rehearse(generator, lambda: kernel(generator, *filled, **kwargs))
@@ -336,6 +336,12 @@ class Trace(Tracer):
         """Whether an error says that the function cannot be compiled at all."""
         return error is self.refused or isinstance(error, TRACED_ERRORS)
 
+    def caught_refusal(self):
+        """Such an error, if the function has caught one; otherwise None."""
+        if self.refused is not None:
+            return self.refused
+        return next((error for error in self.suspects if was_caught_by_user(error)), None)
+
     # ---- tensors created inside
 
     def register_inside(self, t):
@@ -399,9 +405,8 @@ class Trace(Tracer):
 
     def check(self):
         """Raises where what the function did to the outside cannot be done by a program."""
-        for error in (*self.suspects, self.refused):
-            if error is not None and (error is self.refused or was_caught_by_user(error)):
-                raise error
+        if (error := self.caught_refusal()) is not None:
+            raise error
         for mode, before, now in zip(MODES, self.modes, modes_now(), strict=True):
             if now is not before:
                 raise RuntimeError(CHANGED_MODE.format(name=self.name, mode=mode))

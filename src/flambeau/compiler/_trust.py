@@ -35,7 +35,7 @@ PURE = {
     "dataclasses", "difflib", "enum", "fractions", "functools", "_functools", "graphlib", "hashlib", "_hashlib",
     "heapq", "_heapq", "itertools", "json", "json.decoder", "json.encoder", "_json", "keyword", "math", "numbers",
     "operator", "_operator", "pprint", "re", "_sre", "reprlib", "statistics", "string", "_string", "struct", "_struct",
-    "textwrap", "traceback", "types", "typing", "_typing", "unicodedata", "warnings", "_warnings", "zlib",
+    "textwrap", "types", "typing", "_typing", "unicodedata", "warnings", "_warnings", "zlib",
 }
 IMPURE_BUILTINS = {"__import__", "breakpoint", "input", "open"}
 IDENTITY = {"hash", "id"}  # what they return tells tensors apart that are alike
@@ -56,6 +56,7 @@ CONSTANTS = (
 )
 CONSTANT_PACKAGES = {"typing", "types", "fractions", "jaxlib", "jax", "__future__"}  # of the classes of other constants
 RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
+UNSEEN_NAMES = {"__getattribute__", "__subclasses__", "_version"}  # attributes whose values nobody hears of
 VISIBLE_BASES = (bool, int, float, complex, str, bytes, dict, list, tuple, set, frozenset, collections.deque)
 VISIBLE_MODULES = {"abc", "argparse", "collections", "collections.abc", "_collections_abc", "contextlib", "enum",
                    "numbers", "typing"}  # of Python classes and containers
@@ -64,6 +65,7 @@ UNKNOWN = (
     "{label} is a {kind}, of which a program cannot tell whether it has changed. Read it before the call and pass what "
     "was read as an argument, or hold it in a dict, a list, or an attribute of an object of yours"
 )
+UNSEEN = "it reads {name}, which a program cannot compare. Read it before the call, and pass it as an argument"
 ITERATOR = "{label} is an iterator or draws random numbers: it gives something else each time"
 IMPURE_CLASS = (
     "it uses the class {name}, whose objects depend on more than what they are created with. Create them before the "
@@ -89,8 +91,8 @@ def is_constructor_of_namedtuple(module, code):
 
 
 def is_users(cls):
-    """Whether a class is one of the user's own."""
-    return not is_foreign(cls.__module__)
+    """Whether a class is one of the user's own; those that ``types.new_class`` makes say that they belong to it."""
+    return not is_foreign(cls.__module__) or (cls.__module__ == "types" and vars(types).get(cls.__name__) is not cls)
 
 
 def is_ours(module):
@@ -121,8 +123,10 @@ def is_constant(value):
         return (is_users(value) or is_pure(value.__module__, value.__name__) or issubclass(value, BaseException)
                 or inspect.isabstract(value))  # which has no objects, and serves to ask for those of other classes
     if issubclass(kind, io.IOBase):
-        return not value.closed and not value.readable()
-    return str(kind.__module__).partition(".")[0] in CONSTANT_PACKAGES or kind.__name__ == "_ArrayFunctionDispatcher"
+        return value in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+    if kind.__name__ == "_ArrayFunctionDispatcher":
+        return True
+    return str(kind.__module__).partition(".")[0] in CONSTANT_PACKAGES and not is_users(kind)
 
 
 def advances(value):

@@ -10,6 +10,7 @@ trace, and changed again by every run of the program.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import gc
 import random
@@ -30,6 +31,8 @@ from ._trust import (
     IDENTITY,
     IMPURE_CALL,
     OF_JAX,
+    UNSEEN,
+    UNSEEN_NAMES,
     is_constructor_of_namedtuple,
     is_foreign,
     is_ours,
@@ -212,19 +215,20 @@ class Watch(Notes):
         """Code of the user's is run for the first time: notes the global names in it."""
         if "type" in names.globals:
             self.asks_for_types = True
+        for name in UNSEEN_NAMES & names.read:
+            self.make_volatile(UNSEEN.format(name=name))
         inner = (c for other in self.codes.values() for c in other.code.co_consts)
         if id(code) not in self.known_codes and not any(code is c for c in inner):
             for function in gc.get_referrers(code):
                 if isinstance(function, types.FunctionType):
                     self.note_function(function)
         table = frame.f_globals
-        for name in (names.globals if "globals" not in names.globals else {*table}) | names.stored:
-            value = table.get(name, MISSING)
-            if value is not MISSING or name in names.stored:
-                self.note_read(Item(table, name), value, f"the global name {name}")
-        for name in names.imported:
-            if name in sys.modules:
-                self.note_namespace(sys.modules[name], name)
+        for name in names.globals | names.stored | ({*table} if "globals" in names.globals else set()):
+            self.note_read(Item(table, name), table.get(name, MISSING), f"the global name {name}")
+            if name not in table and name in vars(builtins):
+                self.read_from_foreign(builtins, vars(builtins), name)
+        for name in modules_named(names.imported, table) & sys.modules.keys():
+            self.note_read(Item(sys.modules, name), sys.modules[name], f"the module {name}")
         self.note_names(names)
 
     def on_builtin_call(self, function):
@@ -243,6 +247,18 @@ class Watch(Notes):
         """The function creates an object: what is new is nobody else's."""
         if id(thing) not in self.objects and not any(tables_of(thing)):
             self.created[id(thing)] = thing
+
+
+def modules_named(names, table):
+    """What imports of `names` may import, where the global names are those of `table`; with what contains it."""
+    packages = containing(str(table.get("__package__") or ""))
+    return {part for name in names for base in ("", *packages) for part in containing(f"{base}.{name}".strip("."))}
+
+
+def containing(name):
+    """A module and the packages that it is in, by name."""
+    parts = name.split(".")
+    return {".".join(parts[:n + 1]) for n in range(len(parts))}
 
 
 def label_of(thing):

@@ -102,7 +102,7 @@ def tables_without_hooks():
 def own_hooks(module):
     """The registry of a module, made now if it has none."""
     d = module.__dict__
-    if "_hook_registry" not in d:
+    if module._hook_registry is None or "_hook_registry" not in d:  # a trace hears of attributes that are asked for
         if "_modules" not in d:
             raise AttributeError(_report.no_attribute(module, "_hook_registry"))
         hooks = d["_hook_registry"] = Hooks()
