@@ -7,6 +7,7 @@
 
 #include "blas.h"
 #include "memory.h"
+#include "slots.h"
 #include "threads.h"
 
 static const Row *const FAMILIES[] = {
@@ -312,6 +313,13 @@ static PyMethodDef methods[] = {
      "is None, from one that uses large blocks again. Returns the handler before."},
     {"give_back_blocks", give_back, METH_NOARGS,
      "give_back_blocks()\n--\n\nGives memory that waits to be used again back to the system; returns how many bytes."},
+    {"read_slot", (PyCFunction)(void (*)(void))read_slot, METH_FASTCALL,
+     "read_slot(member, objects)\n--\n\nA list of what objects hold in the slot that is the `member` of their class."},
+    {"set_slot", (PyCFunction)(void (*)(void))set_slot, METH_FASTCALL,
+     "set_slot(member, objects, values)\n--\n\nMakes objects hold values in the slot that is the `member` of their "
+     "class."},
+    {"are_same", (PyCFunction)(void (*)(void))are_same, METH_FASTCALL,
+     "are_same(found, expected)\n--\n\nWhether two sequences hold the very same objects."},
     {NULL, NULL, 0, NULL},
 };
 

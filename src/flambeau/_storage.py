@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from sys import getrefcount
 
 from ._device import CPU, strided
+from ._slots import read_slot, set_slot
 from .engines import NUMPY, on_host
 from .engines._views import Memory, ViewArray, view_layout
 
@@ -152,16 +154,37 @@ class DeviceStorage(Storage):
                 t._a = view._array  # no other tensor shares the elements any more
 
 
-def exchange_all(tensors, arrays, writer, put):
-    """Counts a write to each of many tensors on devices, and makes the arrays their elements."""
-    for t, array in zip(tensors, arrays, strict=True):
-        storage = t._storage
-        storage.version += 1
-        storage.writer = writer
-        if storage._memory is None:
-            t._a = storage._array = array
-        else:
-            storage.replace(t, array, put)
+_COMMON = [Storage.__dict__[name] for name in ("version", "writer", "inference")]
+_OWN = [DeviceStorage.__dict__[name] for name in ("engine", "device", "_array", "_memory")]
+_version, _writer, _inference = _COMMON
+_, _, _own_array, _memory = _OWN
+
+
+def new_storages(arrays, engine, device, inference):
+    """``DeviceStorage``, for many arrays that are no views."""
+    count = len(arrays)
+    storages = [*map(object.__new__, itertools.repeat(DeviceStorage, count))]
+    for member, value in zip([*_COMMON, *_OWN], (0, None, inference, engine, device, None, None), strict=True):
+        set_slot(member, storages, arrays if member is _own_array else [value] * count)
+    return storages
+
+
+def exchange_all(storages, arrays, writer):
+    """Counts a write to each of many storages on devices, and makes the arrays their elements.
+
+    Where tensors may share elements nothing is done, and it returns False.
+    """
+    if any(read_slot(_memory, storages)):
+        return False
+    set_slot(_version, storages, [version + 1 for version in read_slot(_version, storages)])
+    set_slot(_writer, storages, [writer] * len(storages))
+    set_slot(_own_array, storages, arrays)
+    return True
+
+
+def any_of_inference(storages):
+    """Whether any of many storages was made in inference mode."""
+    return any(read_slot(_inference, storages))
 
 
 def references_of_one_tensor():

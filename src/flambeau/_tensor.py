@@ -15,7 +15,8 @@ from ._device import CPU, strided
 from ._hooks import move_hooks
 from ._modes import in_use, modes
 from ._size import Size
-from ._storage import DeviceStorage, Storage, address
+from ._slots import set_slot
+from ._storage import DeviceStorage, Storage, address, new_storages
 from .engines import NUMPY, engine_of
 from .engines._views import replay
 
@@ -326,18 +327,18 @@ def wrap(array, device=None, engine=None):
     return t
 
 
+SLOTS = {name: Tensor.__dict__[name] for name in Tensor.__slots__ if not name.startswith("__")}
+_WITHOUT_HISTORY = (("_rg", False), ("_node", None), ("_nr", 0), ("_view", None), ("_grad", None), ("_hooks", None))
+
+
 def wrap_all(arrays, device, engine):
-    """``wrap``, for many arrays on a device."""
-    tensors, inference = [], modes.grad is None
-    for array in arrays:
-        t = _new(Tensor)
-        t._a = array
-        t._storage = storage = DeviceStorage(array, engine, device)
-        storage.inference = inference
-        t._rg = False
-        t._node = t._view = t._grad = t._hooks = None
-        t._nr = 0
-        tensors.append(t)
+    """``wrap``, for many arrays on a device that are no views."""
+    count = len(arrays)
+    tensors = [*map(_new, itertools.repeat(Tensor, count))]
+    set_slot(SLOTS["_a"], tensors, arrays)
+    set_slot(SLOTS["_storage"], tensors, new_storages(arrays, engine, device, modes.grad is None))
+    for name, value in _WITHOUT_HISTORY:
+        set_slot(SLOTS[name], tensors, [value] * count)
     return tensors
 
 

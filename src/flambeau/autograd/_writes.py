@@ -14,10 +14,12 @@ from .. import _dtypes, _storage
 from .._hooks import move_hooks
 from .._modes import in_use, modes
 from .._size import broadcasts
+from .._slots import read_slot, set_slot
 from .._tape import OpNode, guard
 from .._tensor import (
     LEAF_INPLACE,
     NO_FUNCTION,
+    SLOTS,
     VIEW_OF_LEAF_INPLACE,
     engine_for,
     refresh,
@@ -132,9 +134,16 @@ def write(t, name, fill, *arguments):
 
 def exchange_all(tensors, name, arrays):
     """Like ``write``, for new elements of many tensors at once, on an engine whose arrays are values."""
-    if in_use.inference and modes.grad is not None and any([t._storage.inference for t in tensors]):
+    storages = read_slot(SLOTS["_storage"], tensors)
+    if in_use.inference and modes.grad is not None and _storage.any_of_inference(storages):
         raise RuntimeError(INFERENCE)
-    _storage.exchange_all(tensors, arrays, name, put)
+    if _storage.exchange_all(storages, arrays, name):
+        set_slot(SLOTS["_a"], tensors, arrays)
+        return
+    for t, storage, array in zip(tensors, storages, arrays, strict=True):
+        storage.version += 1
+        storage.writer = name
+        storage.replace(t, array, put)
 
 
 def write_at(t, name, key, value):

@@ -11,8 +11,10 @@ import abc
 from itertools import chain
 from operator import attrgetter, call, eq, is_, itemgetter
 
+from .._slots import are_same, read_slot
 from ._contents import is_like_input
 from ._floats import NotAFloat
+from ._lifted import slot_requires_grad
 from ._notes import FUNCTION_PARTS
 from ._places import MISSING, Argument, ClassItem, Fixed, Gradient, Place
 from ._pytree import PLAIN, is_same_value
@@ -24,8 +26,6 @@ LOST = (
 
 CLASS_PARTS = attrgetter("__mro__", "__name__", "__qualname__")
 NEVER_ASKED = frozenset(("__annotations__", "__dict__", "__doc__", "__module__", "__weakref__"))
-
-_requires_grad = attrgetter("_rg")
 
 
 class Value:
@@ -215,17 +215,17 @@ class Snapshot:
     def holds(self):
         try:
             return (
-                all(map(is_, chain.from_iterable(map(call, self.getters, self.tables)), self.values))
+                are_same(chain.from_iterable(map(call, self.getters, self.tables)), self.values)
                 and all(map(call, self.absent, self.absent_names))
-                and all(map(is_, map(_requires_grad, self.tensors), self.requires_grad))
-                and all(map(is_, map(type, self.objects), self.classes))
-                and all(map(is_, chain.from_iterable(map(FUNCTION_PARTS, self.functions)), self.function_parts))
-                and all(map(is_, chain.from_iterable(map(CLASS_PARTS, self.users_classes)), self.class_parts))
+                and are_same(read_slot(slot_requires_grad, self.tensors), self.requires_grad)
+                and are_same(map(type, self.objects), self.classes)
+                and are_same(chain.from_iterable(map(FUNCTION_PARTS, self.functions)), self.function_parts)
+                and are_same(chain.from_iterable(map(CLASS_PARTS, self.users_classes)), self.class_parts)
                 and all(map(eq, self.class_keys, self.class_names))
                 and (self.registrations is None or self.registrations == abc.get_cache_token())
                 and all(map(eq, map(len, self.containers), self.lengths))
-                and all(map(is_, chain.from_iterable(self.views), self.contents))
-                and all(map(is_, chain.from_iterable(self.dicts), self.keys))
+                and are_same(chain.from_iterable(self.views), self.contents)
+                and are_same(chain.from_iterable(self.dicts), self.keys)
                 and all(place.value() is value for place, value in self.others)
                 and all(contents.matches() for contents in self.variable)
                 and all(guard.mismatch() is None for guard in self.inputs)

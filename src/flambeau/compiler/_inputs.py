@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from operator import attrgetter, is_
+from operator import attrgetter
 
 import numpy as np
 
 from .._device import CPU
+from .._slots import are_same, read_slot
 from .._tensor import Tensor
 from ..engines import engine_of
 from ..engines._views import ViewArray
+from ._lifted import slot_a, slot_node, slot_requires_grad
 from ._places import Argument, Gradient
 
-_array = attrgetter("_a")
-_state = attrgetter("_rg", "_node", "__class__")  # which may be compared by ==
 _form = attrgetter("dtype", "shape", "strides")
 
 
@@ -66,36 +66,39 @@ class InputSnapshot:
 
     def __init__(self, records, tensors):
         varies = [isinstance(x.place, Argument | Gradient) or t._view is not None for x, t in zip(records, tensors)]
+        exchanged = [t.device is not CPU and type(t._a) is not ViewArray for t in tensors]
         self.selectors = [not v for v in varies]
         self.tensors = [t for t, v in zip(tensors, varies) if not v]
-        self.state = [*map(_state, self.tensors)]
-        self.arrays = [*map(_array, self.tensors)]
-        self.exchanged = [(nr, t) for nr, t in enumerate(self.tensors)
-                          if t.device is not CPU and type(t._a) is not ViewArray]
-        self.on_cpu = [t._a for t in self.tensors if t.device is CPU]  # the form of others does not change
+        self.state = self.state_of(self.tensors)
+        self.exchanged = [t for t, v, e in zip(tensors, varies, exchanged) if e and not v]
+        self.steady = [t for t, v, e in zip(tensors, varies, exchanged) if not e and not v]
+        self.arrays, self.steady_arrays = read_slot(slot_a, self.exchanged), read_slot(slot_a, self.steady)
+        self.on_cpu = [t._a for t in self.steady if t.device is CPU]  # the form of others does not change
         self.forms = [*map(_form, self.on_cpu)]
         self.owners = {id(owner_of(t._a)) for t in self.tensors}
         self.others = [(nr, records[nr].signature) for nr, v in enumerate(varies) if v]
 
+    @staticmethod
+    def state_of(tensors):
+        """What is known of tensors beside their arrays, as objects to be compared by identity."""
+        return [*read_slot(slot_requires_grad, tensors), *read_slot(slot_node, tensors), *map(type, tensors)]
+
     def holds(self, tensors):
         """Whether nothing has changed; where others may share memory with these, somebody has to look closer."""
         return (
-            all(map(is_, itertools.compress(tensors, self.selectors), self.tensors))
-            and all(map(is_, map(_array, self.tensors), self.arrays))
-            and [*map(_state, self.tensors)] == self.state
+            are_same(itertools.compress(tensors, self.selectors), self.tensors)
+            and are_same(read_slot(slot_a, self.exchanged), self.arrays)
+            and are_same(read_slot(slot_a, self.steady), self.steady_arrays)
+            and are_same(self.state_of(self.tensors), self.state)
             and [*map(_form, self.on_cpu)] == self.forms
             and self.has_room_for([(tensors[nr], was) for nr, was in self.others])
         )
 
     def release(self):
-        arrays = self.arrays
-        for nr, _ in self.exchanged:
-            arrays[nr] = None
+        self.arrays = ()
 
     def update(self):
-        arrays = self.arrays
-        for nr, t in self.exchanged:
-            arrays[nr] = t._a
+        self.arrays = read_slot(slot_a, self.exchanged)
 
     def has_room_for(self, others):
         """Whether other tensors are as they were, with memory of their own."""

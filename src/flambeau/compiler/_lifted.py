@@ -28,6 +28,7 @@ program_input.def_abstract_eval(
 
 SLOTS = {name: Tensor.__dict__[name] for name in ("_a", "_grad", "_hooks", "_node")}
 slot_a, slot_grad, slot_hooks, slot_node = SLOTS.values()
+slot_requires_grad = Tensor.__dict__["_rg"]
 
 
 NO_HOOKS: tuple = ({}, {}, None)  # on gradients, after accumulation, whether the gradient is retained

@@ -56,8 +56,7 @@ class Loop:
     def run(self, batches, count, arguments):
         """What the function returns at all steps, stacked. `arguments` are those of the first one."""
         program = self.program
-        tensors, owners = program.tensors_for(arguments)
-        arrays = [None if t is None else t._a for t in tensors]
+        tensors, arrays, owners = program.gather(arguments)
         for i in self.batches:
             arrays[i] = batches[program.inputs[i].place.nr]._a
         for i in program.partition.host_inputs:  # the device may read it later than it is written to

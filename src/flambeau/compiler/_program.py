@@ -10,6 +10,7 @@ import numpy as np
 from .. import _tape as tape
 from .._device import CPU
 from .._modes import modes
+from .._slots import read_slot, set_slot
 from .._tensor import Tensor, edge_of, wrap, wrap_all
 from ..autograd._writes import check_all_writable, check_writable, exchange_all, fill_all, write
 from ..engines._views import replay
@@ -18,7 +19,7 @@ from ..ops.shape import alias, as_strided
 from ._contents import refill
 from ._guards import Guards
 from ._inputs import TensorInputs, signature
-from ._lifted import NO_HOOKS, XLA, Lifted, RandomDraw, hooks_of
+from ._lifted import NO_HOOKS, XLA, Lifted, RandomDraw, hooks_of, slot_a, slot_grad, slot_hooks
 from ._loop import Loop
 from ._places import MISSING, PlaceList
 from ._pytree import containers_in, unflatten
@@ -48,7 +49,6 @@ NO_DOUBLE_BACKWARD = (
     "that calls grad() or backward(create_graph=True), or call the function that was compiled, eagerly."
 )
 
-_grad, _hooks = attrgetter("_grad"), attrgetter("_hooks")
 _item = attrgetter("_a.item")
 WHOLE_VIEW: tuple = ((alias, {}, None),)  # the chain of a view of all elements
 
@@ -87,8 +87,8 @@ class Program:
         self.places = PlaceList()
         number_of = self.places.number
         self.tensor_indices = [i for i, x in enumerate(self.inputs) if x.kind is TENSOR]
-        for i in self.tensor_indices:  # they are the first ones
-            number_of(self.inputs[i].place)
+        numbers = {i: number_of(self.inputs[i].place) for i in self.tensor_indices}  # they are the first ones
+        self.spread = picker([numbers.get(i, -1) for i in range(len(self.inputs))])
         self.computed = [(i, x.compute if x.kind is FLOAT else x.draw) for i, x in enumerate(self.inputs)
                          if x.kind in (FLOAT, DRAW)]
         self.rebinds = [nr for nr, w in enumerate(self.writes) if w.rebind]
@@ -121,10 +121,12 @@ class Program:
         self.aliases = [self.alias_record(*found, number) for found in recording.aliases.values()]
         number.update((key, len(number)) for key in recording.aliases)
         self.results = [number[id(t)] for t in recording.results]
+        self.pick_results = picker(self.results)
         self.tree = recording.tree
         self.assignments = [Assignment(*x) for x in recording.assignments]
         self.refills = [Refill(*x) for x in recording.refills]
         self.new_grads = [GradAssignment(number_of(find(t)), grad is not None) for t, grad in recording.new_grads]
+        self.pick_owners = picker([x.nr for x in self.new_grads])
         self.float_outputs = [] if trace.floats is None else trace.floats.outputs
         self.on_device = {i for i in self.tensor_indices if self.inputs[i].signature[1] is not CPU}
         self.takes_containers = bool(trace.watch.argument_containers)
@@ -180,11 +182,11 @@ class Program:
         for nr in self.from_start:
             if found[nr].storage_offset():
                 return "a tensor that began where its memory does is a part of another one"
-        if self.has_hooks or any(map(_hooks, self.hooked(found))):
+        if self.has_hooks or any(read_slot(slot_hooks, self.hooked(found))):
             for x in self.hooks:
                 if hooks_of(found[x.nr]) != x.hooks:
                     return "there are other hooks on a tensor"
-        have_grads = [grad is not None for grad in map(_grad, self.graded(found))]
+        have_grads = [grad is not None for grad in read_slot(slot_grad, self.graded(found))]
         if have_grads != self.have_grads:
             had = next(was for was, now in zip(self.have_grads, have_grads) if was is not now)
             return f"a tensor had {'a' if had else 'no'} gradient"
@@ -198,8 +200,7 @@ class Program:
 
     def run(self, arguments, call):
         """The result of the function for these arguments, with everything it changes changed."""
-        tensors, owners = self.tensors_for(arguments)
-        arrays = [None if t is None else t._a for t in tensors]
+        tensors, arrays, owners = self.gather(arguments)
         for i, compute in self.computed:
             arrays[i] = compute()
         for x in self.float_outputs:
@@ -223,24 +224,21 @@ class Program:
         if modes.grad:
             self.record(outputs, tensors, saved)
         outputs += [self.take(x, arguments, outputs) for x in self.aliases]
-        return self.finish([outputs[nr] for nr in self.results], owners, call)
+        return self.finish(self.pick_results(outputs), owners, call)
 
-    def tensors_for(self, arguments):
-        """(the tensors of all inputs, None for other inputs; those that get a new gradient)"""
+    def gather(self, arguments):
+        """(the tensors of all inputs, their arrays, None for other inputs; the tensors that get a new gradient)"""
         found = self.find(arguments)
-        tensors = [None] * len(self.inputs)
-        for i, t in zip(self.tensor_indices, found):
-            tensors[i] = t
-        return tensors, [found[x.nr] for x in self.new_grads]
+        own = found[:len(self.tensor_indices)]
+        tensors, arrays = self.spread([*own, None]), self.spread([*read_slot(slot_a, own), None])
+        return tensors, [*arrays], self.pick_owners(found)
 
     def enter_device(self, tensors, arrays, owners, donated):
         """Makes the arrays of tensors such as a device takes them; it may use the memory of those donated."""
         self.check_writable(tensors)
-        XLA.make_concrete(arrays)
         self.tensor_inputs.release()
         XLA.claim(arrays, donated, tensors)
-        for t in owners:
-            t._grad = None  # so that there is memory for the new gradients
+        set_slot(slot_grad, owners, [None] * len(owners))  # so that there is memory for the new gradients
 
     def check(self, conditions):
         """Raises the error of the first condition that does not hold."""
@@ -346,8 +344,7 @@ class Program:
         for x in self.refills:
             container = containers[x.container] if type(x.container) is int else x.container
             refill(container, x.keys, unflatten(x.tree, tensors, containers))
-        for t, x in zip(owners, self.new_grads, strict=True):
-            t._grad = next(tensors) if x.is_tensor else None
+        set_slot(slot_grad, owners, [next(tensors) if x.is_tensor else None for x in self.new_grads])
         return result
 
 

@@ -62,6 +62,7 @@ class Segment:
         self.packs = packs_of(variables, packable)
         packed = {place for *_, places in self.packs for place in places}
         self.others = [place for place in range(len(variables)) if place not in packed]
+        self.pick_others = picker(self.others)
         self.compiled = None
         alone = places_with_memory(results, {*variables, *closed.jaxpr.constvars})
         self.memory = [memory_of(v.aval) if i in alone else None for i, v in enumerate(results)]
@@ -69,7 +70,7 @@ class Segment:
     def __call__(self, arrays):
         """The results, which jax may still be computing."""
         arguments = [np.array([arrays[i] for i in places], dtype) for dtype, _, places in self.packs]
-        arguments += [arrays[i] for i in self.others]
+        arguments += self.pick_others(arrays)
         if self.compiled is None:
             self.compiled = self.compile()
         found = self.compiled(*arguments)

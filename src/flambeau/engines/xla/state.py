@@ -8,7 +8,6 @@ import jax.numpy as jnp
 
 from .._views import ViewArray
 from . import engine
-from ._calls import ARRAY
 from ._conditions import Run, is_verified, users_line, verify, verify_early
 from ._lowering import lowering
 from .lazy import Graph, LazyArray, aval_of
@@ -18,7 +17,6 @@ engine.immediate(jax_device)
 engine.immediate(lowering)
 engine.immediate(users_line)
 engine.immediate(is_verified)
-engine.immediate(lowering)
 engine.immediate(verify)
 engine.immediate(verify_early)
 
@@ -31,7 +29,6 @@ def concrete(array):
     return array.value if type(array) is LazyArray else array
 
 
-@engine.immediate
 def make_concrete(arrays):
     """Puts the arrays of jax, in a list, in the place of what tensors on a device hold."""
     for i, array in enumerate(arrays):
@@ -43,13 +40,17 @@ def make_concrete(arrays):
 
 @engine.immediate
 def claim(arrays, indices, tensors):
-    """Exchanges, in a list of arrays, those that somebody else than their tensor holds for copies.
+    """Makes a list of what tensors on a device hold one of arrays of jax; those at `indices` have no other owners.
 
-    The program may write to the memory of what is left: clones share their arrays until one of them is written to.
+    A program may write to the memory of these. Where somebody else than their tensor holds them, they are copies:
+    clones share their arrays until one of them is written to.
     """
-    count = sys.getrefcount
-    for i in indices:
-        if count(arrays[i]) > ALONE or (type(tensors[i]._a) is not ARRAY and is_shared(tensors[i]._a)):
+    is_lazy = not {ViewArray, LazyArray}.isdisjoint(map(type, arrays))
+    if is_lazy:
+        make_concrete(arrays)
+    counts = map(sys.getrefcount, map(arrays.__getitem__, indices))
+    for i, count in zip(indices, counts):
+        if count > ALONE or (is_lazy and is_shared(tensors[i]._a)):
             arrays[i] = jnp.copy(arrays[i])
 
 
