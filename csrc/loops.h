@@ -35,7 +35,8 @@ typedef struct {
     const void *a, *b, *bias; /* the last is a row, or NULL */
     void *out, *packed;
     ptrdiff_t m, n, k, a_row, a_column, b_row, b_column;
-    bool wide; /* cut into parts by its columns, and by its rows otherwise */
+    bool wide;   /* cut into parts by its columns, and by its rows otherwise */
+    bool direct; /* whether rows of a, with their elements side by side, are read where they lie */
 } Gemm;
 
 /* The gradient of rows less their mean, divided by their deviation, times a weight (or NULL) plus a bias. */
@@ -289,6 +290,7 @@ typedef struct {
     Combination combine_halves, combine_brains;
     void (*gemm_pack)(const Gemm *p, ptrdiff_t strip);
     void (*gemm_part)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, void *scratch);
+    void (*gemm_across)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop); /* (out, bias: of the transposed result) */
     size_t (*gemm_scratch)(ptrdiff_t side); /* bytes for a part so long */
     NarrowSum sum_halves, sum_brains; /* of a few thousand numbers at most */
 } Loops;

@@ -13,8 +13,12 @@
 #define GOOD_SIDE 256                   /* the same from where it matters little that BLAS packs the other operand anew */
 #define LEAST_PACK ((ptrdiff_t)1 << 15) /* elements of an operand, likewise */
 #define LONG_TILE 64                    /* bytes of its rows: two vectors of 32 */
-#define LEAST_SHORTER 128               /* of the sides of a product by tiles */
-#define MOST_PACKED ((ptrdiff_t)1 << 21) /* elements of the operand with the longer side */
+#define LEAST_TILES ((ptrdiff_t)1 << 20) /* multiplications of a product by tiles */
+#define LEAST_ROWS 8                     /* of one that is wide */
+#define FEW_ROWS 256                     /* for which tiles pack the columns of a large matrix faster */
+#define MOST_PACKED ((ptrdiff_t)1 << 21) /* elements of the operand with the longer side; BLAS has better caches of more */
+#define CACHE_PERIOD 4096                /* bytes between lines of memory that have the same few places in a cache */
+#define MOST_ACROSS ((ptrdiff_t)1 << 19) /* bytes of the left operand of a product that is made transposed */
 
 typedef struct {
     int64_t rows, columns;
@@ -146,6 +150,7 @@ typedef struct {
     const Loops *loops;
     ptrdiff_t side, step, parts; /* the longer side, cut into parts of whole tiles */
     ptrdiff_t strips, packs;     /* of the operand with the shorter one, and into how many parts these are cut */
+    bool across;                 /* whether this is the transposed product */
     atomic_int *failed;          /* for want of memory */
 } Tiles;
 
@@ -164,6 +169,10 @@ static void multiply_tiles(const void *work, ptrdiff_t i)
     const Tiles *w = work;
     ptrdiff_t start, stop;
     part_of(w->side, w->step, w->parts, i, &start, &stop);
+    if (w->across) {
+        w->loops->gemm_across(&w->gemm, start, stop);
+        return;
+    }
     void *scratch = scratch_of_thread(w->loops->gemm_scratch(stop - start));
     if (scratch == NULL) {
         *w->failed = 1;
@@ -179,41 +188,64 @@ bool use_tiles_always(bool always)
     return atomic_exchange(&tiles_always, always);
 }
 
-/* Whether tiles are faster than BLAS: where vectors are long, and packing is little of the work. */
+/* Whether tiles are faster than BLAS: where vectors are long, most of a tile is used, and packing is little of the work. */
 static bool suits_tiles(const Product *p, const Loops *loops)
 {
+    ptrdiff_t item = p->doubles ? 8 : 4, panel = loops->tile_columns, panels = (p->n + panel - 1) / panel;
+    bool wide = p->n > p->m, few = wide && p->m <= FEW_ROWS && p->b.row_step == 1;
+    bool full = wide ? p->m >= LEAST_ROWS : panels * panel <= p->n + p->n / 4;
+    bool small = (wide ? p->n : p->m) * p->k <= MOST_PACKED;
+    bool suits = panel * item >= LONG_TILE && full && (small || few) && work_of(p) >= LEAST_TILES;
+    return p->count == 1 && (tiles_always || suits);
+}
+
+/* The product as tiles are told of it. Of a wide one with the columns of b side by side, as linear layers have their weights,
+ * the transposed one is made, which has these as rows and need not pack them, if the second cache holds all of a. */
+static Gemm gemm_of(const Product *p, bool *across)
+{
+    const Operand *a = &p->a, *b = &p->b;
+    ptrdiff_t item = p->doubles ? 8 : 4;
     bool wide = p->n > p->m;
-    bool suits = (wide ? p->m : p->n) >= LEAST_SHORTER && (wide ? p->n : p->m) * p->k <= MOST_PACKED;
-    return p->count == 1 && (tiles_always || (suits && loops->tile_columns * (p->doubles ? 8 : 4) >= LONG_TILE));
+    *across = wide && b->row_step == 1 && p->m * p->k * item <= MOST_ACROSS;
+    if (*across) {
+        return (Gemm){
+            .a = b->at, .b = a->at, .bias = p->bias, .out = p->out, .m = p->n, .n = p->m, .k = p->k,
+            .a_row = b->column_step, .a_column = 1, .b_row = a->column_step, .b_column = a->row_step, .direct = true,
+        };
+    }
+    bool apart = a->row_step * item % CACHE_PERIOD != 0;
+    return (Gemm){
+        .a = a->at, .b = b->at, .bias = p->bias, .out = p->out, .m = p->m, .n = p->n, .k = p->k,
+        .a_row = a->row_step, .a_column = a->column_step, .b_row = b->row_step, .b_column = b->column_step, .wide = wide,
+        .direct = a->column_step == 1 && apart,
+    };
 }
 
 /* False without the memory for it. */
 static bool multiply_by_tiles(const Product *p, const Loops *loops)
 {
-    bool wide = p->n > p->m;
-    ptrdiff_t width = wide ? loops->tile_rows : loops->tile_columns, shorter = wide ? p->m : p->n;
     atomic_int failed = 0;
-    Tiles w = {
-        .gemm = {
-            .a = p->a.at, .b = p->b.at, .bias = p->bias, .out = p->out, .m = p->m, .n = p->n, .k = p->k,
-            .a_row = p->a.row_step, .a_column = p->a.column_step, .b_row = p->b.row_step,
-            .b_column = p->b.column_step, .wide = wide,
-        },
-        .loops = loops, .step = wide ? loops->tile_columns : loops->tile_rows, .side = wide ? p->n : p->m,
-        .strips = (shorter + width - 1) / width, .failed = &failed,
-    };
+    Tiles w = {.loops = loops, .failed = &failed};
+    Gemm *g = &w.gemm;
+    *g = gemm_of(p, &w.across);
+    ptrdiff_t width = g->wide ? loops->tile_rows : loops->tile_columns, shorter = g->wide ? g->m : g->n;
+    w.step = g->wide ? loops->tile_columns : loops->tile_rows;
+    w.side = g->wide ? g->n : g->m;
+    w.strips = (shorter + width - 1) / width;
     ptrdiff_t parts = chunks_for(work_of(p), LEAST_WORK), least = (w.side + GOOD_SIDE - 1) / GOOD_SIDE;
     ptrdiff_t most = (w.side + w.step - 1) / w.step;
     w.parts = parts > least ? parts : least;
     w.parts = w.parts < most ? w.parts : most;
-    w.packs = chunks_for(w.strips * width * p->k, LEAST_PACK);
-    w.gemm.packed = new_block((size_t)(w.strips * width * p->k * (p->doubles ? 8 : 4)), false);
-    if (w.gemm.packed == NULL) {
-        return false;
+    if (!g->wide || !g->direct) {
+        w.packs = chunks_for(w.strips * width * p->k, LEAST_PACK);
+        g->packed = new_block((size_t)(w.strips * width * p->k * (p->doubles ? 8 : 4)), false);
+        if (g->packed == NULL) {
+            return false;
+        }
+        run_chunks(pack_tiles, &w, w.packs);
     }
-    run_chunks(pack_tiles, &w, w.packs);
     run_all(multiply_tiles, &w, w.parts, parts == 1);
-    release_block(w.gemm.packed);
+    release_block(g->packed);
     return !failed;
 }
 

@@ -1,10 +1,12 @@
 /* Products of matrices by tiles: strips of TILE_ROWS rows of a and of TILE_COLUMNS columns of b lie packed, a line of a
- * strip for each k. The strips of the operand with the shorter side are packed before, whole; those of the other one by
- * each part for itself, as many k at a time as the caches hold.
+ * strip for each k; but rows of a that are `direct` are read where they lie. The strips of the operand with
+ * the shorter side are packed before, whole; those of the other one by each part for itself, as many k at a time as the
+ * caches hold.
  */
 
 #define DEPTH (28672 / (TILE_COLUMNS * (ptrdiff_t)sizeof(REAL))) /* of strips: one of b stays in the nearest cache */
 #define TOGETHER 16 /* strips of a that stay in the second cache, while those of b pass by */
+#define AHEAD 64    /* elements of each line that are fetched before they are packed */
 
 /* A square of four lines of four numbers, with lines and columns exchanged. */
 INLINE void NAME(exchange)(const REAL *restrict from, ptrdiff_t line_step, REAL *restrict to, ptrdiff_t width)
@@ -42,6 +44,9 @@ INLINE void NAME(pack_strip)(const REAL *restrict from, ptrdiff_t line_step, ptr
     ptrdiff_t fours = step == 1 ? count / 4 * 4 : 0, squares = depth / 4 * 4;
     for (ptrdiff_t first = 0; first < squares; first += 16) { /* a line of the cache of each */
         ptrdiff_t last = first + 16 < squares ? first + 16 : squares;
+        for (ptrdiff_t j = 0; j < fours; j++) {
+            __builtin_prefetch(from + j * line_step + first + AHEAD, 0, 2);
+        }
         for (ptrdiff_t j = 0; j < fours; j += 4) {
             for (ptrdiff_t k = first; k < last; k += 4) {
                 NAME(exchange)(from + j * line_step + k, line_step, to + k * width + j, width);
@@ -97,11 +102,57 @@ static void NAME(gemm_pack)(const Gemm *p, ptrdiff_t strip)
     (p->wide ? NAME(pack_rows) : NAME(pack_columns))(p, start, stop, 0, p->k, (REAL *)p->packed + start * p->k);
 }
 
-INLINE void NAME(add_bias)(REAL *out, ptrdiff_t step, const REAL *bias, ptrdiff_t rows, ptrdiff_t columns)
+/* Tile (i, j) of the result, or what the k-th and the next rows of b add to it. `x`: of a, `panel`: of b. */
+INLINE void NAME(multiply_tile)(const Gemm *p, ptrdiff_t i, ptrdiff_t j, ptrdiff_t k, const REAL *x, const REAL *panel,
+                                ptrdiff_t depth, ptrdiff_t rows)
 {
-    for (ptrdiff_t i = 0; bias != NULL && i < rows; i++, out += step) {
-        for (ptrdiff_t j = 0; j < columns; j++) {
-            out[j] += bias[j];
+    ptrdiff_t columns = p->n - j < TILE_COLUMNS ? p->n - j : TILE_COLUMNS, x_step = p->direct ? p->a_row : TILE_ROWS;
+    REAL *out = (REAL *)p->out + i * p->n + j, row[2 * WIDTH / sizeof(REAL)];
+    const REAL *bias = p->bias == NULL ? NULL : (const REAL *)p->bias + j;
+    if (k > 0) {
+        (p->direct ? NAME(add_panel_of_some) : NAME(add_panel_across))(x, x_step, panel, depth, NULL, out, p->n, columns,
+                                                                    (int)rows);
+        return;
+    }
+    if (bias != NULL && columns < TILE_COLUMNS) {
+        memset(row, 0, sizeof row);
+        bias = memcpy(row, bias, (size_t)columns * sizeof(REAL));
+    }
+    (p->direct ? NAME(panel_of_some) : NAME(panel_across))(x, x_step, panel, depth, bias, out, p->n, columns, (int)rows);
+}
+
+/* A tile of `rows` rows as columns of `out`, whose rows are `step` apart. */
+INLINE void NAME(store_across)(const REAL *tile, REAL *out, ptrdiff_t step, ptrdiff_t rows, ptrdiff_t columns)
+{
+    ptrdiff_t fours = rows / 4 * 4, squares = columns / 4 * 4;
+    for (ptrdiff_t r = 0; r < fours; r += 4) {
+        for (ptrdiff_t c = 0; c < squares; c += 4) {
+            NAME(exchange)(tile + r * TILE_COLUMNS + c, TILE_COLUMNS, out + c * step + r, step);
+        }
+    }
+    for (ptrdiff_t c = 0; c < columns; c++) {
+        for (ptrdiff_t r = c < squares ? fours : 0; r < rows; r++) {
+            out[c * step + r] = tile[r * TILE_COLUMNS + c];
+        }
+    }
+}
+
+/* The rows of the result from `start` to `stop`, which are columns of `out`. */
+static void NAME(gemm_across)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop)
+{
+    REAL tile[TILE_ROWS * 2 * WIDTH / sizeof(REAL)];
+    for (ptrdiff_t i = start; i < stop; i += TILE_ROWS) {
+        ptrdiff_t rows = stop - i < TILE_ROWS ? stop - i : TILE_ROWS;
+        const REAL *x = (const REAL *)p->a + i * p->a_row, *panel = p->packed;
+        for (ptrdiff_t j = 0; j < p->n; j += TILE_COLUMNS, panel += p->k * TILE_COLUMNS) {
+            for (ptrdiff_t r = 0; r < rows; r++) {
+                VECTOR bias = (p->bias == NULL ? 0 : ((const REAL *)p->bias)[i + r]) - (VECTOR){0};
+                STORE(tile + r * TILE_COLUMNS, bias);
+                STORE(tile + r * TILE_COLUMNS + LANES, bias);
+            }
+            NAME(add_panel_of_some)(x, p->a_row, panel, p->k, NULL, tile, TILE_COLUMNS, TILE_COLUMNS, (int)rows);
+            NAME(store_across)(tile, (REAL *)p->out + j * p->m + i, p->m, rows,
+                               p->n - j < TILE_COLUMNS ? p->n - j : TILE_COLUMNS);
         }
     }
 }
@@ -113,24 +164,21 @@ static void NAME(gemm_part)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, void
     ptrdiff_t left = p->wide ? start : 0, right = p->wide ? stop : p->n;
     for (ptrdiff_t k = 0; k < p->k; k += DEPTH) {
         ptrdiff_t depth = p->k - k < DEPTH ? p->k - k : DEPTH;
-        (p->wide ? NAME(pack_columns) : NAME(pack_rows))(p, start, stop, k, depth, scratch);
+        if (p->wide) {
+            NAME(pack_columns)(p, start, stop, k, depth, scratch);
+        } else if (!p->direct) {
+            NAME(pack_rows)(p, start, stop, k, depth, scratch);
+        }
         for (ptrdiff_t first = top; first < bottom; first += TOGETHER * TILE_ROWS) {
             ptrdiff_t last = first + TOGETHER * TILE_ROWS < bottom ? first + TOGETHER * TILE_ROWS : bottom;
             for (ptrdiff_t j = left; j < right; j += TILE_COLUMNS) {
                 const REAL *b = p->wide ? (REAL *)scratch + (j - left) * depth
                                         : (REAL *)p->packed + j * p->k + k * TILE_COLUMNS;
-                ptrdiff_t columns = right - j < TILE_COLUMNS ? right - j : TILE_COLUMNS;
                 for (ptrdiff_t i = first; i < last; i += TILE_ROWS) {
-                    const REAL *a = p->wide ? (REAL *)p->packed + i * p->k + k * TILE_ROWS
-                                            : (REAL *)scratch + (i - top) * depth;
-                    ptrdiff_t rows = last - i < TILE_ROWS ? last - i : TILE_ROWS;
-                    REAL *out = (REAL *)p->out + i * p->n + j;
-                    if (k == 0) {
-                        NAME(panel_across)(a, TILE_ROWS, b, depth, out, p->n, columns, (int)rows);
-                        NAME(add_bias)(out, p->n, p->bias == NULL ? NULL : (const REAL *)p->bias + j, rows, columns);
-                    } else {
-                        NAME(add_panel_across)(a, TILE_ROWS, b, depth, out, p->n, columns, (int)rows);
-                    }
+                    const REAL *a = p->direct ? (const REAL *)p->a + i * p->a_row + k
+                                    : p->wide ? (REAL *)p->packed + i * p->k + k * TILE_ROWS
+                                              : (REAL *)scratch + (i - top) * depth;
+                    NAME(multiply_tile)(p, i, j, k, a, b, depth, last - i < TILE_ROWS ? last - i : TILE_ROWS);
                 }
             }
         }
@@ -139,3 +187,4 @@ static void NAME(gemm_part)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, void
 
 #undef DEPTH
 #undef TOGETHER
+#undef AHEAD

@@ -19,16 +19,19 @@ static void NAME(pack_matrix)(const void *from, void *to, ptrdiff_t depth, ptrdi
     }
 }
 
-/* `rows` rows of x times one panel of `count` columns: out = xy, or out += xy where this is to `add`. The elements of a
- * row of x lie side by side, or those of a column where it is `across`. All but the places and the sizes are constants
- * where this is inlined. */
-INLINE void NAME(panel_of_rows)(const REAL *x, ptrdiff_t x_step, const REAL *panel, ptrdiff_t depth, REAL *out,
-                                ptrdiff_t out_step, ptrdiff_t count, const int rows, const bool across, const bool add)
+/* `rows` rows of x times one panel of `count` columns: out = xy, to each row of which `start` is added if there is one, or
+ * out += xy where this is to `add`. The elements of a row of x lie side by side, or those of a column where it is `across`.
+ * All but the places and the sizes are constants where this is inlined. */
+INLINE void NAME(panel_of_rows)(const REAL *x, ptrdiff_t x_step, const REAL *panel, ptrdiff_t depth, const REAL *start,
+                                REAL *out, ptrdiff_t out_step, ptrdiff_t count, const int rows, const bool across,
+                                const bool add)
 {
     VECTOR sum[TILE_ROWS][2];
+    VECTOR first = start == NULL ? (VECTOR){0} : LOAD(start), second = start == NULL ? first : LOAD(start + LANES);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) {
-        sum[i][0] = sum[i][1] = (VECTOR){0};
+        sum[i][0] = first;
+        sum[i][1] = second;
     }
     for (ptrdiff_t k = 0; k < depth; k++, panel += TILE_COLUMNS) {
         VECTOR a = LOAD(panel), b = LOAD(panel + LANES);
@@ -57,33 +60,24 @@ INLINE void NAME(panel_of_rows)(const REAL *x, ptrdiff_t x_step, const REAL *pan
 #define ONE_OF(r, across, add) \
     case r: \
         if (r <= TILE_ROWS) { \
-            NAME(panel_of_rows)(x, x_step, panel, depth, out, out_step, count, r <= TILE_ROWS ? r : 1, across, add); \
+            NAME(panel_of_rows)(x, x_step, panel, depth, start, out, out_step, count, r <= TILE_ROWS ? r : 1, across, add); \
         } \
         break;
-#define EACH_OF(across, add) \
-    switch (rows) { \
-        ONE_OF(1, across, add) ONE_OF(2, across, add) ONE_OF(3, across, add) ONE_OF(4, across, add) \
-        ONE_OF(5, across, add) ONE_OF(6, across, add) ONE_OF(7, across, add) ONE_OF(8, across, add) \
-        ONE_OF(9, across, add) ONE_OF(10, across, add) ONE_OF(11, across, add) ONE_OF(12, across, add) \
+#define EACH_OF(name, across, add) \
+    static void NAME(name)(const REAL *x, ptrdiff_t x_step, const REAL *panel, ptrdiff_t depth, const REAL *start, \
+                           REAL *out, ptrdiff_t out_step, ptrdiff_t count, int rows) \
+    { \
+        switch (rows) { \
+            ONE_OF(1, across, add) ONE_OF(2, across, add) ONE_OF(3, across, add) ONE_OF(4, across, add) \
+            ONE_OF(5, across, add) ONE_OF(6, across, add) ONE_OF(7, across, add) ONE_OF(8, across, add) \
+            ONE_OF(9, across, add) ONE_OF(10, across, add) ONE_OF(11, across, add) ONE_OF(12, across, add) \
+        } \
     }
 
-static void NAME(panel_of_some)(const REAL *x, ptrdiff_t x_step, const REAL *panel, ptrdiff_t depth, REAL *out,
-                                ptrdiff_t out_step, ptrdiff_t count, int rows)
-{
-    EACH_OF(false, false)
-}
-
-static void NAME(panel_across)(const REAL *x, ptrdiff_t x_step, const REAL *panel, ptrdiff_t depth, REAL *out,
-                               ptrdiff_t out_step, ptrdiff_t count, int rows)
-{
-    EACH_OF(true, false)
-}
-
-static void NAME(add_panel_across)(const REAL *x, ptrdiff_t x_step, const REAL *panel, ptrdiff_t depth, REAL *out,
-                                   ptrdiff_t out_step, ptrdiff_t count, int rows)
-{
-    EACH_OF(true, true)
-}
+EACH_OF(panel_of_some, false, false)
+EACH_OF(panel_across, true, false)
+EACH_OF(add_panel_of_some, false, true)
+EACH_OF(add_panel_across, true, true)
 
 #undef ONE_OF
 #undef EACH_OF
@@ -99,7 +93,7 @@ INLINE void NAME(by_panels)(const REAL *x, ptrdiff_t x_step, ptrdiff_t rows, con
             ptrdiff_t start = rows * i / tiles, stop = rows * (i + 1) / tiles;
             const REAL *from = x + start * (add_across ? 1 : x_step);
             (add_across ? NAME(add_panel_across) : NAME(panel_of_some))(
-                from, x_step, packed, depth, out + start * out_step + j, out_step, count, (int)(stop - start));
+                from, x_step, packed, depth, NULL, out + start * out_step + j, out_step, count, (int)(stop - start));
         }
     }
 }

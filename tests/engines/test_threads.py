@@ -85,7 +85,10 @@ def test_linear(tiles, data):
 
 
 @needs_native
-@pytest.mark.parametrize("m, k, n", [(301, 200, 407), (1, 4000, 3000), (3000, 4000, 1), (7, 50000, 5), (700, 3, 900)])
+@pytest.mark.parametrize("m, k, n", [
+    (301, 200, 407), (1, 4000, 3000), (3000, 4000, 1), (7, 50000, 5), (700, 3, 900),
+    (70, 512, 40), (40, 512, 70), (200, 1024, 300),  # rows whose lines have the same places in a cache
+])
 def test_large_products(m, k, n, count, tiles):
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((m, k)), rng.standard_normal((n, k))
