@@ -1,8 +1,10 @@
 """Compiled programs on disk: the next process finds them, and whatever is wrong with them costs time only."""
 
+import json
 import os
 import subprocess
 import sys
+from typing import NamedTuple
 
 import pytest
 
@@ -35,9 +37,9 @@ def jax():
     return pytest.importorskip("jax", reason="the compiler needs jax")
 
 
-def start(folder, *arguments):
+def start(folder, *arguments, script=SCRIPT):
     plain = {name: value for name, value in os.environ.items() if name != "FLAMBEAU_CACHE"}  # which conftest.py sets
-    return subprocess.Popen([sys.executable, "-c", SCRIPT, *arguments], env={**plain, "XDG_CACHE_HOME": str(folder)},
+    return subprocess.Popen([sys.executable, "-c", script, *arguments], env={**plain, "XDG_CACHE_HOME": str(folder)},
                             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -56,6 +58,117 @@ def test_the_next_process_finds_what_was_compiled_and_a_damaged_entry_is_compile
     assert written and all(file.suffix == ".program" for file in written)
     again = finish(start(tmp_path, "0", "1", "0"))
     assert again == [("found", results), ("deleted", results), ("found", results)]  # they were written again
+
+
+AHEAD = """
+import io, logging
+import flambeau as torch
+import flambeau.engines.xla
+import jax
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+messages = io.StringIO()
+logging.basicConfig(stream=messages, level=logging.DEBUG)
+x = torch.ones(3, 3, device="xla")
+flambeau.engines.xla._cache.programs.thread.join()
+step = torch.compile(lambda x: (x @ x).tanh().sum())
+results = [round(step(x).item(), 4) for _ in range(2)]
+print(messages.getvalue().count("was loaded ahead"), results, sep=";")
+"""
+
+
+@pytest.mark.usefixtures("jax")
+def test_programs_that_a_script_has_used_are_loaded_ahead(tmp_path):
+    def run():
+        ((count, results),) = finish(start(tmp_path, script=AHEAD))
+        return int(count), results
+
+    count, results = run()
+    assert count == 0
+    count, again = run()
+    assert count >= 2  # one of the first, lazy call, and one of the second, compiled one
+    assert again == results
+    (list_of_script,) = (tmp_path / "flambeau" / "programs").glob("script-*.program")
+    list_of_script.write_bytes(list_of_script.read_bytes()[:-7])
+    assert run() == (0, results)
+    assert run() == (count, results)  # it was written again
+    for file in (tmp_path / "flambeau" / "programs").iterdir():
+        if file != list_of_script:
+            file.unlink()
+    assert run() == (0, results)
+
+
+class Options:
+    def __init__(self, text):
+        self.text = text
+
+    def SerializeAsString(self):
+        return self.text.encode()
+
+
+class Device(NamedTuple):
+    id: int
+
+
+class Backend:
+    platform = "cpu"
+
+
+class Memory(dict):
+    """A folder of programs."""
+
+    path = "nowhere"
+    put = dict.__setitem__
+
+
+@pytest.mark.usefixtures("jax")
+def test_a_program_that_was_loaded_ahead_is_used_for_the_same_request_only(monkeypatch):
+    from flambeau.engines.xla._prefetch import Prefetch, Request
+
+    monkeypatch.setattr(Request, "arguments", property(lambda self: (self.key, self.options, self.platform, self.devices)))
+    loads, folder = [], Memory()
+
+    def load(key, options, backend, devices):
+        loads.append(key)
+        if key == "damaged":
+            raise ValueError("not a program")
+        return (None, None) if key == "gone" else (f"program {key}", 1)
+
+    def prefetch(*arguments):
+        loads.clear()
+        found = Prefetch(folder, load, [["train.py", *arguments], ["train.py"]])
+        found.start()
+        found.thread.join()
+        return found
+
+    def ask(prefetch, key, options="O2", devices=(0,)):
+        return prefetch.get_executable_and_time(key, Options(options), Backend, [Device(i) for i in devices])
+
+    first = prefetch()
+    for key in "abc":
+        assert ask(first, key) == (f"program {key}", 1)
+    assert ask(first, "gone") == (None, None)
+    second = prefetch()
+    assert loads == ["a", "b", "c"]
+    assert ask(second, "a") == ("program a", 1)
+    assert loads == ["a", "b", "c"]  # it was there
+    assert ask(second, "a") == ("program a", 1)
+    assert ask(second, "b", options="O3") == ("program b", 1)
+    assert ask(second, "c", devices=(1,)) == ("program c", 1)
+    assert loads == ["a", "b", "c", "a", "b", "c"]  # for one who has it already, with other options, on another device
+    third = prefetch("--epochs", 3)
+    assert loads == ["a", "b", "c"]  # as with other arguments
+    assert ask(third, "new") == ("program new", 1)  # it does something else
+    assert ask(third, "a") == ("program a", 1)
+    assert loads == ["a", "b", "c", "new", "a"]
+    prefetch("--epochs", 3)
+    assert loads == ["new", "a"]
+    for contents in (b"[[1, 2]]", b"no list", b"3"):
+        folder.update(dict.fromkeys(first.names, contents))
+        prefetch()
+        assert loads == []
+    folder.update(dict.fromkeys(first.names, json.dumps([Request("damaged", "", "cpu", [0])]).encode()))
+    with pytest.raises(ValueError, match="not a program"):
+        ask(prefetch(), "damaged")
 
 
 @pytest.mark.parametrize(("environment", "settings", "folder"), [

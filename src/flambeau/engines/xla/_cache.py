@@ -18,6 +18,8 @@ import tempfile
 import jax
 from jax._src import compilation_cache as cache_of_jax
 
+from ._prefetch import Prefetch, prefetching
+
 log = logging.getLogger("flambeau.compiler")
 
 DIGEST = hashlib.sha256().digest_size
@@ -125,21 +127,29 @@ class Folder:
 
 
 def install():
-    """Has jax keep compiled programs, unless it has been told itself where."""
+    """Has jax keep compiled programs, unless it has been told itself where; returns what keeps them, or None."""
     if jax.config.jax_compilation_cache_dir is not None or not jax.config.jax_enable_compilation_cache:
-        return
+        return None
     folder = folder_from_environment()
     if folder is None or not is_usable(folder):
-        return
+        return None
     for name, value in SETTINGS.items():
         jax.config.update(name, value)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     others = getattr(cache_of_jax, "get_file_cache", None)  # if it is gone, there are jax's own files
+    programs = prefetching(Folder(folder))
 
     def get_file_cache(path):
-        return (Folder(path), path) if path == str(folder) else others(path)
+        return (programs, path) if path == str(folder) else others(path)
 
     cache_of_jax.get_file_cache = get_file_cache
+    return programs
 
 
-install()
+programs = install()
+
+
+def load_ahead():
+    """Begins to load the programs that the script has used before; jax knows its devices by now."""
+    if isinstance(programs, Prefetch):
+        programs.start()

@@ -18,6 +18,7 @@ from .. import no_device
 from .._views import Memory, ViewArray, value_of
 from ..numpy.memory import allocate, element_strides
 from . import engine
+from ._cache import load_ahead
 from .lazy import Graph, LazyArray, record_call
 
 PLATFORMS = {"cuda": "gpu", "tpu": "tpu"}  # by type of device; "xla" is whatever jax has
@@ -40,6 +41,7 @@ def jax_device(wanted):
         why = NO_DEVICE.format(device=wanted, found=", ".join(map(str, jax.devices())))
         raise RuntimeError(why) if found else no_device(wanted, why)
     our_names.setdefault(found[wanted.index], wanted)
+    load_ahead()
     return found[wanted.index]
 
 

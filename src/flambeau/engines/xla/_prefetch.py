@@ -1,0 +1,178 @@
+"""Programs that this script has run before, loaded ahead: while Python records the first step, a thread reads them.
+
+To load a large program takes some tenths of a second, in which nothing else happens if it begins when the program is
+needed. So the folder of compiled programs (_cache.py) also has, for each script, which of them it has used, with these
+arguments or with others. Programs are told by jax's own keys, and used only where jax asks for that very key, with the
+same options, on the same devices: a list that is out of date costs time, and nothing else.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import contextlib
+import hashlib
+import inspect
+import json
+import logging
+import os
+import sys
+import threading
+from typing import Any, NamedTuple
+
+import jax
+from jax._src import compilation_cache as cache_of_jax
+from jax._src.lib import xla_client
+
+log = logging.getLogger("flambeau.compiler")
+
+MOST = 16  # programs that are loaded ahead
+PARAMETERS = ["cache_key", "compile_options", "backend", "executable_devices"]  # of jax's function that loads one
+
+
+class Request(NamedTuple):
+    """A program as jax asks for it."""
+
+    key: str
+    options: str  # serialized, in base64
+    platform: str
+    devices: tuple
+
+    @classmethod
+    def of(cls, key, options, backend, devices):
+        options = base64.b64encode(options.SerializeAsString()).decode()
+        return cls(key, options, backend.platform, tuple([device.id for device in devices]))
+
+    @property
+    def arguments(self):
+        """What jax's function takes."""
+        options = xla_client.CompileOptions.ParseFromString(base64.b64decode(self.options))
+        devices = {device.id: device for device in jax.local_devices(backend=self.platform)}
+        found = xla_client.DeviceList(tuple([devices[i] for i in self.devices]))
+        return self.key, options, jax.local_devices(backend=self.platform)[0].client, found
+
+
+class Prefetch:
+    """Loads the programs of the last run of a script, and notes those of this one. For jax it is the folder of them.
+
+    Args:
+        folder: that of the programs.
+        load: jax's function that loads one.
+        runs: what tells this run of a script from others; see ``runs_like_this``.
+    """
+
+    def __init__(self, folder, load, runs):
+        self.folder = folder
+        self._path = folder.path
+        self.load = load
+        self.names = ["script-" + hashlib.sha256(json.dumps(run).encode()).hexdigest() for run in runs]
+        self.asked: dict[str, Request] = {}
+        self.used: list[Request] = []  # in this run
+        self.listed: list[Request] = []  # in the last one, or what was last written
+        self.waiting: list[Request] = []
+        self.loaded: dict[Request, Any] = {}
+        self.current: Request | None = None
+        self.change = threading.Condition()
+        self.thread: threading.Thread | None = None
+
+    def start(self):
+        """Begins to load; jax knows its devices by now."""
+        if self.thread is not None or jax.process_count() > 1:
+            return
+        contents = next(filter(None, map(self.folder.get, self.names)), b"[]")
+        with contextlib.suppress(ValueError, TypeError):
+            self.listed = [Request(key, options, platform, tuple(devices))
+                           for key, options, platform, devices in json.loads(contents)]
+        self.waiting = self.listed[:MOST]
+        self.thread = threading.Thread(target=self.work, daemon=True, name="flambeau-programs")
+        self.thread.start()
+        atexit.register(self.stop)  # before jax lets go of the devices
+
+    def work(self):
+        while True:
+            with self.change:
+                if not self.waiting:
+                    return
+                self.current = request = self.waiting.pop(0)
+            found = None, None
+            try:
+                found = self.load(*request.arguments)
+            except Exception as error:  # whoever needs it will see what is wrong
+                log.info("a compiled program is not loaded ahead: %s", error)
+            with self.change:
+                if self.current is request:
+                    self.current = None
+                    if found[0] is not None:
+                        self.loaded[request] = found
+                self.change.notify_all()
+
+    def forget(self):
+        """Gives up what is not loaded yet, and lets go of what nobody has asked for."""
+        with self.change:
+            self.waiting.clear()
+            self.loaded.clear()
+            self.current = None
+
+    def stop(self):
+        """Waits for the thread, which loads no more."""
+        self.forget()
+        self.thread.join()
+
+    def take(self, request):
+        """(executable, compile time), if it was loaded, or is just being; else None."""
+        with self.change:
+            self.change.wait_for(lambda: self.current != request)
+            if request in self.waiting:
+                self.waiting.remove(request)
+            found = self.loaded.pop(request, None)
+        if found is not None:
+            log.debug("a compiled program was loaded ahead: %s", request.key)
+        return found
+
+    def get_executable_and_time(self, cache_key, compile_options, backend, executable_devices):
+        """In the place of jax's function."""
+        request = Request.of(cache_key, compile_options, backend, executable_devices)
+        self.asked[cache_key] = request
+        found = self.take(request) or self.load(cache_key, compile_options, backend, executable_devices)
+        if found[0] is not None:
+            self.note(cache_key)
+        return found
+
+    def get(self, key):
+        return self.folder.get(key)
+
+    def put(self, key, contents):
+        """Keeps a program that was compiled just now."""
+        self.folder.put(key, contents)
+        self.note(key)
+
+    def note(self, key):
+        """Notes that a program was used, which is on disk."""
+        request = self.asked.get(key)
+        if request is None or request in self.used or len(self.used) == MOST:
+            return
+        if request not in self.listed:
+            self.forget()  # the script does something else this time
+        self.used.append(request)
+        if self.used != self.listed[:len(self.used)]:
+            self.listed = self.used.copy()
+            for name in self.names:
+                self.folder.put(name, json.dumps(self.listed).encode())
+
+
+def runs_like_this():
+    """What tells this run of a script from others: the script and its arguments, else the script alone."""
+    if not os.path.isfile(sys.argv[0]):  # python -c, or interactive
+        return [[os.getcwd(), *sys.orig_argv]]
+    script = os.path.abspath(sys.argv[0])
+    return [[script, *sys.argv[1:]], [script]]
+
+
+def prefetching(folder):
+    """The folder, with programs that are loaded ahead; itself where jax loads programs in another way than is known."""
+    load = getattr(cache_of_jax, "get_executable_and_time", None)
+    if load is None or [*inspect.signature(load).parameters] != PARAMETERS:
+        return folder
+    prefetch = Prefetch(folder, load, runs_like_this())
+    cache_of_jax.get_executable_and_time = prefetch.get_executable_and_time
+    return prefetch
