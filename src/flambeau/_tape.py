@@ -301,11 +301,11 @@ def start(node, edges, result):
         node._shape = getattr(result, "shape", None)
         node._dtype = getattr(result, "dtype", None)
     if in_use.watched and modes.anomaly:
-        node._trace = here()
+        node._trace = user_stack()
     return node
 
 
-def here():
+def user_stack():
     """The user's stack, innermost last, as (code, instruction): lines are looked up when somebody asks."""
     stack, frame = [], sys._getframe(3)
     while frame is not None:

@@ -70,8 +70,8 @@ def test_memory_counts_what_is_saved():
     model[0].weight.grad = torch.ones(128, 128)
     report = debug.memory(model, torch.ones(512, 128))
     activation = 512 * 128 * 4
-    assert report.kept["0"] >= activation and report.kept["1"] >= activation
-    assert report.kept["2"] < activation < report.peak < 8 * activation
+    assert report.saved_bytes["0"] >= activation and report.saved_bytes["1"] >= activation
+    assert report.saved_bytes["2"] < activation < report.peak < 8 * activation
     assert report.events[0][:3] == ("forward", "begin", "") and report.events[-1].alive < activation
     assert torch.equal(model[0].weight.grad, torch.ones(128, 128)) and model[2].weight.grad is None
     assert "peak:" in str(report) and not tracemalloc.is_tracing()

@@ -73,13 +73,13 @@ def model_of(target):
         found = [n for n, value in names.items() if isinstance(value, Module) or is_own_class(value, names)]
         raise Mistake(NO_NAME.format(file=place, name=name, found=", ".join(found) or "none"))
     value = names[name]
-    model = value if isinstance(value, Module) or not callable(value) else made_by(value, name)
+    model = value if isinstance(value, Module) or not callable(value) else construct(value, name)
     if not isinstance(model, Module):
         raise Mistake(NO_MODEL.format(name=name, kind=type(model).__name__))
     return model
 
 
-def made_by(function, name):
+def construct(function, name):
     """What a class or function gives without arguments."""
     try:
         signature = inspect_module.signature(function)

@@ -32,7 +32,7 @@ class Contents:
         self.table = vars(container) if isinstance(container, types.SimpleNamespace) else container
         self.elements = ArrayValue(container) if isinstance(container, np.ndarray) else None
         self.keys, self.values = parts_of(container)
-        self.now = self.values  # with what stands for floats while a trace runs
+        self.current = self.values  # with what stands for floats while a trace runs
         self.inputs = set()
 
     def matches(self):
@@ -65,8 +65,8 @@ class Contents:
         if self.elements is not None:
             return ArrayValue(self.container) == self.elements
         keys, values = parts_of(self.container)
-        return (len(keys) == len(self.keys) and len(values) == len(self.now)
-                and all(map(is_, keys, self.keys)) and all(map(is_, values, self.now)))
+        return (len(keys) == len(self.keys) and len(values) == len(self.current)
+                and all(map(is_, keys, self.keys)) and all(map(is_, values, self.current)))
 
     @property
     def is_fixed(self):
@@ -84,16 +84,16 @@ class Contents:
         """Puts what ``stand_in(place, value)`` returns, unless it is the value itself, in the place of each value."""
         if type(self.table) not in OPEN:
             return
-        self.now = list(self.values)
+        self.current = list(self.values)
         for nr, (place, value) in enumerate(self.places()):
             new = stand_in(place, value)
             if new is not value:
                 place.put(new)
-                self.now[nr] = new
+                self.current[nr] = new
                 self.inputs.add(place.name)
 
     def restore(self):
-        if self.now is not self.values or not self.is_untouched():
+        if self.current is not self.values or not self.is_untouched():
             refill(self.container, self.keys, self.elements.value if self.elements is not None else self.values)
 
 

@@ -64,7 +64,7 @@ class Lifted:
         self.array = array
         self.index = index  # of its place among the inputs
         self.traced = traced
-        self.now = XLA.with_layout(traced, engine_of(array).strides_of(array))
+        self.current = XLA.with_layout(traced, engine_of(array).strides_of(array))
         self.device = t._storage.device
         self.is_whole = not chain_of(array)  # whether it has all elements of its memory
         self.place = (slot_node.__get__(t), t._nr, t._rg, t._view, t._storage, slot_hooks.__get__(t))
@@ -87,7 +87,7 @@ class Lifted:
         t, array = self.tensor, self.array
         if self.place[0] is not None:
             self.node = Outside(name, array)
-        self.storage = DeviceStorage(self.now, XLA, self.device)
+        self.storage = DeviceStorage(self.current, XLA, self.device)
         self.storage.version, self.storage.inference = t._storage.version, t._storage.inference
         t._node, t._nr, t._view, t._storage = self.node, 0, None, self.storage
 
@@ -121,16 +121,16 @@ class HooksSnapshot:
 
     def __init__(self, t):
         self.tensor = t
-        self.held = slot_hooks.__get__(t) if holds(slot_hooks, t) else None
+        self.own = slot_hooks.__get__(t) if holds(slot_hooks, t) else None
         self.state = hooks_of(t)
 
     def restore(self):
-        self.tensor._hooks = self.held
-        if self.held is not None:
-            for hooks, before in ((self.held.grad, self.state[0]), (self.held.post_accumulate, self.state[1])):
+        self.tensor._hooks = self.own
+        if self.own is not None:
+            for hooks, before in ((self.own.grad, self.state[0]), (self.own.post_accumulate, self.state[1])):
                 hooks.clear()
                 hooks.update(before)
-            self.held.retain = self.state[2]
+            self.own.retain = self.state[2]
 
 
 def hooks_of(t):

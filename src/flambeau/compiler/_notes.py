@@ -57,19 +57,19 @@ FUNCTION_PARTS = operator.attrgetter(
 class Observation:
     """What was at a place when it was first read or set."""
 
-    __slots__ = ("is_read", "label", "now", "place", "value")
+    __slots__ = ("current", "is_read", "label", "place", "value")
 
     def __init__(self, place, value, label, is_read):
         self.place = place
         self.value = value
-        self.now = value  # or what stands for it while the trace runs
+        self.current = value  # or what stands for it while the trace runs
         self.label = label
         self.is_read = is_read  # before it was set
 
     @property
     def is_input(self):
         """Whether it is a float that may be another one each time."""
-        return self.now is not self.value
+        return self.current is not self.value
 
 
 class Notes:
@@ -113,7 +113,7 @@ class Notes:
     def changes(self):
         """What the function has changed: (place, value) pairs, and (container or argument number, Contents) pairs."""
         places = [(seen.place, seen.place.value()) for seen in self.observations.values()
-                  if seen.place.value() is not seen.now]
+                  if seen.place.value() is not seen.current]
         refilled = [(c.container, Contents(c.container)) for c, _ in self.contents.values() if not c.is_untouched()]
         refilled += [(nr, Contents(c.container)) for nr, c in enumerate(self.argument_containers)
                      if not c.is_untouched()]
@@ -147,9 +147,9 @@ class Notes:
             return
         self.note_value(value, label)
         if may_vary and self.floats is not None:
-            seen.now = self.floats.stand_in(place, value, label)
+            seen.current = self.floats.stand_in(place, value, label)
             if seen.is_input:
-                place.put(seen.now)
+                place.put(seen.current)
 
     def note_write(self, place, label):
         """What is at a place now is about to be changed."""

@@ -50,7 +50,7 @@ class PlaceList:
     def __init__(self):
         self.places = []
         self.numbers = {}  # id of a place -> its number
-        self.known = None  # what was found: None at the places that are looked up each time
+        self.cached = None  # what was found: None at the places that are looked up each time
         self.stamp = None
 
     def number(self, place):
@@ -65,11 +65,11 @@ class PlaceList:
         if self.stamp is not stamp or stamp is None:
             self.varying = [nr for nr, p in enumerate(self.places) if isinstance(p, Argument | Gradient)]
             found = [p.find(arguments) for p in self.places]
-            self.known, self.stamp = found.copy(), stamp
+            self.cached, self.stamp = found.copy(), stamp
             for nr in self.varying:
-                self.known[nr] = None
+                self.cached[nr] = None
             return found
-        found = self.known.copy()
+        found = self.cached.copy()
         for nr in self.varying:
             found[nr] = self.places[nr].find(arguments)
         return found

@@ -31,7 +31,7 @@ class WatchedArray:
         key = id(t)
         lifted = trace.lifted.get(key)
         if lifted is not None:
-            return lifted.now
+            return lifted.current
         if key in trace.inside:
             return trace.constant(t, array)
         device = CPU if t._storage is None else t._storage.device
@@ -45,11 +45,11 @@ class WatchedArray:
                     self.__get__(t)  # from outside: lifted before it changes
                 else:
                     trace.register_inside(t)
-            if engine_of(array) is NUMPY and array.flags.writeable and id(array) not in trace.drawn:
+            if engine_of(array) is NUMPY and array.flags.writeable and id(array) not in trace.draws_by_array:
                 array = array.view()
                 array.flags.writeable = False
             if key in trace.lifted:
-                trace.lifted[key].now = array
+                trace.lifted[key].current = array
                 return
         slot_a.__set__(t, array)
 

@@ -106,7 +106,7 @@ class Trace(Tracer):
         self.inside = {}  # id -> weak reference to a tensor that was created inside
         self.draws = []  # in order: (result, what ``drawn`` has of it)
         self.replayed = None  # an iterator over some of them, while a computation is done again
-        self.drawn = {}  # id of an array -> (RandomDraw, its placeholder)
+        self.draws_by_array = {}  # id of an array -> (RandomDraw, its placeholder)
         self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
         self.required = []  # (what must hold, the value that is wrong if it does not, the error for it)
         self.equal = {}  # a number -> (its placeholder, inputs that must be equal for it to stand for all of them)
@@ -239,8 +239,8 @@ class Trace(Tracer):
         if target is not None and result is filled[0]:
             result = target
         drawn = RandomDraw(kernel, generator, args, kwargs, result)
-        self.drawn[id(result)] = (drawn, self.placeholder(drawn, result.shape, result.dtype))
-        self.draws.append((result, self.drawn[id(result)]))
+        self.draws_by_array[id(result)] = (drawn, self.placeholder(drawn, result.shape, result.dtype))
+        self.draws.append((result, self.draws_by_array[id(result)]))
         return result
 
     def draw_again(self, args):
@@ -248,7 +248,7 @@ class Trace(Tracer):
         result, found = next(self.replayed)
         if found[0].fills:
             result = args[0]
-            self.drawn[id(result)] = found
+            self.draws_by_array[id(result)] = found
             self.draws.append((result, found))  # keeps it alive, and with it its id
         return result
 
@@ -274,7 +274,7 @@ class Trace(Tracer):
         """The number that stands for the elements of all tensors on the CPU, from outside, that have this one."""
         _ = t._a  # lifted now
         lifted = self.lifted.get(id(t))
-        if lifted is None or lifted.device is not CPU or lifted.now is not lifted.traced or lifted.array.ndim:
+        if lifted is None or lifted.device is not CPU or lifted.current is not lifted.traced or lifted.array.ndim:
             return None
         key = lifted.array.dtype, lifted.array.tobytes()
         if key not in self.equal:
@@ -305,7 +305,7 @@ class Trace(Tracer):
 
     def on_device(self, array):
         """A constant, or an array that is drawn, on the device."""
-        found = self.drawn.get(id(array))
+        found = self.draws_by_array.get(id(array))
         if found is None:
             if is_uniform(array):  # no need to have it in the program
                 return jax.numpy.full(array.shape, array.flat[0])
@@ -350,7 +350,7 @@ class Trace(Tracer):
 
     def constant(self, t, array):
         """What a tensor created inside reads as: an array that is drawn, or the constant itself."""
-        found = self.drawn.get(id(array))
+        found = self.draws_by_array.get(id(array))
         if found is None:
             return array
         drawn, traced = found
@@ -427,7 +427,7 @@ class Trace(Tracer):
                 raise RuntimeError(CHANGED_FLAG.format(name=self.name, tensor=describe(t._a)))
 
     def check_lifted(self, lifted):
-        t, now = lifted.tensor, lifted.now
+        t, now = lifted.tensor, lifted.current
         if t._node is not lifted.node:
             raise RuntimeError(GIVEN_HISTORY.format(name=self.name, tensor=lifted))
         if t._rg is not lifted.place[2]:
@@ -444,7 +444,7 @@ class Trace(Tracer):
 
     def check_draws(self):
         """Raises if numbers were drawn and used in a way that cannot be traced."""
-        for drawn, _ in self.drawn.values():
+        for drawn, _ in self.draws_by_array.values():
             if not drawn.used:
                 raise RuntimeError(UNUSED_DRAW.format(name=self.name, kernel=drawn.kernel.__name__))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from typing import NamedTuple
 
-from ._run import as_found, scalar_of
+from ._run import preserve_state, scalar_of
 from ._watch import table
 
 __all__ = ["Event", "MemoryReport", "memory"]
@@ -35,12 +35,13 @@ class MemoryReport:
     def __init__(self, events):
         self.events = events
         self.peak = max(event.peak for event in events)
-        self.kept = kept_by_module(events)
+        self.saved_bytes = saved_by_module(events)
 
     def __str__(self):
-        top = max(self.kept.values(), default=0) or 1
+        top = max(self.saved_bytes.values(), default=0) or 1
         rows = [("module", "kept after forward", "")]
-        rows += [(name or "(model)", size(n), "█" * round(30 * max(n, 0) / top)) for name, n in self.kept.items()]
+        for name, n in self.saved_bytes.items():
+            rows.append((name or "(model)", size(n), "█" * round(30 * max(n, 0) / top)))
         return f"{table(rows)}\npeak: {size(self.peak)}"
 
 
@@ -59,11 +60,11 @@ def memory(model, *inputs, loss=None, backward=True):
     Example::
 
         >>> report = flambeau.debug.memory(nn.Sequential(nn.Linear(64, 64), nn.ReLU()), flambeau.ones(256, 64))
-        >>> report.kept["0"] >= 256 * 64 * 4
+        >>> report.saved_bytes["0"] >= 256 * 64 * 4
         True
     """
     timeline = Timeline(model)
-    with as_found(model), timeline:
+    with preserve_state(model), timeline:
         root = scalar_of(model(*inputs), loss)
         if backward:
             if root is None:
@@ -111,7 +112,7 @@ class Timeline:
         tracemalloc.reset_peak()
 
 
-def kept_by_module(events):
+def saved_by_module(events):
     """{path: the bytes alive at the end of the module's forward and not at its beginning}, calls summed."""
     kept, begun = {}, []
     for event in events:

@@ -8,7 +8,7 @@ from importlib import resources
 
 from ..profiler import profile as Profile
 from ..profiler import record_function
-from ._run import as_found, scalar_of
+from ._run import preserve_state, scalar_of
 
 __all__ = ["ProfileReport", "profile"]
 
@@ -68,7 +68,7 @@ def profile(model, *inputs, loss=None, path=None, warmup=1):
             with record_function("backward"):
                 root.backward()
 
-    with as_found(model):
+    with preserve_state(model):
         for _ in range(warmup):
             run()
         with Profile() as recorded:

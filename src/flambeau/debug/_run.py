@@ -10,7 +10,7 @@ from .._modes import no_grad
 from ..random import get_rng_state, set_rng_state
 from ._values import tensors_in
 
-__all__ = ["as_found", "scalar_of"]
+__all__ = ["preserve_state", "scalar_of"]
 
 
 def scalar_of(output, loss):
@@ -24,7 +24,7 @@ def scalar_of(output, loss):
 
 
 @contextlib.contextmanager
-def as_found(model):
+def preserve_state(model):
     """A context after which gradients, buffers and random numbers are what they were."""
     grads = [(p, p.grad) for p in model.parameters()]
     buffers = [(b, b.detach().clone()) for b in model.buffers()]

@@ -72,18 +72,18 @@ class watch:
     def __exit__(self, *exc):
         self.remove()
 
-    def _held(self, optimizer):
+    def _named_parameters(self, optimizer):
         """The (name, parameter) pairs of the model that an optimizer holds."""
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
         return [(name, p) for name, p in self._model.named_parameters() if id(p) in held]
 
     def _keep(self, optimizer, args, kwargs):
         if self._step % self._every == 0:
-            self._before = {name: p.detach().clone() for name, p in self._held(optimizer)}
+            self._before = {name: p.detach().clone() for name, p in self._named_parameters(optimizer)}
 
     @no_grad()
     def _sample(self, optimizer, args, kwargs):
-        pairs = self._held(optimizer)
+        pairs = self._named_parameters(optimizer)
         for name, p in pairs:
             if name in self._before:
                 old = self._before.pop(name)

@@ -86,7 +86,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
         requires_grad: defaults to that of `obj`.
     """
     if isinstance(obj, Tensor):
-        return _as_given(obj, dtype, device, copy, requires_grad)
+        return _convert(obj, dtype, device, copy, requires_grad)
     if isinstance(obj, np.generic):
         obj = np.asarray(obj)
     if isinstance(obj, np.ndarray):
@@ -99,10 +99,10 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor: a list's numbers must be copied")
         return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
-    return _as_given(found, dtype, device, copy, requires_grad)
+    return _convert(found, dtype, device, copy, requires_grad)
 
 
-def _as_given(t, dtype, device, copy, requires_grad):
+def _convert(t, dtype, device, copy, requires_grad):
     """`t` in the asked-for dtype and device, and in or out of the graph as `requires_grad` says."""
     if requires_grad is None:
         if t.requires_grad:

@@ -13,7 +13,7 @@ from importlib import resources
 from .._modes import no_grad
 from .._tensor import Tensor
 from .._version import __version__
-from ..debug._run import as_found, scalar_of
+from ..debug._run import preserve_state, scalar_of
 from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
 from ..random import get_rng_state, set_rng_state
@@ -97,7 +97,7 @@ def copy_inputs(inputs):
 
 def add_run(data, model, inputs, loss, optimizer):
     """Runs the model and writes what was seen into the data."""
-    with as_found(model):
+    with preserve_state(model):
         recording, copies = Recording(model), copy_inputs(inputs)
         recording.add_inputs(copies)
         with recording:
@@ -114,7 +114,7 @@ def add_run(data, model, inputs, loss, optimizer):
     del output, root
     copies = copy_inputs(inputs)
     # The second run is timed: the first one also pays for what is made at the first call.
-    with as_found(model), Times(model) as times:
+    with preserve_state(model), Times(model) as times:
         start = time.perf_counter()
         root = scalar_of(model(*copies), loss)
         if root is not None:

@@ -105,7 +105,7 @@ class Plan:
     def watch(node, inputs):
         """Anomaly mode and saved-tensor hooks."""
         if modes.anomaly:
-            node._trace = tape.here()
+            node._trace = tape.user_stack()
         if modes.saved_hooks:
             node.packed = True
             node.inputs = tuple([

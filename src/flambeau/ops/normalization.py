@@ -124,12 +124,12 @@ layer_norm = _normalization("native_layer_norm", "NativeLayerNormBackward0", lay
 group_norm = _normalization("native_group_norm", "NativeGroupNormBackward0", group_layout)
 
 
-# ---- with given statistics
+# ---- with running statistics
 
 
 @op(opmath=True, node="NativeBatchNormBackward0", refuses="bic", constants="mean var", image=True)
-def batch_norm_given(k, x, weight, bias, mean, var, *, eps):
-    """``batch_norm`` by statistics of long ago, which get no gradient."""
+def batch_norm_inference(k, x, weight, bias, mean, var, *, eps):
+    """``batch_norm`` by running statistics, which get no gradient."""
     of_weight = batch_layout(x.shape, None)[1]
     scale = 1 / k.sqrt(var + eps)
     if weight is not None:
@@ -141,7 +141,7 @@ def batch_norm_given(k, x, weight, bias, mean, var, *, eps):
     return k.in_format_of(k.scale_shift(x, scale, shift), x)
 
 
-@batch_norm_given.joint_vjp
+@batch_norm_inference.joint_vjp
 def _(g, x, weight, mean, var, eps, needs):
     _, of_weight, axes = batch_layout(tuple(x.shape), None)
     inv = (var + eps) ** -0.5

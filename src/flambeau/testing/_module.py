@@ -291,16 +291,16 @@ def check_hooks(subject):
     module, events = subject.make(), []
     reference = subject.call(subject.make())
 
-    def seen(name):
+    def note(name):
         return lambda *_: events.append(name)
 
-    module.register_forward_pre_hook(seen("forward_pre"))
-    module.register_forward_hook(seen("forward"))
+    module.register_forward_pre_hook(note("forward_pre"))
+    module.register_forward_hook(note("forward"))
     expected = ["forward_pre", "forward"]
     smooth = [y for y in tensors_in(reference) if y.requires_grad]
     if smooth and not _is_inplace(module) and isinstance(reference, Tensor | tuple | list):
-        module.register_full_backward_pre_hook(seen("backward_pre"))
-        module.register_full_backward_hook(seen("backward"))
+        module.register_full_backward_pre_hook(note("backward_pre"))
+        module.register_full_backward_hook(note("backward"))
         expected += ["backward_pre", "backward"]
     outputs = [y for y in tensors_in(subject.call(module)) if y.requires_grad]
     if len(expected) == 4:

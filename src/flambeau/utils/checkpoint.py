@@ -179,7 +179,7 @@ class _Call:
     def __init__(self, function, args, kwargs, preserve_rng, context):
         self.function = function
         self.keys = tuple(kwargs)
-        self.inputs = _SavedInputs.keep(*args, *kwargs.values())
+        self.inputs = _SavedInputs.save(*args, *kwargs.values())
         self.count = len(args)
         self.context = context
         self.random_state = _random_state() if preserve_rng else None
@@ -235,16 +235,16 @@ class _SavedInputs(Function):
         raise AssertionError("nothing depends on this node")
 
     @staticmethod
-    def keep(*values):
+    def save(*values):
         """An object whose ``values()`` are `values`, tensors without their history."""
         places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
         with enable_grad():
             node = _SavedInputs.apply(empty(0, requires_grad=True), *[values[i] for i in places]).grad_fn
         rest = [None if isinstance(value, Tensor) else value for value in values]
-        return _Kept(node, places, rest)
+        return _SavedValues(node, places, rest)
 
 
-class _Kept:
+class _SavedValues:
     def __init__(self, node, places, rest):
         self.node, self.places, self.rest = node, places, rest
 

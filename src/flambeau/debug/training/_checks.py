@@ -7,7 +7,7 @@ import math
 
 from ..._modes import no_grad
 from ...nn.modules.batchnorm import _BatchNorm
-from ._observer import held_by
+from ._observer import parameters_of
 from ._report import Finding
 
 __all__ = ["OBSERVED"]
@@ -30,7 +30,7 @@ def join_names(names, most=4):
 
 def missing_parameters(training):
     """Parameters that the optimizer does not hold."""
-    held = {id(p) for p in held_by(training.optimizer)}
+    held = {id(p) for p in parameters_of(training.optimizer)}
     names = [name for name, p in training.model.named_parameters() if p.requires_grad and id(p) not in held]
     if names:
         yield Finding(
@@ -43,7 +43,7 @@ def missing_parameters(training):
 def replaced_parameters(training):
     """Parameters of the optimizer that the model has no more."""
     own = {id(p) for p in training.model.parameters()}
-    count = sum(id(p) not in own for p in held_by(training.optimizer))
+    count = sum(id(p) not in own for p in parameters_of(training.optimizer))
     if count:
         yield Finding(
             "replaced-parameters", f"The optimizer holds {count} parameters that are not, or no longer, the model's.",
@@ -232,7 +232,7 @@ def gradients_by_layer(training):
 # ---- memory
 
 
-def kept_graphs(training):
+def retained_graphs(training):
     """Losses of earlier steps that somebody still holds."""
     alive = sum(root() is not None for root in training.observer.roots[:-2])
     if len(training.observer.roots) >= 4 and alive >= len(training.observer.roots) - 2:
@@ -244,5 +244,5 @@ def kept_graphs(training):
 
 OBSERVED = [
     frozen_output, missing_parameters, replaced_parameters, unused_parameters, stale_gradients, evaluation_mode,
-    wrong_head, first_loss, input_range, same_batches, small_batches, dead_units, gradients_by_layer, kept_graphs,
+    wrong_head, first_loss, input_range, same_batches, small_batches, dead_units, gradients_by_layer, retained_graphs,
 ]

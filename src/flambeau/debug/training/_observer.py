@@ -121,7 +121,7 @@ class TrainingObserver:
         self.roots.append(weakref.ref(node))
         heads, stale = self._backward or (heads_of(node), self.optimizer is not None)
         # One backward of a step that finds no gradients is enough: another may be that of another optimizer.
-        stale = stale and any(p.grad is not None and p.grad.count_nonzero() for p in held_by(self.optimizer))
+        stale = stale and any(p.grad is not None and p.grad.count_nonzero() for p in parameters_of(self.optimizer))
         self._backward = heads, stale
 
     # ---- the optimizer
@@ -154,7 +154,7 @@ class TrainingObserver:
             raise Enough
 
 
-def held_by(optimizer):
+def parameters_of(optimizer):
     """The parameters of an optimizer."""
     return [p for group in optimizer.param_groups for p in group["params"]]
 

@@ -34,11 +34,11 @@ class _Dependent(Constraint):
 
     @property
     def is_discrete(self):
-        return _known(self._is_discrete, "is_discrete")
+        return _require_static(self._is_discrete, "is_discrete")
 
     @property
     def event_dim(self):
-        return _known(self._event_dim, "event_dim")
+        return _require_static(self._event_dim, "event_dim")
 
     def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         """The same placeholder, with more known about it."""
@@ -51,7 +51,7 @@ class _Dependent(Constraint):
         raise ValueError("Cannot determine validity of dependent constraint: ask the constraint of an instance.")
 
 
-def _known(value, name):
+def _require_static(value, name):
     if value is NotImplemented:
         raise NotImplementedError(STATICALLY.format(name=name))
     return value

@@ -93,7 +93,7 @@ def _batch_norm(input, running_mean, running_var, weight, bias, training, moment
             if not input._a.size:
                 return input.clone()
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
-        return ops.batch_norm_given(input, weight, bias, running_mean, running_var, eps=eps)
+        return ops.batch_norm_inference(input, weight, bias, running_mean, running_var, eps=eps)
     out, mean, var = ops.batch_norm(input, weight, bias, eps=eps, how=None)
     if input._a.size and (running_mean is not None or running_var is not None):
         n = math.prod(shape) // max(channels, 1)

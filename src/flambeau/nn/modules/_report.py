@@ -37,7 +37,7 @@ IN_PLAIN = (
 PLAIN = (list, tuple, dict)
 LONG = 500  # characters of a repr, or of a list of arguments, that are worth a note
 
-_told: set[tuple[type, str]] = set()
+_warned: set[tuple[type, str]] = set()
 _looked_at: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # by id: a module may have an __eq__ of its own
 
 
@@ -99,17 +99,17 @@ def warn_of_plain_collections(root):
         return
     found = [(path, module, name, held) for path, module in modules
              for name, value in module.__dict__.items() if type(value) in PLAIN and name[:1] != "_"
-             if (held := _held_by(value))]
+             if (held := _entries_of(value))]
     if not found:
         return
     registered = {id(entry) for _, module in modules for entry in (module, *module._parameters.values())}
     for path, module, name, held in found:
-        if (type(module), name) not in _told and any(id(entry) not in registered for entry in held):
-            _told.add((type(module), name))
+        if (type(module), name) not in _warned and any(id(entry) not in registered for entry in held):
+            _warned.add((type(module), name))
             warnings.warn(_in_plain(root, path, module, name, held[0]), UserWarning, stacklevel=_users_frame())
 
 
-def _held_by(collection):
+def _entries_of(collection):
     from .module import Module
 
     values = collection.values() if type(collection) is dict else collection
@@ -146,7 +146,7 @@ def _join(*parts):
 # ---- errors
 
 
-class _Told(NamedTuple):
+class _Location(NamedTuple):
     """What an error says of where it was, and how far it has come. It keeps no module alive and is not pickled."""
 
     first: Callable = lambda: None  # weak references: the module that failed, and the last one that was left
@@ -156,7 +156,7 @@ class _Told(NamedTuple):
     note: str | None = None
 
     def __reduce__(self):
-        return _Told, ()
+        return _Location, ()
 
 
 def tell_module(module, error, args, kwargs):
@@ -165,18 +165,18 @@ def tell_module(module, error, args, kwargs):
     The innermost module writes the note; each module around it puts its own part of the path in front.
     """
     with contextlib.suppress(Exception):  # there are errors that take no notes; they must not be lost
-        told = error.__dict__.get("_flambeau_module", _Told())
-        inner = told.last()
-        if inner is None or (told.first() is module is not inner):  # new, or raised once more
+        location = error.__dict__.get("_flambeau_module", _Location())
+        inner = location.last()
+        if inner is None or (location.first() is module is not inner):  # new, or raised once more
             first, path = weakref.ref(module), ""
             said = f"{_one_line(module)}: got {_describe(args, kwargs)}{_devices(module, args, kwargs)}"
         else:
-            first, path, said = told.first, _join(_step(module, inner), told.path), told.said
-        if told.note is not None and told.note in error.__notes__:
-            error.__notes__.remove(told.note)
+            first, path, said = location.first, _join(_step(module, inner), location.path), location.said
+        if location.note is not None and location.note in error.__notes__:
+            error.__notes__.remove(location.note)
         note = f"in {_join(type(module).__name__, path)} = {said}"
         error.add_note(note)
-        error._flambeau_module = _Told(first, weakref.ref(module), path, said, note)
+        error._flambeau_module = _Location(first, weakref.ref(module), path, said, note)
 
 
 def _step(module, inner):

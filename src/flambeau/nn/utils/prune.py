@@ -147,13 +147,13 @@ class PruningContainer(BasePruningMethod):
         """The mask after the last method, which chooses of what ``default_mask`` has left."""
         method = self._pruning_methods[-1]
         mask = default_mask.to(dtype=t.dtype)
-        left = _left_by(mask, method)
+        left = _unpruned_index(mask, method)
         new = mask.clone()
         new[left] = method.compute_mask(t[left], mask[left]).to(new.dtype)
         return new
 
 
-def _left_by(mask, method):
+def _unpruned_index(mask, method):
     """The index of what a method may choose of."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1

@@ -64,7 +64,7 @@ def batch_norm(op, operands, settings, size):
     return out_of_channels(y, size), out_of_channels(mean, size), out_of_channels(var, size)
 
 
-def batch_norm_given(op, operands, settings, size):
+def batch_norm_inference(op, operands, settings, size):
     x, weight, bias, mean, var = operands
     if mean.batched or var.batched:
         channels = [None if v is None else fold(v, size) for v in (weight, bias, mean, var)]
@@ -94,6 +94,6 @@ NORMALIZATION = {
     "native_layer_norm": apart(layer_norm, ops.layer_layout),
     "native_group_norm": apart(group_norm, ops.group_layout),
     "native_batch_norm": batch_norm,
-    "batch_norm_given": apart(batch_norm_given, ops.batch_layout),
+    "batch_norm_inference": apart(batch_norm_inference, ops.batch_layout),
     "rms_norm": rms_norm,
 }
