@@ -34,8 +34,8 @@ typedef struct {
 } Row;
 
 /* Each ends with a row without a name. */
-extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], POINTWISE_ROWS[], SCATTER_ROWS[],
-    RANDOM_ROWS[], CONVERT_ROWS[], SELECT_ROWS[], OPTIM_ROWS[], POOL_ROWS[], RESAMPLE_ROWS[],
+extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], POINTWISE_ROWS[], DIVIDE_ROWS[],
+    SCATTER_ROWS[], RANDOM_ROWS[], CONVERT_ROWS[], SELECT_ROWS[], OPTIM_ROWS[], POOL_ROWS[], RESAMPLE_ROWS[],
     PRODUCT_ROWS[], CONV_ROWS[], RNN_ROWS[], ATTENTION_ROWS[],
     LOSS_ROWS[];
 
@@ -109,6 +109,9 @@ bool as_integer(PyObject *x, npy_intp *value);
 
 /* The number in a Python float into `*value`. */
 bool as_double(PyObject *x, double *value);
+
+/* The same of a Python number, of integers only of those that a double holds. */
+bool as_number(PyObject *x, double *value);
 
 /* An axis counted from the front into `*axis`, as given by an integer that may count from the end. */
 bool as_axis(PyObject *x, int ndim, int *axis);

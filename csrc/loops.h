@@ -18,7 +18,8 @@ typedef void (*Map)(const void *x, void *out, ptrdiff_t n);
 typedef void (*FoldMiddle)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 /* of x and y, of which there is only one where `by_one` */
 typedef void (*Division)(const void *x, const void *y, void *out, ptrdiff_t n, bool by_one);
-/* of x, or of a gradient g and x, with the numbers of the function */
+/* of x, which `out` may be, or of a gradient g and x, with CURVE_NUMBERS numbers */
+#define CURVE_NUMBERS 3
 typedef void (*Curve)(const void *g, const void *x, void *out, ptrdiff_t n, const double *numbers);
 /* of integers, as large as the type of the loops; false if one of y is zero */
 typedef bool (*IntegerDivision)(const void *x, const void *y, void *out, ptrdiff_t n);
@@ -208,9 +209,10 @@ typedef struct {
     void (*normalize_planes_pull)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the owners */
     void (*scale_planes)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the planes */
     /* of n elements */
-    Map relu, sigmoid, log_sigmoid, erf, gelu, sign;
-    void (*gelu_pull)(const void *g, const void *x, void *out, ptrdiff_t n);
-    Curve threshold_pull, leaky_relu, leaky_relu_pull, elu, elu_pull, softplus;
+    Curve erf, sign, relu, threshold_pull, leaky_relu, leaky_relu_pull, elu, elu_pull, sigmoid, log_sigmoid, softplus, gelu,
+        gelu_pull, tanh, clip, hardtanh_pull, hardsigmoid, hardsigmoid_pull, hardswish, hardswish_pull, hardshrink,
+        hardshrink_pull, softshrink, silu, silu_pull, mish, mish_pull, gelu_tanh, gelu_tanh_pull, smooth_l1,
+        smooth_l1_slope, huber, huber_slope;
     Division floor_divide, remainder, fmod, div_trunc;
     IntegerDivision floor_divide_ints, remainder_ints, fmod_ints, div_trunc_ints;
     /* out[index[i]] += rows[i] */

@@ -11,8 +11,8 @@
 #include "threads.h"
 
 static const Row *const FAMILIES[] = {
-    JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS, NORM_ROWS, POINTWISE_ROWS, SCATTER_ROWS, RANDOM_ROWS, CONVERT_ROWS,
-    SELECT_ROWS, OPTIM_ROWS, POOL_ROWS, RESAMPLE_ROWS, PRODUCT_ROWS,
+    JOIN_ROWS, REDUCE_ROWS, SOFTMAX_ROWS, NORM_ROWS, POINTWISE_ROWS, DIVIDE_ROWS, SCATTER_ROWS, RANDOM_ROWS,
+    CONVERT_ROWS, SELECT_ROWS, OPTIM_ROWS, POOL_ROWS, RESAMPLE_ROWS, PRODUCT_ROWS,
     CONV_ROWS, RNN_ROWS, ATTENTION_ROWS, LOSS_ROWS,
 };
 #define FAMILY_COUNT (sizeof FAMILIES / sizeof FAMILIES[0])
@@ -116,6 +116,19 @@ bool as_double(PyObject *x, double *value)
         return false;
     }
     *value = PyFloat_AS_DOUBLE(x);
+    return true;
+}
+
+bool as_number(PyObject *x, double *value)
+{
+    npy_intp integer;
+    if (as_double(x, value)) {
+        return true;
+    }
+    if (!as_integer(x, &integer) || integer > (npy_intp)1 << 53 || integer < -((npy_intp)1 << 53)) {
+        return false;
+    }
+    *value = (double)integer;
     return true;
 }
 

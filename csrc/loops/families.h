@@ -47,8 +47,12 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(sum_middle), NAME(prod_middle), NAME(divide), \
     NAME(softmax), NAME(log_softmax), NAME(softmax_pull), NAME(log_softmax_pull), \
     NAME(normalize), NAME(normalize_pull), NAME(normalize_planes), NAME(normalize_planes_pull), NAME(scale_planes), \
-    NAME(relu), NAME(sigmoid), NAME(log_sigmoid), NAME(erf_all), NAME(gelu), NAME(sign), NAME(gelu_pull), \
-    NAME(threshold_pull), NAME(leaky_relu), NAME(leaky_relu_pull), NAME(elu), NAME(elu_pull), NAME(softplus), \
+    NAME(erf_all), NAME(sign), \
+    NAME(relu), NAME(threshold_pull), NAME(leaky_relu), NAME(leaky_relu_pull), NAME(elu), NAME(elu_pull), \
+    NAME(sigmoid), NAME(log_sigmoid), NAME(softplus), NAME(gelu), NAME(gelu_pull), NAME(tanh_all), NAME(clip), \
+    NAME(hardtanh_pull), NAME(hardsigmoid), NAME(hardsigmoid_pull), NAME(hardswish), NAME(hardswish_pull), \
+    NAME(hardshrink), NAME(hardshrink_pull), NAME(softshrink), NAME(silu), NAME(silu_pull), NAME(mish), NAME(mish_pull), \
+    NAME(gelu_tanh), NAME(gelu_tanh_pull), NAME(smooth_l1), NAME(smooth_l1_slope), NAME(huber), NAME(huber_slope), \
     NAME(floor_divide), NAME(remainder), NAME(fmod_all), NAME(div_trunc), \
     NAME(floor_divide_ints), NAME(remainder_ints), NAME(fmod_ints), NAME(div_trunc_ints), \
     NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), NAME(top), \

@@ -13,8 +13,8 @@ static void NAME(lstm_gates)(const LstmGates *p)
         for (ptrdiff_t j = 0; j < 4 * n; j++) {
             gates[j] = x[j] + hidden[j];
         }
-        NAME(sigmoid)(gates, gates, 2 * n);
-        NAME(sigmoid)(gates + 3 * n, gates + 3 * n, n);
+        NAME(sigmoid)(NULL, gates, gates, 2 * n, NAME(no_numbers));
+        NAME(sigmoid)(NULL, gates + 3 * n, gates + 3 * n, n, NAME(no_numbers));
 #pragma GCC ivdep
         for (ptrdiff_t j = 0; j < n; j++) {
             REAL g = gates[2 * n + j] = NAME(tanh_of)(gates[2 * n + j]);
@@ -136,7 +136,7 @@ INLINE void NAME(gru_gates)(const REAL *restrict x, REAL *restrict hidden, const
     for (ptrdiff_t j = 0; j < 2 * n; j++) {
         kept[j] = x[j] + hidden[j];
     }
-    NAME(sigmoid)(kept, kept, 2 * n);
+    NAME(sigmoid)(NULL, kept, kept, 2 * n, NAME(no_numbers));
 #pragma GCC ivdep
     for (ptrdiff_t j = 0; j < n; j++) {
         REAL own = hidden[2 * n + j], new = NAME(tanh_of)(x[2 * n + j] + kept[j] * own);

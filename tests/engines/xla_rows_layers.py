@@ -137,6 +137,8 @@ LAYERS = [
     row("linear_cross_entropy_pull", R(5), R(5, 3), R(4, 3), R(4), ROW_LABELS, fixed(P(5)), ignore=1, size=2).without_gradient(),
     *[row("mse_loss", R(2, 3), R(2, 3), reduction=how) for how in ("none", "mean", "sum")],
     row("smooth_l1_loss", R(2, 3), R(2, 3), reduction="mean", beta=0.5),
+    row("smooth_l1_slope", R(2, 3), R(2, 3), beta=0.5),
+    row("huber_slope", R(2, 3), R(2, 3), delta=0.5),
     row("huber_loss", R(2, 3), R(2, 3), reduction="sum", delta=0.5),
     row("binary_cross_entropy", V([[0.1, 0.5, 0.9]]), V([[0.0, 1.0, 0.3]]), None, reduction="mean"),
     row("binary_cross_entropy", V([[0.1, 0.5, 0.9]]), V([[0.0, 1.0, 0.3]]), fixed(P(3)), reduction="none"),

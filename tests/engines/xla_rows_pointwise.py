@@ -102,10 +102,11 @@ POINTWISE = [
     ),
     # activations
     *rows("relu gelu gelu_tanh silu mish log_sigmoid hardsigmoid hardswish", X),
-    row("gelu_pull", X, X),
+    *rows("gelu_pull gelu_tanh_pull silu_pull mish_pull hardsigmoid_pull hardswish_pull", X, X),
     row("threshold", X, threshold=0.5, value=-1.0),
     row("threshold_pull", X, X, threshold=0.5),
     row("hardshrink", X, lambd=0.5),
+    row("hardshrink_pull", X, X, lambd=0.5),
     row("softshrink", X, lambd=0.5, edge=0.5),
     row("leaky_relu", X, negative_slope=0.1),
     row("leaky_relu_pull", X, X, slope=0.1),
@@ -117,6 +118,7 @@ POINTWISE = [
     row("softplus", X, beta=2.0, threshold=20.0),
     row("softplus", X, beta=1.0, threshold=float("nan")),
     row("hardtanh", X, low=-1.0, high=2.0),
+    row("hardtanh_pull", X, X, low=-1.0, high=2.0),
     # integers
     *rows("add mul div sub", R(2, 3), V([1, 2, 3])),
     *rows("add sub mul div_trunc div_floor remainder fmod maximum", SMALL, V([2, -3, 4])),

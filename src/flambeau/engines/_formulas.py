@@ -10,6 +10,7 @@ import math
 
 INV_SQRT_2 = math.sqrt(0.5)
 INV_SQRT_TAU = 1 / math.sqrt(2 * math.pi)
+TANH_GELU = math.sqrt(2 / math.pi)
 
 
 def define(engine, *formulas):
@@ -56,7 +57,98 @@ def elu_pull(k, g, x, alpha, scale, input_scale):
     return k.where(x > 0, g * scale, g * (alpha * scale * input_scale) * k.exp(input_scale * below))
 
 
-ACTIVATIONS = (log_sigmoid, gelu, gelu_pull, threshold_pull, leaky_relu, leaky_relu_pull, elu, elu_pull)
+def gelu_tanh(k, x):
+    return 0.5 * x * (1 + k.tanh(TANH_GELU * (x + 0.044715 * x * x * x)))
+
+
+def gelu_tanh_pull(k, g, x):
+    t = k.tanh(-TANH_GELU * (x + 0.044715 * x * x * x))  # negative, for the reason that ``gelu_pull`` has
+    return g * (0.5 * (1 - t) + 0.5 * x * (1 - t * t) * (TANH_GELU * (1 + 3 * 0.044715 * x * x)))
+
+
+def silu(k, x):
+    return x * k.sigmoid(x)
+
+
+def silu_pull(k, g, x):
+    s = k.sigmoid(x)
+    return g * (s * (1 + x * (1 - s)))
+
+
+def mish(k, x):
+    return x * k.tanh(k.softplus(x, 1.0, 20.0))
+
+
+def mish_pull(k, g, x):
+    t = k.tanh(k.softplus(x, 1.0, 20.0))
+    return g * (t + x * (1 - t * t) * k.sigmoid(x))
+
+
+def hardtanh_pull(k, g, x, low, high):
+    return k.keep(g, ~((x <= low) | (x >= high)))  # a NaN lets the gradient through
+
+
+def hardsigmoid(k, x):
+    return k.clip(x / 6 + 0.5, 0, 1)
+
+
+def hardsigmoid_pull(k, g, x):
+    return k.keep(g / 6, (x > -3) & (x < 3))
+
+
+def hardswish(k, x):
+    return x * k.clip(x + 3, 0, 6) / 6
+
+
+def hardswish_pull(k, g, x):
+    return k.keep(k.where(x < 3, g * (x / 3 + 0.5), g), ~(x <= -3))
+
+
+def hardshrink(k, x, lambd):
+    return k.keep(x, ~((x >= -lambd) & (x <= lambd)))
+
+
+def hardshrink_pull(k, g, x, lambd):
+    return k.keep(g, (x > lambd) | (x < -lambd))
+
+
+def softshrink(k, x, lambd):
+    return x - k.clip(x, -lambd, lambd)
+
+
+ACTIVATIONS = (
+    log_sigmoid, gelu, gelu_pull, gelu_tanh, gelu_tanh_pull, threshold_pull, leaky_relu, leaky_relu_pull, elu, elu_pull,
+    silu, silu_pull, mish, mish_pull, hardtanh_pull, hardsigmoid, hardsigmoid_pull, hardswish, hardswish_pull,
+    hardshrink, hardshrink_pull, softshrink,
+)
+
+
+# ---- losses of each element
+
+
+def smooth_l1(k, x, y, beta):
+    """Half the square over beta, and the distance less beta / 2 where that is more than beta."""
+    away = k.abs(x - y)
+    near = k.minimum(away, beta)  # one formula for both cases: k.where costs more than all the rest
+    return near / beta * (away - 0.5 * near)
+
+
+def smooth_l1_slope(k, x, y, beta):
+    return k.clip((x - y) / beta, -1, 1)
+
+
+def huber(k, x, y, delta):
+    """Half the square, and delta times the distance less delta² / 2 where that is more than delta."""
+    away = k.abs(x - y)
+    near = k.minimum(away, delta)
+    return near * (away - 0.5 * near)
+
+
+def huber_slope(k, x, y, delta):
+    return k.clip(x - y, -delta, delta)
+
+
+DISTANCES = (smooth_l1, smooth_l1_slope, huber, huber_slope)
 
 
 # ---- the gates of an LSTM, one after the other in the last dimension: input, forget, cell, output

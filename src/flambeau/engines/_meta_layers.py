@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from . import NUMPY
+from ._formulas import ACTIVATIONS, DISTANCES, define
 from .meta import MetaArray, meta
 from .numpy.conv import out_sizes
 
@@ -97,39 +98,19 @@ def keep(x, mask):
     return MetaArray(np.broadcast_shapes(x.shape, mask.shape), x.dtype)
 
 
-@meta.kernel
-def gelu(x):
-    return x.copy()
+def _same_shape(formula):
+    """The rule for a kernel whose result is like its first array."""
+
+    def kernel(x, *rest):
+        return x.copy()
+
+    kernel.__name__ = formula.__name__
+    return kernel
 
 
-@meta.kernel
-def gelu_pull(g, x):
-    return x.copy()
-
-
-@meta.kernel
-def threshold_pull(g, x, threshold):
-    return g.copy()
-
-
-@meta.kernel
-def leaky_relu(x, slope):
-    return x.copy()
-
-
-@meta.kernel
-def leaky_relu_pull(g, x, slope):
-    return g.copy()
-
-
-@meta.kernel
-def elu(x, alpha, scale, input_scale):
-    return x.copy()
-
-
-@meta.kernel
-def elu_pull(g, x, alpha, scale, input_scale):
-    return g.copy()
+for formula in ACTIVATIONS:
+    meta.kernel(_same_shape(formula))
+define(meta, *DISTANCES)
 
 
 @meta.kernel

@@ -42,10 +42,19 @@ threshold_pull.vjp(g=lambda h, x, threshold: threshold_pull(h, x, threshold=thre
 @op(opmath=True, refuses="bic", piecewise_linear=True)
 def hardshrink(k, x, *, lambd):
     """Zero where |x| is at most `lambd`."""
-    return k.keep(x, ~((x >= -lambd) & (x <= lambd)))
+    return k.hardshrink(x, lambd)
 
 
-hardshrink.vjp(x=lambda g, x, lambd: keep(g, (x > lambd) | (x < -lambd)))
+hardshrink.vjp(x=lambda g, x, lambd: hardshrink_pull(g, x, lambd=lambd))
+
+
+@op(opmath=True, node="HardshrinkBackwardBackward0")
+def hardshrink_pull(k, g, x, *, lambd):
+    """g where |x| is above `lambd`."""
+    return k.hardshrink_pull(g, x, lambd)
+
+
+hardshrink_pull.vjp(g=lambda h, x, lambd: hardshrink_pull(h, x, lambd=lambd))
 
 
 @op(opmath=True, refuses="bic", piecewise_linear=True)
@@ -152,41 +161,68 @@ gelu_pull.vjp(
 @op(opmath=True, node="GeluBackward0", refuses="bic")
 def gelu_tanh(k, x):
     """``gelu`` by way of tanh."""
-    return 0.5 * x * (1 + k.tanh(_TANH_GELU * (x + 0.044715 * x * x * x)))
+    return k.gelu_tanh(x)
 
 
-def _gelu_tanh_slope(g, x):
-    t = tanh(-_TANH_GELU * (x + 0.044715 * x * x * x))  # negative, for the reason that ``gelu_pull`` has
-    return g * (0.5 * (1 - t) + 0.5 * x * (1 - t * t) * (_TANH_GELU * (1 + 3 * 0.044715 * x * x)))
+gelu_tanh.vjp(x=lambda g, x: gelu_tanh_pull(g, x))
 
 
-gelu_tanh.vjp(x=_gelu_tanh_slope)
+@op(opmath=True, node="GeluBackwardBackward0")
+def gelu_tanh_pull(k, g, x):
+    """g times the slope of ``gelu_tanh`` at x."""
+    return k.gelu_tanh_pull(g, x)
+
+
+def _gelu_tanh_bend(h, g, x):
+    t, slope = tanh(_TANH_GELU * (x + 0.044715 * x * x * x)), _TANH_GELU * (1 + 3 * 0.044715 * x * x)
+    return h * g * ((1 - t * t) * (slope + x * (3 * 0.044715 * _TANH_GELU * x - t * slope * slope)))
+
+
+gelu_tanh_pull.vjp(g=lambda h, x: gelu_tanh_pull(h, x), x=_gelu_tanh_bend)
 
 
 @op(opmath=True, refuses="bi")
 def silu(k, x):
-    return x * k.sigmoid(x)
+    return k.silu(x)
 
 
-def _silu_slope(g, x):
+silu.vjp(x=lambda g, x: silu_pull(g, x))
+
+
+@op(opmath=True, node="SiluBackwardBackward0")
+def silu_pull(k, g, x):
+    """g times the slope of ``silu`` at x."""
+    return k.silu_pull(g, x)
+
+
+def _silu_bend(h, g, x):
     s = sigmoid(x)
-    return g * (s * (1 + x * (1 - s)))
+    return h * g * (s * (1 - s) * (2 + x * (1 - 2 * s)))
 
 
-silu.vjp(x=_silu_slope)
+silu_pull.vjp(g=lambda h, x: silu_pull(h, x), x=_silu_bend)
 
 
 @op(opmath=True, refuses="bic")
 def mish(k, x):
-    return x * k.tanh(k.softplus(x, 1.0, 20.0))
+    return k.mish(x)
 
 
-def _mish_slope(g, x):
-    t = tanh(softplus(x, beta=1.0, threshold=20.0))
-    return g * (t + x * (1 - t * t) * sigmoid(x))
+mish.vjp(x=lambda g, x: mish_pull(g, x))
 
 
-mish.vjp(x=_mish_slope)
+@op(opmath=True, node="MishBackwardBackward0")
+def mish_pull(k, g, x):
+    """g times the slope of ``mish`` at x."""
+    return k.mish_pull(g, x)
+
+
+def _mish_bend(h, g, x):
+    t, s = tanh(softplus(x, beta=1.0, threshold=20.0)), sigmoid(x)
+    return h * g * ((1 - t * t) * s * (2 + x * (1 - s - 2 * t * s)))
+
+
+mish_pull.vjp(g=lambda h, x: mish_pull(h, x), x=_mish_bend)
 
 
 @op(opmath=True, refuses="bic")
@@ -211,29 +247,56 @@ def hardtanh(k, x, *, low, high):
     return k.clip(x, low, high)
 
 
-hardtanh.vjp(x=lambda g, x, low, high: keep(g, ~((x <= low) | (x >= high))))  # a NaN lets the gradient through
+hardtanh.vjp(x=lambda g, x, low, high: hardtanh_pull(g, x, low=low, high=high))
+
+
+@op(opmath=True, node="HardtanhBackwardBackward0")
+def hardtanh_pull(k, g, x, *, low, high):
+    """g where x is between the bounds."""
+    return k.hardtanh_pull(g, x, low, high)
+
+
+hardtanh_pull.vjp(g=lambda h, x, low, high: hardtanh_pull(h, x, low=low, high=high))
 
 
 @op(opmath=True, refuses="bic", piecewise_linear=True)
 def hardsigmoid(k, x):
-    return k.clip(x / 6 + 0.5, 0, 1)
+    return k.hardsigmoid(x)
 
 
-hardsigmoid.vjp(x=lambda g, x: keep(g / 6, (x > -3) & (x < 3)))
+hardsigmoid.vjp(x=lambda g, x: hardsigmoid_pull(g, x))
+
+
+@op(opmath=True, node="HardsigmoidBackwardBackward0")
+def hardsigmoid_pull(k, g, x):
+    """A sixth of g where x is between -3 and 3."""
+    return k.hardsigmoid_pull(g, x)
+
+
+hardsigmoid_pull.vjp(g=lambda h, x: hardsigmoid_pull(h, x))
 
 
 @op(opmath=True, refuses="bic")
 def hardswish(k, x):
-    return x * k.clip(x + 3, 0, 6) / 6
+    return k.hardswish(x)
 
 
-hardswish.vjp(x=lambda g, x: keep(where(x < 3, g * (x / 3 + 0.5), g), ~(x <= -3)))
+hardswish.vjp(x=lambda g, x: hardswish_pull(g, x))
+
+
+@op(opmath=True, node="HardswishBackwardBackward0")
+def hardswish_pull(k, g, x):
+    """g times the slope of ``hardswish`` at x."""
+    return k.hardswish_pull(g, x)
+
+
+hardswish_pull.vjp(g=lambda h, x: hardswish_pull(h, x), x=lambda h, g, x: keep(h * g / 3, (x > -3) & (x < 3)))
 
 
 @op(opmath=True, refuses="bic", piecewise_linear=True)
 def softshrink(k, x, *, lambd, edge):
     """Each element moved towards 0 by `lambd`; the gradient begins at `edge`, which is `lambd` but for its rounding."""
-    return x - k.clip(x, -lambd, lambd)
+    return k.softshrink(x, lambd)
 
 
-softshrink.vjp(x=lambda g, x, edge: keep(g, (x > edge) | (x < -edge)))
+softshrink.vjp(x=lambda g, x, edge: hardshrink_pull(g, x, lambd=edge))

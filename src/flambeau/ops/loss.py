@@ -7,7 +7,7 @@ import math
 from .._tensor import Tensor
 from ..engines import engine_of
 from ._op import op
-from .activation import hardtanh, softplus
+from .activation import hardtanh_pull, softplus
 from .elementary import log, sigmoid
 from .pointwise import at_least_float32, clamp_numbers
 from .reduce import place
@@ -40,37 +40,47 @@ mse_loss.vjp(
 
 @op(promote="common", refuses="bic")
 def smooth_l1_loss(k, x, y, *, reduction, beta):
-    """Half the square over beta, and the distance less beta / 2 where that is more than beta."""
-    away = k.abs(x - y)
-    near = k.minimum(away, beta)  # one formula for both cases: k.where costs more than all the rest
-    return reduce_loss(k, near / beta * (away - 0.5 * near), reduction)
-
-
-def smooth_l1_slope(g, x, y, reduction, beta):
-    return hardtanh((x - y) / beta, low=-1, high=1) * share(g, x.shape, reduction)
+    return reduce_loss(k, k.smooth_l1(x, y, beta), reduction)
 
 
 smooth_l1_loss.vjp(
-    x=lambda g, x, y, reduction, beta: smooth_l1_slope(g, x, y, reduction, beta),
-    y=lambda g, x, y, reduction, beta: smooth_l1_slope(g, y, x, reduction, beta),
+    x=lambda g, x, y, reduction, beta: smooth_l1_slope(x, y, beta=beta) * share(g, x.shape, reduction),
+    y=lambda g, x, y, reduction, beta: smooth_l1_slope(y, x, beta=beta) * share(g, x.shape, reduction),
+)
+
+
+@op(node="SmoothL1LossBackwardBackward0", promote="common")
+def smooth_l1_slope(k, x, y, *, beta):
+    """The slope of the loss in x."""
+    return k.smooth_l1_slope(x, y, beta)
+
+
+smooth_l1_slope.vjp(
+    x=lambda h, x, y, beta: hardtanh_pull(h / beta, x - y, low=-beta, high=beta),
+    y=lambda h, x, y, beta: hardtanh_pull(-h / beta, x - y, low=-beta, high=beta),
 )
 
 
 @op(promote="common", refuses="bic")
 def huber_loss(k, x, y, *, reduction, delta):
-    """Half the square, and delta times the distance less delta² / 2 where that is more than delta."""
-    away = k.abs(x - y)
-    near = k.minimum(away, delta)
-    return reduce_loss(k, near * (away - 0.5 * near), reduction)
-
-
-def huber_slope(g, x, y, reduction, delta):
-    return hardtanh(x - y, low=-delta, high=delta) * share(g, x.shape, reduction)
+    return reduce_loss(k, k.huber(x, y, delta), reduction)
 
 
 huber_loss.vjp(
-    x=lambda g, x, y, reduction, delta: huber_slope(g, x, y, reduction, delta),
-    y=lambda g, x, y, reduction, delta: huber_slope(g, y, x, reduction, delta),
+    x=lambda g, x, y, reduction, delta: huber_slope(x, y, delta=delta) * share(g, x.shape, reduction),
+    y=lambda g, x, y, reduction, delta: huber_slope(y, x, delta=delta) * share(g, x.shape, reduction),
+)
+
+
+@op(node="HuberLossBackwardBackward0", promote="common")
+def huber_slope(k, x, y, *, delta):
+    """The slope of the loss in x."""
+    return k.huber_slope(x, y, delta)
+
+
+huber_slope.vjp(
+    x=lambda h, x, y, delta: hardtanh_pull(h, x - y, low=-delta, high=delta),
+    y=lambda h, x, y, delta: hardtanh_pull(-h, x - y, low=-delta, high=delta),
 )
 
 

@@ -1,13 +1,16 @@
-"""What losses check about their targets."""
+"""Kernels of losses: distances, and what they check about their targets."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .. import NUMPY as engine
+from .._formulas import DISTANCES, define
 
 NO_SUCH_CLASS = "Target {index} is out of bounds: there are {size} classes."
 NO_PROBABILITY = "all elements of input should be between 0 and 1"
+
+define(engine, *DISTANCES)
 
 
 @engine.kernel

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from .._formulas import DISTANCES, define
 from ..numpy.loss import NO_PROBABILITY, NO_SUCH_CLASS
 from . import engine
 from ._require import require, within
+
+define(engine, *DISTANCES)
 
 
 @engine.kernel
