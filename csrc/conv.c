@@ -103,6 +103,15 @@ static PyObject *finished(PyArrayObject *out, bool good)
     return PyErr_NoMemory();
 }
 
+/* What is not finished as it is computed. */
+static void finish_volume(const Geometry *g, const Loops *loops, const Finish *finish, ptrdiff_t channels,
+                          const ptrdiff_t *sizes, char *x)
+{
+    if (finish != NULL) {
+        finish_planes(finish, loops, x, x, g->samples * channels, channels, product_of(sizes));
+    }
+}
+
 /* A kernel on two arrays in row-major order: what lies otherwise, as channels-last images do, is copied. */
 typedef PyObject *(*Kernel)(PyArrayObject *a, PyArrayObject *b, PyObject *const *arguments);
 
@@ -147,7 +156,10 @@ static PyObject *conv_of_rows(PyArrayObject *x, PyArrayObject *w, PyObject *cons
             g.counts[d] = wanted[d];
         }
     }
-    if (!is_countable(&g) || product_of(g.counts) == 0) {
+    Finish how;
+    const Finish *finish = not_given(arguments[8]) ? NULL : &how;
+    if (!is_countable(&g) || product_of(g.counts) == 0
+        || (finish != NULL && !read_finish(arguments[8], x, g.results, &how))) {
         DECLINE;
     }
     PyArrayObject *y = new_volume(x, &g, g.results, g.counts);
@@ -155,18 +167,18 @@ static PyObject *conv_of_rows(PyArrayObject *x, PyArrayObject *w, PyObject *cons
         return NULL;
     }
     const Loops *loops = loops_for(x);
-    const char *bias = bytes_of(arguments[7]);
+    const char *bias = bytes_of(arguments[7]), *from = PyArray_BYTES(x);
+    char *kernels = PyArray_BYTES(w), *to = PyArray_BYTES(y);
     ptrdiff_t item = PyArray_ITEMSIZE(x);
-    bool good;
+    bool good = true;
     BEGIN_WORK(PyArray_SIZE(y) + MANY / 2);
     if (is_depthwise(&g)) {
-        good = depthwise(&g, loops, item, FORWARD, PyArray_BYTES(x), PyArray_BYTES(w), PyArray_BYTES(y), bias);
-    } else if (whole_forward(&g, item, PyArray_BYTES(x), PyArray_BYTES(w), bias, PyArray_BYTES(y))
-               || winograd_forward(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(w), bias, PyArray_BYTES(y))) {
-        good = true;
-    } else {
+        good = depthwise(&g, loops, item, FORWARD, PyArray_BYTES(x), kernels, to, bias, finish);
+    } else if (whole_forward(&g, item, from, kernels, bias, to)) {
+        finish_volume(&g, loops, finish, g.results, g.counts, to);
+    } else if (!winograd_forward(&g, loops, item, from, kernels, bias, finish, to)) {
         flatten(&g);
-        good = direct_forward(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(w), bias, PyArray_BYTES(y));
+        good = direct_forward(&g, loops, item, from, kernels, bias, finish, to);
     }
     END_WORK;
     return finished(y, good);
@@ -175,6 +187,8 @@ static PyObject *conv_of_rows(PyArrayObject *x, PyArrayObject *w, PyObject *cons
 static PyObject *input_of_rows(PyArrayObject *gradient, PyArrayObject *w, PyObject *const *arguments)
 {
     Geometry g;
+    Finish how;
+    const Finish *finish = not_given(arguments[8]) ? NULL : &how;
     bool known = are_volumes(gradient, w);
     if (known) {
         g.n = PyArray_NDIM(gradient) - 2;
@@ -188,7 +202,8 @@ static PyObject *input_of_rows(PyArrayObject *gradient, PyArrayObject *w, PyObje
         for (int d = 0; d < CONV_DIMS && known; d++) { /* all of it must have been met */
             known = (g.counts[d] - 1) * g.stride[d] + reach(&g, d) < g.sizes[d] + 2 * g.padding[d];
         }
-        known = known && is_countable(&g) && is_bias(arguments[7], gradient, g.channels);
+        known = known && is_countable(&g) && is_bias(arguments[7], gradient, g.channels)
+                && (finish == NULL || read_finish(arguments[8], gradient, g.channels, &how));
     }
     if (!known) {
         DECLINE;
@@ -203,13 +218,16 @@ static PyObject *input_of_rows(PyArrayObject *gradient, PyArrayObject *w, PyObje
     bool good;
     BEGIN_WORK(PyArray_SIZE(x) + MANY / 2);
     if (is_depthwise(&g) && bias == NULL) {
-        good = depthwise(&g, loops, item, INPUT, PyArray_BYTES(x), PyArray_BYTES(w), PyArray_BYTES(gradient), NULL);
+        good = depthwise(&g, loops, item, INPUT, PyArray_BYTES(x), PyArray_BYTES(w), PyArray_BYTES(gradient), NULL, NULL);
     } else if (whole_input(&g, item, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x))
                || winograd_input(&g, loops, item, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x))) {
         good = true;
     } else {
         flatten(&g);
         good = direct_input(&g, loops, item, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x));
+    }
+    if (good) {
+        finish_volume(&g, loops, finish, g.channels, g.sizes, PyArray_BYTES(x));
     }
     END_WORK;
     return finished(x, good);
@@ -249,7 +267,7 @@ static PyObject *weight_of_rows(PyArrayObject *x, PyArrayObject *gradient, PyObj
     bool good;
     BEGIN_WORK(PyArray_SIZE(x) + MANY / 2);
     if (is_depthwise(&g)) {
-        good = depthwise(&g, loops, item, WEIGHT, PyArray_BYTES(x), PyArray_BYTES(w), PyArray_BYTES(gradient), NULL);
+        good = depthwise(&g, loops, item, WEIGHT, PyArray_BYTES(x), PyArray_BYTES(w), PyArray_BYTES(gradient), NULL, NULL);
     } else if (whole_weight(&g, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w))
                || winograd_weight(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w))
                || pointwise_weight(&g, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w))) {
@@ -277,8 +295,8 @@ static PyObject *conv_weight(PyObject *const *arguments)
 }
 
 const Row CONV_ROWS[] = {
-    {"conv", conv, {"x", "weight", "stride", "padding", "dilation", "groups", "out", "bias"}},
-    {"conv_input", conv_input, {"g", "weight", "spatial", "stride", "padding", "dilation", "groups", "bias"}},
+    {"conv", conv, {"x", "weight", "stride", "padding", "dilation", "groups", "out", "bias", "finish"}},
+    {"conv_input", conv_input, {"g", "weight", "spatial", "stride", "padding", "dilation", "groups", "bias", "finish"}},
     {"conv_weight", conv_weight, {"x", "g", "kernel", "stride", "padding", "dilation", "groups"}},
     {NULL, NULL, {NULL}},
 };

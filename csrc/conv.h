@@ -1,5 +1,5 @@
 /* What the ways to convolve share. Each takes arrays in row-major order, of elements of `item` bytes, and returns false if it
- * had no memory; those with conditions also return false where they do not apply. */
+ * had no memory; those with conditions also return false where they do not apply. `finish` may be NULL, as may the bias. */
 
 #ifndef FLAMBEAU_CONV_H
 #define FLAMBEAU_CONV_H
@@ -26,7 +26,7 @@ static inline ptrdiff_t reach(const Geometry *g, int d)
 
 /* The sums as they are defined. */
 bool direct_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *w, const char *bias,
-                    char *y);
+                    const Finish *finish, char *y);
 bool direct_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *gradient, const char *w,
                   const char *bias, char *x);
 bool direct_weight(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *gradient, char *w);
@@ -48,15 +48,15 @@ bool pointwise_weight(const Geometry *g, ptrdiff_t item, const char *x, const ch
 /* Kernels of 3x3 on images, with fewer products. False also where the result is not finite: tiles share what is not, so
  * the direct sums have to say where it belongs. */
 bool winograd_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *w,
-                      const char *bias, char *y);
+                      const char *bias, const Finish *finish, char *y);
 bool winograd_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *gradient, const char *w,
                     const char *bias, char *x);
 bool winograd_weight(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *gradient, char *w);
 
-/* A kernel for each channel: one of x, w and the result g (or its gradient) is written to. The bias is for FORWARD. */
+/* A kernel for each channel: one of x, w and the result g (or its gradient) is written to. Bias and finish are for FORWARD. */
 typedef enum { FORWARD, INPUT, WEIGHT } Direction;
 bool is_depthwise(const Geometry *g);
 bool depthwise(const Geometry *g, const Loops *loops, ptrdiff_t item, Direction which, char *x, char *w, char *gradient,
-               const char *bias);
+               const char *bias, const Finish *finish);
 
 #endif

@@ -127,6 +127,7 @@ static void sum_panel(const void *work, ptrdiff_t i)
         return;
     }
     s.results -= first;
+    s.first_result += first;
     s.weight = (const char *)s.weight + first * s.weight_result * w->item;
     s.bias = s.bias == NULL ? NULL : (const char *)s.bias + first * w->item;
     s.out = (char *)s.out + first * s.out_channel * w->item;

@@ -91,7 +91,7 @@ static void fill_steps(const ptrdiff_t *sizes, ptrdiff_t *steps)
 }
 
 bool direct_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *w, const char *bias,
-                    char *y)
+                    const Finish *finish, char *y)
 {
     Taps3 taps;
     if (!room_for_taps(&taps, g)) {
@@ -112,7 +112,7 @@ bool direct_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const
         .source_sample = g->channels * plane, .source_channel = plane,
         .weight_result = sources * count, .weight_source = count, .kernel = count,
         .out_sample = g->results * places, .out_channel = places,
-        .tap_places = taps.places, .tap_weights = taps.weights, .dense = true,
+        .tap_places = taps.places, .tap_weights = taps.weights, .dense = true, .finish = finish,
     };
     memcpy(s.sizes, g->sizes, sizeof s.sizes);
     memcpy(s.counts, g->counts, sizeof s.counts);
@@ -129,6 +129,7 @@ bool direct_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const
         s.weight = w + i * results * sources * count * item;
         s.bias = bias == NULL ? NULL : bias + i * results * item;
         s.out = y + i * results * places * item;
+        s.first_result = i * results;
         good = (!in_lanes || prepare_lanes(&s, loops, item)) && run_sums(&s, loops, item);
         release_lanes(&s);
     }

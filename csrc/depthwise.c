@@ -44,7 +44,8 @@ static void do_planes(const void *work, ptrdiff_t i)
         ptrdiff_t channel = plane % p->channels;
         char *x = p->x + plane * sizes, *g = p->g + plane * counts, *w = p->w + channel * p->taps * p->item;
         if (p->which == FORWARD) {
-            p->loops->plane_forward(&p->sums, x, w, p->bias == NULL ? NULL : p->bias + channel * p->item, g, room);
+            const char *bias = p->bias == NULL ? NULL : p->bias + channel * p->item;
+            p->loops->plane_forward(&p->sums, x, w, bias, g, channel, room);
         } else if (p->which == INPUT) {
             p->loops->plane_input(&p->sums, g, w, x, room);
         } else {
@@ -72,7 +73,7 @@ static void do_groups(const void *work, ptrdiff_t i)
         char *x = p->x + plane * sizes, *g = p->g + plane * counts, *w = p->w + channel * p->taps * p->item;
         if (p->which == FORWARD) {
             const char *bias = p->bias == NULL ? NULL : p->bias + channel * p->item;
-            p->loops->lanes_forward(&p->sums, x, w, bias, g, count, room);
+            p->loops->lanes_forward(&p->sums, x, w, bias, g, channel, count, room);
         } else if (p->which == INPUT) {
             p->loops->lanes_input(&p->sums, g, w, x, count, room);
         } else {
@@ -175,9 +176,9 @@ bool is_depthwise(const Geometry *g)
 }
 
 bool depthwise(const Geometry *g, const Loops *loops, ptrdiff_t item, Direction which, char *x, char *w, char *gradient,
-               const char *bias)
+               const char *bias, const Finish *finish)
 {
-    PlaneWork work = {.loops = loops, .x = x, .g = gradient, .w = w, .bias = bias, .item = item, .which = which};
+    PlaneWork work = {.sums = {.finish = finish}, .loops = loops, .x = x, .g = gradient, .w = w, .bias = bias, .item = item, .which = which};
     if (which == WEIGHT) { /* planes are added to it */
         memset(w, 0, (size_t)(g->channels * product_of(g->kernel) * item));
     }

@@ -34,7 +34,7 @@ typedef struct {
 } Row;
 
 /* Each ends with a row without a name. */
-extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], POINTWISE_ROWS[], DIVIDE_ROWS[],
+extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], POINTWISE_ROWS[], FINISH_ROWS[], DIVIDE_ROWS[],
     SCATTER_ROWS[], RANDOM_ROWS[], CONVERT_ROWS[], SELECT_ROWS[], OPTIM_ROWS[], POOL_ROWS[], RESAMPLE_ROWS[],
     PRODUCT_ROWS[], CONV_ROWS[], RNN_ROWS[], ATTENTION_ROWS[],
     LOSS_ROWS[];
@@ -115,5 +115,16 @@ bool as_number(PyObject *x, double *value);
 
 /* An axis counted from the front into `*axis`, as given by an integer that may count from the end. */
 bool as_axis(PyObject *x, int ndim, int *axis);
+
+/* A function of each element by its name, with its numbers, a tuple, into `numbers`; NULL where there is none for them. */
+Curve curve_named(const Loops *loops, PyObject *name, PyObject *given, double *numbers);
+
+/* What a tuple (scale, shift, name of a function, its numbers) says about sums of so many channels and the dtype of x; false
+ * where that is for the twin to do. The first two may be None, and so may the name. */
+bool read_finish(PyObject *given, PyArrayObject *x, npy_intp channels, Finish *f);
+
+/* x finished into `out`, which it may be: planes of n elements each, their channels in turns. */
+void finish_planes(const Finish *f, const Loops *loops, const char *x, char *out, ptrdiff_t planes, ptrdiff_t channels,
+                   ptrdiff_t n);
 
 #endif

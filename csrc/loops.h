@@ -28,6 +28,15 @@ typedef void (*Combination)(const void *x, const void *y, void *out, ptrdiff_t n
 typedef float (*NarrowSum)(const void *x, ptrdiff_t n);
 typedef void (*Running)(const void *x, void *out, int64_t *places, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 
+/* What becomes of finished sums while they are in the cache: x * scale + shift, by numbers for each channel (NULL: x as it
+ * is), cut off to [low, high], and then a curve, unless that is NULL. */
+typedef struct {
+    const void *scale, *shift;
+    double low, high;
+    Curve curve;
+    double numbers[CURVE_NUMBERS];
+} Finish;
+
 /* New values of a parameter and of its state: see loops/optim.h */
 typedef void (*Step)(void *const *own, const void *gradient, ptrdiff_t n, const double *number, const bool *flag);
 
@@ -153,6 +162,8 @@ typedef struct {
      * some from `first_tap` on: see loops/conv_lanes.h */
     void *staged;
     ptrdiff_t first_tap;
+    const Finish *finish;   /* or NULL */
+    ptrdiff_t first_result; /* its number among the channels of `finish` */
     ptrdiff_t margin[CONV_DIMS], wide[CONV_DIMS]; /* before the source, and its sizes with all margins */
     ptrdiff_t pixel;                              /* elements from a place to the next */
 } TapSums;
@@ -173,6 +184,7 @@ typedef struct {
 /* Convolutions of images with kernels of 3x3, by tiles of 4x2 places: see loops/winograd.h. */
 typedef struct {
     const void *source, *weight, *bias; /* the last may be NULL */
+    const Finish *finish;               /* likewise */
     const void *gradient;               /* of the result, for that of the weight, which is written to `packed` */
     void *packed, *out;
     ptrdiff_t samples, sources, results;
@@ -189,7 +201,8 @@ typedef struct {
     ptrdiff_t row; /* elements of a row in its margin */
     ptrdiff_t taps;
     const ptrdiff_t *tap_offsets;
-    size_t scratch; /* bytes of a plane in its margin */
+    const Finish *finish; /* or NULL */
+    size_t scratch;       /* bytes of a plane in its margin */
 } PlaneSums;
 
 /* The loops for one type of elements, float or double. All arrays are contiguous. */
@@ -208,6 +221,9 @@ typedef struct {
     void (*normalize_planes)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the statistics */
     void (*normalize_planes_pull)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the owners */
     void (*scale_planes)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the planes */
+    /* of planes of n elements each, of which plane p has the channel p % channels; `out` may be x */
+    void (*finish_planes)(const Finish *f, const void *x, void *out, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t channels,
+                          ptrdiff_t n);
     /* of n elements */
     Curve erf, sign, relu, threshold_pull, leaky_relu, leaky_relu_pull, elu, elu_pull, sigmoid, log_sigmoid, softplus, gelu,
         gelu_pull, tanh, clip, hardtanh_pull, hardsigmoid, hardsigmoid_pull, hardswish, hardswish_pull, hardshrink,
@@ -266,12 +282,12 @@ typedef struct {
                         void *sums, void *scratch);
     void (*collect_weights)(const WeightSums *s, const void *sums, ptrdiff_t parts, ptrdiff_t panel);
     void (*plane_forward)(const PlaneSums *s, const void *x, const void *weight, const void *bias, void *out,
-                          void *scratch);
+                          ptrdiff_t channel, void *scratch);
     void (*plane_input)(const PlaneSums *s, const void *g, const void *weight, void *out, void *scratch);
     void (*plane_weight)(const PlaneSums *s, const void *x, const void *g, void *out, void *scratch);
     /* see loops/depthwise_lanes.h */
     void (*lanes_forward)(const PlaneSums *s, const void *x, const void *weight, const void *bias, void *out,
-                          ptrdiff_t count, void *scratch);
+                          ptrdiff_t channel, ptrdiff_t count, void *scratch);
     void (*lanes_input)(const PlaneSums *s, const void *g, const void *weight, void *out, ptrdiff_t count, void *scratch);
     void (*lanes_weight)(const PlaneSums *s, const void *x, const void *g, void *weight, ptrdiff_t count,
                          ptrdiff_t samples, ptrdiff_t channels, void *scratch);

@@ -31,7 +31,8 @@ typedef struct {
     int64_t m, n, k;
     Operand a, b;
     char *out;
-    const char *bias; /* a row to be added to each, or NULL */
+    const char *bias;     /* a row to be added to each, or NULL */
+    const Finish *finish; /* what becomes of the sums, without a scale; or NULL */
     /* of batches: how many there are, and where in each dimension the operands go on, in bytes */
     int dims;
     npy_intp count, shape[NPY_MAXDIMS], a_steps[NPY_MAXDIMS], b_steps[NPY_MAXDIMS];
@@ -85,6 +86,15 @@ static void add_row_double(double *restrict out, const double *restrict row, int
     }
 }
 
+/* The rows and columns that are computed, from `out` on. */
+static void finish_part(const Product *p, char *out, int64_t rows, int64_t columns)
+{
+    for (int64_t r = 0; p->finish != NULL && r < rows; r++) {
+        char *row = out + r * p->n * (p->doubles ? 8 : 4);
+        loops_of[p->doubles]->finish_planes(p->finish, row, row, 0, 1, 1, columns);
+    }
+}
+
 /* One part of one product of the batch. */
 static void multiply_part(const void *work, ptrdiff_t i)
 {
@@ -114,6 +124,7 @@ static void multiply_part(const void *work, ptrdiff_t i)
             add_row_float((float *)(out + r * p->n * item), (const float *)bias, columns);
         }
     }
+    finish_part(p, out, rows, columns);
 }
 
 /* Into how many parts the longer side of each product is cut so that there are `parts` in all: fewer, but no fewer than
@@ -147,6 +158,7 @@ static void multiply_by_blas(Product *p)
 
 typedef struct {
     Gemm gemm;
+    const Product *product;
     const Loops *loops;
     ptrdiff_t side, step, parts; /* the longer side, cut into parts of whole tiles */
     ptrdiff_t strips, packs;     /* of the operand with the shorter one, and into how many parts these are cut */
@@ -167,18 +179,22 @@ static void pack_tiles(const void *work, ptrdiff_t i)
 static void multiply_tiles(const void *work, ptrdiff_t i)
 {
     const Tiles *w = work;
+    const Product *p = w->product;
     ptrdiff_t start, stop;
     part_of(w->side, w->step, w->parts, i, &start, &stop);
     if (w->across) {
         w->loops->gemm_across(&w->gemm, start, stop);
-        return;
+    } else {
+        void *scratch = scratch_of_thread(w->loops->gemm_scratch(stop - start));
+        if (scratch == NULL) {
+            *w->failed = 1;
+            return;
+        }
+        w->loops->gemm_part(&w->gemm, start, stop, scratch);
     }
-    void *scratch = scratch_of_thread(w->loops->gemm_scratch(stop - start));
-    if (scratch == NULL) {
-        *w->failed = 1;
-        return;
-    }
-    w->loops->gemm_part(&w->gemm, start, stop, scratch);
+    bool columns = w->across || w->gemm.wide;
+    char *out = p->out + start * (columns ? 1 : p->n) * (p->doubles ? 8 : 4);
+    finish_part(p, out, columns ? p->m : stop - start, columns ? stop - start : p->n);
 }
 
 static atomic_bool tiles_always;
@@ -225,7 +241,7 @@ static Gemm gemm_of(const Product *p, bool *across)
 static bool multiply_by_tiles(const Product *p, const Loops *loops)
 {
     atomic_int failed = 0;
-    Tiles w = {.loops = loops, .failed = &failed};
+    Tiles w = {.product = p, .loops = loops, .failed = &failed};
     Gemm *g = &w.gemm;
     *g = gemm_of(p, &w.across);
     ptrdiff_t width = g->wide ? loops->tile_rows : loops->tile_columns, shorter = g->wide ? g->m : g->n;
@@ -340,6 +356,13 @@ static PyObject *linear(PyObject *const *arguments)
         || p.a.columns != weight.columns || PyArray_SIZE((PyArrayObject *)arguments[0]) == 0) {
         DECLINE;
     }
+    Finish finish;
+    if (!not_given(arguments[3])) {
+        if (!read_finish(arguments[3], (PyArrayObject *)arguments[0], weight.rows, &finish) || finish.scale != NULL) {
+            DECLINE;
+        }
+        p.finish = &finish;
+    }
     if (biased && (bias == NULL || PyArray_TYPE(bias) != PyArray_TYPE((PyArrayObject *)arguments[0])
                    || PyArray_NDIM(bias) != 1 || PyArray_DIM(bias, 0) != weight.rows)) {
         DECLINE;
@@ -375,6 +398,6 @@ static PyObject *linear(PyObject *const *arguments)
 
 const Row PRODUCT_ROWS[] = {
     {"matmul", matmul, {"a", "b"}},
-    {"linear", linear, {"x", "weight", "bias"}},
+    {"linear", linear, {"x", "weight", "bias", "finish"}},
     {NULL, NULL, {NULL}},
 };

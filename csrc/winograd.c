@@ -115,9 +115,9 @@ static bool run_sums(const Winograd *s, const Loops *loops)
 }
 
 bool winograd_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *w,
-                      const char *bias, char *y)
+                      const char *bias, const Finish *finish, char *y)
 {
-    Winograd s = {.source = x, .weight = w, .bias = bias, .out = y};
+    Winograd s = {.source = x, .weight = w, .bias = bias, .finish = finish, .out = y};
     return is_winograd(g, item, false, &s) && run_sums(&s, loops);
 }
 

@@ -189,9 +189,9 @@ INLINE bool NAME(pack_rows_as_they_lie)(const TapSums *s, ptrdiff_t place, ptrdi
 }
 
 /* The products of `depth` packed weights and elements, plus a bias for each row (or NULL), in `rows` rows that lie `step`
- * apart; added to what is there where this is to `add`. */
+ * apart; added to what is there where this is to `add`; finished, unless `finish` is NULL, as channels from `channel` on. */
 INLINE void NAME(tile_products)(const REAL *w, const REAL *x, ptrdiff_t depth, const REAL *bias, ptrdiff_t rows, bool add,
-                                REAL *out, ptrdiff_t step)
+                                const Finish *finish, ptrdiff_t channel, REAL *out, ptrdiff_t step)
 {
     VECTOR sum[TILE_ROWS][2];
 #pragma GCC unroll 16
@@ -211,15 +211,25 @@ INLINE void NAME(tile_products)(const REAL *w, const REAL *x, ptrdiff_t depth, c
     for (int i = 0; i < TILE_ROWS; i++, out += step) {
         if (i < rows) {
             VECTOR shift = (bias == NULL ? 0 : bias[i]) - (VECTOR){0};
-            STORE(out, sum[i][0] + (add ? LOAD(out) : shift));
-            STORE(out + LANES, sum[i][1] + (add ? LOAD(out + LANES) : shift));
+            VECTOR a = sum[i][0] + (add ? LOAD(out) : shift), b = sum[i][1] + (add ? LOAD(out + LANES) : shift);
+            if (finish != NULL) {
+                NAME(Ends) e = NAME(ends_of_channel)(finish, channel + i);
+                a = NAME(cut_off)(&e, a);
+                b = NAME(cut_off)(&e, b);
+            }
+            STORE(out, a);
+            STORE(out + LANES, b);
+            if (finish != NULL) {
+                NAME(bend)(finish, out, TILE_COLUMNS);
+            }
         }
     }
 }
 
-/* Stores `rows` rows of a tile at the places of runs; adds to what is there unless it is the first block of taps. */
-static void NAME(store_runs)(const TapSums *s, const REAL *sums, ptrdiff_t row, ptrdiff_t rows, const NAME(Run) *runs,
-                             int run_count, bool first)
+/* Stores `rows` rows of a tile at the places of runs; adds to what is there unless it is the first block of taps. The last
+ * one is finished. */
+static void NAME(store_runs)(const TapSums *s, REAL *sums, ptrdiff_t row, ptrdiff_t rows, const NAME(Run) *runs,
+                             int run_count, bool first, bool last_block)
 {
     const int last = CONV_DIMS - 1;
     for (ptrdiff_t i = 0; i < rows; i++, sums += TILE_COLUMNS) {
@@ -231,8 +241,15 @@ static void NAME(store_runs)(const TapSums *s, const REAL *sums, ptrdiff_t row, 
                 to += r->place[d] * s->out_steps[d];
             }
             ptrdiff_t step = s->out_steps[last];
+            REAL *from = sums + r->first;
+            for (ptrdiff_t k = 0; k < r->count && !first; k++) {
+                from[k] += to[k * step];
+            }
+            if (last_block && s->finish != NULL) {
+                NAME(finish_row)(s->finish, s->first_result + row + i, from, from, r->count);
+            }
             for (ptrdiff_t k = 0; k < r->count; k++) {
-                to[k * step] = first ? sums[r->first + k] : to[k * step] + sums[r->first + k];
+                to[k * step] = from[k];
             }
         }
     }
@@ -240,17 +257,18 @@ static void NAME(store_runs)(const TapSums *s, const REAL *sums, ptrdiff_t row, 
 
 /* One tile of the result from one block of taps. */
 INLINE void NAME(tile_of)(const TapSums *s, const REAL *w, const REAL *x, ptrdiff_t depth, ptrdiff_t row,
-                          const NAME(Run) *runs, int run_count, REAL *whole, bool first)
+                          const NAME(Run) *runs, int run_count, REAL *whole, bool first, bool last)
 {
     const REAL *bias = first && s->bias != NULL ? (const REAL *)s->bias + row : NULL;
     ptrdiff_t rows = s->results - row < TILE_ROWS ? s->results - row : TILE_ROWS;
     if (whole != NULL) {
-        NAME(tile_products)(w, x, depth, bias, rows, !first, whole + row * s->out_channel, s->out_channel);
+        NAME(tile_products)(w, x, depth, bias, rows, !first, last ? s->finish : NULL, s->first_result + row,
+                            whole + row * s->out_channel, s->out_channel);
         return;
     }
     REAL tile[TILE_ROWS * (2 * WIDTH / sizeof(REAL))];
-    NAME(tile_products)(w, x, depth, bias, rows, false, tile, TILE_COLUMNS);
-    NAME(store_runs)(s, tile, row, rows, runs, run_count, first);
+    NAME(tile_products)(w, x, depth, bias, rows, false, NULL, 0, tile, TILE_COLUMNS);
+    NAME(store_runs)(s, tile, row, rows, runs, run_count, first, last);
 }
 
 /* Where a panel's part of the first channel lies, if it lies there without gaps; NULL otherwise. */
@@ -292,7 +310,7 @@ static void NAME(sum_panels)(const TapSums *s, ptrdiff_t start, ptrdiff_t stop, 
             for (ptrdiff_t tile = top; tile < bottom; tile++) {
                 const REAL *w = (const REAL *)s->packed + (tile * s->sources * s->taps + k) * TILE_ROWS;
                 NAME(tile_of)(s, w, x + p * depth * TILE_COLUMNS, depth, tile * TILE_ROWS, runs[p], run_counts[p], whole,
-                              channel == 0);
+                              channel == 0, upto == s->sources);
             }
         }
         k += depth;

@@ -187,6 +187,10 @@ static void NAME(sum_lanes)(const TapSums *s, ptrdiff_t start, ptrdiff_t stop, p
     }
     for (ptrdiff_t panel = from; panel < to; panel++) {
         NAME(sum_tiles_of_places)(s, places, tiles, panel, sums);
+        if (s->finish != NULL) {
+            ptrdiff_t channel = s->first_result + panel * TILE_COLUMNS;
+            NAME(finish_lanes)(s->finish, channel, s->first_result + s->results, sums, total);
+        }
         for (ptrdiff_t row = start, next; row < stop; row = next) {
             ptrdiff_t y = row % height, z = row / height % slices, sample = row / (height * slices);
             ptrdiff_t whole = row - y - z * height + height * slices; /* where the next sample begins */

@@ -80,7 +80,7 @@ INLINE void NAME(row_sums)(const PlaneSums *s, const REAL *row, const REAL *w, R
 
 /* The result of one plane; the margin is zero already. */
 static void NAME(plane_forward)(const PlaneSums *s, const void *from, const void *weight, const void *bias, void *to,
-                                void *scratch)
+                                ptrdiff_t channel, void *scratch)
 {
     REAL *plane = scratch, *out = to;
     NAME(move_plane)(s, (REAL *)from, plane, false);
@@ -88,6 +88,9 @@ static void NAME(plane_forward)(const PlaneSums *s, const void *from, const void
         for (ptrdiff_t y = 0; y < s->counts[1]; y++, out += s->counts[2]) {
             NAME(row_sums)(s, NAME(row_of_plane)(s, plane, z * s->steps[0], y * s->steps[1]), weight,
                            bias == NULL ? 0 : *(const REAL *)bias, s->counts[2], out);
+            if (s->finish != NULL) {
+                NAME(finish_row)(s->finish, channel, out, out, s->counts[2]);
+            }
         }
     }
 }

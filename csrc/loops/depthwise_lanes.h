@@ -33,7 +33,8 @@ static void NAME(stage_planes)(const PlaneSums *s, const REAL *x, ptrdiff_t coun
 }
 
 /* The result at `n` places that lie a step apart. */
-INLINE void NAME(sum_taps)(const PlaneSums *s, const REAL *staged, const REAL *w, VECTOR bias, const int n, REAL *out)
+INLINE void NAME(sum_taps)(const PlaneSums *s, const REAL *staged, const REAL *w, VECTOR bias, const NAME(Ends) *ends,
+                           const int n, REAL *out)
 {
     VECTOR sum[PLACES_AT_ONCE];
     ptrdiff_t step = s->steps[2] * LANES;
@@ -51,7 +52,7 @@ INLINE void NAME(sum_taps)(const PlaneSums *s, const REAL *staged, const REAL *w
     }
 #pragma GCC unroll 4
     for (int i = 0; i < n; i++) {
-        STORE(out + i * LANES, sum[i]);
+        STORE(out + i * LANES, ends == NULL ? sum[i] : NAME(cut_off)(ends, sum[i]));
     }
 }
 
@@ -67,10 +68,15 @@ INLINE REAL *NAME(room_of_weights)(const PlaneSums *s, void *scratch)
 }
 
 static void NAME(lanes_forward)(const PlaneSums *s, const void *x, const void *weight, const void *bias, void *out,
-                                ptrdiff_t count, void *scratch)
+                                ptrdiff_t channel, ptrdiff_t count, void *scratch)
 {
     REAL *staged = scratch, *result = NAME(room_of_result)(s, scratch), *w = NAME(room_of_weights)(s, scratch), *to = result;
     VECTOR shift = {0};
+    NAME(Ends) some, *ends = NULL;
+    if (s->finish != NULL) {
+        some = NAME(ends_of_lanes)(s->finish, channel, count);
+        ends = &some;
+    }
     if (bias != NULL) {
         memcpy(&shift, bias, (size_t)count * sizeof(REAL));
     }
@@ -81,14 +87,17 @@ static void NAME(lanes_forward)(const PlaneSums *s, const void *x, const void *w
             const REAL *from = staged + NAME(staged_place)(s, z * s->steps[0], y * s->steps[1], 0);
             ptrdiff_t x = 0, step = s->steps[2] * LANES;
             for (; x + PLACES_AT_ONCE <= s->counts[2]; x += PLACES_AT_ONCE, to += PLACES_AT_ONCE * LANES) {
-                NAME(sum_taps)(s, from + x * step, w, shift, PLACES_AT_ONCE, to);
+                NAME(sum_taps)(s, from + x * step, w, shift, ends, PLACES_AT_ONCE, to);
             }
             for (; x < s->counts[2]; x++, to += LANES) {
-                NAME(sum_taps)(s, from + x * step, w, shift, 1, to);
+                NAME(sum_taps)(s, from + x * step, w, shift, ends, 1, to);
             }
         }
     }
     ptrdiff_t places = NAME(volume)(s->counts);
+    if (s->finish != NULL) {
+        NAME(bend)(s->finish, result, places * LANES);
+    }
     NAME(transpose)(result, LANES, places, count, out, places);
 }
 

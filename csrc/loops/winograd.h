@@ -290,6 +290,9 @@ static bool NAME(winograd_block)(const Winograd *s, ptrdiff_t start, ptrdiff_t s
         }
         for (ptrdiff_t row = start; row < stop; row++) {
             NAME(winograd_results)(s, bins + (row - start) * s->wide * TILE_COLUMNS, whole * TILE_COLUMNS, bias, stage, &wrong);
+            if (s->finish != NULL) {
+                NAME(finish_lanes)(s->finish, panel * TILE_COLUMNS, s->results, stage, 4 * 2 * s->wide);
+            }
             NAME(store_row)(s, stage, row, panel);
         }
     }

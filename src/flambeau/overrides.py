@@ -231,6 +231,11 @@ def entry_points():
     return found
 
 
+def is_mode_active():
+    """Whether this thread is in a ``TorchFunctionMode``."""
+    return _asks and bool(_state.modes)
+
+
 def make_functions_ask():
     """Has the methods of Tensor and the public functions ask from now on."""
     global _asks

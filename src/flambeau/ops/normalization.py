@@ -131,14 +131,19 @@ group_norm = _normalization("native_group_norm", "NativeGroupNormBackward0", gro
 def batch_norm_inference(k, x, weight, bias, mean, var, *, eps):
     """``batch_norm`` by running statistics, which get no gradient."""
     of_weight = batch_layout(x.shape, None)[1]
+    scale, shift = (a.reshape(of_weight) for a in scale_of_statistics(k, weight, bias, mean, var, eps, x.dtype))
+    return k.in_format_of(k.scale_shift(x, scale, shift), x)
+
+
+def scale_of_statistics(k, weight, bias, mean, var, eps, dtype):
+    """What ``batch_norm_given`` multiplies a channel by, and what it then adds, in arrays of a dtype."""
     scale = 1 / k.sqrt(var + eps)
     if weight is not None:
         scale = scale * weight
     shift = -mean * scale
     if bias is not None:
         shift = shift + bias
-    scale, shift = (a.reshape(of_weight).astype(x.dtype) for a in (scale, shift))
-    return k.in_format_of(k.scale_shift(x, scale, shift), x)
+    return scale.astype(dtype), shift.astype(dtype)
 
 
 @batch_norm_inference.joint_vjp

@@ -17,6 +17,19 @@ def softplus(x, beta, threshold):
 
 
 @engine.kernel
+def finish(x, how):
+    """Follows on sums: ``x * scale + shift`` by channel, then the kernel of a name. `how` is these and its numbers.
+
+    Scale and shift, or the name, may be None.
+    """
+    scale, shift, name, numbers = how
+    if scale is not None:
+        of_channels = (-1, *[1] * (x.ndim - 2))
+        x = engine.scale_shift(x, scale.reshape(of_channels), shift.reshape(of_channels))
+    return x if name is None else getattr(engine, name)(x, *numbers)
+
+
+@engine.kernel
 def overwrite(x, name, numbers):
     """Stores what the kernel of that name makes of x and of numbers in the memory of x."""
     x[...] = getattr(engine, name)(x, *numbers)

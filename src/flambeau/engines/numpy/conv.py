@@ -71,8 +71,13 @@ def add_to_channels(y, bias):
 
 
 @engine.kernel
-def conv(x, weight, stride, padding, dilation, groups, out=None, bias=None):
-    """The convolution (in fact: cross-correlation) of x with the weight, plus a bias; only the first `out` of it."""
+def conv(x, weight, stride, padding, dilation, groups, out=None, bias=None, finish=None):
+    """The convolution (in fact: cross-correlation) of x with the weight, plus a bias; only the first `out` of it.
+
+    `finish` says what becomes of the result: see the kernel of that name.
+    """
+    if finish is not None:
+        return engine.finish(engine.conv(x, weight, stride, padding, dilation, groups, out, bias), finish)
     if bias is not None:
         return add_to_channels(conv(x, weight, stride, padding, dilation, groups, out), bias)
     samples, channels = x.shape[:2]
@@ -97,8 +102,10 @@ def conv(x, weight, stride, padding, dilation, groups, out=None, bias=None):
 
 
 @engine.kernel
-def conv_input(g, weight, spatial, stride, padding, dilation, groups, bias=None):
+def conv_input(g, weight, spatial, stride, padding, dilation, groups, bias=None, finish=None):
     """The transpose of ``conv`` in its input, which has the sizes `spatial`: g spread by the weight and added up."""
+    if finish is not None:
+        return engine.finish(engine.conv_input(g, weight, spatial, stride, padding, dilation, groups, bias), finish)
     if bias is not None:
         return add_to_channels(conv_input(g, weight, spatial, stride, padding, dilation, groups), bias)
     samples, kernel, out = g.shape[0], weight.shape[2:], g.shape[2:]

@@ -39,7 +39,9 @@ def add_product(multiply, x, a, b, beta, alpha):
 
 
 @engine.kernel
-def linear(x, weight, bias):
+def linear(x, weight, bias, finish=None):
+    if finish is not None:
+        return engine.finish(engine.linear(x, weight, bias), finish)
     shape = x.shape
     if len(shape) != 2:
         x = x.reshape(math.prod(shape[:-1]), shape[-1])

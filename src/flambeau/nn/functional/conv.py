@@ -84,6 +84,14 @@ def conv_tbc(input, weight, bias, pad=0):
 def _conv(input, weight, bias, stride, padding, dilation, groups, n, name):
     if in_use.autocast:
         input, weight, bias = autocast(name, input, weight, bias)
+    input, settings = convolution_settings(input, weight, bias, stride, padding, dilation, groups, n, name)
+    if input._a.ndim == n + 2:
+        return ops.convolution(input, weight, bias, **settings)
+    return ops.convolution(input.unsqueeze(0), weight, bias, **settings).squeeze(0)
+
+
+def convolution_settings(input, weight, bias, stride, padding, dilation, groups, n, name):
+    """(The input, padded where the op cannot do it, the settings of the op); raises what is wrong with arguments."""
     _check_tensors(input, weight, bias, n, name)
     stride, dilation = per_dim(stride, n, name, "stride"), per_dim(dilation, n, name, "dilation")
     kernel = weight._a.shape[2:]
@@ -102,16 +110,21 @@ def _conv(input, weight, bias, stride, padding, dilation, groups, n, name):
     if 0 in kernel:
         raise RuntimeError(EMPTY_KERNEL.format(name=name, weight=list(size)))
     refuse_kinds(name, input._a, "b")
-    settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    if len(shape) == n + 2:
-        return ops.convolution(input, weight, bias, **settings)
-    return ops.convolution(input.unsqueeze(0), weight, bias, **settings).squeeze(0)
+    return input, {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
 
 
 def _conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation, n):
-    name = f"conv_transpose{n}d"
     if in_use.autocast:
-        input, weight, bias = autocast(name, input, weight, bias)
+        input, weight, bias = autocast(f"conv_transpose{n}d", input, weight, bias)
+    settings = transposed_settings(input, weight, bias, stride, padding, output_padding, groups, dilation, n)
+    if input._a.ndim == n + 2:
+        return ops.convolution_transposed(input, weight, bias, **settings)
+    return ops.convolution_transposed(input.unsqueeze(0), weight, bias, **settings).squeeze(0)
+
+
+def transposed_settings(input, weight, bias, stride, padding, output_padding, groups, dilation, n):
+    """The settings of the op; raises what is wrong with the arguments."""
+    name = f"conv_transpose{n}d"
     _check_tensors(input, weight, bias, n, name)
     stride, padding = per_dim(stride, n, name, "stride"), per_dim(padding, n, name, "padding")
     extra, dilation = per_dim(output_padding, n, name, "output_padding"), per_dim(dilation, n, name, "dilation")
@@ -139,10 +152,7 @@ def _conv_transpose(input, weight, bias, stride, padding, output_padding, groups
         raise RuntimeError(EMPTY_KERNEL.format(name=name, weight=list(size)))
     if input.dtype is not int64:
         refuse_kinds(name, input._a, "bi")
-    settings = {"spatial": spatial, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    if len(shape) == n + 2:
-        return ops.convolution_transposed(input, weight, bias, **settings)
-    return ops.convolution_transposed(input.unsqueeze(0), weight, bias, **settings).squeeze(0)
+    return {"spatial": spatial, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
 
 
 def _named_padding(input, kernel, stride, padding, dilation, n, name):

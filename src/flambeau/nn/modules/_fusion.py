@@ -1,0 +1,254 @@
+"""Neighbours in a ``Sequential`` as one kernel, where that can be seen by nobody but a clock.
+
+What passes between the modules of a Sequential is seen by no one else. So where nothing is recorded, a convolution or a
+product does on its sums, while they are in the cache, what a batch norm in eval mode and an activation behind it would
+do in passes of their own.
+
+This is for modules as they come. They run one by one where somebody watches or replaces what they do (hooks,
+subclasses, a ``forward`` of one's own, another ``nn.functional.relu``, modes, tracers), and where one would refuse its
+input.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+
+from ... import overrides
+from ..._fp_errors import call_without_fp_warnings
+from ..._modes import in_use, modes
+from ..._tensor import Tensor, engine_for, refresh, storage_of, wrap
+from ...engines import NUMPY
+from ...ops.normalization import scale_of_statistics
+from .. import functional as F
+from ..functional.conv import convolution_settings, transposed_settings
+from ..parameter import Parameter
+from . import activation, batchnorm, conv, linear
+from .module import Module
+
+_CALL = Module.__call__
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_FEW = 1 << 14  # elements of a matrix below which a pass over memory costs less than to look for it
+_LARGEST_HALF = 65504.0  # numbers up to here every dtype can hold
+
+
+class _Kind(NamedTuple):
+    """What is known of a class of modules: its ``forward``, and the function of ``nn.functional`` that this calls."""
+
+    forward: object
+    name: str | None
+    function: object
+
+    def describes(self, module):
+        """Whether a call of this module does what its class says, and is seen by nobody."""
+        return (module._hook_registry is None and type(module).forward is self.forward
+                and "forward" not in module.__dict__ and (self.name is None or getattr(F, self.name) is self.function))
+
+
+def _kind(cls, name=None):
+    return _Kind(cls.forward, name, None if name is None else getattr(F, name))
+
+
+_CONVS = {cls: _kind(cls, cls._function) for cls in (conv.Conv1d, conv.Conv2d, conv.Conv3d)}
+_TRANSPOSED = {
+    cls: _kind(cls, cls._function) for cls in (conv.ConvTranspose1d, conv.ConvTranspose2d, conv.ConvTranspose3d)
+}
+_LINEAR = linear.Linear
+_LINEARS = {_LINEAR: _kind(_LINEAR, "linear")}
+_NORMS = {
+    cls: _kind(cls, "batch_norm") for cls in (batchnorm.BatchNorm1d, batchnorm.BatchNorm2d, batchnorm.BatchNorm3d)
+}
+_CONV_FORWARD = conv.Conv2d._conv_forward
+
+# A kernel for each activation, and the numbers that it takes.
+_ACTIVATIONS = {
+    cls: (_kind(cls, name), kernel) for cls, name, kernel in (
+        (activation.ReLU, "relu", lambda m: ("relu",)),
+        (activation.ReLU6, "hardtanh", lambda m: ("clip", m.min_val, m.max_val)),
+        (activation.Hardtanh, "hardtanh", lambda m: ("clip", m.min_val, m.max_val)),
+        (activation.LeakyReLU, "leaky_relu", lambda m: ("leaky_relu", m.negative_slope)),
+        (activation.ELU, "elu", lambda m: ("elu", m.alpha, 1.0, 1.0)),
+        (activation.SiLU, "silu", lambda m: ("silu",)),
+        (activation.Mish, "mish", lambda m: ("mish",)),
+        (activation.Hardswish, "hardswish", lambda m: ("hardswish",)),
+        (activation.Hardsigmoid, "hardsigmoid", lambda m: ("hardsigmoid",)),
+        (activation.GELU, "gelu", lambda m: {"none": ("gelu",), "tanh": ("gelu_tanh",)}.get(m.approximate)),
+        (activation.Tanh, None, lambda m: ("tanh",)),
+        (activation.Sigmoid, None, lambda m: ("sigmoid",)),
+    )
+}
+
+
+# ---- what can be done at once
+
+
+def is_unwatched(input):
+    """Whether a Sequential may look for neighbours: nobody would record, trace, replace or profile what they do."""
+    return (
+        type(input) is Tensor and engine_for(input) is NUMPY and not (modes.grad and input._rg)
+        and not (in_use.traced and modes.tracer.active) and not (in_use.autocast and modes.autocast is not None)
+        and not overrides.is_mode_active() and Module.__call__ is _CALL
+        and not callable(sys.getprofile())  # profilers in C do not ask what modules do
+    )
+
+
+def run_modules(modules, input):
+    """What the modules make of the input, one after the other."""
+    modules = [*modules]
+    done = 0
+    for i, module in enumerate(modules):
+        if i < done:
+            continue
+        if type(module) in _RUNS and type(input) is Tensor and (type(module) is not _LINEAR or input._a.size >= _FEW):
+            done, output = _run_neighbours(modules, i, input)
+            if done:
+                input = output
+                continue
+        input = module(input)
+    return input
+
+
+def _run_neighbours(modules, i, input):
+    """(Where the modules that were run at once end, their result); (0, None) if they have to be run one by one."""
+    kinds, run = _RUNS[type(modules[i])]
+    if not kinds[type(modules[i])].describes(modules[i]) or not _is_plain(input):
+        return 0, None
+    norm = modules[i] if kinds is _NORMS else None
+    stop = i + 1
+    if stop < len(modules) and type(modules[stop]) in _NORMS and norm is None and kinds is not _LINEARS:
+        norm, stop = modules[stop], stop + 1
+    act = _activation_of(modules[stop]) if stop < len(modules) else None
+    stop += act is not None
+    if stop == i + 1 or (norm is not None and not _is_fixed(norm)):
+        return 0, None
+    output = run(modules[i], input, norm, *(act or (None, ())))
+    return (0, None) if output is None else (stop, output)
+
+
+def _activation_of(module):
+    """(The name of its kernel, its numbers) of an activation; None of anything else."""
+    kind, kernel = _ACTIVATIONS.get(type(module), (None, None))
+    if kind is None or not kind.describes(module):
+        return None
+    name, *numbers = kernel(module) or (None,)
+    plain = all([type(n) in (int, float) and -_LARGEST_HALF <= n <= _LARGEST_HALF for n in numbers])
+    return (name, tuple([float(n) for n in numbers])) if plain and name is not None else None
+
+
+def _is_fixed(norm):
+    """Whether a batch norm only scales and shifts, by numbers that are there."""
+    return (not norm.training and norm.running_mean is not None and norm.running_var is not None
+            and _NORMS[type(norm)].describes(norm) and type(norm.eps) is float)
+
+
+def _is_plain(tensor, dtype=None):
+    """Whether a tensor is of the CPU's own kind, of a dtype if one is given, and is not recorded."""
+    if (type(tensor) is not Tensor and type(tensor) is not Parameter) or engine_for(tensor) is not NUMPY:
+        return False
+    if tensor._view is not None:
+        refresh(tensor)
+    own = tensor._a.dtype
+    return (own in _FLOATS if dtype is None else own == dtype) and not (modes.grad and tensor._rg)
+
+
+def _are_plain(tensors, dtype, shape):
+    """The same of several, which have a shape, or are None."""
+    return all([t is None or (_is_plain(t, dtype) and t._a.shape == shape) for t in tensors])
+
+
+# ---- doing it. Each returns None where its module would refuse the input
+
+
+def _array_of(tensor):
+    return None if tensor is None else tensor._a
+
+
+def _compute(kernel, *args):
+    t = wrap(call_without_fp_warnings(kernel, *args))
+    if in_use.inference and modes.grad is None:
+        storage_of(t).inference = True
+    return t
+
+
+def _in_format(y, finish, *operands):
+    """y in the memory format of the operands; what is contiguous has no other strides behind an activation."""
+    y = NUMPY.in_format_of(y, *operands)
+    return NUMPY.in_format_of(y) if finish[2] is not None and y.flags.c_contiguous else y
+
+
+def _scale_of(norm, channels, dtype, ndim):
+    """The scale and the shift of each channel, (None, None) without a batch norm; None where that would refuse."""
+    if norm is None:
+        return None, None
+    statistics = norm.weight, norm.bias, norm.running_mean, norm.running_var
+    if ndim not in norm._ranks or not _are_plain(statistics, dtype, (channels,)):
+        return None
+    return call_without_fp_warnings(scale_of_statistics, NUMPY, *map(_array_of, statistics), norm.eps, dtype)
+
+
+def _convolve(module, input, norm, kernel, numbers):
+    weight, bias, x = module.weight, module.bias, input._a
+    channels, n = module.out_channels, module._dims
+    if (type(module)._conv_forward is not _CONV_FORWARD or "_conv_forward" in module.__dict__ or x.ndim != n + 2
+            or module.padding_mode != "zeros" or not _is_plain(weight, x.dtype)
+            or not _are_plain((bias,), x.dtype, (channels,)) or weight._a.shape[0] != channels):
+        return None
+    scale = _scale_of(norm, channels, x.dtype, x.ndim)
+    try:
+        input, s = convolution_settings(input, weight, bias, module.stride, module.padding, module.dilation,
+                                        module.groups, n, module._function)
+    except Exception:  # the module will raise it again
+        return None
+    return None if scale is None else _compute(
+        _conv, input._a, weight._a, _array_of(bias), tuple(s.values()), (*scale, kernel, numbers))
+
+
+def _conv(x, weight, bias, settings, finish):
+    return _in_format(NUMPY.conv(x, weight, *settings, None, bias, finish), finish, x, weight)
+
+
+def _convolve_transposed(module, input, norm, kernel, numbers):
+    weight, bias, x = module.weight, module.bias, input._a
+    channels, n = module.out_channels, module._dims
+    if (x.ndim != n + 2 or not _is_plain(weight, x.dtype) or not _are_plain((bias,), x.dtype, (channels,))
+            or weight._a.ndim != n + 2 or weight._a.shape[1] * module.groups != channels):
+        return None
+    scale = _scale_of(norm, channels, x.dtype, x.ndim)
+    try:
+        s = transposed_settings(input, weight, bias, module.stride, module.padding, module.output_padding,
+                                module.groups, module.dilation, n)
+    except Exception:  # the module will raise it again
+        return None
+    return None if scale is None else _compute(
+        _conv_input, x, weight._a, _array_of(bias), tuple(s.values()), (*scale, kernel, numbers))
+
+
+def _conv_input(x, weight, bias, settings, finish):
+    return _in_format(NUMPY.conv_input(x, weight, *settings, bias, finish), finish, x, weight)
+
+
+def _multiply(module, input, norm, kernel, numbers):
+    weight, bias, x = module.weight, module.bias, input._a
+    if (x.ndim < 2 or not _is_plain(weight, x.dtype) or weight._a.ndim != 2 or x.shape[-1] != weight._a.shape[1]
+            or not _are_plain((bias,), x.dtype, weight._a.shape[:1])):
+        return None
+    return _compute(NUMPY.linear, x, weight._a, _array_of(bias), (None, None, kernel, numbers))
+
+
+def _normalize(module, input, norm, kernel, numbers):
+    x = input._a
+    scale = _scale_of(norm, x.shape[1], x.dtype, x.ndim) if x.ndim > 1 and x.size else None
+    return None if scale is None else _compute(_finish, x, (*scale, kernel, numbers))
+
+
+def _finish(x, how):
+    return _in_format(NUMPY.finish(x, how), how, x)
+
+
+_RUNS = {
+    cls: (kinds, run) for kinds, run in (
+        (_CONVS, _convolve), (_TRANSPOSED, _convolve_transposed), (_LINEARS, _multiply), (_NORMS, _normalize),
+    ) for cls in kinds
+}
