@@ -1,8 +1,11 @@
 """Products in float32 are exact on every device, unless the user allows TensorFloat-32: as in PyTorch."""
 
+import itertools
+
 import pytest
 
 import flambeau as torch
+from flambeau._precision import recurrent_layer
 from flambeau.backends import cuda, cudnn
 
 
@@ -90,6 +93,33 @@ def test_products_that_are_recorded(precisions, name, change, before, after):
     assert trace() == set()
     change()
     assert trace() == {after}
+
+
+@pytest.mark.jax
+def test_what_was_recorded_before_a_change_is_as_exact_as_it_was_then(precisions):
+    x = torch.ones(29, 29, device="xla")
+    exact = x @ x
+    allow_tf32()
+    rounded = x @ x
+    assert (exact + rounded)[0, 0].item() == 58
+    assert [name for name, _ in itertools.groupby(precisions)] == ["HIGHEST", "DEFAULT"]
+
+
+@pytest.mark.jax
+def test_products_of_a_recurrent_layer_are_not_those_of_others():
+    """A program has both, of the same shapes."""
+    x = torch.ones(31, 31, device="xla")
+
+    @torch.compile
+    def both():
+        with recurrent_layer():
+            inside = x @ x
+        return inside, x @ x
+
+    for _ in range(2):
+        both()
+    program = next(iter(both.programs.values()))[0]
+    assert precisions_in(program.partition.whole) == ["DEFAULT", "DEFAULT", "HIGHEST", "HIGHEST"]
 
 
 @pytest.mark.jax

@@ -14,20 +14,24 @@ class Precision:
     Attributes:
         matmul: "highest", or "high" or "medium", which let products of matrices be rounded.
         cudnn: whether those in convolutions and recurrent layers may be.
+        before_change: what is called before one of them is set: what was recorded runs as it was recorded.
     """
 
     def __init__(self):
         self.matmul = "highest"
         self.cudnn = True
+        self.before_change = []
 
     def set(self, **choices):
         """Sets attributes."""
+        for call in self.before_change:
+            call()
         vars(self).update(choices)
 
     @property
     def key(self):
-        """What a program depends on."""
-        return self.matmul == "highest", self.cudnn
+        """What the products of a program depend on; in a recurrent layer it is another one."""
+        return self.matmul == "highest", self.cudnn, _layer.recurrent
 
 
 class _Layer(threading.local):

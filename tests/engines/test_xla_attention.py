@@ -196,6 +196,18 @@ def test_kernels_with_dropout_agree_with_the_formula(kernels, attention, kind):
     compare(lambda *x: attention.by_flash(*x, *rest), lambda *x: attention.formula(*x, *rest), inputs, g)
 
 
+def test_without_kernels_attention_with_dropout_is_a_formula(kernels, attention, monkeypatch):
+    """As once jax has no Triton: it says that it will go."""
+    monkeypatch.setattr(kernels, "INTERPRETED", False)
+    monkeypatch.setattr(kernels, "triton", None)
+    monkeypatch.setattr(kernels, "are_supported", kernels.are_supported.__wrapped__)
+    monkeypatch.setattr(attention, "by_flash", None)
+    x = flambeau.ones(2, 2, 64, 16, device="xla", dtype=flambeau.bfloat16)
+    out = flambeau.nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5).float()
+    assert 0.8 < out.mean().item() < 1.2
+    assert out.std().item() > 0
+
+
 def test_factors_of_dropout(kernels):
     import jax.numpy as jnp
 

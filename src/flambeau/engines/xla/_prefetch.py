@@ -112,6 +112,7 @@ class Prefetch:
             self.waiting.clear()
             self.loaded.clear()
             self.current = None
+            self.change.notify_all()
 
     def stop(self):
         """Waits for the thread, which loads no more."""

@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from ..._modes import NO_TRACER, modes
+from ..._precision import precision
 from .. import ShapedArray
 from .._views import ViewArray
 from ._calls import ARRAY, TRACED_ERRORS, Aval, Signature, Unrecordable, read_call, rebuild
@@ -303,6 +304,9 @@ def run_all():
     """Runs what was recorded on all devices."""
     for graph in list(Graph.of_device.values()):
         graph.run()
+
+
+precision.before_change.append(run_all)
 
 
 def synchronize():
