@@ -21,8 +21,8 @@ from .. import _dtypes
 from .._dtypes import type_word
 from .._modes import in_use, modes
 from .._tensor import Tensor, engine_for, storage_of
-from ..autograd._writes import check_cast, check_writable, write
-from ..engines import engine_of
+from ..autograd._writes import check_cast, check_writable, write, write_at
+from ..engines import NUMPY, engine_of
 from ._args import dense_order, resize
 from ._autocast import without_autocast
 
@@ -63,6 +63,9 @@ def bind(body, store):
 """
 
 
+MEMORYLESS = frozenset((bool, complex, float, int, str, type(None), _dtypes.dtype))  # of arguments
+
+
 # ---- which dtypes a result may be stored in
 
 
@@ -90,6 +93,9 @@ def anything(result, out, name, args):
 
 def own(result, out, name, args):
     """All of them; the function computes in the dtype of ``out``, which ``dtype=`` must not contradict."""
+
+
+RULES = frozenset((castable, same, real, anything, own))  # by which a result may be stored in its own dtype
 
 
 # ---- how a tensor is brought to the shape of the result
@@ -244,6 +250,8 @@ class Writer:
             compute = without_autocast(compute)  # what stores is not on its lists
         result = compute(*values)
         if type(out) is type(result) is Tensor:
+            if self.fits(out, result, values):
+                return write_at(out, self.body.__name__, ..., result._a)
             self.check(out, result, values)
             return self.write(out, result)
         results = result if isinstance(result, tuple) else (result,)
@@ -257,6 +265,19 @@ class Writer:
         if not isinstance(result, tuple):
             return out
         return type(result)(*outs) if hasattr(result, "_fields") else tuple(outs)
+
+    def fits(self, out, result, values):
+        """Whether `result` can be stored in `out` as it is: all that ``check`` and ``fit`` ask for holds, as mostly."""
+        storage, own, new = storage_of(out), out._a, result._a
+        if (self.dtype not in RULES or storage.engine is not NUMPY or result._storage is not None or in_use.traced
+                or own.dtype is not new.dtype or own.shape != new.shape or not own.flags.carray
+                or result._rg or out._rg or out._view is not None):
+            return False
+        for x in values:
+            kind = type(x)
+            if x._storage is storage if kind is Tensor else kind not in MEMORYLESS and (kind is not tuple or x):
+                return False
+        return True
 
     def check_needs(self, values):
         """Raises unless the argument is there without which PyTorch has no ``out=``, under its name or NumPy's."""
