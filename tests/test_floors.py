@@ -94,6 +94,66 @@ def test_no_floor_imports_from_above():
     check(above, ())
 
 
+WHOLE_PACKAGE = {
+    "_C/__init__.py": "its names are those of the package",
+    "_ops.py": "operators are found in the package by name",
+    "alias/_finder.py": "it gives the modules of the package another name",
+    "alias/site/torch/__init__.py": "a folder for sys.path, outside of the package",
+    "fx/_code.py": "generated code names functions of the package",
+    "fx/node.py": "the same",
+    "vision/boxes.py": "written as a user's program is",
+    "vision/deform.py": "the same",
+    "vision/images.py": "the same",
+    "vision/roi.py": "the same",
+}
+IMPORTS_BY_NAME = {
+    "_lazy.py": "submodules that a package declares, when they are first asked for",
+    "alias/__init__.py": "the modules of this package under the name torch",
+    "alias/_finder.py": "the same",
+    "alias/_paths.py": "the same",
+    "amp/_casts.py": "the functions to cast for, by PyTorch's lists of names",
+    "cli/_script.py": "the script's imports",
+    "cli/doctor.py": "whether the extension was built",
+    "cli/inspect.py": "the user's model",
+    "engines/__init__.py": "an engine, when its device is first named",
+    "engines/xla/__init__.py": "the files of its folder",
+    "vision/__init__.py": "its submodules",
+}
+FINDS_MODULES = {
+    "alias/__init__.py": "modules under the name torch",
+    "overrides.py": "the public functions, of whatever floor, that ask classes",
+    "compiler/_watch.py": "modules that the user's code imports",
+}
+
+
+def test_the_package_is_not_imported_as_a_whole():
+    found = [
+        name_of(path) for path in FILES for node in nodes_of(path)
+        if (isinstance(node, ast.Import) and any(a.name.split(".")[0] == "flambeau" for a in node.names))
+        or (isinstance(node, ast.ImportFrom) and not node.level and node.module.split(".")[0] == "flambeau")
+    ]
+    check(found, WHOLE_PACKAGE)
+
+
+def test_nobody_looks_for_a_module_by_its_name():
+    by_name = re.compile(r"\bimport_module\(|\b__import__\(")
+    finds = re.compile(r"sys\.modules\[(?!__name__\]|package\]|\"__main__\")")
+    check([name_of(path) for path in FILES if by_name.search(path.read_text())], IMPORTS_BY_NAME)
+    check([name_of(path) for path in FILES if finds.search(path.read_text())], FINDS_MODULES)
+
+
+BY_DEVICE = re.compile(r"\.type (==|!=|in|not in) |\bis (not )?(NUMPY|XLA|META)\b")
+DEVICES_ASKED_FOR = {
+    "ops/convert.py": "elements are not fetched for a device that wants none",
+}
+
+
+def test_ops_do_not_ask_where_they_run():
+    """The families of ops; what calls them (``ops/_*.py``) knows the engine."""
+    families = (PACKAGE / "ops").glob("[!_]*.py")
+    check([name_of(path) for path in families if BY_DEVICE.search(path.read_text())], DEVICES_ASKED_FOR)
+
+
 def test_kernels_are_reached_on_an_engine():
     folders = re.compile(r"engines\.(numpy|xla|meta)\b")
     check([f"{i.source}: {i.target}" for i in IMPORTS if folders.match(i.target) and floor_of(i.source) > floor_of("engines")], ())
