@@ -1,80 +1,10 @@
 /* Products of matrices by tiles: strips of TILE_ROWS rows of a and of TILE_COLUMNS columns of b lie packed, a line of a
- * strip for each k; but rows of a that are `direct` are read where they lie. The strips of the operand with
- * the shorter side are packed before, whole; those of the other one by each part for itself, as many k at a time as the
- * caches hold.
+ * strip for each k; but rows of a that are `direct` are read where they lie. The strips of the operand with the shorter
+ * side are packed before, whole; those of the other one by each part for itself, as many k at a time as the caches hold.
  */
 
 #define DEPTH (28672 / (TILE_COLUMNS * (ptrdiff_t)sizeof(REAL))) /* of strips: one of b stays in the nearest cache */
 #define TOGETHER 16 /* strips of a that stay in the second cache, while those of b pass by */
-#define AHEAD 64    /* elements of each line that are fetched before they are packed */
-
-/* A square of four lines of four numbers, with lines and columns exchanged. */
-INLINE void NAME(exchange)(const REAL *restrict from, ptrdiff_t line_step, REAL *restrict to, ptrdiff_t width)
-{
-#if defined(__SSE2__)
-    if (sizeof(REAL) == sizeof(float)) {
-        __m128 a = _mm_loadu_ps((const float *)from), b = _mm_loadu_ps((const float *)(from + line_step));
-        __m128 c = _mm_loadu_ps((const float *)(from + 2 * line_step));
-        __m128 d = _mm_loadu_ps((const float *)(from + 3 * line_step));
-        _MM_TRANSPOSE4_PS(a, b, c, d);
-        _mm_storeu_ps((float *)to, a);
-        _mm_storeu_ps((float *)(to + width), b);
-        _mm_storeu_ps((float *)(to + 2 * width), c);
-        _mm_storeu_ps((float *)(to + 3 * width), d);
-        return;
-    }
-#endif
-    for (ptrdiff_t j = 0; j < 4; j++) {
-        for (ptrdiff_t k = 0; k < 4; k++) {
-            to[k * width + j] = from[j * line_step + k];
-        }
-    }
-}
-
-/* Up to `width` lines of numbers, `line_step` apart, with `step` from a number to the next: as a strip. */
-INLINE void NAME(pack_strip)(const REAL *restrict from, ptrdiff_t line_step, ptrdiff_t step, ptrdiff_t count,
-                             ptrdiff_t depth, REAL *restrict to, const ptrdiff_t width)
-{
-    if (line_step == 1 && count == width) {
-        for (ptrdiff_t k = 0; k < depth; k++) {
-            memcpy(to + k * width, from + k * step, (size_t)width * sizeof(REAL));
-        }
-        return;
-    }
-    ptrdiff_t fours = step == 1 ? count / 4 * 4 : 0, squares = depth / 4 * 4;
-    for (ptrdiff_t first = 0; first < squares; first += 16) { /* a line of the cache of each */
-        ptrdiff_t last = first + 16 < squares ? first + 16 : squares;
-        for (ptrdiff_t j = 0; j < fours; j++) {
-            __builtin_prefetch(from + j * line_step + first + AHEAD, 0, 2);
-        }
-        for (ptrdiff_t j = 0; j < fours; j += 4) {
-            for (ptrdiff_t k = first; k < last; k += 4) {
-                NAME(exchange)(from + j * line_step + k, line_step, to + k * width + j, width);
-            }
-        }
-    }
-    for (ptrdiff_t k = 0; k < depth; k++) {
-        for (ptrdiff_t j = k < squares ? fours : 0; j < width; j++) {
-            to[k * width + j] = j < count ? from[j * line_step + k * step] : 0;
-        }
-    }
-}
-
-/* Any number of lines, as strips one after the other. */
-INLINE void NAME(pack_strips)(const REAL *from, ptrdiff_t line_step, ptrdiff_t step, ptrdiff_t count, ptrdiff_t depth,
-                              REAL *to, const ptrdiff_t width)
-{
-    ptrdiff_t whole = line_step == 1 ? count / width * width : 0;
-    for (ptrdiff_t k = 0; whole > width && k < depth; k++) { /* in the order in which they lie: pages are dear */
-        for (ptrdiff_t j = 0; j < whole; j += width) {
-            memcpy(to + j * depth + k * width, from + k * step + j, (size_t)width * sizeof(REAL));
-        }
-    }
-    for (ptrdiff_t j = whole > width ? whole : 0; j < count; j += width) {
-        ptrdiff_t rest = count - j < width ? count - j : width;
-        NAME(pack_strip)(from + j * line_step, line_step, step, rest, depth, to + j * depth, width);
-    }
-}
 
 /* Rows of a, or columns of b, of `depth` numbers from the k-th on. */
 static void NAME(pack_rows)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t k, ptrdiff_t depth, REAL *to)
@@ -110,8 +40,8 @@ INLINE void NAME(multiply_tile)(const Gemm *p, ptrdiff_t i, ptrdiff_t j, ptrdiff
     REAL *out = (REAL *)p->out + i * p->n + j, row[2 * WIDTH / sizeof(REAL)];
     const REAL *bias = p->bias == NULL ? NULL : (const REAL *)p->bias + j;
     if (k > 0) {
-        (p->direct ? NAME(add_panel_of_some) : NAME(add_panel_across))(x, x_step, panel, depth, NULL, out, p->n, columns,
-                                                                    (int)rows);
+        (p->direct ? NAME(add_panel_of_some) : NAME(add_panel_across))(x, x_step, panel, depth, NULL, out, p->n,
+                                                                       columns, (int)rows);
         return;
     }
     if (bias != NULL && columns < TILE_COLUMNS) {
@@ -187,4 +117,3 @@ static void NAME(gemm_part)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, void
 
 #undef DEPTH
 #undef TOGETHER
-#undef AHEAD

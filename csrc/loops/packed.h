@@ -1,22 +1,93 @@
-/* Products of a few rows with a matrix that lies packed: panels of TILE_COLUMNS columns, zeros beyond the last. */
+/* Matrices that lie packed, in strips or panels, and products of a few rows with panels of TILE_COLUMNS columns. */
 
-/* The element of row k and column j is w[k * row_step + j * column_step]. */
-static void NAME(pack_matrix)(const void *from, void *to, ptrdiff_t depth, ptrdiff_t columns, ptrdiff_t row_step,
-                              ptrdiff_t column_step)
+#define AHEAD 64      /* elements of each line that are fetched before they are packed */
+#define LINES_AHEAD 8 /* the same of lines that are packed one by one */
+
+/* A line of a strip, as it lies. */
+INLINE void NAME(pack_line)(const REAL *restrict from, ptrdiff_t step, REAL *restrict to, const ptrdiff_t width)
 {
-    const REAL *w = from;
-    REAL *out = to;
-    for (ptrdiff_t first = 0; first < columns; first += TILE_COLUMNS, w += TILE_COLUMNS * column_step) {
-        ptrdiff_t count = columns - first < TILE_COLUMNS ? columns - first : TILE_COLUMNS;
-        for (ptrdiff_t k = 0; k < depth; k++, out += TILE_COLUMNS) {
-            for (ptrdiff_t j = 0; j < count; j++) {
-                out[j] = w[k * row_step + j * column_step];
-            }
-            for (ptrdiff_t j = count; j < TILE_COLUMNS; j++) {
-                out[j] = 0;
+    for (ptrdiff_t j = 0; j < width; j += 64 / (ptrdiff_t)sizeof(REAL)) { /* a line of the cache */
+        __builtin_prefetch(from + LINES_AHEAD * step + j, 0, 2);
+    }
+    memcpy(to, from, (size_t)width * sizeof(REAL));
+}
+
+/* A square of four lines of four numbers, with lines and columns exchanged. */
+INLINE void NAME(exchange)(const REAL *restrict from, ptrdiff_t line_step, REAL *restrict to, ptrdiff_t width)
+{
+#if defined(__SSE2__)
+    if (sizeof(REAL) == sizeof(float)) {
+        __m128 a = _mm_loadu_ps((const float *)from), b = _mm_loadu_ps((const float *)(from + line_step));
+        __m128 c = _mm_loadu_ps((const float *)(from + 2 * line_step));
+        __m128 d = _mm_loadu_ps((const float *)(from + 3 * line_step));
+        _MM_TRANSPOSE4_PS(a, b, c, d);
+        _mm_storeu_ps((float *)to, a);
+        _mm_storeu_ps((float *)(to + width), b);
+        _mm_storeu_ps((float *)(to + 2 * width), c);
+        _mm_storeu_ps((float *)(to + 3 * width), d);
+        return;
+    }
+#endif
+    for (ptrdiff_t j = 0; j < 4; j++) {
+        for (ptrdiff_t k = 0; k < 4; k++) {
+            to[k * width + j] = from[j * line_step + k];
+        }
+    }
+}
+
+/* Up to `width` lines of numbers, `line_step` apart, with `step` from a number to the next: as a strip. */
+INLINE void NAME(pack_strip)(const REAL *restrict from, ptrdiff_t line_step, ptrdiff_t step, ptrdiff_t count,
+                             ptrdiff_t depth, REAL *restrict to, const ptrdiff_t width)
+{
+    if (line_step == 1 && count == width) {
+        for (ptrdiff_t k = 0; k < depth; k++) {
+            NAME(pack_line)(from + k * step, step, to + k * width, width);
+        }
+        return;
+    }
+    ptrdiff_t fours = step == 1 ? count / 4 * 4 : 0, squares = depth / 4 * 4;
+    for (ptrdiff_t first = 0; first < squares; first += 16) { /* a line of the cache of each */
+        ptrdiff_t last = first + 16 < squares ? first + 16 : squares;
+        for (ptrdiff_t j = 0; j < fours; j++) {
+            __builtin_prefetch(from + j * line_step + first + AHEAD, 0, 2);
+        }
+        for (ptrdiff_t j = 0; j < fours; j += 4) {
+            for (ptrdiff_t k = first; k < last; k += 4) {
+                NAME(exchange)(from + j * line_step + k, line_step, to + k * width + j, width);
             }
         }
     }
+    for (ptrdiff_t k = 0; k < depth; k++) {
+        for (ptrdiff_t j = k < squares ? fours : 0; j < width; j++) {
+            to[k * width + j] = j < count ? from[j * line_step + k * step] : 0;
+        }
+    }
+}
+
+/* Any number of lines, as strips one after the other. */
+INLINE void NAME(pack_strips)(const REAL *from, ptrdiff_t line_step, ptrdiff_t step, ptrdiff_t count, ptrdiff_t depth,
+                              REAL *to, const ptrdiff_t width)
+{
+    ptrdiff_t whole = line_step == 1 ? count / width * width : 0;
+    for (ptrdiff_t k = 0; whole > width && k < depth; k++) { /* in the order in which they lie: pages are dear */
+        for (ptrdiff_t j = 0; j < whole; j += width) {
+            NAME(pack_line)(from + k * step + j, step, to + j * depth + k * width, width);
+        }
+    }
+    for (ptrdiff_t j = whole > width ? whole : 0; j < count; j += width) {
+        ptrdiff_t rest = count - j < width ? count - j : width;
+        NAME(pack_strip)(from + j * line_step, line_step, step, rest, depth, to + j * depth, width);
+    }
+}
+
+#undef AHEAD
+#undef LINES_AHEAD
+
+/* The element of row k and column j is w[k * row_step + j * column_step]; zeros beyond the last column. */
+static void NAME(pack_matrix)(const void *w, void *out, ptrdiff_t depth, ptrdiff_t columns, ptrdiff_t row_step,
+                              ptrdiff_t column_step)
+{
+    NAME(pack_strips)(w, column_step, row_step, columns, depth, out, TILE_COLUMNS);
 }
 
 /* `rows` rows of x times one panel of `count` columns: out = xy, to each row of which `start` is added if there is one, or

@@ -119,9 +119,6 @@ OF_EACH(smooth_l1_slope, NAME(between)((G - X) / A, -1, 1))
 OF_EACH(huber, NAME(huber_of)(G - X, A, 1))
 OF_EACH(huber_slope, NAME(between)(G - X, -A, A))
 
-/* For those that have none. */
-static const double NAME(no_numbers)[CURVE_NUMBERS];
-
 #undef X
 #undef G
 #undef OF_EACH

@@ -10,19 +10,19 @@ static void NAME(lstm_gates)(const LstmGates *p)
         const REAL *restrict before = (const REAL *)p->previous + row * n;
         REAL *restrict gates = (REAL *)p->gates + row * 4 * n;
         REAL *restrict c = (REAL *)p->c + row * n, *restrict h = (REAL *)p->h + row * n;
-        for (ptrdiff_t j = 0; j < 4 * n; j++) {
-            gates[j] = x[j] + hidden[j];
-        }
-        NAME(sigmoid)(NULL, gates, gates, 2 * n, NAME(no_numbers));
-        NAME(sigmoid)(NULL, gates + 3 * n, gates + 3 * n, n, NAME(no_numbers));
 #pragma GCC ivdep
         for (ptrdiff_t j = 0; j < n; j++) {
-            REAL g = gates[2 * n + j] = NAME(tanh_of)(gates[2 * n + j]);
-            c[j] = gates[n + j] * before[j] + gates[j] * g;
+            REAL input = NAME(sigmoid_of)(x[j] + hidden[j]), forget = NAME(sigmoid_of)(x[n + j] + hidden[n + j]);
+            REAL cell = NAME(tanh_of)(x[2 * n + j] + hidden[2 * n + j]);
+            gates[j] = input;
+            gates[n + j] = forget;
+            gates[2 * n + j] = cell;
+            c[j] = forget * before[j] + input * cell;
         }
 #pragma GCC ivdep
         for (ptrdiff_t j = 0; j < n; j++) {
-            h[j] = gates[3 * n + j] * NAME(tanh_of)(c[j]);
+            REAL output = gates[3 * n + j] = NAME(sigmoid_of)(x[3 * n + j] + hidden[3 * n + j]);
+            h[j] = output * NAME(tanh_of)(c[j]);
         }
     }
 }
@@ -133,16 +133,15 @@ INLINE void NAME(gru_gates)(const REAL *restrict x, REAL *restrict hidden, const
     for (ptrdiff_t j = 0; bias != NULL && j < 3 * n; j++) {
         hidden[j] += bias[j];
     }
-    for (ptrdiff_t j = 0; j < 2 * n; j++) {
-        kept[j] = x[j] + hidden[j];
-    }
-    NAME(sigmoid)(NULL, kept, kept, 2 * n, NAME(no_numbers));
 #pragma GCC ivdep
     for (ptrdiff_t j = 0; j < n; j++) {
-        REAL own = hidden[2 * n + j], new = NAME(tanh_of)(x[2 * n + j] + kept[j] * own);
+        REAL reset = NAME(sigmoid_of)(x[j] + hidden[j]), update = NAME(sigmoid_of)(x[n + j] + hidden[n + j]);
+        REAL own = hidden[2 * n + j], new = NAME(tanh_of)(x[2 * n + j] + reset * own);
+        kept[j] = reset;
+        kept[n + j] = update;
         kept[2 * n + j] = new;
         kept[3 * n + j] = own;
-        h[j] = new + kept[n + j] * (before[j] - new);
+        h[j] = new + update * (before[j] - new);
     }
 }
 
