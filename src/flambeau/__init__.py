@@ -103,7 +103,9 @@ from .functions.join import *
 from .functions.move import *
 from .functions.scatter import *
 from .functions.segment import *
+from .random import *
 from .functions.random import *
+from .functions import random_inplace as _random_inplace
 from .functions.dropout import *
 from .functions.random_samplers import *
 from .functions.rnn import *

@@ -48,6 +48,7 @@ SHAPES = [
     row("unfold", R(2, 7), axis=1, size=3, step=2),
     row("unfold", R(5, 2), axis=0, size=3, step=1),
     row("unfold", R(), axis=0, size=1, step=1),
+    row("unfold", R(2, 0), axis=1, size=0, step=2),
     row("fold_windows", R(3, 2, 3), shape=(5, 2), axis=0, size=3, step=1),
     row("as_strided", R(2, 3), size=(2, 2), stride=(1, 2), offset=1, own_stride=(3, 1), own_offset=0),
     row("as_strided", R(2, 3), size=(3, 3), stride=(1, 1), offset=0, own_stride=(3, 1), own_offset=0),

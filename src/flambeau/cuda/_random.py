@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..functions.random import get_rng_state as cpu_state
-from ..functions.random import initial_seed as cpu_seed
-from ..functions.random import set_rng_state as set_cpu_state
+from ..random import get_rng_state as cpu_state
+from ..random import initial_seed as cpu_seed
+from ..random import set_rng_state as set_cpu_state
 from ._devices import device_count, index_of
 
 

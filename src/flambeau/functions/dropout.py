@@ -12,10 +12,11 @@ from .._tensor import engine_for, wrap
 from ..autograd._writes import assign, check_history, check_writable, in_graph, snapshot
 from ..engines import NUMPY
 from ..ops.pointwise import mul
+from ..random import default_generator
 from ._args import need_tensor
 from ._randomness import sampling_levels
 from ._types import typed
-from .random import blank_like, default_generator, draw_like
+from .random import blank_like, draw_like
 
 __all__ = [
     "alpha_dropout", "alpha_dropout_", "dropout", "dropout_", "feature_alpha_dropout", "feature_alpha_dropout_",

@@ -2,96 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import math
-import os
 
 import numpy as np
 
 from .. import _dtypes
 from .._device import CPU, META, resolve, strided
 from .._dtypes import type_word
-from .._generator import Generator
 from .._layout import is_contiguous, preserved_strides
 from .._modes import in_use, modes
-from .._tensor import Tensor, engine_for, wrap
-from ..autograd._writes import assign, check_history, check_writable, in_graph, write
+from .._tensor import Tensor, wrap
 from ..engines import NUMPY, engine_on, is_traced, on_host
 from ..ops.random import redrawn
+from ..random import source
 from ._args import as_int, need_tensor, nonnegative, np_dtype_of, shape_from
 from ._attach import methods
 from ._out import out_variant, own, resize_silently, same
-from ._randomness import check_in_place, draw_samples, draws_by_level, sampling_levels
+from ._randomness import draw_samples, draws_by_level, sampling_levels
 from ._types import typed
 from .like import create, empty_like, shape_of_arguments
 
 __all__ = [
-    "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed",
-    "multinomial", "normal", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
-    "randperm", "seed", "set_rng_state",
+    "bernoulli", "multinomial", "normal", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+    "randperm",
 ]
 
-default_generator = Generator()
-if hasattr(os, "register_at_fork"):  # a fork waits for who draws, or the child would find the lock taken for ever
-    _lock = default_generator._lock
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 MOST_CATEGORIES = 2**24  # that a float32 counts one by one
-
-
-# ---- the default generator
-
-
-def manual_seed(seed):
-    """Seeds the default generator, and returns it."""
-    return default_generator.manual_seed(int(seed))
-
-
-def seed():
-    """Seeds the default generator from the operating system, and returns the seed."""
-    return default_generator.seed()
-
-
-def initial_seed():
-    """The seed of the default generator."""
-    return default_generator.initial_seed()
-
-
-def get_rng_state():
-    """The state of the default generator, as a tensor of bytes."""
-    return default_generator.get_state()
-
-
-def set_rng_state(new_state):
-    """Puts the default generator into a state that ``get_rng_state`` gave."""
-    default_generator.set_state(new_state)
-
-
-@contextlib.contextmanager
-def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type=None):
-    """Afterwards the default generator is where it was before."""
-    if not enabled:
-        yield
-        return
-    before = default_generator.get_state()
-    try:
-        yield
-    finally:
-        default_generator.set_state(before)
-
-
-def source(generator, device=CPU):
-    """The generator to draw from, for numbers on a device: of that device, or of the CPU."""
-    if generator is None:
-        return default_generator
-    if not isinstance(generator, Generator):
-        raise TypeError(f"argument 'generator' must be Generator, not {type(generator).__name__}")
-    if generator.device.type not in ("cpu", device.type):
-        raise RuntimeError(f"Expected a '{device.type}' device type for generator but found '{generator.device}'")
-    return generator
-
-
-# ---- new tensors
 
 
 def blank_like(like, dtype):
@@ -380,86 +316,4 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     return result
 
 
-# ---- in place
-
-
-def _fill(t, name, kernel, generator, *values):
-    """Draws into a tensor's own memory; a recorded tensor forgets where it came from."""
-    check_in_place(t)
-    check_writable(t)
-    recorded = modes.grad and in_graph(t)
-    if recorded:
-        check_history(t)
-    if t.device is META:
-        return t
-
-    draw = Draw(kernel, *values)
-    fill = functools.partial(draw.fill, generator, device=t.device)
-    if not recorded and engine_for(t) is NUMPY:
-        return write(t, name, fill)
-    drawn = draw.on_device(generator, t._a.shape, t._a.dtype, t.device)
-    value = draw_like(t, blank_like(t, t._a.dtype), fill) if drawn is None else wrap(drawn, t.device)
-    node = f"{name.title().replace('_', '')}Backward0"
-    return assign(t, redrawn(t, value, node=node), name, False)
-
-
-@typed(from_=float, to=float)
-def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kwargs):
-    """Fills the tensor with uniform numbers in [from, to)."""
-    low = kwargs.pop("from", from_)
-    if kwargs:
-        raise TypeError(f"uniform_() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    return _fill(self, "uniform_", "fill_uniform", generator, low, to)
-
-
-@typed(mean=float, std=float)
-def normal_(self, mean=0.0, std=1.0, *, generator=None):
-    """Fills the tensor with normal numbers."""
-    return _fill(self, "normal_", "fill_normal", generator, mean, std)
-
-
-def random_(self, *args, generator=None, to=None, **kwargs):
-    """Fills the tensor with integers: ``random_()``, ``random_(to)`` or ``random_(from, to)``."""
-    low = kwargs.pop("from", None)
-    if kwargs:
-        raise TypeError(f"random_() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    if len(args) == 2:
-        low, to = args
-    elif args:
-        low, to = (low, args[0]) if to is None else (args[0], to)
-    if low is None and to is not None:
-        low = 0
-    return _fill(self, "random_", "fill_random", generator, low, to)
-
-
-def bernoulli_(self, p=0.5, *, generator=None):
-    """Fills the tensor with ones (with probability `p`) and zeros."""
-    return _fill(self, "bernoulli_", "fill_bernoulli", generator, elements(p))
-
-
-@typed(lambd=float)
-def exponential_(self, lambd=1, *, generator=None):
-    """Fills the tensor with exponential numbers of rate `lambd`."""
-    return _fill(self, "exponential_", "fill_exponential", generator, lambd)
-
-
-@typed(p=float)
-def geometric_(self, p, *, generator=None):
-    """Fills the tensor with the numbers of trials up to a success of probability `p`."""
-    return _fill(self, "geometric_", "fill_geometric", generator, p)
-
-
-@typed(median=float, sigma=float)
-def cauchy_(self, median=0, sigma=1, *, generator=None):
-    """Fills the tensor with Cauchy numbers."""
-    return _fill(self, "cauchy_", "fill_cauchy", generator, median, sigma)
-
-
-@typed(mean=float, std=float)
-def log_normal_(self, mean=1, std=2, *, generator=None):
-    """Fills the tensor with exponentials of normal numbers."""
-    return _fill(self, "log_normal_", "fill_log_normal", generator, mean, std)
-
-
-methods(bernoulli_, cauchy_, exponential_, geometric_, log_normal_, multinomial, normal_, random_, uniform_,
-        bernoulli=_bernoulli)
+methods(multinomial, bernoulli=_bernoulli)

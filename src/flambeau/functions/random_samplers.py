@@ -5,9 +5,10 @@ from __future__ import annotations
 from .._modes import modes
 from ..engines import NUMPY
 from ..ops.random import dirichlet, dirichlet_grad, redrawn, standard_gamma, standard_gamma_grad
+from ..random import source
 from ._args import need_tensor
 from ._randomness import draws_by_level
-from .random import elements, source, tensor_like
+from .random import elements, tensor_like
 
 __all__ = ["_dirichlet_grad", "_sample_dirichlet", "_standard_gamma", "_standard_gamma_grad", "binomial", "poisson"]
 

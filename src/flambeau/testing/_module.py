@@ -13,10 +13,10 @@ from .._modes import no_grad
 from .._tensor import Tensor
 from ..autograd import grad, gradcheck
 from ..autograd.gradcheck import GradcheckError
-from ..functions.random import manual_seed
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter, is_lazy
 from ..nn.utils.stateless import functional_call
+from ..random import manual_seed
 from ..serialization import load, save
 from ._close import assert_close
 

@@ -11,8 +11,8 @@ from .._tensor import Tensor
 from ..autograd import Function, backward
 from ..autograd.graph import saved_tensors_hooks
 from ..functions.creation import empty
-from ..functions.random import default_generator, fork_rng
 from ..nn.modules.container import Sequential
+from ..random import default_generator, fork_rng
 
 __all__ = ["CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
            "detach_variable", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop"]

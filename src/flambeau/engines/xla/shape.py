@@ -23,7 +23,7 @@ def windows(x, axis, size, step):
         return jnp.broadcast_to(x, (size,))
     count = (x.shape[axis] - size) // step + 1
     index = np.arange(count)[:, None] * step + np.arange(size)
-    return jnp.moveaxis(jnp.take(x, index, axis=axis), axis + 1, -1)
+    return jnp.moveaxis(x[(slice(None),) * axis + (index,)], axis + 1, -1)  # take() drops dimensions of size 0
 
 
 @engine.kernel

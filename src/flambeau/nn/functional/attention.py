@@ -17,9 +17,9 @@ from ...functions.dropout import dropout as _dropout
 from ...functions.join import cat
 from ...functions.like import zeros_like
 from ...functions.pad import pad
-from ...functions.random import default_generator
 from ...functions.reduce import softmax
 from ...ops import attention as ops
+from ...random import default_generator
 from .linear import linear
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]

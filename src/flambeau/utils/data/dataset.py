@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from ..._generator import Generator
 from ..._tensor import Tensor
-from ...functions.random import default_generator, randperm
+from ...functions.random import randperm
+from ...random import default_generator
 
 __all__ = [
     "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",

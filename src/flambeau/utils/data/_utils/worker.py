@@ -16,8 +16,8 @@ from ...._storage import Storage
 from ...._tensor import Tensor, engine_for, wrap
 from ...._utils import ExceptionWrapper
 from ....engines import NUMPY
-from ....functions.random import manual_seed
 from ....functions.settings import set_num_threads
+from ....random import manual_seed
 from ..dataset import IterableDataset
 from .channel import Channel
 from .fetch import fetcher_for
