@@ -70,7 +70,9 @@ TOO_LARGE = [
 ]
 KINDS = [
     *[f"torch.nn.functional.{name}(torch.ones({(2,) * ndim}), {size})"
-      for name in ("adaptive_avg_pool2d", "adaptive_max_pool2d", "adaptive_avg_pool3d") for ndim in range(6) for size in ("2", "(2, 2)")],
+      for name in ("adaptive_avg_pool2d", "adaptive_max_pool2d", "adaptive_avg_pool3d") for ndim in range(6) for size in ("2", "(2, 2)", "1")],
+    *[f"torch.nn.functional.conv_transpose1d(torch.ones({shape}), torch.ones(2, 1, 2), padding=1, groups={groups})"
+      for shape in ("2, 1", "1, 2, 1", "2, 2, 1", "0, 2, 1") for groups in (1, 2)],
     "torch.linalg.cross(torch.ones(()), torch.ones(()))",
     "torch.cross(torch.ones(2), torch.ones(2), dim=0)",
 ]

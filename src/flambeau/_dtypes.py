@@ -96,6 +96,11 @@ BY_NUM = {t.num: _BY_NP[t] for t in map(np.dtype, "?bBhHiIlLqQefdFD")} | {d.np.n
 HALF = frozenset((float16.np, bfloat16.np, float8_e4m3fn.np, float8_e5m2.np))
 
 
+def narrow(array, np_dtype):
+    """A NumPy array on its way to another dtype: double precision becomes float16 through float32, as in PyTorch."""
+    return array.astype(np.float32) if np_dtype is float16.np and array.dtype == float64.np else array
+
+
 def from_np(np_dtype):
     """The flambeau dtype of a NumPy dtype."""
     try:

@@ -110,18 +110,20 @@ def _is_dense(shape, strides):
 
 
 def _order(shape, strides):
-    """The axes from the outermost to the innermost. A broadcast axis (stride 0) stays beside its neighbours."""
-    order = []
-    for axis in range(len(shape)):
-        place = len(order)
-        for i in reversed(range(len(order))):
-            other = order[i]
-            if strides[axis] and strides[other]:
-                if (strides[axis], shape[axis]) <= (strides[other], shape[other]):
-                    break
-                place = i
-        order.insert(place, axis)
-    return order
+    """The axes from the outermost to the innermost, by an insertion sort; a stride of 0 is neither near nor far."""
+    order = list(range(len(shape)))[::-1]  # from the innermost
+    for last in range(1, len(order)):
+        moving = last
+        for i in reversed(range(last)):
+            near, far = order[i], order[moving]
+            if not strides[near] or not strides[far]:
+                continue
+            if strides[near] < strides[far]:
+                break
+            if (strides[near], shape[near]) > (strides[far], shape[far]):
+                order[i], order[moving] = far, near
+                moving = i
+    return order[::-1]
 
 
 def elementwise_strides(shape, operands):

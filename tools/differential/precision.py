@@ -77,7 +77,7 @@ def in_double(pair):
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"), contextlib.suppress(Exception):
             for step in pair.steps:
-                execute_in_double(step, scope, library)
+                execute_in_double(step, scope, library, narrowest_epsilon(pair))
             return {name: value for name, value in scope.items() if name not in pair.hidden}
     finally:
         library.set_rng_state(state)
@@ -85,7 +85,14 @@ def in_double(pair):
     return {}
 
 
-def execute_in_double(step, scope, library):
+def narrowest_epsilon(pair):
+    """The epsilon that a norm without one of its own takes from the dtype in which it computes."""
+    library = pair.scopes[1]["torch"]
+    dtype = narrowest_dtype(value for _, value in leaves(pair.oracle))
+    return library.finfo(getattr(library, dtype)).eps if dtype else None
+
+
+def execute_in_double(step, scope, library, epsilon):
     """One step. A layer draws its parameters as it would otherwise, and is converted then."""
     text = step.text
     for narrow, wide in WIDER.items():
@@ -97,3 +104,5 @@ def execute_in_double(step, scope, library):
         for value in list(scope.values()):
             if hasattr(value, "named_modules"):
                 value.double()
+                for module in value.modules():
+                    module.eps = epsilon if getattr(module, "eps", 0) is None else getattr(module, "eps", 0)

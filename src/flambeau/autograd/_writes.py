@@ -73,10 +73,11 @@ copy_slices = writing("copy_slices", node="CopySlices", once=True)  # what a wri
 # ---- memory
 
 
-def check_writable(t, alike=False):
+def check_writable(t, alike=False, source=None):
     """Raises unless the memory of `t` may be written to.
 
-    Where elements overlap the result would depend on the order, unless all elements are set `alike`.
+    Where elements overlap the result would depend on the order, unless all elements are set `alike`, or to what they
+    are: `source`, whose elements are copied, lies in the same places.
     """
     if in_use.traced:
         modes.tracer.prepare_write(t)
@@ -84,10 +85,21 @@ def check_writable(t, alike=False):
     engine = NUMPY if storage is None else storage.engine
     if engine is NUMPY and a.flags.carray:  # contiguous and writable, as nearly always
         return
-    if not alike and engine.is_expanded(a):
+    if not alike and engine.is_expanded(a) and not (source is not None and _is_same_memory(t, source)):
         raise RuntimeError(OVERLAP)
     if not engine.is_writable(a):
         raise RuntimeError(READ_ONLY)
+
+
+def _is_same_memory(t, other):
+    """Whether the elements of both tensors are the same ones."""
+    if t is other:
+        return True
+    return t._storage is not None and t._storage is other._storage and _place(t) == _place(other)
+
+
+def _place(t):
+    return t.dtype, t.shape, t.stride(), t.storage_offset()
 
 
 def check_all_writable(tensors):

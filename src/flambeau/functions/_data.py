@@ -48,11 +48,11 @@ def array_from(data, dtype=None):
         return fill_array((), (data,), dtype)
     if isinstance(data, np.ndarray):
         array = check_array(data)
-        return array.astype(array.dtype if dtype is None else dtype, order="K", copy=True)
+        return _dtypes.narrow(array, dtype).astype(array.dtype if dtype is None else dtype, order="K", copy=True)
     if isinstance(data, np.generic):
         array = np.asarray(data)
         _dtypes.from_np(array.dtype)
-        return array.astype(dtype or array.dtype)
+        return _dtypes.narrow(array, dtype).astype(dtype or array.dtype)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
     if not _is_sequence(data):
@@ -170,9 +170,9 @@ def _pack(values, kinds, dtype):
         return _integers(values, kinds, dtype)
     if complex in kinds and dtype.kind not in "cb":
         raise TypeError("must be real number, not complex")
-    if dtype.kind in "fcb" and not _dtypes.is_foreign(dtype):
+    if dtype.kind in "fcb" and dtype not in _dtypes.HALF:
         return np.array(values, dtype)
-    return np.array(values, np.float64).astype(dtype)
+    return np.array(values, np.float32).astype(dtype)
 
 
 def _integers(values, kinds, dtype):
@@ -259,7 +259,7 @@ def scalar_for(value, dtype, halves=True):
     """
     kind = dtype.kind
     if type(value) is float and kind == "f" and -LARGEST_HALF <= value <= LARGEST_HALF:  # as nearly always
-        return value
+        return value if dtype is not _dtypes.float16.np else float(np.float32(value))
     if isinstance(value, int):
         _dtypes.check_int(value)
     if kind == "b":
@@ -271,9 +271,9 @@ def scalar_for(value, dtype, halves=True):
     if kind not in "iu":
         if halves or dtype not in _dtypes.HALF:
             _check_fits(value, dtype)
-            return float(value) if dtype in _dtypes.HALF and isinstance(value, int) else value  # no ints in bfloat16
+            return float(np.float32(value)) if dtype in _dtypes.HALF else value  # no ints in bfloat16
         with ignore_fp_errors():
-            return float(np.float64(value).astype(dtype))
+            return float(np.float32(value).astype(dtype))
     if isinstance(value, float):
         value = _truncate(value, dtype)
     limits = np.iinfo(dtype)

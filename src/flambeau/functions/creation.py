@@ -175,7 +175,7 @@ def arange(start=None, end=None, step=1, *, dtype=None, layout=None, device=None
                 if abs(first) + abs(by) * max(length, 1) >= 2**63:
                     return np.array([first + i * by for i in range(length)], dtype)
                 return np.arange(first, first + by * length, by, np.int64).astype(dtype, copy=False)
-            return (start + step * np.arange(length, dtype=np.float64)).astype(dtype, copy=False)
+            return _dtypes.narrow(start + step * np.arange(length, dtype=np.float64), dtype).astype(dtype, copy=False)
 
     return create("arange", make, (length,), target, layout, device, requires_grad)
 
@@ -260,7 +260,7 @@ def _space(name, start, end, steps, base, dtype, layout, device, requires_grad):
             values = _evenly(start, end, steps, dtype)
             if base is not None:
                 values = np.power(complex(base) if dtype.kind == "c" else float(base), values)
-            return values.astype(dtype, copy=False)
+            return _dtypes.narrow(values, dtype).astype(dtype, copy=False)
 
     return create(name, make, (steps,), target, layout, device, requires_grad)
 

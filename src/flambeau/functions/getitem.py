@@ -234,7 +234,7 @@ def assign_to(t, value):
     value = without_leading_ones(value)
     if not broadcasts(value._a.shape, own.shape):
         raise RuntimeError(EXPANDED.format(value=list(value.shape), own=list(own.shape)))
-    check_writable(t)
+    check_writable(t, source=value)
     if value._a.dtype != own.dtype:
         value = cast(value, dtype=own.dtype)
     assign(t, value, "copy_")

@@ -61,7 +61,7 @@ def promote_operands(inputs, arrays, how, name):
             out.append(a)
         else:
             with ignore_fp_errors():  # a number too large for half precision becomes infinite
-                out.append(np.asarray(a).astype(np_dtype))
+                out.append(NUMPY.cast(np.asarray(a), np_dtype))
     return out
 
 

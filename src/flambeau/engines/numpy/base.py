@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..._dtypes import narrow
 from .. import NUMPY as engine
 
-FLOAT32 = np.dtype(np.float32)
+FLOAT16, FLOAT32 = np.dtype(np.float16), np.dtype(np.float32)
 
 
 @engine.kernel
 def cast(x, dtype):
+    if dtype is FLOAT16:
+        x = narrow(x, dtype)
     if type(x) is np.ndarray and 0 in x.strides:
         return x.astype(dtype, order="C")  # NumPy would move the expanded dimensions to the end
     return x.astype(dtype)
@@ -49,7 +52,7 @@ def fill(into, value):
 @engine.kernel
 def write(into, x):
     """Stores x in the memory of `into`."""
-    into[...] = x  # a fifth of what np.copyto takes
+    into[...] = narrow(x, FLOAT16) if into.dtype is FLOAT16 else x  # a fifth of what np.copyto takes
     return into
 
 

@@ -84,7 +84,7 @@ def conv(x, weight, stride, padding, dilation, groups, out=None, bias=None, fini
     kernel = weight.shape[2:]
     out = out or out_sizes(x.shape[2:], kernel, stride, padding, dilation)
     places = math.prod(out)
-    rows = weight.reshape(groups, weight.shape[0] // groups, -1)
+    rows = weight.reshape(groups, weight.shape[0] // groups, math.prod(weight.shape[1:]))
     y = np.empty((samples, weight.shape[0], *out), np.result_type(x, weight))
     if max(*kernel, *stride) == 1 and not any(padding) and out == x.shape[2:]:
         flat = x.reshape(samples, groups, channels // groups, places)
@@ -97,7 +97,7 @@ def conv(x, weight, stride, padding, dilation, groups, out=None, bias=None, fini
         if part.stop - part.start == 1:
             np.matmul(rows, cols, out=y[part].reshape(*rows.shape[:2], places))
         else:
-            y[part] = np.matmul(rows, cols).reshape(weight.shape[0], -1, *out).swapaxes(0, 1)
+            y[part] = np.matmul(rows, cols).reshape(weight.shape[0], part.stop - part.start, *out).swapaxes(0, 1)
     return y
 
 
@@ -110,14 +110,15 @@ def conv_input(g, weight, spatial, stride, padding, dilation, groups, bias=None,
         return add_to_channels(conv_input(g, weight, spatial, stride, padding, dilation, groups), bias)
     samples, kernel, out = g.shape[0], weight.shape[2:], g.shape[2:]
     channels = weight.shape[1] * groups
-    rows = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
+    rows = weight.reshape(groups, weight.shape[0] // groups, math.prod(weight.shape[1:])).swapaxes(1, 2)
     wide = [n + 2 * p for n, p in zip(spatial, padding, strict=True)]
     x = np.empty((samples, channels, *spatial), np.result_type(g, weight))
     if channels == groups == weight.shape[0]:
         return by_place_input(g, weight, x, stride, padding, dilation)
     for part in parts(samples, channels * math.prod(kernel) * math.prod(out)):
-        cols = np.matmul(rows, by_channel(g[part], groups)).reshape(channels, *kernel, -1, *out)
-        into = np.zeros((channels, cols.shape[1 + len(kernel)], *wide), x.dtype)
+        count = part.stop - part.start
+        cols = np.matmul(rows, by_channel(g[part], groups)).reshape(channels, *kernel, count, *out)
+        into = np.zeros((channels, count, *wide), x.dtype)
         for place in itertools.product(*map(range, kernel)):
             into[window_key(place, out, stride, dilation)] += cols[(slice(None), *place)]
         x[part] = into[inside(padding, spatial)].swapaxes(0, 1)

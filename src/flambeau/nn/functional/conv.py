@@ -26,6 +26,7 @@ CHANNELS = (
 )
 TOO_FEW = "Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got size {weight}"
 GROUPS = "Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got size {weight}"
+NO_PIXELS = "Only zero batch or zero channel inputs are supported, but got input shape: {shape}"
 EMPTY_KERNEL = "{name}: kernel size should be greater than zero, but got weight of size {weight}"
 BIAS = (
     "Given {what}weight of size {weight}, expected bias to be 1-dimensional with {wanted} elements, but got bias of "
@@ -110,6 +111,7 @@ def convolution_settings(input, weight, bias, stride, padding, dilation, groups,
     if 0 in kernel:
         raise RuntimeError(EMPTY_KERNEL.format(name=name, weight=list(size)))
     refuse_kinds(name, input._a, "b")
+    _check_not_empty(shape, n)
     return input, {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
 
 
@@ -145,13 +147,17 @@ def transposed_settings(input, weight, bias, stride, padding, output_padding, gr
         (m - 1) * s - 2 * p + d * (k - 1) + e + 1
         for m, s, p, d, k, e in zip(shape[-n:], stride, padding, dilation, size[2:], extra, strict=True)
     ])
-    if min(spatial) < 1:
+    samples = shape[0] if len(shape) == n + 2 else 1
+    several = groups > 1 or samples > 1  # of several, one of PyTorch's kernels makes an empty result
+    may_be_empty = not samples or (several and all(e < s for e, s in zip(extra, stride, strict=True)))
+    if min(spatial) < (0 if may_be_empty else 1):
         raise RuntimeError(f"Given input size per channel: {tuple(shape[-n:])}. Calculated output size per channel: "
                            f"{spatial}. Output size is too small")
     if 0 in size[2:]:
         raise RuntimeError(EMPTY_KERNEL.format(name=name, weight=list(size)))
     if input.dtype is not int64:
         refuse_kinds(name, input._a, "bi")
+    _check_not_empty(shape, n)
     return {"spatial": spatial, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
 
 
@@ -210,6 +216,12 @@ def _check_weight(size, groups):
 def _check_bias(bias, wanted, weight, what):
     if bias is not None and bias._a.shape != (wanted,):
         raise RuntimeError(BIAS.format(what=what, weight=list(weight), wanted=wanted, bias=list(bias._a.shape)))
+
+
+def _check_not_empty(shape, n):
+    """Refuses images without pixels, unless there are none of them."""
+    if 0 in shape[-n:] and 0 not in shape[:-n]:
+        raise RuntimeError(NO_PIXELS.format(shape=list(shape)))
 
 
 def _check_sizes(spatial, kernel, padding, dilation):

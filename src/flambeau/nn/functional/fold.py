@@ -40,7 +40,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     need_tensor(input, "unfold")
     windows = _windows("unfold", kernel_size, dilation, padding, stride)
     shape = tuple(input.shape)
-    if len(shape) < 3:
+    if len(shape) < 3 and shape[1:] != (0,):
         raise IndexError(f"Dimension out of range: {IMAGES.format(shape=list(shape))}")
     if len(shape) > 4 or 0 in shape[-3:]:
         raise RuntimeError(IMAGES.format(shape=list(shape)))

@@ -27,6 +27,7 @@ TOO_LARGE = (
     "{name}(): pool size {size} too large relative to input size {n} in dimension {dim}: {m} windows need at least "
     "{need} elements"
 )
+KERNEL = "{name}() kernel_size must be greater than zero, but got {value}: a window without elements has no largest one"
 SAMPLES_DTYPE = "{name}: Expect _random_samples to have the same dtype as input, {input}, but got {got}"
 SAMPLES_RANK = "{name}: Expect _random_samples to have 3 dimensions, got {ndim}"
 SAMPLES_SIZE = "{name}: Expect _random_samples.size({dim}) equals to {what} {want}; got {got}."
@@ -92,7 +93,9 @@ def _check(input, samples, shape, kernel, sizes, n, name):
     batched = len(shape) == n + 2
     if len(shape) > n + 2:
         raise RuntimeError(TOO_MANY.format(name=name, low=n + 1, high=n + 2, shape=list(shape)))
-    for dim in range(int(batched), len(shape)):
+    if min(kernel) < 1:
+        raise RuntimeError(KERNEL.format(name=name, value=min(kernel)))
+    for dim in range(1, len(shape)):
         if not shape[dim]:
             raise RuntimeError(EMPTY.format(name=name, shape=list(shape), dim=dim))
     for dim, (m, size, length) in enumerate(zip(sizes, kernel, shape[-n:], strict=True), len(shape) - n):

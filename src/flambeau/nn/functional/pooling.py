@@ -38,6 +38,14 @@ TOO_MUCH_PADDING = (
     "{name}(): pad should be at most half of effective kernel size, but got pad={padding}, kernel_size={kernel} and "
     "dilation={dilation}"
 )
+MORE_THAN_HALF = (
+    "{name}(): padding should be at most half of kernel size, whatever the dilation: pad should be smaller than or "
+    "equal to half of kernel size, but got padding={padding} and kernel_size={kernel}"
+)
+SMALLER_THAN_KERNEL = (
+    "{name}(): input image (T: {sizes[0]} H: {sizes[1]} W: {sizes[2]}) smaller than kernel size (kT: {kernel[0]} "
+    "kH: {kernel[1]} kW: {kernel[2]}). Pad the input first."
+)
 TOO_SMALL = (
     "{name}(): Given input size: {shape}. Calculated output size: {out}. Output size is too small. Invalid computed "
     "output size: {smallest}"
@@ -86,6 +94,8 @@ def _windows(kernel_size, stride, padding, dilation, n, name):
     for p, k, d in zip(padding, kernel, dilation, strict=True):
         if p > (d * (k - 1) + 1) // 2:
             raise RuntimeError(TOO_MUCH_PADDING.format(name=name, padding=p, kernel=k, dilation=d))
+        if p > k // 2:
+            raise RuntimeError(MORE_THAN_HALF.format(name=name, padding=p, kernel=k))
     return {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
 
 
@@ -251,9 +261,17 @@ def _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad,
     if input.dtype is not int64:
         refuse_kinds(name, input._a, "bi")
     sizes = _sizes(input, windows, ceil_mode, name)
+    if n == 3:
+        _check_not_smaller(input._a.shape[2:], windows["kernel"], name)
     del windows["dilation"]
     result = ops.avg_pool(input, **windows, sizes=sizes, include_pad=bool(count_include_pad), override=divisor_override)
     return _remove_batch(result, batched)
+
+
+def _check_not_smaller(sizes, kernel, name):
+    """Refuses volumes that are smaller than a window; padding does not help them."""
+    if any(size < k for size, k in zip(sizes, kernel, strict=True)):
+        raise RuntimeError(SMALLER_THAN_KERNEL.format(name=name, sizes=sizes, kernel=kernel))
 
 
 def avg_pool1d(input, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True):
@@ -277,8 +295,10 @@ def avg_pool3d(
 
 def _adaptive_avg_pool(input, output_size, n):
     name = f"adaptive_avg_pool{n}d"
+    if n > 1 and type(output_size) is int and output_size == 1:  # a plain mean, of any number of dimensions
+        return need_tensor(input, name).mean(tuple(range(-n, 0)), keepdim=True)
     input, batched, out = _adaptive(input, output_size, n, name)
-    if out == (1,) * n and (n > 1 or 0 in input._a.shape):  # PyTorch takes a plain mean then
+    if out == (1,) * n and (n > 1 or 0 in input._a.shape):
         return _remove_batch(input.mean(tuple(range(-n, 0)), keepdim=True), batched)
     _check_not_empty(input, batched, name, 1 if n == 3 else 2)
     return _remove_batch(ops.adaptive_avg_pool(input, sizes=out), batched)
