@@ -68,11 +68,15 @@ TOO_LARGE = [
     for dtype, value in (("half", "1e30"), ("half", "65520.0"), ("half", "inf"), ("bfloat16", "1e39"), ("float32", "1e39"),
                          ("float32", "-inf"), ("uint8", "-2.5"), ("uint8", "255.5"), ("uint8", "-1"), ("int8", "127.5"))
 ]
+BOOLS = "torch.tensor([False, True])"
 KINDS = [
     *[f"torch.nn.functional.{name}(torch.ones({(2,) * ndim}), {size})"
       for name in ("adaptive_avg_pool2d", "adaptive_max_pool2d", "adaptive_avg_pool3d") for ndim in range(6) for size in ("2", "(2, 2)", "1")],
     *[f"torch.nn.functional.conv_transpose1d(torch.ones({shape}), torch.ones(2, 1, 2), padding=1, groups={groups})"
       for shape in ("2, 1", "1, 2, 1", "2, 2, 1", "0, 2, 1") for groups in (1, 2)],
+    *[f"torch.mean(torch.ones(2, dtype=torch.{dtype}), 0, out=torch.zeros(()){option})"
+      for dtype in ("int64", "bool") for option in ("", ", dtype=torch.float32", ", dtype=torch.float64")],
+    *[f"torch.{call}" for call in (f"searchsorted({BOOLS}, {BOOLS})", f"bucketize({BOOLS}, {BOOLS})", f"mvlgamma({BOOLS}, 1)", f"special.multigammaln({BOOLS}, 1)")],
     "torch.linalg.cross(torch.ones(()), torch.ones(()))",
     "torch.cross(torch.ones(2), torch.ones(2), dim=0)",
 ]

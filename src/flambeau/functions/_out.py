@@ -95,7 +95,19 @@ def own(result, out, name, args):
     """All of them; the function computes in the dtype of ``out``, which ``dtype=`` must not contradict."""
 
 
-RULES = frozenset((castable, same, real, anything, own))  # by which a result may be stored in its own dtype
+def own_of_inexact(result, out, name, args):
+    """``own``, but without ``dtype=`` the function refuses an input that is neither floating nor complex."""
+
+
+def real_unless_counted(result, out, name, args):
+    """All of them for integers, ``real`` ones for others."""
+    if result.is_floating_point or result.is_complex:
+        real(result, out, name, args)
+
+
+RULES = frozenset(  # by which a result may be stored in its own dtype
+    (castable, same, real, anything, own, own_of_inexact, real_unless_counted)
+)
 
 
 # ---- how a tensor is brought to the shape of the result
@@ -244,7 +256,7 @@ class Writer:
         if self.needs is not None:
             self.check_needs(values)
         outs = (out,) if type(out) is Tensor else self.tensors(out)
-        if self.dtype is own:
+        if self.dtype in (own, own_of_inexact):
             values = self.in_dtype_of(outs[0], values)
         if in_use.autocast:
             compute = without_autocast(compute)  # what stores is not on its lists
@@ -296,7 +308,8 @@ class Writer:
         values, place = list(values), self.names.index("dtype")
         asked = values[place]
         if asked is None:
-            values[place] = out.dtype
+            if self.dtype is own or (isinstance(values[0], Tensor) and _dtypes.is_inexact(values[0]._a.dtype)):
+                values[place] = out.dtype
         elif asked is not out.dtype:
             asked = type_word(asked) if isinstance(asked, _dtypes.dtype) else asked
             raise RuntimeError(OUT_MISMATCH.format(name=self.name, asked=asked, out=type_word(out.dtype)))

@@ -25,7 +25,7 @@ from ._folds import (
     numpy_names,
     one_dim,
 )
-from ._out import castable, out_variant, own, real, same
+from ._out import castable, out_variant, own, own_of_inexact, real, real_unless_counted, same
 from ._results import result, selections
 from ._wrong_type import wrong_type
 
@@ -70,7 +70,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None)
 
 
 @numpy_names
-@out_variant(dtype=real, aliases="any")
+@out_variant(dtype=real_unless_counted, aliases="any")
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum, with NaN counted as zero."""
     need_tensor(input, "nansum")
@@ -80,7 +80,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
     return ops.nansum(input, axis=_axes(dim, input, "nansum", keepdim), keepdims=keepdim, dtype=dtype)
 
 
-@out_variant(dtype=own, aliases="any")
+@out_variant(dtype=own_of_inexact, aliases="any")
 def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
     """The mean of all elements, or along ``dim``."""
     if not isinstance(input, Tensor):

@@ -107,6 +107,7 @@ def searchsorted(sorted_sequence, input=None, *, out_int32=False, right=False, s
     input = self if input is None else input
     if input is None:
         raise TypeError("searchsorted() missing 1 required positional argument: 'input'")
+    refuse_kinds("searchsorted", sorted_sequence._a, "b")
     return _search(sorted_sequence, input, out_int32, right, side, sorter, "searchsorted")
 
 

@@ -44,6 +44,8 @@ def polygamma(n, input):
 def mvlgamma(input, p):
     """The logarithm of the ``p``-dimensional gamma function."""
     need_tensor(input, "mvlgamma")
+    if input._a.dtype.kind == "b":
+        raise RuntimeError("mvlgamma(): The input tensor may not be a boolean tensor.")
     p = as_int(p, "mvlgamma", "p")
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, got {p}")
