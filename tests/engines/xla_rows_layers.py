@@ -136,6 +136,7 @@ LAYERS = [
     row("linear_cross_entropy", R(5, 3), R(4, 3), None, ROW_LABELS, None, ignore=-100, size=5).once(),
     row("linear_cross_entropy_pull", R(5), R(5, 3), R(4, 3), R(4), ROW_LABELS, fixed(P(5)), ignore=1, size=2).without_gradient(),
     *[row("mse_loss", R(2, 3), R(2, 3), reduction=how) for how in ("none", "mean", "sum")],
+    *[row("soft_margin_loss", R(2, 3), R(2, 3), reduction=how) for how in ("none", "mean", "sum")],
     row("smooth_l1_loss", R(2, 3), R(2, 3), reduction="mean", beta=0.5),
     row("smooth_l1_slope", R(2, 3), R(2, 3), beta=0.5),
     row("huber_slope", R(2, 3), R(2, 3), delta=0.5),

@@ -47,8 +47,8 @@ def array_from(data, dtype=None):
     if kind in _PLAIN:
         return fill_array((), (data,), dtype)
     if isinstance(data, np.ndarray):
-        array = check_array(data)
-        return _dtypes.narrow(array, dtype).astype(array.dtype if dtype is None else dtype, order="K", copy=True)
+        array = _dtypes.narrow(check_array(data), dtype)
+        return array.astype(data.dtype if dtype is None else dtype, order="K", subok=False, copy=True)
     if isinstance(data, np.generic):
         array = np.asarray(data)
         _dtypes.from_np(array.dtype)

@@ -39,7 +39,7 @@ def _operator(call, name, arrays=False):
         if isinstance(other, _NUMBERS):
             return call(self, other)
         if arrays and isinstance(other, np.ndarray) and other.dtype.kind in "biufc":
-            return call(self, wrap(other))
+            return call(self, wrap(np.asarray(other)))  # of a subclass the plain array
         return NotImplemented
 
     if inline:  # the op itself, with this method for what it does not take

@@ -15,6 +15,7 @@ from ._folds import along, need_flag, numpy_names, one_dim
 from ._out import out_variant, same
 from ._results import selections
 from ._types import typed
+from ._wrong_type import wrong_type
 
 __all__ = [
     "argsort", "bucketize", "isin", "kthvalue", "msort", "searchsorted", "sort", "topk", "unique",
@@ -169,6 +170,9 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     test_elements = test_element if test_elements is None else test_elements
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): at least one of elements and test_elements must be a Tensor")
+    for position, x in enumerate((elements, test_elements), 1):
+        if not isinstance(x, (Tensor, int, float, complex, np.generic)):
+            raise wrong_type(x, "Tensor or Number", "isin", ("elements", "test_elements")[position - 1], position)
     arrays = [x._a if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements)]
     for a in arrays:
         if a.dtype.kind in "bc":

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from ._op import op
+from .elementary import sigmoid
+from .loss import reduce_loss, share
 from .reduce import place, sum_
 from .shape import reshape
 
 SMALLEST_SQUARE = 1e-12  # added to the squared lengths of vectors, so that their product can be divided by
+
+
+@op(promote="common", refuses="bic")
+def soft_margin_loss(k, x, target, *, reduction):
+    """log(1 + exp(-target x))"""
+    return reduce_loss(k, 0 - k.log_sigmoid(target * x), reduction)
+
+
+soft_margin_loss.vjp(
+    x=lambda g, x, target, reduction: -target * sigmoid(-target * x) * share(g, x.shape, reduction)
+)
 
 
 @op(opmath=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ..._dtypes import int64, type_word
+from ..._size import broadcasts
 from ...engines import demand
 from ...functions._args import need_constant, need_tensor
 from ...functions._results import rename_node
@@ -15,7 +16,7 @@ from ...ops import margin_loss as ops
 from ...ops._errors import refuse_kinds
 from ...ops.pointwise import by_number
 from ._reduction import in_dtype_of, reduce_loss, resolve_reduction
-from .activation import logsigmoid, softplus
+from .activation import logsigmoid
 from .distance import pairwise_distance
 
 __all__ = [
@@ -87,11 +88,14 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     _need_tensors("soft_margin_loss", input=input, target=target)
     need_constant(target, "soft_margin_loss", "target")
     reduction = resolve_reduction(size_average, reduce, reduction)
-    product = -input * target
-    if product._a.shape != input._a.shape:
-        raise RuntimeError(NO_BROADCAST.format(input=list(input.shape), shape=list(product.shape)))
-    loss = (product.exp() + 1).log() if product.is_complex() else softplus(product)
-    return rename_node(reduce_loss(in_dtype_of(input, loss), reduction), "SoftMarginLossBackward0")
+    if not broadcasts(target._a.shape, input._a.shape):
+        shape = (input * target).shape  # raises where the shapes do not fit at all
+        raise RuntimeError(NO_BROADCAST.format(input=list(input.shape), shape=list(shape)))
+    if input.is_complex() or target.is_complex():
+        loss = reduce_loss((1 + (-input * target).exp()).log(), reduction)
+    else:
+        loss = ops.soft_margin_loss(input, target, reduction=reduction)
+    return rename_node(in_dtype_of(input, loss), "SoftMarginLossBackward0")
 
 
 def cosine_embedding_loss(

@@ -75,6 +75,7 @@ def value_below(x):
 
 
 LOSS = {
-    **table(elementwise, "mse_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits"),
+    **table(elementwise, """mse_loss smooth_l1_loss huber_loss soft_margin_loss binary_cross_entropy
+            binary_cross_entropy_with_logits"""),
     "nll_loss": nll_loss, "nll_slopes": nll_slopes,
 }
