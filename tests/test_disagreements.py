@@ -77,10 +77,14 @@ KINDS = [
     *[f"torch.mean(torch.ones(2, dtype=torch.{dtype}), 0, out=torch.zeros(()){option})"
       for dtype in ("int64", "bool") for option in ("", ", dtype=torch.float32", ", dtype=torch.float64")],
     *[f"torch.{call}" for call in (f"searchsorted({BOOLS}, {BOOLS})", f"bucketize({BOOLS}, {BOOLS})", f"mvlgamma({BOOLS}, 1)", f"special.multigammaln({BOOLS}, 1)")],
+    *[f"torch.pow({call})" for call in (
+        "torch.tensor([inf]), torch.tensor([-2+0j])", "torch.tensor([complex(0, inf), -inf]), torch.tensor([-1+0j, -2+0j])",
+        "torch.tensor([complex(0, inf)]), torch.tensor([-1.0])", "1, torch.tensor([complex(0, inf), complex(nan, 1)])")],
     "torch.linalg.cross(torch.ones(()), torch.ones(()))",
     "torch.cross(torch.ones(2), torch.ones(2), dim=0)",
 ]
 GRADIENTS = [
+    LEAF + "y = torch.nn.functional.soft_margin_loss(x, x.detach())\ny.backward(inputs=[y])\ny.backward()",
     LEAF + "x.sum().backward(create_graph=True)\n(x.grad.stride(), x.grad._is_view(), x.grad.zero_())",
     LEAF + "g = torch.ones(2)\nx.backward(g, create_graph=True)\nx.grad.zero_()\n(g, x.grad)",
     LEAF + "g = torch.ones(2, requires_grad=True)\nx.backward(g, create_graph=True)\nx.grad.sum().backward()\n(x.grad is g, g.grad)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy._core import umath
 
+from ..._fp_errors import ignore_fp_errors
 from .. import NUMPY as engine
 
 _FLOAT32 = np.dtype(np.float32)
@@ -185,10 +186,20 @@ def lcm(x, y):
 
 @engine.kernel
 def power(x, y):
-    """np.power; a negative power of an integer is 0 unless its base is 1 or -1."""
+    """np.power; a negative power of an integer is 0 unless its base is 1 or -1, and one of a complex infinity is 0."""
     if getattr(y, "dtype", None) is None or y.dtype.kind != "i" or not np.any(y < 0):
-        return np.power(x, y)
+        powers = np.power(x, y)
+        return powers if powers.dtype.kind != "c" else _finite_powers(x, y, powers)
     x = np.asarray(x)
     odd = (y & 1).astype(bool)
     unit = np.where(x == 1, 1, np.where(x == -1, np.where(odd, -1, 1), 0))
     return np.where(y < 0, unit, np.power(x, np.maximum(y, 0))).astype(x.dtype)
+
+
+def _finite_powers(x, y, powers):
+    """Complex powers; where NumPy, which multiplies for whole exponents, has nan, by logarithms."""
+    lost = np.isnan(powers)
+    if not lost.any():
+        return powers
+    with ignore_fp_errors():
+        return np.where(lost, np.exp(y * np.log(np.asarray(x, powers.dtype))), powers)
