@@ -1,5 +1,6 @@
 """The differential tool finds faults that are planted into Flambeau, and none where there are none."""
 
+import math
 import pathlib
 
 import pytest
@@ -130,6 +131,27 @@ def test_index_of_an_equal_median_is_no_finding_and_others_are():
     pair.scopes[1]["y"] = list(pair.scopes[1]["y"])
     wrong = pair.do(Step("torch.ones(1)", {}, "z"))
     assert wrong is not None and not is_deliberate(wrong)
+
+
+ROUNDED = {  # a module, and its input: gradients beside large ones, and of a kink at a sum that is zero but for rounding
+    "Sequential(torch.nn.Dropout(0.5), torch.nn.Mish(), torch.nn.RMSNorm(3))": (4, 3),
+    "Sequential(torch.nn.MaxPool2d(3, 1, 1), torch.nn.InstanceNorm2d(3, affine=True), torch.nn.ReLU())": (2, 3, 2, 2),
+}
+
+
+@pytest.mark.parametrize("layer", ROUNDED)
+def test_rounding_is_no_finding_and_a_wrong_gradient_is(layer):
+    torch = pytest.importorskip("torch")
+    from differential.program import Pair, Step
+
+    shape = ROUNDED[layer]
+    lines = [("a", f"torch.nn.{layer}"), ("b", f"torch.arange({math.prod(shape)}.).sin().reshape{shape}.requires_grad_()"),
+             ("c", "a(b)"), ("", "(c * c * c + c).sum().backward()"), ("d", "a(b)"),
+             ("", "(d * d * d + d).sum().backward()")]
+    pair = Pair(flambeau, torch)
+    assert not any(pair.do(Step(text, {}, target)) for target, text in lines)
+    pair.scopes[0]["b"].grad.view(-1)[-1].add_(0.5)
+    assert pair.do(Step("torch.ones(1)", {}, "z")).kind == "values"
 
 
 def test_what_is_no_finding_stands_in_the_guide():

@@ -188,7 +188,7 @@ def is_passed_on(d):
 
 
 def concerns_gradients(d):
-    return "autograd.grad(" in d.step.template or any(map(IS_GRADIENT.search, (d.theirs, d.where)))
+    return "autograd.grad(" in d.step.template or any(map(IS_GRADIENT.search, (str(d.theirs), d.where)))
 
 
 def differ_in_gradients(d):

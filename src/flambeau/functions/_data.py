@@ -33,6 +33,7 @@ GRAD_TO_SCALAR = (
 )
 OVERFLOW = "value cannot be converted to type {dtype} without overflow: {value}"
 _LARGEST = {d.np: _dtypes.finfo(d).max for d in (_dtypes.float32, _dtypes.float16, _dtypes.bfloat16)}
+_FLOAT16 = _dtypes.float16.np
 LARGEST_HALF = _dtypes.finfo(_dtypes.float16).max
 _LARGEST[np.dtype(np.complex64)] = _dtypes.finfo(_dtypes.float32).max
 TOO_LONG = "Overflow when unpacking long long: an integer lies outside the range of int64; pass a floating dtype"
@@ -259,7 +260,7 @@ def scalar_for(value, dtype, halves=True):
     """
     kind = dtype.kind
     if type(value) is float and kind == "f" and -LARGEST_HALF <= value <= LARGEST_HALF:  # as nearly always
-        return value if dtype is not _dtypes.float16.np else float(np.float32(value))
+        return value if dtype is not _FLOAT16 else float(np.float32(value))
     if isinstance(value, int):
         _dtypes.check_int(value)
     if kind == "b":

@@ -179,7 +179,7 @@ def copy_(self, other, non_blocking=False):
         if not isinstance(other, (int, float, complex)):
             need_tensor(other, "copy_", "other")
         other = wrap(array_from(other, _WIDEST.get(type(other))))  # it is converted as an element is
-    check_writable(self, source=other)
+    check_writable(self, False, other)
     a, b = self._a, other._a
     recorded = modes.grad and (in_graph(self) or in_graph(other))
     if not recorded and a.dtype is b.dtype and a.shape == b.shape and engine_for(self) is engine_for(other) is NUMPY:

@@ -187,9 +187,10 @@ def lcm(x, y):
 @engine.kernel
 def power(x, y):
     """np.power; a negative power of an integer is 0 unless its base is 1 or -1, and one of a complex infinity is 0."""
-    if getattr(y, "dtype", None) is None or y.dtype.kind != "i" or not np.any(y < 0):
+    kind = y.dtype.kind if hasattr(y, "dtype") else ""
+    if kind != "i" or not np.any(y < 0):
         powers = np.power(x, y)
-        return powers if powers.dtype.kind != "c" else _finite_powers(x, y, powers)
+        return _finite_powers(x, y, powers) if kind == "c" else powers
     x = np.asarray(x)
     odd = (y & 1).astype(bool)
     unit = np.where(x == 1, 1, np.where(x == -1, np.where(odd, -1, 1), 0))
@@ -202,4 +203,5 @@ def _finite_powers(x, y, powers):
     if not lost.any():
         return powers
     with ignore_fp_errors():
-        return np.where(lost, np.exp(y * np.log(np.asarray(x, powers.dtype))), powers)
+        others = np.exp(y * np.log(np.asarray(x, powers.dtype)))
+        return np.where(lost & np.isfinite(others), others, powers)
