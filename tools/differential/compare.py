@@ -35,10 +35,11 @@ class Disagreement(NamedTuple):
         return f"{self.kind}{where}: {self.ours}\n    PyTorch: {self.theirs}"
 
 
-def compare(ours, theirs, first_versions):
+def compare(ours, theirs, first_versions, is_excused):
     """The first difference of two sets of variables as (kind, where, ours, theirs), or None.
 
-    Writes are counted from the version that a tensor had when it was first seen, which `first_versions` keeps.
+    Writes are counted from the version that a tensor had when it was first seen, which `first_versions` keeps. What
+    `is_excused`, by its kind and where it is, is passed over.
     """
     got, want = [list(leaves(values)) for values in (ours, theirs)]
     if [path for path, _ in got] != [path for path, _ in want]:
@@ -52,7 +53,8 @@ def compare(ours, theirs, first_versions):
         difference = compare_tensors(g, w, narrowest, floating) if is_tensor(w) else compare_plain(g, w)
         if difference is not None:
             kind, *values = difference
-            return kind, path, *values
+            if not is_excused(kind, path):
+                return kind, path, *values
     tensors = [row for row in pairs if is_tensor(row[2])]
     return compare_versions(tensors, first_versions) or compare_aliasing(tensors)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import functools
 import math
 import re
 import warnings
@@ -70,9 +71,9 @@ class Pair:
             if type(got).__name__ == type(want).__name__:
                 return None
             return Disagreement("exception", "", describe(got), describe(want), step, self)
-        difference = compare(*self.values(), self.first_versions)
+        difference = compare(*self.values(), self.first_versions, functools.partial(is_rounding, self))
         if difference is not None:
-            return None if is_rounding(self, *difference[:2]) else Disagreement(*difference, step, self)
+            return Disagreement(*difference, step, self)
         synchronize(*self.values())
         return None
 

@@ -256,7 +256,7 @@ class Writer:
         if self.needs is not None:
             self.check_needs(values)
         outs = (out,) if type(out) is Tensor else self.tensors(out)
-        if self.dtype in (own, own_of_inexact):
+        if self.dtype is own or self.dtype is own_of_inexact:
             values = self.in_dtype_of(outs[0], values)
         if in_use.autocast:
             compute = without_autocast(compute)  # what stores is not on its lists
