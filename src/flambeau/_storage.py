@@ -176,10 +176,19 @@ def exchange_all(storages, arrays, writer):
     """
     if any(read_slot(_memory, storages)):
         return False
-    set_slot(_version, storages, [version + 1 for version in read_slot(_version, storages)])
-    set_slot(_writer, storages, [writer] * len(storages))
+    count_writes(storages, writer)
     set_slot(_own_array, storages, arrays)
     return True
+
+
+def count_writes(storages, writer):
+    """Counts a write to each of many storages; to one that is there twice, two."""
+    set_slot(_writer, storages, [writer] * len(storages))
+    if len({*storages}) == len(storages):
+        set_slot(_version, storages, [version + 1 for version in read_slot(_version, storages)])
+    else:
+        for storage in storages:
+            storage.version += 1
 
 
 def any_of_inference(storages):

@@ -430,3 +430,18 @@ def test_another_shape_for_a_tensor_from_outside(function, allowed):
         with pytest.raises(RuntimeError, match="another shape, dtype or memory"):
             g(x)
     assert x.shape == want.shape and x.dtype is want.dtype
+
+
+def test_writes_to_two_parts_of_one_memory_are_both_counted():
+    base = torch.zeros(4)
+    first, last = base[:2], base[2:]
+
+    @torch.compile
+    def step():
+        first.add_(1)
+        last.add_(2)
+
+    for _ in range(4):
+        step()
+    assert base.tolist() == [4, 4, 8, 8]
+    assert base._version == 8

@@ -172,13 +172,14 @@ def write_at(t, name, key, value):
 
 def fill_all(tensors, name, arrays):
     """Like ``write_at``, for new elements of many tensors on the CPU."""
-    storages = [t._storage or storage_of(t) for t in tensors]
-    if in_use.inference and modes.grad is not None and any([storage.inference for storage in storages]):
+    storages = read_slot(SLOTS["_storage"], tensors)
+    if None in storages:
+        storages = [storage_of(t) for t in tensors]
+    if in_use.inference and modes.grad is not None and _storage.any_of_inference(storages):
         raise RuntimeError(INFERENCE)
-    for t, storage, array in zip(tensors, storages, arrays, strict=True):
-        t._a[...] = array
-        storage.version += 1
-        storage.writer = name
+    for own, array in zip(read_slot(SLOTS["_a"], tensors), arrays, strict=True):
+        own[...] = array
+    _storage.count_writes(storages, name)
 
 
 def write_all(lists, name, fill, *arguments):

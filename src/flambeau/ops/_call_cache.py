@@ -74,10 +74,9 @@ def note_repetitions(arrays, key):
         if arrays[0] is arrays[1]:
             key.append("twice")
         return
-    first = {}
-    places = [first.setdefault(id(x), i) for i, x in enumerate(arrays)]
-    if len(first) < len(arrays):
-        key.append(tuple(places))
+    if len({*map(id, arrays)}) < len(arrays):
+        first = {}
+        key.append(tuple([first.setdefault(id(x), i) for i, x in enumerate(arrays)]))
 
 
 class CacheMiss:

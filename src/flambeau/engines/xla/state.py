@@ -29,15 +29,6 @@ def concrete(array):
     return array.value if type(array) is LazyArray else array
 
 
-def make_concrete(arrays):
-    """Puts the arrays of jax, in a list, in the place of what tensors on a device hold."""
-    for i, array in enumerate(arrays):
-        if type(array) is ViewArray:
-            arrays[i] = array = array.value
-        if type(array) is LazyArray:
-            arrays[i] = array.value
-
-
 @engine.immediate
 def claim(arrays, indices, tensors):
     """Makes a list of what tensors on a device hold one of arrays of jax; those at `indices` have no other owners.
@@ -45,13 +36,13 @@ def claim(arrays, indices, tensors):
     A program may write to the memory of these. Where somebody else than their tensor holds them, they are copies:
     clones share their arrays until one of them is written to.
     """
-    is_lazy = not {ViewArray, LazyArray}.isdisjoint(map(type, arrays))
-    if is_lazy:
-        make_concrete(arrays)
+    lazy = [i for i, kind in enumerate(map(type, arrays)) if kind is LazyArray or kind is ViewArray]
+    for i in lazy:
+        arrays[i] = concrete(arrays[i])
     counts = map(sys.getrefcount, map(arrays.__getitem__, indices))
-    for i, count in zip(indices, counts):
-        if count > ALONE or (is_lazy and is_shared(tensors[i]._a)):
-            arrays[i] = jnp.copy(arrays[i])
+    shared = [i for i, count in zip(indices, counts) if count > ALONE]
+    for i in {*shared, *[i for i in {*indices}.intersection(lazy) if is_shared(tensors[i]._a)]}:
+        arrays[i] = jnp.copy(arrays[i])
 
 
 def is_shared(array):
