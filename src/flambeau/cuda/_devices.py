@@ -10,6 +10,12 @@ from .._device import device as Device
 from .._device import resolve
 from ..engines import engine_on
 
+__all__ = [
+    "current_device", "device", "device_count", "device_of", "get_arch_list", "get_device_capability",
+    "get_device_name", "get_device_properties", "init", "is_available", "is_bf16_supported", "is_initialized",
+    "set_device", "synchronize",
+]
+
 PLUGINS = ("jax_cuda12_plugin", "jax_cuda13_plugin", "jax_rocm60_plugin", "jax_rocm7_plugin")
 
 NO_CUDA = (

@@ -6,6 +6,11 @@ from collections import OrderedDict
 
 from ._devices import index_of, is_available, jax_devices
 
+__all__ = [
+    "empty_cache", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved",
+    "memory_stats", "reset_peak_memory_stats",
+]
+
 CANNOT_RESET = (
     "the peak of the GPU's memory cannot be reset: JAX counts it from the start of the process. Measure in a process "
     "of its own."

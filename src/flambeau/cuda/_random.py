@@ -7,6 +7,11 @@ from ..random import initial_seed as cpu_seed
 from ..random import set_rng_state as set_cpu_state
 from ._devices import device_count, index_of
 
+__all__ = [
+    "get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all",
+    "set_rng_state", "set_rng_state_all",
+]
+
 
 def manual_seed(seed):
     """Accepts a seed. Numbers come from the CPU's generator, which ``torch.manual_seed`` seeds."""

@@ -6,6 +6,11 @@ import time
 
 from ._devices import current_torch_device, init, synchronize
 
+__all__ = [
+    "CUDAGraph", "Event", "Stream", "StreamContext", "current_stream", "default_stream", "graph",
+    "is_current_stream_capturing", "stream",
+]
+
 NOT_TIMED = "Both events must be created with argument 'enable_timing=True' and recorded before elapsed_time."
 NO_GRAPHS = "CUDA graphs are not supported; flambeau.compile() makes one program of a step, which serves the same end."
 

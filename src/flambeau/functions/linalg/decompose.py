@@ -20,6 +20,11 @@ from ._matrices import (
     refuse_failed,
 )
 
+__all__ = [
+    "cholesky", "cholesky_ex", "eig", "eigh", "eigvals", "eigvalsh", "householder_product", "ldl_factor",
+    "ldl_factor_ex", "ldl_solve", "lu", "lu_factor", "lu_factor_ex", "qr", "svd", "svdvals",
+]
+
 NOT_POSITIVE = (
     "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
     "{info} is not positive-definite)."

@@ -26,6 +26,11 @@ from ._matrices import (
     word_of,
 )
 
+__all__ = [
+    "det", "inv", "inv_ex", "lstsq", "lu_solve", "matrix_exp", "matrix_power", "pinv", "slogdet", "solve", "solve_ex",
+    "solve_triangular", "tensorinv", "tensorsolve",
+]
+
 SINGULAR = (
     "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."
 )
