@@ -15,7 +15,7 @@
 #define LONG_TILE 64                    /* bytes of its rows: two vectors of 32 */
 #define LEAST_TILES ((ptrdiff_t)1 << 20) /* multiplications of a product by tiles */
 #define LEAST_ROWS 8                     /* of one that is wide */
-#define FEW_ROWS 256                     /* for which tiles pack the columns of a large matrix faster */
+#define FEW_ROWS 256                     /* for which tiles pack a large matrix as fast as BLAS */
 #define MOST_PACKED ((ptrdiff_t)1 << 21) /* elements of the operand with the longer side; BLAS has better caches of more */
 #define CACHE_PERIOD 4096                /* bytes between lines of memory that have the same few places in a cache */
 #define MOST_ACROSS ((ptrdiff_t)1 << 19) /* bytes of the left operand of a product that is made transposed */
@@ -208,7 +208,7 @@ bool use_tiles_always(bool always)
 static bool suits_tiles(const Product *p, const Loops *loops)
 {
     ptrdiff_t item = p->doubles ? 8 : 4, panel = loops->tile_columns, panels = (p->n + panel - 1) / panel;
-    bool wide = p->n > p->m, few = wide && p->m <= FEW_ROWS && p->b.row_step == 1;
+    bool wide = p->n > p->m, few = wide && p->m <= FEW_ROWS;
     bool full = wide ? p->m >= LEAST_ROWS : panels * panel <= p->n + p->n / 4;
     bool small = (wide ? p->n : p->m) * p->k <= MOST_PACKED;
     bool suits = panel * item >= LONG_TILE && full && (small || few) && work_of(p) >= LEAST_TILES;

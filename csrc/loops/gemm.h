@@ -3,7 +3,7 @@
  * side are packed before, whole; those of the other one by each part for itself, as many k at a time as the caches hold.
  */
 
-#define DEPTH (28672 / (TILE_COLUMNS * (ptrdiff_t)sizeof(REAL))) /* of strips: one of b stays in the nearest cache */
+#define DEPTH 192   /* of strips: one of b stays in the nearest cache; and numbers that are added up one by one */
 #define TOGETHER 16 /* strips of a that stay in the second cache, while those of b pass by */
 
 /* Rows of a, or columns of b, of `depth` numbers from the k-th on. */
@@ -17,6 +17,13 @@ static void NAME(pack_columns)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, p
 {
     const REAL *from = (const REAL *)p->b + start * p->b_column + k * p->b_row;
     NAME(pack_strips)(from, p->b_column, p->b_row, stop - start, depth, to, TILE_COLUMNS);
+}
+
+/* How many k are taken at a time: all alike, but for the last ones. */
+INLINE ptrdiff_t NAME(depth_of)(ptrdiff_t k)
+{
+    ptrdiff_t times = (k + DEPTH - 1) / DEPTH, depth = (k + times - 1) / times;
+    return (depth + 3) / 4 * 4;
 }
 
 static size_t NAME(gemm_scratch)(ptrdiff_t side)
@@ -71,6 +78,7 @@ INLINE void NAME(store_across)(const REAL *tile, REAL *out, ptrdiff_t step, ptrd
 static void NAME(gemm_across)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop)
 {
     REAL tile[TILE_ROWS * 2 * WIDTH / sizeof(REAL)];
+    ptrdiff_t step = NAME(depth_of)(p->k);
     for (ptrdiff_t i = start; i < stop; i += TILE_ROWS) {
         ptrdiff_t rows = stop - i < TILE_ROWS ? stop - i : TILE_ROWS;
         const REAL *x = (const REAL *)p->a + i * p->a_row, *panel = p->packed;
@@ -80,7 +88,10 @@ static void NAME(gemm_across)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop)
                 STORE(tile + r * TILE_COLUMNS, bias);
                 STORE(tile + r * TILE_COLUMNS + LANES, bias);
             }
-            NAME(add_panel_of_some)(x, p->a_row, panel, p->k, NULL, tile, TILE_COLUMNS, TILE_COLUMNS, (int)rows);
+            for (ptrdiff_t k = 0; k < p->k; k += step) {
+                NAME(add_panel_of_some)(x + k, p->a_row, panel + k * TILE_COLUMNS, p->k - k < step ? p->k - k : step, NULL,
+                                        tile, TILE_COLUMNS, TILE_COLUMNS, (int)rows);
+            }
             NAME(store_across)(tile, (REAL *)p->out + j * p->m + i, p->m, rows,
                                p->n - j < TILE_COLUMNS ? p->n - j : TILE_COLUMNS);
         }
@@ -92,8 +103,9 @@ static void NAME(gemm_part)(const Gemm *p, ptrdiff_t start, ptrdiff_t stop, void
 {
     ptrdiff_t top = p->wide ? 0 : start, bottom = p->wide ? p->m : stop;
     ptrdiff_t left = p->wide ? start : 0, right = p->wide ? stop : p->n;
-    for (ptrdiff_t k = 0; k < p->k; k += DEPTH) {
-        ptrdiff_t depth = p->k - k < DEPTH ? p->k - k : DEPTH;
+    ptrdiff_t step = NAME(depth_of)(p->k);
+    for (ptrdiff_t k = 0; k < p->k; k += step) {
+        ptrdiff_t depth = p->k - k < step ? p->k - k : step;
         if (p->wide) {
             NAME(pack_columns)(p, start, stop, k, depth, scratch);
         } else if (!p->direct) {

@@ -90,19 +90,17 @@ static void NAME(pack_matrix)(const void *w, void *out, ptrdiff_t depth, ptrdiff
     NAME(pack_strips)(w, column_step, row_step, columns, depth, out, TILE_COLUMNS);
 }
 
-/* `rows` rows of x times one panel of `count` columns: out = xy, to each row of which `start` is added if there is one, or
+/* `rows` rows of x times one panel of `count` columns: out = xy, to each row of which `bias` is added if there is one, or
  * out += xy where this is to `add`. The elements of a row of x lie side by side, or those of a column where it is `across`.
  * All but the places and the sizes are constants where this is inlined. */
-INLINE void NAME(panel_of_rows)(const REAL *x, ptrdiff_t x_step, const REAL *panel, ptrdiff_t depth, const REAL *start,
+INLINE void NAME(panel_of_rows)(const REAL *x, ptrdiff_t x_step, const REAL *panel, ptrdiff_t depth, const REAL *bias,
                                 REAL *out, ptrdiff_t out_step, ptrdiff_t count, const int rows, const bool across,
                                 const bool add)
 {
     VECTOR sum[TILE_ROWS][2];
-    VECTOR first = start == NULL ? (VECTOR){0} : LOAD(start), second = start == NULL ? first : LOAD(start + LANES);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) {
-        sum[i][0] = first;
-        sum[i][1] = second;
+        sum[i][0] = sum[i][1] = (VECTOR){0};
     }
     for (ptrdiff_t k = 0; k < depth; k++, panel += TILE_COLUMNS) {
         VECTOR a = LOAD(panel), b = LOAD(panel + LANES);
@@ -113,6 +111,7 @@ INLINE void NAME(panel_of_rows)(const REAL *x, ptrdiff_t x_step, const REAL *pan
             sum[i][1] = NAME(vector_madd)(each, b, sum[i][1]);
         }
     }
+    VECTOR first = bias == NULL ? (VECTOR){0} : LOAD(bias), second = bias == NULL ? first : LOAD(bias + LANES);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++, out += out_step) {
         REAL part[2 * WIDTH / sizeof(REAL)];
@@ -120,8 +119,8 @@ INLINE void NAME(panel_of_rows)(const REAL *x, ptrdiff_t x_step, const REAL *pan
         if (add && to == part) {
             memcpy(part, out, (size_t)count * sizeof(REAL));
         }
-        STORE(to, add ? LOAD(to) + sum[i][0] : sum[i][0]);
-        STORE(to + LANES, add ? LOAD(to + LANES) + sum[i][1] : sum[i][1]);
+        STORE(to, add ? LOAD(to) + sum[i][0] : sum[i][0] + first);
+        STORE(to + LANES, add ? LOAD(to + LANES) + sum[i][1] : sum[i][1] + second);
         if (to == part) {
             memcpy(out, part, (size_t)count * sizeof(REAL));
         }
@@ -131,11 +130,11 @@ INLINE void NAME(panel_of_rows)(const REAL *x, ptrdiff_t x_step, const REAL *pan
 #define ONE_OF(r, across, add) \
     case r: \
         if (r <= TILE_ROWS) { \
-            NAME(panel_of_rows)(x, x_step, panel, depth, start, out, out_step, count, r <= TILE_ROWS ? r : 1, across, add); \
+            NAME(panel_of_rows)(x, x_step, panel, depth, bias, out, out_step, count, r <= TILE_ROWS ? r : 1, across, add); \
         } \
         break;
 #define EACH_OF(name, across, add) \
-    static void NAME(name)(const REAL *x, ptrdiff_t x_step, const REAL *panel, ptrdiff_t depth, const REAL *start, \
+    static void NAME(name)(const REAL *x, ptrdiff_t x_step, const REAL *panel, ptrdiff_t depth, const REAL *bias, \
                            REAL *out, ptrdiff_t out_step, ptrdiff_t count, int rows) \
     { \
         switch (rows) { \
