@@ -127,7 +127,9 @@ def test_a_program_that_was_loaded_ahead_is_used_for_the_same_request_only(monke
     monkeypatch.setattr(Request, "arguments", property(lambda self: (self.key, self.options, self.platform, self.devices)))
     loads, folder = [], Memory()
 
-    def load(key, options, backend, devices):
+    def load(key, options, backend, devices, host_callbacks=()):
+        if host_callbacks:
+            return f"program {key} with callbacks", 1
         loads.append(key)
         if key == "damaged":
             raise ValueError("not a program")
@@ -140,8 +142,8 @@ def test_a_program_that_was_loaded_ahead_is_used_for_the_same_request_only(monke
         found.thread.join()
         return found
 
-    def ask(prefetch, key, options="O2", devices=(0,)):
-        return prefetch.get_executable_and_time(key, Options(options), Backend, [Device(i) for i in devices])
+    def ask(prefetch, key, *more, options="O2", devices=(0,)):
+        return prefetch.get_executable_and_time(key, Options(options), Backend, [Device(i) for i in devices], *more)
 
     first = prefetch()
     for key in "abc":
@@ -149,7 +151,8 @@ def test_a_program_that_was_loaded_ahead_is_used_for_the_same_request_only(monke
     assert ask(first, "gone") == (None, None)
     second = prefetch()
     assert loads == ["a", "b", "c"]
-    assert ask(second, "a") == ("program a", 1)
+    assert ask(second, "a", [print]) == ("program a with callbacks", 1)
+    assert ask(second, "a", []) == ("program a", 1)
     assert loads == ["a", "b", "c"]  # it was there
     assert ask(second, "a") == ("program a", 1)
     assert ask(second, "b", options="O3") == ("program b", 1)
@@ -228,3 +231,18 @@ def test_nothing_stays_behind_of_a_write_that_fails(tmp_path):
     folder.file_of("a").mkdir()  # no file can take its place
     folder.put("a", bytes(60))
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.program"] and folder.get("a") is None
+
+
+@pytest.mark.parametrize(("parameters", "is_known"), [
+    ("cache_key, compile_options, backend, executable_devices", True),
+    ("cache_key, compile_options, backend, executable_devices, host_callbacks=()", True),  # of jax 0.11
+    ("cache_key, compile_options, backend", False),
+])
+@pytest.mark.usefixtures("jax")
+def test_programs_are_loaded_ahead_by_the_functions_of_jax_that_are_known(monkeypatch, parameters, is_known):
+    from flambeau.engines.xla import _prefetch
+
+    load, folder = eval(f"lambda {parameters}: (None, None)"), Memory()
+    monkeypatch.setattr(_prefetch.cache_of_jax, "get_executable_and_time", load)
+    assert (_prefetch.prefetching(folder) is not folder) == is_known
+    assert (_prefetch.cache_of_jax.get_executable_and_time is not load) == is_known

@@ -28,6 +28,7 @@ log = logging.getLogger("flambeau.compiler")
 
 MOST = 16  # programs that are loaded ahead
 PARAMETERS = ["cache_key", "compile_options", "backend", "executable_devices"]  # of jax's function that loads one
+CALLBACKS = "host_callbacks"  # a further one from jax 0.11 on: functions of this process that the program calls
 
 
 class Request(NamedTuple):
@@ -130,8 +131,10 @@ class Prefetch:
             log.debug("a compiled program was loaded ahead: %s", request.key)
         return found
 
-    def get_executable_and_time(self, cache_key, compile_options, backend, executable_devices):
+    def get_executable_and_time(self, cache_key, compile_options, backend, executable_devices, host_callbacks=()):
         """In the place of jax's function."""
+        if host_callbacks:
+            return self.load(cache_key, compile_options, backend, executable_devices, host_callbacks)
         request = Request.of(cache_key, compile_options, backend, executable_devices)
         self.asked[cache_key] = request
         found = self.take(request) or self.load(cache_key, compile_options, backend, executable_devices)
@@ -172,7 +175,7 @@ def runs_like_this():
 def prefetching(folder):
     """The folder, with programs that are loaded ahead; itself where jax loads programs in another way than is known."""
     load = getattr(cache_of_jax, "get_executable_and_time", None)
-    if load is None or [*inspect.signature(load).parameters] != PARAMETERS:
+    if load is None or [*inspect.signature(load).parameters] not in (PARAMETERS, [*PARAMETERS, CALLBACKS]):
         return folder
     prefetch = Prefetch(folder, load, runs_like_this())
     cache_of_jax.get_executable_and_time = prefetch.get_executable_and_time
