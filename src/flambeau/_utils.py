@@ -1,4 +1,4 @@
-"""Exceptions on their way from one process to another."""
+"""Exceptions: on their way from one process to another, and of functions that are not supported."""
 
 from __future__ import annotations
 
@@ -40,3 +40,14 @@ class ExceptionWrapper:
         except Exception:  # a constructor that wants other arguments
             raise RuntimeError(message) from None
         raise exception
+
+
+def unsupported(name, message):
+    """A function that raises: `message` says why, of a ``{name}``."""
+
+    def function(*args, **kwargs):
+        raise NotImplementedError(message.format(name=name))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "Not supported: a call raises."
+    return function

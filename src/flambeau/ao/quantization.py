@@ -1,5 +1,6 @@
 """Quantization of models, which is not supported. Models with the places for it run as they do before it."""
 
+from .._utils import unsupported
 from ..nn.modules.module import Module
 
 NOT_SUPPORTED = "torch.ao.quantization.{name} is not supported: Flambeau has no quantized tensors."
@@ -23,16 +24,7 @@ class DeQuantStub(_Stub):
     """Where a quantized model would come back to floating-point numbers; the identity."""
 
 
-def _unsupported(name):
-    def function(*args, **kwargs):
-        raise NotImplementedError(NOT_SUPPORTED.format(name=name))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "Not supported: a call raises."
-    return function
-
-
 _NAMES = ["convert", "fuse_modules", "get_default_qat_qconfig", "get_default_qconfig", "prepare", "prepare_qat",
           "quantize", "quantize_dynamic"]
-globals().update({name: _unsupported(name) for name in _NAMES})
+globals().update({name: unsupported(name, NOT_SUPPORTED) for name in _NAMES})
 __all__ = ["DeQuantStub", "QuantStub", *_NAMES]

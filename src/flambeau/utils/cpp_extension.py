@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .._utils import unsupported
+
 NOT_SUPPORTED = (
     "torch.utils.cpp_extension.{name} is not supported: extensions are compiled against PyTorch's headers and need its "
     "libraries, which are not here. Use the library's version in Python, or torch.autograd.Function."
@@ -23,17 +25,8 @@ class BuildExtension:
         return cls
 
 
-def _unsupported(name):
-    def function(*args, **kwargs):
-        raise NotImplementedError(NOT_SUPPORTED.format(name=name))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "Not supported: a call raises."
-    return function
-
-
 _NAMES = ["CUDAExtension", "CppExtension", "SyclExtension", "include_paths", "library_paths", "load", "load_inline"]
-globals().update({name: _unsupported(name) for name in _NAMES})
+globals().update({name: unsupported(name, NOT_SUPPORTED) for name in _NAMES})
 
 __all__ = ["BuildExtension", "CUDA_HOME", *_NAMES]
 
