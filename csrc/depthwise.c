@@ -102,7 +102,7 @@ static bool turn_around(Geometry *g, PlaneWork *work)
 }
 
 #define PLANES_WORK (1 << 15) /* products below which waking a thread takes longer */
-#define STAGED_BYTES (256 << 10) /* of planes in lanes that stay in the cache */
+#define STAGED_BYTES (1024 << 10) /* of planes in lanes that stay in the cache */
 
 /* Channels in lanes: where rows are short, or have a stride, or are summed over. */
 static bool planes_in_lanes(const PlaneWork *work, ptrdiff_t lanes)
