@@ -35,18 +35,21 @@ from ._out import out_variant, same
 from ._wrong_type import method_of
 
 _FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
+LARGEST_HALF = 65504.0  # numbers up to here every floating dtype can hold
 PIECE = 1 << 16  # elements of a piece: some arrays of that size fit the cache
 
 
 # ---- any function
 
 
-def inplace(function, name, elementwise=False):
+def inplace(function, name, elementwise=False, kernel=None):
     """The method ``name`` that runs `function` on the tensor and stores the result in it.
 
     Args:
         elementwise: whether each element of the result depends on the elements at its place alone. Large tensors are
             then worked on piece by piece, so that there is no second one of their size.
+        kernel: of the arguments after the tensor, (the name of the kernel that the function is, *its numbers). The
+            kernel then writes to memory itself, unless these are none: the function is asked what is wrong with them.
     """
     compute = getattr(function, "method", function)  # without out=
     check = getattr(function, "check", None)  # of arguments, where PyTorch looks at them before it looks at the memory
@@ -62,6 +65,10 @@ def inplace(function, name, elementwise=False):
                            or not engine_for(self).computes):  # it may be recorded below
             check_history(self)
             return assign(self, compute(snapshot(self), *args, **kwargs), name, False)
+        if kernel is not None and is_plain(self):
+            found = kernel_for(kernel, args, kwargs)
+            if found is not None:
+                return call_without_fp_warnings(write, self, name, NUMPY.overwrite, *found)
         if elementwise and can_be_cut(self, args, kwargs):
             return write(self, name, fill_by_pieces, compute, args, kwargs)
         return assign(self, compute(self, *args, **kwargs), name)
@@ -71,6 +78,21 @@ def inplace(function, name, elementwise=False):
     method.__signature__ = signature.replace(parameters=parameters)
     method.__doc__ = f"In-place form of ``{name.rstrip('_')}``: the result replaces the tensor's elements."
     return method_of(method, name)
+
+
+def is_plain(t):
+    """Whether the tensor has memory of the CPU's to be written to from its beginning to its end."""
+    return engine_for(t) is NUMPY and t._a.dtype in _FLOATS and t._a.flags.c_contiguous and not modes.tracer.active
+
+
+def kernel_for(kernel, args, kwargs):
+    """(The name of a kernel, its numbers), if all of these are numbers that every dtype can hold; None otherwise."""
+    try:
+        name, *numbers = kernel(*args, **kwargs)
+        fits = all([type(n) in (int, float) and -LARGEST_HALF <= n <= LARGEST_HALF for n in numbers])
+    except TypeError:  # the function will say what is wrong
+        return None
+    return (name, tuple([float(n) for n in numbers])) if fits else None
 
 
 def any_requires_grad(values):

@@ -10,7 +10,7 @@ from ..ops.shape import view_or_copy
 from ._args import need_tensor
 from ._attach import methods
 from ._data import scalar_for
-from ._inplace import inplace
+from ._inplace import LARGEST_HALF, inplace
 from ._out import out_variant, same
 from ._types import number_in
 
@@ -19,7 +19,6 @@ __all__ = [
     "threshold_",
 ]
 
-LARGEST_HALF = 65504.0
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 PRELU_CHANNELS = (
     "Mismatch of parameter numbers and input channel size. Found parameter numbers = {weights} and channel "
@@ -117,7 +116,7 @@ def random_slopes(input, lower, upper, generator):
     return input.new_ones(input.shape).masked_scatter(negative, drawn.to(input.dtype))
 
 
-celu_, relu_ = inplace(celu, "celu_", elementwise=True), inplace(relu, "relu_", elementwise=True)
+celu_, relu_ = inplace(celu, "celu_", elementwise=True), inplace(relu, "relu_", True, lambda: ("relu",))
 selu_, threshold_ = inplace(selu, "selu_", elementwise=True), inplace(threshold, "threshold_", elementwise=True)
 rrelu_ = inplace(rrelu, "rrelu_")  # what it draws depends on how many elements there are
 methods(hardshrink, prelu, relu, relu_)

@@ -104,9 +104,22 @@ def _mish(input):
     return ops.mish(need_tensor(input, "mish"))
 
 
+def _clip(min_val=-1.0, max_val=1.0):
+    """The kernel of ``hardtanh``, which refuses bounds in the wrong order."""
+    return ("clip", min_val, max_val) if min_val <= max_val else ("clip", None)
+
+
 elu_, leaky_relu_, hardtanh_, _hardsigmoid_, _hardswish_, _silu_, _mish_ = (
-    in_place(function, function.__name__.strip("_") + "_", elementwise=True)
-    for function in (_elu, _leaky_relu, _hardtanh, _hardsigmoid, _hardswish, _silu, _mish)
+    in_place(function, function.__name__.strip("_") + "_", elementwise=True, kernel=kernel)
+    for function, kernel in (
+        (_elu, lambda alpha=1.0: ("elu", alpha, 1.0, 1.0)),
+        (_leaky_relu, lambda negative_slope=0.01: ("leaky_relu", negative_slope)),
+        (_hardtanh, _clip),
+        (_hardsigmoid, lambda: ("hardsigmoid",)),
+        (_hardswish, lambda: ("hardswish",)),
+        (_silu, lambda: ("silu",)),
+        (_mish, lambda: ("mish",)),
+    )
 )
 
 

@@ -21,6 +21,7 @@ from ..._fp_errors import call_without_fp_warnings
 from ..._modes import in_use, modes
 from ..._tensor import Tensor, engine_for, refresh, storage_of, wrap
 from ...engines import NUMPY
+from ...functions._inplace import LARGEST_HALF
 from ...ops.normalization import scale_of_statistics
 from .. import functional as F
 from ..functional.conv import convolution_settings, transposed_settings
@@ -31,7 +32,6 @@ from .module import Module
 _CALL = Module.__call__
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _FEW = 1 << 14  # elements of a matrix below which a pass over memory costs less than to look for it
-_LARGEST_HALF = 65504.0  # numbers up to here every dtype can hold
 
 
 class _Kind(NamedTuple):
@@ -133,7 +133,7 @@ def _activation_of(module):
     if kind is None or not kind.describes(module):
         return None
     name, *numbers = kernel(module) or (None,)
-    plain = all([type(n) in (int, float) and -_LARGEST_HALF <= n <= _LARGEST_HALF for n in numbers])
+    plain = all([type(n) in (int, float) and -LARGEST_HALF <= n <= LARGEST_HALF for n in numbers])
     return (name, tuple([float(n) for n in numbers])) if plain and name is not None else None
 
 
