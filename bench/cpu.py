@@ -232,15 +232,15 @@ def scaling(options):
     growth = ["model", "size", "train", "PyTorch", "ratio", "for a unit", "PyTorch"]
     threads = ["model", "1 thread", "2 threads", "PyTorch, 1", "PyTorch, 2", "speed-up", "PyTorch"]
     tables = [(growth, growth_rows(options, budget)), (threads, thread_rows(options, budget))]
-    lines = ["# scaling", "", *setting(options)]
+    lines = ["# cpu_scaling", "", *setting(options)]
     for header, found in tables:
-        rows = []
+        rows, before = [], lines
         print("  ".join(header))
         for row in found:
             rows.append(row)
             print("  ".join(row), flush=True)
-        lines += ["", *markdown_table(header, rows)]
-    (Path(RESULTS) / "scaling.md").write_text("\n".join(lines) + "\n")
+            lines = [*before, "", *markdown_table(header, rows)]
+            (Path(RESULTS) / "cpu_scaling.md").write_text("\n".join(lines) + "\n")  # a long run may be interrupted
 
 
 def read_options():

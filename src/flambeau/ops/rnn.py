@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from .._modes import modes
 from .._precision import recurrent_layer
 from .._tensor import Tensor
 from ..engines import NUMPY, engine_of
@@ -160,8 +161,8 @@ def run(k, body, weights, start, x, mask, reverse):
 
 
 def with_copy(k, results):
-    """The results of a kernel for the whole sequence as those of a layer's op."""
-    return (k.copy(results[0]), *results)
+    """The results of a kernel for the whole sequence as those of a layer's op; backward needs states of its own."""
+    return (k.copy(results[0]) if modes.grad else results[0], *results)
 
 
 def kernels_for(w, *special):
