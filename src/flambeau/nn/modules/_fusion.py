@@ -31,7 +31,7 @@ from .module import Module
 
 _CALL = Module.__call__
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-_FEW = 1 << 14  # elements of a matrix below which a pass over memory costs less than to look for it
+_FEW = 1 << 15  # elements of a matrix below which a pass over memory costs less than to look for it
 
 
 class _Kind(NamedTuple):
