@@ -19,7 +19,7 @@
 #include <time.h>
 
 #define MOST_WORKERS 255
-#define WATCH_NANOSECONDS 30000 /* for how long one looks for news before one sleeps: calls follow each other closely */
+#define WATCH_NANOSECONDS 50000 /* for how long one looks for news before one sleeps: calls follow each other closely */
 #define CHUNKS_EACH 4
 
 static atomic_int count = 1;
