@@ -127,6 +127,7 @@ class Program:
         self.refills = [Refill(*x) for x in recording.refills]
         self.new_grads = [GradAssignment(number_of(find(t)), grad is not None) for t, grad in recording.new_grads]
         self.pick_owners = picker([x.nr for x in self.new_grads])
+        self.removes_grads = not all([x.is_tensor for x in self.new_grads])
         self.float_outputs = [] if trace.floats is None else trace.floats.outputs
         self.on_device = {i for i in self.tensor_indices if self.inputs[i].signature[1] is not CPU}
         self.takes_containers = bool(trace.watch.argument_containers)
@@ -344,7 +345,9 @@ class Program:
         for x in self.refills:
             container = containers[x.container] if type(x.container) is int else x.container
             refill(container, x.keys, unflatten(x.tree, tensors, containers))
-        set_slot(slot_grad, owners, [next(tensors) if x.is_tensor else None for x in self.new_grads])
+        if self.removes_grads:
+            tensors = [next(tensors) if x.is_tensor else None for x in self.new_grads]
+        set_slot(slot_grad, owners, [*tensors])
         return result
 
 
