@@ -155,9 +155,10 @@ def test_a_program_that_was_loaded_ahead_is_used_for_the_same_request_only(monke
     assert ask(second, "a", []) == ("program a", 1)
     assert loads == ["a", "b", "c"]  # it was there
     assert ask(second, "a") == ("program a", 1)
-    assert ask(second, "b", options="O3") == ("program b", 1)
+    assert ask(second, "b", options="the same options, in another order") == ("program b", 1)
+    assert loads == ["a", "b", "c", "a"]  # for one who has it already; the key covers the options
     assert ask(second, "c", devices=(1,)) == ("program c", 1)
-    assert loads == ["a", "b", "c", "a", "b", "c"]  # for one who has it already, with other options, on another device
+    assert loads == ["a", "b", "c", "a", "c"]  # on another device
     third = prefetch("--epochs", 3)
     assert loads == ["a", "b", "c"]  # as with other arguments
     assert ask(third, "new") == ("program new", 1)  # it does something else
@@ -169,7 +170,7 @@ def test_a_program_that_was_loaded_ahead_is_used_for_the_same_request_only(monke
         folder.update(dict.fromkeys(first.names, contents))
         prefetch()
         assert loads == []
-    folder.update(dict.fromkeys(first.names, json.dumps([Request("damaged", "", "cpu", [0])]).encode()))
+    folder.update(dict.fromkeys(first.names, json.dumps([["damaged", "", "cpu", [0]]]).encode()))
     with pytest.raises(ValueError, match="not a program"):
         ask(prefetch(), "damaged")
 

@@ -2,8 +2,8 @@
 
 To load a large program takes some tenths of a second, in which nothing else happens if it begins when the program is
 needed. So the folder of compiled programs (_cache.py) also has, for each script, which of them it has used, with these
-arguments or with others. Programs are told by jax's own keys, and used only where jax asks for that very key, with the
-same options, on the same devices: a list that is out of date costs time, and nothing else.
+arguments or with others. Programs are told by jax's own keys, which cover the options of the compiler, and used only
+where jax asks for that very key on the same devices: a list that is out of date costs time, and nothing else.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import base64
 import contextlib
+import dataclasses
 import hashlib
 import inspect
 import json
@@ -18,7 +19,7 @@ import logging
 import os
 import sys
 import threading
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 from jax._src import compilation_cache as cache_of_jax
@@ -31,11 +32,12 @@ PARAMETERS = ["cache_key", "compile_options", "backend", "executable_devices"]  
 CALLBACKS = "host_callbacks"  # a further one from jax 0.11 on: functions of this process that the program calls
 
 
-class Request(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Request:
     """A program as jax asks for it."""
 
     key: str
-    options: str  # serialized, in base64
+    options: str = dataclasses.field(compare=False)  # serialized, in base64: not always the same text
     platform: str
     devices: tuple
 
@@ -85,6 +87,7 @@ class Prefetch:
             self.listed = [Request(key, options, platform, tuple(devices))
                            for key, options, platform, devices in json.loads(contents)]
         self.waiting = self.listed[:MOST]
+        log.debug("%d compiled programs are to be loaded ahead", len(self.waiting))
         self.thread = threading.Thread(target=self.work, daemon=True, name="flambeau-programs")
         self.thread.start()
         atexit.register(self.stop)  # before jax lets go of the devices
@@ -127,8 +130,7 @@ class Prefetch:
             if request in self.waiting:
                 self.waiting.remove(request)
             found = self.loaded.pop(request, None)
-        if found is not None:
-            log.debug("a compiled program was loaded ahead: %s", request.key)
+        log.debug("a compiled program was %sloaded ahead: %s", "not " if found is None else "", request.key)
         return found
 
     def get_executable_and_time(self, cache_key, compile_options, backend, executable_devices, host_callbacks=()):
@@ -161,7 +163,7 @@ class Prefetch:
         if self.used != self.listed[:len(self.used)]:
             self.listed = self.used.copy()
             for name in self.names:
-                self.folder.put(name, json.dumps(self.listed).encode())
+                self.folder.put(name, json.dumps([*map(dataclasses.astuple, self.listed)]).encode())
 
 
 def runs_like_this():
