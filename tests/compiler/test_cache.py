@@ -135,9 +135,11 @@ def test_a_program_that_was_loaded_ahead_is_used_for_the_same_request_only(monke
             raise ValueError("not a program")
         return (None, None) if key == "gone" else (f"program {key}", 1)
 
-    def prefetch(*arguments):
+    def prefetch(*arguments, before=()):
         loads.clear()
         found = Prefetch(folder, load, [["train.py", *arguments], ["train.py"]])
+        for key in before:
+            ask(found, key)
         found.start()
         found.thread.join()
         return found
@@ -159,6 +161,8 @@ def test_a_program_that_was_loaded_ahead_is_used_for_the_same_request_only(monke
     assert loads == ["a", "b", "c", "a"]  # for one who has it already; the key covers the options
     assert ask(second, "c", devices=(1,)) == ("program c", 1)
     assert loads == ["a", "b", "c", "a", "c"]  # on another device
+    prefetch(before="a")
+    assert loads == ["a", "b", "c"]  # what was asked for before anything could be loaded ahead is not loaded twice
     third = prefetch("--epochs", 3)
     assert loads == ["a", "b", "c"]  # as with other arguments
     assert ask(third, "new") == ("program new", 1)  # it does something else

@@ -71,22 +71,25 @@ class Prefetch:
         self.names = ["script-" + hashlib.sha256(json.dumps(run).encode()).hexdigest() for run in runs]
         self.asked: dict[str, Request] = {}
         self.used: list[Request] = []  # in this run
-        self.listed: list[Request] = []  # in the last one, or what was last written
+        self.listed = self.read_list()  # in the last one, or what was last written
         self.waiting: list[Request] = []
         self.loaded: dict[Request, Any] = {}
         self.current: Request | None = None
         self.change = threading.Condition()
         self.thread: threading.Thread | None = None
 
+    def read_list(self):
+        contents = next(filter(None, map(self.folder.get, self.names)), b"[]")
+        with contextlib.suppress(ValueError, TypeError):
+            return [Request(key, options, platform, tuple(devices))
+                    for key, options, platform, devices in json.loads(contents)]
+        return []
+
     def start(self):
         """Begins to load; jax knows its devices by now."""
         if self.thread is not None or jax.process_count() > 1:
             return
-        contents = next(filter(None, map(self.folder.get, self.names)), b"[]")
-        with contextlib.suppress(ValueError, TypeError):
-            self.listed = [Request(key, options, platform, tuple(devices))
-                           for key, options, platform, devices in json.loads(contents)]
-        self.waiting = self.listed[:MOST]
+        self.waiting = [request for request in self.listed[:MOST] if request not in self.used]
         log.debug("%d compiled programs are to be loaded ahead", len(self.waiting))
         self.thread = threading.Thread(target=self.work, daemon=True, name="flambeau-programs")
         self.thread.start()
