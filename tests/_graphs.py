@@ -546,7 +546,6 @@ nn.LSTM(5, 3, batch_first=True)(b)[0]
 nn.GRU(5, 3, batch_first=True)(b)[0]
 F.cross_entropy(b, index[:2])
 F.hinge_embedding_loss(m, signs)
-F.soft_margin_loss(m, signs)
 F.multi_margin_loss(m, labels)
 F.multilabel_margin_loss(m, index_rows)
 F.cosine_embedding_loss(m, p, signs[:, 0])

@@ -411,7 +411,7 @@ def test_many_batches_leak_nothing(size):
         if epoch._count == 500:
             most = max(max(descriptors(process.pid), shared_mappings(process.pid)) for process in processes_of(epoch))
     assert epoch._count == 600
-    assert 0 < most < 40
+    assert 0 < most < max(before) + 26  # a forked process has the descriptors of this one
     del epoch, _
     gc.collect()
     assert (descriptors(), shared_mappings()) == before
@@ -419,6 +419,7 @@ def test_many_batches_leak_nothing(size):
 
 @needs_proc
 def test_batches_that_are_kept_hold_no_descriptors():
+    gc.collect()  # what other tests left behind
     before, mapped = descriptors(), shared_mappings()
     batches = list(data.DataLoader(flambeau.zeros(300, 20_000), num_workers=2))
     assert shared_mappings() >= mapped + 300 and descriptors() <= before + 2

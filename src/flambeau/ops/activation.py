@@ -174,8 +174,9 @@ def gelu_tanh_pull(k, g, x):
 
 
 def _gelu_tanh_bend(h, g, x):
-    t, slope = tanh(_TANH_GELU * (x + 0.044715 * x * x * x)), _TANH_GELU * (1 + 3 * 0.044715 * x * x)
-    return h * g * ((1 - t * t) * (slope + x * (3 * 0.044715 * _TANH_GELU * x - t * slope * slope)))
+    u, slope = _TANH_GELU * (x + 0.044715 * x * x * x), _TANH_GELU * (1 + 3 * 0.044715 * x * x)
+    slope_of_tanh = 4 * sigmoid(2 * u) * sigmoid(-2 * u)  # 1 - tanh(u)², which would cancel
+    return h * g * (slope_of_tanh * (slope + x * (3 * 0.044715 * _TANH_GELU * x - tanh(u) * slope * slope)))
 
 
 gelu_tanh_pull.vjp(g=lambda h, x: gelu_tanh_pull(h, x), x=_gelu_tanh_bend)
