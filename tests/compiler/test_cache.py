@@ -251,3 +251,22 @@ def test_programs_are_loaded_ahead_by_the_functions_of_jax_that_are_known(monkey
     monkeypatch.setattr(_prefetch.cache_of_jax, "get_executable_and_time", load)
     assert (_prefetch.prefetching(folder) is not folder) == is_known
     assert (_prefetch.cache_of_jax.get_executable_and_time is not load) == is_known
+
+
+@pytest.mark.parametrize("arguments", [[], [""], ["no script"]])
+@pytest.mark.usefixtures("jax")
+def test_a_process_without_a_script(monkeypatch, arguments):
+    from flambeau.engines.xla._prefetch import runs_like_this
+
+    monkeypatch.setattr(sys, "argv", arguments)
+    assert runs_like_this() == [[os.getcwd(), *sys.orig_argv]]
+
+
+@pytest.mark.usefixtures("jax")
+def test_arguments_of_a_script_that_are_no_text(monkeypatch, tmp_path):
+    from flambeau.engines.xla._prefetch import runs_like_this
+
+    script = tmp_path / "train.py"
+    script.touch()
+    monkeypatch.setattr(sys, "argv", [script, 3])
+    assert runs_like_this() == [[str(script), "3"], [str(script)]]

@@ -354,6 +354,23 @@ def test_an_error_of_the_function_comes_after_what_the_function_did_before():
     assert calls == {False: 2, True: 1}
 
 
+@pytest.mark.parametrize("kind", [ValueError, SystemExit])
+def test_an_error_of_the_function_is_the_one_it_raises_eagerly(kind):
+    count = torch.zeros(())
+
+    def f(x):
+        count.add_(1)
+        raise kind("no")
+
+    g = torch.compile(f)
+    for _ in range(20):
+        with pytest.raises(kind, match="no") as raised:
+            g(torch.ones(2))
+        assert raised.value.__context__ is None
+    assert count.item() == 20
+    assert g.count == 0  # nothing was compiled, and the limit is as far as it was
+
+
 def test_an_error_that_follows_from_a_refusal_does_not_run_the_function_again():
     count = torch.zeros(())
 

@@ -11,7 +11,7 @@ from flambeau.nn.modules import _fusion
 
 ACTIVATIONS = [
     nn.ReLU(), nn.ReLU(inplace=True), nn.ReLU6(), nn.Hardtanh(-0.5, 0.25), nn.LeakyReLU(0.2), nn.ELU(1.5), nn.SiLU(), nn.Mish(),
-    nn.Hardswish(), nn.Hardsigmoid(), nn.GELU(), nn.GELU("tanh"), nn.Tanh(), nn.Sigmoid(),
+    nn.Hardswish(), nn.Hardsigmoid(), nn.GELU(), nn.GELU("tanh"), nn.Sigmoid(),
 ]
 LAYERS = {
     "conv1d": (nn.Conv1d(4, 6, 3, padding=1), nn.BatchNorm1d(6), (2, 4, 9)),
@@ -117,7 +117,7 @@ def test_views_and_slices(fused):
 def test_many_modules(fused):
     model = drawn(
         nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU6(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 1), nn.Identity(), nn.BatchNorm2d(8),
-        nn.SiLU(), nn.Conv2d(8, 4, 1), nn.ConvTranspose2d(4, 4, 2, 2), nn.Tanh(), nn.Flatten(), nn.Linear(4 * 14 * 14, 10),
+        nn.SiLU(), nn.Conv2d(8, 4, 1), nn.ConvTranspose2d(4, 4, 2, 2), nn.Sigmoid(), nn.Flatten(), nn.Linear(4 * 14 * 14, 10),
     )
     check(model, t.randn(2, 3, 16, 16), fused, 3)
 
@@ -192,6 +192,8 @@ def test_hooks(place, fused):
     assert seen == [(2, 8, 7, 7)]
     assert len(fused) == (0 if place == 1 else 1)  # of the two that nobody watches, if they are neighbours
     handle.remove()
+    fused.clear()
+    check(model, x, fused)
 
 
 @t.no_grad()
@@ -203,6 +205,7 @@ def test_hooks_on_all_modules(fused):
     finally:
         handle.remove()
     assert seen[:4] == [nn.Conv2d, nn.BatchNorm2d, nn.ReLU, nn.Sequential]
+    check(model, x, fused)
 
 
 @pytest.mark.parametrize("name", ["conv2d", "batch_norm", "relu"])
@@ -226,6 +229,61 @@ def test_replaced_forwards(place, fused, monkeypatch):
             patch.setattr(target, "forward", lambda *args, own=forward: seen.append(place) or own(*args))
             model(x)
     assert seen == [place, place]
+
+
+@pytest.mark.parametrize(("place", "name"), [(2, "__call__"), (1, "_check_input_dim")])
+@t.no_grad()
+def test_replaced_methods(place, name, fused, monkeypatch):
+    model, x, calls = model_of_three(), t.randn(2, 3, 9, 9), []
+    cls = type(model[place])
+    before = getattr(cls, name)
+    monkeypatch.setattr(cls, name, lambda self, input: calls.append(name) or before(self, input))
+    model(x)
+    assert calls == [name]
+
+
+@t.no_grad()
+def test_modules_that_change_what_follows(fused):
+    class Exchange(nn.Module):
+        def forward(self, x):
+            model[2] = nn.Tanh()
+            return x
+
+    class Grow(nn.Module):
+        def forward(self, x):
+            model.append(nn.ReLU())
+            return x
+
+    x = t.randn(2, 3, 9, 9)
+    model = nn.Sequential(Exchange(), nn.Conv2d(3, 8, 3), nn.ReLU())
+    assert t.equal(model(x), model[1](x).tanh()) and not fused
+    model = nn.Sequential(Grow(), nn.Conv2d(3, 8, 3))
+    with pytest.raises(RuntimeError, match=r"mutated|changed size"):
+        model(x)
+
+
+@t.no_grad()
+def test_a_module_that_enters_a_mode(fused):
+    class Enter(nn.Module):
+        def forward(self, x):
+            autocast.__enter__()
+            return x
+
+    autocast = t.autocast("cpu", dtype=t.bfloat16)
+    model, x = nn.Sequential(Enter(), nn.Conv2d(3, 8, 3), nn.ReLU()), t.randn(2, 3, 9, 9)
+    try:
+        assert model(x).dtype is t.bfloat16 and not fused
+    finally:
+        autocast.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("act", [nn.Hardtanh, nn.ReLU6])
+@t.no_grad()
+def test_bounds_in_the_wrong_order(act, fused):
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), act())
+    model[1].min_val = 7.0
+    with pytest.raises(ValueError, match="min_val cannot be greater than max_val"):
+        model(t.randn(2, 3, 9, 9))
 
 
 @t.no_grad()

@@ -101,11 +101,11 @@ class Compiled:
         if self.count > self.limit:
             warnings.warn(TOO_MANY.format(name=self.name, limit=self.limit, why=why), RuntimeWarning, stacklevel=3)
             return self.function(*args, **kwargs)
-        start = time.perf_counter()
+        start, program = time.perf_counter(), None
         try:
             program = Program.of(self.function, self.name, args, kwargs, tensors)
         except UsersError:
-            return self.function(*args, **kwargs)  # again, to do what it does before it raises
+            self.count -= 1
         except Exception as error:
             note = WHILE_TRACED.format(name=self.name, line=user_line(error.__traceback__))
             if is_traced_error(error) or is_missing_from_tracer(error):
@@ -113,6 +113,8 @@ class Compiled:
                 error = RuntimeError(TRACED.format(what=what, operands="see the error above"))
             error.add_note(note)
             raise error
+        if program is None:
+            return self.function(*args, **kwargs)  # again, to do what it does before it raises
         if program.guards.volatile is not None:
             self.count, why = self.limit + 1, program.guards.volatile
             warnings.warn(VOLATILE.format(name=self.name, why=why), RuntimeWarning, stacklevel=3)

@@ -44,7 +44,7 @@ class Recording:
         """Traces the function, and cuts it into segments."""
         try:
             jaxpr = self.trace_function(self.body)
-        except Exception as error:
+        except BaseException as error:
             if self.is_users_error(error):
                 raise UsersError from error
             raise
@@ -60,7 +60,9 @@ class Recording:
         """Calls the function; returns all that a program computes."""
         try:
             result = self.function(*self.args, **self.kwargs)
-        except Exception as error:
+        except KeyboardInterrupt:  # the user's, who does not want it to run again
+            raise
+        except BaseException as error:
             self.raised = error
             raise
         arrays = without_profile(self.results_of)(result) + self.trace_gradients()

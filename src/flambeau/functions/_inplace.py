@@ -31,11 +31,11 @@ from ..autograd._writes import (
 )
 from ..engines import NUMPY
 from ._args import need_tensor
+from ._data import LARGEST_HALF
 from ._out import out_variant, same
 from ._wrong_type import method_of
 
 _FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
-LARGEST_HALF = 65504.0  # numbers up to here every floating dtype can hold
 PIECE = 1 << 16  # elements of a piece: some arrays of that size fit the cache
 
 
@@ -86,7 +86,7 @@ def is_plain(t):
 
 
 def kernel_for(kernel, args, kwargs):
-    """(The name of a kernel, its numbers), if all of these are numbers that every dtype can hold; None otherwise."""
+    """(The name of a kernel, its numbers), if these are numbers that every floating dtype can hold; otherwise None."""
     try:
         name, *numbers = kernel(*args, **kwargs)
         fits = all([type(n) in (int, float) and -LARGEST_HALF <= n <= LARGEST_HALF for n in numbers])

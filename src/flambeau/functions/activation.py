@@ -9,8 +9,8 @@ from ..ops import activation as ops
 from ..ops.shape import view_or_copy
 from ._args import need_tensor
 from ._attach import methods
-from ._data import scalar_for
-from ._inplace import LARGEST_HALF, inplace
+from ._data import LARGEST_HALF, scalar_for
+from ._inplace import inplace
 from ._out import out_variant, same
 from ._types import number_in
 

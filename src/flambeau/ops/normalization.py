@@ -136,7 +136,7 @@ def batch_norm_inference(k, x, weight, bias, mean, var, *, eps):
 
 
 def scale_of_statistics(k, weight, bias, mean, var, eps, dtype):
-    """What ``batch_norm_given`` multiplies a channel by, and what it then adds, in arrays of a dtype."""
+    """What ``batch_norm_inference`` multiplies a channel by, and what it then adds, in arrays of a dtype."""
     scale = 1 / k.sqrt(var + eps)
     if weight is not None:
         scale = scale * weight

@@ -171,10 +171,11 @@ class Prefetch:
 
 def runs_like_this():
     """What tells this run of a script from others: the script and its arguments, else the script alone."""
-    if not os.path.isfile(sys.argv[0]):  # python -c, or interactive
+    arguments = [*map(str, getattr(sys, "argv", ()))]
+    if not arguments or not os.path.isfile(arguments[0]):  # python -c, interactive, or embedded
         return [[os.getcwd(), *sys.orig_argv]]
-    script = os.path.abspath(sys.argv[0])
-    return [[script, *sys.argv[1:]], [script]]
+    script = os.path.abspath(arguments[0])
+    return [[script, *arguments[1:]], [script]]
 
 
 def prefetching(folder):

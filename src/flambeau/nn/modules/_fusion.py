@@ -21,12 +21,13 @@ from ..._fp_errors import call_without_fp_warnings
 from ..._modes import in_use, modes
 from ..._tensor import Tensor, engine_for, refresh, storage_of, wrap
 from ...engines import NUMPY
-from ...functions._inplace import LARGEST_HALF
+from ...functions._inplace import kernel_for
 from ...ops.normalization import scale_of_statistics
 from .. import functional as F
 from ..functional.conv import convolution_settings, transposed_settings
 from ..parameter import Parameter
 from . import activation, batchnorm, conv, linear
+from ._hooks import has_plain_call
 from .module import Module
 
 _CALL = Module.__call__
@@ -43,8 +44,9 @@ class _Kind(NamedTuple):
 
     def describes(self, module):
         """Whether a call of this module does what its class says, and is seen by nobody."""
-        return (module._hook_registry is None and type(module).forward is self.forward
-                and "forward" not in module.__dict__ and (self.name is None or getattr(F, self.name) is self.function))
+        cls = type(module)
+        return (cls.__call__ is _CALL and cls.forward is self.forward and "forward" not in module.__dict__
+                and has_plain_call(module) and (self.name is None or getattr(F, self.name) is self.function))
 
 
 def _kind(cls, name=None):
@@ -61,13 +63,19 @@ _NORMS = {
     cls: _kind(cls, "batch_norm") for cls in (batchnorm.BatchNorm1d, batchnorm.BatchNorm2d, batchnorm.BatchNorm3d)
 }
 _CONV_FORWARD = conv.Conv2d._conv_forward
+_CHECK_INPUT_DIM = batchnorm.BatchNorm2d._check_input_dim
 
-# A kernel for each activation, and the numbers that it takes.
+
+def _clip(module):
+    return ("clip", module.min_val, module.max_val) if module.min_val <= module.max_val else None
+
+
+# A kernel for each activation, and the numbers that it takes; None where it refuses them, or has no such kernel.
 _ACTIVATIONS = {
     cls: (_kind(cls, name), kernel) for cls, name, kernel in (
         (activation.ReLU, "relu", lambda m: ("relu",)),
-        (activation.ReLU6, "hardtanh", lambda m: ("clip", m.min_val, m.max_val)),
-        (activation.Hardtanh, "hardtanh", lambda m: ("clip", m.min_val, m.max_val)),
+        (activation.ReLU6, "hardtanh", _clip),
+        (activation.Hardtanh, "hardtanh", _clip),
         (activation.LeakyReLU, "leaky_relu", lambda m: ("leaky_relu", m.negative_slope)),
         (activation.ELU, "elu", lambda m: ("elu", m.alpha, 1.0, 1.0)),
         (activation.SiLU, "silu", lambda m: ("silu",)),
@@ -75,7 +83,6 @@ _ACTIVATIONS = {
         (activation.Hardswish, "hardswish", lambda m: ("hardswish",)),
         (activation.Hardsigmoid, "hardsigmoid", lambda m: ("hardsigmoid",)),
         (activation.GELU, "gelu", lambda m: {"none": ("gelu",), "tanh": ("gelu_tanh",)}.get(m.approximate)),
-        (activation.Tanh, None, lambda m: ("tanh",)),
         (activation.Sigmoid, None, lambda m: ("sigmoid",)),
     )
 }
@@ -95,14 +102,14 @@ def is_unwatched(input):
 
 
 def run_modules(modules, input):
-    """What the modules make of the input, one after the other."""
-    modules = [*modules]
+    """What a dict of modules makes of the input, one after the other."""
     done = 0
-    for i, module in enumerate(modules):
+    for i, module in enumerate(modules.values()):
         if i < done:
             continue
-        if type(module) in _RUNS and type(input) is Tensor and (type(module) is not _LINEAR or input._a.size >= _FEW):
-            done, output = _run_neighbours(modules, i, input)
+        if (type(module) in _RUNS and is_unwatched(input)  # the module before may have changed that
+                and (type(module) is not _LINEAR or input._a.size >= _FEW)):
+            done, output = _run_neighbours([*modules.values()], i, input)
             if done:
                 input = output
                 continue
@@ -132,15 +139,14 @@ def _activation_of(module):
     kind, kernel = _ACTIVATIONS.get(type(module), (None, None))
     if kind is None or not kind.describes(module):
         return None
-    name, *numbers = kernel(module) or (None,)
-    plain = all([type(n) in (int, float) and -LARGEST_HALF <= n <= LARGEST_HALF for n in numbers])
-    return (name, tuple([float(n) for n in numbers])) if plain and name is not None else None
+    return kernel_for(kernel, (module,), {})
 
 
 def _is_fixed(norm):
     """Whether a batch norm only scales and shifts, by numbers that are there."""
     return (not norm.training and norm.running_mean is not None and norm.running_var is not None
-            and _NORMS[type(norm)].describes(norm) and type(norm.eps) is float)
+            and _NORMS[type(norm)].describes(norm) and type(norm.eps) is float
+            and getattr(norm._check_input_dim, "__func__", None) is _CHECK_INPUT_DIM)
 
 
 def _is_plain(tensor, dtype=None):

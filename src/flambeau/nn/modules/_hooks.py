@@ -123,6 +123,12 @@ def compile_call(module, *args, **kwargs):
     return _compilers[0](module, *args, **kwargs)
 
 
+def has_plain_call(module):
+    """Whether a call of the module does nothing but what its ``forward`` does."""
+    own = module._hook_registry
+    return own is None or not (own.compiled is not None or own.around_calls() or global_hooks.around_calls())
+
+
 def call_with_hooks(module, args, kwargs):
     """A call of a module that has hooks, or is compiled."""
     compiled = module._hook_registry.compiled

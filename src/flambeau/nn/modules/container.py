@@ -95,7 +95,7 @@ class Sequential(_Numbered):
 
     def forward(self, input):
         if _fusion.is_unwatched(input):
-            return _fusion.run_modules(self._modules.values(), input)
+            return _fusion.run_modules(self._modules, input)
         for module in self._modules.values():
             input = module(input)
         return input
