@@ -9,6 +9,8 @@ from .._formulas import ACTIVATIONS, define
 
 define(engine, *ACTIVATIONS)
 
+PIECE = 1 << 16  # elements that are worked on at a time: some arrays of that size fit the cache
+
 
 @engine.kernel
 def softplus(x, beta, threshold):
@@ -32,5 +34,9 @@ def finish(x, how):
 @engine.kernel
 def overwrite(x, name, numbers):
     """Stores what the kernel of that name makes of x and of numbers in the memory of x."""
-    x[...] = getattr(engine, name)(x, *numbers)
+    kernel = getattr(engine, name)
+    flat = x.reshape(-1) if x.flags.c_contiguous else None
+    pieces = [x] if flat is None else [flat[i : i + PIECE] for i in range(0, flat.size, PIECE)]
+    for piece in pieces:  # so that there is no second array of that size
+        piece[...] = kernel(piece, *numbers)
     return x
