@@ -23,9 +23,10 @@ static bool NAME(variance_of_columns)(const PlaneNorm *p)
     return near;
 }
 
-/* What is missing in the means of columns, from the distances of their elements. */
+/* Adds what is missing in the means of such columns, from the distances of their elements; others may be infinite. */
 static void NAME(correct_means)(const PlaneNorm *p)
 {
+    const REAL *restrict var = p->var;
     REAL *restrict mean = p->mean, *restrict away = p->scratch;
     ptrdiff_t rows = p->planes, n = p->channels;
     memset(away, 0, (size_t)n * sizeof(REAL));
@@ -36,7 +37,7 @@ static void NAME(correct_means)(const PlaneNorm *p)
         }
     }
     for (ptrdiff_t c = 0; c < n; c++) {
-        mean[c] += away[c] / (REAL)rows;
+        mean[c] += NAME(hardly_differ)(mean[c], var[c]) ? away[c] / (REAL)rows : 0;
     }
 }
 

@@ -469,6 +469,7 @@ def layouts(shape):
 
 @needs_native
 @example((np.array([[np.inf], [0.1]], "float32"), None, None, (1,)))  # of one row, elements hardly differ
+@example((np.array([[np.inf, 0.1]], "float32"), None, None, (0,)))  # of one column
 @given(normalizations())
 @settings(max_examples=150, deadline=None)
 def test_normalize(case):
