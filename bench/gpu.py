@@ -3,21 +3,21 @@
     python bench/gpu.py                          # all models, all ways; writes results/gpu.md
     python bench/gpu.py gpt2 mlp --ways lazy torch --steps 10
 
-Each way of running a model has a process of its own, so that none of them finds the GPU's memory taken. Several
-processes compile side by side (``--lanes``), but a process measures alone: a lock keeps the others from compiling then.
-The peak of memory is that of the whole process, for either library: the first step, which allocates state, is in it.
+Each way of running a model has processes of its own, so that none of them finds the GPU's memory taken: a first one
+compiles its programs, several of them side by side (``--lanes``); a second one, alone on the machine, finds them on
+disk and is measured. Its peak of memory is that of the whole process, with the first step, which allocates state; what
+the first one needed to try kernels while it compiled is told apart.
 """
 
 import argparse
 import contextlib
-import fcntl
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
@@ -168,13 +168,8 @@ MODELS = {"gpt2": gpt2, "resnet50": resnet50, "vit": vit, "lstm": lstm, "mlp": m
 # ---- one measurement, in this process
 
 
-def measure(name, way, steps, turns):
-    """{what: number} of one model run in one way.
-
-    Args:
-        turns: an open file, locked by all who compile and by the one who measures.
-    """
-    fcntl.flock(turns, fcntl.LOCK_SH)
+def measure(name, way, steps):
+    """{what: number} of one model run in one way; without steps, of the first two of them alone."""
     if WAYS[way] == "torch":
         import torch as t
     else:
@@ -196,67 +191,61 @@ def measure(name, way, steps, turns):
         step = t.compile(step)
     began = time.perf_counter()
     losses = [step(x, y).item() for _ in range(2)]  # what is compiled runs from the second call on
-    first = time.perf_counter() - began
-    fcntl.flock(turns, fcntl.LOCK_UN)
-    fcntl.flock(turns, fcntl.LOCK_EX)
-    losses += [step(x, y).item() for _ in range(2)]
-    rounds = []
-    for _ in range(5):
-        t.cuda.synchronize()
-        began = time.perf_counter()
-        for _ in range(steps):
-            loss = step(x, y)
-        dispatched = time.perf_counter() - began
-        losses.append(loss.item())
-        rounds.append((time.perf_counter() - began, dispatched))
-    best, dispatched = min(rounds)
-    return {
-        "ms": best / steps * 1e3, "host_ms": dispatched / steps * 1e3, "first_s": first,
-        "peak_gib": t.cuda.max_memory_allocated() / 2**30, "losses": losses,
-    }
+    found = {"first_s": time.perf_counter() - began}
+    if steps:
+        losses += [step(x, y).item() for _ in range(2)]
+        rounds = []
+        for _ in range(5):
+            t.cuda.synchronize()
+            began = time.perf_counter()
+            for _ in range(steps):
+                loss = step(x, y)
+            dispatched = time.perf_counter() - began
+            losses.append(loss.item())
+            rounds.append((time.perf_counter() - began, dispatched))
+        best, dispatched = min(rounds)
+        found |= {"ms": best / steps * 1e3, "host_ms": dispatched / steps * 1e3, "losses": losses}
+    return found | {"peak_gib": t.cuda.max_memory_allocated() / 2**30}
 
 
 # ---- all of them
 
 
-def run(name, way, args, turns):
-    """The measurement of a process of its own, and the first steps of another one, which finds compiled programs on
-    disk; a string where it failed."""
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {"FLAMBEAU_CACHE": folder, "TORCHINDUCTOR_CACHE_DIR": folder,
-                       "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # else one process takes most of the memory
-        found = run_once(name, way, args.steps, args.timeout, turns, environment)
-        if isinstance(found, dict) and way != "torch":
-            again = run_once(name, way, args.steps, args.timeout, turns, environment)  # the same command
-            found["second_s"] = again["first_s"] if isinstance(again, dict) else None
+def run(name, way, steps, args, caches):
+    """The measurement of a process of its own, which keeps its programs in ``caches``; a string where it failed."""
+    folder = str(caches / f"{name}-{way}")
+    environment = os.environ | {"FLAMBEAU_CACHE": folder, "TORCHINDUCTOR_CACHE_DIR": folder,
+                                "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # else one process takes most of the memory
+    command = [sys.executable, __file__, name, "--ways", way, "--steps", str(args.steps), "--here", str(steps)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=args.timeout, env=environment)
+    except subprocess.TimeoutExpired:
+        found = f"no result in {args.timeout} s"
+    else:
+        found = "failed: " + (done.stderr.strip().splitlines() or ["?"])[-1][:200]
+        with contextlib.suppress(ValueError, IndexError):
+            found = json.loads(done.stdout.splitlines()[-1])
     print(name, way, found, flush=True)
     return found
 
 
-def run_once(name, way, steps, timeout, turns, environment):
-    command = [sys.executable, __file__, name, "--ways", way, "--steps", str(steps), "--here", turns]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout,
-                              env={**os.environ, **environment})
-    except subprocess.TimeoutExpired:
-        return f"no result in {timeout} s"
-    with contextlib.suppress(ValueError, IndexError):
-        return json.loads(done.stdout.splitlines()[-1])
-    return "failed: " + (done.stderr.strip().splitlines() or ["?"])[-1][:200]
-
-
-def table(results):
+def table(first, second):
+    """A row for each model and way: of the process that compiled, and of the one that was measured."""
     lines = ["| model | way | ms a step | of them host | of PyTorch's way | first two steps s | in a second process | "
-             "peak GiB | loss, first and last |", "|---|---|---|---|---|---|---|---|---|"]
-    for (name, way), r in results.items():
+             "peak GiB | of PyTorch's | while it compiles | losses |", "|---|---|---|---|---|---|---|---|---|---|---|"]
+    for (name, way), r in second.items():
         if isinstance(r, str):
-            lines.append(f"| {name} | {way} | {r} | | | | | | |")
-        else:
-            theirs = results.get((name, BESIDE.get(way)))
-            ratio = f"{r['ms'] / theirs['ms']:.2f}" if isinstance(theirs, dict) else ""
-            second = f"{r['second_s']:.1f}" if r.get("second_s") else ""
-            lines.append(f"| {name} | {way} | {r['ms']:.2f} | {r['host_ms']:.2f} | {ratio} | {r['first_s']:.1f} | "
-                         f"{second} | {r['peak_gib']:.1f} | {r['losses'][0]:.4f}, {r['losses'][-1]:.4f} |")
+            lines.append(f"| {name} | {way} | {r} |" + " |" * 8)
+            continue
+        compiling, theirs = first.get((name, way)), second.get((name, BESIDE.get(way)))
+        cells = [f"{r['ms']:.2f}", f"{r['host_ms']:.2f}", "", f"{r['first_s']:.1f}", "", f"{r['peak_gib']:.2f}", "", "",
+                 ", ".join([f"{loss:.4f}" for loss in r["losses"][:1] + r["losses"][4:]])]
+        if isinstance(theirs, dict):
+            cells[2], cells[6] = [f"{r[what] / theirs[what]:.2f}" for what in ("ms", "peak_gib")]
+        if isinstance(compiling, dict):
+            cells[3:5] = f"{compiling['first_s']:.1f}", f"{r['first_s']:.1f}"
+            cells[7] = f"{compiling['peak_gib']:.2f}"
+        lines.append("| " + " | ".join([name, way, *cells]) + " |")
     return "\n".join(lines)
 
 
@@ -266,20 +255,23 @@ def main():
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--timeout", type=int, default=240, help="seconds for one model in one way")
-    parser.add_argument("--lanes", type=int, default=4, help="processes side by side, of which one measures")
+    parser.add_argument("--lanes", type=int, default=4, help="processes that compile side by side")
     parser.add_argument("--out", type=Path, default=RESULTS / "gpu.md")
-    parser.add_argument("--here", metavar="LOCK", help="one model, one way, in this process; prints JSON")
+    parser.add_argument("--here", type=int, metavar="STEPS", help="one model, one way, in this process; prints JSON")
     args = parser.parse_args()
-    if args.here:
-        with open(args.here, "w") as turns:
-            print(json.dumps(measure(args.models[0], args.ways[0], args.steps, turns)))
+    if args.here is not None:
+        print(json.dumps(measure(args.models[0], args.ways[0], args.here)))
         return
-    results = dict.fromkeys([(name, way) for name in args.models or MODELS for way in args.ways], "not measured")
-    with tempfile.NamedTemporaryFile() as turns, ThreadPoolExecutor(args.lanes) as lanes:
-        running = {lanes.submit(run, *case, args, turns.name): case for case in results}
-        for done in as_completed(running):
-            results[running[done]] = done.result()
-            args.out.write_text(f"# Training steps on a GPU\n\n{table(results)}\n")
+    cases = [(name, way) for name in args.models or MODELS for way in args.ways]
+    second = dict.fromkeys(cases, "not measured")
+    with tempfile.TemporaryDirectory() as folder:
+        caches = Path(folder)
+        with ThreadPoolExecutor(args.lanes) as lanes:
+            compiling = [case for case in cases if case[1] != "torch"]
+            first = dict(zip(compiling, lanes.map(lambda case: run(*case, 0, args, caches), compiling), strict=True))
+        for case in cases:
+            second[case] = run(*case, args.steps, args, caches)
+            args.out.write_text(f"# Training steps on a GPU\n\n{table(first, second)}\n")
 
 
 if __name__ == "__main__":
