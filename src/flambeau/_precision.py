@@ -55,3 +55,19 @@ def recurrent_layer():
 def are_products_exact():
     """Whether products of matrices in float32 must not be rounded."""
     return not precision.cudnn if _layer.recurrent else precision.matmul == "highest"
+
+
+@contextlib.contextmanager
+def precisely(key):
+    """A context in which products are those of a program with this ``Precision.key``."""
+    if key == precision.key:
+        yield
+        return
+    before = vars(precision).copy(), _layer.recurrent
+    exact, precision.cudnn, _layer.recurrent = key
+    precision.matmul = "highest" if exact else "high"
+    try:
+        yield
+    finally:
+        attributes, _layer.recurrent = before
+        vars(precision).update(attributes)

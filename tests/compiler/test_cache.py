@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.jax
@@ -95,6 +96,110 @@ def test_programs_that_a_script_has_used_are_loaded_ahead(tmp_path):
         if file != list_of_script:
             file.unlink()
     assert run() == (0, results)
+
+
+KNOWN = """
+import io, json, logging, sys, warnings
+warnings.simplefilter("error")
+import flambeau as torch
+from flambeau import nn
+import flambeau.engines.xla
+from flambeau.engines.xla import _calls, _digests, _programs
+import jax
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+exec(sys.argv[1])
+messages = io.StringIO()
+logging.basicConfig(stream=messages, level=logging.DEBUG)
+traced = []
+infer = _calls.Signature.call
+_calls.Signature.call = lambda self, *args: traced.append(self) or infer(self, *args)
+torch.manual_seed(0)
+model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 4), nn.BatchNorm1d(3), nn.Dropout(0.5), nn.Tanh()).to("xla")
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+x = torch.tensor([[0, 1, 2], [3, 4, 0]], device="xla")
+bound = 2.0
+
+def step(x):
+    optimizer.zero_grad()
+    loss = model(x).square().mul(bound).sum()
+    loss.backward()
+    optimizer.step()
+    return loss.detach()
+
+compiled = torch.compile(step) if sys.argv[2] == "compiled" else step
+results = []
+for nr in range(4):
+    optimizer.param_groups[0]["lr"] *= 0.9
+    results.append(round(compiled(x).item(), 4))
+try:
+    compiled(x + 1).item()
+except IndexError as error:
+    results.append(str(error))
+unchecked = [s for s in traced if not s.errors]
+print(len(unchecked), messages.getvalue().count("lowered again"), json.dumps(results), sep=";")
+"""
+
+
+def run_known(folder, change="", way="compiled"):
+    """(how many calls jax has traced, how many programs it had to trace after all, the results)"""
+    ((traced, again, results),) = finish(start(folder, change, way, script=KNOWN))
+    return int(traced), int(again), results
+
+
+@pytest.mark.parametrize("way", ["lazy", "compiled"])
+@pytest.mark.usefixtures("jax")
+def test_a_program_that_is_known_is_not_traced_again(tmp_path, way):
+    traced, again, results = run_known(tmp_path, "", way)
+    assert traced > 10 and again == 0
+    assert run_known(tmp_path, "", way) == (0, 0, results)
+
+
+@pytest.mark.usefixtures("jax")
+def test_a_program_is_known_in_its_environment_only(tmp_path):
+    first = run_known(tmp_path)
+    assert run_known(tmp_path, "_digests.sources = lambda: 'other sources'") == first
+    assert run_known(tmp_path, "jax.config.update('jax_default_matmul_precision', 'highest')") == first
+
+
+@pytest.mark.usefixtures("jax")
+def test_a_program_whose_entries_are_damaged_or_gone_is_traced(tmp_path):
+    first = traced, _, results = run_known(tmp_path)
+    folder = tmp_path / "flambeau" / "programs"
+    for file in (*folder.glob("form-*.program"), *folder.glob("calls-*.program")):
+        file.write_bytes(file.read_bytes()[:-7])
+    assert run_known(tmp_path) == first  # they are deleted, and written again
+    for file in folder.glob("jit_*.program"):
+        file.unlink()
+    count, again, found = run_known(tmp_path)
+    assert 0 < count <= traced and again > 0 and found == results
+    assert run_known(tmp_path) == (0, 0, results)
+
+
+@pytest.mark.usefixtures("jax")
+def test_a_program_for_which_jax_does_not_ask_is_traced(tmp_path):
+    _, _, results = run_known(tmp_path)
+    off = "from jax._src import compilation_cache; compilation_cache.is_cache_used = lambda backend: False"
+    traced, again, found = run_known(tmp_path, off)
+    assert traced > 0 and again > 0 and found == results
+
+
+@pytest.mark.parametrize("contents", [None, b"", b"no JSON", b"3", b"[1, 2]", b'["a", [0], [[1]], 0]'])
+@pytest.mark.usefixtures("jax")
+def test_an_entry_that_says_nothing_of_a_program(contents):
+    from flambeau.engines.xla._inferred import Table
+    from flambeau.engines.xla._stand_ins import Form
+
+    assert Form.read(contents) is None
+    table = Table(Memory(a=contents), ["b", "a"])
+    assert table.get("c") is None
+    entry = [None, 0], [((2, 3), np.dtype("bfloat16"), True)], [0, None, (1,)]
+    table.put("c", *entry)
+    table.put("d", [None], [((), np.dtype("int64"), False)], Device(0))  # what is of a type of its own
+    table.save()
+    again = Table(table.programs, ["b", "a"])
+    assert again.get("c") == entry and again.get("d") is None
+    again.entries["c"] = [[None], [[3]], 0]
+    assert again.get("c") is None
 
 
 class Options:

@@ -81,13 +81,16 @@ class Segment:
         forms = [((len(places), *shape), dtype) for dtype, shape, places in self.packs]
         place = {own: len(forms) + i for i, own in enumerate(self.others)}
         forms += [(avals[i].shape, avals[i].dtype) for i in self.others]
-        jitted = jax.jit(self.run, donate_argnums=tuple([place[i] for i in self.donated]),
-                         compiler_options=COMPILER_OPTIONS)
+        donated = tuple([place[i] for i in self.donated])
         device = cpu_of_jax() if self.device is CPU else XLA.jax_device(self.device)
         sharding = jax.sharding.SingleDeviceSharding(device)
         with on_cpu(), jax.default_device(device), XLA.lowering():  # kernels are made for the default one
             structs = [jax.ShapeDtypeStruct(*form, sharding=sharding) for form in forms]
-            return jitted.lower(*structs).compile()
+            return XLA.compile_program(self.run, structs, donated, COMPILER_OPTIONS, self.parts)
+
+    def parts(self):
+        """What tells the program from others."""
+        return self.jaxpr, self.consts, self.packs, self.others
 
     def run(self, *arguments):
         """The equations, of traced arguments."""

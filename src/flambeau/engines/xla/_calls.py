@@ -24,6 +24,8 @@ from ..._precision import precision
 from .. import Engine
 from .._views import ViewArray
 from ..sparse import SparseArray
+from . import _inferred
+from ._digests import KINDS, digest
 
 ARRAY = type(jnp.zeros(()))  # of jax, with elements
 BY_IDENTITY = (type, np.dtype, np.ufunc, type(jnp.add), type(jax.jit(abs)), types.BuiltinFunctionType, device, _Named,
@@ -54,6 +56,9 @@ class Aval:
             self.struct = jax.ShapeDtypeStruct(shape, dtype, weak_type=weak)
             found = cls.known.setdefault((shape, self.dtype, weak), self)
         return found
+
+
+KINDS[Aval] = lambda aval, parts: parts.append(f"aval {aval.shape} {aval.dtype} {aval.weak}")
 
 
 # ---- reading arguments
@@ -253,11 +258,13 @@ class Signature:
     of the results in their order where these are a list, as those of vjps.
     """
 
-    __slots__ = ("aliases", "args", "avals", "by_numbers", "computes", "errors", "forms", "function", "inputs",
-                 "is_free", "is_single", "numbers", "row", "settings", "sources", "traced", "tree")
+    __slots__ = ("_digest", "_traced", "aliases", "args", "avals", "by_numbers", "computes", "errors", "forms",
+                 "function", "inputs", "is_free", "is_single", "key", "numbers", "row", "settings", "sources", "tree")
 
-    def __init__(self, function, args, settings, inputs, numbers, lazy):
+    def __init__(self, key, function, args, settings, inputs, numbers, lazy):
         counts = [0, 0]
+        self.key = key
+        self._digest = self._traced = None
         self.function = function
         self.args = with_holes(args, lazy, counts)
         self.settings = with_holes(settings, lazy, counts)
@@ -266,7 +273,6 @@ class Signature:
         self.is_free = None if numbers else True  # whether the numbers decide nothing; None: not known yet
         self.by_numbers = {}  # where they do: other signatures
         self.forms = {}  # (aliases, tree, errors) by constants
-        self.traced = jax.jit(self.call, static_argnums=(0, 1))  # programs trace it once, however often they contain it
         self.aliases, self.avals, self.tree, self.errors = self.infer(numbers)
         self.computes = bool(self.avals or self.errors)
         self.is_single = self.tree == 0 and self.aliases == [None]
@@ -274,6 +280,20 @@ class Signature:
         self.sources = [next(places) if alias is None else ~alias for alias in self.aliases]
         is_flat = type(self.tree) is list and all([type(i) in (int, NoneType) for i in self.tree])
         self.row = [None if i is None else self.sources[i] for i in self.tree] if is_flat else None
+
+    @property
+    def traced(self):
+        """``call``, which programs trace once, however often they contain it."""
+        if self._traced is None:
+            self._traced = jax.jit(self.call, static_argnums=(0, 1))
+        return self._traced
+
+    @property
+    def digest(self):
+        """What tells it from others in other processes as well; raises NoDigest."""
+        if self._digest is None:
+            self._digest = digest(self.key)
+        return self._digest
 
     def takes(self, arrays, numbers):
         """Whether a call on these arrays, of the shapes and dtypes that it knows, and numbers is one of its own."""
@@ -292,10 +312,18 @@ class Signature:
 
     def infer(self, constants):
         """(aliases, avals, tree, errors) of a call, with its numbers as constants, or as inputs where that is None."""
+        name = _inferred.name_of(self, constants, precision.key)
+        known = None if name is None else _inferred.table.get(name)
+        if known is not None:
+            aliases, forms, tree = known
+            return aliases, [Aval.of(*form) for form in forms], tree, []
         varying = [n for n, constant in zip(self.numbers, constants) if constant is None]
         structs, _ = self.traced.eval_shape(constants, precision.key, [aval.struct for aval in self.inputs], varying)
         aliases, tree, errors = self.forms[constants]
-        return aliases, [Aval.of(s.shape, s.dtype, s.weak_type) for s in structs], tree, errors
+        forms = [(s.shape, s.dtype, s.weak_type) for s in structs]
+        if name is not None and not errors:
+            _inferred.table.put(name, aliases, forms, tree)
+        return aliases, [Aval.of(*form) for form in forms], tree, errors
 
     def call(self, constants, precision, arrays, varying):
         """(results, (whether it holds, the value that is wrong if not) of each condition on elements) of traced arrays.
@@ -334,3 +362,6 @@ class Signature:
         except (*TRACED_ERRORS, Unrecordable, TypeError):
             return False
         return (aliases, avals, tree, len(errors)) == (self.aliases, self.avals, self.tree, len(self.errors))
+
+
+KINDS[Signature] = lambda signature, parts: parts.append(signature.digest)

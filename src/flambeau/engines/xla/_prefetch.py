@@ -55,6 +55,17 @@ class Request:
         return self.key, options, jax.local_devices(backend=self.platform)[0].client, found
 
 
+class Missing(BaseException):
+    """There is no such program. (Of an Exception jax would say so and compile what it has.)"""
+
+
+class Here(threading.local):
+    """What a thread has jax do; see ``Prefetch.asking_for`` and ``noting``."""
+
+    key: str | None = None
+    noted: list[str] | None = None
+
+
 class Prefetch:
     """Loads the programs of the last run of a script, and notes those of this one. For jax it is the folder of them.
 
@@ -77,6 +88,7 @@ class Prefetch:
         self.current: Request | None = None
         self.change = threading.Condition()
         self.thread: threading.Thread | None = None
+        self.here = Here()
 
     def read_list(self):
         contents = next(filter(None, map(self.folder.get, self.names)), b"[]")
@@ -136,8 +148,41 @@ class Prefetch:
         log.debug("a compiled program was %sloaded ahead: %s", "not " if found is None else "", request.key)
         return found
 
+    @contextlib.contextmanager
+    def asking_for(self, key):
+        """A context in which jax finds the program with this key, whichever it asks for; Missing, if it does not."""
+        self.here.key = key
+        try:
+            yield
+            if self.here.key is not None:
+                raise Missing("jax has not asked for it")
+        finally:
+            self.here.key = None
+
+    def find_asked_for(self, *others):
+        """What ``get_executable_and_time`` returns within ``asking_for``."""
+        key, self.here.key = self.here.key, None
+        try:
+            found = self.get_executable_and_time(key, *others)
+        except Exception as error:
+            raise Missing(str(error)) from error
+        if found[0] is None:
+            raise Missing(f"{key} is gone")
+        return found
+
+    @contextlib.contextmanager
+    def noting(self):
+        """A context with the list of the keys of programs that jax finds, or has compiled and kept, in it."""
+        self.here.noted = found = []
+        try:
+            yield found
+        finally:
+            self.here.noted = None
+
     def get_executable_and_time(self, cache_key, compile_options, backend, executable_devices, host_callbacks=()):
         """In the place of jax's function."""
+        if self.here.key is not None:
+            return self.find_asked_for(compile_options, backend, executable_devices)
         if host_callbacks:
             return self.load(cache_key, compile_options, backend, executable_devices, host_callbacks)
         request = Request.of(cache_key, compile_options, backend, executable_devices)
@@ -157,6 +202,8 @@ class Prefetch:
 
     def note(self, key):
         """Notes that a program was used, which is on disk."""
+        if self.here.noted is not None:
+            self.here.noted.append(key)
         request = self.asked.get(key)
         if request is None or request in self.used or len(self.used) == MOST:
             return

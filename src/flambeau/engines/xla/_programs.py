@@ -6,12 +6,12 @@ import collections
 import itertools
 import sys
 
-import jax
 import jax.numpy as jnp
 
 from ..._precision import precision
 from ._calls import ARRAY
 from ._lowering import lowering
+from ._stand_ins import compile_program
 
 MOST_FAMILIES = 512  # structures whose programs are kept
 COMPILER_OPTIONS = {"xla_allow_excess_precision": False}  # what is stored in half precision is rounded to it
@@ -169,15 +169,18 @@ class Program:
         place = {p: i for i, p in enumerate(self.wanted)}
         self.order = [place[p] for p in family.wanted]
         self.kept = [p for p in family.leaves if p not in set(donated)]
-        self.jitted = jax.jit(self.trace, donate_argnums=0, compiler_options=COMPILER_OPTIONS)
         self.run = self.compile
 
     def compile(self, *arguments):
         """The first run."""
         with lowering():
-            found = self.jitted(*arguments)
-        self.run = self.jitted
-        return found
+            self.run = compile_program(self.trace, arguments, 0, COMPILER_OPTIONS, self.parts)
+        return self.run(*arguments)
+
+    def parts(self):
+        """What tells it from other programs."""
+        steps = [(s.signature.digest, s.inputs, s.first_result, s.numbers.start) for s in self.family.steps]
+        return steps, self.constants, self.family.varying, self.donated, self.kept, [*self.wanted], precision.key
 
     def trace(self, donated, kept, varying):
         Statistics.compilations += 1

@@ -1,19 +1,41 @@
 """Calls in the trace of a compiled function, recorded as devices record them: one equation for each.
 
 All calls of one signature share what jax has traced for it, also with what ran lazily before. So a step of many alike
-layers is traced, and lowered, once a layer.
+layers is traced, and lowered, once a layer; and not at all where the program is known already (_stand_ins.py).
 """
 
 from __future__ import annotations
 
 import jax
+from jax.extend.core import Primitive
 
-from ..._precision import precision
+from ..._precision import precisely, precision
 from . import engine
 from ._calls import Unrecordable, read_call
 from ._conditions import recording_lock
 from .lazy import signature_for
 from .memory import jax_device
+
+
+class SharedCall(Primitive):
+    """A call in a trace. Wherever the equation is evaluated, there is the call itself."""
+
+    multiple_results = True
+
+    def record(self, signature, numbers, arrays):
+        """The traced results of a call, other than those that are inputs of it."""
+        if not signature.computes:
+            return ()
+        return super().bind(*arrays, signature=signature, numbers=numbers, precision=precision.key)
+
+    def bind(self, *arrays, signature, numbers, precision):
+        with precisely(precision):
+            return signature.traced(numbers, precision, list(arrays), [])[0]
+
+
+shared_call = SharedCall("shared_call")
+shared_call.def_abstract_eval(lambda *_, signature, **__: [
+    jax.core.ShapedArray(aval.shape, aval.dtype, weak_type=aval.weak) for aval in signature.avals])
 
 
 @engine.immediate
@@ -36,7 +58,10 @@ def call_shared(function, args, settings, device, require):
         signature = signature_for(key, function, args, settings, arrays, numbers, jax.core.Tracer)
         if signature is None:
             return NotImplemented
-        computed, conditions = signature.traced(numbers, precision.key, arrays, []) if signature.computes else ((), ())
+        if signature.errors:
+            computed, conditions = signature.traced(numbers, precision.key, arrays, [])
+        else:
+            computed, conditions = shared_call.record(signature, numbers, arrays), ()
     for condition, error in zip(conditions, signature.errors, strict=True):
         require(*condition, error)
     return signature.results(computed, arrays)

@@ -379,7 +379,7 @@ def add_to(graph, signature, inputs, numbers):
 def signature_for(key, function, args, settings, inputs, numbers, lazy):
     """The signature of a call whose arguments read as `key`, with `lazy` as the class of lazy arrays; see ``infer``."""
     def infer_again():
-        return infer(function, args, settings, inputs, numbers, lazy)
+        return infer(key, function, args, settings, inputs, numbers, lazy)
 
     found = _signatures.get(key, key)
     if found is key:
@@ -389,11 +389,11 @@ def signature_for(key, function, args, settings, inputs, numbers, lazy):
     return found
 
 
-def infer(function, args, settings, inputs, numbers, lazy):
+def infer(key, function, args, settings, inputs, numbers, lazy):
     """The signature of a call; None where it cannot be known without elements."""
     avals = [x.aval if type(x) is LazyArray else aval_of(x) for x in inputs]
     try:
-        return Signature(function, args, settings, avals, numbers, lazy)
+        return Signature(key, function, args, settings, avals, numbers, lazy)
     except (*TRACED_ERRORS, Unrecordable):
         return None
 

@@ -1,0 +1,259 @@
+"""Digests of what programs are made of, which are the same in every process that would make the same of it.
+
+Code of this package, of jax and of NumPy is told by its name, or by what it is compiled to where it has none: the
+sources of this package, and the versions of the others, are part of the ``environment``. What else decides what jax
+makes of a call is there as well. Code of the user's has no digest, since nobody knows what it depends on.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import hashlib
+import os
+import pathlib
+import platform
+import sys
+import types
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import jaxlib
+import numpy as np
+from jax._src import cache_key, config
+from jax._src.core import AxisEnv
+from jax._src.lib import xla_client
+from jax._src.literals import TypedNdArray
+from jax._src.sharding_impls import UnspecifiedValue
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+
+from ..._device import _Named, device
+from .. import Engine
+
+PACKAGE = pathlib.Path(__file__).parents[2]
+TRUSTED = frozenset((PACKAGE.name, "jax", "jaxlib", "numpy", "_operator", "operator", "builtins", "functools"))
+FOLDERS = tuple([os.path.dirname(os.path.abspath(file)) + os.sep for file in (PACKAGE / "_", jax.__file__)])
+WITHOUT_EFFECT = ("cache", "log", "dump", "traceback")  # in the names of settings of jax that no program depends on
+LARGEST = 1 << 16  # bytes of a constant
+
+
+class NoDigest(Exception):
+    """There is something that cannot be told from others in another process."""
+
+
+def digest(*values):
+    """A digest of values, as text."""
+    parts: list[str] = []
+    tell(values, parts)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def tell(x, parts):
+    """Appends lines to `parts` by which a value is known; there are no line breaks in them."""
+    kind = type(x)
+    if kind in PLAIN:
+        parts.append(f"{kind.__name__} {x!r}")
+    elif kind is tuple or kind is list or kind is dict:
+        parts.append(f"{kind.__name__} {len(x)}")
+        for item in x.items() if kind is dict else x:
+            tell(item, parts)
+    else:
+        tell_other(x, kind, parts)
+
+
+PLAIN = frozenset((int, str, float, bool, complex, bytes, types.NoneType, types.EllipsisType))
+
+
+def tell_other(x, kind, parts):
+    found = KINDS.get(kind) or next((tell for base, tell in BASES.items() if isinstance(x, base)), tell_named)
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        tell((kind, *x), parts)
+    else:
+        found(x, parts)
+
+
+def tell_named(x, parts):
+    """What is found by its name in a module that can be trusted."""
+    module, name = getattr(x, "__module__", None), getattr(x, "__qualname__", None) or getattr(x, "__name__", None)
+    if not (is_trusted(module) and isinstance(name, str) and found_at(module, name) is x):
+        raise NoDigest(f"{type(x).__name__} {x!r}")
+    parts.append(f"{module} {name}")
+
+
+def is_trusted(module):
+    return isinstance(module, str) and module.partition(".")[0] in TRUSTED
+
+
+def found_at(module, name):
+    found = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def tell_function(function, parts):
+    """A function, by its name; by its code and what it depends on where it is not found there."""
+    module = function.__globals__.get("__name__")
+    if not is_trusted(module):
+        raise NoDigest(f"{module}.{function.__qualname__}")
+    if found_at(function.__module__, function.__qualname__) is function:
+        parts.append(f"function {function.__module__} {function.__qualname__}")
+        return
+    parts.append(f"function {module}")
+    tell_code(function.__code__, parts)
+    tell((function.__defaults__, function.__kwdefaults__), parts)
+    for cell in function.__closure__ or ():
+        if cell.cell_contents is function:
+            parts.append("itself")
+        else:
+            tell(cell.cell_contents, parts)
+    if function.__globals__ is not vars(sys.modules[module]):  # it was made of a text, with names of its own
+        for name in function.__code__.co_names:
+            if name in function.__globals__:
+                tell((name, function.__globals__[name]), parts)
+
+
+def tell_code(code, parts):
+    parts.append(f"code {code.co_qualname} {code.co_code.hex()}")
+    tell((code.co_names, code.co_varnames, code.co_freevars, code.co_flags), parts)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            tell_code(constant, parts)
+        elif isinstance(constant, frozenset):
+            tell(sorted(map(repr, constant)), parts)
+        else:
+            tell(constant, parts)
+
+
+def tell_code_alone(code, parts):
+    """Code whose function is not known: it must be of a file of ours, or of jax's."""
+    if not code.co_filename.startswith(FOLDERS):
+        raise NoDigest(code.co_filename)
+    parts.append(f"file {code.co_filename.removeprefix(FOLDERS[0])}")
+    tell_code(code, parts)
+
+
+def tell_partial(x, parts):
+    parts.append("partial")
+    tell((x.func, x.args, x.keywords), parts)
+
+
+def tell_array(x, parts):
+    if x.size * x.dtype.itemsize > LARGEST or not isinstance(x.dtype, np.dtype) or x.dtype.hasobject:
+        raise NoDigest("a large constant")
+    x = np.asarray(x)
+    parts.append(f"array {x.dtype.name} {x.shape} {x.tobytes().hex()}")
+
+
+def tell_aval(x, parts):
+    if not isinstance(x.dtype, np.dtype):
+        raise NoDigest(f"{x.dtype}")  # that of keys of random numbers
+    parts.append(f"aval {x.shape} {x.dtype.name} {x.weak_type}")
+
+
+# ---- equations of jax
+
+
+def tell_jaxpr(found, parts):
+    """Equations; variables are told by the order in which they appear."""
+    jaxpr, numbers = getattr(found, "jaxpr", found), {}
+
+    def tell_variable(v):
+        if isinstance(v, Literal):
+            parts.append("literal")
+            tell_aval(v.aval, parts)
+            tell(np.asarray(v.val), parts)
+        else:
+            parts.append(f"variable {numbers.setdefault(v, len(numbers))}")
+
+    parts.append(f"jaxpr {len(jaxpr.constvars)} {len(jaxpr.invars)} {len(jaxpr.eqns)} {len(jaxpr.outvars)}")
+    for v in (*jaxpr.constvars, *jaxpr.invars):
+        tell_variable(v)
+        tell_aval(v.aval, parts)
+    for e in jaxpr.eqns:
+        parts.append(f"equation {e.primitive.name}")
+        tell({name: e.params[name] for name in sorted(e.params)}, parts)
+        parts.append(f"operands {len(e.invars)} {len(e.outvars)}")
+        for v in (*e.invars, *e.outvars):
+            tell_variable(v)
+    for v in jaxpr.outvars:
+        tell_variable(v)
+    tell(list(getattr(found, "consts", ())), parts)
+
+
+def tell_axes(x, parts):
+    """Axes that are mapped over: none are where programs are made."""
+    if x.axis_sizes:
+        raise NoDigest("a mapped axis")
+    parts.append("no axes")
+
+
+def tell_mesh(x, parts):
+    """Devices that arrays are spread over; programs run on one."""
+    if not x.empty:
+        raise NoDigest("a mesh")
+    parts.append("no mesh")
+
+
+KINDS: dict[type, Callable] = {
+    types.FunctionType: tell_function,
+    types.CodeType: tell_code_alone,
+    functools.partial: tell_partial,
+    np.ndarray: tell_array,
+    type(jnp.zeros(())): tell_array,
+    TypedNdArray: tell_array,
+    Jaxpr: tell_jaxpr,
+    ClosedJaxpr: tell_jaxpr,
+    AxisEnv: tell_axes,
+    jax.sharding.Mesh: tell_mesh,
+    jax.sharding.AbstractMesh: tell_mesh,
+    UnspecifiedValue: lambda x, parts: parts.append("unspecified"),
+}
+BASES: dict[type, Callable] = {
+    type: tell_named,
+    enum.Enum: lambda x, parts: parts.append(f"{type(x).__name__} {x.name}"),
+    np.dtype: lambda x, parts: parts.append(f"dtype {x.name} {x.byteorder}"),
+    np.generic: tell_array,
+    Engine: lambda x, parts: parts.append(f"engine {x.name}"),
+    device: lambda x, parts: parts.append(f"device {x}"),
+    _Named: lambda x, parts: parts.append(f"constant {x}"),
+    jax.Device: lambda x, parts: parts.append(f"device {x.platform} {x.device_kind} {x.id}"),
+}
+
+
+# ---- the environment
+
+
+@functools.cache
+def sources():
+    """A digest of this package."""
+    found = hashlib.sha256()
+    for file in sorted(PACKAGE.rglob("*.py")):
+        contents = file.read_bytes()
+        found.update(f"{file.relative_to(PACKAGE)} {len(contents)}\n".encode() + contents)
+    return found.hexdigest()
+
+
+@functools.cache
+def platform_of(own):
+    """What jax tells programs for a device from others by: versions, the flags of XLA, the machine."""
+    empty = jax.jit(lambda: None).lower().compiler_ir()
+    return cache_key.get(empty, np.array([own], object), xla_client.CompileOptions(), own.client)
+
+
+@functools.cache
+def settings_of_jax():
+    """The names of the settings of jax that programs may depend on."""
+    return tuple([name for name in sorted(config.config.values) if not any([word in name for word in WITHOUT_EFFECT])])
+
+
+def environment(own):
+    """A digest of what decides, besides the code and the arguments of a call, what jax makes of it on a device."""
+    return _environment(own, tuple(map(config.config.values.get, settings_of_jax())), config.trace_context())
+
+
+@functools.lru_cache(64)
+def _environment(own, settings, context):
+    versions = platform.python_version(), np.__version__, jax.__version__, jaxlib.__version__
+    return digest(versions, sources(), platform_of(own), own, settings_of_jax(), settings, context)

@@ -1,0 +1,108 @@
+"""What jax has inferred of calls, on disk: the next run of a script need not trace them to know their results.
+
+An entry holds for one call in one environment (_digests.py). Calls that check elements are not among them: the errors
+that those raise are functions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+
+import jax
+import numpy as np
+
+from . import _cache
+from ._digests import NoDigest, digest, environment
+from ._prefetch import Prefetch
+
+log = logging.getLogger("flambeau.compiler")
+
+MOST = 4096  # entries for a script
+
+
+class Table:
+    """Entries for a script: {name: (which results are inputs, forms of the others, how they are nested)}.
+
+    Args:
+        programs: the folder.
+        names: of the entries of the folder to be read, the first that is there, and to be written.
+    """
+
+    def __init__(self, programs, names):
+        self.programs = programs
+        self.names = names
+        self.entries = self.read()
+        self.has_new = False
+
+    def read(self):
+        contents = next(filter(None, map(self.programs.get, self.names)), b"{}")
+        with contextlib.suppress(ValueError):
+            found = json.loads(contents)
+            if isinstance(found, dict):
+                return found
+        return {}
+
+    def get(self, name):
+        """(aliases, [(shape, dtype, weak_type)], tree), or None."""
+        try:
+            aliases, forms, tree = self.entries[name]
+            forms = [(tuple(shape), np.dtype(dtype), weak) for shape, dtype, weak in forms]
+            found = [*aliases], forms, from_json(tree)
+        except (KeyError, ValueError, TypeError):
+            return None
+        self.entries[name] = self.entries.pop(name)  # those that were used last are kept
+        return found
+
+    def put(self, name, aliases, forms, tree):
+        with contextlib.suppress(TypeError):
+            forms = [(shape, np.dtype(dtype).name, weak) for shape, dtype, weak in forms]
+            self.entries[name] = aliases, forms, to_json(tree)
+            self.has_new = True
+
+    def save(self):
+        """Writes the entries, if there are new ones."""
+        if self.has_new:
+            self.has_new = False
+            self.entries = dict([*self.entries.items()][-MOST:])
+            contents = json.dumps(self.entries).encode()
+            for name in self.names:
+                self.programs.put(name, contents)
+
+
+def to_json(tree):
+    """A tree of results for JSON, which has no tuples."""
+    if type(tree) is tuple:
+        return {"tuple": [*map(to_json, tree)]}
+    if type(tree) is list:
+        return [*map(to_json, tree)]
+    if tree is None or type(tree) is int:
+        return tree
+    raise TypeError(type(tree))
+
+
+def from_json(tree):
+    if type(tree) is dict:
+        return tuple(map(from_json, tree["tuple"]))
+    return [*map(from_json, tree)] if type(tree) is list else tree
+
+
+def table_of(programs):
+    if not isinstance(programs, Prefetch):
+        return None
+    return Table(programs, [name.replace("script", "calls") for name in programs.names])
+
+
+table = table_of(_cache.programs)
+
+
+def name_of(signature, *circumstances):
+    """The name of an entry; None where there can be none."""
+    if table is None or jax.config.jax_default_device is None:
+        return None
+    try:
+        return digest(environment(jax.config.jax_default_device), signature.digest, *circumstances)
+    except NoDigest as error:
+        log.debug("what is inferred of a call is not kept: %s", error)
+        return None

@@ -1,0 +1,124 @@
+"""Programs that were compiled before, found by what they are made of: jax then neither traces nor lowers them.
+
+The folder of compiled programs (_cache.py) has an entry for each way to make a program that was gone before, by the
+digest of what it is made of and of its environment (_digests.py). It says under which key jax keeps the program, and
+what goes in and comes out. Of these jax compiles a stand-in, a single call of nothing, and when it looks for that in
+the folder, it finds the program. Should it not look there, or should the program be gone, then the program is traced
+and lowered as if there were no entry.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import mlir
+
+from . import _cache, _inferred
+from ._digests import NoDigest, digest, environment
+from ._prefetch import Missing, Prefetch
+
+log = logging.getLogger("flambeau.compiler")
+
+
+class Form(NamedTuple):
+    """What goes into a program, and what comes out."""
+
+    key: str  # jax's
+    kept: list  # places of the arguments that it takes, of all leaves
+    results: list  # (shape, name of the dtype, weak_type)
+    tree: Any  # how the results are nested, with numbers in their place
+
+    @classmethod
+    def of(cls, key, compiled, results):
+        """That of a program of jax, which returns such `results`; None where it is not known how it is called."""
+        executable, parameters = getattr(compiled, "_executable", None), getattr(compiled, "_params", None)
+        kept = getattr(executable, "_kept_var_idx", None)
+        if kept is None or getattr(parameters, "const_args", None) != []:
+            return None
+        leaves, tree = jax.tree.flatten(results)
+        forms = [(x.shape, x.dtype.name, x.weak_type) for x in leaves]
+        return cls(key, sorted(kept), forms, jax.tree.unflatten(tree, range(len(leaves))))
+
+    @classmethod
+    def read(cls, contents):
+        """What was written; None for what was not."""
+        try:
+            key, kept, results, tree = json.loads(contents or "null")
+            return cls(key, kept, [(tuple(shape), np.dtype(dtype), bool(weak)) for shape, dtype, weak in results], tree)
+        except (ValueError, TypeError):
+            return None
+
+    def stand_in(self, *arguments):
+        leaves = jax.tree.leaves(arguments)
+        found = known_program.bind(*[leaves[i] for i in self.kept], results=tuple(self.results))
+        return jax.tree.map(found.__getitem__, self.tree)
+
+
+known_program = Primitive("known_program")
+known_program.multiple_results = True
+known_program.def_abstract_eval(lambda *_, results: [
+    jax.core.ShapedArray(shape, dtype, weak_type=weak) for shape, dtype, weak in results])
+
+
+def _lower(context, *operands, results):
+    return jax.ffi.ffi_lowering("flambeau_known_program")(context, *operands)  # which never runs
+
+
+mlir.register_lowering(known_program, _lower)
+
+
+def compile_program(function, arguments, donated, options, parts):
+    """``jax.jit(function)``, compiled for these arguments, arrays or what is like them, on the default device.
+
+    Args:
+        donated: the places of those whose memory it may use.
+        options: the compiler's.
+        parts: returns what tells the program from others; it may raise NoDigest.
+    """
+    settings = dict(donate_argnums=donated, compiler_options=options)
+    jitted = jax.jit(function, **settings)
+    programs = _cache.programs
+    if not isinstance(programs, Prefetch) or jax.process_count() > 1:
+        return jitted.lower(*arguments).compile()
+    name = name_of(arguments, settings, parts)
+    form = None if name is None else Form.read(programs.get(name))
+    if form is not None:
+        try:
+            with programs.asking_for(form.key):
+                return jax.jit(form.stand_in, **settings).lower(*arguments).compile()
+        except (Exception, Missing) as error:
+            log.info("a program is lowered again: %s", error)
+    lowered = jitted.lower(*arguments)
+    with programs.noting() as keys:
+        compiled = lowered.compile()
+    form = Form.of(keys[-1], compiled, jitted.eval_shape(*arguments)) if keys and name is not None else None
+    if form is not None:
+        programs.folder.put(name, json.dumps(form).encode())
+    _inferred.table.save()
+    return compiled
+
+
+def name_of(arguments, settings, parts):
+    """The name of an entry; None where there can be none."""
+    try:
+        forms = [form_of(x) for x in jax.tree.leaves(arguments)]
+        return "form-" + digest(environment(jax.config.jax_default_device), forms, settings, parts())
+    except NoDigest as error:
+        log.debug("a program has no name: %s", error)
+        return None
+
+
+def form_of(x):
+    """What a program depends on of an argument."""
+    sharding = getattr(x, "sharding", None)
+    if sharding is None:
+        return np.shape(x), np.result_type(x)
+    if not isinstance(sharding, jax.sharding.SingleDeviceSharding):
+        raise NoDigest(f"{sharding}")
+    (own,) = sharding.device_set
+    return x.shape, x.dtype, x.weak_type, own, sharding.memory_kind
