@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Whether `x` can be joined with `first` along `axis`: same dtype object, same shape elsewhere. */
+/* Whether `x` can be joined with `first` along `axis`, -1 for a new one: same dtype object, same shape elsewhere. */
 static bool fits(PyArrayObject *x, PyArrayObject *first, int axis)
 {
     int ndim = PyArray_NDIM(first);
@@ -53,25 +53,31 @@ static void copy_pieces(PyObject *const *pieces, Py_ssize_t n, char *to, npy_int
     }
 }
 
-static PyObject *joined(PyObject *const *pieces, Py_ssize_t n, PyObject *along)
+/* The pieces one after the other along an axis, or, where they are stacked, along a new one. */
+static PyObject *joined(PyObject *const *pieces, Py_ssize_t n, PyObject *along, bool stacked)
 {
     PyArrayObject *first = n > 0 ? plain_array(pieces[0]) : NULL;
     int axis = 0;
-    if (first == NULL || PyArray_NDIM(first) == 0 || PyDataType_REFCHK(PyArray_DESCR(first))) {
+    if (first == NULL || PyArray_NDIM(first) + stacked == 0 || PyDataType_REFCHK(PyArray_DESCR(first))) {
         DECLINE;
     }
-    int ndim = PyArray_NDIM(first);
-    if (along != NULL && !as_axis(along, ndim, &axis)) {
+    int ndim = PyArray_NDIM(first) + stacked;
+    if (ndim > NPY_MAXDIMS || (along != NULL && !as_axis(along, ndim, &axis))) {
         DECLINE;
     }
     npy_intp shape[NPY_MAXDIMS], outer = 1;
-    memcpy(shape, PyArray_DIMS(first), (size_t)ndim * sizeof(npy_intp));
+    for (int d = 0; d < ndim; d++) {
+        shape[d] = stacked && d == axis ? n : PyArray_DIM(first, d - (stacked && d > axis));
+    }
     for (Py_ssize_t i = 1; i < n; i++) {
         PyArrayObject *x = plain_array(pieces[i]);
-        if (x == NULL || !fits(x, first, axis) || PyArray_DIM(x, axis) > NPY_MAX_INTP - shape[axis]) {
+        if (x == NULL || !fits(x, first, stacked ? -1 : axis)) {
             DECLINE;
         }
-        shape[axis] += PyArray_DIM(x, axis);
+        if (!stacked && PyArray_DIM(x, axis) > NPY_MAX_INTP - shape[axis]) {
+            DECLINE;
+        }
+        shape[axis] += stacked ? 0 : PyArray_DIM(x, axis);
     }
     for (int d = 0; d < axis; d++) {
         outer *= shape[d];
@@ -85,11 +91,10 @@ static PyObject *joined(PyObject *const *pieces, Py_ssize_t n, PyObject *along)
     return (PyObject *)out;
 }
 
-static PyObject *concatenate(PyObject *const *arguments)
+static PyObject *join(PyObject *pieces, PyObject *along, bool stacked)
 {
-    PyObject *pieces = arguments[0];
     if (pieces != NULL && PyTuple_CheckExact(pieces)) {
-        return joined(PySequence_Fast_ITEMS(pieces), PyTuple_GET_SIZE(pieces), arguments[1]);
+        return joined(PySequence_Fast_ITEMS(pieces), PyTuple_GET_SIZE(pieces), along, stacked);
     }
     if (pieces == NULL || !PyList_CheckExact(pieces)) {
         DECLINE;
@@ -99,12 +104,23 @@ static PyObject *concatenate(PyObject *const *arguments)
     if (held == NULL) {
         return NULL;
     }
-    PyObject *out = joined(PySequence_Fast_ITEMS(held), PyTuple_GET_SIZE(held), arguments[1]);
+    PyObject *out = joined(PySequence_Fast_ITEMS(held), PyTuple_GET_SIZE(held), along, stacked);
     Py_DECREF(held);
     return out;
 }
 
+static PyObject *concatenate(PyObject *const *arguments)
+{
+    return join(arguments[0], arguments[1], false);
+}
+
+static PyObject *stack(PyObject *const *arguments)
+{
+    return join(arguments[0], arguments[1], true);
+}
+
 const Row JOIN_ROWS[] = {
     {"concatenate", concatenate, {"xs", "axis"}},
+    {"stack", stack, {"xs", "axis"}},
     {NULL, NULL, {NULL}},
 };

@@ -13,13 +13,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import types
 import warnings
 from collections.abc import Callable
 
 from .. import _dtypes
 from .._dtypes import type_word
 from .._modes import in_use, modes
+from .._signatures import by_position, parameters_of, with_parameters
 from .._tensor import Tensor, engine_for, storage_of
 from ..autograd._writes import check_cast, check_writable, write, write_at
 from ..engines import NUMPY, engine_of
@@ -157,14 +157,16 @@ def out_variant(function=None, **rules):
     if function is None:
         return functools.partial(out_variant, **rules)
     target = inspect.unwrap(function)
-    positional, keywords, starred = parameters_of(target)
-    is_wrapped, takes_out = target is not function, "out" in positional + keywords
-    names = positional + keywords + (() if takes_out else ("out",))
-    bind = binder(len(names), names.index("out"), takes_out, starred is not None, keywords if is_wrapped else None)
-    values = names if takes_out else positional + keywords
-    variant = bind(function if is_wrapped else plain(function), Writer(function, values, "out" in keywords, **rules))
+    positional, starred, keywords = parameters_of(target)
+    is_wrapped, values = target is not function, tuple(positional + keywords)
+    takes_out = "out" in values
+    names = values if takes_out else (*values, "out")
+    passed_by_name = tuple(keywords) if is_wrapped else None
+    bind = binder(len(names), names.index("out"), takes_out, starred is not None, passed_by_name)
+    body = function if is_wrapped else by_position(function)
+    variant = bind(body, Writer(function, values, "out" in keywords, **rules))
     code = variant.__code__.replace(co_name=function.__name__)
-    variant.__code__ = with_parameters(code, len(positional), names, starred)
+    variant.__code__ = with_parameters(code, positional, names[len(positional):], starred)
     variant.__defaults__ = target.__defaults__
     variant.__kwdefaults__ = {**(target.__kwdefaults__ or {}), **({} if "out" in positional else {"out": None})}
     for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
@@ -173,31 +175,10 @@ def out_variant(function=None, **rules):
     return variant
 
 
-def parameters_of(function):
-    """The names of its positional and of its keyword-only parameters, and that of ``*args`` or None."""
-    code = function.__code__
-    count = code.co_argcount + code.co_kwonlyargcount
-    starred = code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else None
-    return code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount : count], starred
-
-
-def plain(function):
-    """The function with all its parameters positional: ``*args`` as a tuple after the keyword-only ones.
-
-    Python binds no arguments quicker, so that a function with ``out=`` costs hardly more than one without.
-    """
-    code, flags = function.__code__, function.__code__.co_flags
-    count = code.co_argcount + code.co_kwonlyargcount + bool(flags & inspect.CO_VARARGS)
-    if count == code.co_argcount:
-        return function
-    code = code.replace(co_argcount=count, co_kwonlyargcount=0, co_flags=flags & ~inspect.CO_VARARGS)
-    return types.FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
-
-
 @functools.cache
 def binder(count, out, takes_out, starred, keywords):
     """Makes functions of `count` positional parameters, of which the one at `out` is the tensor to store in, and a
-    tuple if `starred`. They call a ``plain`` function, or with `keywords` one that takes its last parameters by these.
+    tuple if `starred`. They call a function ``by_position``, or with `keywords` one whose last parameters have these.
     """
     names, rest = [f"x{i}" for i in range(count)], ["rest"] * starred
     names[out] = "out"
@@ -212,15 +193,6 @@ def binder(count, out, takes_out, starred, keywords):
         parameters=", ".join(names + rest), call=", ".join(call), values="".join(f"{x}, " for x in passed + rest),
     ), scope)
     return scope["bind"]
-
-
-def with_parameters(code, positional, names, starred):
-    """Code of positional parameters as that of parameters with these `names`, the first few `positional`."""
-    others = code.co_varnames[code.co_argcount :]
-    flags = code.co_flags | (inspect.CO_VARARGS if starred else 0)
-    names = (*names, starred) if starred else names
-    return code.replace(co_argcount=positional, co_kwonlyargcount=len(names) - bool(starred) - positional,
-                        co_flags=flags, co_varnames=names + others)
 
 
 @dataclasses.dataclass

@@ -7,7 +7,7 @@ from math import prod
 
 from .._dtypes import dtype as dtype_type
 from .._dtypes import type_word
-from .._tensor import Tensor, engine_for, storage_of
+from .._tensor import Tensor, storage_of
 from ..engines import NUMPY
 from ..ops import shape as ops
 from ..ops.pointwise import conj
@@ -28,7 +28,7 @@ REVERSED_T = (
 SCALAR_T = "Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases."
 ONLY_MATRICES = "tensor.{name} is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
 _ALL_DIMS = [list(range(n)) for n in range(7)]
-_view = ops.view
+_view, _view_contiguous = ops.view, NUMPY.view_contiguous
 _SEQUENCES = (tuple, list)
 
 
@@ -91,28 +91,20 @@ def view(self, *size, dtype=None, **named):
 
 
 def at_once(x, size):
-    """The view of a shape that NumPy gets right, also in its strides: of contiguous memory; None for any other."""
-    a = x._a
-    if engine_for(x) is not NUMPY or not a.flags.c_contiguous or 1 in a.shape:
+    """The view of contiguous NumPy memory in a shape, of which one size may be -1; None where that is not so simple."""
+    a, storage = x._a, x._storage
+    if storage is not None and storage.engine is not NUMPY:
         return None
     if len(size) == 1 and type(size[0]) is not int:
         size = size[0]
-    try:
-        r = a.reshape(size)
-        shape = r.shape
-        if shape == size or min(size) >= -1:
-            return _view.wrap_view(x, a, r, {"shape": shape})
-    except (TypeError, ValueError):
-        pass
-    return None
+    r = _view_contiguous(a, size)
+    return None if r is None else _view.wrap_view(x, a, r, {"shape": r.shape})
 
 
 def view_as_shape(x, shape):
-    """ops.view, with the common case inline: contiguous memory, whose strides NumPy gets right."""
-    a = x._a
-    if engine_for(x) is NUMPY and a.flags.c_contiguous and 1 not in a.shape:
-        return _view.wrap_view(x, a, a.reshape(shape), {"shape": shape})
-    return _view(x, shape=shape)
+    """ops.view, with the common case inline."""
+    found = at_once(x, shape)
+    return _view(x, shape=shape) if found is None else found
 
 
 def view_dtype(self, dtype):
@@ -148,9 +140,8 @@ def view_as(self, other):
 
 def reshape_to(input, shape):
     """A view of `shape` if the memory allows it, otherwise a copy."""
-    if engine_for(input) is NUMPY and input._a.flags.c_contiguous:
-        return view_as_shape(input, shape)
-    return ops.view_or_copy(input, shape)
+    found = at_once(input, shape)
+    return ops.view_or_copy(input, shape) if found is None else found
 
 
 def reshape(input, shape):
@@ -238,11 +229,9 @@ def squeeze(input, dim=None, *, axis=None):
     return ops.squeeze(input, axis=(dim,) if shape and shape[dim] == 1 else ())
 
 
-def squeeze_method(self, *dim, **keywords):
+def squeeze_method(self, dim=None, *dims, axis=None):
     """Without its dimensions of size one; only those in ``dim`` if it is given."""
-    if len(dim) > 1:
-        dim = (dim,)
-    return squeeze(self, *dim, **keywords)
+    return squeeze(self, (dim, *dims) if dims else dim, axis=axis)
 
 
 def unsqueeze(input, dim=None, *, axis=None):

@@ -21,7 +21,6 @@ in PyTorch's words. Gradients are brought back to the shape and dtype of the inp
 from __future__ import annotations
 
 import functools
-import inspect
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from .._dtypes import BOOL_TYPE, FIRST_FLOAT, FIRST_HALF, FIRST_INTEGER, LAST_FL
 from .._fp_errors import call_without_fp_warnings, ignore_fp_errors, is_context_busy, run_in_fp_context
 from .._layout import elementwise_strides, is_contiguous
 from .._modes import in_use, modes
+from .._signatures import parameters_of
 from .._size import broadcasts
 from .._tensor import LEAF, Tensor, refresh, wrap
 from ..engines import NUMPY, engine_of
@@ -388,13 +388,6 @@ def constant_in(g, edge):
     from .shape import piecewise_constant
 
     return piecewise_constant(g, at_edge(g._a, edge))
-
-
-def parameters_of(function):
-    """(positional names, name behind ``*`` or None, keyword-only names); inspect would take most of the import."""
-    code = function.__code__
-    names, n, m = code.co_varnames, code.co_argcount, code.co_kwonlyargcount
-    return list(names[:n]), names[n + m] if code.co_flags & inspect.CO_VARARGS else None, list(names[n:n + m])
 
 
 def run_in_opmath(forward, only_first, k, *arrays, **settings):

@@ -4,8 +4,9 @@ For a small tensor the way to the kernel costs more than the kernel. So a genera
 calls need, which is NumPy arrays without promotion, and leaves the rest to ``Op.call``: the readable account of a call,
 which knows all cases and gives the same results.
 
-The text of a call depends on the signature of its op (how many inputs, settings or none) and not on the op. Ops of one
-signature share one compiled ``bind``, which closes over what is the op's own.
+The text of a call depends on how many inputs and settings its op has, and not on the op. Ops that have as many share
+one compiled ``bind``, which closes over what is the op's own. Settings are passed on by position, and are a dict only
+where somebody keeps them.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ import numpy as np
 from .._dtypes import FIRST_FLOAT, LAST_FLOAT, check_int
 from .._fp_errors import run_in_fp_context
 from .._modes import in_use, modes
+from .._signatures import by_position, with_parameters
 from .._tape import guard, next_sequence
 from .._tensor import LEAF, Tensor, refresh, storage_of
 from ..engines import NUMPY
 from ._calls import as_constant, make_view, on_arrays
 from ._errors import translate_error
 
-MANY = 3  # inputs; calls of ops that take more are not compiled at import
+MANY = 3  # inputs, or settings: calls of ops that take more are not compiled at import
 MAX_COMPILED = 8  # inputs of a variadic op up to which a recorder is compiled for each pattern of gradients
 AXIS = [{"axis": axis} for axis in range(65)]  # settings of ops: arrays have up to 64 dimensions
 NAMES = {
@@ -56,15 +58,13 @@ def bind(op, forward, kernel, otherwise):
     return call
 """
 
-NO_SETTINGS = "settings = {}"
-
 # ---- reading the inputs: tensors' arrays, and whether they require a gradient (None: no tensor)
 
 READ = """
 if isinstance({x}, Tensor):
     {a} = {x}._a
     if type({a}) is not ndarray{or_promoted}:
-        return op.call({inputs}, settings)
+        return op.call({inputs}, {settings})
     if {x}._view is not None:
         refresh({x})
     {flag} = {x}._rg
@@ -73,13 +73,13 @@ if isinstance({x}, Tensor):
 OR_PROMOTED = " or ({a}.dtype is not float32 and picky and not (indexed and {a}.dtype is int64))"
 COMPUTE_ONLY = """
 else:
-    return forward(NUMPY, {x}{options}) if type({x}) is ndarray else on_arrays(op, {x}{options})
+    return forward(NUMPY, {x}{options}) if type({x}) is ndarray else on_arrays(op, {x}{keywords})
 """
 TAKE_NUMBER = """
 elif not picky or {x} is None or type({x}) is float or type({x}) is int:
     {a}, {flag} = {x}, None
 else:
-    return op.call({inputs}, settings)
+    return op.call({inputs}, {settings})
 """
 READ_ALL = """
 arrays, flags = [], []
@@ -88,7 +88,7 @@ for x in inputs:
     arrays.append(a)
     flags.append(flag)
 if None in flags and True not in flags and False not in flags:
-    return on_arrays(op, *inputs{options})
+    return on_arrays(op, *inputs, **settings)
 """
 READ_JOINED = """
 if out is not axis or (type(tensors) is not list and type(tensors) is not tuple):  # the first: one of the two was given
@@ -110,8 +110,9 @@ except AttributeError:
 """
 READ_VIEWED = """
 if not isinstance(x0, Tensor):
-    return forward(NUMPY, x0{options}) if type(x0) is ndarray else on_arrays(op, x0{options})
+    return forward(NUMPY, x0{options}) if type(x0) is ndarray else on_arrays(op, x0{keywords})
 a0 = x0._a
+settings = {own_settings}
 if type(a0) is not ndarray:
     return op.call((x0,), settings)
 """
@@ -156,7 +157,7 @@ if number is not other or its_dtype is not dtype:
 
 # ---- the result as a tensor
 
-RECOVER = "r = op.recover(error, {arrays}, settings)"
+RECOVER = "r = op.recover(error, {arrays}, {settings})"
 RECOVER_OPERANDS = """
 if type(error) is OverflowError:  # an int beyond int64
     return otherwise(input, other)
@@ -165,7 +166,7 @@ r = op.recover(error, {arrays}, settings)
 FINISH = """
 if type(r) is not ndarray:
     if not isinstance(r, numbers):
-        return op.wrap_results({inputs}, {arrays}, r, settings, {recording})
+        return op.wrap_results({inputs}, {arrays}, r, {settings}, {recording})
     r = asarray(r)
 elif row_major and not r.flags.c_contiguous:
     r = as_contiguous(r)
@@ -202,18 +203,18 @@ return t
 """
 RECORD_ONE = """
 if in_use.watched and modes.watched:
-    op.record((x0,), (a0,), r, t, settings)
+    op.record((x0,), (a0,), r, t, {settings})
 else:
     if record is None:
         record = recorder((True,))
-    record(x0, a0, r, t, settings)
+    record(x0, a0, r, t, {settings})
 """
 RECORD_FLAT = """
 if in_use.watched and modes.watched:
-    op.record({inputs}, {arrays}, r, t, settings)
+    op.record({inputs}, {arrays}, r, t, {settings})
 else:
     record = recorders.get({flags}) or recorder({flags})
-    record({names}, {array_names}, r, t, settings)
+    record({names}, {array_names}, r, t, {settings})
 """
 RECORD_OPERANDS = """
 if in_use.watched and modes.watched:
@@ -354,56 +355,63 @@ def tuple_text(names):
     return f"({''.join(f'{name}, ' for name in names)})"
 
 
-def flat_slots(names, settings):
-    """What the inputs of an op that takes a fixed number of them are called in its templates."""
+def flat_slots(names, count=0):
+    """What the inputs and the `count` settings of an op that takes a fixed number of them are called in its templates.
+
+    A dict of settings is made anew for each call; without settings it is one for all.
+    """
     n = range(len(names))
-    flags = [f"flag{i}" for i in n]
+    flags, options = [f"flag{i}" for i in n], [f"option{i}" for i in range(count)]
+    own_settings = "{" + ", ".join([f"name{i}: {option}" for i, option in enumerate(options)]) + "}"
     return {
         "inputs": tuple_text(names), "names": ", ".join(names),
         "arrays": tuple_text(f"a{i}" for i in n), "array_names": ", ".join(f"a{i}" for i in n),
         "flags": tuple_text(flags), "recording": " or ".join(flags),
-        "options": ", **settings" if settings else "",
+        "parameters": ", ".join([*names, *options]), "options": "".join([f", {option}" for option in options]),
+        "own_settings": own_settings, "settings": own_settings if count else "settings",
+        "keywords": f", **{own_settings}" if count else "",
+        "state": f"{tuple_text(f'name{i}' for i in range(count))} = op.settings" if count else "settings = {}",
     }
 
 
 @functools.cache
 def unary_call(settings, kernel):
-    """``bind`` for ops of one input, whose forward is a `kernel` or not."""
+    """``bind`` for ops of one input and so many `settings`, whose forward is a `kernel` or not."""
+    slots = flat_slots(["x0"], settings)
+    slots["state"] += "\nrecord = None"
     source = fill(
-        CALL, state="record = None\n" + NO_SETTINGS * (not settings), parameters="x0" + ", **settings" * settings,
-        read="nonlocal record" + READ, no_tensor=COMPUTE_ONLY, x="x0", a="a0", flag="flag0",
+        CALL, read="nonlocal record" + READ, no_tensor=COMPUTE_ONLY, x="x0", a="a0", flag="flag0",
         or_promoted=" or (a0.dtype is not float32 and not lowest <= a0.dtype.num <= highest)",
         compute="run(kernel, a0)" if kernel else "run(forward, NUMPY, a0{options})", recover=RECOVER, finish=FINISH,
-        wrap=WRAP, record=RECORD_ONE, **flat_slots(["x0"], settings),
+        wrap=WRAP, record=RECORD_ONE, **slots,
     )
-    return compile_source(source, f"call of an op with one input{' and settings' * settings}{', a kernel' * kernel}")
+    return compile_source(source, f"call of an op with one input{with_settings(settings)}{', a kernel' * kernel}")
 
 
 @functools.cache
 def flat_call(count, settings):
-    """``bind`` for ops of `count` inputs."""
+    """``bind`` for ops of `count` inputs and so many `settings`."""
     names = [f"x{i}" for i in range(count)]
     reads = [fill(READ, no_tensor=TAKE_NUMBER, or_promoted=OR_PROMOTED, x=name, a=f"a{i}", flag=f"flag{i}").strip("\n")
              for i, name in enumerate(names)]
     none = " and ".join(f"flag{i} is None" for i in range(count))
     source = fill(
-        CALL, state="" if settings else NO_SETTINGS, parameters=", ".join(names) + ", **settings" * settings,
-        read="\n".join(reads) + f"\nif {none}:\n    return on_arrays(op, {{names}}{{options}})",
+        CALL, read="\n".join(reads) + f"\nif {none}:\n    return on_arrays(op, {{names}}{{keywords}})",
         compute="run(forward, NUMPY, {array_names}{options})", recover=RECOVER, finish=FINISH, wrap=WRAP,
         record=RECORD_FLAT, **flat_slots(names, settings),
     )
-    return compile_source(source, f"call of an op with {count} inputs{' and settings' * settings}")
+    return compile_source(source, f"call of an op with {count} inputs{with_settings(settings)}")
 
 
 @functools.cache
 def operator_call(kernel, ufunc):
     """``bind`` for ops of two operands that meet in one dtype; a `ufunc` takes its time to convert a number."""
+    slots = flat_slots(["input", "other"])
+    slots["state"] += "\nintegers, constant, known = lowest < FIRST_FLOAT, (None, None, None), [None] * 5"
     source = fill(
-        CALL, state=NO_SETTINGS + "\nintegers, constant, known = lowest < FIRST_FLOAT, (None, None, None), [None] * 5",
-        parameters="input, other",
-        read="nonlocal constant" * ufunc + READ_OPERANDS, constant=CONSTANT if ufunc else CHECK_INT,
+        CALL, read="nonlocal constant" * ufunc + READ_OPERANDS, constant=CONSTANT if ufunc else CHECK_INT,
         compute="run(kernel, a0, a1)" if kernel else "run(forward, NUMPY, a0, a1)", recover=RECOVER_OPERANDS,
-        finish=FINISH, wrap=WRAP, record=RECORD_OPERANDS, **flat_slots(["input", "other"], False),
+        finish=FINISH, wrap=WRAP, record=RECORD_OPERANDS, **slots,
     )
     return compile_source(source, f"call of an op with two operands{', a kernel' * kernel}{', a ufunc' * ufunc}")
 
@@ -415,7 +423,7 @@ def variadic_call():
         CALL, state="", parameters="*inputs, **settings", read=READ_ALL, read_one=READ,
         no_tensor=TAKE_NUMBER, or_promoted=OR_PROMOTED, compute="run(forward, NUMPY, *arrays, **settings)",
         recover=RECOVER, finish=FINISH, wrap=WRAP, record=RECORD_ALL,
-        inputs="inputs", arrays="arrays", recording="True in flags", options=", **settings", x="x", a="a", flag="flag",
+        inputs="inputs", arrays="arrays", recording="True in flags", settings="settings", x="x", a="a", flag="flag",
     )
     return compile_source(source, "call of an op with any number of inputs")
 
@@ -432,22 +440,28 @@ def join_call():
 
 
 @functools.cache
-def view_call():
-    """``bind`` for ops whose result aliases the input: they compute nothing."""
+def view_call(settings):
+    """``bind`` for ops whose result aliases the input, with so many `settings`: they compute nothing."""
+    slots = flat_slots(["x0"], settings) | {"settings": "settings"}
+    slots["state"] += "\nrecord = None"
     source = fill(
-        CALL, state="record = None", parameters="x0, **settings", read="nonlocal record" + READ_VIEWED,
-        compute="forward(NUMPY, a0, **settings)",
+        CALL, read="nonlocal record" + READ_VIEWED, compute="forward(NUMPY, a0{options})",
         recover="raise translated(op, error, (a0,)) from error", finish=WRAP_VIEW, record=RECORD_ONE,
-        function="call", options=", **settings",
+        function="call", **slots,
     )
-    return compile_source(source, "call of a view")
+    return compile_source(source, f"call of a view{with_settings(settings)}")
 
 
 @functools.cache
 def view_wrapper():
     source = fill(WRAPPER, state="record = None", parameters="x0, a0", read="nonlocal record", wrap=WRAP_VIEW,
-                  record=RECORD_ONE, function="function")
+                  record=RECORD_ONE, function="function", settings="settings")
     return compile_source(source, "view computed elsewhere")
+
+
+def with_settings(count):
+    """The end of the title of a call."""
+    return f" and {count} settings" if count else ""
 
 
 @functools.cache
@@ -463,20 +477,10 @@ def variadic_wrapper():
 def call_of(op, otherwise=None):
     """The function that an op is. An op of two operands calls `otherwise`, by default its general call, with operands
     that it does not take inline."""
-    kernel = None if op.kernel is None else getattr(NUMPY, op.kernel)
-    if op.is_view:
-        bind = view_call()
-    elif op.variadic is not None:
-        bind = variadic_call()
-    elif len(op.inputs) == 1:
-        bind = unary_call(bool(op.settings), kernel is not None)
-    elif op.is_operator:
-        bind = operator_call(kernel is not None, isinstance(kernel, np.ufunc))
-    elif len(op.inputs) > MANY:
-        return at_first_call(lambda: flat_call(len(op.inputs), bool(op.settings))(op, op.forward, kernel, op))
+    if not op.is_view and (len(op.inputs) > MANY or len(op.settings) > MANY):
+        function = at_first_call(lambda: compile_call(op, otherwise))
     else:
-        bind = flat_call(len(op.inputs), bool(op.settings))
-    function = bind(op, op.forward, kernel, otherwise or op)
+        function = compile_call(op, otherwise)
     if op.is_view:
         function.wrap_view = view_wrapper()(op, function)
     elif op.variadic is not None:
@@ -484,8 +488,29 @@ def call_of(op, otherwise=None):
     return function
 
 
+def compile_call(op, otherwise):
+    """The function of an op, from the template for its inputs and settings."""
+    kernel, settings = None if op.kernel is None else getattr(NUMPY, op.kernel), len(op.settings)
+    if op.variadic is not None:
+        return variadic_call()(op, op.forward, kernel, op)
+    if op.is_view:
+        bind = view_call(settings)
+    elif len(op.inputs) == 1:
+        bind = unary_call(settings, kernel is not None)
+    elif op.is_operator:
+        bind = operator_call(kernel is not None, isinstance(kernel, np.ufunc))
+    else:
+        bind = flat_call(len(op.inputs), settings)
+    function = bind(op, by_position(op.forward), kernel, otherwise or op)
+    if settings:
+        code = function.__code__
+        function.__code__ = with_parameters(code, code.co_varnames[: len(op.inputs)], op.settings)
+        function.__kwdefaults__ = op.defaults
+    return function
+
+
 def at_first_call(make):
-    """The function that `make` compiles when it is called first: few programs call ops of many inputs."""
+    """The function that `make` compiles when it is called first: few programs call ops of many inputs or settings."""
     function = None
 
     def call(*inputs, **settings):

@@ -46,7 +46,7 @@ def said_as_torch(error):
 def new_dims(x, key):
     """x[key] for a key with None in it; the new dimensions have the strides that PyTorch gives them."""
     out = x[key]
-    if out.size == x.size and x.flags.c_contiguous:
+    if out.size == x.size and x.flags.c_contiguous and 1 not in x.shape:
         return x.reshape(out.shape)
     strides, step = list(out.strides), out.itemsize
     for d in range(out.ndim - 1, -1, -1):

@@ -24,8 +24,10 @@ def concatenate(xs, axis=0):
 
 @engine.kernel
 def stack(xs, axis=0):
-    if not 0 <= axis <= xs[0].ndim:
+    ndim = xs[0].ndim + 1
+    if not -ndim <= axis < ndim:
         raise ValueError(f"no axis {axis}")
+    axis %= ndim
     key = (slice(None),) * axis + (None,)
     out = concatenated([x[key] for x in xs], axis)
     return out if out.flags.c_contiguous else np.ascontiguousarray(out)

@@ -171,6 +171,18 @@ def reshape_view(x, shape):
     return restride(x, shape, tuple([s * x.itemsize for s in strides]))
 
 
+@engine.kernel
+def view_contiguous(x, shape):
+    """x in another shape, of which one size may be -1; None unless its memory and the sizes make that simple."""
+    if not x.flags.c_contiguous or 1 in x.shape:
+        return None
+    try:
+        out = x.reshape(shape)
+        return out if out.shape == shape or min(shape) >= -1 else None
+    except (TypeError, ValueError):
+        return None
+
+
 # ---- what views look like from the other side
 
 
