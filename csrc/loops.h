@@ -18,6 +18,8 @@ typedef void (*Map)(const void *x, void *out, ptrdiff_t n);
 typedef void (*FoldMiddle)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 /* of x and y, of which there is only one where `by_one` */
 typedef void (*Division)(const void *x, const void *y, void *out, ptrdiff_t n, bool by_one);
+/* of x and y, of which there is only one where `one_x` or `one_y` */
+typedef void (*Operation)(const void *x, const void *y, void *out, ptrdiff_t n, bool one_x, bool one_y);
 /* of x, which `out` may be, or of a gradient g and x, with CURVE_NUMBERS numbers */
 #define CURVE_NUMBERS 3
 typedef void (*Curve)(const void *g, const void *x, void *out, ptrdiff_t n, const double *numbers);
@@ -229,6 +231,7 @@ typedef struct {
         gelu_pull, tanh, clip, hardtanh_pull, hardsigmoid, hardsigmoid_pull, hardswish, hardswish_pull, hardshrink,
         hardshrink_pull, softshrink, silu, silu_pull, mish, mish_pull, gelu_tanh, gelu_tanh_pull, smooth_l1,
         smooth_l1_slope, huber, huber_slope;
+    Operation add, subtract, multiply, divide_by;
     Division floor_divide, remainder, fmod, div_trunc;
     IntegerDivision floor_divide_ints, remainder_ints, fmod_ints, div_trunc_ints;
     /* out[index[i]] += rows[i] */

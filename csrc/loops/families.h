@@ -25,6 +25,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "plane_norm.h"
 #include "pointwise.h"
 #include "finish.h"
+#include "arithmetic.h"
 #include "divide.h"
 #include "scatter.h"
 #include "scan.h"
@@ -54,6 +55,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(hardtanh_pull), NAME(hardsigmoid), NAME(hardsigmoid_pull), NAME(hardswish), NAME(hardswish_pull), \
     NAME(hardshrink), NAME(hardshrink_pull), NAME(softshrink), NAME(silu), NAME(silu_pull), NAME(mish), NAME(mish_pull), \
     NAME(gelu_tanh), NAME(gelu_tanh_pull), NAME(smooth_l1), NAME(smooth_l1_slope), NAME(huber), NAME(huber_slope), \
+    NAME(add), NAME(subtract), NAME(multiply), NAME(divide_by), \
     NAME(floor_divide), NAME(remainder), NAME(fmod_all), NAME(div_trunc), \
     NAME(floor_divide_ints), NAME(remainder_ints), NAME(fmod_ints), NAME(div_trunc_ints), \
     NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), NAME(top), \

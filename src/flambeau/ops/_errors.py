@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from .. import _dtypes
@@ -23,7 +21,6 @@ NO_KERNEL = (
     "Could not run 'aten::{op}' with arguments from the '{backend}' backend: there is no such operation on {operands}. "
     "Use to_dense() first."
 )
-NO_LOOP = re.compile("not supported for the input types|did not contain a loop")  # in NumPy's words
 NO_MEMORY = "not enough memory: {op} on {operands} tried to allocate more than there is: {cause}"
 
 
@@ -99,18 +96,19 @@ def translate_error(spec, error, arrays):
         return missing_op(spec.name, engine, arrays)
     if type(error) in (RuntimeError, IndexError, NotImplementedError) or isinstance(error, LinAlgError):
         return error
-    if spec.check is not None:
-        try:
+    try:  # what the op itself has to say is better than NumPy's words
+        if spec.check is not None:
             spec.check(*arrays)
-        except Exception as complaint:
-            raise complaint from None  # it says what is wrong better than NumPy does
-    clash = broadcast_clash([a.shape for a in arrays if hasattr(a, "shape")])
-    if isinstance(error, TypeError) and NO_LOOP.search(str(error)):
-        dtype = next(a.dtype for a in arrays if hasattr(a, "dtype"))
-        return RuntimeError(clash) if clash else not_implemented(spec.name, dtype, arrays)
+        refuse(spec, arrays)
+    except Exception as complaint:
+        raise complaint from None
     operands = ", ".join(describe(a) for a in arrays if a is not None)
     if is_traced_error(error):
         return needs_elements(spec.name, operands)
+    clash = broadcast_clash([a.shape for a in arrays if hasattr(a, "shape")])
+    if isinstance(error, TypeError) and type(error) is not TypeError:  # NumPy's: a ufunc has no loop for the dtypes
+        dtype = next(a.dtype for a in arrays if hasattr(a, "dtype"))
+        return RuntimeError(clash) if clash else not_implemented(spec.name, dtype, arrays)
     if isinstance(error, np.linalg.LinAlgError):
         return LinAlgError(f"linalg.{spec.name.removeprefix('linalg_')}: {error} (input {operands})")
     if isinstance(error, MemoryError):
@@ -121,9 +119,9 @@ def translate_error(spec, error, arrays):
         return OverflowError(f"{spec.name}: int too big to convert (input {operands})")
     if isinstance(error, IndexError):
         return IndexError(f"{spec.name}: {error} (input {operands})")
-    if type(error) is TypeError and not NO_LOOP.search(str(error)):  # Python's: a setting is of a wrong type
+    if isinstance(error, TypeError):  # Python's: a setting is of a wrong type
         return TypeError(f"{spec.name}(): {error} (input {operands})")
-    if isinstance(error, (TypeError, ValueError, OverflowError)):
+    if isinstance(error, (ValueError, OverflowError)):
         return RuntimeError(f"{spec.name}: {error} (input {operands})")
     return error
 

@@ -498,7 +498,7 @@ def compile_call(op, otherwise):
     elif len(op.inputs) == 1:
         bind = unary_call(settings, kernel is not None)
     elif op.is_operator:
-        bind = operator_call(kernel is not None, isinstance(kernel, np.ufunc))
+        bind = operator_call(kernel is not None, isinstance(getattr(kernel, "__wrapped__", kernel), np.ufunc))
     else:
         bind = flat_call(len(op.inputs), settings)
     function = bind(op, by_position(op.forward), kernel, otherwise or op)
