@@ -341,11 +341,54 @@ ZERO_GRADIENTS = [  # where the slope is not finite
     for name in ("xlogy", "special.xlog1py", "pow", "atan2", "copysign", "hypot", "logaddexp", "div", "maximum", "fmin")
     for g in ("0", "1", "inf", "nan")
 ]
+OF_TWO_FAULTS = [  # values that do not fit the place are named before an index out of bounds
+    f"x = torch.zeros(2, 3, 4)\n{write.replace('I', index)}\nx" for index in ("[5]", "[0]", "[-3]")
+    for write in (
+        "x[I] = torch.ones(7)", "x[:, I] = torch.ones(7)", "x[torch.tensor(I), :, torch.tensor([0, 1])] = torch.ones(7)",
+        "x[torch.tensor(I), :, torch.tensor([0, 1])] = torch.ones(2, 3)", "x[torch.tensor(I + [0]), torch.tensor([0, 1, 2])] = torch.ones(7)",
+        "x.index_put_((torch.tensor(I),), torch.ones(7))", "x.index_put_((torch.tensor(I),), torch.ones(7), accumulate=True)",
+        "x.index_put_((torch.tensor(I), torch.tensor([0, 1, 2])), torch.ones(5, 1), accumulate=True)",
+    )
+] + [f"torch.{name}(torch.ones({shape}), dim={dim}, out=torch.zeros(0, dtype=torch.{dtype}))" for name in ("amax", "amin")
+     for shape in ("()", "(0, 2)", "2") for dim in (0, 2) for dtype in ("float32", "float64")] + [
+     "x = torch.zeros(2, 3)\nx[torch.tensor([True, False])] = torch.ones(5)", "x = torch.zeros(2, 3)\nx[x == 0] = torch.ones(5)"]
+NOT_A_NUMBER = [  # refused, and with it what the other side of the bound is
+    call.replace("V", value) for value in ("nan", "-1.0", "inf", "0.5") for call in (
+        *[f"torch.nn.functional.{name}" for name in (
+            "smooth_l1_loss(torch.tensor([1.0, inf, -inf, nan]), torch.zeros(4), beta=V, reduction='none')",
+            "huber_loss(torch.tensor([1.0, inf, -inf, nan]), torch.zeros(4), delta=V, reduction='none')",
+            "rrelu(torch.ones(2), V, 1.0)", "rrelu(torch.ones(2), 0.0, V)", "cosine_similarity(torch.ones(1, 2), torch.ones(1, 2), eps=V)",
+            "gaussian_nll_loss(torch.ones(2), torch.ones(2), torch.tensor([V, 1.0]))", "interpolate(torch.ones(1, 1, 4), scale_factor=V)",
+            "binary_cross_entropy(torch.tensor([V]), torch.tensor([0.5]))", "binary_cross_entropy(torch.tensor([0.5]), torch.tensor([V]))")],
+        "torch.isclose(torch.ones(1), torch.ones(1), rtol=V)", "torch.allclose(torch.ones(1), torch.ones(1), atol=V)",
+        "torch.cdist(torch.ones(2, 2), torch.zeros(1, 2), V)", "torch.pdist(torch.eye(2), V)", "torch.normal(0.0, V, (2,)).shape",
+        "torch.ones(2).normal_(0, V).shape", "torch.nn.init.trunc_normal_(torch.ones(2), 0, abs(V)).shape", "torch.arange(0, 5, V).shape",
+    )
+] + [f"torch.special.zeta(torch.tensor({x}), torch.tensor({q}))" for x, q in (
+    ([math.nan] * 4, [-2.0, 0.0, 1.0, math.nan]), ([1.0, 0.5, 2.0], [math.nan] * 3), ([1.0, 0.5, 2.0], [-1.0] * 3))]
+INFINITELY_WIDE = [
+    f"x = torch.tensor([1.0, inf, -inf, nan, -3.0], dtype=torch.{dtype}, requires_grad=True)\n"
+    f"y = torch.nn.functional.{name}(x, torch.zeros(5, dtype=torch.{dtype}), {width}, reduction='none')\ny.sum().backward()\n(y, x.grad)"
+    for dtype in ("float32", "float64", "bfloat16") for name, argument in (("smooth_l1_loss", "beta"), ("huber_loss", "delta"))
+    for width in (f"{argument}=inf", f"{argument}=1.5")
+]
+ORDERS = [f"torch.argsort(torch.ones(3), {arguments}out=torch.zeros(3, dtype=torch.int64))" for arguments in ("", "stable=True, ", "stable=False, ")]
+FROM_ARRAYS = [  # without NumPy's warnings
+    f"{make}({data}, dtype=torch.{dtype})" for make in ("torch.tensor", "torch.as_tensor", "torch.ones(1).new_tensor")
+    for data in ("np.array([1e300, nan, 2.0])", "np.float64(1e300)", "np.array([300, -1])") for dtype in ("float16", "float32", "bfloat16", "complex64", "bool")
+] + [f"torch.tensor([np.array([{first}]), np.array([2.0])], dtype=torch.{dtype})" for first in ("1e300", "nan", "300.0", "-1.0")
+     for dtype in ("int32", "uint8", "int64", "float16", "float64")]
+EXPANSIONS = [
+    f"x = torch.ones({shape}, requires_grad=True)\ny = x.expand({larger})\na, b = torch.autograd.grad((y * y).sum(), [x, y], create_graph={graph})\n"
+    "(a, b, a is b, a.data_ptr() == b.data_ptr())"
+    for shape, larger in (("()", "()"), ("()", "(2,)"), ("2, 3", "2, 3"), ("1", "1"), ("1", "2"), ("2, 3", "1, 2, 3"))
+    for graph in (True, False)
+]
 DIMENSIONS = [f"torch.ones({shape}).unflatten({dim}, {sizes})" for shape in ("()", "2") for dim in (-2, -1, 0, 1, 2) for sizes in ("(-1, 1)", "(1, 1)", "(3, 1)")]
 
 
 @pytest.mark.parametrize("code", [
-    *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS,
+    *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
     *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,

@@ -115,7 +115,7 @@ OF_EACH(mish_pull, G * NAME(mish_slope)(X))
 OF_EACH(gelu_tanh, NAME(gelu_tanh_of)(X))
 OF_EACH(gelu_tanh_pull, G * NAME(gelu_tanh_slope)(X))
 OF_EACH(smooth_l1, NAME(huber_of)(G - X, A, A))
-OF_EACH(smooth_l1_slope, NAME(between)((G - X) / A, -1, 1))
+OF_EACH(smooth_l1_slope, G - X >= A ? 1 : G - X <= -A ? -1 : (G - X) / A)
 OF_EACH(huber, NAME(huber_of)(G - X, A, 1))
 OF_EACH(huber_slope, NAME(between)(G - X, -A, A))
 

@@ -134,7 +134,8 @@ def smooth_l1(k, x, y, beta):
 
 
 def smooth_l1_slope(k, x, y, beta):
-    return k.clip((x - y) / beta, -1, 1)
+    away = x - y
+    return k.where(k.abs(away) < beta, away / beta, k.sign(away))  # an infinite beta divides no infinity
 
 
 def huber(k, x, y, delta):

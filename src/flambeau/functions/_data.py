@@ -31,6 +31,7 @@ GRAD_TO_SCALAR = (
     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
     "Consider using tensor.detach() first."
 )
+DISCARDS = "Casting complex values to real discards the imaginary part"
 OVERFLOW = "value cannot be converted to type {dtype} without overflow: {value}"
 _LARGEST = {d.np: _dtypes.finfo(d).max for d in (_dtypes.float32, _dtypes.float16, _dtypes.bfloat16)}
 _FLOAT16 = _dtypes.float16.np
@@ -48,12 +49,11 @@ def array_from(data, dtype=None):
     if kind in _PLAIN:
         return fill_array((), (data,), dtype)
     if isinstance(data, np.ndarray):
-        array = _dtypes.narrow(check_array(data), dtype)
-        return array.astype(data.dtype if dtype is None else dtype, order="K", subok=False, copy=True)
+        return converted(check_array(data), dtype)
     if isinstance(data, np.generic):
         array = np.asarray(data)
         _dtypes.from_np(array.dtype)
-        return _dtypes.narrow(array, dtype).astype(dtype or array.dtype)
+        return converted(array, dtype)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
     if not _is_sequence(data):
@@ -61,6 +61,17 @@ def array_from(data, dtype=None):
             raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
         return fill_array((), (data,), dtype)
     return from_sequence(data, dtype)
+
+
+def converted(array, dtype):
+    """A copy of a NumPy array in a NumPy dtype, its own if None; with PyTorch's warnings, and none of NumPy's."""
+    if dtype is None or dtype == array.dtype:
+        return array.astype(array.dtype, order="K", subok=False, copy=True)
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        warn_once(DISCARDS, stacklevel=4)
+        array = array.real
+    with ignore_fp_errors():
+        return _dtypes.narrow(array, dtype).astype(dtype, order="K", subok=False, copy=True)
 
 
 def check_array(array):
@@ -141,7 +152,9 @@ def _stack(shape, arrays, dtype):
     warn_once(SLOW_LIST, stacklevel=5)
     if dtype is None:
         dtype = _common([_dtypes.from_np(a.dtype) for a in arrays]).np
-    return np.array(arrays, dtype).reshape(shape)
+    if dtype.kind in "iu" and any(a.dtype != dtype for a in arrays):
+        return fill_array(shape, np.concatenate(arrays, None).tolist(), dtype)  # which checks that each number fits
+    return np.stack([converted(a, dtype) for a in arrays]).reshape(shape)
 
 
 def fill_array(shape, values, dtype):

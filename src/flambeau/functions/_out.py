@@ -80,6 +80,11 @@ def same(result, out, name, args):
         raise RuntimeError(OUT_DTYPE.format(name=name, result=result, out=out))
 
 
+def same_as_input(result, out, name, args):
+    """The result's own, which is that of the input: PyTorch looks at it before it looks at the other arguments."""
+    same(result, out, name, args)
+
+
 def real(result, out, name, args):
     """Castable ones, but for a real result no complex one."""
     if out.is_complex and not result.is_complex:
@@ -106,7 +111,7 @@ def real_unless_counted(result, out, name, args):
 
 
 RULES = frozenset(  # by which a result may be stored in its own dtype
-    (castable, same, real, anything, own, own_of_inexact, real_unless_counted)
+    (castable, same, same_as_input, real, anything, own, own_of_inexact, real_unless_counted)
 )
 
 
@@ -230,6 +235,8 @@ class Writer:
         outs = (out,) if type(out) is Tensor else self.tensors(out)
         if self.dtype is own or self.dtype is own_of_inexact:
             values = self.in_dtype_of(outs[0], values)
+        if self.dtype is same_as_input and isinstance(values[0], Tensor):
+            same(values[0].dtype, outs[0].dtype, self.name, values)
         if in_use.autocast:
             compute = without_autocast(compute)  # what stores is not on its lists
         result = compute(*values)
@@ -265,7 +272,8 @@ class Writer:
 
     def check_needs(self, values):
         """Raises unless the argument is there without which PyTorch has no ``out=``, under its name or NumPy's."""
-        if all(value is None for name, value in zip(self.names, values) if name in (self.needs, "axis")):
+        found = [value for name, value in zip(self.names, values) if name in (self.needs, "axis")]
+        if all(value is None or value is ... for value in found):
             raise TypeError(OUT_NEEDS.format(name=self.name, argument=self.needs))
 
     def tensors(self, out):

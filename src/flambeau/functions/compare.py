@@ -47,16 +47,21 @@ isposinf = _real_test(ops.isposinf, "isposinf", "Whether each element is positiv
 isneginf = _real_test(ops.isneginf, "isneginf", "Whether each element is negative infinity.")
 
 
+def tolerance(value, function, name):
+    """A tolerance as a float; RuntimeError if it is negative or nan."""
+    value = as_float(value, function, name)
+    if not value >= 0:
+        raise RuntimeError(f"{function}: {name} must be greater than or equal to zero, but got {value}")
+    return value
+
+
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether ``|input - other| <= atol + rtol * |other|`` for each pair; equal infinities are close."""
     operands(input, other, "isclose", numbers=False)
     if input.dtype is not other.dtype:
         words = f"{type_word(input.dtype)} did not match {type_word(other.dtype)}"
         raise RuntimeError(f"isclose: {words}; convert one of them")
-    rtol, atol = as_float(rtol, "isclose", "rtol"), as_float(atol, "isclose", "atol")
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if value < 0:
-            raise RuntimeError(f"isclose: {name} must be greater than or equal to zero, but got {value}")
+    rtol, atol = tolerance(rtol, "isclose", "rtol"), tolerance(atol, "isclose", "atol")
     return ops.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 

@@ -26,13 +26,12 @@ from ..ops import convert as ops
 from ..ops._errors import broadcast_clash
 from ._args import need_tensor, np_dtype_of
 from ._attach import methods
-from ._data import array_from, scalar_for
+from ._data import DISCARDS, array_from, scalar_for
 from ._warn import warn_once
 
 __all__ = ["clone", "fill", "fill_", "zero_"]
 
 _WIDEST = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
-DISCARDS = "Casting complex values to real discards the imaginary part"
 
 
 def to(self, *args, **kwargs):

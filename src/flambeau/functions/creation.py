@@ -200,7 +200,7 @@ def range_length(start, end, step, dtype):
         if step and not int(step):
             raise ValueError(f"step must be nonzero, but in int64 the step {step} is 0")
         start, end, step = int(start), int(end), int(step)
-    if step == 0:
+    if step == 0 or step != step:
         raise RuntimeError("step must be nonzero")
     if not math.isfinite(start) or not math.isfinite(end):
         raise RuntimeError(f"unsupported range: {start} -> {end}")

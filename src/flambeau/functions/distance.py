@@ -13,13 +13,14 @@ from ..ops import pointwise as pw
 from ..ops.index import index_select
 from ..ops.reduce import sum_
 from ..ops.shape import cast, expand, reshape_shared
-from ._args import as_float, axis_of, dim_in_range, need_tensor
+from ._args import axis_of, dim_in_range, need_tensor
 from ._attach import inplace_methods, methods
 from ._binary import number
 from ._folds import need_flag, numpy_names
 from ._out import out_variant, same
 from ._results import rename_node
 from ._wrong_type import wrong_type
+from .compare import tolerance
 from .linalg.norm import matrix_norm, vector_norm
 
 __all__ = ["allclose", "cdist", "cosine_similarity", "dist", "equal", "norm", "pdist", "renorm"]
@@ -116,6 +117,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
         raise RuntimeError(
             f"cosine_similarity: {list(x1.shape)} and {list(x2.shape)} do not broadcast"
         ) from None
+    if not eps >= 0:
+        raise RuntimeError(f"cosine_similarity: eps must be non-negative, got: {eps}")
     axis = axis_of(dim, len(shape))
     x1, x2 = (x if x._a.shape == shape else expand(x, shape=shape) for x in (x1, x2))
     norms = [pw.clamp_min(vector_norm(x, 2, axis, True), eps) for x in (x1, x2)]
@@ -155,7 +158,7 @@ def _check_rows(x1, x2, p):
         )
     if x1.dtype is not x2.dtype:
         raise RuntimeError(f"expected scalar type {type_word(x1.dtype)} but found {type_word(x2.dtype)}")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError(f"cdist only supports non-negative p values, got p={p}")
 
 
@@ -166,7 +169,7 @@ def pdist(input, p=2):
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input._a.ndim}D")
     if not input.is_floating_point():
         raise RuntimeError(f"pdist only supports floating-point dtypes, got {type_word(input.dtype)}")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError(f"pdist only supports non-negative p values, got p={p}")
     first, second = np.triu_indices(input._a.shape[0], 1)
     difference = index_select(input, first, axis=0) - index_select(input, second, axis=0)
@@ -198,7 +201,7 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         raise RuntimeError(
             f"{type_word(input.dtype)} did not match {type_word(other.dtype)}; convert one of them"
         )
-    rtol, atol = as_float(rtol, "allclose", "rtol"), as_float(atol, "allclose", "atol")
+    rtol, atol = tolerance(rtol, "allclose", "rtol"), tolerance(atol, "allclose", "atol")
     return bool(pw.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)._a.all())
 
 

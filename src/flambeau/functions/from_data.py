@@ -9,11 +9,12 @@ import numpy as np
 from .. import _dtypes
 from .._device import CPU, META, resolve
 from .._dtypes import type_word
+from .._fp_errors import call_without_fp_warnings
 from .._tensor import Tensor, wrap
 from ..engines import NUMPY
 from ._args import np_dtype_of, tensor_on
 from ._attach import methods
-from ._data import array_from, check_array, scalar_for
+from ._data import DISCARDS, array_from, check_array, scalar_for
 from ._warn import warn_once
 from .dlpack import from_dlpack
 
@@ -56,7 +57,10 @@ def _copy(source, dtype, device, requires_grad):
     device = source.device if device is None else resolve(device)
     if source.device is META and device is CPU:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    return tensor_on(a.astype(target) if source.device is META else NUMPY.copy_as(a, target), device, requires_grad)
+    if a.dtype.kind == "c" and target.kind not in "cb":
+        warn_once(DISCARDS, stacklevel=3)
+    found = a.astype(target) if source.device is META else call_without_fp_warnings(NUMPY.copy_as, a, target)
+    return tensor_on(found, device, requires_grad)
 
 
 def new_tensor(self, data, dtype=None, device=None, requires_grad=False, pin_memory=False):

@@ -25,7 +25,7 @@ from ._folds import (
     numpy_names,
     one_dim,
 )
-from ._out import castable, out_variant, own, own_of_inexact, real, real_unless_counted, same
+from ._out import castable, out_variant, own, own_of_inexact, real, real_unless_counted, same, same_as_input
 from ._results import result, selections
 from ._wrong_type import wrong_type
 
@@ -203,14 +203,14 @@ def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
 
 
 @numpy_names
-@out_variant(dtype=same, aliases="any")
+@out_variant(dtype=same_as_input, aliases="any")
 def amax(input, dim=(), keepdim=False):
     """The largest element, of all or along ``dim``; equal ones share the gradient."""
     return _extreme(ops.amax, input, dim, keepdim, "amax")
 
 
 @numpy_names
-@out_variant(dtype=same, aliases="any")
+@out_variant(dtype=same_as_input, aliases="any")
 def amin(input, dim=(), keepdim=False):
     """The smallest element, of all or along ``dim``; equal ones share the gradient."""
     return _extreme(ops.amin, input, dim, keepdim, "amin")

@@ -40,10 +40,11 @@ def sort(input, dim=-1, descending=False, stable=False):
 
 
 @numpy_names
-@out_variant(dtype=same)
-def argsort(input, dim=-1, descending=False, stable=False):
-    """The indices that sort the input along ``dim``."""
+@out_variant(dtype=same, needs="stable")
+def argsort(input, dim=-1, descending=False, stable=...):
+    """The indices that sort the input along ``dim``; with ``stable``, equal elements keep their order."""
     need_tensor(input, "argsort")
+    stable = False if stable is ... else stable
     _check_order(input, descending, stable, "argsort")
     axis = dim_in_range(dim, input._a.ndim)
     return along(ops.argsort, input, axis=axis, descending=bool(descending), stable=bool(stable))

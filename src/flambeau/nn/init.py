@@ -67,27 +67,28 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     low, high = (a - mean) / std, (b - mean) / std
     inside = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
     draw = _normals_inside if inside > _ENOUGH else _uniforms_by_density
-    done = draw(tensor, mean, std, a, b, generator)
+    missed = draw(tensor, mean, std, a, b, generator)
     fresh = empty_like(tensor)
-    while not done.all():
-        good = draw(fresh, mean, std, a, b, generator)
-        tensor.copy_(fresh.where(~done, tensor))
-        done = done | good
+    while missed.any():
+        missed_again = draw(fresh, mean, std, a, b, generator)
+        tensor.copy_(fresh.where(missed, tensor))
+        missed = missed & missed_again
     return tensor
 
 
 def _normals_inside(tensor, mean, std, a, b, generator):
-    """Draws normals; returns which of them are inside [a, b]."""
+    """Draws normals; returns which of them are outside [a, b], as the dtype has these bounds."""
     tensor.normal_(mean, std, generator=generator)
-    return (tensor >= a) & (tensor <= b)
+    low, high = tensor.new_tensor([a, b], device="cpu").tolist()
+    return (tensor < low) | (tensor > high)
 
 
 def _uniforms_by_density(tensor, mean, std, a, b, generator):
-    """Draws uniform numbers in [a, b]; returns which of them a normal distribution would keep."""
+    """Draws uniform numbers in [a, b]; returns which of them a normal distribution would not keep."""
     tensor.uniform_(a, b, generator=generator)
     peak = 0.0 if a <= mean <= b else min(abs(a - mean), abs(b - mean)) / std
     density = ((peak**2 - ((tensor - mean) / std) ** 2) * 0.5).exp()
-    return empty_like(tensor).uniform_(generator=generator) <= density
+    return empty_like(tensor).uniform_(generator=generator) > density
 
 
 @no_grad()

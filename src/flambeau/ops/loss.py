@@ -96,7 +96,7 @@ def apply_weight(x, weight):
 
 @op(opmath=True, refuses="bic")
 def binary_cross_entropy(k, x, y, weight, *, reduction):
-    x = k.probabilities(x)
+    x, y = k.probabilities(x, "input"), k.probabilities(y, "target")
     yes, no = k.maximum(k.log(x), LOWEST_LOG), k.maximum(k.log1p(-x), LOWEST_LOG)
     return reduce_loss(k, apply_weight((y - 1) * no - y * yes, weight), reduction)
 

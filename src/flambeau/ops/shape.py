@@ -130,7 +130,13 @@ def expand(k, x, *, shape):
     return k.broadcast_to(x, shape)
 
 
-expand.vjp(x=lambda g: g)  # the engine sums what was broadcast
+expand.vjp(x=lambda g, x_shape: g if x_shape else sum_of_all(g))  # the engine sums what was broadcast to more
+
+
+def sum_of_all(g):
+    from .reduce import sum_  # which itself is built on this file
+
+    return sum_(g, axis=None, keepdims=False)
 
 
 # ---- the order and number of dimensions

@@ -80,12 +80,32 @@ def index_put(x, indices, dims, values, accumulate, into=False):
             out[key] += values
         else:
             add_at(out, indices, dims, values)
-    except IndexError as error:
+    except (IndexError, ValueError) as error:
+        refuse_misfit(values, x, indices, dims)  # PyTorch names this fault before an index out of bounds
         raise said_as_torch(error) from None
-    except ValueError:
-        result = out[key].shape
-        raise RuntimeError(VALUES_CLASH.format(values=list(np.shape(values)), result=list(result))) from None
     return out
+
+
+def refuse_misfit(values, x, indices, dims):
+    """Raises unless `values` can be broadcast to x[i, :, j]."""
+    try:
+        result = selected_shape(x, indices, dims)
+    except ValueError:  # the indices do not fit one another
+        return
+    try:
+        np.broadcast_to(values, result)
+    except ValueError:
+        raise RuntimeError(VALUES_CLASH.format(values=list(np.shape(values)), result=list(result))) from None
+
+
+def selected_shape(x, indices, dims):
+    """The shape of x[i, :, j], also where an index is out of bounds; of a mask there is one alone."""
+    if indices[0].dtype.kind == "b":
+        (mask,), (first,) = indices, dims
+        return (*x.shape[:first], np.count_nonzero(mask), *x.shape[first + mask.ndim :])
+    rest = [n for d, n in enumerate(x.shape) if d not in dims]
+    place = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
+    return (*rest[:place], *np.broadcast_shapes(*[np.shape(i) for i in indices]), *rest[place:])
 
 
 def refuse_surplus(values, ndim):

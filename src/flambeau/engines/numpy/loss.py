@@ -8,7 +8,7 @@ from .. import NUMPY as engine
 from .._formulas import DISTANCES, define
 
 NO_SUCH_CLASS = "Target {index} is out of bounds: there are {size} classes."
-NO_PROBABILITY = "all elements of input should be between 0 and 1"
+NO_PROBABILITY = "all elements of {name} should be between 0 and 1"
 
 define(engine, *DISTANCES)
 
@@ -25,8 +25,8 @@ def class_targets(target, ignore, classes):
 
 
 @engine.kernel
-def probabilities(x):
-    """x, whose elements must be probabilities."""
+def probabilities(x, name):
+    """x, the argument of a name, whose elements must be probabilities."""
     if not ((x >= 0) & (x <= 1)).all():
-        raise RuntimeError(NO_PROBABILITY)
+        raise RuntimeError(NO_PROBABILITY.format(name=name))
     return x

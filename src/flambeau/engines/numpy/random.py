@@ -125,7 +125,7 @@ def _parts(out):
 @draw
 def fill_normal(generator, out, mean=0.0, std=1.0):
     """Normal numbers; a complex array has half its variance in the real parts, half in the imaginary ones."""
-    if std < 0:
+    if not std >= 0:
         check(False, "normal expects std >= 0.0, but found std {}", float(std))
     if out.dtype.num in WHOLE and out.size >= 16 and out.flags.c_contiguous:
         engine.fill_normals(generator, out)

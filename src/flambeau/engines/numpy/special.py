@@ -194,9 +194,8 @@ def zeta(x, q):
     regular = (x > 1) & (x < np.inf) & np.isfinite(q) & ((q > 0) | ~whole & (x == np.floor(x)))
     if regular.any():
         out[regular] = hurwitz(x[regular], q[regular])
-    out[(x == 1) | (x > 1) & (q <= 0) & whole] = np.inf
+    out[(x == 1) | ~(x < 1) & (q <= 0) & whole] = np.inf  # of nan too, as in PyTorch
     out[(x > 1) & (q == np.inf)] = 0
-    out[np.isnan(x) | np.isnan(q)] = np.nan
     return out
 
 

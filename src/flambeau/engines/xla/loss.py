@@ -21,6 +21,6 @@ def class_targets(target, ignore, classes):
 
 
 @engine.kernel
-def probabilities(x):
-    require((x >= 0) & (x <= 1), x, RuntimeError, NO_PROBABILITY)
+def probabilities(x, name):
+    require((x >= 0) & (x <= 1), x, RuntimeError, NO_PROBABILITY.format(name=name))
     return x

@@ -108,7 +108,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     """``l1_loss`` with a parabola in the place of its kink, ``beta`` wide to both sides."""
     reduction = _check(input, target, "smooth_l1_loss", size_average, reduce, reduction)
     input, target = _same_size(input, target)
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return reduce_loss((input - target).abs(), reduction)
@@ -119,7 +119,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference up to ``delta``, and a straight line from there on."""
     reduction = _check(input, target, "huber_loss", None, None, reduction)
     input, target = _same_size(input, target)
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is None:
         return in_dtype_of(input, ops.huber_loss(input, target, reduction=reduction, delta=delta))
@@ -228,7 +228,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
         raise ValueError(f"{reduction} is not valid: reduction is 'none', 'mean' or 'sum'")
     if var._a.size:
         lowest = var._a.min()
-        demand(lowest >= 0, lowest, lambda got: ValueError(f"var has negative entry/entries: {got}"))
+        demand(~(var._a < 0).any(), lowest, lambda got: ValueError(f"var has negative entry/entries: {got}"))
     var = var.clone()
     with no_grad():
         var.clamp_(min=eps)

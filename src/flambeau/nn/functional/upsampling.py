@@ -87,6 +87,8 @@ def _sizes(spatial, size, scale_factor, recompute, mode):
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     scales = _each(scale_factor, spatial, as_float, "scale_factor")
+    if not all(map(math.isfinite, scales)):
+        raise RuntimeError(f"interpolate: scale_factor {scale_factor} gives no size: it must be finite")
     sizes = tuple([math.floor(m * s) for m, s in zip(spatial, scales, strict=True)])
     return sizes, (None,) * n if recompute or mode == "area" else scales
 
