@@ -81,25 +81,39 @@ def compile_program(function, arguments, donated, options, parts):
         parts: returns what tells the program from others; it may raise NoDigest.
     """
     settings = dict(donate_argnums=donated, compiler_options=options)
-    jitted = jax.jit(function, **settings)
     programs = _cache.programs
     if not isinstance(programs, Prefetch) or jax.process_count() > 1:
-        return jitted.lower(*arguments).compile()
+        return jax.jit(function, **settings).lower(*arguments).compile()
     name = name_of(arguments, settings, parts)
-    form = None if name is None else Form.read(programs.get(name))
-    if form is not None:
-        try:
-            with programs.asking_for(form.key):
-                return jax.jit(form.stand_in, **settings).lower(*arguments).compile()
-        except (Exception, Missing) as error:
-            log.info("a program is lowered again: %s", error)
+    found = None if name is None else find(programs, name, arguments, settings)
+    if found is None:
+        found = compile_and_note(programs, name, function, arguments, settings)
+    _inferred.table.save()
+    return found
+
+
+def find(programs, name, arguments, settings):
+    """The program of an entry, or None."""
+    form = Form.read(programs.get(name))
+    if form is None:
+        return None
+    try:
+        with programs.asking_for(form.key):
+            return jax.jit(form.stand_in, **settings).lower(*arguments).compile()
+    except (Exception, Missing) as error:
+        log.info("a program is lowered again: %s", error)
+        return None
+
+
+def compile_and_note(programs, name, function, arguments, settings):
+    """A program as jax makes it, with an entry of that name, unless that is None."""
+    jitted = jax.jit(function, **settings)
     lowered = jitted.lower(*arguments)
     with programs.noting() as keys:
         compiled = lowered.compile()
     form = Form.of(keys[-1], compiled, jitted.eval_shape(*arguments)) if keys and name is not None else None
     if form is not None:
         programs.folder.put(name, json.dumps(form).encode())
-    _inferred.table.save()
     return compiled
 
 
