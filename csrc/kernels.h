@@ -23,7 +23,7 @@
 
 #include "loops.h"
 
-#define MOST_PARAMETERS 9
+#define MOST_PARAMETERS 10
 
 typedef PyObject *(*Native)(PyObject *const *arguments); /* NULL where an argument was not given */
 
@@ -34,10 +34,10 @@ typedef struct {
 } Row;
 
 /* Each ends with a row without a name. */
-extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], POINTWISE_ROWS[], FINISH_ROWS[], DIVIDE_ROWS[],
-    SCATTER_ROWS[], RANDOM_ROWS[], CONVERT_ROWS[], SELECT_ROWS[], OPTIM_ROWS[], POOL_ROWS[], RESAMPLE_ROWS[],
-    PRODUCT_ROWS[], CONV_ROWS[], RNN_ROWS[], ATTENTION_ROWS[],
-    LOSS_ROWS[], SHAPE_ROWS[], ARITHMETIC_ROWS[];
+extern const Row JOIN_ROWS[], REDUCE_ROWS[], SOFTMAX_ROWS[], NORM_ROWS[], NORM_ACT_ROWS[], POINTWISE_ROWS[],
+    FINISH_ROWS[], DIVIDE_ROWS[], SCATTER_ROWS[], RANDOM_ROWS[], CONVERT_ROWS[], SELECT_ROWS[], OPTIM_ROWS[],
+    POOL_ROWS[], RESAMPLE_ROWS[], PRODUCT_ROWS[], CONV_ROWS[], RNN_ROWS[], ATTENTION_ROWS[], LOSS_ROWS[],
+    SHAPE_ROWS[], ARITHMETIC_ROWS[];
 
 #define DECLINE Py_RETURN_NOTIMPLEMENTED
 

@@ -60,6 +60,12 @@ typedef struct {
     double eps;
 } NormPull;
 
+/* An activation of straight pieces: x up to `low` becomes `low`, or `slope` times x unless that is 0, and what is above
+ * `high` becomes that. A bound that is NaN is none. */
+typedef struct {
+    double low, high, slope;
+} Pieces;
+
 /* Normalisation of statistics that are each over some planes of n elements, and of which each plane has one weight: that
  * of its channel, of which there are `channels`, in turns. Plane p of statistic i is the plane i * first + p * step. */
 typedef struct {
@@ -72,6 +78,8 @@ typedef struct {
     ptrdiff_t owners; /* channels or groups, which have weights of their own */
     bool grouped; /* the planes of a statistic lie together */
     double eps;
+    Pieces act; /* that follows, in the loops that have one */
+    bool known; /* whether mean and var are there already, in these loops */
 } PlaneNorm;
 
 /* The gates of an LSTM in `rows` samples of n hidden elements: 4 n for x, hidden, gates and their gradients. */
@@ -223,6 +231,9 @@ typedef struct {
     void (*normalize_planes)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the statistics */
     void (*normalize_planes_pull)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the owners */
     void (*scale_planes)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop); /* of the planes */
+    /* the first two of batches, with an activation behind them */
+    void (*normalize_act)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop);
+    void (*normalize_act_pull)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop);
     /* of planes of n elements each, of which plane p has the channel p % channels; `out` may be x */
     void (*finish_planes)(const Finish *f, const void *x, void *out, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t channels,
                           ptrdiff_t n);

@@ -1,6 +1,7 @@
 /* A program that trains asks for the same blocks in each step. Blocks that it releases wait here, in stacks by size, for
- * the next call that asks for such a size. Together with those in use they are never much more than were in use at
- * once before: waiting makes no program much larger than it was. What has waited for long is given back.
+ * the next call that asks for such a size, or for one that is not much smaller. Together with those in use they are
+ * never much more than were in use at once before: waiting makes no program much larger than it was. What has waited
+ * for long is given back.
  */
 
 #include "memory.h"
@@ -19,9 +20,11 @@
 #define SIGN 0x6d61656265616c66ULL        /* by which a head is known */
 #define HUGE_PAGES ((size_t)1 << 22)      /* bytes from which large pages are asked for, as NumPy does */
 #define MOST_WAITING ((size_t)1 << 30)    /* bytes */
+#define ALWAYS_ROOM ((size_t)1 << 24)     /* bytes that may wait beside as many as were in use at once */
 #define LONGEST_WAIT 5                    /* seconds */
 #define STEPS 8                           /* sizes between a power of two and the next */
 #define SIZES (STEPS * 64)
+#define LARGER (STEPS / 2)                /* by how many sizes a block may be too large for a call */
 
 typedef struct Block {
     unsigned long long sign;
@@ -111,13 +114,17 @@ size_t give_back_blocks(void)
 /* How many bytes may wait beside those in use. */
 static size_t room_for_waiting(size_t used)
 {
-    size_t most = most_in_use + most_in_use / 4, room = most > used ? most - used : 0;
+    size_t most = most_in_use + most_in_use / 8 + ALWAYS_ROOM, room = most > used ? most - used : 0;
     return room < MOST_WAITING ? room : MOST_WAITING;
 }
 
-/* A block that waits; NULL if there is none of that size. */
+/* A block that waits; NULL if there is none of about that size. */
 static Block *waiting_block(int number, size_t used)
 {
+    int last = number + LARGER < SIZES ? number + LARGER : SIZES - 1;
+    while (number < last && stacks[number] == NULL) {
+        number++;
+    }
     Block *block = stacks[number];
     if (block != NULL) {
         stacks[number] = block->below;
@@ -166,6 +173,9 @@ void *new_block(size_t bytes, bool zeroed)
     if (take_lock()) {
         block = waiting_block(number, used);
         give_lock();
+    }
+    if (block != NULL) {
+        atomic_fetch_add(&in_use, block->size - size);
     }
     if (block != NULL && zeroed) {
         memset((char *)block + HEAD, 0, bytes);

@@ -1,6 +1,6 @@
 /* Normalisation over the last dimensions, over batches and over groups of channels, and its gradient. */
 
-#include "kernels.h"
+#include "norm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,8 +103,6 @@ static bool fits_channels(PyObject *given, PyArrayObject *x, const PlaneNorm *p)
     return PyArray_SIZE(weight) == p->channels && PyArray_DIM(weight, 1) == PyArray_DIM(x, 1);
 }
 
-#define SHARED (1 << 15) /* elements from which threads share the work */
-
 /* The work on planes, in parts: of the statistics forward, of their owners backward. */
 typedef struct {
     const PlaneNorm *norm;
@@ -120,11 +118,12 @@ static void do_part(const void *work, ptrdiff_t i)
     w->loop(w->norm, start, stop);
 }
 
-static void run_parts(PlaneParts work)
+void run_planes(const PlaneNorm *norm, void (*loop)(const PlaneNorm *norm, ptrdiff_t start, ptrdiff_t stop),
+                ptrdiff_t total)
 {
-    bool columns = work.norm->n == 1 && !work.norm->grouped; /* all channels of a row at once */
-    ptrdiff_t parts = chunks_for(work.norm->statistics * work.norm->planes * work.norm->n, SHARED);
-    work.parts = columns ? 1 : parts < work.total ? parts : work.total;
+    bool columns = norm->n == 1 && !norm->grouped; /* all channels of a row at once */
+    ptrdiff_t parts = chunks_for(norm->statistics * norm->planes * norm->n, SHARED);
+    PlaneParts work = {norm, loop, total, columns ? 1 : parts < total ? parts : total};
     run_chunks(do_part, &work, work.parts);
 }
 
@@ -157,7 +156,7 @@ static PyObject *normalize_planes(PyArrayObject *x, PyObject *const *arguments)
     p.mean = PyArray_DATA(mean);
     p.var = PyArray_DATA(var);
     BEGIN_WORK(PyArray_SIZE(x));
-    run_parts((PlaneParts){.norm = &p, .loop = loops->normalize_planes, .total = p.statistics});
+    run_planes(&p, loops->normalize_planes, p.statistics);
     END_WORK;
     free(p.scratch);
     return Py_BuildValue("NNN", y, mean, var);
@@ -183,7 +182,7 @@ static PyObject *scale_shift(PyObject *const *arguments)
     p.n = PyArray_SIZE(x) / (p.planes * p.channels);
     p.grouped = true; /* a plane has nothing to do with the next */
     BEGIN_WORK(PyArray_SIZE(x));
-    run_parts((PlaneParts){.norm = &p, .loop = loops->scale_planes, .total = p.planes * p.channels});
+    run_planes(&p, loops->scale_planes, p.planes * p.channels);
     END_WORK;
     return (PyObject *)out;
 }
@@ -289,7 +288,7 @@ static PyObject *normalize_planes_pull(PyArrayObject *x, PyObject *const *argume
         p.g_weight = PyArray_DATA(g_weight);
         p.g_bias = PyArray_DATA(g_bias);
         BEGIN_WORK(PyArray_SIZE(x));
-        run_parts((PlaneParts){.norm = &p, .loop = loops->normalize_planes_pull, .total = p.owners});
+        run_planes(&p, loops->normalize_planes_pull, p.owners);
         END_WORK;
         result = PyTuple_Pack(3, out, g_weight, g_bias);
     }

@@ -28,7 +28,8 @@ OPTIONS = {
     "TSAN_OPTIONS": "halt_on_error=1 ignore_noninstrumented_modules=1",
 }
 NAMES = (
-    "native", "native_layers", "native_conv", "native_rnn", "native_attention", "native_whole", "memory", "threads",
+    "native", "native_activation", "native_finish", "native_norm_act", "native_layers", "native_conv", "native_rnn",
+    "native_attention", "native_whole", "memory", "threads",
 )
 TESTS = [f"tests/engines/test_{name}.py" for name in NAMES]
 WITHOUT = "not forked and not everything_works and not own_threads"  # which start processes of their own

@@ -25,6 +25,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
 #include "plane_norm.h"
 #include "pointwise.h"
 #include "finish.h"
+#include "norm_act.h"
 #include "arithmetic.h"
 #include "divide.h"
 #include "scatter.h"
@@ -49,7 +50,7 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(sum_middle), NAME(prod_middle), NAME(divide), \
     NAME(softmax), NAME(log_softmax), NAME(softmax_pull), NAME(log_softmax_pull), \
     NAME(normalize), NAME(normalize_pull), NAME(normalize_planes), NAME(normalize_planes_pull), NAME(scale_planes), \
-    NAME(finish_planes), NAME(erf_all), NAME(sign), \
+    NAME(normalize_act), NAME(normalize_act_pull), NAME(finish_planes), NAME(erf_all), NAME(sign), \
     NAME(relu), NAME(threshold_pull), NAME(leaky_relu), NAME(leaky_relu_pull), NAME(elu), NAME(elu_pull), \
     NAME(sigmoid), NAME(log_sigmoid), NAME(softplus), NAME(gelu), NAME(gelu_pull), NAME(tanh_all), NAME(clip), \
     NAME(hardtanh_pull), NAME(hardsigmoid), NAME(hardsigmoid_pull), NAME(hardswish), NAME(hardswish_pull), \

@@ -124,29 +124,34 @@ INLINE REAL NAME(variance_of_planes)(const PlaneNorm *p, ptrdiff_t i, REAL mean)
     return sum / (REAL)(p->n * p->planes);
 }
 
+INLINE void NAME(statistics_of_planes)(const PlaneNorm *p, ptrdiff_t i, REAL *mean, REAL *var)
+{
+    REAL count = (REAL)(p->n * p->planes), sum = 0, away = 0;
+    EACH_PLANE(p, i, plane) {
+        sum += NAME(sum_row)((const REAL *)p->x + plane * p->n, p->n);
+    }
+    *mean = sum / count;
+    *var = NAME(variance_of_planes)(p, i, *mean);
+    if (NAME(hardly_differ)(*mean, *var)) {
+        EACH_PLANE(p, i, plane) {
+            away += NAME(distances)((const REAL *)p->x + plane * p->n, p->n, *mean);
+        }
+        *mean += away / count;
+        *var = NAME(variance_of_planes)(p, i, *mean);
+    }
+}
+
 static void NAME(normalize_planes)(const PlaneNorm *p, ptrdiff_t start, ptrdiff_t stop)
 {
     const REAL *x = p->x, *weight = p->weight, *bias = p->bias;
     ptrdiff_t n = p->n;
-    REAL count = (REAL)(n * p->planes);
     if (n == 1 && !p->grouped) {
         NAME(normalize_columns)(p);
         return;
     }
     for (ptrdiff_t i = start; i < stop; i++) {
-        REAL mean = 0, away = 0;
-        EACH_PLANE(p, i, plane) {
-            mean += NAME(sum_row)(x + plane * n, n);
-        }
-        mean /= count;
-        REAL var = NAME(variance_of_planes)(p, i, mean);
-        if (NAME(hardly_differ)(mean, var)) {
-            EACH_PLANE(p, i, plane) {
-                away += NAME(distances)(x + plane * n, n, mean);
-            }
-            mean += away / count;
-            var = NAME(variance_of_planes)(p, i, mean);
-        }
+        REAL mean, var;
+        NAME(statistics_of_planes)(p, i, &mean, &var);
         REAL scale = 1 / NAME(root)(var + (REAL)p->eps);
         EACH_PLANE(p, i, plane) {
             const REAL *restrict from = x + plane * n;
@@ -208,8 +213,6 @@ static void NAME(normalize_planes_pull)(const PlaneNorm *p, ptrdiff_t start, ptr
         }
     }
 }
-
-#undef EACH_PLANE
 
 /* ---- with a scale and a shift for each channel */
 

@@ -261,6 +261,35 @@ class Packed:
         return tensor._a
 
 
+class Recomputed(Packed):
+    """A saved value that is computed again in backward, from others that are held anyway."""
+
+    __slots__ = ()
+
+
+class Unheld:
+    """Stands for a storage among the guards of a node that does not hold it: when it is gone, nobody writes to it."""
+
+    engine = None  # a tensor over what was saved does not lie in it
+
+    def __init__(self, storage):
+        self._storage = weakref.ref(storage)
+        self._version = storage.version
+
+    @property
+    def version(self):
+        storage = self._storage()
+        return self._version if storage is None else storage.version
+
+    @property
+    def array(self):
+        return self._storage().array
+
+    @property
+    def writer(self):
+        return self._storage().writer
+
+
 UNGUARDED = ((Storage(None), 0),)  # the guards of what hooks keep: writes to it cannot be noticed
 
 

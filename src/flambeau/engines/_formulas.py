@@ -152,6 +152,56 @@ def huber_slope(k, x, y, delta):
 DISTANCES = (smooth_l1, smooth_l1_slope, huber, huber_slope)
 
 
+# ---- batches that are normalised by their channels, with an activation of straight pieces behind that
+#
+# `act` is (low, high, slope): what is below `low` becomes `low`, or `slope` times itself unless that is 0, and what is
+# above `high` becomes that. A bound that is nan is none.
+
+
+def on_pieces(k, y, act):
+    low, high, slope = act
+    y = k.where(y < low, y * slope if slope else low, y)
+    return k.where(y > high, high, y)
+
+
+def pull_pieces(k, g, y, act):
+    """The gradient of y, from that of ``on_pieces``."""
+    low, high, slope = act
+    return k.where(y >= high, 0, k.where(y <= low, g * slope if slope else 0, g))
+
+
+def of_batch(x):
+    """The shape of what there is of each channel, and the axes of the others."""
+    return (1, x.shape[1], *[1] * (x.ndim - 2)), (0, *range(2, x.ndim))
+
+
+def normalize_act(k, x, weight, bias, eps, act):
+    """(the result, the mean, the variance)."""
+    shape, axes = of_batch(x)
+    y, mean, var = k.normalize(x, weight.reshape(shape), bias.reshape(shape), axes, eps)
+    return on_pieces(k, y, act), mean, var
+
+
+def normalize_by(k, x, weight, bias, mean, var, eps):
+    return (x - mean) * (weight.reshape(mean.shape) / k.sqrt(var + eps)) + bias.reshape(mean.shape)
+
+
+def normalize_act_again(k, x, weight, bias, mean, var, eps, act):
+    """The result, where mean and variance are known."""
+    return on_pieces(k, normalize_by(k, x, weight, bias, mean, var, eps), act)
+
+
+def normalize_act_pull(k, g, x, weight, bias, mean, var, g_mean, g_var, eps, act):
+    """The gradients of x, weight and bias, from those of the three results."""
+    shape, axes = of_batch(x)
+    g = pull_pieces(k, g, normalize_by(k, x, weight, bias, mean, var, eps), act)
+    g_x, g_weight, g_bias = k.normalize_pull(g, x, weight.reshape(shape), axes, mean, var, g_mean, g_var, eps)
+    return g_x, g_weight.reshape(-1), g_bias.reshape(-1)
+
+
+NORMALIZATION = (normalize_act, normalize_act_again, normalize_act_pull)
+
+
 # ---- the gates of an LSTM, one after the other in the last dimension: input, forget, cell, output
 
 

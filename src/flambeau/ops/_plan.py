@@ -172,8 +172,8 @@ def saved_part(node, nr, graph):
 
 
 def unpack_saved(value):
-    """What was saved, back from saved-tensor hooks if it went through them."""
-    return value.array() if type(value) is tape.Packed else value
+    """What was saved: back from saved-tensor hooks if it went through them, or computed again."""
+    return value.array() if isinstance(value, tape.Packed) else value
 
 
 def output_of(node, nr, array):

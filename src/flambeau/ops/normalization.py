@@ -15,6 +15,7 @@ from .._tensor import Tensor
 from ..engines import engine_of
 from ._format import in_format_of
 from ._op import op
+from .activation import hardtanh, hardtanh_pull, leaky_relu, leaky_relu_pull, relu, threshold_pull
 from .elementary import pow_scalar, rsqrt
 from .move import constant_pad
 from .pointwise import by_number, cj, mul
@@ -62,35 +63,40 @@ def _normalization(name, node, layout):
 
     @normalization.joint_vjp
     def _(g, x, weight, out_1, out_2, eps, how, needs):
-        input, own = x, tuple(x.shape)
-        shape, of_weight, axes = layout(own, how)
-        k = engine_of(g[0], x, weight)
-        x, weight, g_y = along_channels(x, shape), along_channels(weight, of_weight), along_channels(g[0], shape)
-        if k.computes and not isinstance(x, Tensor) and math.prod(shape):
-            if weight is None and needs[2]:
-                weight = k.ones(of_weight, x.dtype)
-            found = k.normalize_pull(g_y, x, weight, axes, out_1, out_2, g[1], g[2], eps)
-            return (
-                k.in_format_of(along_channels(found[0], own), input) if needs[0] else None,
-                to_weight(found[1], of_weight, layout) if needs[1] else None,
-                to_weight(found[2], of_weight, layout) if needs[2] else None,
-            )
-        # the statistics of nothing are nan, but nothing has no part in a gradient
-        away, inv = x - out_1, (out_2 + eps) ** -0.5 if math.prod(shape) else zeros_like(out_2)
-        # What the weight does not see is summed first: the sums serve weight, bias and input.
-        lead = len(shape) - len(of_weight)
-        inner = tuple([a for a in axes if a >= lead and of_weight[a - lead] == 1])
-        outer = tuple([a for a in axes if a not in inner])
-        g_sum, g_away = sum_over(g_y, inner), sum_over(g_y * away, inner)
-        return (
-            along_channels(
-                input_pull(g_y, g[1], g[2], away, inv, weight, g_sum, g_away, outer, count(shape, axes)), own
-            ) if needs[0] else None,
-            to_weight(g_away * inv, of_weight, layout) if needs[1] else None,
-            to_weight(g_sum, of_weight, layout) if needs[2] else None,
-        )
+        return pull(layout, g, x, weight, out_1, out_2, eps, how, needs)
 
     return normalization
+
+
+def pull(layout, g, x, weight, mean, var, eps, how, needs):
+    """The gradients of x, weight and bias, from those of the result and of its statistics."""
+    input, own = x, tuple(x.shape)
+    shape, of_weight, axes = layout(own, how)
+    k = engine_of(g[0], x, weight)
+    x, weight, g_y = along_channels(x, shape), along_channels(weight, of_weight), along_channels(g[0], shape)
+    if k.computes and not isinstance(x, Tensor) and math.prod(shape):
+        if weight is None and needs[2]:
+            weight = k.ones(of_weight, x.dtype)
+        found = k.normalize_pull(g_y, x, weight, axes, mean, var, g[1], g[2], eps)
+        return (
+            k.in_format_of(along_channels(found[0], own), input) if needs[0] else None,
+            to_weight(found[1], of_weight, layout) if needs[1] else None,
+            to_weight(found[2], of_weight, layout) if needs[2] else None,
+        )
+    # the statistics of nothing are nan, but nothing has no part in a gradient
+    away, inv = x - mean, (var + eps) ** -0.5 if math.prod(shape) else zeros_like(var)
+    # What the weight does not see is summed first: the sums serve weight, bias and input.
+    lead = len(shape) - len(of_weight)
+    inner = tuple([a for a in axes if a >= lead and of_weight[a - lead] == 1])
+    outer = tuple([a for a in axes if a not in inner])
+    g_sum, g_away = sum_over(g_y, inner), sum_over(g_y * away, inner)
+    return (
+        along_channels(
+            input_pull(g_y, g[1], g[2], away, inv, weight, g_sum, g_away, outer, count(shape, axes)), own
+        ) if needs[0] else None,
+        to_weight(g_away * inv, of_weight, layout) if needs[1] else None,
+        to_weight(g_sum, of_weight, layout) if needs[2] else None,
+    )
 
 
 def input_pull(g, g_mean, g_var, away, inv, weight, g_sum, g_away, outer, n):
@@ -122,6 +128,55 @@ def to_weight(g, of_weight, layout):
 batch_norm = _normalization("native_batch_norm", "NativeBatchNormBackward0", batch_layout)
 layer_norm = _normalization("native_layer_norm", "NativeLayerNormBackward0", layer_layout)
 group_norm = _normalization("native_group_norm", "NativeGroupNormBackward0", group_layout)
+
+
+# ---- with an activation of straight pieces behind it
+
+
+ACTIVATIONS = {  # name: (the name of its node, its bounds and its slope below them, its gradient)
+    "relu": ("ReluBackward0", lambda: (0.0, math.nan, 0.0), lambda g, y: threshold_pull(g, y, threshold=0.0)),
+    "hardtanh": ("HardtanhBackward0", lambda low, high: (low, high, 0.0),
+                 lambda g, y, low, high: hardtanh_pull(g, y, low=low, high=high)),
+    "leaky_relu": ("LeakyReluBackward0", lambda slope: (0.0, math.nan, slope),
+                   lambda g, y, slope: leaky_relu_pull(g, y, slope=slope)),
+}
+
+
+def pieces_of(activation, numbers):
+    """(low, high, slope) of an activation: see the kernels."""
+    return ACTIVATIONS[activation][1](*numbers)
+
+
+@op(opmath="first", refuses="bic", image=True, node=lambda activation: ACTIVATIONS[activation][0])
+def batch_norm_act(k, x, weight, bias, *, eps, activation, numbers):
+    """``batch_norm`` and an activation of its result, which is recorded as the activation."""
+    y, mean, var = k.normalize_act(x, weight, bias, eps, pieces_of(activation, numbers))
+    return k.in_format_of(y, x), k.in_format_of(mean), k.in_format_of(var)
+
+
+@batch_norm_act.joint_vjp
+def _(g, x, weight, bias, out_1, out_2, eps, activation, numbers, needs):
+    k = engine_of(g[0], x, weight)
+    if k.computes and not isinstance(x, Tensor) and x.size:
+        found = k.normalize_act_pull(g[0], x, weight, bias, out_1, out_2, g[1], g[2], eps, pieces_of(activation, numbers))
+        found = (k.in_format_of(found[0], x), *found[1:])
+        return tuple([a if needed else None for a, needed in zip(found, needs)])
+    of_weight = batch_layout(tuple(x.shape), None)[1]
+    scale = (out_2 + eps) ** -0.5 * along_channels(weight, of_weight)
+    y = (x - out_1) * scale + along_channels(bias, of_weight)
+    if isinstance(y, Tensor):
+        y = y.detach()  # the gradient depends on it by steps alone
+    before = (ACTIVATIONS[activation][2](g[0], y, *numbers), g[1], g[2])
+    return pull(batch_layout, before, x, weight, out_1, out_2, eps, None, needs)
+
+
+batch_norm_act.presents(
+    ReluBackward0=lambda x, weight, bias, eps: relu(batch_norm(x, weight, bias, eps=eps, how=None)[0]),
+    HardtanhBackward0=lambda x, weight, bias, eps, numbers: hardtanh(
+        batch_norm(x, weight, bias, eps=eps, how=None)[0], low=numbers[0], high=numbers[1]),
+    LeakyReluBackward0=lambda x, weight, bias, eps, numbers: leaky_relu(
+        batch_norm(x, weight, bias, eps=eps, how=None)[0], negative_slope=numbers[0]),
+)
 
 
 # ---- with running statistics

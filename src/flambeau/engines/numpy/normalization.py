@@ -7,6 +7,9 @@ import math
 import numpy as np
 
 from .. import NUMPY as engine
+from .._formulas import NORMALIZATION, define
+
+define(engine, *NORMALIZATION)
 
 
 def mean_over(x, axes):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from .._formulas import NORMALIZATION, define
 from ..numpy.normalization import pull_results
 from . import engine
+
+define(engine, *NORMALIZATION)
 
 
 @engine.kernel

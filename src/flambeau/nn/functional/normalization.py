@@ -70,7 +70,8 @@ def _check_dtypes(input, *parameters):
                 raise RuntimeError(MIXED.format(expected=expected, got=t.dtype, own=input.dtype))
 
 
-def _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps):
+def _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps, act=None):
+    """``batch_norm`` of what was checked; in training with an activation behind it, (its name, its numbers), if given."""
     shape = input._a.shape
     if len(shape) < 2:
         if shape == (0,):
@@ -94,7 +95,10 @@ def _batch_norm(input, running_mean, running_var, weight, bias, training, moment
                 return input.clone()
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         return ops.batch_norm_inference(input, weight, bias, running_mean, running_var, eps=eps)
-    out, mean, var = ops.batch_norm(input, weight, bias, eps=eps, how=None)
+    if act is None:
+        out, mean, var = ops.batch_norm(input, weight, bias, eps=eps, how=None)
+    else:
+        out, mean, var = ops.batch_norm_act(input, weight, bias, eps=eps, activation=act[0], numbers=act[1])
     if input._a.size and (running_mean is not None or running_var is not None):
         n = math.prod(shape) // max(channels, 1)
         _move(running_mean, mean, momentum)

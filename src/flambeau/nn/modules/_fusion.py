@@ -2,7 +2,8 @@
 
 What passes between the modules of a Sequential is seen by no one else. So where nothing is recorded, a convolution or a
 product does on its sums, while they are in the cache, what a batch norm in eval mode and an activation behind it would
-do in passes of their own.
+do in passes of their own. Where they are recorded, a batch norm in training and its activation are one op
+(``_fused_norms.py``).
 
 This is for modules as they come. They run one by one where somebody watches or replaces what they do (hooks,
 subclasses, a ``forward`` of one's own, another ``nn.functional.relu``, modes, tracers), and where one would refuse its
@@ -26,7 +27,7 @@ from ...ops.normalization import scale_of_statistics
 from .. import functional as F
 from ..functional.conv import convolution_settings, transposed_settings
 from ..parameter import Parameter
-from . import activation, batchnorm, conv, linear
+from . import _fused_norms, activation, batchnorm, conv, linear
 from ._hooks import has_plain_call
 from .module import Module
 
@@ -92,9 +93,9 @@ _ACTIVATIONS = {
 
 
 def is_unwatched(input):
-    """Whether a Sequential may look for neighbours: nobody would record, trace, replace or profile what they do."""
+    """Whether a Sequential may look for neighbours: nobody would trace, replace or profile what they do."""
     return (
-        type(input) is Tensor and engine_for(input) is NUMPY and not (modes.grad and input._rg)
+        type(input) is Tensor and engine_for(input) is NUMPY
         and not (in_use.traced and modes.tracer.active) and not (in_use.autocast and modes.autocast is not None)
         and not overrides.is_mode_active() and Module.__call__ is _CALL
         and not callable(sys.getprofile())  # profilers in C do not ask what modules do
@@ -113,14 +114,23 @@ def run_modules(modules, input):
             if done:
                 input = output
                 continue
-        input = module(input)
+            output = module(input)
+            if type(output) is Tensor and output._node is not None and input._node is not None:
+                _fused_norms.forget_input(output, input)
+            input = output
+        else:
+            input = module(input)
     return input
 
 
 def _run_neighbours(modules, i, input):
     """(Where the modules that were run at once end, their result); (0, None) if they have to be run one by one."""
     kinds, run = _RUNS[type(modules[i])]
-    if not kinds[type(modules[i])].describes(modules[i]) or not _is_plain(input):
+    if not kinds[type(modules[i])].describes(modules[i]) or not _is_of_cpu(input):
+        return 0, None
+    if modes.grad and kinds is _NORMS and modules[i].training:
+        return _run_recorded(modules, i, input)
+    if modes.grad and input._rg:
         return 0, None
     norm = modules[i] if kinds is _NORMS else None
     stop = i + 1
@@ -134,6 +144,16 @@ def _run_neighbours(modules, i, input):
     return (0, None) if output is None else (stop, output)
 
 
+def _run_recorded(modules, i, input):
+    """The same of a batch norm in training and the activation behind it."""
+    norm, act = modules[i], modules[i + 1] if i + 1 < len(modules) else None
+    if (type(act) not in _fused_norms.ACTIVATIONS or not _ACTIVATIONS[type(act)][0].describes(act)
+            or not _checks_input_as_ever(norm)):
+        return 0, None
+    output = _fused_norms.run_recorded(norm, act, input, _is_of_cpu)
+    return (0, None) if output is None else (i + 2, output)
+
+
 def _activation_of(module):
     """(The name of its kernel, its numbers) of an activation; None of anything else."""
     kind, kernel = _ACTIVATIONS.get(type(module), (None, None))
@@ -145,18 +165,26 @@ def _activation_of(module):
 def _is_fixed(norm):
     """Whether a batch norm only scales and shifts, by numbers that are there."""
     return (not norm.training and norm.running_mean is not None and norm.running_var is not None
-            and _NORMS[type(norm)].describes(norm) and type(norm.eps) is float
-            and getattr(norm._check_input_dim, "__func__", None) is _CHECK_INPUT_DIM)
+            and _NORMS[type(norm)].describes(norm) and _checks_input_as_ever(norm))
 
 
-def _is_plain(tensor, dtype=None):
-    """Whether a tensor is of the CPU's own kind, of a dtype if one is given, and is not recorded."""
+def _checks_input_as_ever(norm):
+    return type(norm.eps) is float and getattr(norm._check_input_dim, "__func__", None) is _CHECK_INPUT_DIM
+
+
+def _is_of_cpu(tensor, dtype=None):
+    """Whether a tensor is of the CPU's own kind, of a dtype if one is given."""
     if (type(tensor) is not Tensor and type(tensor) is not Parameter) or engine_for(tensor) is not NUMPY:
         return False
     if tensor._view is not None:
         refresh(tensor)
     own = tensor._a.dtype
-    return (own in _FLOATS if dtype is None else own == dtype) and not (modes.grad and tensor._rg)
+    return own in _FLOATS if dtype is None else own == dtype
+
+
+def _is_plain(tensor, dtype=None):
+    """The same of one that is not recorded."""
+    return _is_of_cpu(tensor, dtype) and not (modes.grad and tensor._rg)
 
 
 def _are_plain(tensors, dtype, shape):

@@ -106,6 +106,10 @@ def _count_up(count):
 class _BatchNorm(_NormBase):
     def forward(self, input):
         self._check_input_dim(input)
+        return self._apply_norm(F.batch_norm, input)
+
+    def _apply_norm(self, function, input):
+        """What a function with the parameters of ``F.batch_norm`` makes of the input, by the state of this module."""
         momentum = 0.0 if self.momentum is None else self.momentum
         track = self.track_running_stats
         if self.training and track and self.num_batches_tracked is not None:
@@ -114,7 +118,7 @@ class _BatchNorm(_NormBase):
                 momentum = self.num_batches_tracked.double().reciprocal()
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
         running = not self.training or track
-        return F.batch_norm(
+        return function(
             input, self.running_mean if running else None, self.running_var if running else None, self.weight,
             self.bias, by_batch, momentum, self.eps,
         )

@@ -1,0 +1,80 @@
+"""Batch norms in training with the activation behind them, recorded as one op.
+
+The result is what both modules make of the input, and so is the graph that people see. What differs is what is done and
+saved: an activation of straight pieces needs no pass over memory of its own, neither forward nor backward, and its
+result need not be held for the convolution that follows, for it can be computed again from what the batch norm saves.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+from ... import _tape as tape
+from ..._fp_errors import call_without_fp_warnings
+from ..._modes import in_use, modes
+from ..._tensor import storage_of, wrap
+from ...engines import NUMPY
+from ...ops.conv import convolution, convolution_transposed
+from ...ops.normalization import batch_norm_act, pieces_of
+from ..functional.normalization import _batch_norm
+from . import activation
+
+
+def _bounds(module):
+    low, high = float(module.min_val), float(module.max_val)
+    return ("hardtanh", (low, high)) if low <= high else None
+
+
+# The name of each activation, and its numbers; None where it refuses them.
+ACTIVATIONS = {
+    activation.ReLU: lambda m: ("relu", ()),
+    activation.ReLU6: _bounds,
+    activation.Hardtanh: _bounds,
+    activation.LeakyReLU: lambda m: ("leaky_relu", (float(m.negative_slope),)) if m.negative_slope >= 0 else None,
+}
+_CONVOLUTIONS = (convolution.spec, convolution_transposed.spec)
+
+
+def run_recorded(norm, module, input, is_plain):
+    """What a batch norm in training and an activation make of the input; None if they have to be run one by one.
+
+    ``is_plain(tensor, dtype)`` tells whether a tensor is of the CPU's own kind.
+    """
+    act, x = ACTIVATIONS[type(module)](module), input._a
+    parameters, channels = (norm.weight, norm.bias), (norm.num_features,)
+    if (act is None or not modes.grad or (in_use.watched and modes.watched) or x.ndim not in norm._ranks or x.ndim < 3
+            or x.shape[1:2] != channels or math.prod(x.shape[2:]) < 2 or not x.flags.c_contiguous or norm.eps <= 0
+            or not all([p is not None and is_plain(p, x.dtype) and p._a.shape == channels for p in parameters])
+            or not (input._rg or norm.weight._rg or norm.bias._rg)):
+        return None
+    for running in (norm.running_mean, norm.running_var):
+        if running is not None and (running._rg or not is_plain(running, x.dtype) or running._a.shape != channels):
+            return None
+    output = norm._apply_norm(functools.partial(_batch_norm, act=act), input)
+    if module.inplace:
+        storage_of(output).version += 1  # the activation has written to it
+    return output
+
+
+def forget_input(output, input):
+    """Lets a convolution that was recorded compute its input again in backward, if a batch norm and an activation made it.
+
+    The batch norm holds what it takes, for as long as the convolution comes first in backward.
+    """
+    node, source = output._node, input._node
+    if (not isinstance(source, tape.OpNode) or source.op is not batch_norm_act.spec or not source.guards or source.packed
+            or not isinstance(node, tape.OpNode) or node.op not in _CONVOLUTIONS or not node.inputs
+            or node.inputs[0] is not input._a):
+        return
+    x, weight, bias = source.inputs
+    eps, act = source.settings["eps"], pieces_of(source.settings["activation"], source.settings["numbers"])
+    made_of = (x, weight.copy(), bias.copy(), *source.out[1:], eps, act)
+    node.packed, node.inputs = True, (tape.Recomputed(made_of, _compute_again), *node.inputs[1:])
+    own = storage_of(input)
+    guards = [(tape.Unheld(own), version) if storage is own else (storage, version) for storage, version in node.guards]
+    node.guards = (*guards, source.guards[0])
+
+
+def _compute_again(made_of):
+    return wrap(call_without_fp_warnings(NUMPY.normalize_act_again, *made_of))

@@ -1,0 +1,237 @@
+"""Batch norms in training and the activations behind them: one op, with results and graphs as of modules one by one."""
+
+import copy
+import weakref
+
+import pytest
+
+import flambeau as t
+from flambeau import _tape as tape
+from flambeau import nn
+from flambeau.nn import functional as F
+from flambeau.nn.modules import _fused_norms, _fusion
+
+ACTIVATIONS = {
+    "ReluBackward0": nn.ReLU(), "ReluBackward0, in place": nn.ReLU(inplace=True), "HardtanhBackward0": nn.ReLU6(),
+    "HardtanhBackward0, of ints": nn.Hardtanh(-1, 2), "LeakyReluBackward0": nn.LeakyReLU(0.2),
+    "LeakyReluBackward0, in place": nn.LeakyReLU(0.1, inplace=True),
+}
+LAYERS = {
+    "conv1d": (nn.Conv1d(4, 6, 3), nn.BatchNorm1d(6), nn.Conv1d(6, 3, 2), (2, 4, 9)),
+    "conv2d": (nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6), nn.Conv2d(6, 3, 1), (2, 4, 9, 8)),
+    "depthwise": (nn.Conv2d(4, 8, 1), nn.BatchNorm2d(8), nn.Conv2d(8, 8, 3, groups=8), (2, 4, 9, 8)),
+    "conv3d": (nn.Conv3d(2, 3, 2), nn.BatchNorm3d(3), nn.Conv3d(3, 2, 2), (1, 2, 4, 5, 6)),
+    "transposed": (nn.ConvTranspose2d(4, 6, 3), nn.BatchNorm2d(6), nn.ConvTranspose2d(6, 3, 2), (2, 4, 5, 8)),
+}
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """A list with an entry for each pair that was run as one op."""
+    seen, run = [], _fused_norms.run_recorded
+
+    def noting(*args):
+        output = run(*args)
+        if output is not None:
+            seen.append(output.grad_fn.name())
+        return output
+
+    monkeypatch.setattr(_fused_norms, "run_recorded", noting)
+    return seen
+
+
+def model_of(*modules, dtype=t.float32):
+    t.manual_seed(0)
+    model = nn.Sequential(*[copy.deepcopy(module) for module in modules]).to(dtype)
+    for parameter in model.parameters():
+        nn.init.uniform_(parameter, -1, 1)
+    return model
+
+
+def small(act=None, dtype=t.float32):
+    """A model, and an input of it."""
+    model = model_of(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), act or nn.ReLU(), nn.Conv2d(4, 2, 3), dtype=dtype)
+    return model, t.randn(2, 2, 7, 8, dtype=dtype)
+
+
+def one_by_one(model, x):
+    for module in model:
+        x = module(x)
+    return x
+
+
+def step(model, run, x):
+    """The result, the gradients of everything, the buffers."""
+    model, x = copy.deepcopy(model), x.clone().requires_grad_()
+    y = run(model, x)
+    (y * t.linspace(-1, 2, y.numel(), dtype=y.dtype).view(y.shape)).sum().backward()
+    return y, [x.grad, *[p.grad for p in model.parameters()]], [*model.buffers()]
+
+
+def check(model, x, tolerance=5e-5):
+    ours, right = step(model, lambda model, x: model(x), x), step(model, one_by_one, x)
+    assert t.equal(ours[0], right[0])
+    assert ours[0].stride() == right[0].stride() and ours[0]._version == right[0]._version
+    for a, b in zip(ours[1], right[1], strict=True):
+        assert t.allclose(a, b, rtol=tolerance, atol=tolerance) and a.stride() == b.stride()
+    assert all(t.equal(a, b) for a, b in zip(ours[2], right[2], strict=True))
+
+
+# ---- results and graphs
+
+
+@pytest.mark.parametrize("dtype", [t.float32, t.float64])
+@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.parametrize("layers", LAYERS.values(), ids=LAYERS)
+def test_as_one_by_one(layers, name, dtype, runs):
+    first, norm, last, shape = layers
+    act, x = ACTIVATIONS[name], t.randn(shape, dtype=dtype)
+    check(model_of(first, norm, act, last, dtype=dtype), x)
+    check(model_of(first, norm, act, dtype=dtype), x)
+    check(model_of(norm, act, dtype=dtype), model_of(first, dtype=dtype)(x).detach())
+    assert runs == 3 * [name.partition(",")[0]]
+
+
+@pytest.mark.parametrize("norm", [
+    nn.BatchNorm2d(4, momentum=None), nn.BatchNorm2d(4, momentum=0.7, eps=0.5),
+    nn.BatchNorm2d(4, track_running_stats=False),
+])
+def test_settings_of_norms(norm, runs):
+    check(model_of(nn.Conv2d(2, 4, 3), norm, nn.ReLU()), t.randn(2, 2, 7, 8))
+    assert runs
+
+
+def test_the_graph_is_that_of_two_modules(runs):
+    model, x = small()
+    shown = []
+    for run in (nn.Sequential.forward, one_by_one):
+        y = run(model, x)
+        names, node = [], y.grad_fn
+        while node is not None:
+            names.append((node.name(), [None if n is None else n.name() for n, _ in node.next_functions]))
+            node = node.next_functions[0][0]
+        shown.append(names)
+    assert runs and shown[0] == shown[1]
+
+
+def test_hooks_on_the_nodes_of_both(runs):
+    found = []
+    for run in (nn.Sequential.forward, one_by_one):
+        model, x = small()
+        y, seen = run(model, x), []
+        node = y.grad_fn
+        for _ in range(2):  # the activation, then the norm
+            node = node.next_functions[0][0]
+            node.register_hook(lambda to_inputs, to_outputs, seen=seen: seen.append((node.name(), to_inputs[0].clone())))
+        (y * y).sum().backward()
+        found.append((seen, [p.grad for p in model.parameters()]))
+    (ours, gradients), (right, its_gradients) = found
+    assert runs and [name for name, _ in ours] == [name for name, _ in right] and len(ours) == 2
+    for (_, a), (_, b) in zip(ours, right, strict=True):
+        assert t.allclose(a, b, rtol=1e-4, atol=1e-4)
+    for a, b in zip(gradients, its_gradients, strict=True):
+        assert t.allclose(a, b, rtol=1e-4, atol=1e-3)
+
+
+def test_second_derivatives(runs):
+    model, x = small(nn.LeakyReLU(0.3), t.float64)
+    x.requires_grad_()
+    assert t.autograd.gradcheck(model, (x,))
+    assert t.autograd.gradgradcheck(model, (x,))
+    assert runs
+
+
+# ---- what is held
+
+
+def test_the_result_is_not_held_for_the_convolution(runs):
+    model, x = small()
+    hidden = model[:3](x)
+    memory = weakref.ref(hidden._a)
+    y = model[3:](hidden)
+    assert type(y.grad_fn.inputs[0]) is tape.Recomputed
+    right = t.autograd.grad((F.conv2d(hidden.detach(), model[3].weight, model[3].bias) ** 2).sum(), model[3].weight)
+    del hidden
+    assert runs and memory() is None
+    loss = (y**2).sum()
+    for _ in range(2):
+        ours = t.autograd.grad(loss, model[3].weight, retain_graph=True)
+        assert t.allclose(ours[0], right[0], rtol=1e-5, atol=1e-4)
+    loss.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        loss.backward()
+
+
+def test_the_convolution_needs_the_norm_neither_alive_nor_unchanged():
+    model, x = small()
+    hidden = model[:3](x)
+    loss = (model[3:](hidden) ** 2).sum()
+    right = t.autograd.grad(loss, model[3].weight, retain_graph=True)[0]
+    hidden.sum().backward()  # frees what the norm has saved
+    with t.no_grad():
+        model[1].weight.mul_(2)
+    assert t.equal(t.autograd.grad(loss, model[3].weight)[0], right)
+
+
+def test_writes_are_noticed():
+    for run in (nn.Sequential.forward, one_by_one):
+        model, x = small()
+        hidden = run(model[:3], x)
+        loss = run(model[3:], hidden).sum()
+        with t.no_grad():
+            hidden.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss.backward()
+
+
+# ---- where modules run one by one
+
+
+def unchanged(model, x, runs):
+    ours, right = step(model, lambda model, x: model(x), x), step(model, one_by_one, x)
+    assert not runs
+    assert t.equal(ours[0], right[0]) and all(t.equal(a, b) for a, b in zip(ours[1], right[1], strict=True))
+
+
+def test_other_layers_and_inputs(runs):
+    conv, norm, x = nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), t.randn(2, 2, 7, 8)
+    unchanged(model_of(conv, norm, nn.SiLU()), x, runs)
+    unchanged(model_of(conv, nn.BatchNorm2d(4, affine=False), nn.ReLU()), x, runs)
+    unchanged(model_of(conv, norm, nn.ReLU()).eval(), x, runs)
+    unchanged(model_of(norm, nn.ReLU()).to(t.bfloat16), t.randn(2, 4, 7, 8, dtype=t.bfloat16), runs)
+    unchanged(model_of(nn.BatchNorm1d(4), nn.ReLU()), t.randn(9, 4), runs)
+    unchanged(model_of(norm, nn.ReLU()), t.randn(2, 4, 7, 8).to(memory_format=t.channels_last), runs)
+    unchanged(model_of(conv, norm, nn.ReLU()), t.randn(2, 2, 3, 3), runs)
+
+
+def test_where_nothing_is_recorded(runs):
+    model, x = small()
+    with t.no_grad():
+        right = one_by_one(copy.deepcopy(model), x)
+        assert t.equal(model(x), right)
+    assert not runs
+
+
+def test_hooks_and_modes(runs, monkeypatch):
+    model, x = small()
+    model[2].register_forward_hook(lambda module, args, output: output + 1)
+    unchanged(model, x, runs)
+    model, x = small()
+    seen = []
+    with t.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t) or t, lambda t: t):
+        model(x)
+    assert len(seen) > 6 and not runs
+    monkeypatch.setattr(F, "relu", lambda input, inplace=False: input)
+    assert t.equal(model(x), one_by_one(model, x)) and not runs
+
+
+def test_errors(monkeypatch):
+    said = []
+    model = model_of(nn.BatchNorm2d(3), nn.ReLU())
+    for unwatched in (_fusion.is_unwatched, lambda input: False):
+        monkeypatch.setattr(_fusion, "is_unwatched", unwatched)
+        for shape in ((2, 4, 9, 9), (2, 3, 9), (1, 3, 1, 1)):
+            with pytest.raises(Exception) as error:  # noqa: PT011
+                model(t.randn(shape))
+            said.append((error.type, str(error.value)))
+    assert said[:3] == said[3:]
