@@ -17,6 +17,7 @@
 #define LEAST_ROWS 8                     /* of one that is wide */
 #define FEW_ROWS 256                     /* for which tiles pack a large matrix as fast as BLAS */
 #define MOST_PACKED ((ptrdiff_t)1 << 21) /* elements of the operand with the longer side; BLAS has better caches of more */
+#define LONGEST_SUM 192                  /* numbers that are added up one by one, in batches */
 #define CACHE_PERIOD 4096                /* bytes between lines of memory that have the same few places in a cache */
 #define MOST_ACROSS ((ptrdiff_t)1 << 19) /* bytes of the left operand of a product that is made transposed */
 
@@ -114,8 +115,12 @@ static void multiply_part(const void *work, ptrdiff_t i)
     int64_t row = wide ? 0 : start, rows = wide ? p->m : stop - start;
     int64_t column = wide ? start : 0, columns = wide ? stop - start : p->n;
     char *out = p->out + ((batch * p->m + row) * p->n + column) * item;
-    multiply_matrices(p->doubles, rows, columns, p->k, matrix_of(&p->a, a, row, 0, item),
-                      matrix_of(&p->b, b, 0, column, item), out, p->n);
+    int64_t sums = p->count == 1 ? 1 : (p->k + LONGEST_SUM - 1) / LONGEST_SUM, depth = (p->k + sums - 1) / sums;
+    for (int64_t k = 0; k < p->k; k += depth) {
+        (k == 0 ? multiply_matrices : add_matrix_product)(
+            p->doubles, rows, columns, p->k - k < depth ? p->k - k : depth, matrix_of(&p->a, a, row, k, item),
+            matrix_of(&p->b, b, k, column, item), out, p->n);
+    }
     for (int64_t r = 0; p->bias != NULL && r < rows; r++) {
         const char *bias = p->bias + column * item;
         if (p->doubles) {

@@ -28,6 +28,12 @@ def erf_ratio(square):
     return mp.erf(x) / x if x > mp.mpf("1e-15") else 2 / mp.sqrt(mp.pi)
 
 
+def tanh_remainder(square):
+    """(tanh(x) - x) / x**3 as a function of x**2."""
+    x = mp.sqrt(square)
+    return (mp.tanh(x) - x) / x**3 if x > mp.mpf("1e-15") else -mp.mpf(1) / 3
+
+
 def minus_log_erfc(x):
     return -mp.log(mp.erfc(x))
 
@@ -44,6 +50,7 @@ def normal_tail(t):
 POLYNOMIALS = {
     "exp, float": (exp_remainder, -HALF_LOG_2, HALF_LOG_2, 5),
     "exp, double": (exp_remainder, -HALF_LOG_2, HALF_LOG_2, 10),
+    "(tanh(x) - x) / x**3 near 0, float": (tanh_remainder, 0, 1, 6),
     "erf near 0, float": (erf_ratio, 0, 1, 6),
     "-log(1 - erf) far from 0, float": (minus_log_erfc, "0.95", "4.05", 8),
     "tail of the normal distribution, float": (normal_tail, 1 / (1 + NORMAL_SLOPE * mp.mpf("13.5")), 1, 8),

@@ -211,18 +211,21 @@ INLINE double log1p_unit_double(double u)
     return 2.0 * s * p;
 }
 
-/* A series near zero, where 1 - exp(-2 |x|) would lose digits. */
+/* A polynomial up to 1, where 1 - exp(-2 |x|) would lose digits. */
 INLINE float tanh_of_float(float x)
 {
     float z = x * x, e = exp_below_float(x < 0 ? x + x : -x - x);
-    float near = 62.0f / 2835.0f;
-    near = madd_float(near, z, -17.0f / 315.0f);
-    near = madd_float(near, z, 2.0f / 15.0f);
-    near = madd_float(near, z, -1.0f / 3.0f);
+    float near = -0.00042069549386f;
+    near = madd_float(near, z, 0.0025104593252f);
+    near = madd_float(near, z, -0.0082189218978f);
+    near = madd_float(near, z, 0.021660115375f);
+    near = madd_float(near, z, -0.053934788851f);
+    near = madd_float(near, z, 0.13333128521f);
+    near = madd_float(near, z, -0.33333331252f);
     near = madd_float(near * z, x, x);
-    float far = (1.0f - e) / (1.0f + e);
+    float far = 1.0f - (e + e) / (1.0f + e);
     far = x < 0 ? -far : far;
-    return z < 0.0625f ? near : far;
+    return z < 1.0f ? near : far;
 }
 
 INLINE double tanh_of_double(double x)

@@ -1,7 +1,6 @@
 """Products, attention, recurrent layers and norms are no less accurate than PyTorch's, against float64.
 
-The error of a result or gradient is the root of its mean square, relative to that of the values. PyTorch adds up the
-gradients of recurrent weights time by time, and has up to a third less of it there; otherwise they are about equal.
+The error of a result or gradient is the root of its mean square, relative to that of the values.
 """
 
 import numpy as np
@@ -12,7 +11,7 @@ from _oracle import to_array
 
 torch = pytest.importorskip("torch")
 
-MOST = 1.5  # of PyTorch's error
+MOST = 1.2  # of PyTorch's error; single draws differ
 EXACT = 2.0**-25  # an error that is that of rounding the result
 
 

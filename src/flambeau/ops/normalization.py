@@ -158,7 +158,8 @@ def batch_norm_act(k, x, weight, bias, *, eps, activation, numbers):
 def _(g, x, weight, bias, out_1, out_2, eps, activation, numbers, needs):
     k = engine_of(g[0], x, weight)
     if k.computes and not isinstance(x, Tensor) and x.size:
-        found = k.normalize_act_pull(g[0], x, weight, bias, out_1, out_2, g[1], g[2], eps, pieces_of(activation, numbers))
+        act = pieces_of(activation, numbers)
+        found = k.normalize_act_pull(g[0], x, weight, bias, out_1, out_2, g[1], g[2], eps, act)
         found = (k.in_format_of(found[0], x), *found[1:])
         return tuple([a if needed else None for a, needed in zip(found, needs)])
     of_weight = batch_layout(tuple(x.shape), None)[1]

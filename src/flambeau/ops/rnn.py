@@ -31,6 +31,8 @@ from .pointwise import keep, where
 from .reduce import sum_
 from .shape import zeros_like
 
+SHORT, LONG = 64, 192  # so many rows of all times together are summed in short parts; kernels cut longer sums
+
 # ---- cells
 
 
@@ -192,7 +194,11 @@ def states_before(states, start, reverse):
 def weight_grad(g, x):
     """Of ``x @ weight.T`` over all times."""
     with recurrent_layer():
-        return product(mT(rows(g)), rows(x))
+        if len(g.shape) < 3 or not SHORT < g.shape[0] * g.shape[1] <= LONG:
+            return product(mT(rows(g)), rows(x))
+        step = max(SHORT // g.shape[1], 1)
+        parts = [product(mT(rows(g[i:i + step])), rows(x[i:i + step])) for i in range(0, g.shape[0], step)]
+        return sum(parts[1:], parts[0])
 
 
 # ---- ops

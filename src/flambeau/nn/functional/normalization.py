@@ -71,7 +71,7 @@ def _check_dtypes(input, *parameters):
 
 
 def _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps, act=None):
-    """``batch_norm`` of what was checked; in training with an activation behind it, (its name, its numbers), if given."""
+    """``batch_norm`` of what was checked; in training with an activation behind it, (its name, its numbers) or None."""
     shape = input._a.shape
     if len(shape) < 2:
         if shape == (0,):

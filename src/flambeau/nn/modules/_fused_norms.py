@@ -58,14 +58,14 @@ def run_recorded(norm, module, input, is_plain):
 
 
 def forget_input(output, input):
-    """Lets a convolution that was recorded compute its input again in backward, if a batch norm and an activation made it.
+    """Lets a recorded convolution compute its input again in backward, if a batch norm and an activation made it.
 
     The batch norm holds what it takes, for as long as the convolution comes first in backward.
     """
     node, source = output._node, input._node
-    if (not isinstance(source, tape.OpNode) or source.op is not batch_norm_act.spec or not source.guards or source.packed
-            or not isinstance(node, tape.OpNode) or node.op not in _CONVOLUTIONS or not node.inputs
-            or node.inputs[0] is not input._a):
+    if (not isinstance(source, tape.OpNode) or source.op is not batch_norm_act.spec or not source.guards
+            or source.packed or not isinstance(node, tape.OpNode) or node.op not in _CONVOLUTIONS
+            or not node.inputs or node.inputs[0] is not input._a):
         return
     x, weight, bias = source.inputs
     eps, act = source.settings["eps"], pieces_of(source.settings["activation"], source.settings["numbers"])
