@@ -14,6 +14,7 @@ from ... import _tape as tape
 from ..._fp_errors import call_without_fp_warnings
 from ..._modes import in_use, modes
 from ..._tensor import storage_of, wrap
+from ...autograd._writes import count_write
 from ...engines import NUMPY
 from ...ops.conv import convolution, convolution_transposed
 from ...ops.normalization import batch_norm_act, pieces_of
@@ -53,7 +54,7 @@ def run_recorded(norm, module, input, is_plain):
             return None
     output = norm._apply_norm(functools.partial(_batch_norm, act=act), input)
     if module.inplace:
-        storage_of(output).version += 1  # the activation has written to it
+        count_write(output, f"{act[0]}_")
     return output
 
 
