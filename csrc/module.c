@@ -6,8 +6,8 @@
 #include <structmember.h>
 
 #include "blas.h"
+#include "lists.h"
 #include "memory.h"
-#include "slots.h"
 #include "threads.h"
 
 static const Row *const FAMILIES[] = {
@@ -331,8 +331,36 @@ static PyMethodDef methods[] = {
     {"set_slot", (PyCFunction)(void (*)(void))set_slot, METH_FASTCALL,
      "set_slot(member, objects, values)\n--\n\nMakes objects hold values in the slot that is the `member` of their "
      "class."},
+    {"increment_slot", (PyCFunction)(void (*)(void))increment_slot, METH_FASTCALL,
+     "increment_slot(member, objects)\n--\n\nAdds one to the integer that each object holds in a slot; to one that is "
+     "there twice, two."},
+    {"are_in_slots", (PyCFunction)(void (*)(void))are_in_slots, METH_FASTCALL,
+     "are_in_slots(members, objects, values)\n--\n\nWhether objects hold, in the slots that are `members` of their "
+     "class, the very things that `values` has, a list for each member."},
     {"are_same", (PyCFunction)(void (*)(void))are_same, METH_FASTCALL,
      "are_same(found, expected)\n--\n\nWhether two sequences hold the very same objects."},
+    {"held_elsewhere", (PyCFunction)(void (*)(void))held_elsewhere, METH_FASTCALL,
+     "held_elsewhere(objects, places, count)\n--\n\nThose places of a list whose objects have more than `count` "
+     "references, of which the list is one."},
+    {"unheld", (PyCFunction)(void (*)(void))unheld, METH_FASTCALL,
+     "unheld(objects, count)\n--\n\nThose objects of a list that have up to `count` references, of which the list is one, "
+     "no weak ones, and no attributes beside slots."},
+    {"are_items", (PyCFunction)(void (*)(void))are_items, METH_FASTCALL,
+     "are_items(tables, names, values, missing)\n--\n\nWhether each table has the very value under a name, which is "
+     "`missing` where it has none."},
+    {"are_contents", (PyCFunction)(void (*)(void))are_contents, METH_FASTCALL,
+     "are_contents(containers, lengths, contents)\n--\n\nWhether dicts and lists hold the very things, in this order: "
+     "keys before their values."},
+    {"are_of_types", (PyCFunction)(void (*)(void))are_of_types, METH_FASTCALL,
+     "are_of_types(objects, types)\n--\n\nWhether the objects are of the very types."},
+    {"forms_of", forms_of, METH_O,
+     "forms_of(arrays)\n--\n\nDtypes, shapes and strides of arrays, as a value to compare with another."},
+    {"are_plain", are_plain, METH_O,
+     "are_plain(arrays)\n--\n\nWhether the elements of all arrays lie in row-major order and may be written to."},
+    {"are_equal_numbers", are_equal_numbers, METH_O,
+     "are_equal_numbers(arrays)\n--\n\nWhether arrays hold one number, or the same ones, down to the sign of zero."},
+    {"fill_each", (PyCFunction)(void (*)(void))fill_each, METH_FASTCALL,
+     "fill_each(arrays, values)\n--\n\nMakes values the elements of arrays."},
     {NULL, NULL, 0, NULL},
 };
 

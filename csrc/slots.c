@@ -1,7 +1,10 @@
-/* One slot of many objects, read or set at once: what the host does for each tensor of a program, again and again. */
+/* Slots of many objects, read, set and compared at once, and who holds the objects.
+ *
+ * The objects are seldom in the cache when they are asked for, so their memory is fetched ahead.
+ */
 
 #include "kernels.h"
-#include "slots.h"
+#include "lists.h"
 
 #include <structmember.h>
 
@@ -28,11 +31,19 @@ static PyObject **slot_of(PyObject *member, Py_ssize_t offset, PyObject *x)
     return (PyObject **)((char *)x + offset);
 }
 
+static void fetch_slot(PyObject *objects, Py_ssize_t i, Py_ssize_t offset)
+{
+    if (i < PySequence_Fast_GET_SIZE(objects)) {
+        __builtin_prefetch((char *)PySequence_Fast_GET_ITEM(objects, i) + offset);
+    }
+}
+
 static PyObject *values_of(PyObject *member, Py_ssize_t offset, PyObject *objects)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(objects);
     PyObject *values = PyList_New(n);
     for (Py_ssize_t i = 0; values != NULL && i < n; i++) {
+        fetch_slot(objects, i + AHEAD, offset);
         PyObject **slot = slot_of(member, offset, PySequence_Fast_GET_ITEM(objects, i));
         if (slot != NULL && *slot == NULL) {
             PyErr_SetObject(PyExc_AttributeError, PyDescr_NAME(member));
@@ -70,6 +81,7 @@ static bool filled(PyObject *member, Py_ssize_t offset, PyObject *objects, PyObj
         return false;
     }
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(objects) && i < PySequence_Fast_GET_SIZE(values); i++) {
+        fetch_slot(objects, i + AHEAD, offset);
         PyObject **slot = slot_of(member, offset, PySequence_Fast_GET_ITEM(objects, i));
         if (slot == NULL) {
             return false;
@@ -100,6 +112,90 @@ PyObject *set_slot(PyObject *module, PyObject *const *given, Py_ssize_t n)
     Py_RETURN_NONE;
 }
 
+/* The slot of an int gets the next one. */
+static bool incremented(PyObject **slot)
+{
+    if (*slot == NULL || !PyLong_CheckExact(*slot)) {
+        PyErr_SetString(PyExc_TypeError, "expected slots that hold integers");
+        return false;
+    }
+    long long count = PyLong_AsLongLong(*slot);
+    PyObject *next = count == -1 && PyErr_Occurred() ? NULL : PyLong_FromLongLong(count + 1);
+    if (next == NULL) {
+        return false;
+    }
+    Py_SETREF(*slot, next);
+    return true;
+}
+
+PyObject *increment_slot(PyObject *module, PyObject *const *given, Py_ssize_t n)
+{
+    (void)module;
+    if (n != 2) {
+        PyErr_SetString(PyExc_TypeError, "increment_slot(member, objects) takes two arguments");
+        return NULL;
+    }
+    Py_ssize_t offset = offset_of(given[0]);
+    PyObject *objects = offset < 0 ? NULL : PySequence_Fast(given[1], "expected a sequence of objects");
+    bool done = objects != NULL;
+    for (Py_ssize_t i = 0; done && i < PySequence_Fast_GET_SIZE(objects); i++) {
+        fetch_slot(objects, i + AHEAD, offset);
+        PyObject **slot = slot_of(given[0], offset, PySequence_Fast_GET_ITEM(objects, i));
+        done = slot != NULL && incremented(slot);
+    }
+    Py_XDECREF(objects);
+    if (!done) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+#define MOST_MEMBERS 8
+
+/* Whether the objects hold the very things that the lists, one for each member, have; -1 with an error. */
+static int hold_all(PyObject *members, PyObject *objects, PyObject *lists)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(members), n = PySequence_Fast_GET_SIZE(objects), offsets[MOST_MEMBERS];
+    for (Py_ssize_t m = 0; m < count; m++) {
+        PyObject *list = PyTuple_GET_ITEM(lists, m);
+        offsets[m] = offset_of(PyTuple_GET_ITEM(members, m));
+        if (offsets[m] < 0) {
+            return -1;
+        }
+        if (!PyList_Check(list) || PyList_GET_SIZE(list) != n) {
+            return PyList_Check(list) ? 0 : (PyErr_SetString(PyExc_TypeError, "expected lists of values"), -1);
+        }
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = PySequence_Fast_GET_ITEM(objects, i);
+        for (Py_ssize_t m = 0; m < count; m++) {
+            fetch_slot(objects, i + AHEAD, offsets[m]);
+            PyObject **slot = slot_of(PyTuple_GET_ITEM(members, m), offsets[m], x);
+            if (slot == NULL) {
+                return -1;
+            }
+            if (*slot != PyList_GET_ITEM(PyTuple_GET_ITEM(lists, m), i)) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+PyObject *are_in_slots(PyObject *module, PyObject *const *given, Py_ssize_t n)
+{
+    (void)module;
+    if (n != 3 || !PyTuple_Check(given[0]) || !PyTuple_Check(given[2]) || PyTuple_GET_SIZE(given[0]) > MOST_MEMBERS
+        || PyTuple_GET_SIZE(given[0]) != PyTuple_GET_SIZE(given[2])) {
+        PyErr_SetString(PyExc_TypeError, "are_in_slots(members, objects, values) takes as many lists as members");
+        return NULL;
+    }
+    PyObject *objects = PySequence_Fast(given[1], "expected a sequence of objects");
+    int result = objects == NULL ? -1 : hold_all(given[0], objects, given[2]);
+    Py_XDECREF(objects);
+    return result < 0 ? NULL : PyBool_FromLong(result);
+}
+
 static bool is_same(PyObject *found, PyObject *expected)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(found);
@@ -128,4 +224,67 @@ PyObject *are_same(PyObject *module, PyObject *const *given, Py_ssize_t n)
     Py_XDECREF(expected);
     Py_XDECREF(found);
     return result;
+}
+
+/* ---- who holds objects */
+
+PyObject *held_elsewhere(PyObject *module, PyObject *const *given, Py_ssize_t n)
+{
+    (void)module;
+    npy_intp count;
+    if (n != 3 || !PyList_Check(given[0]) || !PyList_Check(given[1]) || !as_integer(given[2], &count)) {
+        PyErr_SetString(PyExc_TypeError, "held_elsewhere(objects, places, count) takes two lists and a number");
+        return NULL;
+    }
+    PyObject *found = PyList_New(0);
+    for (Py_ssize_t i = 0; found != NULL && i < PyList_GET_SIZE(given[1]); i++) {
+        npy_intp place;
+        if (!as_integer(PyList_GET_ITEM(given[1], i), &place) || place < 0 || place >= PyList_GET_SIZE(given[0])) {
+            PyErr_SetString(PyExc_IndexError, "expected places of the list of objects");
+            Py_CLEAR(found);
+        } else if (Py_REFCNT(PyList_GET_ITEM(given[0], place)) > count
+                   && PyList_Append(found, PyList_GET_ITEM(given[1], i)) < 0) {
+            Py_CLEAR(found);
+        }
+    }
+    return found;
+}
+
+/* Whether an object has attributes beside its slots; -1 with an error. */
+static int has_attributes(PyObject *x)
+{
+    if (Py_TYPE(x)->tp_dictoffset == 0) {
+        return 0;
+    }
+    PyObject *table = PyObject_GenericGetDict(x, NULL);
+    int result = table == NULL ? -1 : PyDict_GET_SIZE(table) > 0;
+    Py_XDECREF(table);
+    return result;
+}
+
+static bool has_weak_references(PyObject *x)
+{
+    return PyType_SUPPORTS_WEAKREFS(Py_TYPE(x)) && *PyObject_GET_WEAKREFS_LISTPTR(x) != NULL;
+}
+
+PyObject *unheld(PyObject *module, PyObject *const *given, Py_ssize_t n)
+{
+    (void)module;
+    npy_intp count;
+    if (n != 2 || !PyList_Check(given[0]) || !as_integer(given[1], &count)) {
+        PyErr_SetString(PyExc_TypeError, "unheld(objects, count) takes a list and a number");
+        return NULL;
+    }
+    PyObject *found = PyList_New(0);
+    for (Py_ssize_t i = 0; found != NULL && i < PyList_GET_SIZE(given[0]); i++) {
+        PyObject *x = PyList_GET_ITEM(given[0], i);
+        if (Py_REFCNT(x) > count || has_weak_references(x)) {
+            continue;
+        }
+        int more = has_attributes(x);
+        if (more < 0 || (more == 0 && PyList_Append(found, x) < 0)) {
+            Py_CLEAR(found);
+        }
+    }
+    return found;
 }

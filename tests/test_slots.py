@@ -1,4 +1,4 @@
-"""One slot of many objects, read or set at once: by the extension and by its twin in Python."""
+"""Slots of many objects, read, set and compared at once: by the extension and by its twin in Python."""
 
 import importlib.util
 import weakref
@@ -66,6 +66,10 @@ def test_objects_may_change_the_list_while_it_is_read(slots):
     (lambda s: s.set_slot(Point.x, [Point()], [1, 2]), ValueError),
     (lambda s: s.read_slot(Point.x, 3), TypeError),
     (lambda s: s.are_same(3, []), TypeError),
+    (lambda s: s.increment_slot(Place.name, [Point()]), TypeError),
+    (lambda s: s.are_in_slots((Place.name,), [Point()], ([1],)), TypeError),
+    (lambda s: s.held_elsewhere([], [0], 1), IndexError),
+    (lambda s: s.unheld(3, 1), TypeError),
 ])
 def test_bad_arguments(slots, call, error):
     with pytest.raises(error):
@@ -80,3 +84,45 @@ def test_only_the_very_same_objects_are_the_same(slots):
     assert not slots.are_same([a, b], [a, a])
     assert not slots.are_same([a], [a, b])
     assert not slots.are_same(iter([a, b]), [a])
+
+
+def test_integers_are_counted_up_in_order(slots):
+    points = [Point(), Point()]
+    slots.set_slot(Point.x, points, [0, 10**6])
+    slots.increment_slot(Point.x, [*points, points[0]])
+    assert slots.read_slot(Point.x, points) == [2, 10**6 + 1]
+
+
+def test_several_slots_are_compared_by_identity(slots):
+    points, a, b = [Point(), Point()], [1], [1]
+    slots.set_slot(Point.x, points, [a, b])
+    slots.set_slot(Point.y, points, [None, None])
+    assert slots.are_in_slots((Point.x, Point.y), points, ([a, b], [None, None]))
+    assert not slots.are_in_slots((Point.x, Point.y), points, ([a, a], [None, None]))
+    assert not slots.are_in_slots((Point.x, Point.y), points, ([a, b], [None, a]))
+    assert not slots.are_in_slots((Point.x,), points, ([a],))
+
+
+def test_objects_with_more_references(slots):
+    objects = [Point() for _ in range(4)]
+    held, twice = objects[1], [objects[3], objects[3]]
+    assert slots.held_elsewhere(objects, [0, 1, 3], 1) == [1, 3]
+    assert slots.held_elsewhere(objects, [0, 1, 3], 2) == [3]
+    del held, twice
+    assert slots.held_elsewhere(objects, [3, 1, 0], 1) == []
+
+
+class Open(Point):
+    __slots__ = ("__dict__",)
+
+
+def test_objects_that_only_a_list_holds(slots):
+    objects = [Open() for _ in range(6)] + [None]
+    held, seen = objects[0], weakref.ref(objects[1])
+    objects[2].name = "mine"
+    objects[3].name = "mine"
+    del objects[3].name
+    found = {id(x) for x in slots.unheld(objects, 1)}
+    assert found == {id(x) for x in objects[3:6]}
+    assert {id(x) for x in slots.unheld(objects, 2)} == found | {id(held)}
+    assert seen() is objects[1]

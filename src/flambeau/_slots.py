@@ -1,4 +1,4 @@
-"""One slot of many objects, read or set at once, for lists of thousands of tensors.
+"""Slots of many objects, read, set and compared at once, for lists of thousands of tensors; and who holds the objects.
 
 The extension ``flambeau._kernels`` has the same functions; they are used where it was built.
 """
@@ -9,6 +9,8 @@ import collections
 import contextlib
 import operator
 import os
+import sys
+import weakref
 
 LENGTHS = "expected as many values as objects, but got {values} for {objects}"
 
@@ -25,12 +27,46 @@ def set_slot(member, objects, values):
     collections.deque(map(member.__set__, objects, values), 0)
 
 
+def increment_slot(member, objects):
+    """Adds one to the integer that each object holds in a slot; to one that is there twice, two."""
+    for x in objects:
+        member.__set__(x, member.__get__(x) + 1)
+
+
+def are_in_slots(members, objects, values):
+    """Whether objects hold, in the slots that are `members` of their class, the very things that `values` has, a list
+    for each member."""
+    return all([are_same(read_slot(member, objects), own) for member, own in zip(members, values, strict=True)])
+
+
 def are_same(found, expected):
     """Whether two sequences hold the very same objects; `found` may be an iterator."""
     found = found if hasattr(found, "__len__") else [*found]
     return len(found) == len(expected) and all(map(operator.is_, found, expected))
 
 
+def held_elsewhere(objects, places, count):
+    """Those places of a list whose objects have more than `count` references, of which the list is one."""
+    return [place for place in places if sys.getrefcount(objects[place]) > count + 1]
+
+
+def unheld(objects, count):
+    """Those objects of a list that have up to `count` references, of which the list is one, no weak ones, and no
+    attributes beside slots."""
+    places = range(len(objects))
+    held = {*held_elsewhere(objects, places, count)}
+    return [objects[i] for i in places if i not in held
+            and not weakref.getweakrefcount(objects[i]) and not getattr(objects[i], "__dict__", None)]
+
+
 if os.environ.get("FLAMBEAU_NATIVE") != "0":
     with contextlib.suppress(ImportError):  # it was not built, or from other sources
-        from ._kernels import are_same, read_slot, set_slot  # noqa: F401
+        from ._kernels import (  # noqa: F401
+            are_in_slots,
+            are_same,
+            held_elsewhere,
+            increment_slot,
+            read_slot,
+            set_slot,
+            unheld,
+        )

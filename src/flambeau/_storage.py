@@ -6,7 +6,7 @@ import itertools
 from sys import getrefcount
 
 from ._device import CPU, strided
-from ._slots import read_slot, set_slot
+from ._slots import are_in_slots, increment_slot, read_slot, set_slot, unheld
 from .engines import NUMPY, on_host
 from .engines._views import Memory, ViewArray, view_layout
 
@@ -155,18 +155,36 @@ class DeviceStorage(Storage):
 
 
 _COMMON = [Storage.__dict__[name] for name in ("version", "writer", "inference")]
-_OWN = [DeviceStorage.__dict__[name] for name in ("engine", "device", "_array", "_memory")]
 _version, _writer, _inference = _COMMON
-_, _, _own_array, _memory = _OWN
+_engine, _device, _own_array, _memory = [
+    DeviceStorage.__dict__[name] for name in ("engine", "device", "_array", "_memory")]
 
 
-def new_storages(arrays, engine, device, inference):
-    """``DeviceStorage``, for many arrays that are no views."""
-    count = len(arrays)
+def new_storages(arrays, engine, device, inference, blank=()):
+    """``DeviceStorage``, for many arrays that are no views; `blank` ones are used first."""
+    count = len(arrays) - len(blank)
     storages = [*map(object.__new__, itertools.repeat(DeviceStorage, count))]
-    for member, value in zip([*_COMMON, *_OWN], (0, None, inference, engine, device, None, None), strict=True):
-        set_slot(member, storages, arrays if member is _own_array else [value] * count)
+    for member, value in zip((_engine, _device, _memory), (engine, device, None), strict=True):
+        set_slot(member, storages, [value] * count)
+    storages = [*blank, *storages]
+    for member, value in zip(_COMMON, (0, None, inference), strict=True):
+        set_slot(member, storages, [value] * len(arrays))
+    set_slot(_own_array, storages, arrays)
     return storages
+
+
+def clear_all(storages, engine, device):
+    """Lets go of the arrays of many storages, so that ``new_storages`` can use them again; returns whether it has.
+
+    It has not where others than one tensor and the list hold one of them, or where tensors may share elements.
+    """
+    count = len(storages)
+    if not all([type(s) is DeviceStorage for s in storages]) or len(unheld(storages, 2)) != count or not are_in_slots(
+        (_engine, _device, _memory), storages, ([engine] * count, [device] * count, [None] * count)
+    ):
+        return False
+    set_slot(_own_array, storages, [None] * count)
+    return True
 
 
 def exchange_all(storages, arrays, writer):
@@ -184,11 +202,7 @@ def exchange_all(storages, arrays, writer):
 def count_writes(storages, writer):
     """Counts a write to each of many storages; to one that is there twice, two."""
     set_slot(_writer, storages, [writer] * len(storages))
-    if len({*storages}) == len(storages):
-        set_slot(_version, storages, [version + 1 for version in read_slot(_version, storages)])
-    else:
-        for storage in storages:
-            storage.version += 1
+    increment_slot(_version, storages)
 
 
 def any_of_inference(storages):

@@ -15,8 +15,8 @@ from ._device import CPU, strided
 from ._hooks import move_hooks
 from ._modes import in_use, modes
 from ._size import Size
-from ._slots import set_slot
-from ._storage import DeviceStorage, Storage, address, new_storages
+from ._slots import are_in_slots, read_slot, set_slot, unheld
+from ._storage import DeviceStorage, Storage, address, clear_all, new_storages
 from .engines import NUMPY, engine_of
 from .engines._views import replay
 
@@ -328,17 +328,36 @@ def wrap(array, device=None, engine=None):
 
 
 SLOTS = {name: Tensor.__dict__[name] for name in Tensor.__slots__ if not name.startswith("__")}
-_WITHOUT_HISTORY = (("_rg", False), ("_node", None), ("_nr", 0), ("_view", None), ("_grad", None), ("_hooks", None))
+_WITHOUT_HISTORY = {"_rg": False, "_node": None, "_nr": 0, "_view": None, "_grad": None, "_hooks": None}
 
 
-def wrap_all(arrays, device, engine):
-    """``wrap``, for many arrays on a device that are no views."""
-    count = len(arrays)
+def wrap_all(arrays, device, engine, blank=()):
+    """``wrap``, for many arrays on a device that are no views; tensors that are ``cleared`` are used first."""
+    blank = blank[:len(arrays)]
+    count = len(arrays) - len(blank)
     tensors = [*map(_new, itertools.repeat(Tensor, count))]
-    set_slot(SLOTS["_a"], tensors, arrays)
-    set_slot(SLOTS["_storage"], tensors, new_storages(arrays, engine, device, modes.grad is None))
-    for name, value in _WITHOUT_HISTORY:
+    for name, value in _WITHOUT_HISTORY.items():
         set_slot(SLOTS[name], tensors, [value] * count)
+    tensors = [*blank, *tensors]
+    storages = new_storages(arrays, engine, device, modes.grad is None, read_slot(SLOTS["_storage"], blank))
+    set_slot(SLOTS["_storage"], tensors, storages)
+    set_slot(SLOTS["_a"], tensors, arrays)
+    return tensors
+
+
+def cleared(tensors, device, engine):
+    """Those of a list of tensors that nobody else holds, without arrays, so that ``wrap_all`` can use them again.
+
+    None at all, where one of them is not as ``wrap_all`` makes them.
+    """
+    tensors = unheld(tensors, 1)
+    count = len(tensors)
+    members, values = zip(*[(SLOTS[name], [value] * count) for name, value in _WITHOUT_HISTORY.items()])
+    if not all([type(t) is Tensor for t in tensors]) or not are_in_slots(members, tensors, values):
+        return []
+    if not clear_all(read_slot(SLOTS["_storage"], tensors), engine, device):
+        return []
+    set_slot(SLOTS["_a"], tensors, [None] * count)
     return tensors
 
 

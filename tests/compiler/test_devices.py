@@ -430,3 +430,82 @@ def test_memory_that_is_read_only_is_told_before_anything_is_taken():
     with pytest.raises(RuntimeError, match="read-only"):
         step()
     assert x.tolist() == [4, 4] and count.item() == 3
+
+
+# ---- gradients that somebody holds
+
+
+def grads_of(training):
+    return [p.grad for p in training.model.parameters()]
+
+
+@pytest.mark.parametrize("hold", [
+    lambda grad: grad,
+    lambda grad: grad.detach(),
+    lambda grad: grad.view(-1),
+    lambda grad: grad.data,
+], ids=["itself", "detached", "a view", "its data"])
+def test_gradients_that_somebody_holds_stay_as_they_are(hold):
+    training = Training("xla", lr=0.1)
+    training.run()
+    held = [hold(grad) for grad in grads_of(training)]
+    before = [h.cpu().clone() for h in held]
+    training.run()
+    assert [torch.equal(h.cpu(), b) for h, b in zip(held, before, strict=True)] == [True] * len(held)
+    assert not any([torch.equal(h.reshape(-1), g.reshape(-1)) for h, g in zip(held, grads_of(training), strict=True)])
+
+
+def test_gradients_are_new_tensors():
+    training = Training("xla", lr=0.1)
+    training.run()
+    first, seen = grads_of(training)[0], [weakref.ref(grad) for grad in grads_of(training)[1:]]
+    for nr, grad in enumerate(grads_of(training)):
+        grad.mul_(2)
+        grad.number = nr
+    del grad
+    assert {grad._version for grad in grads_of(training)} == {1}
+    training.run(1)
+    assert [ref() for ref in seen] == [None] * len(seen)
+    assert grads_of(training)[0] is not first
+    for grad in grads_of(training):
+        assert (grad._version, vars(grad), grad.requires_grad, grad.grad_fn) == (0, {}, False, None)
+
+
+@pytest.mark.parametrize("change", [
+    lambda grad: grad.requires_grad_(),
+    lambda grad: grad.requires_grad_().register_hook(lambda g: g),
+    lambda grad: setattr(grad, "grad", torch.ones_like(grad)),
+], ids=["requires a gradient", "hook", "gradient of its own"])
+def test_what_old_gradients_had_is_not_on_new_ones(change):
+    training, plain = Training("xla", lr=0.1), Training("xla", lr=0.1)
+    training.run()
+    plain.run()
+    for grad in grads_of(training):
+        change(grad)
+    del grad
+    training.run(2)
+    plain.run(2)
+    for a, b in zip(grads_of(training), grads_of(plain), strict=True):
+        assert (a.requires_grad, a._backward_hooks, a.grad) == (False, None, None)
+        assert torch.equal(a, b)
+
+
+def test_no_gradient_is_used_again_where_it_is_not_known_who_holds_it(monkeypatch):
+    from flambeau import _tensor
+
+    training, plain = Training("xla", lr=0.1), Training("xla", lr=0.1)
+    plain.run(4)
+    monkeypatch.setattr(_tensor, "unheld", lambda objects, count: [])
+    training.run(4)
+    assert [torch.equal(a, b) for a, b in zip(grads_of(training), grads_of(plain))] == [True] * len(grads_of(plain))
+
+
+def test_steps_that_differ_need_another_program():
+    """Counts of steps that were equal are one number in a program."""
+    training = Training("xla", torch.optim.Adam, lr=0.1)
+    training.run(3)
+    count = training.step.count
+    next(iter(training.optimizer.state.values()))["step"] += 5
+    training.run(2)
+    assert training.step.count == count + 1
+    assert [int(s["step"]) for s in training.optimizer.state.values()][:2] == [11, 6]

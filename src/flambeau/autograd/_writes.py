@@ -8,10 +8,9 @@ stands in the graph. ``assign`` is all of it, for a result that was computed bef
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from .. import _dtypes, _storage
 from .._hooks import move_hooks
+from .._many_arrays import are_plain, fill_each
 from .._modes import in_use, modes
 from .._size import broadcasts
 from .._slots import read_slot, set_slot
@@ -104,12 +103,9 @@ def _place(t):
 
 def check_all_writable(tensors):
     """``check_writable``, for many tensors on the CPU."""
-    if in_use.traced or not all(map(_is_plain, tensors)):
+    if modes.tracer.active or not are_plain(read_slot(SLOTS["_a"], tensors)):
         for t in tensors:
             check_writable(t)
-
-
-_is_plain = attrgetter("_a.flags.carray")
 
 
 def check_cast(result, own):
@@ -173,12 +169,11 @@ def write_at(t, name, key, value):
 def fill_all(tensors, name, arrays):
     """Like ``write_at``, for new elements of many tensors on the CPU."""
     storages = read_slot(SLOTS["_storage"], tensors)
-    if None in storages:
+    if not all(storages):
         storages = [storage_of(t) for t in tensors]
     if in_use.inference and modes.grad is not None and _storage.any_of_inference(storages):
         raise RuntimeError(INFERENCE)
-    for own, array in zip(read_slot(SLOTS["_a"], tensors), arrays, strict=True):
-        own[...] = array
+    fill_each(read_slot(SLOTS["_a"], tensors), [*arrays])
     _storage.count_writes(storages, name)
 
 

@@ -8,8 +8,9 @@ is another object is it looked at by itself.
 from __future__ import annotations
 
 import abc
+import collections
 from itertools import chain
-from operator import attrgetter, call, eq, is_, itemgetter
+from operator import attrgetter, eq, is_
 
 from .._slots import are_same, read_slot
 from ._contents import is_like_input
@@ -18,6 +19,7 @@ from ._lifted import slot_requires_grad
 from ._notes import FUNCTION_PARTS
 from ._places import MISSING, Argument, ClassItem, Fixed, Gradient, Place
 from ._pytree import PLAIN, is_same_value
+from ._tables import are_contents, are_items, are_of_types
 
 LOST = (
     "it uses a tensor, {tensor}, that is found in no attribute, global name, closure or argument. Pass it as an "
@@ -25,6 +27,7 @@ LOST = (
 )
 
 CLASS_PARTS = attrgetter("__mro__", "__name__", "__qualname__")
+IN_ORDER = (dict, collections.defaultdict, list)  # containers whose memory has what they hold in its order
 NEVER_ASKED = frozenset(("__annotations__", "__dict__", "__doc__", "__module__", "__weakref__"))
 
 
@@ -171,8 +174,8 @@ class Snapshot:
     """
 
     def __init__(self, guards):
-        tables, self.others, self.inputs = {}, [], []
-        self.absent, self.absent_names = [], []
+        self.tables, self.names, self.values = [], [], []
+        self.others, self.inputs = [], []
         covered = {id(c.table) for c, _ in guards.containers}  # compared as a whole
         for guard in (*guards.values, *guards.kinds):
             if id(guard.place.owner) in covered:
@@ -182,17 +185,9 @@ class Snapshot:
             elif guard.place.table is None:
                 self.others.append((guard.place, guard.value))
             else:
-                tables.setdefault(id(guard.place.owner), (guard.place.table, {}))[1][guard.place.name] = guard.value
-        self.tables, self.getters, self.values = [], [], []
-        for table, found in tables.values():
-            there = [name for name, value in found.items() if value is not MISSING]
-            if there:
-                self.tables.append(table)
-                self.getters.append(itemgetter(there[0], *there))  # of one name it would return no tuple
-                self.values += [found[name] for name in (there[0], *there)]
-            if len(there) < len(found):
-                self.absent.append(table.keys().isdisjoint)
-                self.absent_names.append(tuple(found.keys() - there))
+                self.tables.append(guard.place.table)
+                self.names.append(guard.place.name)
+                self.values.append(guard.value)
         self.tensors = [guard.value for guard in guards.kinds]
         self.requires_grad = [guard.requires_grad for guard in guards.kinds]
         self.objects, self.classes = [o for o, _ in guards.classes], [cls for _, cls in guards.classes]
@@ -205,6 +200,11 @@ class Snapshot:
         self.registrations = guards.registrations
         plain = [c for c, _ in guards.containers if c.elements is None and not c.inputs]
         self.variable = [c for c, _ in guards.containers if c.elements is not None or c.inputs]
+        ordered = [c for c in plain if type(c.table) in IN_ORDER]
+        self.ordered, self.ordered_lengths = [c.table for c in ordered], [len(c.values) for c in ordered]
+        self.ordered_contents = [*chain.from_iterable(
+            chain.from_iterable(zip(c.keys, c.values)) if isinstance(c.table, dict) else c.values for c in ordered)]
+        plain = [c for c in plain if type(c.table) not in IN_ORDER]
         self.containers = [c.table for c in plain]
         self.lengths = [len(c.values) for c in plain]
         self.views = [c.table.values() if isinstance(c.table, dict) else c.table for c in plain]
@@ -213,25 +213,22 @@ class Snapshot:
         self.keys = [*chain.from_iterable(c.keys for c in plain if isinstance(c.table, dict))]
 
     def holds(self):
-        try:
-            return (
-                are_same(chain.from_iterable(map(call, self.getters, self.tables)), self.values)
-                and all(map(call, self.absent, self.absent_names))
-                and are_same(read_slot(slot_requires_grad, self.tensors), self.requires_grad)
-                and are_same(map(type, self.objects), self.classes)
-                and are_same(chain.from_iterable(map(FUNCTION_PARTS, self.functions)), self.function_parts)
-                and are_same(chain.from_iterable(map(CLASS_PARTS, self.users_classes)), self.class_parts)
-                and all(map(eq, self.class_keys, self.class_names))
-                and (self.registrations is None or self.registrations == abc.get_cache_token())
-                and all(map(eq, map(len, self.containers), self.lengths))
-                and are_same(chain.from_iterable(self.views), self.contents)
-                and are_same(chain.from_iterable(self.dicts), self.keys)
-                and all(place.value() is value for place, value in self.others)
-                and all(contents.matches() for contents in self.variable)
-                and all(guard.mismatch() is None for guard in self.inputs)
-            )
-        except KeyError:  # a name that is gone
-            return False
+        return (
+            are_items(self.tables, self.names, self.values, MISSING)
+            and are_same(read_slot(slot_requires_grad, self.tensors), self.requires_grad)
+            and are_of_types(self.objects, self.classes)
+            and are_same(chain.from_iterable(map(FUNCTION_PARTS, self.functions)), self.function_parts)
+            and are_same(chain.from_iterable(map(CLASS_PARTS, self.users_classes)), self.class_parts)
+            and all(map(eq, self.class_keys, self.class_names))
+            and (self.registrations is None or self.registrations == abc.get_cache_token())
+            and are_contents(self.ordered, self.ordered_lengths, self.ordered_contents)
+            and all(map(eq, map(len, self.containers), self.lengths))
+            and are_same(chain.from_iterable(self.views), self.contents)
+            and are_same(chain.from_iterable(self.dicts), self.keys)
+            and all(place.value() is value for place, value in self.others)
+            and all(contents.matches() for contents in self.variable)
+            and all(guard.mismatch() is None for guard in self.inputs)
+        )
 
 
 def is_implicit(name):

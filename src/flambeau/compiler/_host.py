@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from jax.extend.core import Literal
 
+from ._pick import picker
+
 OPERATIONS = {  # by name of the primitive: what its parameters make of it
     "add": lambda params: np.add,
     "sub": lambda params: np.subtract,
@@ -27,8 +29,9 @@ class HostProgram:
         self.calls = [(OPERATIONS[e.primitive.name](e.params), e.invars, e.outvars[0]) for e in equations]
         used = [v for _, operands, _ in self.calls for v in operands] + results
         new = {id(e.outvars[0]) for e in equations if e.primitive.name != "reshape"}
-        self.copies = [id(v) not in new for v in results]
-        self.keys = [id(v) for v in results]
+        self.copies = {id(v): id(v) not in new for v in results}
+        number = {key: nr for nr, key in enumerate(self.copies)}
+        self.pick_results = picker([number[id(v)] for v in results])
         self.constants = {id(v): np.asarray(v.val, v.aval.dtype) for v in used if isinstance(v, Literal)}
 
     @staticmethod
@@ -41,5 +44,6 @@ class HostProgram:
         inputs = zip(self.variables, arrays, strict=True)
         values = self.constants | {id(v): np.asarray(a, v.aval.dtype) for v, a in inputs}
         for call, operands, result in self.calls:
-            values[id(result)] = call(*[values[id(v)] for v in operands])
-        return [np.array(values[key]) if copies else values[key] for key, copies in zip(self.keys, self.copies)]
+            values[id(result)] = np.asarray(call(*[values[id(v)] for v in operands]))
+        return self.pick_results([np.array(values[key]) if copies else values[key]
+                                  for key, copies in self.copies.items()])

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from operator import attrgetter
 
 import numpy as np
 
 from .._device import CPU
-from .._slots import are_same, read_slot
+from .._many_arrays import forms_of
+from .._slots import are_in_slots, are_same, read_slot
 from .._tensor import Tensor
 from ..engines import engine_of
 from ..engines._views import ViewArray
 from ._lifted import slot_a, slot_node, slot_requires_grad
 from ._places import Argument, Gradient
+from ._tables import are_of_types
 
-_form = attrgetter("dtype", "shape", "strides")
+STATE = slot_requires_grad, slot_node
 
 
 class TensorInputs:
@@ -69,19 +70,15 @@ class InputSnapshot:
         exchanged = [t.device is not CPU and type(t._a) is not ViewArray for t in tensors]
         self.selectors = [not v for v in varies]
         self.tensors = [t for t, v in zip(tensors, varies) if not v]
-        self.state = self.state_of(self.tensors)
+        self.types = [*map(type, self.tensors)]
+        self.state = tuple([read_slot(member, self.tensors) for member in STATE])
         self.exchanged = [t for t, v, e in zip(tensors, varies, exchanged) if e and not v]
         self.steady = [t for t, v, e in zip(tensors, varies, exchanged) if not e and not v]
         self.arrays, self.steady_arrays = read_slot(slot_a, self.exchanged), read_slot(slot_a, self.steady)
         self.on_cpu = [t._a for t in self.steady if t.device is CPU]  # the form of others does not change
-        self.forms = [*map(_form, self.on_cpu)]
+        self.forms = forms_of(self.on_cpu)
         self.owners = {id(owner_of(t._a)) for t in self.tensors}
         self.others = [(nr, records[nr].signature) for nr, v in enumerate(varies) if v]
-
-    @staticmethod
-    def state_of(tensors):
-        """What is known of tensors beside their arrays, as objects to be compared by identity."""
-        return [*read_slot(slot_requires_grad, tensors), *read_slot(slot_node, tensors), *map(type, tensors)]
 
     def holds(self, tensors):
         """Whether nothing has changed; where others may share memory with these, somebody has to look closer."""
@@ -89,8 +86,9 @@ class InputSnapshot:
             are_same(itertools.compress(tensors, self.selectors), self.tensors)
             and are_same(read_slot(slot_a, self.exchanged), self.arrays)
             and are_same(read_slot(slot_a, self.steady), self.steady_arrays)
-            and are_same(self.state_of(self.tensors), self.state)
-            and [*map(_form, self.on_cpu)] == self.forms
+            and are_in_slots(STATE, self.tensors, self.state)
+            and are_of_types(self.tensors, self.types)
+            and forms_of(self.on_cpu) == self.forms
             and self.has_room_for([(tensors[nr], was) for nr, was in self.others])
         )
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-from operator import attrgetter
 
 import numpy as np
 
 from .. import _tape as tape
 from .._device import CPU
+from .._many_arrays import are_equal_numbers
 from .._modes import modes
 from .._slots import read_slot, set_slot
-from .._tensor import Tensor, edge_of, wrap, wrap_all
+from .._tensor import Tensor, cleared, edge_of, wrap, wrap_all
 from ..autograd._writes import check_all_writable, check_writable, exchange_all, fill_all, write
 from ..engines._views import replay
 from ..functions.views import at_strides
@@ -21,6 +21,7 @@ from ._guards import Guards
 from ._inputs import TensorInputs, signature
 from ._lifted import NO_HOOKS, XLA, Lifted, RandomDraw, hooks_of, slot_a, slot_grad, slot_hooks
 from ._loop import Loop
+from ._pick import picker
 from ._places import MISSING, PlaceList
 from ._pytree import containers_in, unflatten
 from ._recording import Recording
@@ -42,14 +43,12 @@ from ._records import (
     TensorInput,
     Write,
 )
-from ._segment import picker
 
 NO_DOUBLE_BACKWARD = (
     "the backward of a compiled function cannot itself be differentiated (create_graph=True). Compile the function "
     "that calls grad() or backward(create_graph=True), or call the function that was compiled, eagerly."
 )
 
-_item = attrgetter("_a.item")
 WHOLE_VIEW: tuple = ((alias, {}, None),)  # the chain of a view of all elements
 
 
@@ -178,7 +177,7 @@ class Program:
         if reason is not None:
             return reason
         for pick in self.equal:
-            if len({item() for item in map(_item, pick(found))}) > 1:
+            if not are_equal_numbers(read_slot(slot_a, pick(found))):
                 return "numbers that were equal, such as counts of steps, are not"
         for nr in self.from_start:
             if found[nr].storage_offset():
@@ -206,8 +205,10 @@ class Program:
             arrays[i] = compute()
         for x in self.float_outputs:
             x.value = x.compute()
+        blank = []
         if self.device is not CPU:
-            self.enter_device(tensors, arrays, owners, self.partition.donated)
+            self.enter_device(tensors, arrays, self.partition.donated)
+            blank = self.clear_grads(owners)
         results, residuals = self.partition.run_forward(arrays)
         n, m = len(self.outputs), len(self.writes)
         checks, results = results[n + m:], results[:n + m]
@@ -221,7 +222,7 @@ class Program:
         self.write(tensors, written)
         if self.device is not CPU:
             self.verify_written(self.partition.fetched)
-        outputs = self.create(created)
+        outputs = self.create(created, blank)
         if modes.grad:
             self.record(outputs, tensors, saved)
         outputs += [self.take(x, arguments, outputs) for x in self.aliases]
@@ -234,12 +235,20 @@ class Program:
         tensors, arrays = self.spread([*own, None]), self.spread([*read_slot(slot_a, own), None])
         return tensors, [*arrays], self.pick_owners(found)
 
-    def enter_device(self, tensors, arrays, owners, donated):
+    def enter_device(self, tensors, arrays, donated):
         """Makes the arrays of tensors such as a device takes them; it may use the memory of those donated."""
         self.check_writable(tensors)
         self.tensor_inputs.release()
         XLA.claim(arrays, donated, tensors)
-        set_slot(slot_grad, owners, [None] * len(owners))  # so that there is memory for the new gradients
+
+    def clear_grads(self, owners):
+        """Takes the gradients from tensors that get new ones, so that there is memory for these.
+
+        Returns what is left of gradients that nobody else holds, for ``create``.
+        """
+        before = read_slot(slot_grad, owners)
+        set_slot(slot_grad, owners, [None] * len(owners))
+        return cleared(before, self.device, XLA) if self.creates_plain else []
 
     def check(self, conditions):
         """Raises the error of the first condition that does not hold."""
@@ -300,10 +309,10 @@ class Program:
             t.data = wrap(array if t.device is not CPU else self.own(array), t.device)
         self.tensor_inputs.note_exchanged()
 
-    def create(self, arrays):
-        """The tensors of the outputs."""
+    def create(self, arrays, blank):
+        """The tensors of the outputs; where they can be, they are `blank` ones."""
         if self.creates_plain:
-            return wrap_all(arrays, self.device, XLA)
+            return wrap_all(arrays, self.device, XLA, blank)
         return [create(x, array if x.device is not CPU else self.own(array))
                 for x, array in zip(self.outputs, arrays, strict=True)]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import jax
@@ -14,6 +13,7 @@ from jax.extend.core import Literal
 from .._device import CPU
 from ._host import HostProgram
 from ._lifted import XLA, program_input
+from ._pick import picker
 
 COMPILER_OPTIONS: dict[str, bool | int] = {}  # XLA's, where its defaults are not wanted
 SMALL = 4  # elements up to which inputs travel together
@@ -305,13 +305,6 @@ class Partition:
             if np.ndim(arrays[place]):  # the device may read it later than it is written to
                 arrays[place] = np.array(arrays[place])
         return segment(arrays)
-
-
-def picker(numbers):
-    """A function that takes the items with these numbers from a list: what a run asks of thousands of tensors."""
-    if len(numbers) < 2:
-        return lambda found: [found[nr] for nr in numbers]
-    return itemgetter(*numbers)
 
 
 class Layout(NamedTuple):

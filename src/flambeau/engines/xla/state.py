@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import jax.numpy as jnp
 
-from .._views import ViewArray
+from ..._slots import held_elsewhere
+from .._views import ViewArray, value_of
 from . import engine
 from ._conditions import Run, is_verified, users_line, verify, verify_early
 from ._lowering import lowering
@@ -38,30 +37,20 @@ def claim(arrays, indices, tensors):
     A program may write to the memory of these. Where somebody else than their tensor holds them, they are copies:
     clones share their arrays until one of them is written to.
     """
-    lazy = [i for i, kind in enumerate(map(type, arrays)) if kind is LazyArray or kind is ViewArray]
+    lazy = [] if {*map(type, arrays)}.isdisjoint((LazyArray, ViewArray)) else [
+        i for i, array in enumerate(arrays) if type(array) in (LazyArray, ViewArray)]
     for i in lazy:
         arrays[i] = concrete(arrays[i])
-    counts = map(sys.getrefcount, map(arrays.__getitem__, indices))
-    shared = [i for i, count in zip(indices, counts) if count > ALONE]
-    for i in {*shared, *[i for i in {*indices}.intersection(lazy) if is_shared(tensors[i]._a)]}:
+    shared = held_elsewhere(arrays, indices, ALONE)
+    if lazy:
+        donated = [i for i in {*indices}.intersection(lazy) if type(value_of(tensors[i]._a)) is LazyArray]
+        behind = [value_of(tensors[i]._a) for i in donated]
+        shared += [donated[nr] for nr in held_elsewhere(behind, [*range(len(behind))], ALONE)]
+    for i in {*shared}:
         arrays[i] = jnp.copy(arrays[i])
 
 
-def is_shared(array):
-    """Whether others than one tensor hold a lazy array."""
-    if type(array) is ViewArray:
-        array = array.value
-    return type(array) is LazyArray and sys.getrefcount(array) > ALONE
-
-
-def references_of_one_tensor():
-    """How many references to an array there are in ``claim`` if one tensor holds it: in itself and in its memory."""
-    arrays = [object()]
-    itself, memory = arrays[0], arrays[0]  # noqa: F841
-    return sys.getrefcount(arrays[0])
-
-
-ALONE = references_of_one_tensor()
+ALONE = 3  # references to an array that one tensor holds: in itself, in its memory, and in the list of a program
 
 
 @engine.immediate

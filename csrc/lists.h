@@ -1,0 +1,25 @@
+/* Functions of the module on lists: what a program asks of thousands of tensors, arrays and tables before each run. */
+
+#ifndef FLAMBEAU_LISTS_H
+#define FLAMBEAU_LISTS_H
+
+#define AHEAD 8 /* objects whose memory is fetched while those before them are looked at */
+
+PyObject *read_slot(PyObject *module, PyObject *const *given, Py_ssize_t n);
+PyObject *set_slot(PyObject *module, PyObject *const *given, Py_ssize_t n);
+PyObject *increment_slot(PyObject *module, PyObject *const *given, Py_ssize_t n);
+PyObject *are_in_slots(PyObject *module, PyObject *const *given, Py_ssize_t n);
+PyObject *are_same(PyObject *module, PyObject *const *given, Py_ssize_t n);
+PyObject *held_elsewhere(PyObject *module, PyObject *const *given, Py_ssize_t n);
+PyObject *unheld(PyObject *module, PyObject *const *given, Py_ssize_t n);
+
+PyObject *are_items(PyObject *module, PyObject *const *given, Py_ssize_t n);
+PyObject *are_contents(PyObject *module, PyObject *const *given, Py_ssize_t n);
+PyObject *are_of_types(PyObject *module, PyObject *const *given, Py_ssize_t n);
+
+PyObject *forms_of(PyObject *module, PyObject *arrays);
+PyObject *are_plain(PyObject *module, PyObject *arrays);
+PyObject *are_equal_numbers(PyObject *module, PyObject *arrays);
+PyObject *fill_each(PyObject *module, PyObject *const *given, Py_ssize_t n);
+
+#endif
