@@ -1056,3 +1056,42 @@ def test_generated_functions_say_which_module_they_belong_to():
     functions = [f for owner in owners for f in vars(owner).values() if isinstance(f, types.FunctionType)]
     functions += [op.function for op in OPS.values()]
     assert [f for f in functions if "__name__" not in f.__globals__] == []
+
+
+@pytest.mark.parametrize("impure", [time.time, random.random], ids=["time", "random"])
+def test_what_a_volatile_function_does_before_it_raises_is_done(impure):
+    weight, x, calls = torch.ones(3, requires_grad=True), torch.ones(3), []
+
+    @torch.compile
+    def step():
+        calls.append(len(calls))
+        impure()
+        (weight * x).sum().backward()
+        x.add_(1)
+        if len(calls) > 1:
+            raise ValueError("after the first call")
+
+    step()
+    with pytest.warns(RuntimeWarning), pytest.raises(ValueError, match="after the first"):
+        step()
+    assert calls == [0, 1]
+    assert x.tolist() == [3.0] * 3
+    assert weight.grad.tolist() == [3.0] * 3
+
+
+def test_the_configuration_of_jax_makes_a_program_volatile():
+    import jax
+
+    @torch.compile
+    def function(x):
+        return x * (2 if jax.config.jax_log_compiles else 3)
+
+    x = torch.ones(1)
+    function(x)
+    with pytest.warns(RuntimeWarning, match="jax"):
+        function(x)
+    jax.config.update("jax_log_compiles", True)
+    try:
+        assert function(x).item() == 2
+    finally:
+        jax.config.update("jax_log_compiles", False)

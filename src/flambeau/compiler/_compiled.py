@@ -119,6 +119,8 @@ class Compiled:
             self.count, why = self.limit + 1, program.guards.volatile
             warnings.warn(VOLATILE.format(name=self.name, why=why), RuntimeWarning, stacklevel=3)
         result = program.run(tensors, (args, kwargs))
+        if program.error is not None:
+            raise program.error
         self.programs.setdefault(key, []).insert(0, program)
         log.info("compiled %s in %.2f s because %s", self.name, time.perf_counter() - start, why)
         return result

@@ -24,6 +24,7 @@ from ._floats import TracedFloat
 from ._places import Argument, ClassItem, ClosureCell, Gradient, Item, Place
 from ._pytree import LARGE, PLAIN, ArgumentContainer, Identity, containers_in
 from ._trust import (
+    CONFIGURATION,
     IMPURE_CLASS,
     ITERATOR,
     LARGE_ARRAY,
@@ -309,7 +310,8 @@ class Notes:
     def read_from_foreign(self, module, table, name):
         """A function of a foreign module is compared only; what its calls return is judged when it is called."""
         place, value = Item(table, name), table[name]
-        is_internal = is_ours(module.__name__) and not isinstance(value, types.ModuleType)
+        is_internal = (is_ours(module.__name__) and not isinstance(value, types.ModuleType)
+                       and type(value).__module__ != CONFIGURATION)
         if is_internal or isinstance(value, (types.FunctionType, *BUILTINS)):
             if place.key not in self.observations:
                 self.observations[place.key] = Observation(place, value, f"{module.__name__}.{name}", True)

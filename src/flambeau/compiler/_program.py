@@ -65,7 +65,8 @@ class Program:
             if not recording.trace.floats.exchanged or recording.trace.is_refusal(error):
                 raise
         else:
-            if not (recording.trace.watch.asks_for_types and recording.trace.floats.exchanged):
+            minds = recording.trace.watch.asks_for_types or recording.raised is not None
+            if not (minds and recording.trace.floats.exchanged):
                 return cls(recording)
         recording.trace.release()
         recording = Recording(*call, takes_floats=False)
@@ -75,6 +76,7 @@ class Program:
     def __init__(self, recording):
         trace = recording.trace
         self.name = trace.name
+        self.error = recording.raised  # of a volatile function, to be raised after the program has run
         self.guards = Guards(trace.watch)
         self.partition = recording.partition
         find = self.guards.find

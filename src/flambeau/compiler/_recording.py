@@ -45,7 +45,7 @@ class Recording:
         try:
             jaxpr = self.trace_function(self.body)
         except BaseException as error:
-            if self.is_users_error(error):
+            if self.trace.watch.volatile is None and self.is_own_error(error):
                 raise UsersError from error
             raise
         self.partition = Partition(jaxpr, self.layout())
@@ -64,16 +64,19 @@ class Recording:
             raise
         except BaseException as error:
             self.raised = error
-            raise
+            self.trace.watch.note_draws()
+            if self.trace.watch.volatile is None or not self.is_own_error(error):
+                raise
+            result = None  # the program does what was done until then, which cannot be done again; the error follows
         arrays = without_profile(self.results_of)(result) + self.trace_gradients()
         self.trace.watch.stop_listening()
         return arrays
 
-    def is_users_error(self, error):
+    def is_own_error(self, error):
         """Whether an error is the function's own, which it raises eagerly as well."""
         trace = self.trace
         return (error is self.raised and not trace.is_refusal(error) and trace.caught_refusal() is None
-                and trace.watch.volatile is None and not is_missing_from_tracer(error))
+                and not is_missing_from_tracer(error))
 
     def results_of(self, result):
         """All that a program computes but for gradients."""

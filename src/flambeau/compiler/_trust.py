@@ -55,6 +55,7 @@ CONSTANTS = (
     operator.itemgetter, operator.attrgetter, operator.methodcaller, logging.Logger,
 )
 CONSTANT_PACKAGES = {"typing", "types", "fractions", "jaxlib", "jax", "__future__"}  # of the classes of other constants
+CONFIGURATION = "jax._src.config"  # the module of jax's settings, of whose changes nobody hears
 RANDOM = (random.Random, np.random.Generator, np.random.RandomState)
 UNSEEN_NAMES = {"__getattribute__", "__subclasses__", "_version"}  # attributes whose values nobody hears of
 VISIBLE_BASES = (bool, int, float, complex, str, bytes, dict, list, tuple, set, frozenset, collections.deque)
@@ -126,7 +127,8 @@ def is_constant(value):
         return value in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
     if kind.__name__ == "_ArrayFunctionDispatcher":
         return True
-    return str(kind.__module__).partition(".")[0] in CONSTANT_PACKAGES and not is_users(kind)
+    package = str(kind.__module__).partition(".")[0]
+    return package in CONSTANT_PACKAGES and kind.__module__ != CONFIGURATION and not is_users(kind)
 
 
 def advances(value):

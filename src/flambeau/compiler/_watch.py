@@ -70,7 +70,7 @@ class Watch(Notes):
     @contextlib.contextmanager
     def running(self):
         """Watches; then restores everything that was changed."""
-        draws, profile = random_state(), sys.getprofile()
+        self.draws, profile = random_state(), sys.getprofile()
         with no_collector():
             self.patches = Patches(self)
             try:
@@ -81,7 +81,11 @@ class Watch(Notes):
                 set_profile(profile)
                 self.patches.remove()
                 self.restore()
-        if random_state() != draws:
+        self.note_draws()
+
+    def note_draws(self):
+        """Notes whether Python or NumPy has drawn random numbers."""
+        if random_state() != self.draws:
             self.make_volatile(DRAWN)
 
     def stop_listening(self):
