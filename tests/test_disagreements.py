@@ -384,11 +384,18 @@ EXPANSIONS = [
     for shape, larger in (("()", "()"), ("()", "(2,)"), ("2, 3", "2, 3"), ("1", "1"), ("1", "2"), ("2, 3", "1, 2, 3"))
     for graph in (True, False) if graph or shape == "()"  # others may be passed on, or copied
 ]
+SECOND_GRADIENTS = [  # of what a first gradient has freed
+    f"x = torch.arange(12.).sin().reshape(2, 2, 3).{dtype}().requires_grad_()\ny = torch.nn.functional.{call}\n"
+    f"g, = torch.autograd.grad({loss}, x, create_graph=True)\ntorch.autograd.grad(y.sum(), x, retain_graph={retain})\n"
+    "(g * g).sum().backward()\n(g, x.grad)"
+    for dtype in ("float", "double") for call in ("batch_norm(x, None, None, training=True)", "layer_norm(x, (3,))", "instance_norm(x)", "group_norm(x, 1)")
+    for loss in ("(y * torch.arange(3)).sum()", "(y ** 3).sum()") for retain in (True, False)
+]
 DIMENSIONS = [f"torch.ones({shape}).unflatten({dim}, {sizes})" for shape in ("()", "2") for dim in (-2, -1, 0, 1, 2) for sizes in ("(-1, 1)", "(1, 1)", "(3, 1)")]
 
 
 @pytest.mark.parametrize("code", [
-    *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS,
+    *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
     *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,

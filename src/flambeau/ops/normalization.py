@@ -83,6 +83,9 @@ def pull(layout, g, x, weight, mean, var, eps, how, needs):
             to_weight(found[1], of_weight, layout) if needs[1] else None,
             to_weight(found[2], of_weight, layout) if needs[2] else None,
         )
+    if isinstance(x, Tensor) and layout is not group_layout:  # a gradient of this one shall not need the node
+        mean = sum_over(x, axes) / count(shape, axes)
+        var = sum_over((x - mean) ** 2, axes) / count(shape, axes)
     # the statistics of nothing are nan, but nothing has no part in a gradient
     away, inv = x - mean, (var + eps) ** -0.5 if math.prod(shape) else zeros_like(var)
     # What the weight does not see is summed first: the sums serve weight, bias and input.
