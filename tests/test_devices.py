@@ -107,6 +107,7 @@ try:
     torch.ones(1, device="xla:4")
 except RuntimeError as error:
     print("there is no device xla:4" in str(error))
+print([(torch.ones(3, device=f"xla:{i}") * 2 - 1).sum().item() for i in (0, 1, 0, 3)])
 """
 
 
@@ -116,6 +117,7 @@ def test_several_devices_of_the_host():
     done = subprocess.run([sys.executable, "-c", SEVERAL], env=environment, capture_output=True, text=True, timeout=240)
     assert done.stdout.splitlines() == [
         "xla:2 xla:1 xla:1 [0.0, 2.0, 4.0] xla:3 True", "xla:2 and xla:1", "xla:1 and xla:2", "xla:2 and cpu", "True",
+        "[3.0, 3.0, 3.0, 3.0]",
     ], done.stderr
 
 

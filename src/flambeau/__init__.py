@@ -7,7 +7,7 @@ _gc.disable()  # until all is imported: nothing of it is garbage, and looking fo
 
 from math import e, inf, nan, pi
 
-from . import _dtypes, autograd
+from . import _dtypes, _import_time, autograd
 from ._device import (
     channels_last,
     channels_last_3d,

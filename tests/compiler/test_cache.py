@@ -104,7 +104,7 @@ warnings.simplefilter("error")
 import flambeau as torch
 from flambeau import nn
 import flambeau.engines.xla
-from flambeau.engines.xla import _calls, _digests, _programs
+from flambeau.engines.xla import _calls, _digests, _sources
 import jax
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 exec(sys.argv[1])
@@ -157,8 +157,18 @@ def test_a_program_that_is_known_is_not_traced_again(tmp_path, way):
 @pytest.mark.usefixtures("jax")
 def test_a_program_is_known_in_its_environment_only(tmp_path):
     first = run_known(tmp_path)
-    assert run_known(tmp_path, "_digests.sources = lambda: 'other sources'") == first
+    assert run_known(tmp_path, "_digests.digest_of_sources = lambda: 'other'; _sources.KNOWN |= {'__main__'}") == first
     assert run_known(tmp_path, "jax.config.update('jax_default_matmul_precision', 'highest')") == first
+
+
+@pytest.mark.usefixtures("jax")
+def test_a_program_of_replaced_functions_is_nobody_elses(tmp_path):
+    patch = "jax.numpy.tanh = lambda x: 2 * x"
+    other = run_known(tmp_path, patch)
+    first = run_known(tmp_path)
+    assert first[2] != other[2] and first[0] == other[0]
+    assert run_known(tmp_path, patch) == other
+    assert run_known(tmp_path) == (0, 0, first[2])
 
 
 @pytest.mark.usefixtures("jax")
@@ -183,7 +193,8 @@ def test_a_program_for_which_jax_does_not_ask_is_traced(tmp_path):
     assert traced > 0 and again > 0 and found == results
 
 
-@pytest.mark.parametrize("contents", [None, b"", b"no JSON", b"3", b"[1, 2]", b'["a", [0], [[1]], 0]'])
+@pytest.mark.parametrize("contents", [None, b"", b"no JSON", b"3", b"[1, 2]", b'["a", [0], [[1]], 0]',
+                                      b"[" * 100_000])
 @pytest.mark.usefixtures("jax")
 def test_an_entry_that_says_nothing_of_a_program(contents):
     from flambeau.engines.xla._inferred import Table

@@ -4,6 +4,7 @@ import functools
 import operator
 import subprocess
 import sys
+import unittest.mock
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def adding(n, m=0):
     (1, 1.0), (0.0, -0.0), (True, 1), ("1", 1), ((1, 2), [1, 2]), ([[1], 2], [[1, 2]]), ({"a": 1}, {"b": 1}),
     (("a\nb",), ("a", "b")), (np.dtype("int32"), np.dtype("int64")), (np.float32(1), np.float64(1)),
     (np.zeros((2, 1)), np.zeros((1, 2))), (operator.add, operator.sub), (adding(1), adding(2)),
-    (adding(1, 0), adding(1, 1)), (functools.partial(operator.add, 1), functools.partial(operator.add, 2)),
+    (np.array([1], ">i4"), np.array([1 << 24], "<i4")), (adding(1, 0), adding(1, 1)), (functools.partial(operator.add, 1), functools.partial(operator.add, 2)),
 ], ids=str)
 def test_they_differ(digest, one, other):
     assert digest(one) != digest(other)
@@ -98,9 +99,10 @@ def test_what_cannot_be_told_has_none(digest):
 def environment(keys):
     import jax
 
-    from flambeau.engines.xla import _digests
+    from flambeau.engines.xla import _digests, _sources
 
     def forget():
+        _sources.Replaced.name = None
         _digests.platform_of.cache_clear()
         _digests._environment.cache_clear()
 
@@ -123,7 +125,7 @@ def test_environments_differ(environment, monkeypatch):
     with jax.enable_x64(False):
         found.append(environment())
     assert environment() == found[0]
-    monkeypatch.setattr(_digests, "sources", lambda: "other sources")
+    monkeypatch.setattr(_digests, "digest_of_sources", functools.partial(str, "other sources"))
     found.append(environment())
     monkeypatch.setattr(_digests.jax, "__version__", "0.0")
     found.append(environment())
@@ -134,14 +136,74 @@ def test_environments_differ(environment, monkeypatch):
     assert environment() == found[0]
 
 
-def test_sources_are_those_of_the_package(tmp_path, monkeypatch, keys):
-    from flambeau.engines.xla import _digests
+@pytest.fixture
+def package(tmp_path, monkeypatch, keys):
+    from flambeau.engines.xla import _sources
 
-    monkeypatch.setattr(_digests, "PACKAGE", tmp_path)
+    monkeypatch.setattr(_sources, "PACKAGE", tmp_path)
+    monkeypatch.setattr(_sources, "IMPORTED_AT", float("inf"))
     (tmp_path / "ops").mkdir()
-    (tmp_path / "ops" / "a.py").write_text("1")
+    (tmp_path / "__init__.py").write_text("")
+    return _sources
+
+
+def test_sources_are_those_of_the_package(tmp_path, package):
     seen = set()
     for name, text in [("a", "1"), ("a", "2"), ("b", "2")]:
         (tmp_path / "ops" / f"{name}.py").write_text(text)
-        seen.add(_digests.sources.__wrapped__())
-    assert len(seen) == 3
+        seen.add(package.digest_of_sources.__wrapped__())
+    assert len(seen) == 3 and None not in seen
+
+
+def test_sources_that_are_not_what_was_imported_have_none(tmp_path, package, environment, monkeypatch):
+    from flambeau.engines.xla import _digests
+
+    assert package.digest_of_sources.__wrapped__() is not None
+    monkeypatch.setattr(package, "IMPORTED_AT", 0.0)  # before they were written
+    assert package.digest_of_sources.__wrapped__() is None
+    monkeypatch.setattr(package, "IMPORTED_AT", float("inf"))
+    (tmp_path / "__init__.py").rename(tmp_path / "__init__.pyc")
+    assert package.digest_of_sources.__wrapped__() is None
+    monkeypatch.setattr(_digests, "digest_of_sources", package.digest_of_sources.__wrapped__)
+    with pytest.raises(_digests.NoDigest, match="sources"):
+        environment()
+
+
+def replacements():
+    import jax
+
+    return {"function": lambda x: x, "mock": unittest.mock.MagicMock(), "partial": functools.partial(Users.method, 1),
+            "jitted": jax.jit(lambda x: x), "wrapper": functools.wraps(jax.numpy.tanh)(lambda x: x)}
+
+
+@pytest.mark.parametrize("kind", ["function", "mock", "partial", "jitted", "wrapper"])
+@pytest.mark.parametrize("owner", ["jax.numpy", "jax.lax", "numpy", "flambeau.engines.xla.engine"])
+def test_where_a_function_is_replaced_there_are_none(environment, monkeypatch, owner, kind):
+    from flambeau.engines.xla import _digests
+
+    environment()
+    monkeypatch.setattr(f"{owner}.tanh", replacements()[kind])
+    for _ in range(2):
+        with pytest.raises(_digests.NoDigest, match="tanh was replaced"):
+            _digests.check_code()
+        monkeypatch.undo()  # what was traced with it is still there
+
+
+@pytest.mark.parametrize("name", ["CONFIG", "TRACE_CONTEXT", "KEY_OF_PROGRAM"])
+def test_there_are_none_where_jax_is_not_as_it_was(environment, monkeypatch, name):
+    from flambeau.engines.xla import _digests
+
+    before = _digests.trace_context()
+    monkeypatch.setattr(_digests, name, None)
+    with pytest.raises(_digests.NoDigest, match="jax"):
+        environment()
+    assert hash(_digests.trace_context()) is not None and (_digests.trace_context() == before) == (name != "TRACE_CONTEXT")
+    assert _digests.internal("no_such_module", "a") is None and _digests.internal("core", "no_such_name") is None
+
+
+def test_keys_that_jax_makes_in_another_way(environment, monkeypatch):
+    from flambeau.engines.xla import _digests
+
+    monkeypatch.setattr(_digests, "KEY_OF_PROGRAM", len)
+    with pytest.raises(_digests.NoDigest, match="keys"):
+        environment()

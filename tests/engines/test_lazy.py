@@ -80,6 +80,42 @@ def test_recording_a_step_needs_no_elements(lazy, differentiate):
     assert recorded.runs == 0
 
 
+def test_a_structure_is_compiled_again_for_other_settings_of_jax(lazy):
+    import jax
+
+    def f(x):
+        return [(x * n).sum().item() for n in (0.5, 1.5, 2.5)]  # which are inputs of programs in the end
+
+    x = torch.ones(2, device="xla")
+    assert f(x) == [1, 3, 5]
+    with Count(lazy) as others:
+        with jax.enable_x64(False):
+            assert f(x) == [1, 3, 5]
+        with jax.default_matmul_precision("highest"):
+            assert f(x) == [1, 3, 5]
+    assert others.compilations == 4
+    with Count(lazy) as again:
+        assert f(x) == [1, 3, 5]
+    assert again.compilations == 0
+
+
+def test_what_an_interrupt_has_stopped_cannot_be_read(lazy, monkeypatch):
+    from flambeau.engines.xla import _programs
+
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    x = torch.arange(3.0, device="xla") * 3
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(_programs, "compile_program", interrupt)
+        x.erfc().tolist()
+    other = torch.ones(3, device="xla") * 2  # in the place that x had
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="KeyboardInterrupt"):
+            (x + other).tolist()
+    assert other.tolist() == [2, 2, 2]
+
+
 def test_the_same_structure_is_compiled_once(lazy):
     def f(x):
         return (x.exp() * 3).mean().item()

@@ -1,8 +1,9 @@
 """Digests of what programs are made of, which are the same in every process that would make the same of it.
 
 Code of this package, of jax and of NumPy is told by its name, or by what it is compiled to where it has none: the
-sources of this package, and the versions of the others, are part of the ``environment``. What else decides what jax
-makes of a call is there as well. Code of the user's has no digest, since nobody knows what it depends on.
+sources of this package (_sources.py), and the versions of the others, are part of the ``environment``. What else
+decides what jax makes of a call is there as well. Code of the user's has no digest, since nobody knows what it depends
+on; nor has anything, where a version of jax is not as is known here.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import enum
 import functools
 import hashlib
 import os
-import pathlib
 import platform
 import sys
 import types
@@ -21,21 +21,26 @@ import jax
 import jax.numpy as jnp
 import jaxlib
 import numpy as np
-from jax._src import cache_key, config
-from jax._src.core import AxisEnv
 from jax._src.lib import xla_client
-from jax._src.literals import TypedNdArray
-from jax._src.sharding_impls import UnspecifiedValue
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from ..._device import _Named, device
 from .. import Engine
+from ._sources import PACKAGE, digest_of_sources, find_replaced
 
-PACKAGE = pathlib.Path(__file__).parents[2]
 TRUSTED = frozenset((PACKAGE.name, "jax", "jaxlib", "numpy", "_operator", "operator", "builtins", "functools"))
 FOLDERS = tuple([os.path.dirname(os.path.abspath(file)) + os.sep for file in (PACKAGE / "_", jax.__file__)])
 WITHOUT_EFFECT = ("cache", "log", "dump", "traceback")  # in the names of settings of jax that no program depends on
 LARGEST = 1 << 16  # bytes of a constant
+
+
+def internal(module, name):
+    """What is not public in jax; None where there is no such thing."""
+    return getattr(getattr(jax._src, module, None), name, None)
+
+
+CONFIG, KEY_OF_PROGRAM = internal("config", "config"), internal("cache_key", "get")
+TRACE_CONTEXT = internal("config", "trace_context")
 
 
 class NoDigest(Exception):
@@ -108,7 +113,7 @@ def tell_function(function, parts):
             parts.append("itself")
         else:
             tell(cell.cell_contents, parts)
-    if function.__globals__ is not vars(sys.modules[module]):  # it was made of a text, with names of its own
+    if function.__globals__ is not getattr(sys.modules.get(module), "__dict__", None):  # it was made of a text, with names of its own
         for name in function.__code__.co_names:
             if name in function.__globals__:
                 tell((name, function.__globals__[name]), parts)
@@ -143,7 +148,7 @@ def tell_array(x, parts):
     if x.size * x.dtype.itemsize > LARGEST or not isinstance(x.dtype, np.dtype) or x.dtype.hasobject:
         raise NoDigest("a large constant")
     x = np.asarray(x)
-    parts.append(f"array {x.dtype.name} {x.shape} {x.tobytes().hex()}")
+    parts.append(f"array {x.dtype.name} {x.dtype.byteorder} {x.shape} {x.tobytes().hex()}")
 
 
 def tell_aval(x, parts):
@@ -202,13 +207,13 @@ KINDS: dict[type, Callable] = {
     functools.partial: tell_partial,
     np.ndarray: tell_array,
     type(jnp.zeros(())): tell_array,
-    TypedNdArray: tell_array,
+    internal("literals", "TypedNdArray"): tell_array,
     Jaxpr: tell_jaxpr,
     ClosedJaxpr: tell_jaxpr,
-    AxisEnv: tell_axes,
+    internal("core", "AxisEnv"): tell_axes,
     jax.sharding.Mesh: tell_mesh,
     jax.sharding.AbstractMesh: tell_mesh,
-    UnspecifiedValue: lambda x, parts: parts.append("unspecified"),
+    internal("sharding_impls", "UnspecifiedValue"): lambda x, parts: parts.append("unspecified"),
 }
 BASES: dict[type, Callable] = {
     type: tell_named,
@@ -225,35 +230,48 @@ BASES: dict[type, Callable] = {
 # ---- the environment
 
 
-@functools.cache
-def sources():
-    """A digest of this package."""
-    found = hashlib.sha256()
-    for file in sorted(PACKAGE.rglob("*.py")):
-        contents = file.read_bytes()
-        found.update(f"{file.relative_to(PACKAGE)} {len(contents)}\n".encode() + contents)
-    return found.hexdigest()
+def check_code():
+    """Raises NoDigest where other code runs than that of the sources."""
+    replaced = find_replaced()
+    if replaced is not None:
+        raise NoDigest(f"{replaced} was replaced")
 
 
 @functools.cache
 def platform_of(own):
     """What jax tells programs for a device from others by: versions, the flags of XLA, the machine."""
     empty = jax.jit(lambda: None).lower().compiler_ir()
-    return cache_key.get(empty, np.array([own], object), xla_client.CompileOptions(), own.client)
+    try:
+        return KEY_OF_PROGRAM(empty, np.array([own], object), xla_client.CompileOptions(), own.client)
+    except TypeError as error:
+        raise NoDigest("jax makes its keys in another way than is known") from error
 
 
 @functools.cache
 def settings_of_jax():
     """The names of the settings of jax that programs may depend on."""
-    return tuple([name for name in sorted(config.config.values) if not any([word in name for word in WITHOUT_EFFECT])])
+    return tuple([name for name in sorted(CONFIG.values) if not any([word in name for word in WITHOUT_EFFECT])])
+
+
+def trace_context():
+    """What decides, besides its arguments, whether jax traces a function again: the default device, precisions."""
+    if TRACE_CONTEXT is not None:
+        return TRACE_CONTEXT()
+    return jax.config.jax_default_device, jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision
 
 
 def environment(own):
     """A digest of what decides, besides the code and the arguments of a call, what jax makes of it on a device."""
-    return _environment(own, tuple(map(config.config.values.get, settings_of_jax())), config.trace_context())
+    if not (TRACE_CONTEXT and KEY_OF_PROGRAM and isinstance(getattr(CONFIG, "values", None), dict)):
+        raise NoDigest("jax has its settings elsewhere than is known")
+    return _environment(own, tuple(map(CONFIG.values.get, settings_of_jax())), trace_context())
 
 
 @functools.lru_cache(64)
 def _environment(own, settings, context):
+    check_code()
+    sources = digest_of_sources()
+    if sources is None:
+        raise NoDigest("sources that were written to after the import, or are not there")
     versions = platform.python_version(), np.__version__, jax.__version__, jaxlib.__version__
-    return digest(versions, sources(), platform_of(own), own, settings_of_jax(), settings, context)
+    return digest(versions, sources, platform_of(own), own, settings_of_jax(), settings, context)

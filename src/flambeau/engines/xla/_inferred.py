@@ -16,6 +16,7 @@ import numpy as np
 from . import _cache
 from ._digests import NoDigest, digest, environment
 from ._prefetch import Prefetch
+from ._sources import find_replaced
 
 log = logging.getLogger("flambeau.compiler")
 
@@ -38,7 +39,7 @@ class Table:
 
     def read(self):
         contents = next(filter(None, map(self.programs.get, self.names)), b"{}")
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(contents)
             if isinstance(found, dict):
                 return found
@@ -50,7 +51,7 @@ class Table:
             aliases, forms, tree = self.entries[name]
             forms = [(tuple(shape), np.dtype(dtype), weak) for shape, dtype, weak in forms]
             found = [*aliases], forms, from_json(tree)
-        except (KeyError, ValueError, TypeError):
+        except (KeyError, ValueError, TypeError, RecursionError):
             return None
         self.entries[name] = self.entries.pop(name)  # those that were used last are kept
         return found
@@ -62,8 +63,8 @@ class Table:
             self.has_new = True
 
     def save(self):
-        """Writes the entries, if there are new ones."""
-        if self.has_new:
+        """Writes the entries, if there are new ones of the code of the sources."""
+        if self.has_new and find_replaced() is None:
             self.has_new = False
             self.entries = dict([*self.entries.items()][-MOST:])
             contents = json.dumps(self.entries).encode()

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from ..._precision import precision
 from ._calls import ARRAY
+from ._digests import trace_context
 from ._lowering import lowering
 from ._stand_ins import compile_program
 
@@ -95,7 +96,6 @@ class Family:
                     return max(fits, key=lambda program: len(program.donated))
             found = self.programs[constants, donatable] = Program(self, constants, donatable)
         return found
-
 
     def replacements(self, donated):
         """{input: wanted result that takes its memory}: one of the same form, of the last call that has such results.
@@ -214,7 +214,7 @@ class Families:
         self.known = collections.OrderedDict()
 
     def find(self, calls, wanted):
-        key = calls, wanted, precision.key
+        key = calls, wanted, precision.key, trace_context()  # the device and settings of jax
         family = self.known.get(key)
         if family is None:
             family = self.known[key] = Family(calls, wanted)

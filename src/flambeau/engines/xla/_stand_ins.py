@@ -19,7 +19,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import mlir
 
 from . import _cache, _inferred
-from ._digests import NoDigest, digest, environment
+from ._digests import NoDigest, check_code, digest, environment
 from ._prefetch import Missing, Prefetch
 
 log = logging.getLogger("flambeau.compiler")
@@ -38,7 +38,8 @@ class Form(NamedTuple):
         """That of a program of jax, which returns such `results`; None where it is not known how it is called."""
         executable, parameters = getattr(compiled, "_executable", None), getattr(compiled, "_params", None)
         kept = getattr(executable, "_kept_var_idx", None)
-        if kept is None or getattr(parameters, "const_args", None) != []:
+        calls_host = getattr(getattr(executable, "unsafe_call", None), "has_host_callbacks", None)
+        if kept is None or calls_host is not False or getattr(parameters, "const_args", None) != []:
             return None
         leaves, tree = jax.tree.flatten(results)
         forms = [(x.shape, x.dtype.name, x.weak_type) for x in leaves]
@@ -50,7 +51,7 @@ class Form(NamedTuple):
         try:
             key, kept, results, tree = json.loads(contents or "null")
             return cls(key, kept, [(tuple(shape), np.dtype(dtype), bool(weak)) for shape, dtype, weak in results], tree)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             return None
 
     def stand_in(self, *arguments):
@@ -98,8 +99,9 @@ def find(programs, name, arguments, settings):
     if form is None:
         return None
     try:
+        lowered = jax.jit(form.stand_in, **settings).lower(*arguments)
         with programs.asking_for(form.key):
-            return jax.jit(form.stand_in, **settings).lower(*arguments).compile()
+            return lowered.compile()
     except (Exception, Missing) as error:
         log.info("a program is lowered again: %s", error)
         return None
@@ -111,7 +113,8 @@ def compile_and_note(programs, name, function, arguments, settings):
     lowered = jitted.lower(*arguments)
     with programs.noting() as keys:
         compiled = lowered.compile()
-    form = Form.of(keys[-1], compiled, jitted.eval_shape(*arguments)) if keys and name is not None else None
+    found = name is not None and len({*keys}) == 1
+    form = Form.of(keys[0], compiled, jitted.eval_shape(*arguments)) if found else None
     if form is not None:
         programs.folder.put(name, json.dumps(form).encode())
     return compiled
@@ -120,6 +123,7 @@ def compile_and_note(programs, name, function, arguments, settings):
 def name_of(arguments, settings, parts):
     """The name of an entry; None where there can be none."""
     try:
+        check_code()
         forms = [form_of(x) for x in jax.tree.leaves(arguments)]
         return "form-" + digest(environment(jax.config.jax_default_device), forms, settings, parts())
     except NoDigest as error:

@@ -255,13 +255,14 @@ class Graph:
             self.clear()
             if not wanted and not conditions:
                 return
-            family = self.families.find(calls, wanted)
             try:
                 with self.tracing():
+                    family = self.families.find(calls, wanted)
                     values, holds, wrong = family.run(leaves, numbers)
-            except Exception as error:
+            except BaseException as error:  # an interrupt too
+                failure = error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__} stopped it")
                 for array in arrays:
-                    array._value = error
+                    array._value = failure
                 raise
             for array, value in zip(arrays, values, strict=True):
                 array._value = value
