@@ -213,6 +213,20 @@ def test_an_entry_that_says_nothing_of_a_program(contents):
     assert again.get("c") is None
 
 
+@pytest.mark.usefixtures("jax")
+def test_a_program_that_calls_the_host_has_no_entry():
+    import jax
+
+    from flambeau.engines.xla._stand_ins import Form
+
+    struct = jax.ShapeDtypeStruct((2,), np.float32)
+    for function in (lambda x: x + 1, lambda x: jax.pure_callback(np.sin, struct, x)):
+        jitted = jax.jit(function)
+        form = Form.of("a", jitted.lower(struct).compile(), jitted.eval_shape(struct))
+        calls_host = "callback" in str(jax.make_jaxpr(function)(struct))
+        assert form == (None if calls_host else ("a", [0], [((2,), "float32", False)], 0))
+
+
 class Options:
     def __init__(self, text):
         self.text = text

@@ -113,7 +113,7 @@ def tell_function(function, parts):
             parts.append("itself")
         else:
             tell(cell.cell_contents, parts)
-    if function.__globals__ is not getattr(sys.modules.get(module), "__dict__", None):  # it was made of a text, with names of its own
+    if function.__globals__ is not getattr(sys.modules.get(module), "__dict__", None):  # made of a text, with own names
         for name in function.__code__.co_names:
             if name in function.__globals__:
                 tell((name, function.__globals__[name]), parts)
