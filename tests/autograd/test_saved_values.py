@@ -150,3 +150,30 @@ def filled(value, tensors):
     if isinstance(value, dict):
         return {key: filled(v, tensors) for key, v in value.items()}
     return type(value)([filled(v, tensors) for v in value]) if type(value) in (tuple, list) else value
+
+
+SAVE_THEIR_RESULT = {name: getattr(torch.Tensor, name) for name in (
+    "exp_", "exp2_", "expm1_", "sqrt_", "rsqrt_", "reciprocal_", "sigmoid_", "tanh_", "relu_", "tan_", "sgn_",
+)} | {
+    "pow_": lambda t: t.pow_(t.detach().clone().requires_grad_()),
+    "hypot_": lambda t: t.hypot_(t.detach().clone()),
+    "cumprod_": lambda t: t.cumprod_(0),
+}
+
+
+@pytest.mark.parametrize("place", ["whole", "view"])
+@pytest.mark.parametrize("device", ["cpu", "xla"])
+@pytest.mark.parametrize("name", SAVE_THEIR_RESULT)
+def test_writes_to_what_an_inplace_operation_saved_are_refused(name, device, place):
+    def run(write):
+        x = torch.tensor([[0.3, 0.6], [0.2, 0.7]], device=device, requires_grad=True)
+        whole = x * 1
+        written = SAVE_THEIR_RESULT[name](whole[0] if place == "view" else whole)
+        with torch.no_grad():
+            write(whole, written)
+        whole.sum().backward()
+
+    run(lambda whole, written: None)
+    for write in (lambda whole, written: whole.mul_(2), lambda whole, written: written[:1].zero_()):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            run(write)

@@ -258,13 +258,18 @@ def assign(t, result, name, checks_history=True):
 
 
 def save_written(t, result):
-    """Makes the node of `result`, if it has saved that, save the memory of `t` instead, to which it was written."""
+    """Makes the node of `result`, if it has saved that, notice writes to the memory of `t`, to which it was written.
+
+    It holds that memory instead of the result where it can: all of an array that is written to in place.
+    """
     node = result._node
-    if t._view is not None or not isinstance(node, OpNode) or node.packed or node.out is not result._a:
+    if not isinstance(node, OpNode) or node.packed or node.out is not result._a or t._a.shape != result._a.shape:
         return
-    if engine_for(t) is NUMPY and t._a.shape == result._a.shape:
+    guards = node.guards
+    if t._view is None and engine_for(t) is NUMPY:
         node.out = t._a
-        node.guards = (*[g for g in node.guards if g[0] is not result._storage], guard(t))
+        guards = [g for g in guards if g[0] is not result._storage]
+    node.guards = (*guards, guard(t))
 
 
 def join_level(t, arrays):
