@@ -379,7 +379,7 @@ def test_programs_are_loaded_ahead_by_the_functions_of_jax_that_are_known(monkey
 
     load, folder = eval(f"lambda {parameters}: (None, None)"), Memory()
     monkeypatch.setattr(_prefetch.cache_of_jax, "get_executable_and_time", load)
-    assert (_prefetch.prefetching(folder) is not folder) == is_known
+    assert (_prefetch.with_prefetch(folder) is not folder) == is_known
     assert (_prefetch.cache_of_jax.get_executable_and_time is not load) == is_known
 
 

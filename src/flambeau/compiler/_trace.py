@@ -31,8 +31,8 @@ from ._inputs import overlap
 from ._lifted import SLOTS, XLA, Lifted, RandomDraw, chain_of, describe, hooks_of, is_uniform, program_input, slot_a
 from ._patches import collecting_errors, was_caught_by_user
 from ._records import FloatInput
-from ._slots import WATCHED, Escaped
 from ._watch import Watch, without_profile
+from ._watched_slots import WATCHED, Escaped
 
 TWO_DEVICES = (
     "{name} cannot be compiled: Expected all tensors to be on the same device, but found at least two devices, {first} "

@@ -85,7 +85,7 @@ def pull_results(g, x, weight, axes, mean, inv, g_mean, g_var):
 
 
 @engine.kernel
-def move_average(into, value, keep, weight):
-    """Stores ``into * keep + value * weight`` in the memory of `into`; the value has as many elements."""
-    into[...] = into * keep + value.reshape(into.shape) * weight
+def move_average(into, value, decay, weight):
+    """Stores ``into * decay + value * weight`` in the memory of `into`; the value has as many elements."""
+    into[...] = into * decay + value.reshape(into.shape) * weight
     return into

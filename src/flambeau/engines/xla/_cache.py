@@ -18,7 +18,7 @@ import tempfile
 import jax
 from jax._src import compilation_cache as cache_of_jax
 
-from ._prefetch import Prefetch, prefetching
+from ._prefetch import Prefetch, with_prefetch
 
 log = logging.getLogger("flambeau.compiler")
 
@@ -137,7 +137,7 @@ def install():
         jax.config.update(name, value)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     others = getattr(cache_of_jax, "get_file_cache", None)  # if it is gone, there are jax's own files
-    programs = prefetching(Folder(folder))
+    programs = with_prefetch(Folder(folder))
 
     def get_file_cache(path):
         return (programs, path) if path == str(folder) else others(path)

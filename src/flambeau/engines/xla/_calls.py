@@ -45,16 +45,16 @@ class Aval:
     """Shape and dtype of an array. There is one object for each, so that they are compared by identity."""
 
     __slots__ = ("dtype", "shape", "struct", "weak")
-    known: dict[tuple, Aval] = {}
+    instances: dict[tuple, Aval] = {}
 
     @classmethod
     def of(cls, shape, dtype, weak=False):
-        found = cls.known.get((shape, dtype, weak))
+        found = cls.instances.get((shape, dtype, weak))
         if found is None:
             self = cls()
             self.shape, self.dtype, self.weak = shape, np.dtype(dtype), weak
             self.struct = jax.ShapeDtypeStruct(shape, dtype, weak_type=weak)
-            found = cls.known.setdefault((shape, self.dtype, weak), self)
+            found = cls.instances.setdefault((shape, self.dtype, weak), self)
         return found
 
 

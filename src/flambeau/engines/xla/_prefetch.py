@@ -63,7 +63,7 @@ class Here(threading.local):
     """What a thread has jax do; see ``Prefetch.asking_for`` and ``noting``."""
 
     key: str | None = None
-    noted: list[str] | None = None
+    keys: list[str] | None = None
 
 
 class Prefetch:
@@ -80,17 +80,17 @@ class Prefetch:
         self._path = folder.path
         self.load = load
         self.names = ["script-" + hashlib.sha256(json.dumps(run).encode()).hexdigest() for run in runs]
-        self.asked: dict[str, Request] = {}
-        self.used: list[Request] = []  # in this run
-        self.listed = self.read_list()  # in the last one, or what was last written
-        self.waiting: list[Request] = []
-        self.loaded: dict[Request, Any] = {}
+        self.requests: dict[str, Request] = {}
+        self.uses: list[Request] = []  # in this run
+        self.history = self.read_history()  # in the last one, or what was last written
+        self.queue: list[Request] = []
+        self.executables: dict[Request, Any] = {}
         self.current: Request | None = None
         self.change = threading.Condition()
         self.thread: threading.Thread | None = None
         self.here = Here()
 
-    def read_list(self):
+    def read_history(self):
         contents = next(filter(None, map(self.folder.get, self.names)), b"[]")
         with contextlib.suppress(ValueError, TypeError):
             return [Request(key, options, platform, tuple(devices))
@@ -101,8 +101,8 @@ class Prefetch:
         """Begins to load; jax knows its devices by now."""
         if self.thread is not None or jax.process_count() > 1:
             return
-        self.waiting = [request for request in self.listed[:MOST] if request not in self.used]
-        log.debug("%d compiled programs are to be loaded ahead", len(self.waiting))
+        self.queue = [request for request in self.history[:MOST] if request not in self.uses]
+        log.debug("%d compiled programs are to be loaded ahead", len(self.queue))
         self.thread = threading.Thread(target=self.work, daemon=True, name="flambeau-programs")
         self.thread.start()
         atexit.register(self.stop)  # before jax lets go of the devices
@@ -110,9 +110,9 @@ class Prefetch:
     def work(self):
         while True:
             with self.change:
-                if not self.waiting:
+                if not self.queue:
                     return
-                self.current = request = self.waiting.pop(0)
+                self.current = request = self.queue.pop(0)
             found = None, None
             try:
                 found = self.load(*request.arguments)
@@ -122,14 +122,14 @@ class Prefetch:
                 if self.current is request:
                     self.current = None
                     if found[0] is not None:
-                        self.loaded[request] = found
+                        self.executables[request] = found
                 self.change.notify_all()
 
     def forget(self):
         """Gives up what is not loaded yet, and lets go of what nobody has asked for."""
         with self.change:
-            self.waiting.clear()
-            self.loaded.clear()
+            self.queue.clear()
+            self.executables.clear()
             self.current = None
             self.change.notify_all()
 
@@ -142,9 +142,9 @@ class Prefetch:
         """(executable, compile time), if it was loaded, or is just being; else None."""
         with self.change:
             self.change.wait_for(lambda: self.current != request)
-            if request in self.waiting:
-                self.waiting.remove(request)
-            found = self.loaded.pop(request, None)
+            if request in self.queue:
+                self.queue.remove(request)
+            found = self.executables.pop(request, None)
         log.debug("a compiled program was %sloaded ahead: %s", "not " if found is None else "", request.key)
         return found
 
@@ -173,11 +173,11 @@ class Prefetch:
     @contextlib.contextmanager
     def noting(self):
         """A context with the list of the keys of programs that jax finds, or has compiled and kept, in it."""
-        self.here.noted = found = []
+        self.here.keys = found = []
         try:
             yield found
         finally:
-            self.here.noted = None
+            self.here.keys = None
 
     def get_executable_and_time(self, cache_key, compile_options, backend, executable_devices, host_callbacks=()):
         """In the place of jax's function."""
@@ -186,7 +186,7 @@ class Prefetch:
         if host_callbacks:
             return self.load(cache_key, compile_options, backend, executable_devices, host_callbacks)
         request = Request.of(cache_key, compile_options, backend, executable_devices)
-        self.asked[cache_key] = request
+        self.requests[cache_key] = request
         found = self.take(request) or self.load(cache_key, compile_options, backend, executable_devices)
         if found[0] is not None:
             self.note(cache_key)
@@ -202,18 +202,18 @@ class Prefetch:
 
     def note(self, key):
         """Notes that a program was used, which is on disk."""
-        if self.here.noted is not None:
-            self.here.noted.append(key)
-        request = self.asked.get(key)
-        if request is None or request in self.used or len(self.used) == MOST:
+        if self.here.keys is not None:
+            self.here.keys.append(key)
+        request = self.requests.get(key)
+        if request is None or request in self.uses or len(self.uses) == MOST:
             return
-        if request not in self.listed:
+        if request not in self.history:
             self.forget()  # the script does something else this time
-        self.used.append(request)
-        if self.used != self.listed[:len(self.used)]:
-            self.listed = self.used.copy()
+        self.uses.append(request)
+        if self.uses != self.history[:len(self.uses)]:
+            self.history = self.uses.copy()
             for name in self.names:
-                self.folder.put(name, json.dumps([*map(dataclasses.astuple, self.listed)]).encode())
+                self.folder.put(name, json.dumps([*map(dataclasses.astuple, self.history)]).encode())
 
 
 def runs_like_this():
@@ -225,7 +225,7 @@ def runs_like_this():
     return [[script, *arguments[1:]], [script]]
 
 
-def prefetching(folder):
+def with_prefetch(folder):
     """The folder, with programs that are loaded ahead; itself where jax loads programs in another way than is known."""
     load = getattr(cache_of_jax, "get_executable_and_time", None)
     if load is None or [*inspect.signature(load).parameters] not in (PARAMETERS, [*PARAMETERS, CALLBACKS]):

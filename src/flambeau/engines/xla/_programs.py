@@ -60,7 +60,7 @@ class Family:
         for i in self.varying:
             constants[i] = None
         program = self.program_for(tuple(constants), self.donatable(leaves))
-        arguments = [leaves[-1 - p] for p in program.donated], [leaves[-1 - p] for p in program.kept]
+        arguments = [leaves[-1 - p] for p in program.donated], [leaves[-1 - p] for p in program.others]
         leaves.clear()
         Statistics.runs += 1
         found, *conditions = program.run(*arguments, [numbers[i] for i in self.varying])
@@ -168,7 +168,7 @@ class Program:
         self.wanted = dict.fromkeys([*replacements.values(), *family.wanted])  # jax pairs those of one form, in order
         place = {p: i for i, p in enumerate(self.wanted)}
         self.order = [place[p] for p in family.wanted]
-        self.kept = [p for p in family.leaves if p not in set(donated)]
+        self.others = [p for p in family.leaves if p not in set(donated)]
         self.run = self.compile
 
     def compile(self, *arguments):
@@ -180,12 +180,12 @@ class Program:
     def parts(self):
         """What tells it from other programs."""
         steps = [(s.signature.digest, s.inputs, s.first_result, s.numbers.start) for s in self.family.steps]
-        return steps, self.constants, self.family.varying, self.donated, self.kept, [*self.wanted], precision.key
+        return steps, self.constants, self.family.varying, self.donated, self.others, [*self.wanted], precision.key
 
-    def trace(self, donated, kept, varying):
+    def trace(self, donated, others, varying):
         Statistics.compilations += 1
         numbers = dict(zip(self.family.varying, varying, strict=True))
-        values = dict(zip((*self.donated, *self.kept), (*donated, *kept), strict=True))
+        values = dict(zip((*self.donated, *self.others), (*donated, *others), strict=True))
         conditions = []
         for step in self.family.steps:
             arrays = [values[p] for p in step.inputs]
@@ -211,15 +211,15 @@ class Families:
     """Families by structure: the last ones that were used."""
 
     def __init__(self):
-        self.known = collections.OrderedDict()
+        self.families = collections.OrderedDict()
 
     def find(self, calls, wanted):
         key = calls, wanted, precision.key, trace_context()  # the device and settings of jax
-        family = self.known.get(key)
+        family = self.families.get(key)
         if family is None:
-            family = self.known[key] = Family(calls, wanted)
-            if len(self.known) > MOST_FAMILIES:
-                self.known.popitem(last=False)
+            family = self.families[key] = Family(calls, wanted)
+            if len(self.families) > MOST_FAMILIES:
+                self.families.popitem(last=False)
         else:
-            self.known.move_to_end(key)
+            self.families.move_to_end(key)
         return family

@@ -29,7 +29,7 @@ class Form(NamedTuple):
     """What goes into a program, and what comes out."""
 
     key: str  # jax's
-    kept: list  # places of the arguments that it takes, of all leaves
+    places: list  # of the arguments that it takes, among all leaves
     results: list  # (shape, name of the dtype, weak_type)
     tree: Any  # how the results are nested, with numbers in their place
 
@@ -49,14 +49,15 @@ class Form(NamedTuple):
     def read(cls, contents):
         """What was written; None for what was not."""
         try:
-            key, kept, results, tree = json.loads(contents or "null")
-            return cls(key, kept, [(tuple(shape), np.dtype(dtype), bool(weak)) for shape, dtype, weak in results], tree)
+            key, places, results, tree = json.loads(contents or "null")
+            results = [(tuple(shape), np.dtype(dtype), bool(weak)) for shape, dtype, weak in results]
+            return cls(key, places, results, tree)
         except (ValueError, TypeError, RecursionError):
             return None
 
     def stand_in(self, *arguments):
         leaves = jax.tree.leaves(arguments)
-        found = known_program.bind(*[leaves[i] for i in self.kept], results=tuple(self.results))
+        found = known_program.bind(*[leaves[i] for i in self.places], results=tuple(self.results))
         return jax.tree.map(found.__getitem__, self.tree)
 
 

@@ -34,5 +34,5 @@ def scale_shift(x, scale, shift):
 
 
 @engine.kernel
-def move_average(into, value, keep, weight):
-    return into * keep + value.astype(into.dtype).reshape(into.shape) * weight
+def move_average(into, value, decay, weight):
+    return into * decay + value.astype(into.dtype).reshape(into.shape) * weight
