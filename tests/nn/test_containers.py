@@ -545,3 +545,8 @@ def test_module_list_inserts_as_a_list_does():
     m.insert(-1, nn.GELU())
     assert [type(c).__name__ for c in m] == ["ReLU", "Tanh", "GELU", "Sigmoid"]
     assert list(m._modules) == ["0", "1", "2", "3"]
+
+
+@pytest.mark.parametrize("name", nn.modules.container.__all__)
+def test_pickles_name_containers_where_pytorch_has_them(name):
+    assert getattr(nn, name).__module__ == "flambeau.nn.modules.container"
