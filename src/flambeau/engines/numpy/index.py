@@ -95,7 +95,7 @@ def refuse_misfit(values, x, indices, dims):
     try:
         np.broadcast_to(values, result)
     except ValueError:
-        raise RuntimeError(VALUES_CLASH.format(values=list(np.shape(values)), result=list(result))) from None
+        raise RuntimeError(VALUES_CLASH.format(values=list(np.shape(values)), result=[*map(int, result)])) from None
 
 
 def selected_shape(x, indices, dims):
