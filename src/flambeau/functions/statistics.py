@@ -85,13 +85,13 @@ def _quantile(input, q, dim, keepdim, interpolation, ignore_nan):
     q = _checked_q(input, q, interpolation)
     a = input._a
     axis = None if dim is None else dim_in_range(dim, a.ndim)
+    if q.device is not META and not ((q._a >= 0) & (q._a <= 1)).all():
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
     if axis is None or a.ndim == 0:
         rows, lead = reshape_shared(input, (a.size,)), ()
     else:
         others = [i for i in range(a.ndim) if i != axis]
         rows, lead = permute(input, axes=(*others, axis)), tuple(a.shape[i] for i in others)
-    if not a.size or not rows._a.shape[-1]:
-        raise RuntimeError(f"quantile() input tensor must be non-empty, but its shape is {list(a.shape)}")
     found = _at_ranks(rows, reshape_shared(q, (q._a.size,)), interpolation, ignore_nan)
     found = permute(found, axes=(len(lead), *range(len(lead))))  # the quantiles first
     if keepdim:
@@ -100,27 +100,29 @@ def _quantile(input, q, dim, keepdim, interpolation, ignore_nan):
 
 
 def _checked_q(input, q, interpolation):
-    dtype = input._a.dtype
-    if dtype.char not in "fd":
-        raise RuntimeError(f"quantile() input tensor must be either float or double dtype, not {input.dtype}")
-    if interpolation not in INTERPOLATIONS:
-        raise RuntimeError(
-            f"quantile() interpolation must be one of {', '.join(INTERPOLATIONS)}, but got {interpolation}"
-        )
+    """`q` as a tensor; of several faults the one is named that PyTorch names."""
     if not isinstance(q, Tensor):
         if not isinstance(q, (int, float, np.number)):
             raise TypeError(f"quantile(): argument 'q' (position 2) must be float or Tensor, not {type(q).__name__}")
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
-        return tensor_on(np.asarray(q, dtype), input.device)
-    if q._a.ndim > 1:
+    if interpolation not in INTERPOLATIONS:
+        raise RuntimeError(
+            f"quantile() interpolation must be one of {', '.join(INTERPOLATIONS)}, but got {interpolation}"
+        )
+    dtype = input._a.dtype
+    if not input._a.size:
+        raise RuntimeError(f"quantile() input tensor must be non-empty, but its shape is {list(input.shape)}")
+    if isinstance(q, Tensor) and q._a.ndim > 1:
         raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, not of shape {list(q.shape)}")
+    if dtype.char not in "fd":
+        raise RuntimeError(f"quantile() input tensor must be either float or double dtype, not {input.dtype}")
+    if not isinstance(q, Tensor):
+        return tensor_on(np.asarray(q, dtype), input.device)
     if q._a.dtype != dtype:
         raise RuntimeError(
             f"quantile() q tensor must be same dtype as the input tensor: {q.dtype} against {input.dtype}"
         )
-    if q.device is not META and not ((q._a >= 0) & (q._a <= 1)).all():
-        raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
 
 

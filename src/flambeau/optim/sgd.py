@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..engines._updates import descent
-from ._checks import check_fused, check_lr, check_range
+from ._checks import check_fused, check_lr_size
 from ._steps import apply, is_nonzero, new_like, numbers_of, unscale
 from .optimizer import Optimizer, without_grad
 
@@ -39,9 +39,11 @@ class SGD(Optimizer):
 
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
                  foreach=None, differentiable=False, fused=None):
-        check_lr(lr)
-        check_range("momentum value", momentum)
-        check_range("weight_decay value", weight_decay)
+        check_lr_size(lr)
+        settings = {"learning rate": lr, "momentum value": momentum, "weight_decay value": weight_decay}
+        for name, value in settings.items():
+            if value < 0.0:  # nan passes here, as in PyTorch, though not in other optimizers
+                raise ValueError(f"Invalid {name}: {value}")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         check_fused(fused, foreach, differentiable)

@@ -25,7 +25,7 @@ __all__ = [
 
 
 def check_decay(decay):
-    if not 0.0 <= decay <= 1.0:
+    if decay < 0.0 or decay > 1.0:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
 

@@ -23,7 +23,7 @@ BATCH_OF_SEQUENCES = (
 
 
 def _check(p):
-    if not 0.0 <= p <= 1.0:
+    if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     return p
 

@@ -309,7 +309,7 @@ def cross_entropy(
     reduction = _check(input, target, "cross_entropy", size_average, reduce, reduction)
     if in_use.autocast:
         input, target, weight = autocast("cross_entropy", input, target, weight)
-    if not 0.0 <= label_smoothing <= 1.0:
+    if label_smoothing > 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     shape = input._a.shape
     if not shape and (target._a.shape or target.is_floating_point()):
@@ -322,7 +322,7 @@ def cross_entropy(
     check_classes(shape, input.dtype, target, weight, "cross_entropy")
     scores = log_softmax(input, dim)
     loss, _ = ops.nll_loss(scores, target, weight, ignore=ignore_index, reduction=reduction)
-    if label_smoothing == 0:
+    if not label_smoothing > 0:  # as in PyTorch, nan and what is negative smooth nothing
         return loss
     smooth = _smooth_loss(scores, target, weight, ignore_index, reduction, dim)
     return by_number(loss * (1 - label_smoothing)) + by_number(smooth * (label_smoothing / max(shape[dim], 1)))
@@ -354,7 +354,7 @@ def _of_probabilities(input, target, weight, reduction, label_smoothing, dim):
     shape = input._a.shape
     if weight is not None and weight._a.shape != (shape[dim],):
         raise RuntimeError(CLASS_WEIGHTS.format(classes=shape[dim], got=list(weight._a.shape)))
-    if label_smoothing:
+    if label_smoothing > 0:
         target = target * (1 - label_smoothing) + label_smoothing / max(shape[dim], 1)
     loss = log_softmax(input, dim) * target
     if weight is not None:

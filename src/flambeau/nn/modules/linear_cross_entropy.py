@@ -34,7 +34,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
                  reduction="mean", weight=None, ignore_index=None, label_smoothing=0.0, options=None):
         if weight is not None and tuple(weight.shape) != (num_classes,):
             raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
-        if not 0.0 <= label_smoothing <= 1.0:
+        if label_smoothing < 0.0 or label_smoothing > 1.0:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         super().__init__(weight=weight, reduction=reduction)
         self.in_features = in_features
