@@ -274,6 +274,23 @@ NO_DERIVATIVE = [
         "torch.special.zeta(x + 2, x)", "torch.igamma(x, x)", "torch.igammac(x, x)", "torch.heaviside(x, x)", "x // 2",
     ) for use in ("(y, y.requires_grad, y.grad_fn.name())", "y.sum().backward()")
 ]
+NOT_NEEDED = [  # the derivative of a node that passes only for its output
+    f"x = torch.tensor([1.5, 1.5, 0.5], requires_grad=True)\nw = torch.ones(3, requires_grad=True)\ny = {call}\n{use}" for call in (
+        "x.unique()", "x.unique(return_inverse=True)[0]", "x.unique_consecutive(dim=0)", "torch.geqrf(x[:, None])[0]", "torch.special.zeta(x + 2, w)",
+        "torch.igamma(x, w)", "torch.heaviside(x, w)", "x // 2", "x.exp()", "x * w",
+    ) for use in (
+        "y.sum().backward(inputs=[y])\n(y.grad, x.grad)", "y.sum().backward(inputs=[y], create_graph=True)\ny.grad", "y.sum().backward(inputs=[x, y])",
+        "torch.autograd.grad(y.sum(), y)", "torch.autograd.grad(y.sum(), w, allow_unused=True)",
+        "torch.autograd.grad(y.sum(), w, allow_unused=True, create_graph=True)", "y.sum().backward(inputs=[y])\ny.sum().backward(inputs=[y])\ny.grad",
+        "with torch.no_grad():\n    y.mul_(2)\ny.sum().backward(inputs=[y])\ny.grad",
+        "seen = []\ny.grad_fn.register_hook(lambda a, b: seen.append((a[0], b[0])))\ny.sum().backward(inputs=[y])\nseen",
+    )
+]
+MOVED_LEAVES = [
+    f"a = torch.tensor([1.0, 2.0], requires_grad=True)\nb = a.mean()\na.{off}\na.mul_(b)\n{use}" for off in ("detach_()", "requires_grad_(False)")
+    for use in ("a.sum().backward()", "b.backward()", "torch.autograd.grad(b, a, allow_unused=True)", "torch.autograd.grad(a.sum(), b)",
+                "a.sum().backward(inputs=[b])\nb.grad", "a.sum().backward(inputs=[a])\na.grad")
+]
 COUNTED_DISTANCES = [f"x = torch.tensor([[1.5, nan, 3.0], [1.5, 2.0, inf], [1.5, 2.0, 3.0]], requires_grad=True)\n"
                      f"y = {call}\ny.nansum().backward()\n(y, x.grad)" for call in (
     "torch.cdist(x, x * 1, p=0)", "torch.pdist(x, 0)", "torch.pdist(x[1:], 0)", "torch.cdist(x, x * 2, p=0.5)")]
@@ -352,6 +369,26 @@ OF_TWO_FAULTS = [  # values that do not fit the place are named before an index 
 ] + [f"torch.{name}(torch.ones({shape}), dim={dim}, out=torch.zeros(0, dtype=torch.{dtype}))" for name in ("amax", "amin")
      for shape in ("()", "(0, 2)", "2") for dim in (0, 2) for dtype in ("float32", "float64")] + [
      "x = torch.zeros(2, 3)\nx[torch.tensor([True, False])] = torch.ones(5)", "x = torch.zeros(2, 3)\nx[x == 0] = torch.ones(5)"]
+QUANTILES = [
+    f"torch.{name}(torch.zeros({shape}), {q}, dim={dim}).shape" for name in ("quantile", "nanquantile")
+    for shape in ("0", "0, 3", "3, 0", "2, 3") for q in ("1 / 3", "2.0", "torch.tensor([2.0])", "torch.zeros(1, 1)", "torch.zeros(1).double()")
+    for dim in (0, 2, -3, None)
+] + ["torch.quantile(torch.zeros(2).long(), 0.5, dim=3)", "torch.quantile(torch.zeros(2), 0.5, dim=3, interpolation='none')"]
+PASSES_FOR_NAN = [  # what compares as neither too small nor too large
+    call.replace("V", value) for value in ("nan", "-1.0", "2.0", "0.5") for call in (
+        *[f"torch.nn.functional.{name}(torch.ones(2, 3, 4), V, {training}).shape" for name in (
+            "dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d") for training in (True, False)],
+        *[f"torch.nn.{name}(V){use}" for name in ("Dropout", "AlphaDropout") for use in (".p", "(torch.ones(2, 3)).shape", ".eval()(torch.ones(2, 3))")],
+        *[f"torch.nn.functional.cross_entropy(torch.eye(2, 3), torch.{target}, reduction='{reduction}', label_smoothing=V)"
+          for target in ("tensor([0, 1])", "tensor([0, -100])", "ones(2, 3)") for reduction in ("none", "mean", "sum")],
+        "torch.nn.LinearCrossEntropyLoss(4, 3, label_smoothing=V).label_smoothing", "torch.optim.swa_utils.get_ema_avg_fn(V) is None",
+        *[f"x = torch.ones(2, requires_grad=True)\no = torch.optim.SGD([x], {options})\n(x * x).sum().backward()\no.step()\nx.detach()" for options in (
+            "lr=V", "lr=torch.tensor(V)", "momentum=V", "weight_decay=V", "dampening=V, momentum=0.5", "momentum=V, nesterov=True")],
+        *[f"torch.optim.{name}([torch.ones(2)], lr=V).defaults['lr']" for name in ("Adam", "RMSprop", "Adagrad")],
+        *[f"torch.optim.lr_scheduler.{name}=V).get_last_lr()".replace("(", "(torch.optim.SGD([torch.ones(1)], lr=1.0), ", 1) for name in (
+            "ConstantLR(factor", "LinearLR(start_factor", "LinearLR(end_factor")],
+    )
+]
 NOT_A_NUMBER = [  # refused, and with it what the other side of the bound is
     call.replace("V", value) for value in ("nan", "-1.0", "inf", "0.5") for call in (
         *[f"torch.nn.functional.{name}" for name in (
@@ -398,7 +435,7 @@ DIMENSIONS = [f"torch.ones({shape}).unflatten({dim}, {sizes})" for shape in ("()
     *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
-    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,
+    *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *QUANTILES, *PASSES_FOR_NAN, *NOT_NEEDED, *MOVED_LEAVES, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,
 ])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

@@ -206,7 +206,7 @@ class OpNode(Node):
     def _pull(self, grads, graph, wanted=None):
         """The gradients of the inputs, given those of the outputs; on Tensors when `graph`.
 
-        Those alone that are flagged in `wanted`, where that saves work.
+        Those alone that are flagged in `wanted`, where that saves work; what has no derivative raises if it is wanted.
         """
         guards = self.guards
         if guards:
@@ -219,9 +219,11 @@ class OpNode(Node):
             defined = next(g for g in grads if g is not None)
             grads = [zeros_for(self, nr, graph, defined) if g is None else g for nr, g in enumerate(grads)]
         if graph or self.packed:
-            return self.op.pull(self, grads, graph)
+            return self.op.pull(self, grads, graph, None if self.packed else wanted)
         backward = self.backward
         if wanted is not None and backward is self.op.plan(tuple([e is not None for e in self._edges])).backward:
+            if not any(wanted):
+                return [None] * len(self._edges)
             backward = self.op.plan(wanted).backward  # others record what they compute, and drop what nobody needs
         return backward(grads, self)
 

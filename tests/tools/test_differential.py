@@ -133,6 +133,26 @@ def test_index_of_an_equal_median_is_no_finding_and_others_are():
     assert wrong is not None and not is_deliberate(wrong)
 
 
+@pytest.mark.parametrize("use", ["b.sum().backward()", "a.register_hook(lambda g: log.append(('hook', g)))\nb.sum().backward()",
+                                 "torch.autograd.grad(b.sum(), a)"])
+def test_view_that_has_lost_its_leaf_is_no_finding_and_a_gradient_that_is_not_there_is(use):
+    torch = pytest.importorskip("torch")
+    from differential.deliberate import is_deliberate
+    from differential.program import Pair, Step
+
+    start = [("log", "[]"), ("a", "torch.ones(2, 2, requires_grad=True)"), ("b", "a.view(4)")]
+    lost = [("", "a.detach_()"), ("", "a.zero_()"), ("", "a.requires_grad_()")]
+    pair = Pair(flambeau, torch)
+    assert not any(pair.do(Step(text, {}, target)) for target, text in start + lost)
+    found = pair.do(Step(use))
+    assert found is not None and is_deliberate(found)
+    pair = Pair(flambeau, torch)
+    assert not any(pair.do(Step(text, {}, target)) for target, text in start)
+    pair.scopes[0]["a"].grad = flambeau.ones(2, 2)
+    wrong = pair.do(Step("torch.ones(1)", {}, "z"))
+    assert wrong is not None and not is_deliberate(wrong)
+
+
 ROUNDED = {  # a module, and its input: gradients beside large ones, and of a kink at a sum that is zero but for rounding
     "Sequential(torch.nn.Dropout(0.5), torch.nn.Mish(), torch.nn.RMSNorm(3))": (4, 3),
     "Sequential(torch.nn.MaxPool2d(3, 1, 1), torch.nn.InstanceNorm2d(3, affine=True), torch.nn.ReLU())": (2, 3, 2, 2),

@@ -46,6 +46,13 @@ def is_written_leaf_in_constant(tensor):
     return tensor.requires_grad and tensor._base is not None and not tensor._base.requires_grad and tensor._version > 0
 
 
+def has_lost_its_leaf(tensor):
+    """Whether a view of a leaf has a node that leads nowhere: the leaf was written to while it required no gradient."""
+    if tensor._base is None or not tensor._base.is_leaf or tensor.grad_fn is None:
+        return False
+    return all(node is None for node, _ in tensor.grad_fn.next_functions)
+
+
 def was_passed_as_gradient(d):
     return any("{same}" in step.template and d.where == step.arguments["same"] for step in d.pair.steps)
 
@@ -326,6 +333,11 @@ DIFFERENCES = {
     "a view of a leaf keeps its way to it": lambda d: (
         d.kind in ("version", "values", "structure") and IS_GRADIENT.search(d.where or ".grad")
         and any(is_written_leaf_in_constant(v) for v in tensors(d))
+    ),
+    "A view keeps its way to a leaf that was detached": lambda d: (
+        (re.search(r"\.grad\b|\blog\b", d.where or ".grad") if d.kind in ("version", "values", "structure")
+         else raises(d, "to not have been used in the graph") and d.ours == "no exception")
+        and any(has_lost_its_leaf(v) for v in tensors(d))
     ),
     "Remainders are exact": lambda d: (
         d.kind == "values" and re.search("%|remainder|fmod", d.step.template) and "nan" in str(d.theirs)

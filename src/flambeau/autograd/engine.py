@@ -22,7 +22,7 @@ from .._dtypes import is_inexact
 from .._fp_errors import IGNORED, reset_errors, set_errors
 from .._modes import modes
 from .._size import broadcasts
-from .._tensor import LEAF, Tensor, wrap
+from .._tensor import LEAF, NO_FUNCTION, Tensor, wrap
 from .._threads import call_in_thread
 from ..engines import NUMPY, engine_of
 from ..ops.convert import copy_in_layout
@@ -39,6 +39,10 @@ from ._hook_calls import (
 from ._writes import write
 
 POST_ACCUMULATE_RESULT = "Tensor post accumulate grad hooks should return None. Write to param.grad in place instead."
+MOVED_LEAF = (
+    "leaf variable has been moved into the graph interior: it was written to after detach_() or requires_grad_(False), "
+    "and what had been computed of it cannot leave a gradient there. clone() it before the write."
+)
 LARGE = 1 << 12  # elements of gradients for which it pays to ask whether they can be added in place
 DEPTH_OF_A_THREAD = 16  # passes inside of passes: those further in need a stack of their own
 
@@ -277,7 +281,7 @@ class Pass:
         """The gradients of a node's inputs; of an op's those alone that somebody needs."""
         if self.needed is not None and isinstance(node, tape.OpNode):
             wanted = tuple([edge is not None and edge[0] in self.needed for edge in node._edges])
-            if any(wanted):
+            if node.op.node != "NotImplemented":  # which raises in any case, as in PyTorch
                 return node._pull(grads, self.graph, wanted)
         return node._pull(grads, self.graph)
 
@@ -339,6 +343,8 @@ class Pass:
             call_post_hooks(node, grad, (), self.graph)
 
     def accumulate(self, leaf, grad):
+        if type(leaf._node) not in NO_FUNCTION:
+            raise RuntimeError(MOVED_LEAF)
         held = leaf._grad
         if self.graph:
             leaf._grad = copy_in_layout(wrap(leaf._a), grad) if held is None else sum_in_layout(held, grad)

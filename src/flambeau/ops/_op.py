@@ -325,7 +325,7 @@ class Op:
 
     # ---- backward on Tensors, or with saved-tensor hooks; the plain case is the plan's compiled function
 
-    def pull(self, node, grads, graph):
+    def pull(self, node, grads, graph, wanted=None):
         if node.backward is pull_through_steps:
             return pull_through_steps(grads, node, graph)
         if self.joint is not None:
@@ -333,7 +333,7 @@ class Op:
             return function(grads, *[fetch(node, kind, where, graph) for kind, where in getters])
         results = []
         for i, edge in enumerate(node._edges):
-            if edge is None or i not in self.vjps:
+            if edge is None or i not in self.vjps or not (wanted is None or wanted[i]):
                 results.append(None)
             else:
                 function, getters = self.vjps[i]
