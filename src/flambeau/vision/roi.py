@@ -36,7 +36,7 @@ def roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_
     _check(input, rois)
     size = (pooled_height, pooled_width)
     regions = _sampled_regions(input, rois, spatial_scale, size, sampling_ratio, 0.5 if aligned else 0.0, not aligned)
-    return Pooled.apply(input, size, regions)
+    return Product.apply(input, Pooling(size, regions, input.shape), False)
 
 
 def ps_roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio):
@@ -44,7 +44,8 @@ def ps_roi_align(input, rois, spatial_scale, pooled_height, pooled_width, sampli
     _check(input, rois, pooled_height, pooled_width)
     size = (pooled_height, pooled_width)
     regions = _sampled_regions(input, rois, spatial_scale, size, sampling_ratio, 0.5, False)
-    return PooledByPosition.apply(input, size, regions), _channel_mapping(input, rois, size)
+    pooling = PoolingByPosition(size, regions, input.shape)
+    return Product.apply(input, pooling, False), _channel_mapping(input, rois, size)
 
 
 def ps_roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
@@ -56,7 +57,8 @@ def ps_roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
         rows = _mean_weights(y1, max(y2 - y1, 1), pooled_height, input.size(2), input.dtype)
         columns = _mean_weights(x1, max(x2 - x1, 1), pooled_width, input.size(3), input.dtype)
         regions.append((int(image), rows, columns))
-    return PooledByPosition.apply(input, size, regions), _channel_mapping(input, rois, size)
+    pooling = PoolingByPosition(size, regions, input.shape)
+    return Product.apply(input, pooling, False), _channel_mapping(input, rois, size)
 
 
 def roi_pool(input, rois, spatial_scale, pooled_height, pooled_width):
@@ -155,75 +157,66 @@ def _mean_weights(start, length, bins, size, dtype):
 # ---- products
 
 
-class Pooled(Function):
-    """Rows and columns of each region of a map, weighted: [K, C, *size]."""
+class Pooling(NamedTuple):
+    """Rows and columns of each region of a map, weighted: [K, C, *size]. It is linear, and has a transpose."""
 
-    @staticmethod
-    def forward(ctx, input, size, regions):
-        ctx.size, ctx.regions, ctx.input = size, regions, (input.shape, input.dtype, input.device)
-        images = input.numpy(force=True)
-        out = np.zeros((len(regions), images.shape[1], *size), images.dtype)
-        for result, (image, rows, columns) in zip(out, regions):
+    size: tuple
+    regions: list  # (image, weights of rows, weights of columns)
+    shape: tuple  # of the map
+
+    def pool(self, images):
+        out = np.zeros((len(self.regions), self.shape[1], *self.size), images.dtype)
+        for result, (image, rows, columns) in zip(out, self.regions):
             patch = images[image, :, rows.start:rows.stop, columns.start:columns.stop]
             result[...] = rows.values @ (patch @ columns.values.T)
-        return torch.from_numpy(out).to(input.device)
+        return out
 
-    @staticmethod
-    def backward(ctx, grad):
-        return PooledBackward.apply(grad, ctx.size, ctx.regions, *ctx.input), None, None
-
-
-class PooledBackward(Function):
-    """The transposed of Pooled, which is its gradient."""
-
-    @staticmethod
-    def forward(ctx, grad, size, regions, shape, dtype, device):
-        ctx.size, ctx.regions = size, regions
-        out = np.zeros(shape, dtype.np)
-        for each, (image, rows, columns) in zip(grad.numpy(force=True), regions):
+    def transpose(self, bins):
+        out = np.zeros(self.shape, bins.dtype)
+        for each, (image, rows, columns) in zip(bins, self.regions):
             out[image, :, rows.start:rows.stop, columns.start:columns.stop] += rows.values.T @ (each @ columns.values)
-        return torch.from_numpy(out).to(device)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return Pooled.apply(grad, ctx.size, ctx.regions), None, None, None, None, None
+        return out
 
 
-class PooledByPosition(Function):
+class PoolingByPosition(Pooling):
     """The same where a map has channels for each bin: [K, C / bins, *size]."""
 
-    @staticmethod
-    def forward(ctx, input, size, regions):
-        ctx.size, ctx.regions, ctx.input = size, regions, (input.shape, input.dtype, input.device)
-        images = input.numpy(force=True)
-        images = images.reshape(len(images), -1, *size, *images.shape[2:])
-        out = np.zeros((len(regions), images.shape[1], *size), images.dtype)
-        for result, (image, rows, columns) in zip(out, regions):
+    __slots__ = ()
+
+    @property
+    def shape_by_bins(self):
+        images, _, height, width = self.shape
+        return images, self.shape[1] // (self.size[0] * self.size[1]), *self.size, height, width
+
+    def pool(self, images):
+        images = images.reshape(self.shape_by_bins)
+        out = np.zeros((len(self.regions), images.shape[1], *self.size), images.dtype)
+        for result, (image, rows, columns) in zip(out, self.regions):
             patch = images[image, ..., rows.start:rows.stop, columns.start:columns.stop]
             result[...] = np.einsum("py,qx,cpqyx->cpq", rows.values, columns.values, patch, optimize=True)
-        return torch.from_numpy(out).to(input.device)
+        return out
 
-    @staticmethod
-    def backward(ctx, grad):
-        return PooledByPositionBackward.apply(grad, ctx.size, ctx.regions, *ctx.input), None, None
-
-
-class PooledByPositionBackward(Function):
-    """The transposed of PooledByPosition."""
-
-    @staticmethod
-    def forward(ctx, grad, size, regions, shape, dtype, device):
-        ctx.size, ctx.regions = size, regions
-        out = np.zeros((shape[0], shape[1] // (size[0] * size[1]), *size, *shape[2:]), dtype.np)
-        for each, (image, rows, columns) in zip(grad.numpy(force=True), regions):
+    def transpose(self, bins):
+        out = np.zeros(self.shape_by_bins, bins.dtype)
+        for each, (image, rows, columns) in zip(bins, self.regions):
             out[image, ..., rows.start:rows.stop, columns.start:columns.stop] += np.einsum(
                 "py,qx,cpq->cpqyx", rows.values, columns.values, each, optimize=True
             )
-        return torch.from_numpy(out.reshape(shape)).to(device)
+        return out.reshape(self.shape)
+
+
+class Product(Function):
+    """What a Pooling makes of a map, or its transpose of bins: each is the gradient of the other."""
+
+    @staticmethod
+    def forward(ctx, input, pooling, transposed):
+        ctx.pooling, ctx.transposed = pooling, transposed
+        compute = pooling.transpose if transposed else pooling.pool
+        return torch.from_numpy(compute(input.numpy(force=True))).to(input.device)
 
     @staticmethod
     def backward(ctx, grad):
-        return PooledByPosition.apply(grad, ctx.size, ctx.regions), None, None, None, None, None
+        return Product.apply(grad, ctx.pooling, not ctx.transposed), None, None
 
 
 class Maxima(Function):
