@@ -1,5 +1,6 @@
 """Products in float32 are exact on every device, unless the user allows TensorFloat-32: as in PyTorch."""
 
+import functools
 import itertools
 
 import pytest
@@ -52,10 +53,25 @@ def gradients_of(layer, *shape):
     return train
 
 
+def second_gradients_of(layer, *shape):
+    """A function that differentiates the gradients of a recurrent layer on a device."""
+    layer, x = layer.to("xla"), torch.ones(*shape, device="xla")
+    parameters = list(layer.parameters())
+
+    def differentiate():
+        first = torch.autograd.grad(layer(x)[0].square().sum(), parameters, create_graph=True)
+        return torch.autograd.grad(sum([g.square().sum() for g in first]), parameters)
+
+    return differentiate
+
+
 PROGRAMS = {
     "matmul": lambda n: lambda: [torch.ones(n, n, device="xla") @ torch.ones(n, n, device="xla")],
     "linear": lambda n: gradients_of(torch.nn.Linear(n, 17), 11, n),
     "lstm": lambda n: gradients_of(torch.nn.LSTM(n, 17), 3, 11, n),
+    "lstm, twice": lambda n: second_gradients_of(torch.nn.LSTM(n, 17, proj_size=5), 3, 11, n),
+    "gru, twice": lambda n: second_gradients_of(torch.nn.GRU(n, 17), 3, 11, n),
+    "rnn, twice": lambda n: second_gradients_of(torch.nn.RNN(n, 17), 3, 11, n),
     "conv": lambda n: gradients_of(torch.nn.Conv1d(n, 17, 2), 3, n, 5),
 }
 
@@ -72,6 +88,9 @@ CHANGES = pytest.mark.parametrize("name, change, before, after", [
     ("matmul", allow_tf32, "HIGHEST", "DEFAULT"),
     ("linear", allow_tf32, "HIGHEST", "DEFAULT"),
     ("lstm", forbid_cudnn, "DEFAULT", "HIGHEST"),
+    ("lstm, twice", forbid_cudnn, "DEFAULT", "HIGHEST"),
+    ("gru, twice", forbid_cudnn, "DEFAULT", "HIGHEST"),
+    ("rnn, twice", forbid_cudnn, "DEFAULT", "HIGHEST"),
     ("conv", forbid_cudnn, "DEFAULT", "HIGHEST"),
 ])
 
@@ -119,7 +138,32 @@ def test_products_of_a_recurrent_layer_are_not_those_of_others():
     for _ in range(2):
         both()
     program = next(iter(both.programs.values()))[0]
-    assert precisions_in(program.partition.whole) == ["DEFAULT", "DEFAULT", "HIGHEST", "HIGHEST"]
+    assert precisions_of(program) == ["DEFAULT", "DEFAULT", "HIGHEST", "HIGHEST"]
+
+
+@pytest.mark.jax
+def test_recorded_products_are_those_of_the_layer_they_were_recorded_in(precisions):
+    """Also where the same calls are recorded elsewhere, and in backward, wherever that runs."""
+    x = torch.ones(37, 37, device="xla", requires_grad=True)
+
+    def trace(call):
+        """The precisions of the products that are traced to read the results of a call."""
+        precisions.clear()
+        for result in call():
+            result.tolist()
+        return [name for name, _ in itertools.groupby(precisions)]
+
+    def multiply():
+        outside = x @ x
+        with recurrent_layer():
+            return outside, x @ x
+
+    assert trace(multiply) == ["HIGHEST", "DEFAULT"]
+    assert trace(multiply) == []
+    outside, inside = multiply()
+    assert trace(lambda: torch.autograd.grad(inside.sum(), x)) == ["DEFAULT"]
+    with recurrent_layer():
+        assert trace(lambda: torch.autograd.grad(outside.sum(), x)) == ["HIGHEST"]
 
 
 @pytest.mark.jax
@@ -134,7 +178,7 @@ def test_products_of_a_program(name, change, before, after, size, is_shared):
         for run in [recorded, program, program] if is_shared else [program, program]:
             for result in run():
                 result.tolist()
-        return set(precisions_in([*program.programs.values()][-1][0].partition.whole))
+        return set(precisions_of([*program.programs.values()][-1][0]))
 
     assert compile_one() == {before}
     change()
@@ -192,8 +236,19 @@ def test_all_products_of_matrices_are_exact(call):
     for _ in range(2):
         step()
     program = next(iter(step.programs.values()))[0]
-    found = precisions_in(program.partition.whole)
+    found = precisions_of(program)
     assert found and set(found) == {"HIGHEST"}
+
+
+def precisions_of(program):
+    """The names of the precisions of all products in a compiled program: to evaluate its calls is to trace them."""
+    import jax
+
+    whole = program.partition.whole
+    constants, inputs = [
+        [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in each] for each in (whole.constvars, whole.invars)]
+    evaluate = functools.partial(jax.core.eval_jaxpr, whole)
+    return precisions_in(jax.make_jaxpr(evaluate)(constants, *inputs).jaxpr)
 
 
 def precisions_in(jaxpr):

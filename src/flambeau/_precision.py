@@ -30,31 +30,31 @@ class Precision:
 
     @property
     def key(self):
-        """What the products of a program depend on; in a recurrent layer it is another one."""
-        return self.matmul == "highest", self.cudnn, _layer.recurrent
+        """What the products of a program depend on, besides which of them are those of recurrent layers."""
+        return self.matmul == "highest", self.cudnn
 
 
 class _Layer(threading.local):
-    recurrent = False
+    is_recurrent = False  # whether products are those of a recurrent layer
 
 
 precision = Precision()
-_layer = per_thread(_Layer())
+layer = per_thread(_Layer())
 
 
 @contextlib.contextmanager
-def recurrent_layer():
-    """A context in which products are those of a recurrent layer."""
-    before, _layer.recurrent = _layer.recurrent, True
+def recurrent_layer(inside=True):
+    """A context in which products are those of a recurrent layer, or are not."""
+    before, layer.is_recurrent = layer.is_recurrent, inside
     try:
         yield
     finally:
-        _layer.recurrent = before
+        layer.is_recurrent = before
 
 
 def are_products_exact():
     """Whether products of matrices in float32 must not be rounded."""
-    return not precision.cudnn if _layer.recurrent else precision.matmul == "highest"
+    return not precision.cudnn if layer.is_recurrent else precision.matmul == "highest"
 
 
 @contextlib.contextmanager
@@ -63,11 +63,10 @@ def precisely(key):
     if key == precision.key:
         yield
         return
-    before = vars(precision).copy(), _layer.recurrent
-    exact, precision.cudnn, _layer.recurrent = key
+    before = vars(precision).copy()
+    exact, precision.cudnn = key
     precision.matmul = "highest" if exact else "high"
     try:
         yield
     finally:
-        attributes, _layer.recurrent = before
-        vars(precision).update(attributes)
+        vars(precision).update(before)

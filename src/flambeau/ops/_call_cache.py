@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .._dtypes import get_default_dtype
 from .._modes import NO_TRACER, modes
+from .._precision import layer
 from .._storage import DeviceStorage
 from .._tape import guard
 from .._tensor import Tensor, refresh
@@ -27,7 +28,7 @@ def lookup(op, inputs, settings, cast_to=None):
     """
     if modes.tracer is not NO_TRACER or not modes.lazy or modes.watched:
         return None
-    key, arrays, others, device = [modes.grad, get_default_dtype(), cast_to], [], [], None
+    key, arrays, others, device = [modes.grad, get_default_dtype(), cast_to, layer.is_recurrent], [], [], None
     for x in inputs:
         if isinstance(x, Tensor):
             storage = x._storage

@@ -152,7 +152,8 @@ def backward_body(pull):
 def scan(body, weights, carry, xs, reverse):
     """The engine's ``scan``; on tensors every operation is recorded."""
     if isinstance(carry[0], Tensor):
-        return NUMPY.scan(body, weights, carry, xs, reverse, lambda parts: stack(*parts, axis=0))
+        with recurrent_layer():
+            return NUMPY.scan(body, weights, carry, xs, reverse, lambda parts: stack(*parts, axis=0))
     return engine_of(carry[0]).scan(body, weights, carry, xs, reverse)
 
 

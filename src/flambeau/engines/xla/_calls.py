@@ -20,7 +20,7 @@ import numpy as np
 
 from ..._device import _Named, device
 from ..._modes import Tracer, modes
-from ..._precision import precision
+from ..._precision import layer, precision, recurrent_layer
 from .. import Engine
 from .._views import ViewArray
 from ..sparse import SparseArray
@@ -65,8 +65,8 @@ KINDS[Aval] = lambda aval, parts: parts.append(f"aval {aval.shape} {aval.dtype} 
 
 
 def read_call(function, args, settings, lazy):
-    """(key, inputs, numbers) of a call; see ``read``."""
-    key, inputs, numbers = [function], [], []
+    """(key, inputs, numbers) of a call; see ``read``. In a recurrent layer it is another one."""
+    key, inputs, numbers = [function, layer.is_recurrent], [], []
     read(args, key, inputs, numbers, lazy)
     for name, value in settings.items():
         key.append(name)
@@ -259,13 +259,15 @@ class Signature:
     """
 
     __slots__ = ("_digest", "_traced", "aliases", "args", "avals", "by_numbers", "computes", "errors", "forms",
-                 "function", "inputs", "is_free", "is_single", "key", "numbers", "row", "settings", "sources", "tree")
+                 "function", "inputs", "is_free", "is_recurrent", "is_single", "key", "numbers", "row",
+                 "settings", "sources", "tree")
 
     def __init__(self, key, function, args, settings, inputs, numbers, lazy):
         counts = [0, 0]
         self.key = key
         self._digest = self._traced = None
         self.function = function
+        self.is_recurrent = layer.is_recurrent  # so it is traced where the layer has ended
         self.args = with_holes(args, lazy, counts)
         self.settings = with_holes(settings, lazy, counts)
         self.inputs = inputs  # their avals
@@ -333,7 +335,7 @@ class Signature:
         """
         varying = iter(varying)
         numbers = [next(varying) if constant is None else constant for constant in constants]
-        with Inference() as tracer:
+        with Inference() as tracer, recurrent_layer(self.is_recurrent):
             found = self.function(*fill(self.args, arrays, numbers), **fill(self.settings, arrays, numbers))
         leaves = []
         tree = flatten(found, leaves)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._dtypes import HALF
 from ..._modes import NO_TRACER, modes
+from ..._precision import layer, recurrent_layer
 from .. import Engine
 from ._calls import ARRAY, TRACED_ERRORS, Unrecordable, read
 from ._conditions import recording_lock
@@ -85,9 +86,12 @@ class Saved:
 
 
 class Vjps:
-    """The vjps of nodes of one kind, recorded as one call: what it is, is known by the gradients of their outputs."""
+    """The vjps of nodes of one kind, recorded as one call: what it is, is known by the gradients of their outputs.
 
-    __slots__ = ("backward", "fit", "forms", "signatures", "widens")
+    Of nodes that were made in a recurrent layer they are those of the layer.
+    """
+
+    __slots__ = ("backward", "fit", "forms", "is_recurrent", "signatures", "widens")
 
     takes_undefined = True
 
@@ -96,6 +100,7 @@ class Vjps:
         self.widens = widens
         self.fit = fit
         self.forms = forms
+        self.is_recurrent = layer.is_recurrent
         self.signatures = {}  # by shapes and dtypes of the gradients; None: it must be asked for anew each time
 
     def __call__(self, gradient, node):
@@ -105,15 +110,15 @@ class Vjps:
             gradients = gradient if type(gradient) is list else [gradient]
             key = tuple([g.aval if type(g) is LazyArray else g if g is None else self for g in gradients])
             if self in key:
-                return record(pull_saved, self.arguments(gradient, node), {})
+                return self.record(gradient, node)[0]
         if modes.tracer is not NO_TRACER:
-            return record(pull_saved, self.arguments(gradient, node), {})
+            return self.record(gradient, node)[0]
         signature = self.signatures.get(key, self)
         if signature is self:
             return self.learn(key, gradient, node)
         arrays, numbers = operands_of(gradients, node)
         if signature is None or not signature.takes(arrays, numbers):
-            return record(pull_saved, self.arguments(gradient, node), {})
+            return self.record(gradient, node)[0]
         with recording_lock:
             return add_to(arrays[0].graph, signature, arrays, numbers)
 
@@ -123,13 +128,17 @@ class Vjps:
         return (self.backward, self.widens, self.fit, self.forms, outputs, gradient, node.inputs, node.out,
                 node.settings, node.shapes)
 
+    def record(self, gradient, node):
+        """``record_call`` of such a node."""
+        with recurrent_layer(self.is_recurrent):
+            return record_call(pull_saved, self.arguments(gradient, node), {})
+
     def learn(self, key, gradient, node):
         """Records the call of such a node for the first time."""
-        arguments = self.arguments(gradient, node)
-        result, signature = record_call(pull_saved, arguments, {})
+        result, signature = self.record(gradient, node)
         arrays, numbers = [], []
         if signature is not None:
-            read(arguments, [], arrays, numbers, LazyArray)
+            read(self.arguments(gradient, node), [], arrays, numbers, LazyArray)
             if not is_same((arrays, numbers), operands_of(gradient if type(gradient) is list else [gradient], node)):
                 signature = None
         self.signatures[key] = signature
