@@ -133,10 +133,10 @@ class DeviceStorage(Storage):
         if self.engine.aliases:
             t._a = self.engine.with_layout(array, strides, offset)
             return
-        view = source._a
+        view, memory = source._a, self.memory
         if type(view) is not ViewArray:
-            view = source._a = ViewArray(self.memory, (), view, *self.engine.layout_of(view))
-        t._a = ViewArray(self.memory, view.chain if step is None else (*view.chain, step), array, strides, offset)
+            view = source._a = ViewArray(memory, (), view, *self.engine.layout_of(view))
+        t._a = ViewArray(memory, view.chain if step is None else (*view.chain, step), array, strides, offset)
 
     def replace(self, t, array, put):
         view, memory = t._a, self._memory

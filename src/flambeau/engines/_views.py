@@ -61,7 +61,8 @@ class ViewArray:
         self.dtype = array.dtype
         self.strides = strides
         self.offset = offset
-        self.refresh(array)
+        self._array = value_of(array)
+        self._stamp = memory.stamp
 
     def refresh(self, array):
         """Notes what the steps give now."""

@@ -87,7 +87,7 @@ def view(self, *size, dtype=None, **named):
         return view_dtype(self, size[0] if dtype is None else dtype)
     if not size:
         size = (only_named(named, "view", "size"),)
-    return view_as_shape(self, target_shape(size, self._a.size))
+    return _view(self, shape=target_shape(size, prod(self._a.shape)))
 
 
 def at_once(x, size):

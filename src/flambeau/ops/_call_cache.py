@@ -76,8 +76,7 @@ def note_repetitions(arrays, key):
             key.append("twice")
         return
     if len({*map(id, arrays)}) < len(arrays):
-        first = {}
-        key.append(tuple([first.setdefault(id(x), i) for i, x in enumerate(arrays)]))
+        key.append(tuple(map({}.setdefault, map(id, arrays), range(len(arrays)))))
 
 
 class CacheMiss:
@@ -152,14 +151,19 @@ class CachedCall:
         self.is_tuple = is_tuple
         self.pull = pull  # what their nodes run in backward; None: there are no nodes
         self.recorder = recorder
-        count = len(used)  # plain: one call makes the one result of all inputs, which it takes as they come
-        self.is_plain = recipe.is_single and not is_tuple and used == list(range(count)) and results == [count]
+        count = len(used)  # plain: one call makes all results of all inputs, which it takes as they come
+        only = recipe.only
+        self.is_plain = only is not None and used == recipe.operands and results == [
+            count + i for i in range(len(only.avals))]
 
     def repeat(self, inputs, arrays, numbers, settings, device):
         """The result of a call of this signature, on other tensors; None, if other numbers may decide something."""
         if self.is_plain:
-            result = self.recipe.repeat_only(arrays, numbers)
-            return None if result is None else self.finish(inputs, arrays, result, settings, device)
+            computed = self.recipe.repeat_only(arrays, numbers)
+            if computed is None:
+                return None
+            result = tuple(computed) if self.is_tuple else computed[0]
+            return self.finish(inputs, arrays, result, settings, device)
         values = self.recipe.repeat(arrays, numbers)
         if values is None:
             return None

@@ -30,6 +30,7 @@ from ._digests import KINDS, digest
 ARRAY = type(jnp.zeros(()))  # of jax, with elements
 BY_IDENTITY = (type, np.dtype, np.ufunc, type(jnp.add), type(jax.jit(abs)), types.BuiltinFunctionType, device, _Named,
                Engine, types.EllipsisType)
+INTS = {int}
 _by_identity: set[type] = set()  # the types of those that have been met
 TRACED_ERRORS = (
     jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError, jax.errors.TracerArrayConversionError,
@@ -96,6 +97,8 @@ def read(args, key, inputs, numbers, lazy):
             key.append(x)
         elif kind is bool:
             key.append("true" if x else "false")
+        elif kind is tuple and {*map(type, x)} == INTS:
+            key.append(x)
         elif isinstance(x, (tuple, list)):
             key.append(kind)
             key.append(len(x))

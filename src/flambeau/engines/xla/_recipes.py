@@ -7,35 +7,37 @@ a kind can repeat what the first has recorded: the casts of promotion, the kerne
 from __future__ import annotations
 
 from ._conditions import recording_lock
-from .lazy import LazyArray, graph_of
+from .lazy import LONGEST, LazyArray, graph_of
 
 
 class Recipe:
-    """Calls on a `count` of arrays that are named when they are repeated.
+    """Calls on arrays that are named when they are repeated.
 
     Values are counted: first those arrays, then the results of the calls. ``calls`` are (signature, values it takes)
-    pairs; ``numbers`` are the floats that the calls were recorded with.
+    pairs; ``numbers`` are the floats that the calls were recorded with; ``operands`` are the values that the arrays
+    are, each its own, or that of an earlier one where it is the same array.
     """
 
-    __slots__ = ("calls", "is_free", "is_single", "numbers", "only")
+    __slots__ = ("calls", "is_free", "numbers", "only", "operands")
 
-    def __init__(self, count, calls, numbers, is_free):
+    def __init__(self, operands, calls, numbers, is_free):
+        self.operands = operands
         self.calls = calls
         self.numbers = numbers
         self.is_free = is_free  # whether it may be repeated with other numbers, as far as it is not the signatures'
-        is_plain = len(calls) == 1 and calls[0][1] == list(range(count))
+        is_plain = len(calls) == 1 and calls[0][1] == operands
         self.only = calls[0][0] if is_plain else None  # the signature of the one call, which takes the arrays as named
-        self.is_single = is_plain and self.only.is_single  # one result
 
     def repeat_only(self, arrays, numbers):
-        """``repeat`` of the one call that there is: returns its one result, or None."""
+        """``repeat`` of the one call that there is: returns the results of it alone."""
         if numbers != self.numbers and not (self.is_free and self.only.is_free):
             return None
         graph = arrays[0].graph if type(arrays[0]) is LazyArray else graph_of(arrays)
         with recording_lock:
-            (result,) = graph.append(self.only, arrays, numbers)
-            graph.run_if_long()
-        return result
+            computed = graph.append(self.only, arrays, numbers)
+            if len(graph.calls) >= LONGEST:
+                graph.run()
+        return computed
 
     def repeat(self, arrays, numbers):
         """Records the calls again; returns all values. None, if the numbers may decide something."""
@@ -83,7 +85,7 @@ class Watch:
         numbers = graph.numbers[first_number:]
         if numbers != self.numbers:
             return None
-        return Recipe(len(self.arrays), calls, numbers, allows_other_numbers)
+        return Recipe([*map(self.value_of, self.arrays)], calls, numbers, allows_other_numbers)
 
     def value_at(self, place):
         """The count of the value at a place in the graph, or None."""

@@ -25,6 +25,7 @@ from ._calls import ARRAY, TRACED_ERRORS, Aval, Signature, Unrecordable, read_ca
 from ._conditions import Run, recording_lock, users_line, verify, verify_early
 from ._programs import Families, Statistics
 
+_new = object.__new__
 LONGEST = 20_000  # calls after which a graph runs, whether somebody needs elements or not
 FAILED = (
     "this tensor cannot be read: it was computed together with, or after, an operation that failed on the device: "
@@ -225,21 +226,29 @@ class Graph:
 
     def append(self, signature, inputs, numbers):
         """Records a call; returns those of its results that are no inputs of it."""
-        places = []
+        places, known = [], self.places
         for x in inputs:
-            if type(x) is LazyArray and x._value is None and x.graph is self:
-                places.append(x._slot)
-            else:
-                places.append(self.place_of(x))
+            place = None
+            if type(x) is LazyArray:
+                found = x._value
+                if found is not None:
+                    place = known.get(id(found))
+                elif x.graph is self:
+                    place = x._slot
+            places.append(self.place_of(x) if place is None else place)
         self.calls.append((signature, tuple(places)))
-        results = self.results
-        if signature.is_single:
-            computed = [LazyArray(signature.avals[0], self, len(results))]
-            results.append(computed[0])
-        else:
-            slot = len(results)
-            computed = [LazyArray(aval, self, slot + i) for i, aval in enumerate(signature.avals)]
-            results += computed
+        computed, slot = [], len(self.results)
+        for aval in signature.avals:
+            array = _new(LazyArray)
+            array.aval = aval
+            array.shape = aval.shape
+            array.dtype = aval.dtype
+            array.graph = self
+            array._slot = slot
+            array._value = None
+            computed.append(array)
+            slot += 1
+        self.results += computed
         if numbers:
             self.numbers += numbers
         if signature.errors:

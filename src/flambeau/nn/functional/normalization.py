@@ -177,9 +177,9 @@ def _check_normalized_shape(name, input, normalized_shape, weight, bias=None):
     normalized = tuple(normalized_shape)
     if not normalized:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, but got normalized_shape = []")
-    for parameter, t in (("weight", weight), ("bias", bias)):
+    for t in (weight, bias):
         if t is not None and t._a.shape != normalized:
-            got = list(t._a.shape)
+            parameter, got = "weight" if t is weight else "bias", list(t._a.shape)
             raise RuntimeError(PARAMETER_SHAPE.format(name=parameter, got=got, normalized=list(normalized)))
     shape = input._a.shape
     if shape[-len(normalized):] != normalized:
