@@ -13,6 +13,9 @@ PyObject *are_same(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *held_elsewhere(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *unheld(PyObject *module, PyObject *const *given, Py_ssize_t n);
 
+PyObject *pick(PyObject *module, PyObject *const *given, Py_ssize_t n);
+PyObject *places_of_types(PyObject *module, PyObject *const *given, Py_ssize_t n);
+
 PyObject *are_items(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *are_contents(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *are_of_types(PyObject *module, PyObject *const *given, Py_ssize_t n);

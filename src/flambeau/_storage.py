@@ -179,7 +179,7 @@ def clear_all(storages, engine, device):
     It has not where others than one tensor and the list hold one of them, or where tensors may share elements.
     """
     count = len(storages)
-    if not all([type(s) is DeviceStorage for s in storages]) or len(unheld(storages, 2)) != count or not are_in_slots(
+    if not {*map(type, storages)} <= {DeviceStorage} or len(unheld(storages, 2)) != count or not are_in_slots(
         (_engine, _device, _memory), storages, ([engine] * count, [device] * count, [None] * count)
     ):
         return False
@@ -192,7 +192,7 @@ def exchange_all(storages, arrays, writer):
 
     Where tensors may share elements nothing is done, and it returns False.
     """
-    if any(read_slot(_memory, storages)):
+    if not are_in_slots((_memory,), storages, ([None] * len(storages),)):
         return False
     count_writes(storages, writer)
     set_slot(_own_array, storages, arrays)

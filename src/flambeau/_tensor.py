@@ -353,7 +353,7 @@ def cleared(tensors, device, engine):
     tensors = unheld(tensors, 1)
     count = len(tensors)
     members, values = zip(*[(SLOTS[name], [value] * count) for name, value in _WITHOUT_HISTORY.items()])
-    if not all([type(t) is Tensor for t in tensors]) or not are_in_slots(members, tensors, values):
+    if not {*map(type, tensors)} <= {Tensor} or not are_in_slots(members, tensors, values):
         return []
     if not clear_all(read_slot(SLOTS["_storage"], tensors), engine, device):
         return []

@@ -173,7 +173,7 @@ def fill_all(tensors, name, arrays):
         storages = [storage_of(t) for t in tensors]
     if in_use.inference and modes.grad is not None and _storage.any_of_inference(storages):
         raise RuntimeError(INFERENCE)
-    fill_each(read_slot(SLOTS["_a"], tensors), [*arrays])
+    fill_each(read_slot(SLOTS["_a"], tensors), arrays)
     _storage.count_writes(storages, name)
 
 

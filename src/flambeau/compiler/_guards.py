@@ -12,7 +12,7 @@ import collections
 from itertools import chain
 from operator import attrgetter, eq, is_
 
-from .._slots import are_same, read_slot
+from .._slots import are_in_slots, are_same
 from ._contents import is_like_input
 from ._floats import NotAFloat
 from ._lifted import slot_requires_grad
@@ -215,7 +215,7 @@ class Snapshot:
     def holds(self):
         return (
             are_items(self.tables, self.names, self.values, MISSING)
-            and are_same(read_slot(slot_requires_grad, self.tensors), self.requires_grad)
+            and are_in_slots((slot_requires_grad,), self.tensors, (self.requires_grad,))
             and are_of_types(self.objects, self.classes)
             and are_same(chain.from_iterable(map(FUNCTION_PARTS, self.functions)), self.function_parts)
             and are_same(chain.from_iterable(map(CLASS_PARTS, self.users_classes)), self.class_parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jax.extend.core import Literal
 
-from ._pick import picker
+from .._pick import picker
 
 OPERATIONS = {  # by name of the primitive: what its parameters make of it
     "add": lambda params: np.add,

@@ -84,8 +84,8 @@ class InputSnapshot:
         """Whether nothing has changed; where others may share memory with these, somebody has to look closer."""
         return (
             are_same(itertools.compress(tensors, self.selectors), self.tensors)
-            and are_same(read_slot(slot_a, self.exchanged), self.arrays)
-            and are_same(read_slot(slot_a, self.steady), self.steady_arrays)
+            and are_in_slots((slot_a,), self.exchanged, (self.arrays,))
+            and are_in_slots((slot_a,), self.steady, (self.steady_arrays,))
             and are_in_slots(STATE, self.tensors, self.state)
             and are_of_types(self.tensors, self.types)
             and forms_of(self.on_cpu) == self.forms
@@ -93,7 +93,7 @@ class InputSnapshot:
         )
 
     def release(self):
-        self.arrays = ()
+        self.arrays = []
 
     def update(self):
         self.arrays = read_slot(slot_a, self.exchanged)

@@ -10,6 +10,7 @@ from .. import _tape as tape
 from .._device import CPU
 from .._many_arrays import are_equal_numbers
 from .._modes import modes
+from .._pick import picker
 from .._slots import read_slot, set_slot
 from .._tensor import Tensor, cleared, edge_of, wrap, wrap_all
 from ..autograd._writes import check_all_writable, check_writable, exchange_all, fill_all, write
@@ -21,7 +22,6 @@ from ._guards import Guards
 from ._inputs import TensorInputs, signature
 from ._lifted import NO_HOOKS, XLA, Lifted, RandomDraw, hooks_of, slot_a, slot_grad, slot_hooks
 from ._loop import Loop
-from ._pick import picker
 from ._places import MISSING, PlaceList
 from ._pytree import containers_in, unflatten
 from ._recording import Recording
@@ -97,9 +97,9 @@ class Program:
         others = {*range(len(self.writes))} - {*self.rebinds, *self.exchanges}
         on_cpu = {nr for nr in others if self.inputs[self.writes[nr].index].signature[1] is CPU}
         self.cpu_fills, self.device_fills = sorted(on_cpu), sorted(others - on_cpu)
-        self.pick_targets = picker([w.index for w in self.writes])
         self.pick_exchanged, self.pick_filled = picker(self.exchanges), picker(self.cpu_fills)
-        self.pick_filled_inputs = picker([self.writes[nr].index for nr in self.cpu_fills])
+        self.pick_exchanged_inputs, self.pick_filled_inputs = [
+            picker([self.writes[nr].index for nr in numbers]) for numbers in (self.exchanges, self.cpu_fills)]
         self.equal_inputs = [members for _, members in trace.equal.values()]
         self.equal = [picker([number_of(self.inputs[i].place) for i in members]) for members in self.equal_inputs]
         self.from_start = [number_of(find(x.tensor)) for x in trace.from_start]
@@ -213,12 +213,12 @@ class Program:
             blank = self.clear_grads(owners)
         results, residuals = self.partition.run_forward(arrays)
         n, m = len(self.outputs), len(self.writes)
-        checks, results = results[n + m:], results[:n + m]
+        checks = results[n + m:]
         if self.device is CPU:
             self.check(checks)
         elif checks or not XLA.is_verified():
-            results = self.defer_checks(results, self.partition.layout.results, checks)
-        created, written = results[:n], results[n:]
+            results = self.defer_checks(results[:n + m], self.partition.layout.results, checks)
+        created, written = results[:n], results[n:n + m]
         saved = [residuals, self.inputs_of_backward(arrays)]
         del arrays
         self.write(tensors, written)
@@ -234,8 +234,10 @@ class Program:
         """(the tensors of all inputs, their arrays, None for other inputs; the tensors that get a new gradient)"""
         found = self.find(arguments)
         own = found[:len(self.tensor_indices)]
-        tensors, arrays = self.spread([*own, None]), self.spread([*read_slot(slot_a, own), None])
-        return tensors, [*arrays], self.pick_owners(found)
+        arrays = read_slot(slot_a, own)
+        own.append(None)
+        arrays.append(None)
+        return self.spread(own), self.spread(arrays), self.pick_owners(found)
 
     def enter_device(self, tensors, arrays, donated):
         """Makes the arrays of tensors such as a device takes them; it may use the memory of those donated."""
@@ -298,16 +300,15 @@ class Program:
             check_writable(tensors[self.writes[nr].index])
 
     def write(self, tensors, arrays):
-        targets = self.pick_targets(tensors)
         if self.device is CPU:
             self.check_writable(tensors)
         if self.exchanges:
-            exchange_all(self.pick_exchanged(targets), self.name, self.pick_exchanged(arrays))
-        fill_all(self.pick_filled(targets), self.name, self.pick_filled(arrays))
+            exchange_all(self.pick_exchanged_inputs(tensors), self.name, self.pick_exchanged(arrays))
+        fill_all(self.pick_filled_inputs(tensors), self.name, self.pick_filled(arrays))
         for nr in self.device_fills:
-            write(targets[nr], self.name, take_over, arrays[nr])
+            write(tensors[self.writes[nr].index], self.name, take_over, arrays[nr])
         for nr in self.rebinds:
-            t, array = targets[nr], arrays[nr]
+            t, array = tensors[self.writes[nr].index], arrays[nr]
             t.data = wrap(array if t.device is not CPU else self.own(array), t.device)
         self.tensor_inputs.note_exchanged()
 

@@ -11,9 +11,9 @@ import numpy as np
 from jax.extend.core import Literal
 
 from .._device import CPU
+from .._pick import picker
 from ._host import HostProgram
 from ._lifted import XLA, program_input
-from ._pick import picker
 
 COMPILER_OPTIONS: dict[str, bool | int] = {}  # XLA's, where its defaults are not wanted
 SMALL = 4  # elements up to which inputs travel together
@@ -74,7 +74,7 @@ class Segment:
         if self.compiled is None:
             self.compiled = self.compile()
         found = self.compiled(*arguments)
-        return found if self.places is None else [*self.in_order(found)]
+        return found if self.places is None else self.in_order(found)
 
     def compile(self):
         avals = [v.aval for v in self.jaxpr.invars]
@@ -254,7 +254,7 @@ class Partition:
         if hosted:
             equations = equations_for(equations, hosted)
             variables = inputs_used(inputs, equations, hosted)
-            self.host_indices = [inputs[v] for v in variables]
+            self.pick_host = picker([inputs[v] for v in variables])
             suits = HostProgram.suits(equations) and not used_by(equations, hosted).keys() & {*jaxpr.constvars}
             self.host = (HostProgram(equations, variables, hosted) if suits
                          else Segment(closed, equations, variables, hosted, CPU, on_host))
@@ -274,17 +274,17 @@ class Partition:
 
     def run_forward(self, arrays):
         """(results, residuals) for the arrays of all inputs"""
-        found = self.run(self.forward, [*self.pick_inputs(arrays)], self.host_places)
+        found = self.run(self.forward, self.pick_inputs(arrays), self.host_places)
         count = len(self.on_device)
         if self.layout.device is CPU:
             return self.forward.own_memory(found[:count]), found[count:]
-        results = found[:count]
+        results, residuals = (found[:count], found[count:]) if count < len(found) else (found, [])
         for i in self.fetched:
             results[i] = np.array(results[i])
         if self.host is not None:
-            results += self.host.compute([arrays[i] for i in self.host_indices])
-            results = [*self.in_order(results)]
-        return results, found[count:]
+            results += self.host.compute(self.pick_host(arrays))
+            results = self.in_order(results)
+        return results, residuals
 
     def run_backward(self, residuals, arrays):
         """The gradients for the residuals of a forward and the arrays of ``backward_inputs``."""

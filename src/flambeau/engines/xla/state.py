@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from ..._pick import places_of_types
 from ..._slots import held_elsewhere
 from .._views import ViewArray, value_of
 from . import engine
@@ -37,8 +38,7 @@ def claim(arrays, indices, tensors):
     A program may write to the memory of these. Where somebody else than their tensor holds them, they are copies:
     clones share their arrays until one of them is written to.
     """
-    lazy = [] if {*map(type, arrays)}.isdisjoint((LazyArray, ViewArray)) else [
-        i for i, array in enumerate(arrays) if type(array) in (LazyArray, ViewArray)]
+    lazy = places_of_types(arrays, (LazyArray, ViewArray))
     for i in lazy:
         arrays[i] = concrete(arrays[i])
     shared = held_elsewhere(arrays, indices, ALONE)
