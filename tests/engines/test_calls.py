@@ -97,7 +97,7 @@ def node_of(t, inputs):
     node, own = t.grad_fn, [x._storage for x in inputs if isinstance(x, Tensor)]
     guards = [([storage is s for s in own], version) for storage, version in node.guards]
     return (type(node), t.output_nr, [edge and (id(edge[0]), edge[1]) for edge in node._edges], node._count, node._shape,
-            node._dtype, node.settings, guards, [content(a) for a in node.inputs], content(node.out), node.shapes,
+            node._dtype, node.op.defaults | node.settings, guards, [content(a) for a in node.inputs], content(node.out), node.shapes,
             node.packed, node._hooked)
 
 
