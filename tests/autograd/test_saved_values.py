@@ -162,7 +162,7 @@ SAVE_THEIR_RESULT = {name: getattr(torch.Tensor, name) for name in (
 
 
 @pytest.mark.parametrize("place", ["whole", "view"])
-@pytest.mark.parametrize("device", ["cpu", "xla"])
+@pytest.mark.parametrize("device", ["cpu", pytest.param("xla", marks=pytest.mark.jax)])
 @pytest.mark.parametrize("name", SAVE_THEIR_RESULT)
 def test_writes_to_what_an_inplace_operation_saved_are_refused(name, device, place):
     def run(write):

@@ -135,7 +135,7 @@ def smooth_l1(k, x, y, beta):
 
 def smooth_l1_slope(k, x, y, beta):
     away = x - y
-    return k.where(k.abs(away) < beta, away / beta, k.sign(away))  # an infinite beta divides no infinity
+    return k.where(k.abs(away) >= beta, k.sign(away), away / beta)  # an infinite beta divides no infinity
 
 
 def huber(k, x, y, delta):

@@ -165,6 +165,7 @@ class Pooling(NamedTuple):
     shape: tuple  # of the map
 
     def pool(self, images):
+        """The means in the bins of each region."""
         out = np.zeros((len(self.regions), self.shape[1], *self.size), images.dtype)
         for result, (image, rows, columns) in zip(out, self.regions):
             patch = images[image, :, rows.start:rows.stop, columns.start:columns.stop]
@@ -172,6 +173,7 @@ class Pooling(NamedTuple):
         return out
 
     def transpose(self, bins):
+        """What is passed on to the images, of what the bins pass back."""
         out = np.zeros(self.shape, bins.dtype)
         for each, (image, rows, columns) in zip(bins, self.regions):
             out[image, :, rows.start:rows.stop, columns.start:columns.stop] += rows.values.T @ (each @ columns.values)
@@ -185,10 +187,12 @@ class PoolingByPosition(Pooling):
 
     @property
     def shape_by_bins(self):
+        """That of the images, with the channels by the bins they are for."""
         images, _, height, width = self.shape
         return images, self.shape[1] // (self.size[0] * self.size[1]), *self.size, height, width
 
     def pool(self, images):
+        """The mean in each bin of its own channels."""
         images = images.reshape(self.shape_by_bins)
         out = np.zeros((len(self.regions), images.shape[1], *self.size), images.dtype)
         for result, (image, rows, columns) in zip(out, self.regions):
@@ -197,6 +201,7 @@ class PoolingByPosition(Pooling):
         return out
 
     def transpose(self, bins):
+        """What is passed on to the images, of what the bins pass back."""
         out = np.zeros(self.shape_by_bins, bins.dtype)
         for each, (image, rows, columns) in zip(bins, self.regions):
             out[image, ..., rows.start:rows.stop, columns.start:columns.stop] += np.einsum(
