@@ -67,6 +67,15 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, platforms=None, stric
     return Export(mod, args, kwargs, dynamic_shapes).program(platforms)
 
 
+def in_full(closed):
+    """The same trace, with the equations of each kernel in the place of its call: their sizes are to be seen."""
+    import jax
+
+    avals = [v.aval for v in closed.jaxpr.invars]
+    structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals]
+    return jax.make_jaxpr(lambda *arrays: jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *arrays))(*structs)
+
+
 class Export:
     """One export of a model."""
 
@@ -145,7 +154,7 @@ class Export:
             self.check(recording.trace)
             return [value_of(t._a) for t in results]
 
-        return recording.trace_function(body), recording
+        return in_full(recording.trace_function(body)), recording
 
     def stand_in(self, t, dims):
         """A tensor like `t` with other sizes, and without memory."""
