@@ -9,7 +9,7 @@
 /* Elements below which a thread has too little to do: of functions that compute, and of those that move memory. */
 enum { COSTLY = 1 << 14, CHEAP = 1 << 17 };
 
-/* What a kernel is told of its function: where in Loops it is, whether it takes a gradient (or a second array) before x,
+/* What a kernel knows of its function: where in Loops it is, whether it takes a gradient (or a second array) before x,
  * how many numbers it takes after x, and whether it was written for these. */
 typedef struct {
     size_t loop;

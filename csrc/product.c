@@ -62,7 +62,7 @@ static bool is_operand(PyArrayObject *x, Operand *out)
            || (out->row_step == 1 && out->column_step >= out->rows);
 }
 
-/* The operand from a row and a column on, as BLAS is told of it. */
+/* The operand from a row and a column on, in the form that BLAS takes. */
 static Matrix matrix_of(const Operand *x, const char *at, int64_t row, int64_t column, int64_t item)
 {
     bool transposed = x->column_step != 1;
@@ -220,7 +220,7 @@ static bool suits_tiles(const Product *p, const Loops *loops)
     return p->count == 1 && (tiles_always || suits);
 }
 
-/* The product as tiles are told of it. Of a wide one with the columns of b side by side, as linear layers have their weights,
+/* The product in the form that tiles take. Of a wide one with the columns of b side by side, as linear layers have their weights,
  * the transposed one is made, which has these as rows and need not pack them, if the second cache holds all of a. */
 static Gemm gemm_of(const Product *p, bool *across)
 {

@@ -152,7 +152,7 @@ def align_strides(shape, own, strides):
 
 
 def _lies_inside(axis, other, operands):
-    """Whether all operands that tell have `axis` inside of `other`; None where none tells."""
+    """Whether all operands whose strides decide have `axis` inside of `other`; None where none decides."""
     found = None
     for strides in operands:
         a, b = strides[axis], strides[other]

@@ -9,7 +9,7 @@ _GROUPS = frozenset(("triton", "cpp", "trace", "aot_inductor"))  # settings of t
 
 
 class Settings(types.ModuleType):
-    """A module that keeps what it is told. What nobody has set is None."""
+    """A module that stores settings. What nobody has set is None."""
 
     def __getattr__(self, name):
         if name.startswith("__"):

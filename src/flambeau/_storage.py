@@ -31,7 +31,7 @@ class Storage:
 
     @property
     def identity(self):
-        """What tells its memory from that of others; what is empty has none in common with others."""
+        """A key of its memory; empty storages share theirs with none."""
         raw = NUMPY.bytes_of(self.array)
         return (address(raw), raw.size) if raw.size else id(self)
 

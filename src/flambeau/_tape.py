@@ -61,7 +61,7 @@ class Node:
     """A recorded operation. Its edges point towards the leaves: ``next_functions``.
 
     ``_edges`` are the edges, ``_shape`` and ``_dtype`` those of the output (tuples of them where ``_count`` is not 1);
-    ``_hooked`` tells whether there are hooks. The names are private because the node of a Function is its ``ctx``, on
+    ``_hooked`` says whether there are hooks. The names are private because the node of a Function is its ``ctx``, on
     which users put attributes of any name.
     """
 

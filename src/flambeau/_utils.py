@@ -30,7 +30,7 @@ class ExceptionWrapper:
         self.where = where
 
     def reraise(self):
-        """Raises an exception of the same type, whose message tells where it was caught and shows that traceback."""
+        """Raises an exception of the same type, whose message says where it was caught and shows that traceback."""
         message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
         if self.exc_type is KeyError:
             message = KeyErrorMessage(message)

@@ -58,7 +58,7 @@ class Library:
     Args:
         ns: its name, under which ``torch.ops`` has it.
         kind: "DEF", "IMPL" or "FRAGMENT".
-        dispatch_key: the kind of device that ``impl`` is for, if it is not told.
+        dispatch_key: the kind of device that ``impl`` is for, if the device is not named.
     """
 
     def __init__(self, ns, kind, dispatch_key=""):

@@ -91,7 +91,7 @@ class Absent(importlib.abc.MetaPathFinder):
     """Asked last: says how to install torchvision, which is PyPI's own, where an ``import`` does not find it."""
 
     def find_spec(self, name, path=None, target=None):
-        # Who only asks whether it is there (importlib.util.find_spec) is told so: no.
+        # Who only asks whether it is there (importlib.util.find_spec) gets the answer: no.
         if name == "torchvision" and sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
             raise ModuleNotFoundError(NO_TORCHVISION, name=name)
 

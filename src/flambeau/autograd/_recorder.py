@@ -1,4 +1,4 @@
-"""Recording: Python tells of every call while a recorder runs, and those of ops and backward nodes are kept.
+"""Recording: a profile function sees every call while a recorder runs; those of ops and backward nodes are recorded.
 
 Nothing in the ops knows of it, so that it costs nothing when no recorder runs.
 """
@@ -16,7 +16,7 @@ from ._flops import flops_of
 from .profiler_util import EventList, FunctionEvent
 
 _running: list[Calls] = []
-_before: list = [None, None]  # what was told of calls before the first of them
+_before: list = [None, None]  # the profile functions that were set before the first of them
 
 
 class Call:

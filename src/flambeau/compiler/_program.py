@@ -271,7 +271,7 @@ class Program:
     def verify_written(self, on_cpu):
         """Raises errors of checks that are known to have failed, once what was donated is replaced.
 
-        What a run has stored on the CPU cannot tell of one later, so they are waited for then.
+        An array that a run has stored on the CPU cannot report one later, so they are waited for then.
         """
         if on_cpu:
             XLA.verify()

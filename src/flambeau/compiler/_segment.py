@@ -89,7 +89,7 @@ class Segment:
             return XLA.compile_program(self.run, structs, donated, COMPILER_OPTIONS, self.parts)
 
     def parts(self):
-        """What tells the program from others."""
+        """The key of the program."""
         return self.jaxpr, self.consts, self.packs, self.others
 
     def run(self, *arguments):

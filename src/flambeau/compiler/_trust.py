@@ -38,7 +38,7 @@ PURE = {
     "textwrap", "types", "typing", "_typing", "unicodedata", "warnings", "_warnings", "zlib",
 }
 IMPURE_BUILTINS = {"__import__", "breakpoint", "input", "open"}
-IDENTITY = {"hash", "id"}  # what they return tells tensors apart that are alike
+IDENTITY = {"hash", "id"}  # what they return distinguishes equal tensors
 IMPURE_NUMPY = {"DataSource", "fromfile", "fromregex", "genfromtxt", "get_printoptions", "getbufsize", "geterr",
                 "geterrcall", "load", "loadtxt", "memmap", "open_memmap"}
 IMPURE_OURS = {"are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode",

@@ -122,7 +122,7 @@ def normalize_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
 
 @meta.kernel
 def scan(body, weights, carry, xs, reverse):
-    """One time step tells the shapes of all."""
+    """The shapes of one time step are those of all."""
     first = xs
     while isinstance(first, tuple):
         first = first[0]

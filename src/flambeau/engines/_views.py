@@ -121,7 +121,7 @@ def phantom(shape, strides, dtype):
 
 
 def view_layout(shape, strides, offset, dtype, step):
-    """(strides, offset) of the view that `step` takes of elements that lie as told: NumPy works it out."""
+    """(strides, offset) of the view that `step` takes of elements with these strides: NumPy works it out."""
     _, settings, _ = step
     if "stride" in settings:  # as_strided says it itself
         return settings["stride"], settings["offset"]

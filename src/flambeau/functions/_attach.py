@@ -13,7 +13,7 @@ def methods(*functions, **renamed):
     """Makes each function a method of its own name (or of the keyword's).
 
     A function may have a ``method`` of its own, which is quicker as it takes no ``out=``. Function and method are two
-    objects, as in PyTorch: what asks for ``__torch_function__`` is told which of them was called.
+    objects, as in PyTorch: ``__torch_function__`` receives the one that was called.
     """
     for function in functions:
         setattr(Tensor, function.__name__, method_of(getattr(function, "method", function), function.__name__))

@@ -1,4 +1,4 @@
-"""Reductions of segments: of runs of neighbours along a dimension, of which each is as long as it is told to be."""
+"""Reductions of segments: of runs of neighbours along a dimension, with given lengths."""
 
 from __future__ import annotations
 

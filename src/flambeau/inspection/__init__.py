@@ -43,7 +43,7 @@ def inspect(model, *inputs, loss=None, optimizer=None, path=None):
         inputs: what it is called with. Without inputs nothing runs, and the page shows the modules alone. A model of
             lazy modules stays lazy: a copy of it runs.
         loss: a function of the output that gives the scalar to run backward from; by default the sum of the output.
-        optimizer: that of the model; a copy of it makes one step, and the page tells how large the update of each
+        optimizer: that of the model; a copy of it makes one step, and the page says how large the update of each
             parameter is beside the parameter (about 1e-3 is usual). Its ``step`` must need no closure.
         path: a file to write the page to.
 

@@ -19,7 +19,7 @@ class Adafactor(Optimizer):
         params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
         lr: the largest step, relative to the size of the parameter.
         beta2_decay: the power of the count of steps by which new squares count less.
-        eps: what the squares are at least (None: what the dtype can tell), and the size of the parameter.
+        eps: what the squares are at least (None: the epsilon of the dtype), and the size of the parameter.
         d: the size of a step, before ``lr``, from which on it is shortened.
         weight_decay: the share of the parameter, times ``lr``, that is taken away in each step.
         foreach: accepted; it makes no difference.

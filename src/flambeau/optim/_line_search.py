@@ -39,7 +39,7 @@ def strong_wolfe(evaluate, start, t, length, c1=1e-4, c2=0.9, tolerance_change=1
         length: of the largest element of the direction.
         c1: the share of the decrease that the slope promises, which there has to be.
         c2: the share of the slope that may be left.
-        tolerance_change: the distance below which points are not told apart.
+        tolerance_change: the distance below which points count as equal.
         max_ls: the most evaluations, after the first.
     """
     def is_worse(point):

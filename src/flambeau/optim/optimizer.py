@@ -58,7 +58,7 @@ class Optimizer:
     _sparse: str | None = "{name} does not support sparse gradients"  # None: it does
     _opt_called: bool | None = None  # whether a step was made; None while no scheduler asks
     _replaced_step = None  # the step that the user had set when a scheduler first asked
-    grad_scale = found_inf = None  # what a gradient scaler tells a fused step
+    grad_scale = found_inf = None  # set by a gradient scaler for a fused step
 
     def __init__(self, params, defaults):
         if isinstance(params, Tensor):
@@ -134,7 +134,7 @@ class Optimizer:
         """Notes from now on whether steps are made."""
         if self._opt_called is None:
             self._replaced_step = self.__dict__.get("step")
-            self._opt_called = self._replaced_step is not None  # such a step tells nobody
+            self._opt_called = self._replaced_step is not None  # such a step notifies nobody
 
     def _was_step_replaced(self):
         """Whether the user has set another step since."""

@@ -146,7 +146,7 @@ class Reader:
             return np.frombuffer(self.mapped, np.uint8, size, self.start + offset)
         array = np.empty(size, np.uint8)
         self._fill(array, offset)
-        if checksum and zlib.crc32(array) != checksum:  # PyTorch can be told to write none
+        if checksum and zlib.crc32(array) != checksum:  # PyTorch can be configured to write none
             raise self.damage_error("the checksum is wrong", f"reading file {name}")
         return array
 

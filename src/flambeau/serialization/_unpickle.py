@@ -64,7 +64,7 @@ class _Loading:
     """What both unpicklers share: storages are read from the archive when they are first met."""
 
     what = "Unrestricted"
-    # What a damaged pickle can raise. AttributeError and ImportError tell a user who trusts it what to define.
+    # What a damaged pickle can raise. AttributeError and ImportError say what a user who trusts it has to define.
     faults: tuple = (ArithmeticError, AssertionError, EOFError, LookupError, TypeError, ValueError, struct.error)
     foreign = None  # an exception of the caller's map_location, which is no fault of the file
 

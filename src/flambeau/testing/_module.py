@@ -170,7 +170,7 @@ def _hidden(value):
 
 
 def check_repr(subject):
-    """``repr`` works, names the class, and tells the same about the same module."""
+    """``repr`` works, names the class, and is the same for the same module."""
     module, other = subject.make(), subject.make()
     text = repr(module)
     name = type(module).__name__

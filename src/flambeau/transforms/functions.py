@@ -22,7 +22,7 @@ NO_PAIR = "Expected the vmap staticmethod of {name} to have two returns: output 
 
 
 class VmapInfo(NamedTuple):
-    """What the ``vmap`` of a Function is told."""
+    """What the ``vmap`` of a Function receives."""
 
     batch_size: int
     randomness: str

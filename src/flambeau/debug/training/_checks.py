@@ -1,4 +1,4 @@
-"""What can be told from steps that were observed. A check yields findings."""
+"""What can be concluded from steps that were observed. A check yields findings."""
 
 from __future__ import annotations
 

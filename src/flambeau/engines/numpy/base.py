@@ -64,7 +64,7 @@ def copy(x):
 
 @engine.kernel
 def copy_like(x, like):
-    """A copy of x that lies in memory as `like` does; in rows where that is expanded."""
+    """A copy of x with the strides of `like`; contiguous where that is expanded."""
     out = np.empty_like(like, x.dtype, order="C" if 0 in like.strides else "K")
     out[...] = x
     return out

@@ -28,7 +28,7 @@ MAX_DIMS = 64
 
 @engine.kernel
 def allocate(make, shape, dtype, *value):
-    """``make(shape, *value, dtype)``, where a failure tells how much was asked for."""
+    """``make(shape, *value, dtype)``, where the error says how much was asked for."""
     try:
         return make(shape, *value, dtype)
     except (MemoryError, ValueError):

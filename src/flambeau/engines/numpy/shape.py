@@ -218,7 +218,7 @@ def put_view(base, view_of, value):
     return out
 
 
-# ---- as_strided on values: which element lies where in the storage is told by strides and an offset
+# ---- as_strided on values: strides and an offset give the place of each element in the storage
 
 
 def places(shape, strides, offset):

@@ -127,7 +127,7 @@ class Folder:
 
 
 def install():
-    """Has jax keep compiled programs, unless it has been told itself where; returns what keeps them, or None."""
+    """Has jax cache compiled programs, unless it was configured with a folder itself; returns the cache, or None."""
     if jax.config.jax_compilation_cache_dir is not None or not jax.config.jax_enable_compilation_cache:
         return None
     folder = folder_from_environment()

@@ -1,9 +1,9 @@
-"""What a recorded call is told by: its function, its static arguments, the shapes and dtypes of its arrays.
+"""The key of a recorded call: its function, its static arguments, the shapes and dtypes of its arrays.
 
 Calls that agree in all of that share a Signature. It knows the shapes and dtypes of the results, which jax has inferred
 once, by tracing the function; nothing is computed for it.
 
-Numbers are told apart from other static arguments. A signature holds for all numbers: they are constants of a program
+Numbers are separate from other static arguments. A signature holds for all numbers: they are constants of a program
 at first, and inputs of it once they have been seen to change (a learning rate, say). Where a function decides something
 by a number, there is a signature for each number.
 """
@@ -76,7 +76,7 @@ def read_call(function, args, settings, lazy):
 
 
 def read(args, key, inputs, numbers, lazy):
-    """Adds to `key` what tells these arguments from others, to `inputs` the arrays among them, and to `numbers` the
+    """Adds to `key` the key of these arguments, to `inputs` the arrays among them, and to `numbers` the
     floats; `lazy` is the class of lazy arrays, or of those that stand for them in a trace."""
     for x in args:
         kind = type(x)
@@ -143,7 +143,7 @@ def read_other(x, key, inputs, numbers, lazy):
 
 
 def read_function(function, key, lazy):
-    """A function is told by its code and by what it has closed over, which must be as constant as the code."""
+    """A function is identified by its code and by what it has closed over, which must be as constant as the code."""
     if function.__closure__ is None or hasattr(function, "spec"):  # the function of an op stays the same
         key.append(function)
         return
@@ -295,7 +295,7 @@ class Signature:
 
     @property
     def digest(self):
-        """What tells it from others in other processes as well; raises NoDigest."""
+        """Its key in every process; raises NoDigest."""
         if self._digest is None:
             self._digest = digest(self.key)
         return self._digest

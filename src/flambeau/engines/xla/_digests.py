@@ -1,6 +1,6 @@
 """Digests of what programs are made of, which are the same in every process that would make the same of it.
 
-Code of this package, of jax and of NumPy is told by its name, or by what it is compiled to where it has none: the
+Code of this package, of jax and of NumPy is identified by its name, or by what it is compiled to where it has none: the
 sources of this package (_sources.py), and the versions of the others, are part of the ``environment``. What else
 decides what jax makes of a call is there as well. Code of the user's has no digest, since nobody knows what it depends
 on; nor has anything, where a version of jax is not as is known here.
@@ -44,7 +44,7 @@ TRACE_CONTEXT = internal("config", "trace_context")
 
 
 class NoDigest(Exception):
-    """There is something that cannot be told from others in another process."""
+    """There is something that cannot be identified in another process."""
 
 
 def digest(*values):
@@ -161,7 +161,7 @@ def tell_aval(x, parts):
 
 
 def tell_jaxpr(found, parts):
-    """Equations; variables are told by the order in which they appear."""
+    """Equations; variables are identified by the order in which they appear."""
     jaxpr, numbers = getattr(found, "jaxpr", found), {}
 
     def tell_variable(v):
@@ -239,7 +239,7 @@ def check_code():
 
 @functools.cache
 def platform_of(own):
-    """What jax tells programs for a device from others by: versions, the flags of XLA, the machine."""
+    """What jax distinguishes programs for a device by: versions, the flags of XLA, the machine."""
     empty = jax.jit(lambda: None).lower().compiler_ir()
     try:
         return KEY_OF_PROGRAM(empty, np.array([own], object), xla_client.CompileOptions(), own.client)

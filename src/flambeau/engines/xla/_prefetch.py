@@ -2,8 +2,8 @@
 
 To load a large program takes some tenths of a second, in which nothing else happens if it begins when the program is
 needed. So the folder of compiled programs (_cache.py) also has, for each script, which of them it has used, with these
-arguments or with others. Programs are told by jax's own keys, which cover the options of the compiler, and used only
-where jax asks for that very key on the same devices: a list that is out of date costs time, and nothing else.
+arguments or with others. Programs are identified by jax's own keys, which cover the options of the compiler, and used
+only where jax asks for that very key on the same devices: a list that is out of date costs time, and nothing else.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Prefetch:
     Args:
         folder: that of the programs.
         load: jax's function that loads one.
-        runs: what tells this run of a script from others; see ``runs_like_this``.
+        runs: the key of this run of a script; see ``runs_like_this``.
     """
 
     def __init__(self, folder, load, runs):
@@ -217,7 +217,7 @@ class Prefetch:
 
 
 def runs_like_this():
-    """What tells this run of a script from others: the script and its arguments, else the script alone."""
+    """The key of this run of a script: the script and its arguments, else the script alone."""
     arguments = [*map(str, getattr(sys, "argv", ()))]
     if not arguments or not os.path.isfile(arguments[0]):  # python -c, interactive, or embedded
         return [[os.getcwd(), *sys.orig_argv]]

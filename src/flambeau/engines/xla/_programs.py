@@ -178,7 +178,7 @@ class Program:
         return self.run(*arguments)
 
     def parts(self):
-        """What tells it from other programs."""
+        """Its key among programs."""
         steps = [(s.signature.digest, s.inputs, s.first_result, s.numbers.start) for s in self.family.steps]
         return steps, self.constants, self.family.varying, self.donated, self.others, [*self.wanted], precision.key
 

@@ -80,7 +80,7 @@ def compile_program(function, arguments, donated, options, parts):
     Args:
         donated: the places of those whose memory it may use.
         options: the compiler's.
-        parts: returns what tells the program from others; it may raise NoDigest.
+        parts: returns the parts of the program's key; it may raise NoDigest.
     """
     settings = dict(donate_argnums=donated, compiler_options=options)
     programs = _cache.programs

@@ -354,7 +354,7 @@ def record(function, args, settings):
 def record_call(function, args, settings, graph=None):
     """(result of a recorded call, its signature); None where it could not be recorded.
 
-    It is recorded in a graph, where that is given: a call without arrays of a device needs to be told.
+    It is recorded in `graph`, which a call without arrays of a device has to name.
     """
     if modes.tracer is not NO_TRACER:
         return modes.tracer.call_kernel(call_now, function, args, settings), None

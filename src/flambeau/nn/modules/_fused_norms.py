@@ -40,7 +40,7 @@ _CONVOLUTIONS = (convolution.spec, convolution_transposed.spec)
 def run_recorded(norm, module, input, is_plain):
     """What a batch norm in training and an activation make of the input; None if they have to be run one by one.
 
-    ``is_plain(tensor, dtype)`` tells whether a tensor is of the CPU's own kind.
+    ``is_plain(tensor, dtype)`` says whether a tensor is of the CPU's own kind.
     """
     act, x = ACTIVATIONS[type(module)](module), input._a
     parameters, channels = (norm.weight, norm.bias), (norm.num_features,)

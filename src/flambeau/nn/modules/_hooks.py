@@ -102,7 +102,7 @@ class Hooks:
         return copied
 
     def __reduce__(self):
-        """Pickled, it is None: the tables of the module tell all, by PyTorch's names."""
+        """Pickled, it is None: the tables of the module hold it all, by PyTorch's names."""
         return type(None), ()
 
 

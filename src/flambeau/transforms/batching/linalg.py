@@ -8,7 +8,7 @@ from .classes import align, rank_of
 
 
 def solve(op, operands, settings, size):
-    """Matrices and right-hand sides broadcast; whether it worked is told of each matrix."""
+    """Matrices and right-hand sides broadcast; whether it worked is reported for each matrix."""
     matrix, right = operands
     rank = rank_of(operands)
     wide = Batched(matrix.level, with_batch_dim(matrix, size))

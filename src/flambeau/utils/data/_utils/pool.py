@@ -57,7 +57,7 @@ class Worker:
             return number, (ERROR, ExceptionWrapper(where="while a batch from a DataLoader worker was unpickled"))
 
     def describe_death(self):
-        """A message that tells how the process has ended."""
+        """A message that says how the process has ended."""
         self.process.join(LOOK)
         code = self.process.exitcode
         if code is not None and code < 0:

@@ -71,7 +71,7 @@ class Segments:
         self._all = []
         self._free = defaultdict(list)  # numbers by size
         self._by_address = {}
-        self._gone = []  # numbers of segments whose arrays here are gone, told by whatever thread it happened in
+        self._gone = []  # numbers of segments whose arrays here are gone, noted by whatever thread it happened in
 
     def array(self, nbytes):
         """An array of bytes in a segment that nobody uses; it is used until the array is gone."""
@@ -128,7 +128,7 @@ class MappedSegments:
 
     def __init__(self):
         self._all = {}
-        self.released = []  # numbers that the worker is to be told
+        self.released = []  # numbers to send to the worker
 
     def add(self, number, fd, size):
         """Maps a segment."""

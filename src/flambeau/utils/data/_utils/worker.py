@@ -79,7 +79,7 @@ def _alike(t, first):
 
 @dataclass
 class Job:
-    """What a worker is told when it starts."""
+    """What a worker receives when it starts."""
 
     id: int
     num_workers: int
@@ -189,7 +189,7 @@ class Answers:
         self.channel.send(number, payload, loans, _segments)
 
     def _dump_error(self, value):
-        """What cannot be pickled is told as an error; of an error whose type cannot be pickled, the text remains."""
+        """What cannot be pickled becomes an error; of an error whose type cannot be pickled, the text remains."""
         error = value if isinstance(value, ExceptionWrapper) else ExceptionWrapper(where=self.where)
         if error is value:
             error.exc_type = RuntimeError
