@@ -16,6 +16,7 @@ import datetime
 import decimal
 import enum
 import functools
+import inspect
 import io
 import itertools
 import logging
@@ -1045,6 +1046,70 @@ def test_abstract_classes_may_be_asked_for():
     compiled = torch.compile(scale)
     assert [compiled(torch.ones(()), 1).item() for _ in range(3)] == [3, 3, 3]
     assert compiled.count == 1
+
+
+class Plain:
+    """Of which a trace watches what is read and set."""
+
+    def __init__(self):
+        self.rate = 2.0
+
+    def double(self):
+        return 2 * self.rate
+
+
+PLAIN = Plain()
+WAYS_TO_LOOK_AT_A_CLASS = {
+    "vars": lambda: len(vars(Plain)),
+    "vars of a type": lambda: len(vars(type(PLAIN))),
+    "vars, mapped": lambda: sum(map(len, map(vars, [Plain]))),
+    "__dict__": lambda: "__setattr__" in Plain.__dict__,
+    "__dict__ of all bases": lambda: sum("__delattr__" in cls.__dict__ for cls in type(PLAIN).__mro__),
+    "getattr": lambda: len(getattr(Plain, "__dict__")),  # noqa: B009
+    "past the metaclass": lambda: len(type.__getattribute__(Plain, "__dict__")),
+    "a method": lambda: Plain.__setattr__ is object.__setattr__,
+    "a method of a type": lambda: type(PLAIN).__getattribute__ is object.__getattribute__,
+    "dir": lambda: len(dir(Plain)),
+    "hasattr": lambda: hasattr(Plain, "__setattr__") + hasattr(Plain, "__getattr__"),
+    "getmembers": lambda: len(inspect.getmembers(Plain, inspect.isfunction)),
+    "getattr_static": lambda: inspect.isfunction(inspect.getattr_static(Plain, "__setattr__")),
+    "classify_class_attrs": lambda: sum(a.defining_class is Plain for a in inspect.classify_class_attrs(Plain)),
+    "__subclasses__": lambda: len(Plain.__subclasses__()),
+}
+
+
+@pytest.mark.parametrize("name", WAYS_TO_LOOK_AT_A_CLASS)
+@pytest.mark.filterwarnings("ignore:.*runs eagerly from now on:RuntimeWarning")
+def test_classes_have_what_they_have_eagerly(name):
+    look = WAYS_TO_LOOK_AT_A_CLASS[name]
+
+    def scale(x):
+        return x * PLAIN.rate + float(look())
+
+    expected = scale(torch.ones(())).item()
+    compiled = torch.compile(scale)
+    assert [compiled(torch.ones(())).item() for _ in range(4)] == [expected] * 4
+
+
+def test_attributes_of_objects_are_no_reason_to_run_eagerly():
+    def scale(x, thing):
+        return x * vars(thing)["rate"] * thing.__dict__["rate"] * PLAIN.__dict__["rate"]
+
+    compiled = torch.compile(scale)
+    assert [compiled(torch.ones(()), PLAIN).item() for _ in range(3)] == [8.0] * 3
+    assert compiled.count == 1
+
+
+def test_a_function_that_looks_at_a_class_too_late_to_be_run_again_is_refused():
+    numbers = itertools.count()
+
+    def count():
+        return next(numbers) + len(vars(Plain))
+
+    compiled = torch.compile(lambda x: x * count())
+    compiled(torch.ones(()))
+    with pytest.raises(RuntimeError, match=r"cannot be compiled: .*count may list the attributes of a class"):
+        compiled(torch.ones(()))
 
 
 def test_there_are_many_probes():

@@ -31,6 +31,18 @@ class UsersError(Exception):
     """While it was traced, the function has raised an error of its own, which is the cause of this one."""
 
 
+class EagerOnly(BaseException):
+    """Says, to the compiler alone, why a function cannot be traced although it could be run.
+
+    Args:
+        has_begun: whether it may have done what must not be done again.
+    """
+
+    def __init__(self, why, has_begun):
+        super().__init__(why)
+        self.has_begun = has_begun
+
+
 class Compiled:
     """A function that runs as compiled programs: one for each kind of arguments, and of what it reads outside of them.
 
@@ -106,6 +118,10 @@ class Compiled:
             program = Program.of(self.function, self.name, args, kwargs, tensors)
         except UsersError:
             self.count -= 1
+        except EagerOnly as error:
+            if error.has_begun:
+                raise RuntimeError(f"{self.name} cannot be compiled: {error}.") from None
+            self.run_eagerly(error)
         except Exception as error:
             note = WHILE_TRACED.format(name=self.name, line=user_line(error.__traceback__))
             if is_traced_error(error) or is_missing_from_tracer(error):
@@ -116,14 +132,19 @@ class Compiled:
         if program is None:
             return self.function(*args, **kwargs)  # again, to do what it does before it raises
         if program.guards.volatile is not None:
-            self.count, why = self.limit + 1, program.guards.volatile
-            warnings.warn(VOLATILE.format(name=self.name, why=why), RuntimeWarning, stacklevel=3)
+            why = program.guards.volatile
+            self.run_eagerly(why)
         result = program.run(tensors, (args, kwargs))
         if program.error is not None:
             raise program.error
         self.programs.setdefault(key, []).insert(0, program)
         log.info("compiled %s in %.2f s because %s", self.name, time.perf_counter() - start, why)
         return result
+
+    def run_eagerly(self, why):
+        """No call is traced from now on."""
+        self.count = self.limit + 1
+        warnings.warn(VOLATILE.format(name=self.name, why=why), RuntimeWarning, stacklevel=4)
 
     def reset(self):
         """Forgets all programs."""

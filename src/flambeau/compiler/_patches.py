@@ -146,7 +146,7 @@ class NamesOf:
     """The names in a function's code: global ones, those of attributes, and of Python modules that it imports.
 
     ``read`` are the names of attributes, and whatever else the code names: new versions of Python have new instructions
-    that read attributes.
+    that read attributes. ``inspected`` are the objects that it asks for all that they have, as paths.
     """
 
     def __init__(self, code):
@@ -162,3 +162,49 @@ class NamesOf:
         self.is_dynamic = not _DYNAMIC.isdisjoint(code.co_names)
         if self.is_dynamic:
             self.read |= {c for c in code.co_consts if type(c) is str and c.isidentifier()}
+        self.inspected = paths_inspected(code)
+
+
+def paths_inspected(code):
+    """Of what a code takes ``x.__dict__``, ``vars(x)``, or one of the methods that are replaced, not to call it.
+
+    Of ``self.config.__dict__`` that is ``("self", "config")``; None where it is reached in another way.
+    """
+    found = {None} if "__dict__" in code.co_consts else set()
+    instructions = [i for i in dis.get_instructions(code) if i.opname not in ("PUSH_NULL", "PRECALL")]
+    for nr, i in enumerate(instructions):
+        if i.opname == "LOAD_ATTR" and (i.argval == "__dict__" or i.argrepr == i.argval in _HOOKS):
+            found.add(path_loaded(instructions[:nr]))
+        elif i.opname.startswith("LOAD") and i.argval == "vars":
+            end = next(n for n, j in enumerate(instructions) if n > nr and not j.opname.startswith("LOAD"))
+            call = instructions[end]
+            if call.opname != "CALL" or call.arg != 0 or end > nr + 1:
+                path = path_loaded(instructions[nr + 1:end])
+                found.add(path if path is not None and len(path) == end - nr - 1 and call.arg == 1 else None)
+    stored = {i.argval for i in instructions if i.opname.startswith("STORE") and type(i.argval) is str}
+    return {None if path is None or path[0] in stored else path for path in found}
+
+
+def path_loaded(instructions):
+    """The names by which the last of these instructions load an object; None if they do not."""
+    names = []
+    for i in reversed(instructions):
+        names.append(i.argval[-1] if type(i.argval) is tuple else i.argval)
+        if i.opname.startswith(("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME")):
+            return tuple(reversed(names))
+        if i.opname != "LOAD_ATTR":
+            break
+    return None
+
+
+def may_be_class(path, frame):
+    """Whether what a frame reaches by a path is a class, or cannot be told before it runs."""
+    if path is None:
+        return True
+    value = next((table[path[0]] for table in (frame.f_locals, frame.f_globals) if path[0] in table), None)
+    for name in path[1:]:
+        table = getattr(type(value), "__dictoffset__", 0) and object.__getattribute__(value, "__dict__")
+        if not table or name not in table:
+            return True
+        value = table[name]
+    return isinstance(value, type) and value.__module__ != "builtins"

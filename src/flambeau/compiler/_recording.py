@@ -45,6 +45,8 @@ class Recording:
         try:
             jaxpr = self.trace_function(self.body)
         except BaseException as error:
+            if self.trace.watch.error is not None:
+                raise self.trace.watch.error from None
             if self.trace.watch.volatile is None and self.is_own_error(error):
                 raise UsersError from error
             raise
@@ -65,9 +67,11 @@ class Recording:
         except BaseException as error:
             self.raised = error
             self.trace.watch.note_draws()
-            if self.trace.watch.volatile is None or not self.is_own_error(error):
+            if self.trace.watch.volatile is None or not self.is_own_error(error) or self.trace.watch.error is not None:
                 raise
             result = None  # the program does what was done until then, which cannot be done again; the error follows
+        if self.trace.watch.error is not None:  # which the function has caught
+            raise self.trace.watch.error
         arrays = without_profile(self.results_of)(result) + self.trace_gradients()
         self.trace.watch.stop_listening()
         return arrays

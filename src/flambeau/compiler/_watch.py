@@ -23,8 +23,9 @@ import numpy as np
 from ..nn.modules._hooks import global_hooks
 from ..nn.modules.module import Module
 from ..optim.optimizer import _global_hooks as global_step_hooks
+from ._compiled import EagerOnly
 from ._notes import Notes
-from ._patches import NamesOf, Patches
+from ._patches import NamesOf, Patches, may_be_class
 from ._places import MISSING, Argument, ClassItem, Item, Slot
 from ._pytree import flatten, opaque_leaves
 from ._trust import (
@@ -42,6 +43,10 @@ from ._trust import (
 
 TABLES = ("_parameters", "_buffers", "_modules")
 DRAWN = "it draws from Python's or NumPy's random numbers, which a program would not draw again"
+INSPECTS_CLASSES = (
+    "{name} may list the attributes of a class, or compare its methods, and classes of the user's have others while a "
+    "function is traced. Do it before the call, and pass what was found as an argument"
+)
 _importers = ("importlib._bootstrap", "importlib._bootstrap_external")
 
 
@@ -63,6 +68,7 @@ class Watch(Notes):
         self.import_depth = 0  # what runs in the import system is not the function's
         self.prints = False  # what runs while print() does neither
         self.compares_identities = False  # whether tensors may not be exchanged for others
+        self.error = None  # why there is no trace at all
         self.asks_for_types = False  # whether code asks for the exact type of something
         self.thread = threading.get_ident()
         self.call = arguments, call
@@ -190,6 +196,8 @@ class Watch(Notes):
             may_vary = not is_pure(module, code.co_name)
             if not may_vary and code.co_name not in ("__init__", "__hash__"):
                 self.ignored[id(code)] = code
+            elif module == "inspect" and self.is_users_frame(frame.f_back):
+                self.give_up(f"inspect.{code.co_name}")
             elif may_vary and self.is_users_frame(frame.f_back):
                 self.make_volatile(IMPURE_CALL.format(name=f"{module}.{code.co_qualname}"))
             elif code.co_name == "__hash__" and self.is_users_frame(frame.f_back):
@@ -198,10 +206,13 @@ class Watch(Notes):
         if is_constructor_of_namedtuple(module, code):
             return
         key = id(code), id(frame.f_globals)
-        names = self.codes.get(key)
-        if names is None:
+        names, is_first = self.codes.get(key), key not in self.codes
+        if is_first:
             names = self.codes[key] = NamesOf(code)
             self.modules.add(module)
+        if names.inspected and any(may_be_class(path, frame) for path in names.inspected):
+            self.give_up(code.co_qualname)
+        if is_first:
             self.on_first_call(frame, code, names)
         for value in list(frame.f_locals.values()):
             cls = value if isinstance(value, type) else type(value)
@@ -210,6 +221,13 @@ class Watch(Notes):
                 self.note_namespace(cls, cls.__name__)
                 if names.is_dynamic:
                     self.read_from(cls, {name for base in cls.__mro__ for name in base.__dict__ if name[:2] != "__"})
+
+    def give_up(self, name):
+        """The function must not be traced, for this one call neither."""
+        self.stop_listening()
+        has_begun = len(self.codes) > 1 and self.volatile is not None  # and may have done what cannot be done again
+        self.error = EagerOnly(INSPECTS_CLASSES.format(name=name), has_begun)
+        raise self.error
 
     def is_users_frame(self, frame):
         """Whether code of the user's is run in a frame; codes that are alike may belong to several functions."""
