@@ -11,8 +11,8 @@ INLINE REAL NAME(on_pieces)(const Pieces *act, REAL y)
 INLINE VECTOR NAME(pull_pieces)(const Pieces *act, VECTOR g, VECTOR y)
 {
     REAL slope = (REAL)act->slope;
-    VECTOR below = slope == 0 ? (VECTOR){0} : g * slope;
-    g = NAME(chosen)((TYPE(ints))(y <= (REAL)act->low), below, g);
+    g = slope == 0 ? NAME(chosen)((TYPE(ints))(y <= (REAL)act->low), (VECTOR){0}, g)
+                   : NAME(chosen)((TYPE(ints))(y > (REAL)act->low), g, g * slope); /* a NaN has the slope, if any */
     return NAME(chosen)((TYPE(ints))(y >= (REAL)act->high), (VECTOR){0}, g);
 }
 

@@ -8,6 +8,7 @@ import pytest
 import flambeau as t
 from flambeau import _tape as tape
 from flambeau import nn
+from flambeau.engines import NUMPY
 from flambeau.nn import functional as F
 from flambeau.nn.modules import _fused_norms, _fusion
 
@@ -140,6 +141,26 @@ def test_second_derivatives(runs):
     assert runs
 
 
+@pytest.mark.parametrize("act", [nn.ReLU(), nn.ReLU6(), nn.Hardtanh(-1, 2), nn.LeakyReLU(0.3)], ids=str)
+def test_the_gradient_of_the_bias_is_recorded(act, runs):
+    model = model_of(nn.BatchNorm2d(3), act)
+    x = t.randn(2, 3, 4, 4)
+    assert [t.autograd.grad(run(model, x).sum(), model[0].bias, create_graph=True)[0].requires_grad
+            for run in (nn.Sequential.forward, one_by_one)] == [True, True]
+    assert runs
+
+
+@pytest.mark.parametrize("value", [t.nan, t.inf, -t.inf])
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_channels_that_are_not_finite(name, value, runs):
+    model, x = model_of(nn.BatchNorm2d(3), ACTIVATIONS[name]), t.randn(2, 3, 5, 8)
+    x[0, 1, 2, 3] = value
+    ours, right = step(model, lambda model, x: model(x), x), step(model, one_by_one, x)
+    assert runs
+    for a, b in zip([ours[0], *ours[1]], [right[0], *right[1]], strict=True):
+        assert t.allclose(a, b, rtol=1e-4, atol=1e-4, equal_nan=True)
+
+
 # ---- what is held
 
 
@@ -172,6 +193,29 @@ def test_the_convolution_needs_the_norm_neither_alive_nor_unchanged():
     assert t.equal(t.autograd.grad(loss, model[3].weight)[0], right)
 
 
+def test_gradients_that_nobody_wants_are_not_computed(runs, monkeypatch):
+    computed, own = [], NUMPY.conv_weight
+    monkeypatch.setattr(NUMPY, "conv_weight", lambda *args: computed.append(1) or own(*args))
+    model, x = small()
+    x.requires_grad_()
+    right = t.autograd.grad(one_by_one(model, x).sum(), x)[0]
+    assert t.allclose(t.autograd.grad(model(x).sum(), x)[0], right, rtol=1e-4, atol=1e-4)
+    assert runs and not computed
+
+
+def test_a_write_to_the_bias_is_no_error(runs):
+    gradients = []
+    for run in (nn.Sequential.forward, one_by_one):
+        model, x = small()
+        loss = (run(model, x) ** 2).sum()
+        with t.no_grad():
+            model[1].bias.add_(1)
+        gradients.append(t.autograd.grad(loss, [*model.parameters()]))
+    assert runs
+    for a, b in zip(*gradients, strict=True):
+        assert t.allclose(a, b, rtol=1e-4, atol=1e-3)
+
+
 def test_writes_are_noticed():
     for run in (nn.Sequential.forward, one_by_one):
         model, x = small()
@@ -197,6 +241,7 @@ def test_other_layers_and_inputs(runs):
     unchanged(model_of(conv, norm, nn.SiLU()), x, runs)
     unchanged(model_of(conv, nn.BatchNorm2d(4, affine=False), nn.ReLU()), x, runs)
     unchanged(model_of(conv, norm, nn.ReLU()).eval(), x, runs)
+    unchanged(model_of(conv, norm, nn.LeakyReLU(0.0)), x, runs)  # has negative zeros
     unchanged(model_of(norm, nn.ReLU()).to(t.bfloat16), t.randn(2, 4, 7, 8, dtype=t.bfloat16), runs)
     unchanged(model_of(nn.BatchNorm1d(4), nn.ReLU()), t.randn(9, 4), runs)
     unchanged(model_of(norm, nn.ReLU()), t.randn(2, 4, 7, 8).to(memory_format=t.channels_last), runs)

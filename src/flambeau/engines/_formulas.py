@@ -167,7 +167,8 @@ def on_pieces(k, y, act):
 def pull_pieces(k, g, y, act):
     """The gradient of y, from that of ``on_pieces``."""
     low, high, slope = act
-    return k.where(y >= high, 0, k.where(y <= low, g * slope if slope else 0, g))
+    g = k.where(y > low, g, g * slope) if slope else k.where(y <= low, 0, g)  # a nan has the slope, if there is one
+    return k.where(y >= high, 0, g)
 
 
 def of_batch(x):

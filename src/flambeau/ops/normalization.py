@@ -21,7 +21,7 @@ from .move import constant_pad
 from .pointwise import by_number, cj, mul
 from .pool import avg_pool
 from .reduce import mean, sum_, sum_to
-from .shape import reshape, zeros_like
+from .shape import piecewise_constant, reshape, zeros_like
 
 
 def along_channels(x, shape):
@@ -167,11 +167,13 @@ def _(g, x, weight, bias, out_1, out_2, eps, activation, numbers, needs):
         return tuple([a if needed else None for a, needed in zip(found, needs)])
     of_weight = batch_layout(tuple(x.shape), None)[1]
     scale = (out_2 + eps) ** -0.5 * along_channels(weight, of_weight)
-    y = (x - out_1) * scale + along_channels(bias, of_weight)
-    if isinstance(y, Tensor):
-        y = y.detach()  # the gradient depends on it by steps alone
-    before = (ACTIVATIONS[activation][2](g[0], y, *numbers), g[1], g[2])
-    return pull(batch_layout, before, x, weight, out_1, out_2, eps, None, needs)
+    shift = along_channels(bias, of_weight)
+    y = (x - out_1) * scale + shift
+    if isinstance(y, Tensor):  # the gradient depends on it by steps alone: that it does is all that the graph need know
+        g_y = piecewise_constant(ACTIVATIONS[activation][2](g[0], y.detach(), *numbers), shift)
+    else:
+        g_y = ACTIVATIONS[activation][2](g[0], y, *numbers)
+    return pull(batch_layout, (g_y, g[1], g[2]), x, weight, out_1, out_2, eps, None, needs)
 
 
 batch_norm_act.presents(

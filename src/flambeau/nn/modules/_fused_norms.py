@@ -32,7 +32,7 @@ ACTIVATIONS = {
     activation.ReLU: lambda m: ("relu", ()),
     activation.ReLU6: _bounds,
     activation.Hardtanh: _bounds,
-    activation.LeakyReLU: lambda m: ("leaky_relu", (float(m.negative_slope),)) if m.negative_slope >= 0 else None,
+    activation.LeakyReLU: lambda m: ("leaky_relu", (float(m.negative_slope),)) if m.negative_slope > 0 else None,
 }
 _CONVOLUTIONS = (convolution.spec, convolution_transposed.spec)
 
@@ -53,9 +53,17 @@ def run_recorded(norm, module, input, is_plain):
         if running is not None and (running._rg or not is_plain(running, x.dtype) or running._a.shape != channels):
             return None
     output = norm._apply_norm(functools.partial(_batch_norm, act=act), input)
+    _release_bias(output._node)
     if module.inplace:
         count_write(output, f"{act[0]}_")
     return output
+
+
+def _release_bias(node):
+    """Lets the node hold a copy of the bias: PyTorch's batch norm saves none, so writes to it are no error there."""
+    x, weight, bias = node.inputs
+    of_x, of_weight, _, *others = node.guards
+    node.inputs, node.guards = (x, weight, bias.copy()), (of_x, of_weight, *others)
 
 
 def forget_input(output, input):
@@ -70,8 +78,8 @@ def forget_input(output, input):
         return
     x, weight, bias = source.inputs
     eps, act = source.settings["eps"], pieces_of(source.settings["activation"], source.settings["numbers"])
-    made_of = (x, weight.copy(), bias.copy(), *source.out[1:], eps, act)
-    node.packed, node.inputs = True, (tape.Recomputed(made_of, _compute_again), *node.inputs[1:])
+    made_of = (x, weight.copy(), bias, *source.out[1:], eps, act)
+    node.packed, node.hooked, node.inputs = True, False, (tape.Recomputed(made_of, _compute_again), *node.inputs[1:])
     own = storage_of(input)
     guards = [(tape.Unheld(own), version) if storage is own else (storage, version) for storage, version in node.guards]
     node.guards = (*guards, source.guards[0])
