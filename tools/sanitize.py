@@ -27,11 +27,11 @@ OPTIONS = {
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1 ignore_noninstrumented_modules=1",
 }
-NAMES = (
-    "native", "native_activation", "native_finish", "native_norm_act", "native_layers", "native_conv", "native_rnn",
-    "native_attention", "native_whole", "memory", "threads",
-)
-TESTS = [f"tests/engines/test_{name}.py" for name in NAMES]
+TESTS = [
+    *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/engines/test_native*.py")),
+    *[f"tests/{name}.py" for name in ("engines/test_memory", "engines/test_threads", "test_slots", "test_many_arrays",
+                                      "test_pick", "compiler/test_tables")],
+]
 WITHOUT = "not forked and not everything_works and not own_threads"  # which start processes of their own
 
 

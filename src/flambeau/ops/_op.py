@@ -330,7 +330,7 @@ class Op:
             return pull_through_steps(grads, node, graph)
         if self.joint is not None:
             function, getters = self.joint
-            return function(grads, *[wanted if kind == "needs" and wanted is not None else fetch(node, kind, where, graph)
+            return function(grads, *[wanted if kind == "needs" and wanted else fetch(node, kind, where, graph)
                                      for kind, where in getters])
         results = []
         for i, edge in enumerate(node._edges):
