@@ -223,9 +223,9 @@ class OpNode(Node):
             return self.op.pull(self, grads, graph, None if self.packed and self.hooked else wanted)
         backward = self.backward
         if wanted is not None and backward is self.op.plan(tuple([e is not None for e in self._edges])).backward:
-            if not any(wanted):
-                return [None] * len(self._edges)
             backward = self.op.plan(wanted).backward  # others record what they compute, and drop what nobody needs
+            if backward is None:
+                return [None] * len(self._edges)
         return backward(grads, self)
 
 

@@ -6,6 +6,7 @@ import warnings
 import pytest
 
 import flambeau
+from flambeau.nn import functional as F
 
 PASSES, MISMATCH, NOT_REENTRANT = True, "Jacobian mismatch", "not reentrant"
 
@@ -161,3 +162,13 @@ def test_exceptions():
         flambeau.autograd.gradcheck(lambda x: x, x, check_backward_ad=False)
     build, _ = CASES["nan"]
     assert flambeau.autograd.gradcheck(*build(flambeau), raise_exception=False) is False
+
+
+@pytest.mark.parametrize("function", [F.relu, F.leaky_relu, F.hardtanh, F.hardshrink, F.softshrink, F.relu6, flambeau.abs,
+                                      lambda x: F.threshold(x, 0.1, 2.0), lambda x: F.relu_(x * 1)])
+def test_gradients_that_depend_on_the_input_by_steps_alone(function):
+    x = flambeau.linspace(-2.03, 7.01, 8, dtype=flambeau.float64).requires_grad_()
+    assert flambeau.autograd.gradgradcheck(function, x)
+    v = flambeau.ones(8, dtype=flambeau.float64, requires_grad=True)
+    (slope,) = flambeau.autograd.grad(function(x), x, v, create_graph=True)
+    assert flambeau.autograd.grad(slope.sum(), x)[0].tolist() == [0] * 8  # of the gradient, though not of its direction

@@ -15,7 +15,7 @@ from flambeau.nn.modules import _fused_norms, _fusion
 ACTIVATIONS = {
     "ReluBackward0": nn.ReLU(), "ReluBackward0, in place": nn.ReLU(inplace=True), "HardtanhBackward0": nn.ReLU6(),
     "HardtanhBackward0, of ints": nn.Hardtanh(-1, 2), "LeakyReluBackward0": nn.LeakyReLU(0.2),
-    "LeakyReluBackward0, in place": nn.LeakyReLU(0.1, inplace=True),
+    "LeakyReluBackward1, in place": nn.LeakyReLU(0.1, inplace=True),
 }
 LAYERS = {
     "conv1d": (nn.Conv1d(4, 6, 3), nn.BatchNorm1d(6), nn.Conv1d(6, 3, 2), (2, 4, 9)),

@@ -42,7 +42,7 @@ PIECE = 1 << 16  # elements of a piece: some arrays of that size fit the cache
 # ---- any function
 
 
-def inplace(function, name, elementwise=False, kernel=None):
+def inplace(function, name, elementwise=False, kernel=None, recorded=None):
     """The method ``name`` that runs `function` on the tensor and stores the result in it.
 
     Args:
@@ -50,8 +50,10 @@ def inplace(function, name, elementwise=False, kernel=None):
             then worked on piece by piece, so that there is no second one of their size.
         kernel: of the arguments after the tensor, (the name of the kernel that the function is, *its numbers). The
             kernel then writes to memory itself, unless these are none: the function is asked what is wrong with them.
+        recorded: the function to record, where that is another one: its gradient is taken of the result.
     """
     compute = getattr(function, "method", function)  # without out=
+    recorded = recorded or compute
     check = getattr(function, "check", None)  # of arguments, where PyTorch looks at them before it looks at the memory
 
     @functools.wraps(function)
@@ -64,7 +66,7 @@ def inplace(function, name, elementwise=False, kernel=None):
         if modes.grad and (in_graph(self) or any_requires_grad(args) or any_requires_grad(kwargs.values())
                            or not engine_for(self).computes):  # it may be recorded below
             check_history(self)
-            return assign(self, compute(snapshot(self), *args, **kwargs), name, False)
+            return assign(self, recorded(snapshot(self), *args, **kwargs), name, False)
         if kernel is not None and is_plain(self):
             found = kernel_for(kernel, args, kwargs)
             if found is not None:

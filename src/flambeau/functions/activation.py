@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -34,16 +35,24 @@ def relu(input):
 
 def celu(input, alpha=1.0):
     """``x`` for positive elements, ``alpha * (exp(x / alpha) - 1)`` for the others."""
+    return _celu(ops.celu, input, alpha)
+
+
+def _celu(op, input, alpha=1.0):
     need_tensor(input, "celu")
     alpha = number_of(input, alpha, "celu", "alpha", 2, wide=True)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return ops.celu(input, alpha=alpha)
+    return op(input, alpha=alpha)
 
 
 def selu(input):
     """The self-normalising ELU: scaled so that activations keep mean 0 and variance 1."""
-    return ops.elu(need_tensor(input, "selu"), alpha=SELU_ALPHA, scale=SELU_SCALE, input_scale=1.0)
+    return _selu(ops.elu, input)
+
+
+def _selu(op, input):
+    return op(need_tensor(input, "selu"), alpha=SELU_ALPHA, scale=SELU_SCALE, input_scale=1.0)
 
 
 @out_variant(aliases="any")
@@ -102,6 +111,10 @@ def prelu(input, weight):
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """Leaky ReLU whose slope is drawn for each element in training, and the mean of the bounds otherwise."""
+    return _rrelu(ops.rrelu_eval, ops.rrelu_train, input, lower, upper, training, generator)
+
+
+def _rrelu(op, op_in_training, input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     need_tensor(input, "rrelu")
     lower, upper = number_in(lower, "rrelu", "lower", 2), number_in(upper, "rrelu", "upper", 3)
     for side, bound in (("lower", lower), ("upper", upper)):
@@ -110,8 +123,8 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
-        return ops.rrelu_eval(input, slope=(lower + upper) / 2)
-    return ops.rrelu_train(input, random_slopes(input.detach(), lower, upper, generator))
+        return op(input, slope=(lower + upper) / 2)
+    return op_in_training(input, random_slopes(input.detach(), lower, upper, generator))
 
 
 def random_slopes(input, lower, upper, generator):
@@ -121,7 +134,9 @@ def random_slopes(input, lower, upper, generator):
     return input.new_ones(input.shape).masked_scatter(negative, drawn.to(input.dtype))
 
 
-celu_, relu_ = inplace(celu, "celu_", elementwise=True), inplace(relu, "relu_", True, lambda: ("relu",))
-selu_, threshold_ = inplace(selu, "selu_", elementwise=True), inplace(threshold, "threshold_", elementwise=True)
-rrelu_ = inplace(rrelu, "rrelu_")  # what it draws depends on how many elements there are
+relu_, threshold_ = inplace(relu, "relu_", True, lambda: ("relu",)), inplace(threshold, "threshold_", True)
+celu_ = inplace(celu, "celu_", elementwise=True, recorded=partial(_celu, ops.celu_in_place))
+selu_ = inplace(selu, "selu_", elementwise=True, recorded=partial(_selu, ops.elu_in_place))
+rrelu_ = inplace(rrelu, "rrelu_",  # what it draws depends on how many elements there are
+                 recorded=partial(_rrelu, ops.rrelu_eval_in_place, ops.rrelu_train_in_place))
 methods(hardshrink, prelu, relu, relu_)

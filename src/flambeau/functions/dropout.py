@@ -9,7 +9,7 @@ import numpy as np
 from .. import _dtypes
 from .._modes import modes
 from .._tensor import engine_for, wrap
-from ..autograd._writes import assign, check_history, check_writable, in_graph, snapshot
+from ..autograd._writes import assign, check_history, check_writable, count_write, in_graph, snapshot
 from ..engines import NUMPY
 from ..ops.pointwise import mul
 from ..random import default_generator
@@ -66,7 +66,7 @@ def _dropout(input, p, train, name, feature, alpha):
     saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
     scale = 1 / math.sqrt((saturated**2 * p + 1) * (1 - p))
     shift = (kept - 1) * (saturated * scale) + saturated * scale * p
-    return mul(input, kept * scale) + shift
+    return mul(input, kept * scale).add_(shift)
 
 
 @typed(p=float, train=bool)
@@ -93,15 +93,19 @@ def feature_alpha_dropout(input, p, train):
     return _dropout(input, p, train, "feature_alpha_dropout", True, True)
 
 
-def _in_place(function):
+def _in_place(function, writes_twice=False):
     def method(input, p, train):
         if not train or p == 0:
             return function(input, p, False)
         check_writable(input)
         if modes.grad and in_graph(input):
             check_history(input)
-            return assign(input, function(snapshot(input), p, train), name, False)
-        return assign(input, function(input, p, train), name)
+            assign(input, function(snapshot(input), p, train), name, False)
+        else:
+            assign(input, function(input, p, train), name)
+        if writes_twice and p != 1:
+            count_write(input, name)  # the factors, then the shift
+        return input
 
     name = method.__name__ = method.__qualname__ = function.__name__ + "_"
     method.__doc__ = f"In-place form of ``{function.__name__}``."
@@ -109,4 +113,4 @@ def _in_place(function):
 
 
 dropout_, feature_dropout_ = _in_place(dropout), _in_place(feature_dropout)
-alpha_dropout_, feature_alpha_dropout_ = _in_place(alpha_dropout), _in_place(feature_alpha_dropout)
+alpha_dropout_, feature_alpha_dropout_ = _in_place(alpha_dropout, True), _in_place(feature_alpha_dropout, True)

@@ -43,6 +43,7 @@ BinaryCrossEntropyWithLogitsBackward0 pos_weight=positive reduction=number_of(re
 BmmBackward0 mat2 self
 CatBackward0 dim
 CeluBackward0 alpha self
+CeluBackward1 alpha result
 ChannelShuffleBackward0 groups
 ClampBackward1 max=high min=low self
 ClampMaxBackward0 max=plain(y) self
@@ -63,6 +64,7 @@ DivBackward0 other self
 DivBackward1 other=plain(y)
 DotBackward0 self tensor=y
 EluBackward0 alpha input_scale scale self
+EluBackward1 alpha input_scale scale result
 EmbeddingBackward0 indices=index padding_idx=or_else(padding,-1) scale_grad_by_freq=by_frequency sparse
     weight_sym_argsize_0=weight_shape[0]
 ErfBackward0 self
@@ -89,6 +91,7 @@ IndexBackward0 indices=at_dims(indices,dims) self_sym_sizes
 IndexPutBackward0 accumulate indices=at_dims(indices,dims)
 IndexSelectBackward0 dim index self_sym_sizes
 LeakyReluBackward0 negative_slope self
+LeakyReluBackward1 negative_slope result
 LerpBackward0 weight=plain(weight)
 LgammaBackward0 self
 LinalgCrossBackward0 dim other self

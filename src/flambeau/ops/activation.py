@@ -134,6 +134,55 @@ def celu(k, x, *, alpha):
 celu.vjp(x=lambda g, x, alpha: elu_pull(g, x, alpha=alpha, scale=1.0, input_scale=1.0 / alpha))
 
 
+# ---- methods that overwrite their input: the gradient is taken of the result
+
+
+NO_INVERSE = (
+    "In-place {name} backward calculation is triggered with a negative slope which is not supported. This is caused by "
+    "calling in-place forward function with a negative slope, please call out-of-place version instead."
+)
+
+
+def invertible(slope, name):
+    """The slope of an activation below zero, whose result has the sign of the input."""
+    if slope < 0:
+        raise RuntimeError(NO_INVERSE.format(name=name))
+    return slope
+
+
+def overwriting(function, node, gradient):
+    """The op of a method: the same forward as `function`, but its gradient, of ``out``, does not need the input."""
+    spec = function.spec
+    twin = op(spec.forward, name=spec.name + "_in_place", node=node, opmath=True, refuses=spec.refuses,
+              piecewise_linear=spec.piecewise_linear)
+    twin.vjp(x=gradient)
+    return twin
+
+
+leaky_relu_in_place = overwriting(leaky_relu, "LeakyReluBackward1", lambda g, out, negative_slope: leaky_relu_pull(
+    g, out, slope=invertible(negative_slope, "leakyReLu")))
+rrelu_eval_in_place = overwriting(rrelu_eval, "RreluWithNoiseBackward1", lambda g, out, slope: leaky_relu_pull(
+    g, out, slope=invertible(slope, "leakyReLu")))
+rrelu_train_in_place = overwriting(rrelu_train, "RreluWithNoiseBackward1", lambda g, slopes, out: g * slopes)
+elu_in_place = overwriting(elu, "EluBackward1", lambda g, out, alpha, scale, input_scale: elu_pull_of_result(
+    g, out, height=invertible(alpha * scale, "elu"), scale=scale, input_scale=input_scale))
+celu_in_place = overwriting(celu, "CeluBackward1", lambda g, out, alpha: elu_pull_of_result(
+    g, out, height=invertible(alpha, "elu"), scale=1.0, input_scale=1.0 / alpha))
+
+
+@op(opmath=True, node="EluBackwardBackward0")
+def elu_pull_of_result(k, g, y, *, height, scale, input_scale):
+    """g times the slope of ``elu`` where that is `y`; far below zero that is -`height`."""
+    return k.where(y <= 0, g * input_scale * (y + height), g * scale)
+
+
+elu_pull_of_result.vjp(
+    g=lambda h, y, height, scale, input_scale: elu_pull_of_result(
+        h, y, height=height, scale=scale, input_scale=input_scale),
+    y=lambda h, g, y, input_scale: keep(h * g * input_scale, y <= 0),
+)
+
+
 # ---- smooth ones, and those of layers
 
 

@@ -15,7 +15,7 @@ from .._tensor import Tensor
 from ..engines import engine_of
 from ._format import in_format_of
 from ._op import op
-from .activation import hardtanh, hardtanh_pull, leaky_relu, leaky_relu_pull, relu, threshold_pull
+from .activation import hardtanh, hardtanh_pull, leaky_relu, leaky_relu_in_place, leaky_relu_pull, relu, threshold_pull
 from .elementary import pow_scalar, rsqrt
 from .move import constant_pad
 from .pointwise import by_number, cj, mul
@@ -143,6 +143,7 @@ ACTIVATIONS = {  # name: (the name of its node, its bounds and its slope below t
     "leaky_relu": ("LeakyReluBackward0", lambda slope: (0.0, math.nan, slope),
                    lambda g, y, slope: leaky_relu_pull(g, y, slope=slope)),
 }
+ACTIVATIONS["leaky_relu_"] = ("LeakyReluBackward1", *ACTIVATIONS["leaky_relu"][1:])
 
 
 def pieces_of(activation, numbers):
@@ -181,6 +182,8 @@ batch_norm_act.presents(
     HardtanhBackward0=lambda x, weight, bias, eps, numbers: hardtanh(
         batch_norm(x, weight, bias, eps=eps, how=None)[0], low=numbers[0], high=numbers[1]),
     LeakyReluBackward0=lambda x, weight, bias, eps, numbers: leaky_relu(
+        batch_norm(x, weight, bias, eps=eps, how=None)[0], negative_slope=numbers[0]),
+    LeakyReluBackward1=lambda x, weight, bias, eps, numbers: leaky_relu_in_place(
         batch_norm(x, weight, bias, eps=eps, how=None)[0], negative_slope=numbers[0]),
 )
 

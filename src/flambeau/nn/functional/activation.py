@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 
@@ -61,14 +62,22 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
 
 
 def _elu(input, alpha=1.0):
+    return _elu_by(ops.elu, input, alpha)
+
+
+def _elu_by(op, input, alpha=1.0):
     need_tensor(input, "elu")
-    return ops.elu(input, alpha=number_of(input, alpha, "elu", "alpha", 2, wide=True), scale=1.0, input_scale=1.0)
+    return op(input, alpha=number_of(input, alpha, "elu", "alpha", 2, wide=True), scale=1.0, input_scale=1.0)
 
 
 def _leaky_relu(input, negative_slope=0.01):
+    return _leaky_relu_by(ops.leaky_relu, input, negative_slope)
+
+
+def _leaky_relu_by(op, input, negative_slope=0.01):
     need_tensor(input, "leaky_relu")
     slope = number_of(input, negative_slope, "leaky_relu", "negative_slope", 2, wide=True)
-    return ops.leaky_relu(input, negative_slope=slope)
+    return op(input, negative_slope=slope)
 
 
 def _hardtanh(input, min_val=-1.0, max_val=1.0):
@@ -110,10 +119,11 @@ def _clip(min_val=-1.0, max_val=1.0):
 
 
 elu_, leaky_relu_, hardtanh_, _hardsigmoid_, _hardswish_, _silu_, _mish_ = (
-    in_place(function, function.__name__.strip("_") + "_", elementwise=True, kernel=kernel)
-    for function, kernel in (
-        (_elu, lambda alpha=1.0: ("elu", alpha, 1.0, 1.0)),
-        (_leaky_relu, lambda negative_slope=0.01: ("leaky_relu", negative_slope)),
+    in_place(function, function.__name__.strip("_") + "_", True, kernel, *recorded)
+    for function, kernel, *recorded in (
+        (_elu, lambda alpha=1.0: ("elu", alpha, 1.0, 1.0), partial(_elu_by, ops.elu_in_place)),
+        (_leaky_relu, lambda negative_slope=0.01: ("leaky_relu", negative_slope),
+         partial(_leaky_relu_by, ops.leaky_relu_in_place)),
         (_hardtanh, _clip),
         (_hardsigmoid, lambda: ("hardsigmoid",)),
         (_hardswish, lambda: ("hardswish",)),

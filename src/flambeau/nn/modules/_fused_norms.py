@@ -32,8 +32,10 @@ ACTIVATIONS = {
     activation.ReLU: lambda m: ("relu", ()),
     activation.ReLU6: _bounds,
     activation.Hardtanh: _bounds,
-    activation.LeakyReLU: lambda m: ("leaky_relu", (float(m.negative_slope),)) if m.negative_slope > 0 else None,
+    activation.LeakyReLU: lambda m: (
+        "leaky_relu_" if m.inplace else "leaky_relu", (float(m.negative_slope),)) if m.negative_slope > 0 else None,
 }
+_SAVE_RESULT = ("relu", "leaky_relu_")  # those whose gradients are taken of the result
 _CONVOLUTIONS = (convolution.spec, convolution_transposed.spec)
 
 
@@ -55,7 +57,11 @@ def run_recorded(norm, module, input, is_plain):
     output = norm._apply_norm(functools.partial(_batch_norm, act=act), input)
     _release_bias(output._node)
     if module.inplace:
-        count_write(output, f"{act[0]}_")
+        count_write(output, act[0].rstrip("_") + "_")
+    node = output._node
+    if act[0] in _SAVE_RESULT and isinstance(node, tape.OpNode) and not node.packed:
+        storage, version = tape.guard(output)
+        node.guards = (*node.guards, (tape.Unheld(storage), version))
     return output
 
 
