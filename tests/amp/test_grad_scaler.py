@@ -161,3 +161,49 @@ def test_copies(copied):
 def test_without_a_gpu():
     with pytest.warns(UserWarning, match="CUDA is not available"):
         assert not GradScaler().is_enabled()
+
+
+def train(optimizer, settings, wrap, infinite, clips=False):
+    """Twenty steps, some with gradients that are not finite; all that there is after each."""
+    flambeau.manual_seed(0)
+    nn = flambeau.nn
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+    optimizer = getattr(flambeau.optim, optimizer)(model.parameters(), lr=0.01, **settings)
+    scaler = GradScaler("cpu", init_scale=1024.0, growth_interval=3)
+
+    def step(x, factor):
+        optimizer.zero_grad()
+        loss = (model(x) * factor).square().mean()
+        scaler.scale(loss).backward()
+        if clips:
+            scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        scaler.step(optimizer)
+        scaler.update()
+        return loss.detach()
+
+    step, x, seen = wrap(step), flambeau.randn(16, 4), []
+    for nr in range(20):
+        loss = step(x, flambeau.tensor(INF if nr in infinite else 1.0 + 0.01 * nr))
+        state = [v for s in optimizer.state.values() for v in s.values() if isinstance(v, flambeau.Tensor)]
+        tensors = [loss, *model.parameters(), *state]
+        seen += [scaler.get_scale(), scaler._get_growth_tracker(), *[x for t in tensors for x in t.flatten().tolist()]]
+    return step, seen
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize(("optimizer", "settings", "clips"), [
+    ("SGD", {}, False), ("SGD", {"momentum": 0.9}, True), ("Adam", {}, True), ("AdamW", {"amsgrad": True}, False),
+    ("RMSprop", {}, False),
+])
+def test_compiled_steps_are_skipped_by_the_program(optimizer, settings, clips):
+    _, eager = train(optimizer, settings, lambda step: step, {2, 5, 6, 13}, clips)
+    step, compiled = train(optimizer, settings, flambeau.compile, {2, 5, 6, 13}, clips)
+    assert step.count == 1
+    assert compiled == pytest.approx(eager, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.jax
+def test_a_compiled_step_does_not_create_state_that_may_have_to_go():
+    with pytest.raises(RuntimeError, match=r"cannot be compiled before the optimizer \(Adam\) has made its first step"):
+        train("Adam", {}, flambeau.compile, {0, 1})

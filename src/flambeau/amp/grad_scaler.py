@@ -7,11 +7,12 @@ import warnings
 from collections import defaultdict
 
 from .._dtypes import float16, float32, int32
-from .._modes import no_grad
+from .._modes import modes, no_grad
 from .._tensor import Tensor
 from ..functions.creation import full
 from ..functions.join import stack
 from ..functions.linalg.norm import vector_norm
+from ..functions.pointwise import where
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -35,6 +36,12 @@ AFTER_STEP = (
     "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after scaler.update()."
 )
 NEW_SCALE = "new_scale should be a float or a 1-element torch.{device}.FloatTensor with requires_grad=False."
+
+
+NO_STATE = (
+    "GradScaler.step() cannot be compiled before the optimizer ({name}) has made its first step, which creates its "
+    "state: the gradients were not finite until now. Start with a smaller init_scale, or make the first step eagerly."
+)
 
 
 class OptState(enum.Enum):
@@ -162,9 +169,10 @@ class GradScaler:
         return result
 
     def _maybe_opt_step(self, optimizer, optimizer_state, *args, **kwargs):
-        if any(found.item() for found in optimizer_state["found_inf_per_device"].values()):
-            return None
-        return optimizer.step(*args, **kwargs)
+        found = _any(optimizer_state["found_inf_per_device"].values())
+        if modes.tracer.active:
+            return _step_unless(found, optimizer, *args, **kwargs)
+        return None if found.item() else optimizer.step(*args, **kwargs)
 
     # ---- after it
 
@@ -180,28 +188,23 @@ class GradScaler:
             found = [found for state in states for found in state["found_inf_per_device"].values()]
             if not found:
                 raise AssertionError(NO_CHECKS)
-            self._adapt(any(f.item() for f in found))
-        self._per_optimizer_states = defaultdict(_fresh_state)
+            self._adapt(_any(found))
+        self._per_optimizer_states.clear()
 
     def _checked_scale(self, new_scale):
         if isinstance(new_scale, float):
             return new_scale
         if not isinstance(new_scale, Tensor) or new_scale.numel() != 1 or new_scale.requires_grad:
             raise AssertionError(NEW_SCALE.format(device=self._device))
-        return new_scale.item()
+        return new_scale.reshape(())
 
+    @no_grad()
     def _adapt(self, found_inf):
-        if found_inf:
-            self._scale.mul_(self._backoff_factor)
-            self._growth_tracker.fill_(0)
-            return
-        good_steps = self._growth_tracker.item() + 1
-        if good_steps == self._growth_interval:
-            grown = self._scale * self._growth_factor
-            if grown.isfinite():
-                self._scale.copy_(grown)
-            good_steps = 0
-        self._growth_tracker.fill_(good_steps)
+        scale, good_steps = self._scale, self._growth_tracker + 1
+        found_inf, grown = found_inf.to(scale.device), scale * self._growth_factor
+        rises = good_steps == self._growth_interval
+        scale.copy_(where(found_inf, scale * self._backoff_factor, where(rises & grown.isfinite(), grown, scale)))
+        self._growth_tracker.copy_(good_steps.masked_fill(found_inf | rises, 0))
 
     def _check_scale_growth_tracker(self, name):
         if self._scale is None:
@@ -294,6 +297,30 @@ def _largest(grad):
     if not values.numel():
         return full((), 0.0, dtype=float32, device=grad.device)
     return vector_norm(values, float("inf")).float()
+
+
+def _any(found):
+    """Whether one of the tensors, of 1.0 or 0.0, is 1, as a tensor."""
+    first, *others = found
+    return sum([f.to(first.device) for f in others], first) > 0
+
+
+@no_grad()
+def _step_unless(found_inf, optimizer, *args, **kwargs):
+    """A step that a program does, and takes back where it finds that there should be none."""
+    before = {id(t): (t, t.clone()) for t in _state_of(optimizer)}
+    result = optimizer.step(*args, **kwargs)
+    if not before.keys() >= {id(t) for t in _state_of(optimizer)}:
+        raise modes.tracer.refuse(RuntimeError(NO_STATE.format(name=type(optimizer).__name__)))
+    for t, old in before.values():
+        t.copy_(where(found_inf.to(t.device), old, t))
+    return result
+
+
+def _state_of(optimizer):
+    """The tensors that a step of an optimizer may write to."""
+    found = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+    return found + [v for state in optimizer.state.values() for v in state.values() if isinstance(v, Tensor)]
 
 
 def _has_cuda():
