@@ -86,8 +86,9 @@ def pull(layout, g, x, weight, mean, var, eps, how, needs):
     if isinstance(x, Tensor) and layout is not group_layout:  # a gradient of this one shall not need the node
         mean = sum_over(x, axes) / count(shape, axes)
         var = sum_over((x - mean) ** 2, axes) / count(shape, axes)
-    # the statistics of nothing are nan, but nothing has no part in a gradient
-    away, inv = x - mean, (var + eps) ** -0.5 if math.prod(shape) else zeros_like(var)
+    # the statistics of nothing are nan; those of a group reach the gradient of the weight, in PyTorch too
+    nothing = not math.prod(shape) and layout is not group_layout
+    away, inv = x - mean, zeros_like(var) if nothing else (var + eps) ** -0.5
     # What the weight does not see is summed first: the sums serve weight, bias and input.
     lead = len(shape) - len(of_weight)
     inner = tuple([a for a in axes if a >= lead and of_weight[a - lead] == 1])

@@ -73,13 +73,11 @@ def _check_dtypes(input, *parameters):
 def _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps, act=None):
     """``batch_norm`` of what was checked; in training with an activation behind it, (its name, its numbers) or None."""
     shape = input._a.shape
+    if not input._a.size:
+        return _batch_norm_of_nothing(input, weight, bias)
     if len(shape) < 2:
-        if shape == (0,):
-            return input.clone()
         raise (IndexError if training else RuntimeError)(DIMENSIONS.format(name="batch_norm", shape=list(shape)))
     channels = shape[1]
-    if not channels:
-        return input.clone()
     for name, t in (("running_mean", running_mean), ("running_var", running_var)):
         if t is not None and t._a.shape != (channels,):
             _check_count(name, t, channels)
@@ -91,19 +89,25 @@ def _batch_norm(input, running_mean, running_var, weight, bias, training, moment
         bias = _as_vector("bias", bias, channels)
     if not training:
         if running_mean is None or running_var is None:
-            if not input._a.size:
-                return input.clone()
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         return ops.batch_norm_inference(input, weight, bias, running_mean, running_var, eps=eps)
     if act is None:
         out, mean, var = ops.batch_norm(input, weight, bias, eps=eps, how=None)
     else:
         out, mean, var = ops.batch_norm_act(input, weight, bias, eps=eps, activation=act[0], numbers=act[1])
-    if input._a.size and (running_mean is not None or running_var is not None):
-        n = math.prod(shape) // max(channels, 1)
+    if running_mean is not None or running_var is not None:
+        n = math.prod(shape) // channels
         _move(running_mean, mean, momentum)
         _move(running_var, var, momentum, n / max(n - 1, 1))
     return out
+
+
+def _batch_norm_of_nothing(input, weight, bias):
+    """The empty input, recorded so that it saves nothing and the parameters get zeros; running statistics stay."""
+    out = input.clone()
+    if weight is not None:
+        out = out * weight[0]
+    return out if bias is None else out + bias[0]
 
 
 def _as_vector(name, parameter, channels):
