@@ -22,7 +22,43 @@ OF_NOTHING = [  # norms of empty batches save nothing, and leave running statist
 ] + ["torch.nn.functional.batch_norm(torch.zeros(2, 0), None, None, torch.ones(0), training=True)",
      "torch.nn.functional.batch_norm(torch.zeros(0, 3), None, None, torch.ones(5), training=True)"]
 
+IN_PLACE_ON_NOTHING = [
+    f"x = torch.zeros({shape}, requires_grad=True)\n(torch.nn.functional.{name}(x, {p}, True, True) is x, x._version)"
+    for name in ("dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d")
+    for shape in ("0, 3, 2", "0, 3, 2, 2", "0, 3, 2, 2, 2") for p in (0.5, 0.0, 1.0)
+]
+SIZES = [f"torch.nn.{name}{n}d({size})(torch.ones(1, 2, {', '.join('4' * n)})).shape" for name in ("AdaptiveAvgPool", "AdaptiveMaxPool")
+         for n in (1, 2, 3) for size in ("None", f"{(None,) * n}", "2")]
+SIZES += [f"torch.manual_seed(0)\ntorch.nn.functional.fractional_max_pool{n}d(torch.ones({(1, 2, 5, 5, 5)[:n + 2]}), 2, "
+          f"output_ratio={ratio})" for n in (2, 3) for ratio in ("0.6", "(0.6,)", "1", "(0.6,) * 3", "(0.6,) * 2")]
+SIZES += [f"torch.nn.functional.max_unpool{n}d(*torch.nn.functional.max_pool{n}d(torch.ones({shape}), 2, return_indices=True), 2, padding=1)"
+          for n, shape in ((1, "1, 2, 3"), (1, "1, 2, 5"), (2, "1, 2, 5, 3"), (3, "1, 2, 5, 4, 3"), (3, "1, 2, 5, 4, 4"))]
+WRITES = [f"torch.manual_seed(0)\nx = torch.zeros({shape})\ntorch.nn.init.{call}\nx._version" for shape in ("3, 4", "2, 2", "50, 50") for call in (
+    "trunc_normal_(x)", "trunc_normal_(x, 0.0, 2.0)", "eye_(x)", "orthogonal_(x)", "xavier_normal_(x)", "sparse_(x, 0.5)")]
+LOSSES = [
+    *[f"torch.nn.functional.ctc_loss(torch.zeros(5, 4, dtype=torch.{dtype}).log_softmax(-1), torch.tensor([1, 2, 3]), {lengths})"
+      for dtype in ("float32", "bfloat16") for lengths in ("5, 3", "(5,), 3", "5, (3,)", "[5], (3,)", "torch.tensor(5), torch.tensor(3)")],
+    *[f"x = torch.arange(12.).sin().reshape(2, 3, 2).requires_grad_()\nd = torch.nn.functional.{name}(x, torch.tensor({target}){weight}, "
+      f"ignore_index=2, reduction='{reduction}')\n(d * d * nan).sum().backward()\n(d, x.grad)" for name in ("cross_entropy", "nll_loss")
+      for target in ("[[2, 2], [2, 2]]", "[[2, 0], [1, 2]]") for weight in ("", ", torch.ones(3)") for reduction in ("mean", "sum", "none")],
+    *[f"x = torch.tensor([[nan, inf, 1.0], [-inf, 1.0, 2.0]], requires_grad=True)\n"
+      f"d = torch.nn.functional.multi_margin_loss(x, torch.tensor({target}), p={p})\nd.backward()\n(d, x.grad)"
+      for target in ("[0, 2]", "[1, 0]", "[2, 1]") for p in (1, 2)],
+    *[f"x, y = (torch.arange(4., 12.).sin().reshape(2, 4).requires_grad_() for _ in range(2))\n"
+      f"d = torch.nn.functional.cosine_similarity(x * {s}, y, dim={dim}, eps={eps})\nd.sum().backward()\n(d, x.grad, y.grad)"
+      for s in (1, 0, 1e-3) for dim in (0, 1) for eps in (1e-8, 0.5, 3.0)],
+    *[f"torch.nn.functional.gaussian_nll_loss(torch.ones(2), torch.zeros(2), {var})" for var in ("1", "True", "1.0", "-1.0", "torch.ones(2)")],
+]
+RESULTS = [  # not views of something that a write would reach
+    "x = torch.arange(24.).reshape(3, 2, 4)\ny = torch.nn.utils.rnn.unpad_sequence(x * 1, torch.tensor([3, 1]))\n[(t, t.stride(), t._is_view()) for t in y]",
+    "x = torch.arange(24.).reshape(2, 3, 4)\ny = torch.nn.utils.rnn.unpad_sequence(x, torch.tensor([3, 1]), batch_first=True)\ny[0].zero_()\nx",
+    "x = torch.arange(24.).reshape(2, 3, 4)\ntorch.nn.utils.rnn.unpad_sequence(x, torch.tensor([-1, 5]), batch_first=True)",
+    "torch.nn.functional.conv_tbc(torch.ones(5, 2, 4), torch.ones(3, 4, 2), torch.ones(2)).stride()",
+]
+SETTINGS = [f"x = torch.ones(2, requires_grad=True)\no = torch.optim.{name}([x], capturable=True, fused={fused})\nx.sum().backward()\no.step()\nx.detach()"
+            for name in ("Adam", "AdamW") for fused in (True, False)]
 
-@pytest.mark.parametrize("code", OF_NOTHING)
+
+@pytest.mark.parametrize("code", OF_NOTHING + IN_PLACE_ON_NOTHING + SIZES + WRITES + LOSSES + RESULTS + SETTINGS)
 def test_programs_agree(code):
     check_code(code)

@@ -22,7 +22,7 @@ def is_deliberate(disagreement):
 def arguments(d, library=1):
     """The tensors that the step was given, as the oracle has them, or Flambeau (0)."""
     variables = d.pair.values()[library]
-    return [v for v in (variables.get(name) for name in d.step.arguments.values()) if hasattr(v, "stride")]
+    return [v for v in (variables.get(name) for name in d.step.arguments.values()) if is_tensor(v)]
 
 
 def is_fresh(d):
@@ -212,6 +212,13 @@ def concerns_gradients(d):
     return "autograd.grad(" in d.step.template or any(map(IS_GRADIENT.search, (str(d.theirs), d.where)))
 
 
+def are_results_of_one_grad(d):
+    """Whether the tensors that are one in one of the libraries are results of one call of ``autograd.grad``."""
+    made_by_grad = {step.target for step in d.pair.steps if "autograd.grad(" in step.template}
+    names = {text.removeprefix("same as ").partition("[")[0] for text in (d.where, d.ours, d.theirs)}
+    return len(names) == 1 and names <= made_by_grad
+
+
 def differ_in_gradients(d):
     """Whether all that one side has and the other has not are gradients: those of a leaf that was passed on."""
     return all(path.endswith(".grad") for path in set(d.ours) ^ set(d.theirs))
@@ -267,6 +274,8 @@ DIFFERENCES = {
         d.kind == "exception"
         and (
             {error.partition(":")[0] for error in (d.ours, d.theirs)} == {"RuntimeError", "NotImplementedError"}
+            or (d.theirs.startswith("NotImplementedError") and d.ours != "no exception")
+            or ("is not a valid value for reduction" in d.ours and "must match" in d.theirs)
             or ("index is out of bounds for dimension with size 0" in d.theirs and "dtypes match" in d.ours)
             or ("more than one element of the written-to" in d.ours and d.theirs.startswith("TypeError"))
             or ("the written-to tensor refer to a single memory location" in d.theirs and d.ours != "no exception")
@@ -277,6 +286,10 @@ DIFFERENCES = {
         and re.search("not implemented for|is out of bounds for dimension", d.ours)
         and (any(t.numel() == 0 or t.ndim == 0 for t in arguments(d)) or indexes_nothing(d))
     ),
+    "Second derivatives": lambda d: (
+        d.kind == "exception" and d.ours == "no exception" and "grad" in d.pair.text
+        and re.search("derivative for .* is not implemented|arguments don't support automatic differentiation", d.theirs)
+    ),
     "Functions work on any strides": lambda d: (
         raises(d, "view size is not compatible") and d.ours == "no exception" and "view" not in d.step.template
     ),
@@ -284,11 +297,11 @@ DIFFERENCES = {
         raises(d, "has been detached in-place") and d.ours == "no exception"
     ),
     "What a gradient does not need is not saved": lambda d: (
-        re.search(r"torch\.(prod|cummax|c?dist)\(|_pool[123]d\(", d.pair.text)
+        re.search(r"torch\.(prod|cummax|c?dist)\(|_pool[123]d\(|(Pool|Pad)[123]d\(|\bpad\(", d.pair.text)
         and (
             (d.kind == "exception" and d.ours == "no exception"
              and re.search("modified by an inplace operation|backward through the graph a second time", d.theirs))
-            or (d.kind in ("requires_grad", "is_leaf") and "avg_pool" in d.pair.text
+            or (d.kind in ("requires_grad", "is_leaf") and re.search("avg_pool|AvgPool", d.pair.text)
                 and re.search("grad|backward", d.step.template))
         )
     ),
@@ -316,13 +329,14 @@ DIFFERENCES = {
         d.kind == "version" and "out=" in d.step.template and d.ours > 0
     ),
     "a parameter once in a step of an optimizer": lambda d: (
-        d.kind == "version" and d.ours > 0 and any(".step()" in step.template for step in d.pair.steps)
+        d.kind == "version" and d.ours > 0 and any(".step(" in step.template for step in d.pair.steps)
     ),
-    "running statistics whenever they move": lambda d: d.kind == "version" and ".running_" in d.where,
+    "running statistics whenever they move": lambda d: d.kind == "version" and "running_" in d.where,
     "A gradient that is passed on unchanged": lambda d: (
         is_passed_on(d)
         or (d.kind == "structure" and re.search("grad|backward", d.step.template) and differ_in_gradients(d))
         or (d.kind in ("identity", "aliasing") and concerns_gradients(d) and d.ours.endswith(d.where))
+        or (d.kind in ("identity", "aliasing") and are_results_of_one_grad(d))
         or (d.kind == "version" and was_passed_as_gradient(d))
     ),
     "How a gradient lies in memory": lambda d: d.kind == "offset" and concerns_gradients(d),
@@ -349,6 +363,9 @@ DIFFERENCES = {
     "Zero to the power of zero": lambda d: (
         d.kind == "values" and re.search(r"pow|\*\*", d.step.template) and differs_only_at_nan(d, is_one)
         and any(t.is_complex() for t in arguments(d))
+    ),
+    "a length that is more than the padded input has": lambda d: (
+        d.kind == "exception" and "does not fit in a padded input" in d.ours and d.theirs == "no exception"
     ),
     "zeros that cannot be written to": lambda d: raises(d, "ZeroTensors are immutable"),
     "`bessel_j0` and `bessel_j1`": lambda d: (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import collections
 import copy
-import functools
 import math
+import pickle
 import re
 import warnings
 from typing import NamedTuple
@@ -15,8 +15,9 @@ import numpy as np
 from .compare import Disagreement, compare, synchronize
 from .precision import is_rounding
 
+HARMLESS = ("is_view", "version")  # kinds of differences after which a program may go on
 # What a line may use beside `torch` and earlier results.
-NAMES = {"inf": math.inf, "nan": math.nan, "copy": copy, "collections": collections}
+NAMES = {"inf": math.inf, "nan": math.nan, "copy": copy, "collections": collections, "pickle": pickle}
 
 
 def header(text):
@@ -25,8 +26,9 @@ def header(text):
         "import collections": r"collections\.",
         "import pathlib": "mine",
         "import copy": r"copy\.",
+        "import pickle": r"pickle\.",
         "from math import inf, nan": r"\b(inf|nan)\b",
-        "torch.manual_seed(0)": r"nn\.[A-Z]",
+        "torch.manual_seed(0)": r"nn\.|rand",
         "mine, theirs = map(pathlib.Path, ('ours', 'theirs'))  # exchanged for the other library": "mine",
     }
     return "".join(f"{line}\n" for line, words in lines.items() if re.search(words, text))
@@ -51,13 +53,15 @@ class Step(NamedTuple):
 class Pair:
     """A program that runs on two libraries, step by step; they are compared after each."""
 
-    def __init__(self, ours, theirs, folders=("", "")):
+    def __init__(self, ours, theirs, folders=("", ""), is_deliberate=lambda disagreement: False):
         self.scopes = [{"torch": library, **NAMES} for library in (ours, theirs)]
         for scope, mine, other in zip(self.scopes, folders, reversed(folders)):
             scope.update(mine=mine, theirs=other)
             scope["torch"].manual_seed(0)
         self.hidden = {*self.scopes[0], "__builtins__", "__warningregistry__"}
         self.first_versions = {}
+        self.is_deliberate = is_deliberate
+        self.passed_over = set()  # (kind, where) of differences that were decided on, and change nothing that follows
         self.steps = []
         self.failed = False
 
@@ -71,11 +75,16 @@ class Pair:
             if type(got).__name__ == type(want).__name__:
                 return None
             return Disagreement("exception", "", describe(got), describe(want), step, self)
-        difference = compare(*self.values(), self.first_versions, functools.partial(is_rounding, self))
-        if difference is not None:
-            return Disagreement(*difference, step, self)
+        while (difference := compare(*self.values(), self.first_versions, self.is_excused)) is not None:
+            disagreement = Disagreement(*difference, step, self)
+            if disagreement.kind not in HARMLESS or not self.is_deliberate(disagreement):
+                return disagreement
+            self.passed_over.add((disagreement.kind, disagreement.where))
         synchronize(*self.values())
         return None
+
+    def is_excused(self, kind, where):
+        return (kind, where) in self.passed_over or is_rounding(self, kind, where)
 
     def values(self):
         """The variables of the program in both libraries, as {name: value}."""

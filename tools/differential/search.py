@@ -11,12 +11,13 @@ import hypothesis
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
-from . import autograd, files, modules, ops, views
+from . import autograd, files, functionals, layers, losses, modules, ops, parameters, sequences, training, views
 from .deliberate import is_deliberate
 from .program import Pair, header
 from .writer import Found, Over, Writer
 
-FAMILIES = {module.__name__.rpartition(".")[2]: module for module in (ops, views, autograd, modules, files)}
+FAMILIES = {module.__name__.rpartition(".")[2]: module for module in (
+    ops, views, autograd, modules, layers, functionals, losses, sequences, parameters, training, files)}
 EXAMPLES = 100  # programs a round; then comes the next family
 
 
@@ -116,7 +117,7 @@ class Search:
     def pair(self):
         for folder in self.folders:
             (folder / "f.pt").unlink(missing_ok=True)  # not overwritten: it may still be mapped
-        return Pair(self.ours, self.theirs, self.folders)
+        return Pair(self.ours, self.theirs, self.folders, is_deliberate)
 
     def finding(self, family, disagreement):
         """What is reported of a disagreement, which is known from now on: the steps that it needs."""

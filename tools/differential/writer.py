@@ -14,6 +14,7 @@ from .literals import EXTREME, KIND_OF, KINDS, LIMITS, MILD, SPECIAL, VALUES, is
 from .program import Step
 
 FIELD = re.compile(r"\{(\w+)\}")
+ALTERNATIVES = re.compile(r"\{([^{}|]*\|[^{}]*)\}")  # {this|that}, of which one is drawn
 
 
 class Found(Exception):
@@ -60,6 +61,17 @@ class Writer:
     def seldom(self, one_in):
         return self.integer(0, one_in - 1) == one_in - 1
 
+    def choose(self, text):
+        """A text with a field in the place of each {this|that}, and {field: what was drawn}."""
+        chosen = {}
+
+        def field(match):
+            name = f"choice{len(chosen)}"
+            chosen[name] = self.pick(match[1].split("|"))
+            return f"{{{name}}}"
+
+        return ALTERNATIVES.sub(field, text), chosen
+
     # Steps.
 
     def do(self, template, target=None, **arguments):
@@ -75,6 +87,8 @@ class Writer:
 
     def apply(self, row, target=None, **arguments):
         """Draws what a template needs, and executes it."""
+        template, chosen = self.choose(row.template)
+        row, arguments = row._replace(template=template), {**arguments, **chosen}
         mild, self.special = self.special, self.special and not row.mild
         try:
             for field in sorted(FIELD.findall(row.template), key=lambda field: field != "x"):

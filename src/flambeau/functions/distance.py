@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._dtypes import type_word
+from .._modes import no_grad
 from .._tensor import Tensor, wrap
 from ..engines import engine_of
 from ..ops import norm as ops
@@ -121,7 +122,10 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
         raise RuntimeError(f"cosine_similarity: eps must be non-negative, got: {eps}")
     axis = axis_of(dim, len(shape))
     x1, x2 = (x if x._a.shape == shape else expand(x, shape=shape) for x in (x1, x2))
-    norms = [pw.clamp_min(vector_norm(x, 2, axis, True), eps) for x in (x1, x2)]
+    norms = [vector_norm(x, 2, axis, True).clone() for x in (x1, x2)]
+    with no_grad():  # as in PyTorch, gradients take no notice of eps
+        for norm in norms:
+            norm.clamp_(min=eps)
     return sum_((x1 / norms[0]) * (x2 / norms[1]), axis=axis, keepdims=False)
 
 

@@ -95,7 +95,8 @@ def feature_alpha_dropout(input, p, train):
 
 def _in_place(function, writes_twice=False):
     def method(input, p, train):
-        if not train or p == 0:
+        need_tensor(input, name)
+        if not train or p == 0 or not input._a.size:
             return function(input, p, False)
         check_writable(input)
         if modes.grad and in_graph(input):

@@ -6,6 +6,7 @@ import math
 import warnings
 
 from .._modes import no_grad
+from ..functions.creation import eye as identity_matrix
 from ..functions.like import empty_like
 from ..functions.linalg.decompose import qr
 from ..functions.random import randperm
@@ -68,12 +69,14 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     inside = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
     draw = _normals_inside if inside > _ENOUGH else _uniforms_by_density
     missed = draw(tensor, mean, std, a, b, generator)
-    fresh = empty_like(tensor)
+    if not missed.any():
+        return tensor
+    numbers, fresh = tensor, empty_like(tensor)
     while missed.any():
         missed_again = draw(fresh, mean, std, a, b, generator)
-        tensor.copy_(fresh.where(missed, tensor))
+        numbers = fresh.where(missed, numbers)
         missed = missed & missed_again
-    return tensor
+    return tensor.copy_(numbers)
 
 
 def _normals_inside(tensor, mean, std, a, b, generator):
@@ -112,9 +115,7 @@ def eye_(tensor):
     """Makes a matrix the identity."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    tensor.zero_()
-    tensor.diagonal().fill_(1)
-    return tensor
+    return identity_matrix(*tensor.shape, out=tensor)
 
 
 @no_grad()

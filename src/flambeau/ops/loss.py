@@ -9,7 +9,7 @@ from ..engines import engine_of
 from ._op import op
 from .activation import hardtanh_pull, softplus
 from .elementary import log, sigmoid
-from .pointwise import at_least_float32, clamp_numbers
+from .pointwise import at_least_float32, clamp_numbers, keep
 from .reduce import place
 from .shape import reshape
 
@@ -178,7 +178,8 @@ def _(g, target, weight, x_shape, ignore, reduction):
         target, weight, ignore=ignore, reduction=reduction, classes=x_shape[axis], dtype=at_least_float32(g[0])
     )
     one = (*x_shape[:axis], 1, *x_shape[axis + 1:])
-    g, safe = reshape(g[0] * slopes, shape=one), reshape(safe, shape=one)
+    g = keep(g[0] * slopes, target != ignore)  # zero even where g is nan, as that of a mean of nothing may be
+    g, safe = reshape(g, shape=one), reshape(safe, shape=one)
     return place(g, safe, axis=axis, shape=tuple(x_shape)), None, None
 
 

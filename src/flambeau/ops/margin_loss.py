@@ -31,8 +31,8 @@ def multi_margin_loss(k, x, target, weight, *, p, margin):
 def shortfalls(k, x, target, margin):
     """What each wrong class lacks to be `margin` below the right one; zero for the right one itself."""
     right = k.expand_dims(target, 1)
-    short = k.maximum(margin - k.take_along(x, right, 1) + x, 0)
-    return k.where(k.arange(x.shape[1]) == right, 0, short).astype(x.dtype)
+    short = margin - k.take_along(x, right, 1) + x
+    return k.where((k.arange(x.shape[1]) != right) & (short > 0), short, 0).astype(x.dtype)  # nan lacks nothing
 
 
 def class_factors(k, x, target, weight):

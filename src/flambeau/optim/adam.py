@@ -105,7 +105,7 @@ def adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, for
          decoupled_weight_decay=False, *, amsgrad, beta1, beta2, lr, weight_decay, eps, maximize):
     """One step of :class:`Adam`, on lists of tensors."""
     check_counts(state_steps)
-    check_capturable(capturable, params)
+    check_capturable(capturable and not fused, params)
     grads = unscale(grads, grad_scale, found_inf)
     if grads is None:
         return

@@ -79,7 +79,7 @@ def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_paddi
 def conv_tbc(input, weight, bias, pad=0):
     """``conv1d`` of sequences ``(T, B, C)`` with ``weight`` ``(K, C, O)``."""
     out = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
-    return out.permute(2, 0, 1)
+    return out.permute(2, 0, 1).contiguous()
 
 
 def _conv(input, weight, bias, stride, padding, dilation, groups, n, name):

@@ -18,6 +18,7 @@ from ._reduction import resolve_reduction
 
 __all__ = ["ctc_loss"]
 
+LENGTH_TYPES = (Tensor, (tuple, list))
 LENGTHS = (
     "ctc_loss() received an invalid combination of arguments: input_lengths and target_lengths must both be tuples of "
     "ints or both be Tensors, got {inputs} and {targets}"
@@ -60,7 +61,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     need_tensor(log_probs, "ctc_loss", "log_probs")
     need_tensor(targets, "ctc_loss", "targets", 2)
     reduction = resolve_reduction(None, None, reduction)
-    if isinstance(input_lengths, Tensor) is not isinstance(target_lengths, Tensor):
+    if not any([isinstance(input_lengths, kinds) and isinstance(target_lengths, kinds) for kinds in LENGTH_TYPES]):
         names = [type(x).__name__ for x in (input_lengths, target_lengths)]
         raise TypeError(LENGTHS.format(inputs=names[0], targets=names[1]))
     is_batched = log_probs._a.ndim > 2
@@ -99,8 +100,6 @@ def _check_log_probs(log_probs, blank):
 def _lengths(lengths, name, batch, like):
     """The lengths as a tensor (N) of integers, on the device of `like`."""
     if not isinstance(lengths, Tensor):
-        if not isinstance(lengths, (tuple, list)):
-            raise TypeError(f"ctc_loss(): argument '{name}' must be tuple of ints, not {type(lengths).__name__}")
         lengths = tensor([int(n) for n in lengths], dtype=int64, device=like.device)
     if lengths._a.dtype.kind not in "iu":
         raise RuntimeError(INTEGRAL.format(name=name, dtype=lengths.dtype))

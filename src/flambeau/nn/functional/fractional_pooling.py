@@ -74,10 +74,12 @@ def _sizes(spatial, output_size, output_ratio, n, name):
         return _ints(output_size, "output_size", n, name)
     if output_ratio is None:
         raise ValueError(NO_SIZE.format(name=name))
+    if n == 3 and isinstance(output_ratio, (int, float)):
+        output_ratio = (output_ratio,) * n
     if not isinstance(output_ratio, (tuple, list)):
         raise TypeError(RATIOS.format(name=name, n=n, kind=type(output_ratio).__name__))
     if len(output_ratio) != n:
-        raise ValueError(WRONG_RATIOS.format(name=name, n=n, ratio=output_ratio))
+        raise (ValueError if len(output_ratio) > n else IndexError)(WRONG_RATIOS.format(name=name, n=n, ratio=output_ratio))
     return tuple([int(size * ratio) for size, ratio in zip(spatial, output_ratio, strict=True)])
 
 

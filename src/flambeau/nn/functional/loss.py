@@ -212,13 +212,14 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     """Minus the log-density of ``target`` under normal distributions of mean ``input`` and variance ``var``.
 
     Args:
-        var: a number, or a tensor in the shape of ``input`` but for one dimension, which may be of size one; or
+        var: a float, or a tensor in the shape of ``input`` but for one dimension, which may be of size one; or
             without the last one.
         full: adds the constant ``log(2 pi) / 2``.
         eps: variances count as this at least; their gradients take no notice of it.
     """
-    if isinstance(var, (int, float)):
+    if isinstance(var, float):
         var = ones_like(input) * var
+    need_tensor(var, "gaussian_nll_loss", "var", 3)
     own, shape = var._a.shape, input._a.shape
     if own != shape and own == shape[:-1]:
         var = var.unsqueeze(-1)

@@ -162,6 +162,9 @@ def _set_name(function, name):
 
 def _adaptive(input, output_size, n, name):
     """(batched input, whether it was, sizes of the result) of an adaptive pooling; None keeps a size."""
+    if output_size is None or (n == 1 and output_size in ((None,), [None])):
+        raise TypeError(f"{name}(): argument 'output_size' must be tuple of ints, not {output_size}: the dimensions of "
+                        f"images and volumes keep their size by a None in a tuple for each, as in {(None, 2)}")
     several = isinstance(output_size, (tuple, list))
     sizes = output_size if several else (output_size,) * n
     if n > 1 and several and isinstance(input, Tensor) and input._a.ndim <= len(sizes):
@@ -212,6 +215,8 @@ def _max_unpool(input, indices, kernel_size, stride, padding, output_size, n):
     places = spatial[0]
     for m in spatial[1:]:
         places *= m
+    if min(spatial) == 0:
+        return _remove_batch(input.flatten(2)[..., :0].reshape(*input.shape[:2], *spatial), batched)
     if indices._a.size and not 0 <= int(indices.min()) <= int(indices.max()) < places:
         raise RuntimeError(f"{name}(): found an invalid max index: the indices reach from {int(indices.min())} to "
                            f"{int(indices.max())}, the output size is {list(spatial)}")

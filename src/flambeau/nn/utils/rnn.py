@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ..._device import contiguous_format
 from ..._dtypes import int64
 from ..._tensor import Tensor
 from ...functions import packed as functions
@@ -212,4 +213,4 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
     """The sequences of a padded tensor, as a list."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    return [row[:length] for row, length in zip(padded_sequences, lengths.tolist(), strict=True)]
+    return [row[:max(n, 0)].clone(memory_format=contiguous_format) for row, n in zip(padded_sequences, lengths.tolist(), strict=True)]
