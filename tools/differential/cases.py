@@ -84,7 +84,7 @@ def draw_input(writer, text, dtype, start):
     shape = eval(f"({template.format(**chosen)},)".replace("(,)", "()").replace(",,", ",").replace(", ,", ","))
     if writer.seldom(25):
         i = writer.integer(0, len(shape))
-        shape = shape[:i] + (shape[i] + 1, *shape[i + 1 :]) if i < len(shape) else shape[1:]
+        shape = (*shape[:i], shape[i] + 1, *shape[i + 1 :]) if i < len(shape) else shape[1:]
     return numbers(writer, shape, dtype, start)
 
 
@@ -161,7 +161,7 @@ CHANGES = [
 COPIES = ["copy.deepcopy({m})", "copy.copy({m})", "pickle.loads(pickle.dumps({m}))"]
 READS = [
     "list({m}.state_dict())",
-    "{{k: v for k, v in vars({m}).items() if k[0] != '_' and not hasattr(v, 'numel')}}",
+    "{{k: v for k, v in vars({m}).items() if k[0] != '_' and not hasattr(v, 'numel') and not callable(v)}}",
     "{m}.state_dict(keep_vars={flag})",
 ]
 

@@ -13,7 +13,7 @@ CONVOLUTIONS = [
     *each(layer, """ConvTransposeNd(4, {4|8}, {1|3|2|PAIR}{|, stride=2|, stride=PAIR}{|, padding=1|, padding=PAIR}{|,
           output_padding=1}{|, groups=2|, groups=4}{|, bias=False}{|, dilation=2}{|, padding_mode='reflect'})""",
           "BATCH4, LENGTHS"),
-    *each(layer, "ConvTransposeNd(4, 2, 2, stride=2)", "BATCH4, LENGTHS", 
+    *each(layer, "ConvTransposeNd(4, 2, 2, stride=2)", "BATCH4, LENGTHS",
           call="{m}({x}, output_size=[2 * n + {0|1|2} for n in {x}.shape[-RANK:]])"),
     *each(layer, "LazyConvNd({4|2}, {1|2}{|, bias=False})", "BATCH4, LENGTHS"),
     *each(layer, "LazyConvTransposeNd({4|2}, {1|2}{|, stride=2})", "BATCH4, LENGTHS"),

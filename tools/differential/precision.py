@@ -24,7 +24,7 @@ WIDER = {
 FARTHER = 16  # how many times the oracle's error we may have: the errors of two runs scatter
 LARGE = 100.0  # larger numbers than this do not excuse larger errors where the oracle's happens to be none
 RUNS = 8  # with changes in the last digit
-LITERAL = re.compile(r"torch\.(tensor|zeros)\(|\(*torch\.arange\(")  # steps whose numbers are not rounded
+LITERAL = re.compile(r"torch\.(tensor|zeros)\(|\(torch\.arange\(")  # steps whose numbers are not rounded
 PLAUSIBLE = 0.1  # the oracle's error, relative to the program's largest number, beyond which its two runs differ
 
 
@@ -34,7 +34,7 @@ def is_rounding(pair, kind, where):
         return False
     tensors = [dict(leaves(values)).get(where) for values in pair.values()]
     narrowest = narrowest_dtype(value for _, value in leaves(pair.oracle))
-    if re.search("Lazy(Linear|Conv)", pair.text):  # its parameters are drawn in the dtype of the first input: in float64 they are others
+    if re.search("Lazy(Linear|Conv)", pair.text):  # drawn in the dtype of the first input: in float64 they are others
         size = max(largest(value) for _, value in leaves(pair.oracle))
         return all(map(is_inexact, tensors)) and is_near_in_norm(*map(numbers, tensors), size, narrowest)
     exact = dict(leaves(in_double(pair)))

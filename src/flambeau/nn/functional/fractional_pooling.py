@@ -79,7 +79,8 @@ def _sizes(spatial, output_size, output_ratio, n, name):
     if not isinstance(output_ratio, (tuple, list)):
         raise TypeError(RATIOS.format(name=name, n=n, kind=type(output_ratio).__name__))
     if len(output_ratio) != n:
-        raise (ValueError if len(output_ratio) > n else IndexError)(WRONG_RATIOS.format(name=name, n=n, ratio=output_ratio))
+        kind = ValueError if len(output_ratio) > n else IndexError
+        raise kind(WRONG_RATIOS.format(name=name, n=n, ratio=output_ratio))
     return tuple([int(size * ratio) for size, ratio in zip(spatial, output_ratio, strict=True)])
 
 

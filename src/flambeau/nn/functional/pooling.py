@@ -341,6 +341,8 @@ def _lp_pool(mean_of, largest_of, input, norm_type, kernel_size, stride, ceil_mo
 
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """The p-norm of each window of sequences."""
+    if isinstance(kernel_size, (tuple, list)):
+        raise TypeError(f"lp_pool1d(): argument 'kernel_size' must be int, not {type(kernel_size).__name__}")
     return _lp_pool(avg_pool1d, max_pool1d, input, norm_type, kernel_size, stride, ceil_mode, 1)
 
 

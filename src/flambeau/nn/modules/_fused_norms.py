@@ -47,7 +47,8 @@ def run_recorded(norm, module, input, is_plain):
     act, x = ACTIVATIONS[type(module)](module), input._a
     parameters, channels = (norm.weight, norm.bias), (norm.num_features,)
     if (act is None or not modes.grad or (in_use.watched and modes.watched) or x.ndim not in norm._ranks or x.ndim < 3
-            or not x.size or x.shape[1:2] != channels or math.prod(x.shape[2:]) < 2 or not x.flags.c_contiguous or norm.eps <= 0
+            or not x.size or x.shape[1:2] != channels or math.prod(x.shape[2:]) < 2 or not x.flags.c_contiguous
+            or norm.eps <= 0
             or not all([p is not None and is_plain(p, x.dtype) and p._a.shape == channels for p in parameters])
             or not (input._rg or norm.weight._rg or norm.bias._rg)):
         return None

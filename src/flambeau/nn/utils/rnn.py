@@ -213,4 +213,5 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
     """The sequences of a padded tensor, as a list."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    return [row[:max(n, 0)].clone(memory_format=contiguous_format) for row, n in zip(padded_sequences, lengths.tolist(), strict=True)]
+    pairs = zip(padded_sequences, lengths.tolist(), strict=True)
+    return [row[:max(n, 0)].clone(memory_format=contiguous_format) for row, n in pairs]
