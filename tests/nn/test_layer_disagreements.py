@@ -30,7 +30,7 @@ IN_PLACE_ON_NOTHING = [
 SIZES = [f"torch.nn.{name}{n}d({size})(torch.ones(1, 2, {', '.join('4' * n)})).shape" for name in ("AdaptiveAvgPool", "AdaptiveMaxPool")
          for n in (1, 2, 3) for size in ("None", f"{(None,) * n}", "2")]
 SIZES += [f"torch.nn.functional.lp_pool{n}d(torch.ones{(1, 2, 4, 4, 4)[:n + 2]}, 2, {kernel}).shape" for n in (1, 2, 3)
-          for kernel in ("2", "(2,)", f"{(2,) * n}")]
+          for kernel in ("2", f"{(2,) * n}")]
 SIZES += [f"torch.manual_seed(0)\ntorch.nn.functional.fractional_max_pool{n}d(torch.ones({(1, 2, 5, 5, 5)[:n + 2]}), 2, "
           f"output_ratio={ratio})" for n in (2, 3) for ratio in ("0.6", "(0.6,)", "1", "(0.6,) * 3", "(0.6,) * 2")]
 SIZES += [f"torch.nn.functional.max_unpool{n}d(*torch.nn.functional.max_pool{n}d(torch.ones({shape}), 2, return_indices=True), 2, padding=1)"

@@ -77,12 +77,12 @@ def draw_inputs(writer, case, dtype):
 
 
 def draw_input(writer, text, dtype, start):
-    """A tensor that a case needs; now and then one that does not suit it."""
+    """A tensor that a case needs; now and then one that does not suit it, but for a shape after "=": PyTorch would crash."""
     if "torch." in text:
         return writer.apply(Row(text))
-    template, chosen = writer.choose(with_words(text, SIZES))
+    template, chosen = writer.choose(with_words(text.removeprefix("="), SIZES))
     shape = eval(f"({template.format(**chosen)},)".replace("(,)", "()").replace(",,", ",").replace(", ,", ","))
-    if writer.seldom(25):
+    if writer.seldom(25) and not text.startswith("="):
         i = writer.integer(0, len(shape))
         shape = (*shape[:i], shape[i] + 1, *shape[i + 1 :]) if i < len(shape) else shape[1:]
     return numbers(writer, shape, dtype, start)

@@ -22,7 +22,7 @@ RECURRENT = [
     layer("GRUCell(4, 2{|, bias=False})", "{2, |0, |}4"),
     layer("GRUCell(4, 2)", "{2, |}4", "{2, |}2"),
     layer("LSTMCell(4, 2{|, bias=False})", "{2, |0, |}4"),
-    layer("LSTMCell(4, 2)", "{2, |}4", "{2, |}2", "{2, |}2", call="{m}({x}, ({x2}, {x3}))"),
+    *[layer("LSTMCell(4, 2)", f"={batch}4", f"={batch}2", f"={batch}2", call="{m}({x}, ({x2}, {x3}))") for batch in ("2, ", "")],
     layer("RNNBase('{LSTM|GRU|RNN_TANH|RNN_RELU|other}', 4, 2{|, num_layers=2})", "3, 2, 4"),
     layer("GRU(4, 2)", "3, 2, 4", call="{m}.flatten_parameters() or {m}({x})"),
 ]
