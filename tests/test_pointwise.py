@@ -562,3 +562,19 @@ def test_a_complex_number_is_true_if_a_part_is_not_zero(write):
 def test_softplus_with_any_beta(beta):
     x = "torch.tensor([0.0, 1.0, -1.0, 30.0, -30.0, inf, -inf, nan], dtype=torch.float64)"
     check_code(f"torch.nn.functional.softplus({x}, {beta})")
+
+
+INFINITIES = "inf, -inf, nan, 1.0, 0.0, -3e38, 3e38, 88.0"
+LARGE = f"x = torch.linspace(-5, 7, 3000); x[:8] = torch.tensor([{INFINITIES}]); y = x.flip(0); y[:8] = x[:8]"
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("start", [LARGE, "x = torch.linspace(-2, 9, 3000); y = x.flip(0).t()", f"x = torch.tensor([{INFINITIES}]); y = x"])
+@pytest.mark.parametrize("call", [
+    "torch.logaddexp(x, y)", "torch.logaddexp(x.double(), y.double())", "torch.logaddexp(x.view(-1, 1)[:300], y[:4])",
+    "torch.logaddexp(y[:1], x)", "x.nan_to_num()", "x.nan_to_num(1.0, 2.0, 3.0)", "x.half().nan_to_num()", "x.nansum()",
+    "x.view(2, -1).nansum(0)", "x.nansum(dtype=torch.float64)", "torch.lerp(x, y, 0.3)", "torch.lerp(x, y, 0.8)",
+    "torch.lerp(x[:1], y, 0.8)", "torch.lerp(x[1], y[2], 0.1)", "torch.complex(x, y).nan_to_num()",
+])
+def test_kernels_that_look_for_what_is_not_finite(call, start):
+    check_code(f"{start}; {call}")

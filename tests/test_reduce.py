@@ -8,7 +8,7 @@ import pytest
 
 import flambeau
 from _folds import SETUP, check_derivatives, check_gradient, check_value, lines
-from _oracle import outcome
+from _oracle import check_code, outcome
 
 NAN = float("nan")
 
@@ -342,3 +342,11 @@ def test_messages_name_the_cause(call, kind, message):
 def test_one_element_has_no_variance():
     with pytest.warns(UserWarning, match="degrees of freedom"):
         assert math.isnan(tensor([1.0]).var().item())
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("call", ["x.var()", "x.std(0)", "x.var(1, correction=0)", "x.std((0, 1), keepdim=True)", "torch.var_mean(x, 1)"])
+@pytest.mark.parametrize("x", ["torch.linspace(-1, 7, 20).view(4, 5)", "torch.full((4, 5), 1e-30)", "torch.ones(4, 5) * 3e18",
+                               "1e6 + torch.linspace(0, 1, 20).view(5, 4).t()", "torch.linspace(-3e18, 3e18, 20).view(4, 5)"])
+def test_moments_of_a_few_elements(x, call):
+    check_code(f"x = {x}; {call}")

@@ -123,6 +123,28 @@ ACTIVATIONS = (
 )
 
 
+# ---- arithmetic
+
+
+def replace_nonfinite(k, x, nan, posinf, neginf):
+    finite = k.where(x == math.inf, posinf, k.where(x == -math.inf, neginf, x))
+    return k.where(x != x, nan, finite).astype(x.dtype)
+
+
+def lerp(k, start, end, weight):
+    """From `start` to `end` by a number, counted from the nearer of the two."""
+    far = end - start
+    return start + weight * far if abs(weight) < 0.5 else end - far * (1 - weight)
+
+
+def sum_of_numbers(k, x, axis, keepdims, dtype):
+    """The sum of what is not nan."""
+    return k.sum(k.where(k.isnan(x), k.zeros((), x.dtype), x), axis=axis, keepdims=keepdims, dtype=dtype)
+
+
+ARITHMETIC = (replace_nonfinite, lerp, sum_of_numbers)
+
+
 # ---- losses of each element
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from . import NUMPY
-from ._formulas import ACTIVATIONS, DISTANCES, NORMALIZATION, define
+from ._formulas import ACTIVATIONS, ARITHMETIC, DISTANCES, NORMALIZATION, define
 from .meta import MetaArray, meta
 from .numpy.conv import out_sizes
 
@@ -110,6 +110,7 @@ def _same_shape(formula):
 
 for formula in ACTIVATIONS:
     meta.kernel(_same_shape(formula))
+define(meta, *ARITHMETIC)
 define(meta, *DISTANCES)
 define(meta, *NORMALIZATION)
 

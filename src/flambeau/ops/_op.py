@@ -248,9 +248,8 @@ class Op:
         """The result (an array, or a tuple of them) as tensors, recorded."""
         if type(result) is tuple:
             k = engine_of(*result)
-            result = tuple([k.as_array(r) for r in result])
-            if self.row_major and k is NUMPY:
-                result = tuple([as_contiguous(r) for r in result])
+            convert = as_contiguous if self.row_major and k is NUMPY else k.as_array
+            result = tuple(map(convert, result))
             out = tuple([wrap(r, device) for r in result])
         else:
             out = wrap(result, device)
@@ -414,7 +413,7 @@ def finish_result(k, r, back_to):
 
 def as_contiguous(a):
     """An array of NumPy's whose elements lie in row-major order."""
-    return a if a.flags.c_contiguous else np.ascontiguousarray(a)
+    return np.asarray(a, order="C")
 
 
 # ---- the decorator

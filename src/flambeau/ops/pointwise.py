@@ -266,13 +266,8 @@ heaviside.vjp(x=undifferentiable("heaviside"), values=undifferentiable("heavisid
 @op(promote="common")
 def nan_to_num(k, x, *, nan, posinf, neginf):
     if x.dtype.kind == "c":
-        return k.to_complex(*[replace_nonfinite(k, part, nan, posinf, neginf) for part in (x.real, x.imag)])
-    return replace_nonfinite(k, x, nan, posinf, neginf)
-
-
-def replace_nonfinite(k, x, nan, posinf, neginf):
-    finite = k.where(x == math.inf, posinf, k.where(x == -math.inf, neginf, x))
-    return k.where(x != x, nan, finite).astype(x.dtype)
+        return k.to_complex(*[k.replace_nonfinite(part, nan, posinf, neginf) for part in (x.real, x.imag)])
+    return k.replace_nonfinite(x, nan, posinf, neginf)
 
 
 nan_to_num.vjp(x=lambda g, x: keep(g, isfinite(x)))
@@ -397,9 +392,9 @@ lcm = kernel_op("lcm", inputs="x, y", promote="common", refuses="bfc")
 @op(opmath=True, node="LerpBackward1", scalar_node="LerpBackward0", refuses="bi")
 def lerp(k, start, end, weight):
     """From `start` to `end`, counted from the nearer of the two."""
-    far = end - start
     if isinstance(weight, (int, float)):
-        return start + weight * far if abs(weight) < 0.5 else end - far * (1 - weight)
+        return k.lerp(start, end, weight)
+    far = end - start
     return k.where(k.abs(weight) < 0.5, start + weight * far, end - far * (1 - weight))
 
 

@@ -100,8 +100,8 @@ def mean_pull(g, shape, axis):
 
 @op(refuses="c", row_major=True)
 def nansum(k, x, *, axis, keepdims, dtype=None):
-    x = k.where(k.isnan(x), k.zeros((), x.dtype), x) if is_inexact(x.dtype) else x
-    return k.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)
+    fold = k.sum_of_numbers if is_inexact(x.dtype) else k.sum
+    return fold(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
 nansum.vjp(x=lambda g, x, axis: spread(g, tuple(x.shape), axis) * (x == x))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._dtypes import BOOL_TYPE, FIRST_FLOAT, FIRST_HALF
 from .. import NUMPY as engine
+from .. import _formulas as formulas
 
 _add, _times, _larger, _smaller = np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce
 _FLOAT32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
@@ -180,8 +181,17 @@ def any(x, axis=None, keepdims=False):
 
 
 @engine.kernel
+def sum_of_numbers(x, axis, keepdims, dtype):
+    """The sum of what is not nan, which would show in it."""
+    found = engine.sum(x, axis, keepdims, dtype)
+    return formulas.sum_of_numbers(engine, x, axis, keepdims, dtype) if np.isnan(found).any() else found
+
+
+@engine.kernel
 def variance(x, axis, keepdims, correction):
     """The mean of squared distances from the mean, over n - correction."""
+    if x.size <= _FEW and x.dtype is _FLOAT32:
+        return _variance_in_double(x, axis, keepdims, correction).astype(_FLOAT32)
     found = _variance(x, axis, keepdims, correction)
     wider = _WIDER.get(x.dtype.char)
     if wider is None or np.isfinite(found).all():
@@ -192,11 +202,21 @@ def variance(x, axis, keepdims, correction):
 @engine.kernel
 def deviation(x, axis, keepdims, correction):
     """The root of the variance, which itself may be too large or too small for the dtype."""
+    if x.size <= _FEW and x.dtype is _FLOAT32:
+        return np.sqrt(_variance_in_double(x, axis, keepdims, correction)).astype(_FLOAT32)
     found = _variance(x, axis, keepdims, correction)
     wider = _WIDER.get(x.dtype.char)
     if wider is None or (np.isfinite(found) & (found >= np.finfo(found.dtype).tiny)).all():
         return np.sqrt(found)
     return np.sqrt(_variance(x.astype(wider), axis, keepdims, correction)).astype(found.dtype)
+
+
+def _variance_in_double(x, axis, keepdims, correction):
+    n = _count_reduced(x.shape, axis)
+    x = x.astype(np.float64)
+    x -= _add(x, axis, None, None, True) / n
+    x *= x
+    return _add(x, axis, None, None, keepdims) / (n - correction if n > correction else 0)
 
 
 def _variance(x, axis, keepdims, correction):

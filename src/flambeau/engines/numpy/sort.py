@@ -74,9 +74,10 @@ def select_median(x, axis, keepdims, ignore_nan):
         shape = tuple(1 if i == axis else m for i, m in enumerate(x.shape) if keepdims or i != axis)
         nothing = np.nan if x.dtype.kind == "f" else nan_as_integer(x.dtype)
         return np.full(shape, nothing, x.dtype), np.zeros(shape, np.int64)
-    numbers = np.add.reduce(x == x, axis, np.int64, None, True)
-    if np.all(numbers == n):
+    is_number = x == x
+    if is_number.all():
         return select_ranked(x, (n - 1) // 2, axis, keepdims)
+    numbers = np.add.reduce(is_number, axis, np.int64, None, True)
     order = np.argsort(x, axis)
     if ignore_nan:
         rank = np.maximum(numbers - 1, 0) // 2

@@ -5,7 +5,10 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from .._formulas import ARITHMETIC, define
 from . import engine
+
+define(engine, *ARITHMETIC)
 
 
 @engine.kernel

@@ -93,11 +93,12 @@ def one_hot(tensor, num_classes=-1):
     known = not tensor.is_meta
     if known and int(tensor.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")
+    highest = int(tensor.max()) if known or num_classes == -1 else -1
     if num_classes == -1:
-        num_classes = int(tensor.max()) + 1
+        num_classes = highest + 1
     if num_classes < 1:
         raise RuntimeError("num_classes should be positive")
-    if known and num_classes <= int(tensor.max()):
+    if num_classes <= highest:
         raise RuntimeError("Class values must be smaller than num_classes.")
     out = tensor.new_zeros((*tensor.shape, num_classes))
     return out.scatter_(-1, tensor.unsqueeze(-1), 1)
