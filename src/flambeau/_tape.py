@@ -184,7 +184,7 @@ class OpNode(Node):
 
     op = None
     packed = False  # whether something saved went through saved-tensor hooks, or is computed again
-    hooked = True  # whether it was hooks, if any: they see all that was saved, whatever is wanted
+    shows_saved = True  # whether it was hooks, if any: they see all that was saved, whatever is wanted
     _is_by_number = False  # whether the last operand is a number, in a call for which PyTorch has a node of its own
     _is_index = False  # whether its gradient is one for some elements, at ``settings["key"]``, and zero for the others
 
@@ -198,7 +198,7 @@ class OpNode(Node):
 
     @property
     def _output_places(self):
-        return [nr for nr in range(self._count) if _dtypes.is_inexact(self._output(nr)[1])]
+        return [nr for nr in range(self.op.hooked or self._count) if _dtypes.is_inexact(self._output(nr)[1])]
 
     def _free(self):
         if self.guards or self.out is not None or (self.inputs and not self._is_by_number) or self.op.once:
@@ -220,7 +220,7 @@ class OpNode(Node):
             defined = next(g for g in grads if g is not None)
             grads = [zeros_for(self, nr, graph, defined) if g is None else g for nr, g in enumerate(grads)]
         if graph or self.packed:
-            return self.op.pull(self, grads, graph, None if self.packed and self.hooked else wanted)
+            return self.op.pull(self, grads, graph, None if self.packed and self.shows_saved else wanted)
         backward = self.backward
         if wanted is not None and backward is self.op.plan(tuple([e is not None for e in self._edges])).backward:
             backward = self.op.plan(wanted).backward  # others record what they compute, and drop what nobody needs

@@ -136,6 +136,20 @@ def indices_are_no_business_of_hooks(t):
 
 
 @programs
+def statistics_are_no_business_of_hooks(t):
+    log = []
+    x = t.arange(48.0).reshape(2, 4, 6).sin().requires_grad_()
+    for norm in (t.nn.BatchNorm1d(4), t.nn.LayerNorm(6), t.nn.GroupNorm(2, 4)):
+        for model in (norm, t.nn.Sequential(norm, t.nn.ReLU())):
+            y = model(x)
+            node = y.grad_fn if model is norm else y.grad_fn.next_functions[0][0]
+            node.register_prehook(lambda gs: log.append(len(gs)))
+            node.register_hook(lambda ins, outs: log.append([len(ins), len(outs)]))
+            y.sum().backward()
+    return log
+
+
+@programs
 def edges_lead_to_what_has_gradients(t):
     x, y = t.ones(2, requires_grad=True), t.ones(2)
     results = [t.where(x > 0, x, y), x.gather(0, t.tensor([0])), x[t.tensor([1])],
