@@ -86,7 +86,8 @@ def forget_input(output, input):
     x, weight, bias = source.inputs
     eps, act = source.settings["eps"], pieces_of(source.settings["activation"], source.settings["numbers"])
     made_of = (x, weight.copy(), bias, *source.out[1:], eps, act)
-    node.packed, node.shows_saved, node.inputs = True, False, (tape.Recomputed(made_of, _compute_again), *node.inputs[1:])
+    node.inputs = (tape.Recomputed(made_of, _compute_again), *node.inputs[1:])
+    node.packed, node.shows_saved = True, False
     own = storage_of(input)
     guards = [(tape.Unheld(own), version) if storage is own else (storage, version) for storage, version in node.guards]
     node.guards = (*guards, source.guards[0])
