@@ -70,7 +70,9 @@ CONTAINERS = {
                  "{c}.register_buffer('{w|b|a.b}', {torch.ones(2)|None|3}{|, persistent=False})", "{c}.add_module('{w|s|a.b}', {torch.nn.ReLU()|None|3})",
                  "{c}.w = {torch.nn.Parameter(torch.zeros(1))|None|torch.ones(2)|torch.nn.Tanh()|3}", "del {c}.{w|b|x}", "{c}.get_parameter('{w|x|w.x}')",
                  "{c}.get_buffer('{b|x}')", "{c}.set_submodule('{s|s.t|x}', torch.nn.Tanh())", "{c}(1)", "{c}.s = torch.nn.Sequential(torch.nn.ReLU())",
-                 "{c}.get_submodule('{s|s.0|}')", "{c}.register_module('m', torch.nn.ReLU())", "{c}.to({torch.float64|torch.int64|'cpu'|'meta'})", "{c}.xpu"],
+                 "{c}.get_submodule('{s|s.0|}')", "{c}.register_module('m', torch.nn.ReLU())", "{c}.to({torch.float64|torch.int64|'cpu'|'meta'})",
+                 "{c}.b = torch.nn.{Buffer(torch.ones(2))|Buffer(torch.ones(2), persistent=False)|UninitializedBuffer()}",
+                 "{c}.w = torch.nn.UninitializedParameter()"],
 }
 CALLS = ["torch.func.functional_call({m}, {{'{weight|bias|x}': torch.ones({3, 3|3|2})}}, ({x},){|, strict=True}{|, tie_weights=False})",
          "torch.nn.utils.stateless.functional_call({m}, {{'weight': torch.zeros({3, 3|3|2})}}, {x})", "{m}({x})", "{m}({x})", "{m}({x})"]

@@ -60,7 +60,7 @@ ATTENTION = [
           "3, 2, 4", "{3|5}, 2, 4"),
     layer("TransformerDecoderLayer(4, 2, 8, dropout=0.0)", EMBED, EMBED, MASK,
           call="{m}({x}, {x2}, {tgt_mask|memory_mask}={x3}{|, tgt_is_causal=True})"),
-    layer("TransformerEncoder(torch.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0), {2|1|0}{|, norm=torch.nn.LayerNorm(4)}"
+    layer("TransformerEncoder(torch.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0), {2|1}{|, norm=torch.nn.LayerNorm(4)}"
           "{|, enable_nested_tensor=False})", EMBED, call="{m}({x}{|, is_causal=False})"),
     layer("TransformerEncoder(torch.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0), 2)", EMBED, MASK, call="{m}({x}, mask={x2})"),
     layer("TransformerDecoder(torch.nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0), {2|1}{|, norm=torch.nn.LayerNorm(4)})", EMBED, EMBED),
