@@ -9,7 +9,7 @@ import numpy as np
 from .. import _dtypes
 from .._device import preserve_format
 from .._dtypes import type_word
-from .._fp_errors import ignore_fp_errors
+from .._fp_errors import call_without_fp_warnings, ignore_fp_errors
 from .._tensor import Tensor
 from ..engines import NUMPY
 from ._args import allocating, as_int, nonnegative, np_dtype_of, shape_from
@@ -256,13 +256,16 @@ def _space(name, start, end, steps, base, dtype, layout, device, requires_grad):
         raise RuntimeError(f"{name}(): inferred dtype is complex, but got the real dtype {dtype}")
 
     def make(shape, dtype):
-        with ignore_fp_errors():
-            values = _evenly(start, end, steps, dtype)
-            if base is not None:
-                values = np.power(complex(base) if dtype.kind == "c" else float(base), values)
-            return _dtypes.narrow(values, dtype).astype(dtype, copy=False)
+        return call_without_fp_warnings(_spaced, start, end, steps, base, dtype)
 
     return create(name, make, (steps,), target, layout, device, requires_grad)
+
+
+def _spaced(start, end, steps, base, dtype):
+    values = _evenly(start, end, steps, dtype)
+    if base is not None:
+        values = np.power(complex(base) if dtype.kind == "c" else float(base), values)
+    return _dtypes.narrow(values, dtype).astype(dtype, copy=False)
 
 
 def _evenly(start, end, steps, dtype):

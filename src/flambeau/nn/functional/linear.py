@@ -8,11 +8,14 @@ from ...functions._args import need_tensor
 from ...functions._autocast import autocast, call_cast
 from ...functions._out import out_variant
 from ...functions._types import typed
+from ...functions.creation import eye
 from ...functions.distance import cosine_similarity
 from ...functions.einsum import einsum
 from ...ops import matmul as ops
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "one_hot"]
+
+_FEW_CLASSES = 64  # up to which the rows of an identity matrix are at hand sooner than zeros are written to
 
 BATCHES = (
     "bilinear(): input dimensions do not match: all but the last must be the same, got input1 of shape {input1} and "
@@ -100,5 +103,7 @@ def one_hot(tensor, num_classes=-1):
         raise RuntimeError("num_classes should be positive")
     if num_classes <= highest:
         raise RuntimeError("Class values must be smaller than num_classes.")
+    if known and num_classes <= _FEW_CLASSES:
+        return eye(num_classes, dtype=tensor.dtype, device=tensor.device)[tensor]
     out = tensor.new_zeros((*tensor.shape, num_classes))
     return out.scatter_(-1, tensor.unsqueeze(-1), 1)
