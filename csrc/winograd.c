@@ -8,7 +8,7 @@
 #include "threads.h"
 
 #define BINS 24       /* products for each tile and pair of channels */
-#define LEAST_TILES 64 /* below which the transforms of the weights take longer than they save */
+#define LEAST_TILES 32 /* below which the transforms of the weights take longer than they save */
 #define LEAST_CHANNELS 16
 #define TILES_AT_ONCE 48
 #define LONG_BLOCK 32 /* channels summed at once: no less exact than the long sums of other libraries */

@@ -137,35 +137,51 @@ static void NAME(winograd_source)(const Winograd *s, ptrdiff_t start, ptrdiff_t 
     }
 }
 
-/* The transformed weights of a panel of results: (bins, channels of the source, TILE_COLUMNS). */
-static void NAME(winograd_weights)(const Winograd *s, ptrdiff_t panel)
+#define CHANNELS_AT_ONCE 8 /* whose weights are laid into lanes together, where they lie side by side */
+
+/* The transformed weights of one channel: `lines` has TILE_COLUMNS of each of its taps. */
+INLINE void NAME(transform_weight)(const REAL *lines, bool flipped, REAL *out, ptrdiff_t bin)
 {
-    REAL *out = (REAL *)s->packed + panel * BINS * s->sources * TILE_COLUMNS;
-    ptrdiff_t first = panel * TILE_COLUMNS, bin = s->sources * TILE_COLUMNS;
-    for (ptrdiff_t c = 0; c < s->sources; c++) {
-        for (ptrdiff_t half = 0; half < 2; half++) {
-            NAME(Exact) columns[3][3], down[3][DOWN], across[ACROSS];
-            for (ptrdiff_t lane = 0; lane < LANES; lane++) {
-                ptrdiff_t k = first + half * LANES + lane;
-                const REAL *from = (const REAL *)s->weight + k * s->weight_result + c * s->weight_source;
-                for (int i = 0; i < 9; i++) {
-                    columns[i % 3][i / 3][lane] = k < s->results ? from[s->flipped ? 8 - i : i] : 0;
-                }
-            }
-            for (int i = 0; i < 3; i++) {
-                NAME(down_weight)(columns[i], down[i]);
-            }
-            for (int d = 0; d < DOWN; d++) {
-                NAME(Exact) row[3] = {down[0][d], down[1][d], down[2][d]};
-                NAME(across_weight)(row, across);
-                for (int i = 0; i < ACROSS; i++) {
-                    STORE(out + (d * ACROSS + i) * bin + c * TILE_COLUMNS + half * LANES,
-                          __builtin_convertvector(across[i], VECTOR));
-                }
+    for (ptrdiff_t half = 0; half < TILE_COLUMNS; half += LANES) {
+        NAME(Exact) columns[3][3], down[3][DOWN], across[ACROSS];
+#pragma GCC unroll 9
+        for (int i = 0; i < 9; i++) {
+            VECTOR tap = LOAD(lines + (flipped ? 8 - i : i) * TILE_COLUMNS + half);
+            columns[i % 3][i / 3] = __builtin_convertvector(tap, NAME(Exact));
+        }
+        for (int i = 0; i < 3; i++) {
+            NAME(down_weight)(columns[i], down[i]);
+        }
+        for (int d = 0; d < DOWN; d++) {
+            NAME(Exact) row[3] = {down[0][d], down[1][d], down[2][d]};
+            NAME(across_weight)(row, across);
+            for (int i = 0; i < ACROSS; i++) {
+                STORE(out + (d * ACROSS + i) * bin + half, __builtin_convertvector(across[i], VECTOR));
             }
         }
     }
 }
+
+/* The transformed weights of a panel of results: (bins, channels of the source, TILE_COLUMNS). */
+static void NAME(winograd_weights)(const Winograd *s, ptrdiff_t panel)
+{
+    REAL *out = (REAL *)s->packed + panel * BINS * s->sources * TILE_COLUMNS;
+    REAL lines[9 * CHANNELS_AT_ONCE * (2 * WIDTH / sizeof(REAL))];
+    ptrdiff_t first = panel * TILE_COLUMNS, lanes = s->results - first < TILE_COLUMNS ? s->results - first : TILE_COLUMNS;
+    ptrdiff_t most = s->weight_source == 9 ? CHANNELS_AT_ONCE : 1;
+    memset(lines, 0, sizeof lines);
+    for (ptrdiff_t c = 0, count; c < s->sources; c += count) {
+        const REAL *from = (const REAL *)s->weight + first * s->weight_result + c * s->weight_source;
+        count = s->sources - c < most ? s->sources - c : most;
+        NAME(transpose)(from, s->weight_result, lanes, 9 * count, lines, TILE_COLUMNS);
+        for (ptrdiff_t i = 0; i < count; i++) {
+            NAME(transform_weight)(lines + 9 * i * TILE_COLUMNS, s->flipped, out + (c + i) * TILE_COLUMNS,
+                                   s->sources * TILE_COLUMNS);
+        }
+    }
+}
+
+#undef CHANNELS_AT_ONCE
 
 /* Adds the products of TILE_ROWS tiles and a panel of results, over channels from `start` to `stop`, to `sums`, or begins
  * them. */
