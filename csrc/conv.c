@@ -176,7 +176,8 @@ static PyObject *conv_of_rows(PyArrayObject *x, PyArrayObject *w, PyObject *cons
         good = depthwise(&g, loops, item, FORWARD, PyArray_BYTES(x), kernels, to, bias, finish);
     } else if (whole_forward(&g, item, from, kernels, bias, to)) {
         finish_volume(&g, loops, finish, g.results, g.counts, to);
-    } else if (!winograd_forward(&g, loops, item, from, kernels, bias, finish, to)) {
+    } else if (!winograd_forward(&g, loops, item, from, kernels, bias, finish, to)
+               && !pointwise_forward(&g, loops, item, from, kernels, bias, finish, to)) {
         flatten(&g);
         good = direct_forward(&g, loops, item, from, kernels, bias, finish, to);
     }
@@ -220,7 +221,8 @@ static PyObject *input_of_rows(PyArrayObject *gradient, PyArrayObject *w, PyObje
     if (is_depthwise(&g) && bias == NULL) {
         good = depthwise(&g, loops, item, INPUT, PyArray_BYTES(x), PyArray_BYTES(w), PyArray_BYTES(gradient), NULL, NULL);
     } else if (whole_input(&g, item, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x))
-               || winograd_input(&g, loops, item, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x))) {
+               || winograd_input(&g, loops, item, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x))
+               || pointwise_input(&g, loops, item, PyArray_BYTES(gradient), PyArray_BYTES(w), bias, PyArray_BYTES(x))) {
         good = true;
     } else {
         flatten(&g);
@@ -270,7 +272,7 @@ static PyObject *weight_of_rows(PyArrayObject *x, PyArrayObject *gradient, PyObj
         good = depthwise(&g, loops, item, WEIGHT, PyArray_BYTES(x), PyArray_BYTES(w), PyArray_BYTES(gradient), NULL, NULL);
     } else if (whole_weight(&g, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w))
                || winograd_weight(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w))
-               || pointwise_weight(&g, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w))) {
+               || pointwise_weight(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w))) {
         good = true;
     } else {
         good = direct_weight(&g, loops, item, PyArray_BYTES(x), PyArray_BYTES(gradient), PyArray_BYTES(w));

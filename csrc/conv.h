@@ -39,11 +39,18 @@ bool prepare_lanes(TapSums *s, const Loops *loops, ptrdiff_t item);
 void release_lanes(TapSums *s);
 bool sum_lanes(const TapSums *s, const Loops *loops, ptrdiff_t item);
 
-/* By BLAS: kernels as large as the image, and the weights of one tap. */
+/* By BLAS: kernels as large as the image. */
 bool whole_forward(const Geometry *g, ptrdiff_t item, const char *x, const char *w, const char *bias, char *y);
 bool whole_input(const Geometry *g, ptrdiff_t item, const char *gradient, const char *w, const char *bias, char *x);
 bool whole_weight(const Geometry *g, ptrdiff_t item, const char *x, const char *gradient, char *w);
-bool pointwise_weight(const Geometry *g, ptrdiff_t item, const char *x, const char *gradient, char *w);
+
+/* Kernels of one tap: the first two where the input, or samples of few places, have to be laid out anew for it. */
+bool pointwise_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *w,
+                       const char *bias, const Finish *finish, char *y);
+bool pointwise_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *gradient, const char *w,
+                     const char *bias, char *x);
+bool pointwise_weight(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *gradient,
+                      char *w);
 
 /* Kernels of 3x3 on images, with fewer products. False also where the result is not finite: tiles share what is not, so
  * the direct sums have to say where it belongs. */

@@ -1,4 +1,4 @@
-/* Convolutions that are products of matrices, by BLAS: kernels as large as the image, and the weights of one tap. */
+/* Convolutions that are products of matrices: kernels as large as the image, by BLAS, and kernels of one tap. */
 
 #include "conv.h"
 
@@ -10,6 +10,8 @@
 
 #define LEAST_PART 16 /* rows or columns: BLAS prepares the other operand for each part */
 #define LEAST_PRODUCTS ((ptrdiff_t)1 << 19)
+#define LONG_TILE 64     /* bytes of its rows: two vectors of 32 */
+#define LEAST_SHORTER 20 /* channels, on the side that has fewer */
 
 /* The sum of `count` products of (m, k) and (k, n) matrices, cut by the rows of the result or by its columns. */
 typedef struct {
@@ -98,61 +100,217 @@ bool whole_weight(const Geometry *g, ptrdiff_t item, const char *x, const char *
     return true;
 }
 
-/* ---- the weights of one tap: products over the places of each sample */
+/* ---- kernels of one tap: products over the places of each sample, or over those of all samples, side by side */
 
+#define LEAST_PLACES 128                  /* of a sample, below which its product is mostly reading and writing sums */
+#define LEAST_SAMPLE ((ptrdiff_t)1 << 22) /* products of a sample, likewise waking threads */
+
+static bool is_pointwise(const Geometry *g)
+{
+    return g->groups == 1 && product_of(g->kernel) == 1 && g->padding[0] + g->padding[1] + g->padding[2] == 0;
+}
+
+/* Whether the kernel does not meet all of the input. */
+static bool leaps(const Geometry *g)
+{
+    return memcmp(g->sizes, g->counts, sizeof g->sizes) != 0;
+}
+
+/* Planes of (outer, inner), each with the places of the result or all of the input's, into planes of the other kind: in
+ * the same order, or in that of (inner, outer). */
 typedef struct {
     const Geometry *g;
-    const char *x;
-    char *out;
-    ptrdiff_t item, parts;
-} Picking;
+    const char *from;
+    char *to;
+    ptrdiff_t outer, inner, item, parts;
+    bool turned, spread; /* whether places are picked from the input's, or spread over them */
+} Planes;
 
-/* The elements of some planes that the tap meets. */
-static void pick_places(const void *work, ptrdiff_t i)
+#define COPY_ROW(T) \
+    static void copy_row_##T(const void *from, void *to, ptrdiff_t from_step, ptrdiff_t to_step, ptrdiff_t n) \
+    { \
+        for (ptrdiff_t i = 0; i < n; i++) { \
+            ((T *)to)[i * to_step] = ((const T *)from)[i * from_step]; \
+        } \
+    }
+COPY_ROW(float)
+COPY_ROW(double)
+#undef COPY_ROW
+
+static void move_plane(const Planes *p, const char *from, char *to)
 {
-    const Picking *p = work;
     const Geometry *g = p->g;
     const ptrdiff_t *size = g->sizes, *count = g->counts, *step = g->stride;
-    ptrdiff_t start, stop;
-    part_of(g->samples * g->channels, 1, p->parts, i, &start, &stop);
-    for (ptrdiff_t plane = start; plane < stop; plane++) {
-        char *out = p->out + plane * product_of(count) * p->item;
-        for (ptrdiff_t row = 0; row < count[0] * count[1]; row++) {
-            ptrdiff_t y = row / count[1] * step[0] * size[1] + row % count[1] * step[1];
-            const char *x = p->x + (plane * product_of(size) + y * size[2]) * p->item;
-            if (p->item == sizeof(float)) {
-                for (ptrdiff_t c = 0; c < count[2]; c++) {
-                    ((float *)out)[c] = ((const float *)x)[c * step[2]];
-                }
-            } else {
-                for (ptrdiff_t c = 0; c < count[2]; c++) {
-                    ((double *)out)[c] = ((const double *)x)[c * step[2]];
-                }
-            }
-            out += count[2] * p->item;
-        }
+    if (!leaps(g)) {
+        memcpy(to, from, (size_t)(product_of(count) * p->item));
+        return;
+    }
+    if (p->spread) {
+        memset(to, 0, (size_t)(product_of(size) * p->item));
+    }
+    for (ptrdiff_t row = 0; row < count[0] * count[1]; row++) {
+        ptrdiff_t y = row / count[1] * step[0] * size[1] + row % count[1] * step[1];
+        ptrdiff_t own = row * count[2] * p->item, far = y * size[2] * p->item;
+        (p->item == sizeof(float) ? copy_row_float : copy_row_double)(
+            from + (p->spread ? own : far), to + (p->spread ? far : own), p->spread ? 1 : step[2], p->spread ? step[2] : 1,
+            count[2]);
     }
 }
 
-bool pointwise_weight(const Geometry *g, ptrdiff_t item, const char *x, const char *gradient, char *w)
+static void move_some(const void *work, ptrdiff_t i)
 {
-    if (!has_blas() || g->groups != 1 || product_of(g->kernel) != 1 || g->padding[0] + g->padding[1] + g->padding[2] > 0) {
+    const Planes *p = work;
+    ptrdiff_t start, stop, places = product_of(p->g->counts) * p->item, all = product_of(p->g->sizes) * p->item;
+    part_of(p->outer * p->inner, 1, p->parts, i, &start, &stop);
+    for (ptrdiff_t plane = start; plane < stop; plane++) {
+        ptrdiff_t to = p->turned ? plane % p->inner * p->outer + plane / p->inner : plane;
+        move_plane(p, p->from + plane * (p->spread ? places : all), p->to + to * (p->spread ? all : places));
+    }
+}
+
+static void move_planes(Planes p)
+{
+    ptrdiff_t planes = p.outer * p.inner;
+    p.parts = chunks_for(planes * product_of(p.g->counts), LEAST_PRODUCTS >> 4);
+    p.parts = p.parts < planes ? p.parts : planes;
+    run_chunks(move_some, &p, p.parts);
+}
+
+/* The geometry of a kernel of one tap that meets each place of one row: those of a sample, or of all `beside` each other. */
+static Geometry dense_geometry(const Geometry *g, bool beside)
+{
+    Geometry dense = *g;
+    ptrdiff_t places = product_of(g->counts) * (beside ? g->samples : 1);
+    dense.samples = beside ? 1 : g->samples;
+    for (int d = 0; d < CONV_DIMS; d++) {
+        dense.stride[d] = 1;
+        dense.sizes[d] = dense.counts[d] = d == CONV_DIMS - 1 ? places : 1;
+    }
+    return dense;
+}
+
+/* Whether samples have so few places that tiles should span several, which they do best where these lie side by side. */
+static bool should_lie_beside(const Geometry *g)
+{
+    return g->samples > 1 && product_of(g->counts) < LEAST_PLACES;
+}
+
+bool pointwise_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *w,
+                       const char *bias, const Finish *finish, char *y)
+{
+    bool beside = should_lie_beside(g);
+    if (!is_pointwise(g) || (!leaps(g) && !beside)) {
         return false;
     }
-    ptrdiff_t places = product_of(g->counts), planes = g->samples * g->channels;
-    char *picked = NULL;
-    if (memcmp(g->sizes, g->counts, sizeof g->sizes) != 0) {
-        picked = new_block((size_t)(planes * places * item), false);
-        if (picked == NULL) {
+    Geometry dense = dense_geometry(g, beside), all = dense_geometry(g, false);
+    ptrdiff_t places = g->samples * product_of(g->counts);
+    char *picked = new_block((size_t)(places * g->channels * item), false);
+    char *out = beside ? new_block((size_t)(places * g->results * item), false) : y;
+    bool good = picked != NULL && out != NULL;
+    if (good) {
+        move_planes((Planes){g, x, picked, g->samples, g->channels, item, .turned = beside});
+    }
+    if (good && beside && bias == NULL) { /* weights are many here: what packs all of them takes longer */
+        good = sum_by_tiles(loops, (Gemm){.a = w, .b = picked, .out = out, .m = g->results, .n = places, .k = g->channels,
+                                          .a_row = g->channels, .a_column = 1, .b_row = places, .b_column = 1});
+    } else if (good) {
+        good = direct_forward(&dense, loops, item, picked, w, bias, beside ? NULL : finish, out);
+    }
+    if (beside) {
+        if (good) {
+            move_planes((Planes){&all, out, y, g->results, g->samples, item, .turned = true});
+            if (finish != NULL) {
+                finish_planes(finish, loops, y, y, g->samples * g->results, g->results, product_of(g->counts));
+            }
+        }
+        release_block(out);
+    }
+    release_block(picked);
+    return good;
+}
+
+bool pointwise_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *gradient, const char *w,
+                     const char *bias, char *x)
+{
+    bool beside = should_lie_beside(g);
+    if (!is_pointwise(g) || (!leaps(g) && !beside) || (leaps(g) && bias != NULL)) {
+        return false;
+    }
+    Geometry dense = dense_geometry(g, beside), all = dense_geometry(g, false);
+    ptrdiff_t places = g->samples * product_of(g->counts);
+    char *turned = beside ? new_block((size_t)(places * g->results * item), false) : NULL;
+    char *out = new_block((size_t)(places * g->channels * item), false);
+    bool good = out != NULL && (turned != NULL || !beside);
+    if (good && beside) {
+        move_planes((Planes){&all, gradient, turned, g->samples, g->results, item, .turned = true});
+    }
+    if (good && beside && bias == NULL) {
+        good = sum_by_tiles(loops, (Gemm){.a = w, .b = turned, .out = out, .m = g->channels, .n = places, .k = g->results,
+                                          .a_row = 1, .a_column = g->channels, .b_row = places, .b_column = 1});
+    } else if (good) {
+        good = direct_input(&dense, loops, item, beside ? turned : gradient, w, bias, out);
+    }
+    if (good) {
+        move_planes(beside ? (Planes){g, out, x, g->channels, g->samples, item, .turned = true, .spread = true}
+                           : (Planes){g, out, x, g->samples, g->channels, item, .spread = true});
+    }
+    release_block(turned);
+    release_block(out);
+    return good;
+}
+
+/* Whether tiles of our own are faster than BLAS: their vectors are long, and most of a tile is used. */
+static bool suits_tiles(const Geometry *g, const Loops *loops, ptrdiff_t item)
+{
+    ptrdiff_t shorter = g->results < g->channels ? g->results : g->channels;
+    return loops->tile_columns * item >= LONG_TILE && shorter >= LEAST_SHORTER;
+}
+
+static bool weight_by_tiles(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *gradient,
+                            bool beside, char *w)
+{
+    ptrdiff_t places = product_of(g->counts), depth = beside ? g->samples * places : places;
+    Gemm p = {.a = gradient, .b = x, .out = w, .m = g->results, .n = g->channels, .k = depth,
+              .a_row = depth, .a_column = 1, .b_row = 1, .b_column = depth};
+    for (ptrdiff_t sample = 0; sample < (beside ? 1 : g->samples); sample++) {
+        if (!sum_by_tiles(loops, p)) {
             return false;
         }
-        ptrdiff_t parts = chunks_for(planes * places, LEAST_PRODUCTS >> 4);
-        Picking work = {g, x, picked, item, parts < planes ? parts : planes};
-        run_chunks(pick_places, &work, work.parts);
+        p.a = (const char *)p.a + g->results * places * item;
+        p.b = (const char *)p.b + g->channels * places * item;
+        p.add = true;
     }
-    Products p = {{gradient, places, false}, {picked != NULL ? picked : x, places, true}, w, g->results, g->channels,
-                  places, g->samples, item, .a_next = g->results * places, .b_next = g->channels * places};
-    multiply(&p);
-    release_block(picked);
     return true;
+}
+
+bool pointwise_weight(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *gradient, char *w)
+{
+    bool tiles = suits_tiles(g, loops, item);
+    if ((!has_blas() && !tiles) || !is_pointwise(g)) {
+        return false;
+    }
+    ptrdiff_t places = product_of(g->counts), all = g->samples * places;
+    bool beside = tiles && g->samples > 1 && (places < LEAST_PLACES || places * g->results * g->channels < LEAST_SAMPLE);
+    char *picked = leaps(g) || beside ? new_block((size_t)(all * g->channels * item), false) : NULL;
+    char *turned = beside ? new_block((size_t)(all * g->results * item), false) : NULL;
+    bool good = (picked != NULL || !(leaps(g) || beside)) && (turned != NULL || !beside);
+    if (good && picked != NULL) {
+        move_planes((Planes){g, x, picked, g->samples, g->channels, item, .turned = beside});
+        x = picked;
+    }
+    if (good && beside) {
+        Geometry own = dense_geometry(g, false);
+        move_planes((Planes){&own, gradient, turned, g->samples, g->results, item, .turned = true});
+        gradient = turned;
+    }
+    if (good && tiles) {
+        good = weight_by_tiles(g, loops, item, x, gradient, beside, w);
+    } else if (good) {
+        Products p = {{gradient, places, false}, {x, places, true}, w, g->results, g->channels,
+                      places, g->samples, item, .a_next = g->results * places, .b_next = g->channels * places};
+        multiply(&p);
+    }
+    release_block(picked);
+    release_block(turned);
+    return good;
 }

@@ -76,6 +76,10 @@ PyObject *narrowed(PyArrayObject *x, PyArray_Descr *dtype);
 /* Before the first array; false, with an error, if NumPy's own memory was not to be had. */
 bool prepare_arrays(void);
 
+/* The product, or what it adds to what is there, by tiles of our own; says itself whether it is wide and direct. False
+ * without the memory for it. */
+bool sum_by_tiles(const Loops *loops, Gemm g);
+
 /* Makes single products by tiles even where BLAS would be faster, for tests; whether that was so before. */
 bool use_tiles_always(bool always);
 

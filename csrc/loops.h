@@ -49,6 +49,7 @@ typedef struct {
     ptrdiff_t m, n, k, a_row, a_column, b_row, b_column;
     bool wide;   /* cut into parts by its columns, and by its rows otherwise */
     bool direct; /* whether rows of a, with their elements side by side, are read where they lie */
+    bool add;    /* to what is in `out` already */
 } Gemm;
 
 /* The gradient of rows less their mean, divided by their deviation, times a weight (or NULL) plus a bias. */

@@ -163,7 +163,7 @@ static void multiply_by_blas(Product *p)
 
 typedef struct {
     Gemm gemm;
-    const Product *product;
+    const Product *product; /* or NULL where there is nothing to be finished */
     const Loops *loops;
     ptrdiff_t side, step, parts; /* the longer side, cut into parts of whole tiles */
     ptrdiff_t strips, packs;     /* of the operand with the shorter one, and into how many parts these are cut */
@@ -196,6 +196,9 @@ static void multiply_tiles(const void *work, ptrdiff_t i)
             return;
         }
         w->loops->gemm_part(&w->gemm, start, stop, scratch);
+    }
+    if (p == NULL) {
+        return;
     }
     bool columns = w->across || w->gemm.wide;
     char *out = p->out + start * (columns ? 1 : p->n) * (p->doubles ? 8 : 4);
@@ -242,32 +245,51 @@ static Gemm gemm_of(const Product *p, bool *across)
     };
 }
 
-/* False without the memory for it. */
-static bool multiply_by_tiles(const Product *p, const Loops *loops)
+/* Cuts the product that `w` says over the pool; false without the memory for it. */
+static bool run_tiles(Tiles *w)
 {
     atomic_int failed = 0;
-    Tiles w = {.product = p, .loops = loops, .failed = &failed};
-    Gemm *g = &w.gemm;
-    *g = gemm_of(p, &w.across);
+    Gemm *g = &w->gemm;
+    const Loops *loops = w->loops;
+    double all = (double)g->m * (double)g->n * (double)g->k;
     ptrdiff_t width = g->wide ? loops->tile_rows : loops->tile_columns, shorter = g->wide ? g->m : g->n;
-    w.step = g->wide ? loops->tile_columns : loops->tile_rows;
-    w.side = g->wide ? g->n : g->m;
-    w.strips = (shorter + width - 1) / width;
-    ptrdiff_t parts = chunks_for(work_of(p), LEAST_WORK), least = (w.side + GOOD_SIDE - 1) / GOOD_SIDE;
-    ptrdiff_t most = (w.side + w.step - 1) / w.step;
-    w.parts = parts > least ? parts : least;
-    w.parts = w.parts < most ? w.parts : most;
+    ptrdiff_t item = loops == loops_of[1] ? 8 : 4, work = all > 1e15 ? PTRDIFF_MAX : (ptrdiff_t)all;
+    w->failed = &failed;
+    w->step = g->wide ? loops->tile_columns : loops->tile_rows;
+    w->side = g->wide ? g->n : g->m;
+    w->strips = (shorter + width - 1) / width;
+    ptrdiff_t parts = chunks_for(work, LEAST_WORK), least = (w->side + GOOD_SIDE - 1) / GOOD_SIDE;
+    ptrdiff_t most = (w->side + w->step - 1) / w->step;
+    w->parts = parts > least ? parts : least;
+    w->parts = w->parts < most ? w->parts : most;
     if (!g->wide || !g->direct) {
-        w.packs = chunks_for(w.strips * width * p->k, LEAST_PACK);
-        g->packed = new_block((size_t)(w.strips * width * p->k * (p->doubles ? 8 : 4)), false);
+        w->packs = chunks_for(w->strips * width * g->k, LEAST_PACK);
+        g->packed = new_block((size_t)(w->strips * width * g->k * item), false);
         if (g->packed == NULL) {
             return false;
         }
-        run_chunks(pack_tiles, &w, w.packs);
+        run_chunks(pack_tiles, w, w->packs);
     }
-    run_all(multiply_tiles, &w, w.parts, parts == 1);
+    run_all(multiply_tiles, w, w->parts, parts == 1);
     release_block(g->packed);
     return !failed;
+}
+
+bool sum_by_tiles(const Loops *loops, Gemm g)
+{
+    ptrdiff_t item = loops == loops_of[1] ? 8 : 4;
+    g.wide = g.n > g.m;
+    g.direct = g.a_column == 1 && g.a_row * item % CACHE_PERIOD != 0;
+    Tiles w = {.gemm = g, .loops = loops};
+    return run_tiles(&w);
+}
+
+/* False without the memory for it. */
+static bool multiply_by_tiles(const Product *p, const Loops *loops)
+{
+    Tiles w = {.product = p, .loops = loops};
+    w.gemm = gemm_of(p, &w.across);
+    return run_tiles(&w);
 }
 
 /* False, with an error, without the memory for it. */

@@ -32,6 +32,10 @@ static void NAME(pack_weights)(const TapSums *s, ptrdiff_t tile)
     REAL *out = (REAL *)s->packed + tile * TILE_ROWS * s->sources * s->taps;
     ptrdiff_t rows = s->results - tile * TILE_ROWS, most = NAME(channels_in_block)(s);
     rows = rows < TILE_ROWS ? rows : TILE_ROWS;
+    if (s->taps == 1) {
+        NAME(pack_strips)(w + s->tap_weights[0], s->weight_result, s->weight_source, rows, s->sources, out, TILE_ROWS);
+        return;
+    }
     for (ptrdiff_t start = 0; start < s->sources; start += most) {
         ptrdiff_t stop = start + most < s->sources ? start + most : s->sources;
         for (ptrdiff_t tap = 0; tap < s->taps; tap++) {
@@ -189,26 +193,27 @@ INLINE bool NAME(pack_rows_as_they_lie)(const TapSums *s, ptrdiff_t place, ptrdi
 }
 
 /* The products of `depth` packed weights and elements, plus a bias for each row (or NULL), in `rows` rows that lie `step`
- * apart; added to what is there where this is to `add`; finished, unless `finish` is NULL, as channels from `channel` on. */
-INLINE void NAME(tile_products)(const REAL *w, const REAL *x, ptrdiff_t depth, const REAL *bias, ptrdiff_t rows, bool add,
-                                const Finish *finish, ptrdiff_t channel, REAL *out, ptrdiff_t step)
+ * apart; added to what is there where this is to `add`; finished, unless `finish` is NULL, as channels from `channel` on.
+ * Those from `high` on, a constant where this is inlined, are none of these rows. */
+INLINE void NAME(products_of_rows)(const REAL *w, const REAL *x, ptrdiff_t depth, const REAL *bias, ptrdiff_t rows, bool add,
+                                   const Finish *finish, ptrdiff_t channel, REAL *out, ptrdiff_t step, const int high)
 {
     VECTOR sum[TILE_ROWS][2];
 #pragma GCC unroll 16
-    for (int i = 0; i < TILE_ROWS; i++) {
+    for (int i = 0; i < high; i++) {
         sum[i][0] = sum[i][1] = (VECTOR){0};
     }
     for (ptrdiff_t k = 0; k < depth; k++, w += TILE_ROWS, x += TILE_COLUMNS) {
         VECTOR a = LOAD(x), b = LOAD(x + LANES);
 #pragma GCC unroll 16
-        for (int i = 0; i < TILE_ROWS; i++) {
+        for (int i = 0; i < high; i++) {
             VECTOR each = w[i] - (VECTOR){0};
             sum[i][0] = NAME(vector_madd)(each, a, sum[i][0]);
             sum[i][1] = NAME(vector_madd)(each, b, sum[i][1]);
         }
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < TILE_ROWS; i++, out += step) {
+    for (int i = 0; i < high; i++, out += step) {
         if (i < rows) {
             VECTOR shift = (bias == NULL ? 0 : bias[i]) - (VECTOR){0};
             VECTOR a = sum[i][0] + (add ? LOAD(out) : shift), b = sum[i][1] + (add ? LOAD(out + LANES) : shift);
@@ -225,6 +230,32 @@ INLINE void NAME(tile_products)(const REAL *w, const REAL *x, ptrdiff_t depth, c
         }
     }
 }
+
+#define THIRD (TILE_ROWS / 3)
+
+/* For one height; a function of its own, as registers are too few for anything beside the sums. */
+#define PRODUCTS_OF(name, high) \
+    __attribute__((noinline)) static void NAME(name)( \
+        const REAL *w, const REAL *x, ptrdiff_t depth, const REAL *bias, ptrdiff_t rows, bool add, const Finish *finish, \
+        ptrdiff_t channel, REAL *out, ptrdiff_t step) \
+    { \
+        NAME(products_of_rows)(w, x, depth, bias, rows, add, finish, channel, out, step, high); \
+    }
+PRODUCTS_OF(products_of_third, THIRD)
+PRODUCTS_OF(products_of_thirds, 2 * THIRD)
+PRODUCTS_OF(products_of_all, TILE_ROWS)
+
+/* The same by a tile no higher than it must be. */
+INLINE void NAME(tile_products)(const REAL *w, const REAL *x, ptrdiff_t depth, const REAL *bias, ptrdiff_t rows, bool add,
+                                const Finish *finish, ptrdiff_t channel, REAL *out, ptrdiff_t step)
+{
+    (rows <= THIRD       ? NAME(products_of_third)
+     : rows <= 2 * THIRD ? NAME(products_of_thirds)
+                         : NAME(products_of_all))(w, x, depth, bias, rows, add, finish, channel, out, step);
+}
+
+#undef PRODUCTS_OF
+#undef THIRD
 
 /* Stores `rows` rows of a tile at the places of runs; adds to what is there unless it is the first block of taps. The last
  * one is finished. */

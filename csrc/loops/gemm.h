@@ -46,7 +46,7 @@ INLINE void NAME(multiply_tile)(const Gemm *p, ptrdiff_t i, ptrdiff_t j, ptrdiff
     ptrdiff_t columns = p->n - j < TILE_COLUMNS ? p->n - j : TILE_COLUMNS, x_step = p->direct ? p->a_row : TILE_ROWS;
     REAL *out = (REAL *)p->out + i * p->n + j, row[2 * WIDTH / sizeof(REAL)];
     const REAL *bias = p->bias == NULL ? NULL : (const REAL *)p->bias + j;
-    if (k > 0) {
+    if (k > 0 || p->add) {
         (p->direct ? NAME(add_panel_of_some) : NAME(add_panel_across))(x, x_step, panel, depth, NULL, out, p->n,
                                                                        columns, (int)rows);
         return;

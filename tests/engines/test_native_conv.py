@@ -93,6 +93,15 @@ LARGE = [  # samples, channels, results, groups, spatial, kernel, stride, paddin
     (9, 40, 33, 1, (4, 4), (4, 4), (1, 1), (0, 0), (1, 1)),
     (5, 70, 40, 1, (9, 7), (4, 4), (2, 2), (1, 1), (1, 1)),
     (3, 20, 50, 1, (15, 13), (1, 1), (2, 2), (0, 0), (1, 1)),
+    # kernels of one tap: all places or some, of samples together or one by one, with rows a page apart, of few channels
+    (4, 70, 150, 1, (7, 7), (1, 1), (1, 1), (0, 0), (1, 1)),
+    (3, 150, 40, 1, (9, 14), (1, 1), (2, 3), (0, 0), (1, 1)),
+    (2, 130, 140, 1, (16, 16), (1, 1), (1, 1), (0, 0), (1, 1)),
+    (2, 100, 70, 1, (32, 32), (1, 1), (1, 1), (0, 0), (1, 1)),
+    (2, 70, 100, 1, (41, 40), (1, 1), (2, 2), (0, 0), (1, 1)),
+    (2, 7, 60, 1, (30, 33), (1, 1), (1, 1), (0, 0), (1, 1)),
+    (2, 30, 33, 1, (5, 3, 4), (1, 1, 1), (2, 1, 3), (0, 0, 0), (1, 1, 1)),
+    (3, 1024, 50, 1, (6,), (1,), (1,), (0,), (1,)),
     (2, 130, 34, 2, (8, 9), (3, 2), (2, 3), (2, 1), (2, 1)),
     (2, 40, 24, 1, (6, 5, 7), (3, 3, 3), (2, 1, 2), (1, 1, 2), (1, 2, 1)),
     (1, 600, 40, 1, (5, 6), (3, 3), (2, 1), (0, 2), (1, 1)),
@@ -150,6 +159,18 @@ def test_results_get_a_bias(count):
     x, weight = rng.standard_normal((2, 24, 5, 4)), rng.standard_normal((150, 24, 3, 3))
     how = (1, 1), (1, 1), (1, 1), 1, None, rng.standard_normal(150)
     same(*both("conv", x, weight, *how), rtol=1e-12, atol=1e-12)
+
+
+@needs_native
+@pytest.mark.parametrize("side", [5, 13])
+@pytest.mark.parametrize("step", [1, 2])
+def test_kernels_of_one_tap_get_a_bias(side, step):
+    rng = np.random.default_rng(0)
+    x, weight = rng.standard_normal((3, 24, side, side)), rng.standard_normal((30, 24, 1, 1))
+    how = (step, step), (0, 0), (1, 1), 1
+    g = NUMPY.conv.__wrapped__(x, weight, *how)
+    same(*both("conv", x, weight, *how, None, rng.standard_normal(30)), rtol=1e-12, atol=1e-12)
+    same(*both("conv_input", g, weight, (side, side), *how, rng.standard_normal(24)), rtol=1e-12, atol=1e-12)
 
 
 @needs_native
