@@ -180,3 +180,21 @@ def test_what_is_no_finding_stands_in_the_guide():
 
     guide = " ".join((ROOT / "docs" / "differences.md").read_text().split())
     assert [words for words in DIFFERENCES if words not in guide] == []
+
+
+@pytest.mark.parametrize("namespace", ["torch", "torch.fft", "torch.linalg", "torch.special", "Tensor"])
+def test_every_public_function_is_drawn_or_excused(namespace):
+    pytest.importorskip("torch")
+    from differential.coverage import drawn, excused, public
+
+    ours = {"torch": flambeau}.get(namespace) or getattr(flambeau, namespace.rpartition(".")[2])
+    names = public(namespace, ours)
+    assert names - drawn(namespace) - excused() == set()
+    assert names & drawn(namespace) & excused() == set()
+
+
+def test_every_excuse_names_a_public_function():
+    pytest.importorskip("torch")
+    from differential.coverage import NAMESPACES, excused, public
+
+    assert excused() - set().union(*[public(name, module) for name, module in NAMESPACES.items()]) == set()

@@ -26,6 +26,26 @@ def count(w, x, row):
     return str(w.integer(0, 3))
 
 
+def positive_count(w, x, row):
+    return str(w.integer(1, 3))
+
+
+def length(w, x, row):
+    return w.pick(("None", "3", "4", "1", "5", "2"))
+
+
+def norm(w, x, row):
+    return w.pick(("None", "'ortho'", "'forward'", "'backward'"))
+
+
+def step(w, x, row):
+    return w.pick(("1", "0.5", "2", "-1", "-0.75"))
+
+
+def fraction(w, x, row):
+    return w.pick(("0.5", "0.25", "1.0", "0.0", "0.9"))
+
+
 def index(w, x, row):
     return str(w.pick((0, 1, -1, 2, -2)))
 
@@ -88,6 +108,30 @@ def positions(w, x, row):
     return f"torch.tensor({chosen}, dtype=torch.int64)"
 
 
+def position(w, x, row):
+    """One index into the first dimension of x, as a tensor."""
+    return f"torch.tensor([{w.integer(0, max(x.shape[0] - 1 if x.ndim else 0, 0))}])"
+
+
+def indices(w, x, row):
+    """Indices along any dimension of x, with as many dimensions as x."""
+    smallest = min(x.shape, default=1)
+    shape = tuple(size if smallest and not w.seldom(5) else min(size, 1) for size in x.shape)
+    numbers = [w.integer(0, max(smallest - 1, 0)) for _ in range(math.prod(shape))]
+    return f"torch.tensor({numbers}, dtype=torch.int64).reshape({shape})"
+
+
+def places(w, x, row):
+    """Indices into x as if it were flat."""
+    size = x.numel()
+    chosen = [w.integer(-size, size - 1) for _ in range(w.integer(0, 3))] if size else []
+    return f"torch.tensor({chosen}, dtype=torch.int64)"
+
+
+def place(w, x, row):
+    return f"torch.tensor([{w.integer(-x.numel(), max(x.numel() - 1, 0))}])"
+
+
 def key(w, x, row):
     """A basic or advanced key into x."""
     parts = []
@@ -125,6 +169,17 @@ def larger(w, x, row):
     return str((*([2] if w.seldom(3) else []), *sizes))
 
 
+def smaller(w, x, row):
+    """A shape that expands to that of x."""
+    sizes = [w.pick((size, 1)) for size in x.shape]
+    return str(tuple(sizes[1:] if w.seldom(3) else sizes))
+
+
+def vector(w, x, row):
+    """A vector as long as the last dimension of x."""
+    return w.new(tuple(x.shape[-1:]), dtype=str(x.dtype).removeprefix("torch."))
+
+
 def order(w, x, row):
     """A permutation of the dimensions of x."""
     rest, chosen = list(range(x.ndim)), []
@@ -137,7 +192,7 @@ def right(w, x, row):
     """What x can be multiplied with as a matrix."""
     inner = x.shape[-1] if x.ndim else 1
     shape = w.pick([(inner, 2), (inner,), (inner, 1), (inner, 3)])
-    if x.ndim == 3 and w.seldom(2):
+    if x.ndim == 3 and (row.x or w.seldom(2)):
         shape = (x.shape[0], inner, 2)
     return w.new(shape, dtype=str(x.dtype).removeprefix("torch."))
 
@@ -163,6 +218,11 @@ ARGUMENTS = {
     "dims": dims,
     "flag": flag,
     "count": count,
+    "positive_count": positive_count,
+    "length": length,
+    "norm": norm,
+    "step": step,
+    "fraction": fraction,
     "index": index,
     "number": number,
     "positive": positive,
@@ -173,10 +233,16 @@ ARGUMENTS = {
     "same": same,
     "mask": mask,
     "positions": positions,
+    "position": position,
+    "indices": indices,
+    "places": places,
+    "place": place,
     "key": key,
     "basic_key": basic_key,
     "shape": shape,
     "larger": larger,
+    "smaller": smaller,
+    "row": vector,
     "order": order,
     "right": right,
     "out": out,

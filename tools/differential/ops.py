@@ -2,94 +2,19 @@
 
 from __future__ import annotations
 
+from .factories import FACTORIES
+from .fft import FFT
+from .forms import forms
+from .indexing import INDEXING
+from .linalg import LINALG
+from .pointwise import POINTWISE
+from .reduce import REDUCE
+from .shapes import SHAPES
 from .writer import Over, rows
 
-SMOOTH = """exp expm1 exp2 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt rsqrt
-            sigmoid square reciprocal"""
-REAL = """erf erfc erfinv lgamma digamma i0 logit sinc deg2rad rad2deg"""
-POINTWISE = [
-    *rows("fibc", "torch.NAME({x})", SMOOTH),
-    *rows("fib", "torch.NAME({x})", REAL),
-    *rows("fi", "torch.NAME({x})", "abs neg sign ceil floor trunc round sgn positive frac"),
-    *rows("fib", "torch.NAME({x})", "signbit isfinite isinf isnan isneginf isposinf logical_not nan_to_num relu"),
-    *rows("ib", "torch.bitwise_not({x})"),
-    *rows("c", "torch.NAME({x})", "abs angle conj_physical neg sgn isreal isfinite isnan view_as_real"),
-    *rows("c", "{x}.NAME", "real imag"),
-    *rows("f", "torch.special.NAME({x})", "entr erfcx i0e i1 i1e ndtr ndtri log_ndtr bessel_j0 bessel_j1 expit"),
-    *rows("fic", "torch.NAME({x}, {other})", "add sub mul div pow true_divide rsub"),
-    *rows("fibc", "torch.NAME({x}, {other})", "eq ne add mul logical_and logical_or logical_xor float_power"),
-    *rows("fib", "torch.NAME({x}, {other})", "lt le gt ge"),
-    *rows("fi", "torch.NAME({x}, {other})", "remainder fmod floor_divide copysign xlogy"),
-    *rows("f", "torch.div({x}, {other}, rounding_mode='NAME')", "floor trunc"),
-    *rows("fib", "torch.NAME({x}, {peer})", "maximum minimum fmax fmin heaviside"),
-    *rows("f", "torch.NAME({x}, {peer})", "atan2 hypot nextafter logaddexp logaddexp2 ldexp"),
-    *rows("i", "torch.NAME({x}, {peer})", "gcd"),
-    *rows("ib", "torch.bitwise_NAME({x}, {other})", "and or xor"),
-    *rows("fibc", "{x} NAME {other}", "+ * == !="),
-    *rows("fi", "{x} NAME {other}", "- / // % < >= **"),
-    *rows("fibc", "{number} NAME {x}", "+ * == - /"),
-    *rows("fib", "torch.clamp({x}, min={number1}, max={number2})"),
-    *rows("fi", "torch.clamp({x}, min={peer1}, max={peer2})"),
-    *rows("fic", "torch.lerp({x}, {same}, {positive})"),
-    *rows("fic", "torch.addcmul({x}, {peer1}, {peer2}, value={number})"),
-    *rows("fc", "torch.addcdiv({x}, {peer1}, {peer2}, value={number})"),
-    *rows("fic", "torch.add({x}, {other}, alpha={number})"),
-    *rows("fibc", "torch.where({mask}, {x}, {other})"),
-    *rows("fibc", "torch.isclose({x}, {same})"),
+LAYERS = [
     *rows("f", "torch.nn.functional.NAME({x})", """gelu silu mish softplus softsign elu selu leaky_relu hardtanh relu6
           hardsigmoid hardswish logsigmoid tanhshrink softshrink celu"""),
-]
-TABLE = [
-    *POINTWISE,
-    *rows("fibc", "torch.equal({x}, {peer})"),
-    *rows("fibc", "torch.result_type({x}, {other})"),
-    *rows("fibc", "torch.NAME({x})", "sum prod mean all any count_nonzero", mild=True),
-    *rows("fibc", "torch.NAME({x}, dim={dim}, keepdim={flag})", "sum prod mean all any", mild=True),
-    *rows("fibc", "torch.NAME({x}, dim={dims}, keepdim={flag})", "sum mean all any", mild=True),
-    *rows("fib", "torch.sum({x}, dim={dim}, dtype={any_dtype})", mild=True),
-    *rows("fc", "torch.NAME({x}, dim={dim}, keepdim={flag})", "var std", mild=True),
-    *rows("f", "torch.var({x}, dim={dims}, correction={count})", mild=True),
-    *rows("f", "torch.NAME({x}, dim={dim})", "logsumexp softmax log_softmax nansum nanmean", mild=True),
-    *rows("fib", "torch.NAME({x}, dim={dims}, keepdim={flag})", "amax amin"),
-    *rows("fib", "torch.NAME({x}, dim={dim}, keepdim={flag})", "max min argmax argmin median aminmax"),
-    *rows("fi", "torch.NAME({x})", "max min argmax argmin median aminmax"),
-    *rows("fic", "torch.NAME({x}, dim={dim})", "cumsum cumprod", mild=True),
-    *rows("fi", "torch.NAME({x}, dim={dim})", "cummax cummin logcumsumexp", mild=True),
-    *rows("fib", "torch.sort({x}, dim={dim}, stable=True, descending={flag})"),
-    *rows("fi", "torch.topk({x}, {count}, dim={dim})[0]"),
-    *rows("fi", "torch.kthvalue({x}, 1, dim={dim})[0]"),
-    *rows("fc", "torch.NAME({x}, {right})", "matmul", mild=True),
-    *rows("fi", "{x} @ {right}", mild=True),
-    *rows("fic", "torch.NAME({x}, {same})", "outer dot inner kron vdot", mild=True),
-    *rows("fc", "torch.linalg.vector_norm({x}, {positive}, dim={dim})", mild=True),
-    *rows("fc", "torch.NAME({x}, dim={dim})", "diff"),
-    *rows("fibc", "torch.NAME([{x}, {same}], dim={dim})", "cat stack"),
-    *rows("fibc", "torch.NAME([{x}, {peer}])", "cat stack hstack vstack dstack"),
-    *rows("fibc", "torch.roll({x}, {index}, dims={dim})"),
-    *rows("fibc", "torch.flip({x}, {dims})"),
-    *rows("fibc", "torch.rot90({x}, {index}, (0, 1))"),
-    *rows("fibc", "torch.NAME({x}, {index})", "tril triu"),
-    *rows("fibc", "torch.repeat_interleave({x}, {count}, dim={dim})"),
-    *rows("fibc", "torch.tile({x}, (2, 1))"),
-    *rows("fibc", "{x}.repeat({larger})"),
-    *rows("fibc", "torch.NAME({x})", "nonzero argwhere trace diag diagflat diag_embed"),
-    *rows("fibc", "torch.NAME({x}, {index})", "diag diag_embed"),
-    *rows("fibc", "torch.index_select({x}, 0, {positions})"),
-    *rows("fibc", "torch.masked_select({x}, {mask})"),
-    *rows("fibc", "torch.masked_fill({x}, {mask}, {number})"),
-    *rows("fibc", "torch.index_fill({x}, 0, {positions}, {number})"),
-    *rows("fibc", "{x}[{key}]"),
-    *rows("fib", "torch.isin({x}, {same})"),
-    *rows("fib", "torch.NAME({x})", "unique_consecutive msort"),
-    *rows("fibc", "{x}.to({any_dtype})", mild=True),
-    *rows("fibc", "{x}.NAME()", "clone contiguous double tolist item", mild=True),
-    *rows("fibc", "{x}.to(torch.float32, memory_format=torch.contiguous_format)"),
-    *rows("fibc", "torch.NAME({x})", "zeros_like ones_like atleast_2d"),
-    *rows("fibc", "torch.full_like({x}, {number})", mild=True),
-    *rows("fibc", "{x}.new_full({shape}, {number})", mild=True),
-    *rows("fi", "torch.einsum('i...,i...->...', {x}, {same})", mild=True),
-    *rows("fi", "torch.cross({x}, {same}, dim={dim})", mild=True),
-    *rows("f", "torch.NAME({x}, {positive})", "dist renorm", mild=True),
     *rows("f", "torch.nn.functional.NAME({x}, {same})", """mse_loss l1_loss smooth_l1_loss huber_loss soft_margin_loss
           kl_div hinge_embedding_loss poisson_nll_loss binary_cross_entropy_with_logits cosine_similarity
           pairwise_distance""", mild=True),
@@ -97,60 +22,30 @@ TABLE = [
     *rows("f", "torch.nn.functional.cross_entropy({x}, {same}, label_smoothing=0.25)", mild=True),
     *rows("f", "torch.nn.functional.NAME({x}, {number})", "elu celu leaky_relu softplus hardshrink", mild=True),
     *rows("f", "torch.nn.functional.hardtanh({x}, -1, {positive})"),
-    *rows("f", "torch.threshold({x}, {number1}, {number2})", mild=True),
     *rows("f", "torch.nn.functional.NAME({x}, dim={dim})", "glu softmin", mild=True),
     *rows("f", "torch.nn.functional.batch_norm({x}, None, None, training=True)", mild=True),
     *rows("f", "torch.nn.functional.instance_norm({x})", mild=True),
     *rows("f", "torch.nn.functional.group_norm({x}, {positive})", mild=True),
-    *rows("f", "torch.NAME({x}, {same}, p={positive})", "cdist dist", mild=True),
-    *rows("f", "torch.NAME({x}, {positive})", "pdist", mild=True),
-    *rows("f", "torch.quantile({x}, {positive} / 3, dim={dim})", mild=True),
-    *rows("fib", "{x}.NAME(return_inverse={flag1}, return_counts={flag2})", "unique unique_consecutive"),
-    *rows("fib", "{x}.unique(dim={dim})"),
-    *rows("fi", "torch.NAME({x})", "cov corrcoef", mild=True),
-    *rows("fi", "torch.histc({x}, 4, {index}, 3)", mild=True),
-    *rows("f", "torch.logit({x}, {number})"),
-    *rows("fibc", "torch.take_along_dim({x}, {positions}.reshape({larger}), {dim})"),
-    *rows("fibc", "torch.gather({x}, {dim}, torch.zeros_like({x}, dtype=torch.int64))"),
-    *rows("fibc", "torch.scatter({x}, {dim}, torch.zeros_like({x}, dtype=torch.int64), {number})", mild=True),
-    *rows("fic", "torch.scatter_add({x}, {dim}, torch.zeros_like({x}, dtype=torch.int64), {same})", mild=True),
-    *rows("fi", "torch.scatter_reduce({x}, 0, torch.zeros_like({x}, dtype=torch.int64), {same}, 'NAME')",
-          "sum prod mean amax amin", mild=True),
-    *rows("fibc", "torch.NAME({x}, {index})", "diagonal diagflat trapezoid diff"),
     *rows("f", "torch.nn.functional.layer_norm({x}, ({x}.shape[-1],))", mild=True),
     *rows("f", "torch.nn.functional.normalize({x}, dim={dim})", mild=True),
     *rows("fibc", "torch.nn.functional.pad({x}, ({count}, {index}), value={count2})"),
     *rows("f", "torch.nn.functional.pad({x}, (1, 0), mode='NAME')", "reflect replicate circular"),
     *rows("f", "torch.nn.functional.NAME({x}, 2)", """max_pool1d avg_pool1d max_pool2d avg_pool2d
           adaptive_avg_pool2d""", mild=True),
-    # in place, on a tensor of any layout
-    *rows("fc", "{x}.NAME_()", "exp sin tanh sqrt neg square reciprocal sigmoid"),
-    *rows("fi", "{x}.NAME_()", "abs neg sign floor round zero relu"),
-    *rows("fibc", "{x}.NAME_({other})", "add mul eq logical_and copy"),
-    *rows("fi", "{x}.NAME_({other})", "sub div pow remainder floor_divide lt fmod"),
-    *rows("fibc", "{x}.fill_({number})", mild=True),
-    *rows("fi", "{x}.clamp_({number1}, {number2})"),
-    *rows("fibc", "{x}.masked_fill_({mask}, {number})", mild=True),
-    *rows("fibc", "{x}.index_fill_(0, {positions}, {number})", mild=True),
-    *rows("fic", "{x}.addcmul_({peer1}, {peer2}, value={number})", mild=True),
-    *rows("fic", "{x}.lerp_({same}, {positive})", mild=True),
-    *rows("fc", "{x}.cumsum_({dim})", mild=True),
-    *rows("fibc", "{x}.NAME_({index})", "tril triu"),
-    # out=
-    *rows("fc", "torch.NAME({x}, out={out})", "exp sin neg sqrt tanh"),
-    *rows("fibc", "torch.NAME({x}, {other}, out={out})", "add mul eq"),
-    *rows("fi", "torch.NAME({x}, {other}, out={out})", "sub div pow remainder maximum"),
-    *rows("fibc", "torch.sum({x}, dim={dim}, out={out})", mild=True),
-    *rows("fi", "torch.amax({x}, dim={dim}, out={out})"),
-    *rows("fibc", "torch.cat([{x}, {same}], out={out})"),
-    *rows("fibc", "torch.index_select({x}, 0, {positions}, out={out})"),
-    *rows("fc", "torch.matmul({x}, {right}, out={out})", mild=True),
 ]
+WRITES = [
+    *rows("fibc", "{x}.copy_({other})"),
+    *rows("fibc", "{x}.NAME_({number})", "fill", mild=True),
+    *rows("fibc", "{x}.zero_()"),
+    *rows("fibc", "{x}.resize_({x}.numel())"),
+]
+TABLES = (POINTWISE, REDUCE, SHAPES, INDEXING, LINALG, LAYERS, FFT, FACTORIES, POINTWISE, WRITES)
 
 
 def write(writer):
     """A few functions of a few tensors."""
     while not writer.seldom(4):
-        writer.apply(writer.pick(TABLE))
+        row = writer.pick(writer.pick(TABLES))
+        writer.apply(writer.pick(forms(row)) if writer.seldom(2) else row)
         if len(writer.pair.steps) > 12:
             raise Over

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from .arguments import ARGUMENTS
 from .literals import EXTREME, KIND_OF, KINDS, LIMITS, MILD, SPECIAL, VALUES, is_mild, kind_of, nested
 from .program import Step
+from .subjects import SUBJECTS
 
 FIELD = re.compile(r"\{(\w+)\}")
 ALTERNATIVES = re.compile(r"\{([^{}|]*\|[^{}]*)\}")  # {this|that}, of which one is drawn
@@ -34,11 +35,12 @@ class Row(NamedTuple):
     template: str
     kinds: str = "fibc"  # kinds of dtypes that {x} may have
     mild: bool = False  # the inputs are to be small numbers: the result depends on the order of summation otherwise
+    x: str = ""  # how {x} is drawn (`subjects.py`), if not any tensor will do
 
 
-def rows(kinds, template, names="", mild=False):
+def rows(kinds, template, names="", mild=False, x=""):
     """One row for each of the names, which stand for NAME in the template."""
-    return [Row(template.replace("NAME", name), kinds, mild) for name in names.split() or [""]]
+    return [Row(template.replace("NAME", name), kinds, mild, x) for name in names.split() or [""]]
 
 
 class Writer:
@@ -100,7 +102,7 @@ class Writer:
 
     def argument(self, field, row, arguments):
         if field == "x":
-            return self.tensor(row.kinds)
+            return SUBJECTS[row.x](self, row) if row.x else self.tensor(row.kinds)
         x = self.tensors()[arguments["x"]] if "x" in arguments else None
         return ARGUMENTS[field.rstrip("0123456789")](self, x, row)
 
@@ -111,18 +113,20 @@ class Writer:
         found = {name: v for name, v in self.pair.oracle.items() if hasattr(v, "untyped_storage")}
         return {name: v for name, v in found.items() if kind_of(v) in kinds}
 
-    def tensor(self, kinds="fibc", suits=lambda tensor: True):
+    def tensor(self, kinds="fibc", suits=lambda tensor: True, least=0, most=4):
         """The name of a tensor, an old one or one that is made now."""
         if self.seldom(25):
             kinds = "fibc"
         old = [name for name, v in self.tensors(kinds).items() if suits(v) and (self.special or is_mild(v))]
         if old and not self.seldom(4):
             return self.pick(old[::-1])
-        return self.new(self.shape(), kinds)
+        return self.new(self.shape(least, most), kinds)
+
+    def size(self):
+        return self.pick((2, 3, 1, 4, 2, 0))
 
     def shape(self, least=0, most=4):
-        sizes = (2, 3, 1, 4, 2, 0)
-        return tuple(self.pick(sizes) for _ in range(self.pick([n for n in (1, 2, 2, 0, 3, 4) if least <= n <= most])))
+        return tuple(self.size() for _ in range(self.pick([n for n in (1, 2, 2, 0, 3, 4) if least <= n <= most])))
 
     def dtype(self, kinds):
         return self.pick(KINDS[self.pick([kind for kind in "fibc" if kind in kinds])])

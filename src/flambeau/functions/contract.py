@@ -245,10 +245,12 @@ def vander(x, N=None):
     if x._a.dtype.kind == "b" or x._a.dtype in HALF:
         raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {word(x._a)}")
     count = N if N is not None else x._a.shape[-1] if x._a.ndim else 0
-    if count <= 1 and (N is not None or x._a.ndim == 0):
+    if count <= 1:
         raise RuntimeError(f"N must be greater than 1. Got {count}")
     if x._a.ndim == 0:
         x = reshape_shared(x, (1,))
+    if x._a.dtype.kind in "iu":
+        x = x.long()
     return stack(*powers(x, count), axis=x._a.ndim)
 
 

@@ -172,6 +172,8 @@ def arange(start=None, end=None, step=1, *, dtype=None, layout=None, device=None
         with ignore_fp_errors():
             if dtype.kind in "iu":
                 first, by = int(start), int(step)
+                if not by:  # counted in the numbers as they came, and made of whole ones
+                    return np.full(length, first, dtype)
                 if abs(first) + abs(by) * max(length, 1) >= 2**63:
                     return np.array([first + i * by for i in range(length)], dtype)
                 return np.arange(first, first + by * length, by, np.int64).astype(dtype, copy=False)
@@ -210,7 +212,10 @@ def range_length(start, end, step, dtype):
         )
     if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
         return -((start - end) // step)
-    return math.ceil((end - start) / step)
+    length = math.ceil((end - start) / step)
+    if length >= 2**63:
+        raise RuntimeError(f"invalid size, possible overflow? {start} to {end} in steps of {step} are {length} numbers")
+    return length
 
 
 @out_variant(dtype=own, fit=refill)

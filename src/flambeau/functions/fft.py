@@ -78,13 +78,13 @@ def resize_dim(x, axis, n):
     return embed(x, key=key, shape=(*shape[:axis], n, *shape[axis + 1:]))
 
 
-def axes_and_sizes(x, s, dim):
+def axes_and_sizes(x, s, dim, name):
     """The dimensions to transform, counted from the front, and the signal sizes along them (None: as they are)."""
     ndim = x._a.ndim
     if isinstance(dim, int):
         dim = (dim,)
-    if isinstance(s, int):
-        s = (s,)
+    if s is not None:
+        s = (s,) if isinstance(s, int) else tuple(as_int(n, f"fft_{name}", "s", "tuple of ints") for n in s)
     if dim is not None:
         if dim and not ndim:
             raise IndexError(f"Dimension specified as {dim[0]} but tensor has no dimensions")
@@ -181,14 +181,16 @@ def _one(name, transform, doc, **settings):
 
 def _two(name, transform, doc, **settings):
     def function(input, s=None, dim=(-2, -1), norm=None):
-        return transform(name, input, *axes_and_sizes(need_tensor(input, f"fft_{name}"), s, dim), norm, **settings)
+        axes, sizes = axes_and_sizes(need_tensor(input, f"fft_{name}"), s, dim, name)
+        return transform(name, input, axes, sizes, norm, **settings)
 
     return _public(function, transform, name, doc)
 
 
 def _many(name, transform, doc, **settings):
     def function(input, s=None, dim=None, norm=None):
-        return transform(name, input, *axes_and_sizes(need_tensor(input, f"fft_{name}"), s, dim), norm, **settings)
+        axes, sizes = axes_and_sizes(need_tensor(input, f"fft_{name}"), s, dim, name)
+        return transform(name, input, axes, sizes, norm, **settings)
 
     return _public(function, transform, name, doc)
 
@@ -249,7 +251,7 @@ def _frequencies(name, index, n, d, dtype, device, requires_grad):
     if np_dtype.kind == "c":
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{type_word(dtype)}': frequencies are real")
     nonnegative((n,))
-    return tensor_on((index / (n * d) if n else index).astype(np_dtype), device, requires_grad)
+    return tensor_on(np.divide(index, n * d).astype(np_dtype), device, requires_grad)
 
 
 def fftshift(input, dim=None):
@@ -263,7 +265,10 @@ def ifftshift(input, dim=None):
 
 
 def _shift(x, dim, name, shift):
-    need_tensor(x, f"fft_{name}")
+    if not need_tensor(x, f"fft_{name}")._a.ndim:
+        if dim is not None:
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise RuntimeError(f"{name}: `shifts` required, but a tensor without dimensions has none to shift along")
     dims = range(x._a.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     axes = tuple(dim_in_range(d, x._a.ndim) for d in dims)
     return roll(x, shifts=tuple(shift(x._a.shape[i]) for i in axes), axes=axes)

@@ -86,6 +86,11 @@ def _even_counts(a, low, high, bins):
     return np.bincount(np.minimum(place, bins - 1), None, bins)
 
 
+def _computed(input):
+    """The elements as they are counted: half precision in float32."""
+    return input._a.astype(np.float32) if input._a.dtype in HALF else _floating(input, "histogramdd")
+
+
 def _floating(input, kernel):
     if input._a.dtype.char not in "fd":
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{type_word(input.dtype)}', only floats")
@@ -103,10 +108,10 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
             f"torch.histogram(): weight should have the shape of the input: {list(weight.shape)} against "
             f"{list(shape)}"
         )
-    a = _floating(input, "histogramdd").reshape(-1, 1)
+    a = _computed(input).reshape(-1, 1)
     weights = None if weight is None else weight._a.reshape(-1)
-    hist, edges = _histogram(a, _edges(a, [bins], range), weights, density)
-    return _HISTOGRAM(tensor_on(hist, input.device), tensor_on(edges[0], input.device))
+    hist, edges = _histogram(a, _edges(a, input, [bins], range), weights, density)
+    return _HISTOGRAM(*[tensor_on(found.astype(input._a.dtype), input.device) for found in (hist, edges[0])])
 
 
 @allocating
@@ -124,7 +129,7 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
             f"weight with shape {list(weight.shape)}"
         )
     d = input._a.shape[-1]
-    a = _floating(input, "histogramdd").reshape(-1, d)
+    a = _computed(input).reshape(-1, d)
     bins = [bins] * d if isinstance(bins, int) else list(bins)
     if len(bins) != d:
         raise RuntimeError(
@@ -132,12 +137,13 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
             f"{d} sequences of bin edges or numbers of bins but got {len(bins)}"
         )
     weights = None if weight is None else weight._a.reshape(-1)
-    hist, edges = _histogram(a, _edges(a, bins, range), weights, density)
-    return _HISTOGRAMDD(tensor_on(hist, input.device), tuple(tensor_on(e, input.device) for e in edges))
+    hist, edges = _histogram(a, _edges(a, input, bins, range), weights, density)
+    hist, *edges = [tensor_on(found.astype(input._a.dtype), input.device) for found in (hist, *edges)]
+    return _HISTOGRAMDD(hist, tuple(edges))
 
 
-def _edges(a, bins, ranges):
-    """The edges of the bins of each coordinate."""
+def _edges(a, input, bins, ranges):
+    """The edges of the bins of each coordinate, in the dtype of `a`, which are the numbers of the input."""
     d = a.shape[1]
     if ranges is not None and len(ranges) != 2 * d:
         raise RuntimeError(
@@ -152,12 +158,12 @@ def _edges(a, bins, ranges):
                     f"torch.histogramdd: bins tensor should have one dimension, but got {b._a.ndim} "
                     f"dimensions in the bins tensor for dimension {i}"
                 )
-            if b._a.dtype != a.dtype:
+            if b._a.dtype != input._a.dtype:
                 raise RuntimeError(
                     "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got "
-                    f"input with dtype {a.dtype} and bins for dimension {i} with dtype {b._a.dtype}"
+                    f"input with dtype {input.dtype} and bins for dimension {i} with dtype {b.dtype}"
                 )
-            edges.append(b._a)
+            edges.append(b._a.astype(a.dtype))
             continue
         if b <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {b} for dimension {i}")
@@ -193,7 +199,7 @@ def _histogram(a, edges, weights, density):
         for i, e in enumerate(edges):
             found = found / np.expand_dims(np.diff(e), tuple(j for j, _ in enumerate(edges) if j != i))
         found = found.astype(a.dtype)
-    return found, [np.array(e) for e in edges]
+    return found, edges
 
 
 methods(bincount, histc, histogram)

@@ -137,6 +137,15 @@ def expand_masks(indices, t, dims=None):
     return found, tuple(places)
 
 
+def without_empty_masks(indices, t):
+    """Index tensors without masks that have no dimensions: beside others these say nothing, alone all or nothing."""
+    if all([i._a.ndim or i._a.dtype.kind != "b" for i in indices]):
+        return indices
+    if len(indices) > t._a.ndim:
+        raise IndexError(TOO_MANY.format(ndim=t._a.ndim))
+    return [i for i in indices if i._a.ndim or i._a.dtype.kind != "b"] or [indices[0].expand(t.shape[:1])]
+
+
 def check_mask(mask, t, at):
     """Raises IndexError unless the mask fits the dimensions of `t` from `at` on."""
     shape, own = mask._a.shape, t._a.shape
@@ -159,7 +168,7 @@ def index_put_call(input, indices, values, accumulate, name):
     need_tensor(values, name, "values", 3)
     if not indices:
         raise RuntimeError(f"{name}(): needs at least one index tensor")
-    found, dims = expand_masks(indices, input)
+    found, dims = expand_masks(without_empty_masks(indices, input), input)
     return put_call(input, found, dims, values, bool(accumulate))
 
 

@@ -342,6 +342,9 @@ def addr(input, vec1, vec2, *deprecated, beta=1, alpha=1):
         if x._a.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {which}, but got {x._a.ndim}-D")
     shape = (vec1._a.shape[0], vec2._a.shape[0])
+    for which, value in (("beta", beta), ("alpha", alpha)):
+        if isinstance(value, bool) and input._a.dtype.kind != "b":
+            raise RuntimeError(f"Boolean {which} only supported for Boolean results: pass a number to addr.")
     return _add_product("addr", ops.addr, (input, vec1, vec2), shape, beta, alpha)
 
 

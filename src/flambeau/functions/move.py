@@ -315,7 +315,8 @@ def sum_to_size(self, size):
     shape, own = shape_from(size), self._a.shape
     if not broadcasts(shape, own):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(own)}}}.")
-    return sum_to(self, shape)
+    is_sum_of_ints = not is_inexact(self._a.dtype) and tuple(shape) != own
+    return sum_to(self.long() if is_sum_of_ints else self, shape)
 
 
 def unravel_index(indices, shape):
@@ -332,8 +333,8 @@ def unravel_index(indices, shape):
     if any([n < 0 for n in sizes]):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     steps = [math.prod(sizes[i + 1:]) for i in range(len(sizes))]
-    a, wide = indices._a, indices._a.astype(np.int64, copy=False)
-    found = [np.asarray(wide // step % n).astype(a.dtype) for step, n in zip(steps, sizes)]
+    a = indices._a.astype(np.int64, copy=False)
+    found = [np.asarray(a // step % n) for step, n in zip(steps, sizes)]
     return tuple([tensor_on(coordinates, indices.device) for coordinates in found])
 
 

@@ -207,10 +207,12 @@ def _end(y0, y1, y2, near, far):
 def trapezoid(y, x=None, *, dx=None, dim=-1):
     """The integral along ``dim`` by the trapezoid rule, over points ``x`` or with spacing ``dx``."""
     areas = _areas(y, x, dx, dim, "trapezoid")
+    if not y._a.shape[dim]:
+        return y.sum(dim, dtype=y.dtype)
     if isinstance(x, Tensor):
         return areas.sum(dim)
     axis = dim_in_range(dim, y._a.ndim)
-    ends = (y.select(axis, 0) + y.select(axis, -1)) * 0.5 if y._a.shape[axis] else 0
+    ends = (y.select(axis, 0) + y.select(axis, -1)) * 0.5
     return (y.sum(axis) - ends) * (1 if dx is None else dx)
 
 

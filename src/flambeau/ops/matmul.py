@@ -195,7 +195,7 @@ def _addmm(k, x, a, b, *, beta, alpha):
 
 
 def _addbmm(k, x, a, b, *, beta, alpha):
-    return k.add_product(lambda a, b: k.sum(k.matmul(a, b), axis=0), x, a, b, beta, alpha)
+    return k.add_product(lambda a, b: k.sum(k.matmul(a, b), axis=0, dtype=a.dtype), x, a, b, beta, alpha)
 
 
 def _addr(k, x, a, b, *, beta, alpha):

@@ -74,7 +74,7 @@ digamma = kernel_op("digamma", inputs="x", promote="float", refuses="c")
 digamma.vjp(x=lambda g, x: g * polygamma(x, n=1))
 
 
-@op(promote="float", refuses="c", row_major=True)
+@op(promote="float", refuses="c")
 def polygamma(k, x, *, n):
     """The n-th derivative of digamma, n >= 1."""
     return k.zeta(k.full_like(x, n + 1.0), x) * ((-1) ** (n + 1) * math.factorial(n))
@@ -93,7 +93,7 @@ mvlgamma.vjp(x=lambda g, x, p: g * sum((digamma(x - i / 2) for i in range(1, p))
 
 zeta = kernel_op(
     "special_zeta", "zeta", inputs="x, y", promote="float", refuses="c",
-    scalar_node="SpecialZetaBackward1", row_major=True,
+    scalar_node="SpecialZetaBackward1",
 )
 zeta.vjp(x=without_derivative("zeta"), y=lambda g, x, y: g * -x * zeta(x + 1, y))
 
@@ -102,10 +102,10 @@ def gamma_density(a, x):
     return exp(xlogy(a - 1, x) - x - lgamma(a))
 
 
-igamma = kernel_op("igamma", inputs="a, x", promote="common", refuses="bic", row_major=True)
+igamma = kernel_op("igamma", inputs="a, x", promote="common", refuses="bic")
 igamma.vjp(a=without_derivative("igamma: input"), x=lambda g, a, x: g * gamma_density(a, x))
 
-igammac = kernel_op("igammac", inputs="a, x", promote="common", refuses="bic", row_major=True)
+igammac = kernel_op("igammac", inputs="a, x", promote="common", refuses="bic")
 igammac.vjp(a=without_derivative("igammac: input"), x=lambda g, a, x: -g * gamma_density(a, x))
 
 # ---- Bessel's functions
@@ -146,8 +146,7 @@ POLYNOMIALS = (
 
 
 def kernel_without_gradient(name, inputs, kernel=None):
-    several = "," in inputs  # their kernels broadcast, and give rows
-    return kernel_op("special_" + name, kernel or name, inputs=inputs, promote="float", refuses="c", row_major=several)
+    return kernel_op("special_" + name, kernel or name, inputs=inputs, promote="float", refuses="c")
 
 
 bessel = {name: kernel_without_gradient(name, "x") for name in UNRECORDED}

@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 
+from ..._layout import elementwise_strides
 from .. import NUMPY as engine
 
 CHUNK = 8192
@@ -25,6 +26,8 @@ def special(function=None, /, *, narrow=False):
         if len(operands) == 1 and type(x) is np.ndarray and x.ndim > 1 and not is_contiguous_or_expanded(x):
             return in_its_order(kernel, x)
         arrays = np.broadcast_arrays(*operands) if len(operands) > 1 else operands
+        if len(arrays) > 1 and arrays[0].ndim > 1 and not all(map(is_row_major, operands)):
+            return in_common_order(kernel, arrays, operands)
         given = [x.dtype for x in operands if hasattr(x, "dtype")]
         dtype = np.result_type(*given)
         wide = dtype if narrow and dtype == np.float32 else np.float64
@@ -47,6 +50,20 @@ def in_its_order(kernel, x):
     """kernel(x), which makes rows, in the order in which the dimensions of x lie in memory."""
     order = np.argsort([-abs(s) for s in x.strides], kind="stable")
     return kernel(np.ascontiguousarray(x.transpose(order))).transpose(np.argsort(order))
+
+
+def is_row_major(x):
+    return not isinstance(x, np.ndarray) or x.flags.c_contiguous
+
+
+def in_common_order(kernel, arrays, operands):
+    """kernel(*arrays), which are the operands broadcast, in the order in which the dimensions of the operands lie."""
+    layouts = [(x.shape, x.strides) for x in operands if isinstance(x, np.ndarray)]
+    strides = elementwise_strides(arrays[0].shape, layouts)
+    order = np.argsort([-s for s in strides], kind="stable")
+    rows = [np.ascontiguousarray(x.transpose(order)) if isinstance(own, np.ndarray) else own
+            for x, own in zip(arrays, operands)]
+    return kernel(*rows).transpose(np.argsort(order))
 
 
 def series(coefficients, t):

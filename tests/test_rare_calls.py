@@ -1,0 +1,52 @@
+"""Calls that few programs make, on which Flambeau once disagreed with PyTorch, by namespace."""
+
+import pytest
+
+from _oracle import check_code
+
+pytestmark = pytest.mark.oracle
+
+TURNED = "x = (torch.arange(6.) + 1).reshape(3, 2).t()\n"
+LAYOUT = [TURNED + code for code in (
+    "torch.igamma(x, x)", "torch.igammac(x, torch.tensor(1.0))", "torch.special.zeta(x + 1, x)", "torch.polygamma(1, x)",
+    "torch.special.hermite_polynomial_h(x, torch.ones(2, 1))", "torch.special.chebyshev_polynomial_t(x, 2)",
+    "torch.igamma(torch.ones(3), x)",
+)]
+FACTORIES = [
+    *[f"torch.arange({bounds}, dtype=torch.{dtype})" for dtype in ("int32", "uint8", "int64", "float32")
+      for bounds in ("2, 2, 0.5", "2, 3, 0.5", "2.5, 4, 0.5", "3, 2, -0.5", "0, 5, 1.5")],
+    "torch.arange(2, 1e30, 1)", "torch.fft.rfftfreq(0)", "torch.fft.fftfreq(0)", "torch.fft.rfftfreq(3, 0.0)",
+    *[f"torch.unravel_index(torch.tensor({numbers}, dtype=torch.{dtype}), (400, 400))"
+      for dtype in ("int8", "uint8", "int32", "int64") for numbers in ("[1, 100]", "[[]]", "3")],
+    *[f"torch.linalg.vander(torch.ones({shape}, dtype=torch.{dtype}), N={n})" for dtype in ("int16", "uint8", "float32")
+      for shape in ((3,), (2, 0), (1,), ()) for n in (1, 2, None)],
+]
+REDUCTIONS = [
+    *[f"torch.ones({shape}, dtype=torch.{dtype}).sum_to_size({target})" for dtype in ("uint8", "int32", "bool", "float16")
+      for shape, target in (((3, 0), (1, 0)), ((2, 3), (1, 3)), ((2, 3), (2, 3)))],
+    *[f"torch.trapezoid(torch.zeros({shape}, dtype=torch.{dtype}){options})" for dtype in ("int32", "uint8", "float16")
+      for shape, options in (((0,), ""), ((0, 2), ""), ((2, 0), ", dx=0.5"), ((2, 0), ", dim=0"), ((1,), ""))],
+    "torch.addbmm(*[torch.ones(shape, dtype=torch.int32) for shape in ((0, 0), (2, 0, 0), (2, 0, 0))], beta=2)",
+    "torch.addbmm(*[torch.ones(shape, dtype=torch.uint8) for shape in ((1, 1), (2, 1, 2), (2, 2, 1))], beta=0)",
+    *[f"v = torch.ones(2, dtype=torch.{dtype})\ntorch.addr(torch.ones(2, 2, dtype=torch.{dtype}), v, v, {option}=True)"
+      for dtype in ("float32", "int64", "bool", "complex64") for option in ("beta", "alpha")],
+    *[f"x = torch.tensor([0.25, 1.5, 9.0], dtype=torch.{dtype})\n{call}" for dtype in ("bfloat16", "float16", "float32")
+      for call in ("torch.histogram(x, x.new_tensor([0.0, 0.5, 2.0]))", "torch.histogram(x, torch.tensor([0.0, 1.0]))")],
+]
+TRANSFORMS = [
+    *[f"torch.fft.{name}(torch.ones(2, 2), s={s})" for name in ("fft2", "rfftn", "hfft2", "irfftn")
+      for s in ("(None, None)", "(2, None)", "(2, 2.0)", "(2, -1)")],
+    *[f"torch.fft.{name}(torch.tensor(1.0){options})" for name in ("fftshift", "ifftshift")
+      for options in ("", ", dim=0", ", dim=(-1,)")],
+]
+MASKS = [
+    f"torch.zeros({shape}).index_put({indices}, torch.tensor(2.0))"
+    for shape in ((), (2,), (2, 3), (0, 2))
+    for indices in ("(torch.tensor(True),)", "(torch.tensor(False),)", "(torch.tensor(True), torch.tensor([0]))",
+                    "(torch.tensor([0]), torch.tensor(False))")
+]
+
+
+@pytest.mark.parametrize("code", [*LAYOUT, *FACTORIES, *REDUCTIONS, *TRANSFORMS, *MASKS])
+def test_agreement(code):
+    check_code(code, strides=code in LAYOUT)
