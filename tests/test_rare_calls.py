@@ -22,6 +22,7 @@ FACTORIES = [
       for shape in ((3,), (2, 0), (1,), ()) for n in (1, 2, None)],
 ]
 REDUCTIONS = [
+    *[f"torch.diff(torch.ones(2), {n}, prepend=torch.zeros(2))" for n in (0, 1, 2)],
     *[f"torch.ones({shape}, dtype=torch.{dtype}).sum_to_size({target})" for dtype in ("uint8", "int32", "bool", "float16")
       for shape, target in (((3, 0), (1, 0)), ((2, 3), (1, 3)), ((2, 3), (2, 3)))],
     *[f"torch.trapezoid(torch.zeros({shape}, dtype=torch.{dtype}){options})" for dtype in ("int32", "uint8", "float16")

@@ -106,7 +106,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
     ends = [end for end in (prepend, append) if end is not None]
     for end in ends:
         _check_end(end, input, axis)
-    if ends:
+    if ends and n:
         input = cat(*[t for t in (prepend, input, append) if t is not None], axis=axis)
     size = input._a.shape[axis]
     if n == 0:
