@@ -22,6 +22,9 @@ OF_NOTHING = [  # norms of empty batches save nothing, and leave running statist
 ] + ["torch.nn.functional.batch_norm(torch.zeros(2, 0), None, None, torch.ones(0), training=True)",
      "torch.nn.functional.batch_norm(torch.zeros(0, 3), None, None, torch.ones(5), training=True)"]
 
+OF_NOTHING += [f"torch.nn.functional.{call}" for shape in ("4, 3, 2", "0, 3, 2") for running in ("torch.zeros(3), None", "None, torch.ones(3)")
+               for training in (True, False) for call in (f"batch_norm(torch.ones({shape}), {running}, training={training})",
+                                                          f"instance_norm(torch.ones({shape}), {running}, use_input_stats={training})")]
 IN_PLACE_ON_NOTHING = [
     f"x = torch.zeros({shape}, requires_grad=True)\n(torch.nn.functional.{name}(x, {p}, True, True) is x, x._version)"
     for name in ("dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d")

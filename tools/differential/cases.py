@@ -161,7 +161,7 @@ CHANGES = [
 COPIES = ["copy.deepcopy({m})", "copy.copy({m})", "pickle.loads(pickle.dumps({m}))"]
 READS = [
     "list({m}.state_dict())",
-    "{{k: v for k, v in vars({m}).items() if k[0] != '_' and not hasattr(v, 'numel') and not callable(v)}}",
+    "{{k: v for k, v in sorted(vars({m}).items()) if k[0] != '_' and not hasattr(v, 'numel') and not callable(v)}}",
     "{m}.state_dict(keep_vars={flag})",
 ]
 

@@ -49,7 +49,7 @@ NORMS = [
     layer("LayerNorm({4|(4,)|(3, 4)|[4]}{|, eps=0.1}{|, elementwise_affine=False}{|, bias=False})", "BATCH3, 4"),
     layer("RMSNorm({4|(4,)|(3, 4)|[4]}{|, eps=0.1}{|, elementwise_affine=False})", "BATCH3, 4"),
     layer("LocalResponseNorm({2|3|1|5}{|, alpha=0.5}{|, beta=0.5}{|, k=2.0})", "BATCH4{, 3|, 3, 2|, 2, 1, 2}"),
-    layer("CrossMapLRN2d({2|3|1}{|, alpha=0.5}{|, beta=0.5}{|, k=2})", "BATCH4, 3, 2"),
+    layer("CrossMapLRN2d({2|3}{|, alpha=0.5}{|, beta=0.5}{|, k=2})", "BATCH4, 3, 2"),
 ]
 ANY = "{2, |0, |}{3|1}, {4|2}"
 PLACE = "{|inplace=True}"

@@ -24,7 +24,7 @@ OPTIMIZERS = [f"torch.optim.{text}" for text in (
     f"Adagrad(PARAMS{LR}{DECAY}{COMMON}{{|, lr_decay=0.5}}{{|, initial_accumulator_value=0.5}}{{|, eps=0.1}}{{|, fused=True}})",
     f"RMSprop(PARAMS{LR}{DECAY}{COMMON}{{|, alpha=0.5}}{{|, momentum=0.5}}{{|, centered=True}}{{|, eps=0.1}})",
     f"Rprop(PARAMS{LR}{COMMON}{{|, etas=(0.25, 2.0)}}{{|, step_sizes=(0.01, 1)}})",
-    "LBFGS(PARAMS{|, lr=0.5}{|, max_iter=2|, max_iter=5}{|, history_size=2}{|, line_search_fn='strong_wolfe'}{|, tolerance_grad=0.1})",
+    "LBFGS(PARAMS{|, lr=0.5}, max_iter={2|3|1}{|, history_size=2}{|, line_search_fn='strong_wolfe'}{|, tolerance_grad=0.1})",
     "Muon([p for p in {m}.parameters() if p.ndim == {2|1}]{|, lr=0.1}{|, weight_decay=0.0}{|, nesterov=False}{|, momentum=0.5}{|, ns_steps=2}"
     "{|, adjust_lr_fn='match_rms_adamw'})",
     "SparseAdam(PARAMS{|, lr=0.1}{|, betas=(0.5, 0.75)})",

@@ -20,6 +20,7 @@ __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_res
 
 ONE_VALUE = "Expected more than 1 value per channel when training, got input size {shape}"
 ONE_PLACE = "Expected more than 1 spatial element when training, got input size {shape}"
+ONE_STATISTIC = "running_mean and running_var must either both be None or neither be None, but {missing} is None"
 DIMENSIONS = "Dimension out of range: {name}() expects an input of 2 or more dimensions, but got size {shape}"
 ELEMENTS = "{name} should contain {channels} elements not {got}: one a channel, here of shape {shape}"
 VECTOR = "{name} should be a vector: expected 1 dims but tensor has {ndim}, its shape is {shape}"
@@ -91,11 +92,13 @@ def _batch_norm(input, running_mean, running_var, weight, bias, training, moment
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         return ops.batch_norm_inference(input, weight, bias, running_mean, running_var, eps=eps)
+    if (running_mean is None) is not (running_var is None):
+        raise ValueError(ONE_STATISTIC.format(missing="running_mean" if running_mean is None else "running_var"))
     if act is None:
         out, mean, var = ops.batch_norm(input, weight, bias, eps=eps, how=None)
     else:
         out, mean, var = ops.batch_norm_act(input, weight, bias, eps=eps, activation=act[0], numbers=act[1])
-    if running_mean is not None or running_var is not None:
+    if running_mean is not None:
         n = math.prod(shape) // channels
         _move(running_mean, mean, momentum)
         _move(running_var, var, momentum, n / max(n - 1, 1))
