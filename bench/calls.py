@@ -1,10 +1,4 @@
-"""Single calls of many functions and methods, on matrices of 4x4 and of 1000x1000.
-
-    python bench/calls.py               # all of them
-    python bench/calls.py topk median   # those whose text contains one of these words
-"""
-
-import sys
+"""Single calls of many functions and methods, on matrices of 4x4 and of 1000x1000."""
 
 from _harness import Suite
 
@@ -67,8 +61,6 @@ def make_case(call, size, grad):
 
 
 for call in [call.strip() for line in CALLS.strip().splitlines() for call in line.split(";")]:
-    if len(sys.argv) > 1 and not any(word in call for word in sys.argv[1:]):
-        continue
     suite.case(f"{call}, 4x4")(make_case(call, 4, False))
     if make_case(call, 4, True)(suite.theirs)().requires_grad:
         suite.case(f"{call}, 4x4, grad")(make_case(call, 4, True))
