@@ -59,6 +59,10 @@ nn.Sequential(nn.Linear(1,1)) * 1.5 => unsupported operand type\(s\) for \*
 nn.ModuleList([nn.Linear(1,1)])[2] => index 2 is out of range
 nn.ModuleList(5) => 'int' object is not iterable|ModuleList
 nn.ModuleList([1]) => int is not a Module subclass
+nn.Sequential(nn.ReLU) => nn.modules.activation.ReLU is not a Module subclass
+nn.ModuleList([len]) => len is not a Module subclass
+nn.Sequential(copy.deepcopy) => copy.deepcopy is not a Module subclass
+m=nn.Linear(1,1); m.bias=copy.deepcopy => cannot assign 'copy.deepcopy' as parameter 'bias'
 nn.ModuleList().extend(5) => ModuleList.extend should be called with an iterable, but got int
 nn.ModuleList()(1) => Module \[ModuleList\] is missing the required "forward" function
 nn.ModuleDict(5) => ModuleDict.update should be called with an iterable of key/value pairs, but got int

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ..._dtypes import from_np
 from ..._modes import no_grad
 from ..._tensor import Tensor
+from ...functions.legacy import typename
 from ..parameter import Parameter, is_lazy
 
 FORGOT_INIT = """\
@@ -55,11 +56,16 @@ def not_registered(value, what, name, wanted):
 
 
 def type_name(value):
-    """The type of a value as PyTorch's messages name it."""
-    if isinstance(value, Tensor) and not is_lazy(value):
-        return value.type()
-    kind = type(value)
-    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    """The type of a value as PyTorch's messages name it; a class or a function is named itself."""
+    return typename(type(value) if is_lazy(value) else value)
+
+
+def no_module(value):
+    """The message about a child that is none."""
+    message = f"{type_name(value)} is not a Module subclass"
+    if isinstance(value, type):
+        return f"{message}: it is a class itself. Make a module of it: {value.__name__}(...)"
+    return f"{message}. Let the forward of a Module call it" if callable(value) else message
 
 
 def no_attribute(module, name):

@@ -210,7 +210,7 @@ class Module(Hookable, Savable, Movable):
     def add_module(self, name: str, module: Module | None) -> None:
         """Adds a child module (or None, a place for one) under `name`."""
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{_report.type_name(module)} is not a Module subclass")
+            raise TypeError(_report.no_module(module))
         table = _report.table_for(self, "_modules", name, "module")
         table[name] = _run_registration_hooks("module", self, name, module)
 
