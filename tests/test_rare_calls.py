@@ -14,10 +14,11 @@ LAYOUT = [TURNED + code for code in (
 )]
 FACTORIES = [
     *[f"torch.arange({bounds}, dtype=torch.{dtype})" for dtype in ("int32", "uint8", "int64", "float32")
-      for bounds in ("2, 2, 0.5", "2, 3, 0.5", "2.5, 4, 0.5", "3, 2, -0.5", "0, 5, 1.5")],
+      for bounds in ("2, 2, 0.5", "2, 0.5, 0.5", "0.5, 0, 0.5", "2, 2.5, -0.5", "2, 3, 0.5", "2.5, 4, 0.5", "3, 2, -0.5", "0, 5, 1.5")],
     "torch.arange(2, 1e30, 1)", "torch.fft.rfftfreq(0)", "torch.fft.fftfreq(0)", "torch.fft.rfftfreq(3, 0.0)",
     *[f"torch.unravel_index(torch.tensor({numbers}, dtype=torch.{dtype}), (400, 400))"
       for dtype in ("int8", "uint8", "int32", "int64") for numbers in ("[1, 100]", "[[]]", "3")],
+    "a, b = torch.unravel_index(torch.tensor([5, 7]), (2, 4))\n(a.storage_offset(), b.storage_offset(), a.stride())",
     *[f"torch.linalg.vander(torch.ones({shape}, dtype=torch.{dtype}), N={n})" for dtype in ("int16", "uint8", "float32")
       for shape in ((3,), (2, 0), (1,), ()) for n in (1, 2, None)],
 ]

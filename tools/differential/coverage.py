@@ -34,7 +34,7 @@ NOT_DRAWN = {  # by reason
     "sparse tensors": """
         coalesce dense_dim indices is_coalesced sparse_coo_tensor sparse_dim sparse_mask sparse_resize_
         sparse_resize_and_clear_ to_dense to_sparse to_sparse_coo """,
-    "layers, which modules.py draws": """
+    "layers and losses, which the families of layers draw": """
         adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d batch_norm bilinear
         binary_cross_entropy_with_logits celu celu_ conv1d conv2d conv3d conv_tbc
         conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss cosine_similarity ctc_loss embedding

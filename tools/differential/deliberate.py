@@ -265,7 +265,7 @@ IS_GRADIENT = re.compile(r"\.grad\b|\blog\[")  # what hooks were given is in the
 
 DIFFERENCES = {
     "Operands of different strides": lambda d: (
-        (d.kind == "offset" and "scatter" in d.step.template and is_fresh(d))
+        (d.kind == "offset" and re.search("scatter|nonzero", d.step.template) and is_fresh(d))
         or (d.kind == "strides" and ((is_fresh(d) and not keeps_layout(d)) or "autograd.grad(" in d.step.template))
     ),
     "a view may be written to after another view": lambda d: (

@@ -37,7 +37,7 @@ WRITES = [
     *rows("fibc", "{x}.copy_({other})"),
     *rows("fibc", "{x}.NAME_({number})", "fill", mild=True),
     *rows("fibc", "{x}.zero_()"),
-    *rows("fibc", "{x}.resize_({x}.numel())"),
+    *rows("fibc", "{x}.clone().resize_({x}.numel())"),
 ]
 TABLES = (POINTWISE, REDUCE, SHAPES, INDEXING, LINALG, LAYERS, FFT, FACTORIES, POINTWISE, WRITES)
 

@@ -198,7 +198,7 @@ def _count(shape, start, end, step, dtype):
 
 def range_length(start, end, step, dtype):
     """How many numbers of a NumPy dtype ``arange`` gives; errors where that is no number."""
-    if dtype == np.int64 and all(math.isfinite(v) for v in (start, end, step)):
+    if dtype == np.int64 and all(math.isfinite(v) for v in (start, end, step)) and (end - start) * step >= 0:
         if step and not int(step):
             raise ValueError(f"step must be nonzero, but in int64 the step {step} is 0")
         start, end, step = int(start), int(end), int(step)

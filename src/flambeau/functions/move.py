@@ -335,7 +335,7 @@ def unravel_index(indices, shape):
     steps = [math.prod(sizes[i + 1:]) for i in range(len(sizes))]
     a = indices._a.astype(np.int64, copy=False)
     found = [np.asarray(a // step % n) for step, n in zip(steps, sizes)]
-    return tuple([tensor_on(coordinates, indices.device) for coordinates in found])
+    return tensor_on(np.stack(found, -1), indices.device).unbind(-1) if found else ()
 
 
 methods(
