@@ -78,7 +78,6 @@ ATTENTION = [
 INDICES = "torch.tensor({[[0, 2], [1, 1]]|[2, 0, 1]|[]|[[2, 2, 2]]|[0, 5]|[1, -1]|1}, dtype=torch.{int64|int32|int64|int16|float32})"
 EMBEDDINGS = [
     layer("Embedding(5, 3{|, padding_idx=1|, padding_idx=-1}{|, max_norm=1.0}{|, norm_type=1.0}{|, scale_grad_by_freq=True})", INDICES),
-    layer("Embedding(5, 3, sparse={False|True})", INDICES),
     layer("Embedding.from_pretrained(torch.arange(12.).sin().reshape(4, 3){|, freeze=False}{|, padding_idx=1})", INDICES),
     layer("EmbeddingBag(5, 3{|, mode='sum'|, mode='max'}{|, padding_idx=1}{|, max_norm=1.0}{|, scale_grad_by_freq=True})",
           "torch.tensor({[[0, 2], [1, 1]]|[[2], [0]]|[[1, 1]]|[2, 0]}, dtype=torch.{int64|int32})"),
