@@ -127,7 +127,7 @@ def places():
 RATE = 0.5
 
 
-def agree(function, place):
+def agree(function, place, device="cpu"):
     """Calls a function of a tensor and a float at a place, eagerly and compiled; returns how often it was compiled."""
     read, put = places()[place]
     compiled = torch.compile(lambda x: function(x, read()), recompile_limit=20)
@@ -136,15 +136,16 @@ def agree(function, place):
         results = []
         for call in (lambda x: function(x, rate), compiled):  # noqa: B023
             torch.manual_seed(0)
-            results.append(call(torch.tensor([1.0, 2.0, 3.0])))
+            results.append(call(torch.tensor([1.0, 2.0, 3.0], device=device)))
         torch.testing.assert_close(results[1], results[0])
         assert type(read()) is float and read() == rate
     return compiled.count
 
 
+@pytest.mark.parametrize("device", ["cpu", "xla"])
 @pytest.mark.parametrize("name", ONE_PROGRAM)
-def test_one_program_serves_all_values(name):
-    assert agree(ONE_PROGRAM[name], "param_groups") == 1
+def test_one_program_serves_all_values(name, device):
+    assert agree(ONE_PROGRAM[name], "param_groups", device) == 1
 
 
 @pytest.mark.parametrize("name", ANY_PROGRAM)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import jax
 from jax.extend.core import Primitive
+from jax.extend.core.primitives import convert_element_type_p
 
 from ..._precision import precisely, precision
 from . import engine
@@ -29,8 +30,14 @@ class SharedCall(Primitive):
         return super().bind(*arrays, signature=signature, numbers=numbers, precision=precision.key)
 
     def bind(self, *arrays, signature, numbers, precision):
+        arrays = [weaken(a, aval.dtype) if aval.weak else a for a, aval in zip(arrays, signature.inputs, strict=True)]
         with precisely(precision):
-            return signature.traced(numbers, precision, list(arrays), [])[0]
+            return signature.traced(numbers, precision, arrays, [])[0]
+
+
+def weaken(x, dtype):
+    """A number that yields to the dtypes of arrays, as in the trace: inputs of programs do not."""
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=True, sharding=None)
 
 
 shared_call = SharedCall("shared_call")
