@@ -61,7 +61,7 @@ class ViewArray:
         self.dtype = array.dtype
         self.strides = strides
         self.offset = offset
-        self._array = value_of(array)
+        self._array = array.value if type(array) is ViewArray else array
         self._stamp = memory.stamp
 
     def refresh(self, array):

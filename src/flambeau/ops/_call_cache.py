@@ -74,8 +74,11 @@ def note_repetitions(arrays, key):
     if len(arrays) == 2:
         if arrays[0] is arrays[1]:
             key.append("twice")
-        return
-    if len({*map(id, arrays)}) < len(arrays):
+    elif len(arrays) == 3:
+        a, b, c = arrays
+        if a is b or a is c or b is c:
+            key.append((a is b, a is c, b is c))
+    elif len({*map(id, arrays)}) < len(arrays):
         key.append(tuple(map({}.setdefault, map(id, arrays), range(len(arrays)))))
 
 
@@ -174,7 +177,8 @@ class CachedCall:
     def finish(self, inputs, used, result, settings, device):
         """The result as tensors, recorded; `used` are the arrays that it was made of."""
         if self.is_tuple:
-            out = tuple([self.wrap(r, n, inputs, settings, device) for n, r in enumerate(result)])
+            returned = result[:self.op.returned]
+            out = tuple([self.wrap(r, n, inputs, settings, device) for n, r in enumerate(returned)])
         else:
             out = self.wrap(result, 0, inputs, settings, device)
         if self.pull is not None:

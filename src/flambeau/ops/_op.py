@@ -57,7 +57,7 @@ class Op:
     def __init__(self, forward, name, *, node=None, scalar_node=None, promote=None, opmath=False, refuses="",
                  row_major=False, image=False, kernel_layout=False, put=None, copies=False, check=None,
                  piecewise_linear=False, kernel=None, by_element=False, product=False, takes_undefined=False,
-                 constants="", index=False, once=False, hooked=None):
+                 constants="", index=False, once=False, hooked=None, returned=None):
         self.forward = forward
         self.name = name
         self.kernel = kernel  # the name of the kernel that is its whole forward
@@ -75,6 +75,7 @@ class Op:
         self.index = index
         self.once = once
         self.hooked = hooked
+        self.returned = returned
         self.check = check
         self.piecewise_linear = piecewise_linear
         (_, *self.inputs), self.variadic, self.settings = parameters_of(forward)
@@ -446,6 +447,7 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
         index: it picks the elements at its setting ``key``: backward then adds a gradient to theirs alone.
         once: that backward goes through it once, if the graph is not retained, though there is nothing to free.
         hooked: of several results, how many of the first have gradients that hooks on nodes see; all where not given.
+        returned: of several results, how many its callers use, from the first on; others are for backward alone.
         takes_undefined: of several results, that the vjp takes None for the gradient of one that nobody used. To the
             vjps of other ops these come as zeros.
         copies: of a view, that on values it makes a copy, through which nothing can be written.

@@ -533,7 +533,7 @@ def recorder_of(op, wanted, tensors, count=None):
     n = range(len(wanted))
     xs, arrays = tuple_text(f"x{i}" for i in n), tuple_text(f"a{i}" for i in n)
     edge = "(x{0}, LEAF) if x{0}._node is None else (x{0}._node, x{0}._nr)"
-    out, of_out = saved_results(plan, count)
+    out, of_out = saved_results(plan, count, op.returned)
     guards = [f"guard(x{i})" for i in n if plan.saves[i] and tensors[i]] + of_out
     shapes = [f"a{i}.shape" if tensors[i] else f"getattr(a{i}, 'shape', ())" for i in n]
     if op.node_getters is None:
@@ -554,15 +554,15 @@ def recorder_of(op, wanted, tensors, count=None):
     return compile_source(source, f"recorder of {op.name}, gradients {wanted}", backward=plan.backward, **names)
 
 
-def saved_results(plan, count):
-    """(the text of what a recorder saves of the results, the texts of their guards)."""
+def saved_results(plan, count, returned):
+    """(the text of what a recorder saves of the results, the texts of the guards of those that are `returned`)."""
     if not plan.saves_out:
         return "None", []
     if count is None:
         return "r", ["guard(t)"]
     saved = [nr in plan.saves_parts or not plan.saves_parts for nr in range(count)]
     texts = tuple_text(f"r[{nr}]" if saves else "None" for nr, saves in enumerate(saved))
-    return texts, [f"guard(t[{nr}])" for nr, saves in enumerate(saved) if saves]
+    return texts, [f"guard(t[{nr}])" for nr, saves in enumerate(saved[:returned]) if saves]
 
 
 def source_of(op, kind, where):

@@ -54,7 +54,7 @@ def _normalization(name, node, layout):
     rows = layout is layer_layout
 
     @op(name=name, node=node, opmath="first", refuses="bic", row_major=rows, image=not rows,
-        hooked=None if layout is group_layout else 1)
+        hooked=None if layout is group_layout else 1, returned=None if layout is batch_layout else 1)
     def normalization(k, x, weight, bias, *, eps, how):
         shape, of_weight, axes = layout(x.shape, how)
         weight, bias = along_channels(weight, of_weight), along_channels(bias, of_weight)

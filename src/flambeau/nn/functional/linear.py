@@ -39,7 +39,7 @@ def linear(input, weight, bias=None):
         need_tensor(input, "linear")
     if not isinstance(weight, Tensor):
         need_tensor(weight, "linear", "weight", 2)
-    if input._a.ndim > 1 and weight._a.ndim == 2 and (bias is None or bias._a.ndim == 1):
+    if len(input._a.shape) > 1 and len(weight._a.shape) == 2 and (bias is None or len(bias._a.shape) == 1):
         return call_cast("linear", ops.linear, input, weight, bias) if in_use.autocast else ops.linear(
             input, weight, bias)
     if in_use.autocast:
