@@ -7,11 +7,15 @@
 
 PyObject *read_slot(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *set_slot(PyObject *module, PyObject *const *given, Py_ssize_t n);
+PyObject *exchange_each(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *increment_slot(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *are_in_slots(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *are_same(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *held_elsewhere(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *unheld(PyObject *module, PyObject *const *given, Py_ssize_t n);
+
+/* The numbers of an array that is a vector of intp; NULL, without an error, if it is none. */
+const npy_intp *vector_of_places(PyObject *x);
 
 PyObject *pick(PyObject *module, PyObject *const *given, Py_ssize_t n);
 PyObject *places_of_types(PyObject *module, PyObject *const *given, Py_ssize_t n);

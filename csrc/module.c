@@ -334,6 +334,9 @@ static PyMethodDef methods[] = {
     {"increment_slot", (PyCFunction)(void (*)(void))increment_slot, METH_FASTCALL,
      "increment_slot(member, objects)\n--\n\nAdds one to the integer that each object holds in a slot; to one that is "
      "there twice, two."},
+    {"exchange_each", (PyCFunction)(void (*)(void))exchange_each, METH_FASTCALL,
+     "exchange_each(members, tensors, arrays, writer, start)\n--\n\nMakes arrays the elements of tensors from `start` "
+     "on, and counts the writes, up to one whose storage has a memory; returns its place."},
     {"are_in_slots", (PyCFunction)(void (*)(void))are_in_slots, METH_FASTCALL,
      "are_in_slots(members, objects, values)\n--\n\nWhether objects hold, in the slots that are `members` of their "
      "class, the very things that `values` has, a list for each member."},

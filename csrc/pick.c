@@ -30,17 +30,23 @@ static PyObject *picked(const npy_intp *numbers, Py_ssize_t count, PyObject *ite
     return found;
 }
 
+const npy_intp *vector_of_places(PyObject *x)
+{
+    PyArrayObject *array = PyArray_Check(x) ? (PyArrayObject *)x : NULL;
+    bool fits = array != NULL && PyArray_TYPE(array) == NPY_INTP && PyArray_NDIM(array) == 1 && PyArray_ISCARRAY_RO(array);
+    return fits ? PyArray_DATA(array) : NULL;
+}
+
 PyObject *pick(PyObject *module, PyObject *const *given, Py_ssize_t n)
 {
     (void)module;
-    PyArrayObject *numbers = n == 2 && PyArray_Check(given[0]) ? (PyArrayObject *)given[0] : NULL;
-    if (numbers == NULL || PyArray_TYPE(numbers) != NPY_INTP || PyArray_NDIM(numbers) != 1
-        || !PyArray_ISCARRAY_RO(numbers)) {
+    const npy_intp *numbers = n == 2 ? vector_of_places(given[0]) : NULL;
+    if (numbers == NULL) {
         PyErr_SetString(PyExc_TypeError, "pick(numbers, items) takes a vector of intp and a sequence");
         return NULL;
     }
     PyObject *items = PySequence_Fast(given[1], "expected a sequence of items");
-    PyObject *found = items == NULL ? NULL : picked(PyArray_DATA(numbers), PyArray_SIZE(numbers), items);
+    PyObject *found = items == NULL ? NULL : picked(numbers, PyArray_SIZE((PyArrayObject *)given[0]), items);
     Py_XDECREF(items);
     return found;
 }

@@ -150,6 +150,86 @@ PyObject *increment_slot(PyObject *module, PyObject *const *given, Py_ssize_t n)
     Py_RETURN_NONE;
 }
 
+/* ---- what a program writes */
+
+enum { ELEMENTS, STORAGE, MEMORY, ARRAY, WRITER, VERSION, MEMBERS };
+
+static void fetch_storage(PyObject *members, PyObject *tensors, Py_ssize_t i, Py_ssize_t offset)
+{
+    PyObject *t = i < PyList_GET_SIZE(tensors) ? PyList_GET_ITEM(tensors, i) : NULL;
+    if (t != NULL && PyObject_TypeCheck(t, PyDescr_TYPE(PyTuple_GET_ITEM(members, STORAGE)))) {
+        char *storage = *(char **)((char *)t + offset);
+        __builtin_prefetch(storage, 1);
+        __builtin_prefetch(storage + 64, 1);
+    }
+}
+
+/* Makes an array the elements of a tensor and counts the write; 0 if its storage has a memory, -1 with an error. */
+static int exchanged(PyObject *members, const Py_ssize_t *offsets, PyObject *t, PyObject *array, PyObject *writer)
+{
+    PyObject **slots[MEMBERS];
+    PyObject *owner = t;
+    for (int m = 0; m < MEMBERS; m++) {
+        slots[m] = slot_of(PyTuple_GET_ITEM(members, m), offsets[m], owner);
+        if (slots[m] == NULL) {
+            return -1;
+        }
+        if (m == STORAGE && *slots[m] == NULL) {
+            PyErr_SetObject(PyExc_AttributeError, PyDescr_NAME(PyTuple_GET_ITEM(members, m)));
+            return -1;
+        }
+        owner = m < STORAGE ? t : *slots[STORAGE];
+    }
+    if (*slots[MEMORY] != Py_None) {
+        return 0;
+    }
+    if (!incremented(slots[VERSION])) {
+        return -1;
+    }
+    PyObject *before[] = {*slots[ELEMENTS], *slots[ARRAY], *slots[WRITER]};
+    *slots[ELEMENTS] = Py_NewRef(array);
+    *slots[ARRAY] = Py_NewRef(array);
+    *slots[WRITER] = Py_NewRef(writer);
+    for (int i = 0; i < 3; i++) { /* now, for it may run code that asks for any of these */
+        Py_XDECREF(before[i]);
+    }
+    return 1;
+}
+
+PyObject *exchange_each(PyObject *module, PyObject *const *given, Py_ssize_t n)
+{
+    (void)module;
+    npy_intp done;
+    if (n != 5 || !PyTuple_Check(given[0]) || PyTuple_GET_SIZE(given[0]) != MEMBERS || !PyList_Check(given[1])
+        || !PyList_Check(given[2]) || PyList_GET_SIZE(given[1]) != PyList_GET_SIZE(given[2])
+        || !as_integer(given[4], &done) || done < 0) {
+        PyErr_SetString(PyExc_TypeError, "exchange_each(members, tensors, arrays, writer, start) takes six members, two "
+                                         "lists of one length, a name and a place");
+        return NULL;
+    }
+    Py_ssize_t offsets[MEMBERS];
+    for (int m = 0; m < MEMBERS; m++) {
+        offsets[m] = offset_of(PyTuple_GET_ITEM(given[0], m));
+        if (offsets[m] < 0) {
+            return NULL;
+        }
+    }
+    while (done < PyList_GET_SIZE(given[1]) && done < PyList_GET_SIZE(given[2])) {
+        fetch_slot(given[1], done + 2 * AHEAD, offsets[STORAGE]);
+        fetch_storage(given[0], given[1], done + AHEAD, offsets[STORAGE]);
+        PyObject *array = PyList_GET_ITEM(given[2], done);
+        int result = exchanged(given[0], offsets, PyList_GET_ITEM(given[1], done), array, given[3]);
+        if (result < 0) {
+            return NULL;
+        }
+        if (result == 0) {
+            break;
+        }
+        done++;
+    }
+    return PyLong_FromSsize_t(done);
+}
+
 #define MOST_MEMBERS 8
 
 /* Whether the objects hold the very things that the lists, one for each member, have; -1 with an error. */
@@ -232,19 +312,22 @@ PyObject *held_elsewhere(PyObject *module, PyObject *const *given, Py_ssize_t n)
 {
     (void)module;
     npy_intp count;
-    if (n != 3 || !PyList_Check(given[0]) || !PyList_Check(given[1]) || !as_integer(given[2], &count)) {
-        PyErr_SetString(PyExc_TypeError, "held_elsewhere(objects, places, count) takes two lists and a number");
+    const npy_intp *places = n == 3 ? vector_of_places(given[1]) : NULL;
+    if (places == NULL || !PyList_Check(given[0]) || !as_integer(given[2], &count)) {
+        PyErr_SetString(PyExc_TypeError, "held_elsewhere(objects, places, count) takes a list, a vector of intp and a number");
         return NULL;
     }
     PyObject *found = PyList_New(0);
-    for (Py_ssize_t i = 0; found != NULL && i < PyList_GET_SIZE(given[1]); i++) {
-        npy_intp place;
-        if (!as_integer(PyList_GET_ITEM(given[1], i), &place) || place < 0 || place >= PyList_GET_SIZE(given[0])) {
+    for (Py_ssize_t i = 0; found != NULL && i < PyArray_SIZE((PyArrayObject *)given[1]); i++) {
+        if (places[i] < 0 || places[i] >= PyList_GET_SIZE(given[0])) {
             PyErr_SetString(PyExc_IndexError, "expected places of the list of objects");
             Py_CLEAR(found);
-        } else if (Py_REFCNT(PyList_GET_ITEM(given[0], place)) > count
-                   && PyList_Append(found, PyList_GET_ITEM(given[1], i)) < 0) {
-            Py_CLEAR(found);
+        } else if (Py_REFCNT(PyList_GET_ITEM(given[0], places[i])) > count) {
+            PyObject *place = PyLong_FromSsize_t(places[i]);
+            if (place == NULL || PyList_Append(found, place) < 0) {
+                Py_CLEAR(found);
+            }
+            Py_XDECREF(place);
         }
     }
     return found;

@@ -21,6 +21,20 @@ static PyObject *item_of(PyObject *table, PyObject *name, PyObject *missing)
     return found;
 }
 
+/* Fetches the memory of a mapping that is looked at soon, and what a dict has its items in. */
+static void fetch_table(PyObject *tables, Py_ssize_t i)
+{
+    Py_ssize_t count = PyList_GET_SIZE(tables);
+    if (i + 2 * AHEAD < count) {
+        __builtin_prefetch(PyList_GET_ITEM(tables, i + 2 * AHEAD));
+    }
+    if (i + AHEAD < count && PyDict_Check(PyList_GET_ITEM(tables, i + AHEAD))) {
+        char *items = (char *)((PyDictObject *)PyList_GET_ITEM(tables, i + AHEAD))->ma_keys;
+        __builtin_prefetch(items);
+        __builtin_prefetch(items + 64);
+    }
+}
+
 PyObject *are_items(PyObject *module, PyObject *const *given, Py_ssize_t n)
 {
     (void)module;
@@ -32,9 +46,7 @@ PyObject *are_items(PyObject *module, PyObject *const *given, Py_ssize_t n)
     }
     Py_ssize_t count = PyList_GET_SIZE(given[0]);
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) {
-            __builtin_prefetch(PyList_GET_ITEM(given[0], i + AHEAD));
-        }
+        fetch_table(given[0], i);
         PyObject *found = item_of(PyList_GET_ITEM(given[0], i), PyList_GET_ITEM(given[1], i), given[3]);
         if (found == NULL) {
             return NULL;
@@ -79,9 +91,7 @@ PyObject *are_contents(PyObject *module, PyObject *const *given, Py_ssize_t n)
     Py_ssize_t count = PyList_GET_SIZE(given[0]), at = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *container = PyList_GET_ITEM(given[0], i);
-        if (i + AHEAD < count) {
-            __builtin_prefetch(PyList_GET_ITEM(given[0], i + AHEAD));
-        }
+        fetch_table(given[0], i);
         bool is_dict = PyDict_Check(container);
         npy_intp length;
         if ((!is_dict && !PyList_Check(container)) || !as_integer(PyList_GET_ITEM(given[1], i), &length)) {

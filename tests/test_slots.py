@@ -3,6 +3,7 @@
 import importlib.util
 import weakref
 
+import numpy as np
 import pytest
 
 from flambeau import _slots
@@ -24,6 +25,20 @@ def twins():
         patch.setenv("FLAMBEAU_NATIVE", "0")
         spec.loader.exec_module(module)
     return module
+
+
+class Held:
+    __slots__ = ("array", "storage")
+
+
+class Stored:
+    __slots__ = ("array", "memory", "version", "writer")
+
+    def __init__(self, memory=None):
+        self.array, self.memory, self.version, self.writer = None, memory, 7, None
+
+
+WRITTEN = Held.array, Held.storage, Stored.memory, Stored.array, Stored.writer, Stored.version
 
 
 @pytest.fixture(params=[twins(), _slots], ids=["python", "as installed"])
@@ -68,8 +83,10 @@ def test_objects_may_change_the_list_while_it_is_read(slots):
     (lambda s: s.are_same(3, []), TypeError),
     (lambda s: s.increment_slot(Place.name, [Point()]), TypeError),
     (lambda s: s.are_in_slots((Place.name,), [Point()], ([1],)), TypeError),
-    (lambda s: s.held_elsewhere([], [0], 1), IndexError),
+    (lambda s: s.held_elsewhere([], np.array([0]), 1), IndexError),
     (lambda s: s.unheld(3, 1), TypeError),
+    (lambda s: s.exchange_each(WRITTEN, [Held()], [1], "", 0), AttributeError),  # it has no storage
+    (lambda s: s.exchange_each(WRITTEN, [Point()], [1], "", 0), TypeError),
 ])
 def test_bad_arguments(slots, call, error):
     with pytest.raises(error):
@@ -106,10 +123,23 @@ def test_several_slots_are_compared_by_identity(slots):
 def test_objects_with_more_references(slots):
     objects = [Point() for _ in range(4)]
     held, twice = objects[1], [objects[3], objects[3]]
-    assert slots.held_elsewhere(objects, [0, 1, 3], 1) == [1, 3]
-    assert slots.held_elsewhere(objects, [0, 1, 3], 2) == [3]
+    places = np.array([0, 1, 3])
+    assert slots.held_elsewhere(objects, places, 1) == [1, 3]
+    assert slots.held_elsewhere(objects, places, 2) == [3]
     del held, twice
-    assert slots.held_elsewhere(objects, [3, 1, 0], 1) == []
+    assert slots.held_elsewhere(objects, places[::-1].copy(), 1) == []
+
+
+def test_arrays_are_exchanged_up_to_a_storage_with_a_memory(slots):
+    tensors, storages = [Held() for _ in range(4)], [Stored(), Stored(), Stored("shared"), Stored()]
+    slots.set_slot(Held.storage, tensors, storages)
+    slots.set_slot(Held.array, tensors, [0, 0, 0, 0])
+    arrays = [[0], [1], [2], [3]]
+    assert slots.exchange_each(WRITTEN, tensors, arrays, "step", 0) == 2
+    assert slots.exchange_each(WRITTEN, tensors, arrays, "step", 3) == slots.exchange_each(WRITTEN, [], [], "", 0) + 4
+    assert [t.array for t in tensors] == [[0], [1], 0, [3]]
+    assert [(x.array, x.version, x.writer) for x in storages] == [
+        ([0], 8, "step"), ([1], 8, "step"), (None, 7, None), ([3], 8, "step")]
 
 
 class Open(Point):

@@ -12,6 +12,8 @@ import os
 import sys
 import weakref
 
+import numpy as np
+
 LENGTHS = "expected as many values as objects, but got {values} for {objects}"
 
 
@@ -33,6 +35,27 @@ def increment_slot(member, objects):
         member.__set__(x, member.__get__(x) + 1)
 
 
+def exchange_each(members, tensors, arrays, writer, start):
+    """Makes arrays the elements of tensors from `start` on, and counts the writes; returns the place of the first one
+    whose storage has a memory, where it stops.
+
+    Args:
+        members: the slots of a tensor for its array and its storage, and those of a storage for its memory, its array,
+            the name of what wrote last, and the count of writes.
+    """
+    elements, storage_of, memory, own_array, writer_of, version = members
+    for place in range(start, len(tensors)):
+        t, array = tensors[place], arrays[place]
+        storage = storage_of.__get__(t)
+        if memory.__get__(storage) is not None:
+            return place
+        version.__set__(storage, version.__get__(storage) + 1)
+        writer_of.__set__(storage, writer)
+        own_array.__set__(storage, array)
+        elements.__set__(t, array)
+    return len(tensors)
+
+
 def are_in_slots(members, objects, values):
     """Whether objects hold, in the slots that are `members` of their class, the very things that `values` has, a list
     for each member."""
@@ -46,16 +69,16 @@ def are_same(found, expected):
 
 
 def held_elsewhere(objects, places, count):
-    """Those places of a list whose objects have more than `count` references, of which the list is one."""
-    return [place for place in places if sys.getrefcount(objects[place]) > count + 1]
+    """Those `places`, an array, of a list whose objects have more than `count` references, of which the list is one."""
+    return [place for place in places.tolist() if sys.getrefcount(objects[place]) > count + 1]
 
 
 def unheld(objects, count):
     """Those objects of a list that have up to `count` references, of which the list is one, no weak ones, and no
     attributes beside slots."""
-    places = range(len(objects))
+    places = np.arange(len(objects))
     held = {*held_elsewhere(objects, places, count)}
-    return [objects[i] for i in places if i not in held
+    return [objects[i] for i in range(len(objects)) if i not in held
             and not weakref.getweakrefcount(objects[i]) and not getattr(objects[i], "__dict__", None)]
 
 
@@ -64,6 +87,7 @@ if os.environ.get("FLAMBEAU_NATIVE") != "0":
         from ._kernels import (  # noqa: F401
             are_in_slots,
             are_same,
+            exchange_each,
             held_elsewhere,
             increment_slot,
             read_slot,

@@ -158,6 +158,7 @@ _COMMON = [Storage.__dict__[name] for name in ("version", "writer", "inference")
 _version, _writer, _inference = _COMMON
 _engine, _device, _own_array, _memory = [
     DeviceStorage.__dict__[name] for name in ("engine", "device", "_array", "_memory")]
+WRITTEN = _memory, _own_array, _writer, _version  # the slots that a write to a tensor on a device concerns
 
 
 def new_storages(arrays, engine, device, inference, blank=()):
@@ -184,18 +185,6 @@ def clear_all(storages, engine, device):
     ):
         return False
     set_slot(_own_array, storages, [None] * count)
-    return True
-
-
-def exchange_all(storages, arrays, writer):
-    """Counts a write to each of many storages on devices, and makes the arrays their elements.
-
-    Where tensors may share elements nothing is done, and it returns False.
-    """
-    if not are_in_slots((_memory,), storages, ([None] * len(storages),)):
-        return False
-    count_writes(storages, writer)
-    set_slot(_own_array, storages, arrays)
     return True
 
 

@@ -13,7 +13,7 @@ from .._hooks import move_hooks
 from .._many_arrays import are_plain, fill_each
 from .._modes import in_use, modes
 from .._size import broadcasts
-from .._slots import read_slot, set_slot
+from .._slots import exchange_each, read_slot
 from .._tape import OpNode, guard
 from .._tensor import (
     LEAF_INPLACE,
@@ -142,16 +142,16 @@ def write(t, name, fill, *arguments):
 
 def exchange_all(tensors, name, arrays):
     """Like ``write``, for new elements of many tensors at once, on an engine whose arrays are values."""
-    storages = read_slot(SLOTS["_storage"], tensors)
-    if in_use.inference and modes.grad is not None and _storage.any_of_inference(storages):
+    if in_use.inference and modes.grad is not None and _storage.any_of_inference(read_slot(SLOTS["_storage"], tensors)):
         raise RuntimeError(INFERENCE)
-    if _storage.exchange_all(storages, arrays, name):
-        set_slot(SLOTS["_a"], tensors, arrays)
-        return
-    for t, storage, array in zip(tensors, storages, arrays, strict=True):
+    members = SLOTS["_a"], SLOTS["_storage"], *_storage.WRITTEN
+    place = exchange_each(members, tensors, arrays, name, 0)
+    while place < len(tensors):  # one that may share its elements with others
+        storage = tensors[place]._storage
         storage.version += 1
         storage.writer = name
-        storage.replace(t, array, put)
+        storage.replace(tensors[place], arrays[place], put)
+        place = exchange_each(members, tensors, arrays, name, place + 1)
 
 
 def write_at(t, name, key, value):

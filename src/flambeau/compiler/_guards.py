@@ -98,6 +98,7 @@ class Guards:
         self.places = {}  # id of a tensor -> its place, while the program is compiled
         for t, requires_grad, places in watch.tensors.values():
             self.place_tensor(t, requires_grad, places)
+        self.inputs = frozenset()  # ids of the places of tensors whose kinds somebody else compares, too
         self.fast = None
 
     def place_tensor(self, t, requires_grad, places):
@@ -133,13 +134,20 @@ class Guards:
         self.same = [(whole(a), whole(b), label) for a, b, label in self.same]
         self.places = None
 
+    def tensor_mismatch(self):
+        """What has changed at the places of tensors, in words; None if nothing has."""
+        return next((reason for guard in self.kinds if (reason := guard.mismatch()) is not None), None)
+
     def mismatch(self, arguments):
         """What has changed since, in words; None if nothing has."""
         if self.fast is None or not self.fast.holds():
-            for guard in (*self.values, *self.kinds):
+            for guard in self.values:
                 reason = guard.mismatch()
                 if reason is not None:
                     return reason
+            reason = self.tensor_mismatch()
+            if reason is not None:
+                return reason
             for thing, cls in self.classes:
                 if type(thing) is not cls:
                     return f"a {cls.__name__} is now a {type(thing).__name__}"
@@ -188,8 +196,9 @@ class Snapshot:
                 self.tables.append(guard.place.table)
                 self.names.append(guard.place.name)
                 self.values.append(guard.value)
-        self.tensors = [guard.value for guard in guards.kinds]
-        self.requires_grad = [guard.requires_grad for guard in guards.kinds]
+        kinds = [guard for guard in guards.kinds if id(guard.place) not in guards.inputs]
+        self.tensors = [guard.value for guard in kinds]
+        self.requires_grad = [guard.requires_grad for guard in kinds]
         self.objects, self.classes = [o for o, _ in guards.classes], [cls for _, cls in guards.classes]
         self.functions = [function for function, *_ in guards.functions]
         self.function_parts = [*chain.from_iterable(parts for _, *parts in guards.functions)]
@@ -217,18 +226,25 @@ class Snapshot:
             are_items(self.tables, self.names, self.values, MISSING)
             and are_in_slots((slot_requires_grad,), self.tensors, (self.requires_grad,))
             and are_of_types(self.objects, self.classes)
-            and are_same(chain.from_iterable(map(FUNCTION_PARTS, self.functions)), self.function_parts)
-            and are_same(chain.from_iterable(map(CLASS_PARTS, self.users_classes)), self.class_parts)
-            and all(map(eq, self.class_keys, self.class_names))
+            and are_same([*chain.from_iterable(map(FUNCTION_PARTS, self.functions))], self.function_parts)
             and (self.registrations is None or self.registrations == abc.get_cache_token())
             and are_contents(self.ordered, self.ordered_lengths, self.ordered_contents)
-            and all(map(eq, map(len, self.containers), self.lengths))
-            and are_same(chain.from_iterable(self.views), self.contents)
-            and are_same(chain.from_iterable(self.dicts), self.keys)
-            and all(place.value() is value for place, value in self.others)
-            and all(contents.matches() for contents in self.variable)
-            and all(guard.mismatch() is None for guard in self.inputs)
+            and (not self.users_classes or self.has_same_classes())
+            and (not self.containers or self.has_same_containers())
+            and all([place.value() is value for place, value in self.others])
+            and all([contents.matches() for contents in self.variable])
+            and all([guard.mismatch() is None for guard in self.inputs])
         )
+
+    def has_same_classes(self):
+        return (are_same(chain.from_iterable(map(CLASS_PARTS, self.users_classes)), self.class_parts)
+                and all(map(eq, self.class_keys, self.class_names)))
+
+    def has_same_containers(self):
+        """Whether those that are not ``IN_ORDER`` hold the same."""
+        return (all(map(eq, map(len, self.containers), self.lengths))
+                and are_same(chain.from_iterable(self.views), self.contents)
+                and are_same(chain.from_iterable(self.dicts), self.keys))
 
 
 def is_implicit(name):

@@ -16,7 +16,7 @@ from ._lifted import slot_a, slot_node, slot_requires_grad
 from ._places import Argument, Gradient
 from ._tables import are_of_types
 
-STATE = slot_requires_grad, slot_node
+STATE = slot_a, slot_requires_grad, slot_node
 
 
 class TensorInputs:
@@ -67,15 +67,11 @@ class InputSnapshot:
 
     def __init__(self, records, tensors):
         varies = [isinstance(x.place, Argument | Gradient) or t._view is not None for x, t in zip(records, tensors)]
-        exchanged = [t.device is not CPU and type(t._a) is not ViewArray for t in tensors]
-        self.selectors = [not v for v in varies]
+        self.places = [None if v else t for t, v in zip(tensors, varies)]
         self.tensors = [t for t, v in zip(tensors, varies) if not v]
         self.types = [*map(type, self.tensors)]
-        self.state = tuple([read_slot(member, self.tensors) for member in STATE])
-        self.exchanged = [t for t, v, e in zip(tensors, varies, exchanged) if e and not v]
-        self.steady = [t for t, v, e in zip(tensors, varies, exchanged) if not e and not v]
-        self.arrays, self.steady_arrays = read_slot(slot_a, self.exchanged), read_slot(slot_a, self.steady)
-        self.on_cpu = [t._a for t in self.steady if t.device is CPU]  # the form of others does not change
+        self.arrays, *self.state = [read_slot(member, self.tensors) for member in STATE]
+        self.on_cpu = [t._a for t in self.tensors if t.device is CPU]  # the form of others does not change
         self.forms = forms_of(self.on_cpu)
         self.owners = {id(owner_of(t._a)) for t in self.tensors}
         self.others = [(nr, records[nr].signature) for nr, v in enumerate(varies) if v]
@@ -83,20 +79,26 @@ class InputSnapshot:
     def holds(self, tensors):
         """Whether nothing has changed; where others may share memory with these, somebody has to look closer."""
         return (
-            are_same(itertools.compress(tensors, self.selectors), self.tensors)
-            and are_in_slots((slot_a,), self.exchanged, (self.arrays,))
-            and are_in_slots((slot_a,), self.steady, (self.steady_arrays,))
-            and are_in_slots(STATE, self.tensors, self.state)
+            self.are_at_places(tensors)
+            and are_in_slots(STATE, self.tensors, (self.arrays, *self.state))
             and are_of_types(self.tensors, self.types)
             and forms_of(self.on_cpu) == self.forms
             and self.has_room_for([(tensors[nr], was) for nr, was in self.others])
         )
 
+    def are_at_places(self, tensors):
+        """Whether the tensors that may not be others are at their places."""
+        if self.others:
+            tensors = tensors.copy()
+            for nr, _ in self.others:
+                tensors[nr] = None
+        return are_same(tensors, self.places)
+
     def release(self):
         self.arrays = []
 
     def update(self):
-        self.arrays = read_slot(slot_a, self.exchanged)
+        self.arrays = read_slot(slot_a, self.tensors)
 
     def has_room_for(self, others):
         """Whether other tensors are as they were, with memory of their own."""

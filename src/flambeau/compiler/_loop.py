@@ -68,7 +68,7 @@ class Loop:
             arrays[i] = np.stack(drawn)
         compiled = self.program_for(count, arrays)
         if program.device is not CPU:
-            program.enter_device(tensors, arrays, [i for i in self.state if i in program.on_device])
+            program.enter_device(tensors, arrays, np.array([i for i in self.state if i in program.on_device], np.intp))
             program.clear_grads(owners)
         return self.finish(compiled(*[[arrays[i] for i in group] for group in self.groups]), tensors, owners)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from types import NoneType
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from .. import _tape as tape
 from .._device import CPU
 from .._many_arrays import are_equal_numbers
 from .._modes import modes
-from .._pick import picker
+from .._pick import picker, places_of_types
 from .._slots import read_slot, set_slot
 from .._tensor import Tensor, cleared, edge_of, wrap, wrap_all
 from ..autograd._writes import check_all_writable, check_writable, exchange_all, fill_all, write
@@ -110,7 +111,7 @@ class Program:
         self.hooked = picker([x.nr for x in self.hooks])
         self.grads = [GradState(number_of(find(t)), grad is not None) for t, grad, _ in trace.grads.values()]
         self.graded = picker([x.nr for x in self.grads])
-        self.have_grads = [x.is_there for x in self.grads]
+        self.without_grad = [place for place, x in enumerate(self.grads) if not x.is_there]
         self.outputs = self.output_records(recording)
         self.creates_plain = self.device is not CPU and all([
             x.strides is None and x.cls is Tensor and x.device == self.device for x in self.outputs])
@@ -132,6 +133,7 @@ class Program:
         self.float_outputs = [] if trace.floats is None else trace.floats.outputs
         self.on_device = {i for i in self.tensor_indices if self.inputs[i].signature[1] is not CPU}
         self.takes_containers = bool(trace.watch.argument_containers)
+        self.guards.inputs = frozenset([id(self.inputs[i].place) for i in self.tensor_indices])
         self.guards.resolve()
         trace.release()
 
@@ -177,7 +179,7 @@ class Program:
         found = self.find(arguments)
         reason = self.tensor_inputs.mismatch(found[:len(self.tensor_indices)])
         if reason is not None:
-            return reason
+            return self.guards.tensor_mismatch() or reason
         for pick in self.equal:
             if not are_equal_numbers(read_slot(slot_a, pick(found))):
                 return "numbers that were equal, such as counts of steps, are not"
@@ -188,10 +190,9 @@ class Program:
             for x in self.hooks:
                 if hooks_of(found[x.nr]) != x.hooks:
                     return "there are other hooks on a tensor"
-        have_grads = [grad is not None for grad in read_slot(slot_grad, self.graded(found))]
-        if have_grads != self.have_grads:
-            had = next(was for was, now in zip(self.have_grads, have_grads) if was is not now)
-            return f"a tensor had {'a' if had else 'no'} gradient"
+        without = places_of_types(read_slot(slot_grad, self.graded(found)), (NoneType,))
+        if without != self.without_grad:
+            return f"a tensor had {'a' if {*without} - {*self.without_grad} else 'no'} gradient"
         return None
 
     def find(self, arguments):

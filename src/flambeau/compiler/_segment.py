@@ -245,7 +245,7 @@ class Partition:
         result_of = {i: place for place, i in enumerate(self.on_device)}
         donated = {place: result_of[layout.donatable[i]] for place, i in enumerate(self.forward_inputs)
                    if i in layout.donatable and i not in self.backward_inputs}
-        self.donated = [self.forward_inputs[place] for place in donated]
+        self.donated = np.array([self.forward_inputs[place] for place in donated], np.intp)
         device = layout.device
         self.forward = Segment(closed, forward, forward_inputs, results + residuals, device, on_host, donated)
         self.backward = self.host = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
 from ..._pick import places_of_types
 from ..._slots import held_elsewhere
@@ -43,9 +44,9 @@ def claim(arrays, indices, tensors):
         arrays[i] = concrete(arrays[i])
     shared = held_elsewhere(arrays, indices, ALONE)
     if lazy:
-        donated = [i for i in {*indices}.intersection(lazy) if type(value_of(tensors[i]._a)) is LazyArray]
+        donated = [i for i in {*indices.tolist()}.intersection(lazy) if type(value_of(tensors[i]._a)) is LazyArray]
         behind = [value_of(tensors[i]._a) for i in donated]
-        shared += [donated[nr] for nr in held_elsewhere(behind, [*range(len(behind))], ALONE)]
+        shared += [donated[nr] for nr in held_elsewhere(behind, np.arange(len(behind)), ALONE)]
     for i in {*shared}:
         arrays[i] = jnp.copy(arrays[i])
 
