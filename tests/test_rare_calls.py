@@ -23,6 +23,7 @@ FACTORIES = [
       for shape in ((3,), (2, 0), (1,), ()) for n in (1, 2, None)],
 ]
 REDUCTIONS = [
+    *[f"torch.linalg.vecdot(torch.tensor(2.0), torch.tensor(3.0), dim={dim})" for dim in (0, -1, 1)],
     *[f"torch.diff(torch.ones(2), {n}, prepend=torch.zeros(2))" for n in (0, 1, 2)],
     *[f"torch.ones({shape}, dtype=torch.{dtype}).sum_to_size({target})" for dtype in ("uint8", "int32", "bool", "float16")
       for shape, target in (((3, 0), (1, 0)), ((2, 3), (1, 3)), ((2, 3), (2, 3)))],

@@ -236,7 +236,8 @@ def vecdot(x, y, *, dim=-1):
     if not is_inexact(x._a.dtype):
         raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {word(x._a)}")
     pairs = ops.mul(ops.cj(x), y)
-    return sum_(pairs, axis=(dim_in_range(dim, pairs._a.ndim),), keepdims=False)
+    axis = dim_in_range(dim, pairs._a.ndim)
+    return sum_(pairs, axis=(axis,) if pairs._a.ndim else (), keepdims=False)
 
 
 def vander(x, N=None):
