@@ -60,6 +60,7 @@ def in_place_calls():
                     before, cls, arguments, in_place): after_layers(t, x, *own)
     for name in ("relu_", "elu_", "celu_", "selu_", "leaky_relu_", "rrelu_", "hardtanh_"):
         calls[name] = lambda t, x, name=name: getattr(t.nn.functional, name)(x)
+    calls["threshold_"] = lambda t, x: t.nn.functional.threshold_(x, 0.1, 20.0)
     return calls
 
 
@@ -81,7 +82,7 @@ def outcome(library, call, grad, written):
     leaf = library.tensor([[-1.5, -0.5, 0.5, 2.0], [1.0, -2.0, 3.0, -4.0]], requires_grad=grad)
     x = leaf * 1
     y = call(library, x)
-    found = [x._version, y._version, y is x, y.tolist()]
+    found = [x._version, y._version, y is x, y.tolist(), y.grad_fn and y.grad_fn.name()]
     if not grad:
         return found
     with library.no_grad():

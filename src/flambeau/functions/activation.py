@@ -58,12 +58,16 @@ def _selu(op, input):
 @out_variant(aliases="any")
 def threshold(input, threshold, value):
     """Each element that is above the threshold, ``value`` for the others."""
+    return _threshold(ops.threshold, input, threshold, value)
+
+
+def _threshold(op, input, threshold, value):
     need_tensor(input, "threshold")
     threshold = number_of(input, threshold, "threshold", "threshold", 2, wide=True)
     if input._a.dtype.kind in "iu":
         scalar_for(threshold, input._a.dtype)
     value = number_of(input, value, "threshold", "value", 3)
-    return ops.threshold(input, threshold=threshold, value=value)
+    return op(input, threshold=threshold, value=value)
 
 
 def number_of(input, value, name, argument, position, wide=False):
@@ -134,7 +138,8 @@ def random_slopes(input, lower, upper, generator):
     return input.new_ones(input.shape).masked_scatter(negative, drawn.to(input.dtype))
 
 
-relu_, threshold_ = inplace(relu, "relu_", True, lambda: ("relu",)), inplace(threshold, "threshold_", True)
+relu_ = inplace(relu, "relu_", True, lambda: ("relu",))
+threshold_ = inplace(threshold, "threshold_", True, recorded=partial(_threshold, ops.threshold_in_place))
 celu_ = inplace(celu, "celu_", elementwise=True, recorded=partial(_celu, ops.celu_in_place))
 selu_ = inplace(selu, "selu_", elementwise=True, recorded=partial(_selu, ops.elu_in_place))
 rrelu_ = inplace(rrelu, "rrelu_",  # what it draws depends on how many elements there are

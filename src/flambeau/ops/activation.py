@@ -27,7 +27,11 @@ def threshold(k, x, *, threshold, value):
     return k.where(x <= threshold, value, x).astype(x.dtype)
 
 
-threshold.vjp(x=lambda g, x, threshold: threshold_pull(g, x, threshold=float(threshold)))
+def threshold_slope(g, x, threshold):
+    return threshold_pull(g, x, threshold=float(threshold))
+
+
+threshold.vjp(x=threshold_slope)
 
 
 @op(node="ThresholdBackwardBackward0")
@@ -151,7 +155,7 @@ def invertible(slope, name):
 
 
 def overwriting(function, node, gradient):
-    """The op of a method: the same forward as `function`, but its gradient, of ``out``, does not need the input."""
+    """The op of a method: the same forward as `function`, but a node of its own; its gradient, of ``out``, may not need the input."""
     spec = function.spec
     twin = op(spec.forward, name=spec.name + "_in_place", node=node, opmath=True, refuses=spec.refuses,
               piecewise_linear=spec.piecewise_linear)
@@ -159,6 +163,7 @@ def overwriting(function, node, gradient):
     return twin
 
 
+threshold_in_place = overwriting(threshold, "ThresholdBackward1", threshold_slope)
 leaky_relu_in_place = overwriting(leaky_relu, "LeakyReluBackward1", lambda g, out, negative_slope: leaky_relu_pull(
     g, out, slope=invertible(negative_slope, "leakyReLu")))
 rrelu_eval_in_place = overwriting(rrelu_eval, "RreluWithNoiseBackward1", lambda g, out, slope: leaky_relu_pull(
