@@ -60,10 +60,26 @@ RESULTS = [  # not views of something that a write would reach
     "x = torch.arange(24.).reshape(2, 3, 4)\ntorch.nn.utils.rnn.unpad_sequence(x, torch.tensor([-1, 5]), batch_first=True)",
     "torch.nn.functional.conv_tbc(torch.ones(5, 2, 4), torch.ones(3, 4, 2), torch.ones(2)).stride()",
 ]
+BIASES = [f"torch.nn.functional.linear(torch.ones({x}), torch.ones({weight}), torch.ones({bias}))" for x, weight, bias in (
+    ("4", "4", "()"), ("4", "4", "3"), ("4", "4", "2, 3"), ("2, 4", "4", "()"), ("2, 4", "4", "2"), ("2, 3, 4", "4", "()"), ("2, 3, 4", "4", "3"),
+    ("2, 3, 4", "4", "2, 3"), ("4", "3, 4", "1, 3"), ("4", "3, 4", "2, 3"), ("4", "3, 4", "()"), ("2, 4", "3, 4", "2, 3"), ("2, 4", "1, 4", "1, 3"))]
+STATES = [  # a hidden state in another dtype than the weights
+    f"m = torch.nn.{kind}\nx = torch.arange(24.).sin().reshape({x})\na = m(x, {state.replace('H', hidden)})\n"
+    "[t.dtype for t in (a if isinstance(a, tuple) else (a,)) if hasattr(t, 'dtype')]"
+    for kind, x, state, hidden in (
+        ("RNN(4, 2)", "3, 2, 4", "H", "torch.ones(1, 2, 2)"), ("GRU(4, 2, bias=False)", "3, 2, 4", "H", "torch.ones(1, 2, 2)"),
+        ("LSTM(4, 2)", "3, 2, 4", "(H, H)", "torch.ones(1, 2, 2)"), ("LSTM(4, 2)", "3, 2, 4", "(torch.ones(1, 2, 2), H)", "torch.ones(1, 2, 2)"),
+        ("RNNCell(4, 2)", "6, 4", "H", "torch.ones(6, 2)"), ("RNNCell(4, 2, nonlinearity='relu')", "6, 4", "H", "torch.ones(6, 2)"),
+        ("GRUCell(4, 2)", "6, 4", "H", "torch.ones(6, 2)"), ("LSTMCell(4, 2)", "6, 4", "(H, H)", "torch.ones(6, 2)"),
+        ("LSTMCell(4, 2)", "6, 4", "(torch.ones(6, 2), H)", "torch.ones(6, 2)"))
+    for hidden in (f"{hidden}.{dtype}()" for dtype in ("double", "long", "bool"))
+] + [f"m = torch.nn.{kind}\nx = torch.ones({x})\nwith torch.autocast('cpu'): a = m(x, torch.ones({x[0]}, 2).{dtype}())\na.dtype"
+     for kind, x in (("RNNCell(4, 2)", "6, 4"), ("GRUCell(4, 2)", "6, 4")) for dtype in ("double", "float", "bfloat16", "long")]
+STATES += [f"torch.nn.GRUCell(4, 2)(torch.ones(4), torch.ones({shape})).shape" for shape in ("2", "1, 2", "2, 2")]
 SETTINGS = [f"x = torch.ones(2, requires_grad=True)\no = torch.optim.{name}([x], capturable=True, fused={fused})\nx.sum().backward()\no.step()\nx.detach()"
             for name in ("Adam", "AdamW") for fused in (True, False)]
 
 
-@pytest.mark.parametrize("code", OF_NOTHING + IN_PLACE_ON_NOTHING + SIZES + WRITES + LOSSES + RESULTS + SETTINGS)
+@pytest.mark.parametrize("code", OF_NOTHING + IN_PLACE_ON_NOTHING + SIZES + WRITES + LOSSES + RESULTS + BIASES + STATES + SETTINGS)
 def test_programs_agree(code):
     check_code(code)

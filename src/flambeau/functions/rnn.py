@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .._dtypes import type_word
+from .._modes import modes
 from .._tensor import Tensor
 from ..ops import rnn as ops
 from ..ops.matmul import linear
@@ -21,6 +23,11 @@ PARAMETERS = "Expected more weights in stacked_rnn, or fewer: {layers} layers an
 INPUT_SIZE = "input has inconsistent input_size: got {got} expected {expected}"
 BATCH = "Input batch size {batch} doesn't match hidden{nr} batch size {got}"
 HIDDEN_SIZE = "hidden{nr} has inconsistent hidden_size: got {got}, expected {expected}"
+HIDDEN_DIMS = "{name}: hidden{nr} must be a matrix, as the input is: a state for each sample. Its shape is {shape}"
+STATE_DTYPE = (
+    "{name}: mat1 and mat2 must have the same dtype, but got {got} and {weight}: the hidden state is not of the dtype "
+    "of the weights. Convert it: hx.to({dtype})"
+)
 STATES_TYPE = "{name}(): argument 'hx' (position 2) must be tuple of Tensors, not {kind}"
 
 
@@ -136,6 +143,8 @@ def _recurrent(name, layer, count):
             raise RuntimeError(TWO_STATES.format(name=name, count=len(states)))
         projected = count == 2 and states[0].shape[2] != states[1].shape[2]
         weights = _grouped(need_tensors(params, name), has_biases, num_layers, bidirectional, projected)
+        for state in states:
+            _check_state_dtype(name, state, weights[0].w_hh)
         return _stack_of_layers(layer, x, states, weights, dropout, train, bidirectional, packing)
 
     def function(*args, **kwargs):
@@ -179,13 +188,18 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     if len(hx) != 2:
         raise RuntimeError(TWO_STATES.format(name="lstm_cell", count=len(hx)))
     _check_cell("lstm_cell", input, hx, w_ih, w_hh)
-    h, c, _ = ops.lstm_cell(linear(input, w_ih, _sum_of_biases(b_ih, b_hh)), *hx, w_hh)
+    _check_matrices("lstm_cell", hx)
+    hidden, cell = hx
+    if not (cell.is_floating_point() or cell.is_complex()):
+        cell = cell.to(hidden.dtype)  # numbers without a floating dtype widen nothing
+    h, c, _ = ops.lstm_cell(linear(input, w_ih, _sum_of_biases(b_ih, b_hh)), hidden, cell, w_hh)
     return h, c
 
 
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """The next hidden state of a gated recurrent unit."""
     _check_cell("gru_cell", input, (hx,), w_ih, w_hh)
+    _check_matrices("gru_cell", (hx,))
     return ops.gru_cell(linear(input, w_ih, b_ih), hx, w_hh, b_hh)[0]
 
 
@@ -199,3 +213,20 @@ def _check_cell(name, input, states, w_ih, w_hh):
             raise RuntimeError(BATCH.format(batch=input.shape[0], nr=nr, got=state.size(0)))
         if state.size(1) != w_hh.shape[1]:
             raise RuntimeError(HIDDEN_SIZE.format(nr=nr, got=state.size(1), expected=w_hh.shape[1]))
+    _check_state_dtype(name, states[0], w_hh)
+
+
+def _check_matrices(name, states):
+    """A state with more dimensions would broadcast against the input's part of the gates."""
+    for nr, state in enumerate(states):
+        if state.dim() != 2:
+            raise RuntimeError(HIDDEN_DIMS.format(name=name, nr=nr, shape=list(state.shape)))
+
+
+def _check_state_dtype(name, state, weight):
+    """A state is multiplied by weights of its own dtype; autocast casts single and half precision to one."""
+    if state.dtype == weight.dtype:
+        return
+    if modes.autocast is None or not state.is_floating_point() or state.element_size() > 4:
+        got, dtype = type_word(state.dtype), weight.dtype
+        raise RuntimeError(STATE_DTYPE.format(name=name, got=got, weight=type_word(dtype), dtype=dtype))

@@ -155,7 +155,7 @@ def invertible(slope, name):
 
 
 def overwriting(function, node, gradient):
-    """The op of a method: the same forward as `function`, but a node of its own; its gradient, of ``out``, may not need the input."""
+    """The op of a method: the forward of `function`, but a node of its own, whose gradient may be one of ``out``."""
     spec = function.spec
     twin = op(spec.forward, name=spec.name + "_in_place", node=node, opmath=True, refuses=spec.refuses,
               piecewise_linear=spec.piecewise_linear)

@@ -26,6 +26,15 @@ WEIGHT = (
     "{want}, got {weight}"
 )
 
+BIASED_VECTOR = (
+    "linear(): mat2 must be a matrix, got 1-D tensor: with a bias, weight needs the shape (out_features, in_features); "
+    "got {weight}"
+)
+BIAS = (
+    "linear(): output with shape {out} doesn't match the broadcast shape {sum}: bias needs the shape (out_features,), "
+    "got {bias}"
+)
+
 
 def linear(input, weight, bias=None):
     """``input @ weight.T + bias`` over the last dimension.
@@ -46,9 +55,20 @@ def linear(input, weight, bias=None):
         input, weight, bias = autocast("linear", input, weight, bias)
     if bias is None:
         return input @ weight.t()
-    if input._a.ndim == 1 and weight._a.ndim == 2 and bias._a.ndim == 1:
-        return ops.linear(input.view(1, -1), weight, bias).view(-1)
-    return input @ weight.t() + bias
+    if input._a.ndim == 1 and weight._a.ndim == 2 and bias._a.shape in ((weight._a.shape[0],), (1, weight._a.shape[0])):
+        return ops.linear(input.view(1, -1), weight, bias.view(-1)).view(-1)
+    return _with_bias(input, weight, bias)
+
+
+def _with_bias(input, weight, bias):
+    """The sum for weights and biases of rare shapes; the bias may not enlarge the result."""
+    if weight._a.ndim == 1 and (input._a.ndim == 2 or bias._a.ndim == 1):
+        raise RuntimeError(BIASED_VECTOR.format(weight=list(weight.shape)))
+    product = input @ weight.t()
+    out = product + bias
+    if out.shape != product.shape:
+        raise RuntimeError(BIAS.format(out=list(product.shape), sum=list(out.shape), bias=list(bias.shape)))
+    return out
 
 
 def bilinear(input1, input2, weight, bias=None):

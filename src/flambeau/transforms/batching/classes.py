@@ -146,11 +146,11 @@ POINTWISE = names_in("""
     nan_to_num add_scaled sub_scaled rsub nextafter lerp addcmul addcdiv round_decimals frac rsqrt square
     pow_scalar rpow ldexp exp2 logaddexp xlogy logit deg2rad rad2deg sinc threshold threshold_pull hardshrink
     hardshrink_pull leaky_relu leaky_relu_pull rrelu_eval rrelu_train prelu elu elu_pull celu gelu gelu_pull
-    threshold_in_place leaky_relu_in_place rrelu_eval_in_place rrelu_train_in_place elu_in_place celu_in_place
-    elu_pull_of_result gelu_tanh gelu_tanh_pull silu silu_pull mish mish_pull softplus log_sigmoid hardtanh hardtanh_pull hardsigmoid
+    leaky_relu_in_place rrelu_eval_in_place rrelu_train_in_place elu_in_place celu_in_place elu_pull_of_result
+    gelu_tanh gelu_tanh_pull silu silu_pull mish mish_pull softplus log_sigmoid hardtanh hardtanh_pull hardsigmoid
     hardsigmoid_pull hardswish hardswish_pull softshrink smooth_l1_slope huber_slope ndtr special_entr
     special_xlog1py polygamma mvlgamma over masked_fill masked_keep finite bitwise_and bitwise_or bitwise_xor
-    bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm
+    bitwise_not bitwise_left_shift bitwise_right_shift gcd lcm threshold_in_place
 """)
 
 CLASSES = {
