@@ -1,4 +1,4 @@
-/* Sums, differences, products and quotients of arrays, which may broadcast. */
+/* Sums, differences, products, quotients and more of two arrays, which may broadcast. */
 
 #include "kernels.h"
 
@@ -141,11 +141,15 @@ KERNEL(add, add)
 KERNEL(subtract, subtract)
 KERNEL(multiply, multiply)
 KERNEL(divide, divide_by)
+KERNEL(hypot_of, hypot)
+KERNEL(logaddexp, logaddexp)
 
 const Row ARITHMETIC_ROWS[] = {
     {"add", add, {"x", "y"}},
     {"subtract", subtract, {"x", "y"}},
     {"multiply", multiply, {"x", "y"}},
     {"divide", divide, {"x", "y"}},
+    {"hypot", hypot_of, {"x", "y"}},
+    {"logaddexp", logaddexp, {"x", "y"}},
     {NULL, NULL, {NULL}},
 };

@@ -23,6 +23,8 @@ typedef void (*Operation)(const void *x, const void *y, void *out, ptrdiff_t n, 
 /* of x, which `out` may be, or of a gradient g and x, with CURVE_NUMBERS numbers */
 #define CURVE_NUMBERS 3
 typedef void (*Curve)(const void *g, const void *x, void *out, ptrdiff_t n, const double *numbers);
+/* along the middle one of three dimensions */
+typedef void (*Scan)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
 /* of integers, as large as the type of the loops; false if one of y is zero */
 typedef bool (*IntegerDivision)(const void *x, const void *y, void *out, ptrdiff_t n);
 typedef enum { ADD, SUBTRACT, MULTIPLY, DIVIDE } Arithmetic;
@@ -242,8 +244,8 @@ typedef struct {
     Curve erf, sign, relu, threshold_pull, leaky_relu, leaky_relu_pull, elu, elu_pull, sigmoid, log_sigmoid, softplus, gelu,
         gelu_pull, tanh, clip, hardtanh_pull, hardsigmoid, hardsigmoid_pull, hardswish, hardswish_pull, hardshrink,
         hardshrink_pull, softshrink, silu, silu_pull, mish, mish_pull, gelu_tanh, gelu_tanh_pull, smooth_l1,
-        smooth_l1_slope, huber, huber_slope;
-    Operation add, subtract, multiply, divide_by;
+        smooth_l1_slope, huber, huber_slope, replace_nonfinite, lerp;
+    Operation add, subtract, multiply, divide_by, hypot, logaddexp;
     Division floor_divide, remainder, fmod, div_trunc;
     IntegerDivision floor_divide_ints, remainder_ints, fmod_ints, div_trunc_ints;
     /* out[index[i]] += rows[i] */
@@ -251,7 +253,7 @@ typedef struct {
     /* out[i, index[i, row, j], j] += values[i, row, j] */
     void (*scatter_add)(void *out, const int64_t *index, const void *values, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t size,
                         ptrdiff_t trail);
-    void (*cumsum)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail);
+    Scan cumsum, cumprod;
     Running running_max, running_min;
     /* the places of the first `count` <= MOST_FOUND of each row in order */
     void (*top)(const void *x, int64_t *places, ptrdiff_t rows, ptrdiff_t n, ptrdiff_t count, bool largest);

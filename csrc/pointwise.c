@@ -126,7 +126,9 @@ static bool grows(const double *numbers)
     EACH(smooth_l1, true, 1, CHEAP, are_no_nans, "x", "y", "beta") \
     EACH(smooth_l1_slope, true, 1, CHEAP, are_no_nans, "x", "y", "beta") \
     EACH(huber, true, 1, CHEAP, are_no_nans, "x", "y", "delta") \
-    EACH(huber_slope, true, 1, CHEAP, are_no_nans, "x", "y", "delta")
+    EACH(huber_slope, true, 1, CHEAP, are_no_nans, "x", "y", "delta") \
+    EACH(replace_nonfinite, false, 3, CHEAP, NULL, "x", "nan", "posinf", "neginf") \
+    EACH(lerp, true, 1, CHEAP, NULL, "start", "end", "weight")
 
 #define FUNCTION(name, pulls, count, few, suits) {offsetof(Loops, name), pulls, count, few, suits}
 
@@ -178,10 +180,56 @@ static PyObject *overwrite(PyObject *const *arguments)
     return Py_NewRef(arguments[0]);
 }
 
+/* A number, or an array of one without dimensions and of the dtype of x. */
+static bool read_bound(PyObject *given, PyArrayObject *x, double *bound)
+{
+    PyArrayObject *y = plain_array(given);
+    if (y == NULL) {
+        return as_number(given, bound);
+    }
+    if (PyArray_NDIM(y) > 0 || PyArray_TYPE(y) != PyArray_TYPE(x) || loops_for(y) == NULL) {
+        return false;
+    }
+    *bound = PyArray_TYPE(y) == NPY_FLOAT ? (double)*(float *)PyArray_DATA(y) : *(double *)PyArray_DATA(y);
+    return true;
+}
+
+/* Extrema with a number: a clip that is open on one side. */
+static PyObject *extreme(PyObject *const *arguments, bool largest)
+{
+    double bound;
+    PyArrayObject *x = plain_array(arguments[0]);
+    if (x == NULL || arguments[1] == NULL || !read_bound(arguments[1], x, &bound)) {
+        DECLINE;
+    }
+    Function f = FUNCTION(clip, false, 2, CHEAP, NULL);
+    if (loops_for(x) == NULL || isnan(bound)) {
+        DECLINE;
+    }
+    Elements work = {.numbers = {largest ? bound : -INFINITY, largest ? INFINITY : bound}};
+    PyArrayObject *out = new_array(x, PyArray_NDIM(x), PyArray_DIMS(x));
+    if (out != NULL) {
+        run_elements(&work, &f, x, out);
+    }
+    return (PyObject *)out;
+}
+
+static PyObject *maximum(PyObject *const *arguments)
+{
+    return extreme(arguments, true);
+}
+
+static PyObject *minimum(PyObject *const *arguments)
+{
+    return extreme(arguments, false);
+}
+
 #define ROW(name, pulls, count, few, suits, ...) {#name, new_##name, {__VA_ARGS__}},
 
 const Row POINTWISE_ROWS[] = {
     FUNCTIONS(ROW)
     {"overwrite", overwrite, {"x", "name", "numbers"}},
+    {"maximum", maximum, {"x", "y"}},
+    {"minimum", minimum, {"x", "y"}},
     {NULL, NULL, {NULL}},
 };

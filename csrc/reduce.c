@@ -2,6 +2,7 @@
 
 #include "kernels.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -277,7 +278,77 @@ static PyObject *total(PyObject *const *arguments)
     return folded(all, SUM);
 }
 
+/* ---- moments of few elements, where NumPy's calls would take longer than the arithmetic */
+
+#define FEW_OF_MOMENTS 512
+
+static double element(PyArrayObject *x, npy_intp i)
+{
+    return PyArray_TYPE(x) == NPY_FLOAT ? (double)((float *)PyArray_DATA(x))[i] : ((double *)PyArray_DATA(x))[i];
+}
+
+/* The mean of squared distances from the mean of n elements, or its root; `freedom` is what to divide by. */
+static double moment_of(PyArrayObject *x, npy_intp from, npy_intp n, npy_intp step, double freedom, bool root)
+{
+    double mean = 0, total = 0;
+    for (npy_intp i = 0; i < n; i++) {
+        mean += element(x, from + i * step);
+    }
+    mean /= (double)n;
+    for (npy_intp i = 0; i < n; i++) {
+        double away = element(x, from + i * step) - mean;
+        total += away * away;
+    }
+    total /= freedom;
+    return root ? sqrt(total) : total;
+}
+
+static PyObject *moment(PyObject *const *arguments, bool root)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    PyObject *keep = arguments[2];
+    Fold fold;
+    double correction;
+    if (x == NULL || loops_for(x) == NULL || PyArray_SIZE(x) == 0 || PyArray_SIZE(x) > FEW_OF_MOMENTS || keep == NULL
+        || !PyBool_Check(keep) || arguments[1] == NULL || arguments[3] == NULL || !as_number(arguments[3], &correction)
+        || !fold_of(x, arguments[1], &fold) || fold.runs != 1) {
+        DECLINE;
+    }
+    npy_intp shape[NPY_MAXDIMS], trail = 1, n = fold.count, at = 0;
+    PyArrayObject *out = new_array(x, shape_left(x, &fold, keep == Py_True, shape), shape);
+    if (out == NULL) {
+        return NULL;
+    }
+    for (int d = fold.ndim - 1; !fold.folded[d]; d--) {
+        trail *= PyArray_DIM(x, d);
+    }
+    double freedom = (double)n > correction ? (double)n - correction : 0;
+    for (npy_intp start = 0; start < PyArray_SIZE(x); start += n * trail) {
+        for (npy_intp j = 0; j < trail; j++, at++) {
+            double found = moment_of(x, start + j, n, trail, freedom, root);
+            if (PyArray_TYPE(x) == NPY_FLOAT) {
+                ((float *)PyArray_DATA(out))[at] = (float)found;
+            } else {
+                ((double *)PyArray_DATA(out))[at] = found;
+            }
+        }
+    }
+    return (PyObject *)out;
+}
+
+static PyObject *variance(PyObject *const *arguments)
+{
+    return moment(arguments, false);
+}
+
+static PyObject *deviation(PyObject *const *arguments)
+{
+    return moment(arguments, true);
+}
+
 const Row REDUCE_ROWS[] = {
+    {"variance", variance, {"x", "axis", "keepdims", "correction"}},
+    {"deviation", deviation, {"x", "axis", "keepdims", "correction"}},
     {"sum", sum, {"x", "axis", "keepdims", "dtype"}},
     {"mean", mean, {"x", "axis", "keepdims", "dtype"}},
     {"prod", prod, {"x", "axis", "keepdims", "dtype"}},

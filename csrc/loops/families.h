@@ -56,10 +56,11 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(hardtanh_pull), NAME(hardsigmoid), NAME(hardsigmoid_pull), NAME(hardswish), NAME(hardswish_pull), \
     NAME(hardshrink), NAME(hardshrink_pull), NAME(softshrink), NAME(silu), NAME(silu_pull), NAME(mish), NAME(mish_pull), \
     NAME(gelu_tanh), NAME(gelu_tanh_pull), NAME(smooth_l1), NAME(smooth_l1_slope), NAME(huber), NAME(huber_slope), \
-    NAME(add), NAME(subtract), NAME(multiply), NAME(divide_by), \
+    NAME(replace_nonfinite), NAME(lerp), \
+    NAME(add), NAME(subtract), NAME(multiply), NAME(divide_by), NAME(hypot_all), NAME(logaddexp), \
     NAME(floor_divide), NAME(remainder), NAME(fmod_all), NAME(div_trunc), \
     NAME(floor_divide_ints), NAME(remainder_ints), NAME(fmod_ints), NAME(div_trunc_ints), \
-    NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(running_max), NAME(running_min), NAME(top), \
+    NAME(add_rows), NAME(scatter_add), NAME(cumsum), NAME(cumprod), NAME(running_max), NAME(running_min), NAME(top), \
     NAME(sgd_step), NAME(adam_step), NAME(adamax_step), NAME(nadam_step), NAME(radam_step), NAME(rmsprop_step), \
     NAME(rprop_step), NAME(adagrad_step), NAME(adadelta_step), NAME(asgd_step), \
     NAME(lstm_gates), NAME(lstm_gates_pull), NAME(lstm_sequence), NAME(lstm_sequence_pull), NAME(gru_sequence), \

@@ -118,6 +118,8 @@ OF_EACH(smooth_l1, NAME(huber_of)(G - X, A, A))
 OF_EACH(smooth_l1_slope, G - X >= A ? 1 : G - X <= -A ? -1 : (G - X) / A)
 OF_EACH(huber, NAME(huber_of)(G - X, A, 1))
 OF_EACH(huber_slope, NAME(between)(G - X, -A, A))
+OF_EACH(replace_nonfinite, X != X ? A : X == (REAL)INFINITY ? B : X == -(REAL)INFINITY ? C : X)
+OF_EACH(lerp, NAME(fabs)(A) < (REAL)0.5 ? G + A * (X - G) : X - (X - G) * (1 - A))
 
 #undef X
 #undef G

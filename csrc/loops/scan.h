@@ -1,53 +1,73 @@
-/* Running sums, in double precision, as PyTorch has them; running extrema. */
+/* Running sums and products, in double precision, as PyTorch has them; running extrema. */
 
-#define ABREAST 8 /* rows at a time: each sum waits for the one before it */
+#define ABREAST 8 /* rows at a time: each result waits for the one before it */
 #define TILE 512
 
-static void NAME(cumsum_rows)(const REAL *x, REAL *out, ptrdiff_t rows, ptrdiff_t n)
+INLINE double NAME(joined)(double so_far, double next, bool product)
+{
+    return product ? so_far * next : so_far + next;
+}
+
+INLINE void NAME(scan_rows)(const REAL *x, REAL *out, ptrdiff_t rows, ptrdiff_t n, bool product)
 {
     ptrdiff_t row = 0;
     for (; row + ABREAST <= rows; row += ABREAST, x += ABREAST * n, out += ABREAST * n) {
-        double sums[ABREAST] = {0};
+        double so_far[ABREAST];
+        for (ptrdiff_t r = 0; r < ABREAST; r++) {
+            so_far[r] = product;
+        }
         for (ptrdiff_t i = 0; i < n; i++) {
             for (ptrdiff_t r = 0; r < ABREAST; r++) {
-                sums[r] += (double)x[r * n + i];
-                out[r * n + i] = (REAL)sums[r];
+                so_far[r] = NAME(joined)(so_far[r], (double)x[r * n + i], product);
+                out[r * n + i] = (REAL)so_far[r];
             }
         }
     }
     for (; row < rows; row++, x += n, out += n) {
-        double sum = 0;
+        double so_far = product;
         for (ptrdiff_t i = 0; i < n; i++) {
-            sum += (double)x[i];
-            out[i] = (REAL)sum;
+            so_far = NAME(joined)(so_far, (double)x[i], product);
+            out[i] = (REAL)so_far;
         }
     }
 }
 
 /* Along the middle one of three dimensions. */
-static void NAME(cumsum)(const void *from, void *to, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail)
+INLINE void NAME(scan)(const void *from, void *to, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail, bool product)
 {
     const REAL *restrict x = from;
     REAL *restrict out = to;
-    double sums[TILE];
+    double so_far[TILE];
     if (trail == 1) {
-        NAME(cumsum_rows)(x, out, lead, n);
+        NAME(scan_rows)(x, out, lead, n, product);
         return;
     }
     for (ptrdiff_t i = 0; i < lead; i++, x += n * trail, out += n * trail) {
         for (ptrdiff_t start = 0; start < trail; start += TILE) {
             ptrdiff_t width = trail - start < TILE ? trail - start : TILE;
-            memset(sums, 0, sizeof sums);
+            for (ptrdiff_t j = 0; j < width; j++) {
+                so_far[j] = product;
+            }
             for (ptrdiff_t row = 0; row < n; row++) {
                 const REAL *restrict a = x + row * trail + start;
                 REAL *restrict b = out + row * trail + start;
                 for (ptrdiff_t j = 0; j < width; j++) {
-                    sums[j] += (double)a[j];
-                    b[j] = (REAL)sums[j];
+                    so_far[j] = NAME(joined)(so_far[j], (double)a[j], product);
+                    b[j] = (REAL)so_far[j];
                 }
             }
         }
     }
+}
+
+static void NAME(cumsum)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail)
+{
+    NAME(scan)(x, out, lead, n, trail, false);
+}
+
+static void NAME(cumprod)(const void *x, void *out, ptrdiff_t lead, ptrdiff_t n, ptrdiff_t trail)
+{
+    NAME(scan)(x, out, lead, n, trail, true);
 }
 
 #undef ABREAST

@@ -205,6 +205,16 @@ def test_references_balance():
         NUMPY.overwrite(x, "clip", (0.0, 6))
         NUMPY.erf(x)
         NUMPY.cumsum(x, 0)
+        NUMPY.cumprod(x, 0)
+        NUMPY.hypot(x, x[:1])
+        NUMPY.maximum(x, 0.5)
+        NUMPY.deviation(row, last[0] - 1, False, 1)
+        NUMPY.replace_nonfinite(x, 0.0, 1.0, -1.0)
+        NUMPY.lerp(broadcast, x, 0.5)
+        NUMPY.gather(x, places, 0)
+        NUMPY.scatter(x, places, nothing, 0)
+        NUMPY.scatter(x, places, 0.5, 0)
+        NUMPY.scatter(nothing, places, x[:3], 0, "add", True)
         NUMPY.add_rows(x, index, nothing)
         NUMPY.scatter_add(x, places, nothing, 0)
         NUMPY.normalize(x, row, row, last, 1e-5)
@@ -366,6 +376,17 @@ def test_products(x, data, keep):
 @settings(max_examples=100, deadline=None)
 def test_total(x):
     same(*both("total", x), **rounding_of_sums(x))
+
+
+@needs_native
+@given(st.data(), st.sampled_from(["variance", "deviation"]), st.booleans(), st.sampled_from([0, 1, 2.5, 4]))
+@settings(max_examples=150, deadline=None)
+def test_moments(data, name, keep, correction):
+    shape = data.draw(hnp.array_shapes(min_dims=0, max_dims=3, min_side=1, max_side=9))
+    x = data.draw(arrays((*FLOATS, *FLOATS, np.complex64), shape, st.sampled_from([np.inf, np.nan, 100.0, -100.0])))
+    axis = data.draw(st.one_of(st.none(), *[st.integers(0, x.ndim - 1)] * bool(x.ndim)))
+    ours, twin = both(name, x, axis, keep, correction)
+    same(ours, twin, rtol=1e-4 if x.dtype == np.complex64 else 64 * np.finfo(x.dtype).eps, atol=1e-12)
 
 
 @needs_native
@@ -802,6 +823,102 @@ def test_scatter_add(data):
     same(ours, twin, rtol=1e-5, atol=1e-5)
 
 
+def of_axis(data, dtypes):
+    """An array, an axis, and indices along it: as many as it has in the other dimensions, or perhaps fewer."""
+    shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=70))
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    x = data.draw(arrays(dtypes, shape))
+    corner = [data.draw(st.integers(1, 80 if d == axis else n)) if d in (axis, 0) else n for d, n in enumerate(shape)]
+    if data.draw(st.booleans()):
+        corner = [data.draw(st.integers(1, n)) for n in corner]
+    index = np.random.default_rng(data.draw(st.integers(0, 99))).integers(0, shape[axis], corner)
+    return x, strided(data.draw, index), axis
+
+
+@needs_native
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_gather(data):
+    x, index, axis = of_axis(data, (*FLOATS, *ODD))
+    if x.dtype == object:
+        ours, twin = both("gather", x, index, axis)
+        assert ours.tolist() == twin.tolist()
+    else:
+        same(*both("gather", x, index, axis))
+
+
+@needs_native
+@given(st.data(), st.sampled_from([None, None, "add"]), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_scatter(data, how, into):
+    finite = st.just(0.0) if how else None
+    x, index, axis = of_axis(data, (*FLOATS, np.int64, np.int32, np.float16, np.bool_, np.complex64))
+    source = data.draw(st.sampled_from(["same", "larger", "number"] if how is None else ["same", "larger"]))
+    if how:
+        x = np.where(np.isfinite(x), x, x.dtype.type(0))
+    if how is None and index.size:  # of two values for one place either may stay: no place comes twice
+        row = np.arange(x.shape[axis])[: index.shape[axis]][::-1].reshape([-1 if d == axis else 1 for d in range(x.ndim)])
+        shape = [row.size if d == axis else n for d, n in enumerate(index.shape)]
+        index = strided(data.draw, np.ascontiguousarray(np.broadcast_to(row, shape)))
+    more = source == "larger"
+    src = data.draw(arrays((x.dtype,), tuple(n + more for n in index.shape), finite))
+    if source == "number":
+        src = data.draw(st.sampled_from([0, 1, 2.5, True] if x.dtype.kind == "f" else [0, 1]))
+    outcomes = []
+    for kernel in (NUMPY.scatter, NUMPY.scatter.__wrapped__):
+        target = x.copy()
+        with np.errstate(all="ignore"):
+            outcomes.append(kernel(target, index, src, axis, how, into))
+        assert (outcomes[-1] is target) == into
+        if not into:
+            assert target.tobytes() == x.tobytes()
+    same(*outcomes, rtol=1e-2 if x.dtype == np.float16 else 1e-4, atol=1e-4)
+
+
+@needs_native
+@pytest.mark.parametrize("axis", [0, 1])
+def test_many_places_by_several_threads(axis):
+    rng = np.random.default_rng(0)
+    x, src = rng.standard_normal((2, 500, 700)).astype(np.float32)
+    index = np.argsort(rng.random(x.shape), axis)
+    threads = flambeau.get_num_threads()
+    flambeau.set_num_threads(4)
+    try:
+        same(*both("gather", x, index, axis))
+        same(*both("scatter", x, index, src, axis))
+        same(*both("scatter", x, index // 2, src, axis, "add"), rtol=1e-5, atol=1e-5)
+    finally:
+        flambeau.set_num_threads(threads)
+
+
+@needs_native
+@pytest.mark.parametrize("wrong", [-1, 3, 2**62, -(2**63)])
+@pytest.mark.parametrize("into", [False, True])
+def test_places_out_of_bounds(wrong, into):
+    x, index = np.ones((3, 4), np.float32), np.zeros((2, 4), np.int64)
+    index[1, 2] = wrong
+    for call in (
+        lambda: NUMPY.gather(x, index, 0),
+        lambda: NUMPY.scatter(x, index, x[:2] + 1, 0, None, into),
+        lambda: NUMPY.scatter(x, index, 2.0, 0, None, into),
+        lambda: NUMPY.scatter(x, index, x[:2] + 1, 0, "add", into),
+    ):
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            call()
+        assert (x == 1).all()
+
+
+@needs_native
+def test_what_is_scattered_may_lie_in_the_result():
+    index = np.array([[1, 2, 3, 0]])
+    for how in (None, "add"):
+        outcomes = []
+        for kernel in (NUMPY.scatter, NUMPY.scatter.__wrapped__):
+            x = np.arange(4, dtype=np.float32)[None]
+            outcomes.append(kernel(x, index, x, 1, how, True).tolist())
+        assert outcomes[0] == outcomes[1]
+
+
 @needs_native
 def test_indices_out_of_bounds_change_nothing():
     for wrong in (-1, 3, 2**62, -(2**63)):
@@ -847,6 +964,14 @@ def test_cumsum(x, data):
 
 
 @needs_native
+@given(arrays((*FLOATS, *FLOATS, np.int64, np.float16)), st.data())
+@settings(max_examples=100, deadline=None)
+def test_cumprod(x, data):
+    if x.ndim:
+        same(*both("cumprod", x, data.draw(st.integers(-x.ndim, x.ndim - 1))))
+
+
+@needs_native
 @given(arrays((*FLOATS, *FLOATS, np.int64, np.float16)), st.sampled_from(["running_max", "running_min"]), st.data())
 @settings(max_examples=100, deadline=None)
 def test_running_extrema(x, name, data):
@@ -856,6 +981,36 @@ def test_running_extrema(x, name, data):
         with np.errstate(all="ignore"):
             x = np.rint(x)
     same(*both(name, x, data.draw(st.integers(0, x.ndim - 1))))
+
+
+# ---- with numbers
+
+
+@needs_native
+@given(arrays((*FLOATS, *FLOATS, np.int64, np.float16)), st.sampled_from(["maximum", "minimum"]), SPECIAL)
+@settings(max_examples=100, deadline=None)
+def test_extrema_with_a_number(x, name, number):
+    same(*both(name, x, number))
+    same(*both(name, x, int(number) if np.abs(number) < 1e5 else 3))
+    with np.errstate(all="ignore"):
+        same(*both(name, x, np.array(number, x.dtype if x.dtype.kind == "f" else np.float32)))
+    same(*both(name, x, x[..., ::-1] if x.ndim else x))
+
+
+@needs_native
+@given(arrays((*FLOATS, *FLOATS, np.float16)), st.tuples(SPECIAL, SPECIAL, SPECIAL))
+@settings(max_examples=100, deadline=None)
+def test_replace_nonfinite(x, numbers):
+    same(*both("replace_nonfinite", x, *numbers))
+
+
+@needs_native
+@given(st.data(), st.sampled_from([0.0, 0.3, 0.5, 0.7, 1, -2.0, math.inf, math.nan]))
+@settings(max_examples=100, deadline=None)
+def test_lerp(data, weight):
+    start = data.draw(arrays())
+    end = data.draw(arrays((start.dtype,), start.shape))
+    same(*both("lerp", start, end, weight), **few_ulps(start.dtype, 4))
 
 
 # ---- in another order

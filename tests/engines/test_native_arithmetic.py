@@ -65,6 +65,24 @@ def test_special_values(name):
         check(name, np.array(number), SPECIAL)
 
 
+@pytest.mark.parametrize("name", ["hypot", "logaddexp"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_of_two_arrays(name, dtype):
+    kernel, rng = getattr(NUMPY, name), np.random.default_rng(0)
+    special = SPECIAL.astype(dtype)
+    operands = [tuple(rng.standard_normal(shape).astype(dtype) * 20 for shape in pair) for pair in SHAPES[:-2]]
+    operands += [(special, special[:, None]), (special, np.array(1, dtype)), (special[::2], special[::-2])]
+    for x, y in operands:
+        with np.errstate(all="ignore"):
+            right = getattr(np, name)(x.astype(np.longdouble), y.astype(np.longdouble))
+            ours, twin = (np.asarray(call(x, y)) for call in (kernel, kernel.__wrapped__))
+            assert (ours.dtype, ours.shape) == (twin.dtype, twin.shape)
+            for found in (ours, twin):
+                size = np.maximum(np.abs(x), np.abs(y))  # of what is added up
+                close = np.abs(found - right) <= 4 * np.finfo(dtype).eps * size + 2 * np.finfo(dtype).eps
+                assert (close | (found == right.astype(dtype)) | (np.isnan(found) & np.isnan(right))).all()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_twin_does(name):
     x = np.arange(1, 13, dtype=np.float32).reshape(3, 4)

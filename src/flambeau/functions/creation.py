@@ -294,21 +294,22 @@ def _evenly(start, end, steps, dtype):
 
 def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """The (row, column) indices of the lower triangle of a row × col matrix, in two rows."""
-    return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype, layout, device, requires_grad)
+    return _triangle("tril_indices", np.greater_equal, row, col, offset, dtype, layout, device, requires_grad)
 
 
 def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """The (row, column) indices of the upper triangle of a row × col matrix, in two rows."""
-    return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype, layout, device, requires_grad)
+    return _triangle("triu_indices", np.less_equal, row, col, offset, dtype, layout, device, requires_grad)
 
 
 @allocating
-def _triangle(name, indices, row, col, offset, dtype, layout, device, requires_grad):
+def _triangle(name, has, row, col, offset, dtype, layout, device, requires_grad):
     for what, n in (("row", row), ("col", col)):
         if as_int(n, name, what) < 0:
             raise RuntimeError(f"{what} must be non-negative, got {n}")
     dtype = dtype or _dtypes.int64
     if dtype not in (_dtypes.int64, _dtypes.int32):
         raise NotImplementedError(f"\"{name}\" not implemented for '{type_word(dtype)}'")
-    found = np.array(indices(row, offset, col), dtype.np)
+    mask = has.outer(np.arange(offset, row + offset), np.arange(col))  # of each row and column
+    found = np.array(mask.nonzero(), dtype.np)
     return create(name, lambda shape, dtype: found, found.shape, dtype.np, layout, device, requires_grad)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .. import _dtypes
@@ -372,12 +374,15 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
     elif input.dtype.is_complex and modes.grad and input.requires_grad:
         raise RuntimeError(NO_COMPLEX_NAN_TO_NUM)
     else:
-        limits = _dtypes.finfo(input.dtype)
+        limits = _limits(input.dtype)
         result = ops.nan_to_num(
             input, nan=0.0 if nan is None else nan, posinf=limits.max if posinf is None else posinf,
             neginf=limits.min if neginf is None else neginf,
         )
     return result
+
+
+_limits = functools.lru_cache(_dtypes.finfo)
 
 
 # ---- methods

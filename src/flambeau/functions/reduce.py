@@ -253,6 +253,8 @@ def max(input, dim=None, keepdim=False, *, other=None, axis=None, keepdims=None)
     """The largest element; with ``dim`` those along it and their indices; with a tensor, of each pair."""
     if axis is not None or keepdims is not None:
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
+    if dim is None is other and keepdim is False and isinstance(input, Tensor) and input._a.size:
+        return ops.max_all(input, axis=None, keepdims=False)
     return _max_or_min(input, dim, keepdim, other, "max")
 
 
@@ -261,6 +263,8 @@ def min(input, dim=None, keepdim=False, *, other=None, axis=None, keepdims=None)
     """The smallest element; with ``dim`` those along it and their indices; with a tensor, of each pair."""
     if axis is not None or keepdims is not None:
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
+    if dim is None is other and keepdim is False and isinstance(input, Tensor) and input._a.size:
+        return ops.min_all(input, axis=None, keepdims=False)
     return _max_or_min(input, dim, keepdim, other, "min")
 
 

@@ -171,6 +171,8 @@ def flatten(input, start_dim=0, end_dim=-1):
     if not isinstance(input, Tensor):
         need_tensor(input, "flatten")
     shape = input._a.shape
+    if type(start_dim) is type(end_dim) is int and start_dim == 0 and end_dim == -1 and len(shape) > 1:
+        return reshape_to(input, (input._a.size,))
     start, end = dim_in_range(start_dim, len(shape)), dim_in_range(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")

@@ -53,7 +53,11 @@ def _part(x, axis, start, stop):
 def select_ranked(x, rank, axis, keepdims):
     """The element of a given rank, and its index: of equal ones that which NumPy finds among 32-bit integers."""
     keys = x.astype(np.int32) if x.dtype.kind in "iu" and x.dtype.itemsize < 4 else x
-    return _select(x, _part(np.argpartition(keys, rank, axis), axis, rank, rank + 1), axis, keepdims)
+    order = keys.argpartition(rank, axis)
+    if x.ndim == 1:
+        index = order[rank:rank + 1]
+        return (x[index], index) if keepdims else (x[order[rank]], order[rank])
+    return _select(x, _part(order, axis, rank, rank + 1), axis, keepdims)
 
 
 def _select(x, index, axis, keepdims):
