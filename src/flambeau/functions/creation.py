@@ -281,10 +281,9 @@ def _evenly(start, end, steps, dtype):
     step = (end - start) / (steps - 1) if steps > 1 else 0
     values = np.arange(steps, dtype=wide)
     front, back = values[: steps // 2], values[steps // 2 :]
-    front *= step
-    front += start
     back -= steps - 1
-    back *= step
+    values *= step
+    front += start
     back += end
     return values
 

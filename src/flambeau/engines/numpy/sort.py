@@ -57,7 +57,8 @@ def select_ranked(x, rank, axis, keepdims):
     if x.ndim == 1:
         index = order[rank:rank + 1]
         return (x[index], index) if keepdims else (x[order[rank]], order[rank])
-    return _select(x, _part(order, axis, rank, rank + 1), axis, keepdims)
+    index = _part(order, axis, rank, rank + 1).copy()  # row-major, for what reads it
+    return _select(x, index, axis, keepdims)
 
 
 def _select(x, index, axis, keepdims):
