@@ -17,7 +17,7 @@ from ._modes import in_use, modes
 from ._size import Size
 from ._slots import are_in_slots, read_slot, set_slot, unheld
 from ._storage import DeviceStorage, Storage, address, clear_all, new_storages
-from .engines import NUMPY, engine_of
+from .engines import NUMPY, engine_of, needs_elements
 from .engines._views import replay
 
 _new = object.__new__
@@ -187,7 +187,10 @@ class Tensor:
 
     def storage_offset(self):
         """Where in its storage the tensor begins, in elements."""
-        return storage_of(self).offset(self._a)
+        offset = storage_of(self).offset(self._a)
+        if offset is None:
+            raise needs_elements("storage_offset() of a view by an index", f"{self._a.dtype}{list(self._a.shape)}")
+        return offset
 
     @property
     def _version(self):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from engines.xla_row import P, R, V, fixed, row
+from engines.xla_row import P, R, V, fixed, row, rows
 
 CLASSES = V([2, 0, -100, 3])
 HIT = V(np.eye(4)[[1, 0, 3]])
@@ -115,7 +115,7 @@ LAYERS = [
     row("gru_layer", R(4, 3, 6), R(3, 2), R(6, 2), None, None, reverse=True),
     row("gru_layer", R(4, 3, 6), R(3, 2), R(6, 2), R(6), RUNNING, reverse=False),
     row("gru_cell", R(3, 6), R(3, 2), R(6, 2), R(6)),
-    row("rrelu_train", R(2, 3), fixed(P(2, 3))),
+    *rows("rrelu_train rrelu_train_in_place", R(2, 3), fixed(P(2, 3))),
     # attention
     row("masked_softmax", R(2, 3, 4), None, causal=False),
     row("masked_softmax", R(2, 3, 4), None, causal=True),

@@ -328,7 +328,7 @@ class Program:
         base = x.base(arguments, outputs)
         if x.chain is None:
             return base
-        return view_of(base.detach() if x.detached else base, x.chain)
+        return view_of(base.detach() if x.detached else base, x.steps(outputs))
 
     def record(self, outputs, tensors, saved):
         """Puts the outputs in the graph."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import jax
 
 from .._device import CPU
+from .._tensor import wrap
 from ..autograd.engine import Pass
-from ..engines._views import value_of
+from ..engines._views import is_index_array, value_of, with_key
 from ._compiled import UsersError, is_missing_from_tracer
 from ._floats import TracedFloat
-from ._lifted import chain_of
+from ._lifted import XLA, chain_of
 from ._places import MISSING
 from ._pytree import CopyOf, Tree, flatten
+from ._records import ComputedIndex
 from ._segment import Layout, Partition, on_cpu
 from ._trace import Trace
 from ._watch import without_profile
@@ -124,6 +126,8 @@ class Recording:
         outside = [t for t in self.results if not self.is_inside(t)]
         self.aliases = {id(t): (t, *(self.view_of_outside(t) or (t, ()))) for t in outside}
         self.find_views()
+        self.aliases = {key: (t, base, tuple([with_key(step, self.computed_index) for step in chain]))
+                        for key, (t, base, chain) in self.aliases.items()}
         self.output_devices = [t.device for t in self.outputs]
         self.strides = [None if t.is_contiguous() else t.stride() for t in self.outputs]
 
@@ -164,6 +168,13 @@ class Recording:
             if len(members) > 1 and id(base) in self.trace.inside:
                 self.aliases.update(views)
                 self.outputs = [*dict.fromkeys([t for t in self.outputs if id(t) not in views] + [base])]
+
+    def computed_index(self, entry):
+        """What stands in the key of a view for an index that is being traced: it becomes an output."""
+        if not is_index_array(entry):
+            return entry
+        self.outputs.append(wrap(entry, self.trace.device, XLA))
+        return ComputedIndex(len(self.outputs) - 1)
 
     def base_of(self, t):
         """(the tensor over the whole memory of `t`, the steps of the view that `t` is)"""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._tensor import Tensor
+from ..engines._views import with_key
 
 TENSOR, DRAW, FLOAT, GRADIENT = "tensor", "draw", "float", "gradient"
 
@@ -79,6 +80,21 @@ class Alias:
 
     def base(self, arguments, outputs) -> Tensor:
         return self.place.find(arguments) if self.nr is None else outputs[self.nr]
+
+    def steps(self, outputs) -> tuple:
+        """The steps of the view in this run."""
+        return tuple([with_key(step, lambda entry: entry.of(outputs) if type(entry) is ComputedIndex else entry)
+                      for step in self.chain or ()])
+
+
+@dataclasses.dataclass(slots=True)
+class ComputedIndex:
+    """An index in the key of a view that the program computes: its output number ``nr``."""
+
+    nr: int
+
+    def of(self, outputs) -> int:
+        return int(outputs[self.nr])
 
 
 @dataclasses.dataclass(slots=True)

@@ -49,7 +49,8 @@ class ViewArray:
         memory: the Memory.
         chain: the steps from its array to this view; see ``replay``.
         array: what they give now.
-        strides, offset: where the elements would lie in memory, counted in elements.
+        strides, offset: where the elements would lie in memory, counted in elements; no offset where it depends on an
+            index that is being traced.
     """
 
     __slots__ = ("_array", "_stamp", "chain", "dtype", "memory", "offset", "shape", "strides")
@@ -126,7 +127,27 @@ def view_layout(shape, strides, offset, dtype, step):
     if "stride" in settings:  # as_strided says it itself
         return settings["stride"], settings["offset"]
     before = phantom(shape, strides, np.dtype(dtype))
-    after = replay(before, (step,))
+    known = with_key(step, lambda entry: 0 if is_index_array(entry) else entry)
+    if known is not step:
+        offset = None
+    after = replay(before, (known,))
     moved = after.__array_interface__["data"][0] - before.__array_interface__["data"][0] if after.size else 0
-    offset = (offset * before.itemsize + moved) // after.itemsize
-    return tuple([s // after.itemsize for s in after.strides]), offset
+    strides = tuple([s // after.itemsize for s in after.strides])
+    return strides, None if offset is None else (offset * before.itemsize + moved) // after.itemsize
+
+
+def is_index_array(entry):
+    """Whether an entry of a basic key is an index that is being traced."""
+    return hasattr(entry, "dtype") and not isinstance(entry, np.generic)
+
+
+def with_key(step, exchange):
+    """A step of a view with ``exchange(entry)`` for each entry of its key; the same step where that changes nothing."""
+    op, settings, nr = step
+    key = settings.get("key")
+    if type(key) is not tuple:
+        return step
+    entries = tuple([exchange(entry) for entry in key])
+    if all(map(operator.is_, entries, key)):
+        return step
+    return op, settings | {"key": entries}, nr

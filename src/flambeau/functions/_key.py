@@ -6,7 +6,10 @@ import operator
 
 import numpy as np
 
+from .._modes import modes
 from .._tensor import Tensor, wrap
+from ..engines import demand, is_traced
+from ..engines._views import value_of
 from ..engines.levels import LevelArray
 from ._data import MAX_DIMS
 from .index import NOT_INDICES, TOO_MANY
@@ -74,6 +77,10 @@ def parse_key(x, key):
             place, node = place + 1, UNSQUEEZE
         elif isinstance(item, int):
             basic.append(check_bounds(item, dim, shape[dim]))
+            dim, node = dim + 1, SELECT
+        elif not isinstance(item, (slice, Tensor)):
+            modes.tracer.prepare_write(x)  # a constant has no elements at an index that is not known
+            basic.append(traced_within(item, dim, shape[dim]))
             dim, node = dim + 1, SELECT
         elif isinstance(item, slice):
             basic.append(item)
@@ -178,14 +185,23 @@ def dims_used(item):
 
 
 def scalar_index(t):
-    """A 0-dimensional tensor in a key: an int, or a bool."""
+    """A 0-dimensional tensor in a key: an int, or a bool; an array where the int is not known yet."""
     dtype = t._a.dtype
     if dtype.kind not in "biu":
         raise IndexError(NOT_INDICES.format(dtype=t.dtype))
-    return bool(t._a) if dtype.kind == "b" or dtype == np.uint8 else int(t._a)
+    if dtype.kind == "b" or dtype == np.uint8:
+        return bool(t._a)
+    return value_of(t._a).astype(np.int64) if is_traced(t._a) else int(t._a)
 
 
 def check_bounds(index, dim, size):
     if not -size <= index < size:
         raise IndexError(OUT_OF_BOUNDS.format(index=index, dim=dim, size=size))
+    return index
+
+
+def traced_within(index, dim, size):
+    """The traced `index`, of which the program requires to be within bounds when it runs."""
+    demand((index >= -size) & (index < size), index,
+           lambda wrong: IndexError(OUT_OF_BOUNDS.format(index=wrong, dim=dim, size=size)))
     return index

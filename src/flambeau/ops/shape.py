@@ -6,7 +6,8 @@ import numpy as np
 
 from .._layout import is_contiguous, view_strides
 from .._tensor import Tensor
-from ..engines._views import replay
+from ..engines import engine_of
+from ..engines._views import is_index_array, replay
 from ._op import op
 
 # ---- x with a value in the place of a view of it
@@ -196,7 +197,17 @@ squeeze.vjp(x=lambda g, x_shape: reshape(g, shape=x_shape))
 @op(view=True, put=_put_key, index=True)
 def basic_index(k, x, *, key, node="SliceBackward0"):
     """x[key] for a key of integers, slices, None and Ellipsis, always a view; what comes last in it names its node."""
-    return k.new_dims(x, key) if type(key) is tuple and None in key else x[key]
+    k, x = with_index(k, x, key)
+    return k.new_dims(x, key) if type(key) is tuple and any([entry is None for entry in key]) else x[key]
+
+
+def with_index(k, x, key):
+    """(engine, x) for a key: where an index in it is being traced, a constant x is as well."""
+    for entry in key if type(key) is tuple else ():
+        if is_index_array(entry):
+            k = engine_of(entry)
+            return k, k.asarray(x)
+    return k, x
 
 
 basic_index.vjp(x=lambda g, key, x_shape: embed(g, key=key, shape=x_shape))
@@ -237,6 +248,7 @@ basic_index.presents(SelectBackward0=index_steps, SliceBackward0=index_steps, Un
 @op(node="SliceBackward0")
 def embed(k, g, *, key, shape):
     """Zeros with g at `key`: what a gradient looks like from the other side of an index."""
+    k, g = with_index(k, g, key)
     return k.embed(g, key, shape)
 
 
