@@ -42,15 +42,15 @@ def compiled_step(count, optimizer, device):
 def jax_step(step, program):
     """The same program as one would call it in jax: what it returns for the donated arrays are the next arguments."""
     segment = program.partition.forward
-    compiled, arguments = segment.compiled, []
+    compiled, arguments = segment.executable, []
 
     def call(*given):
         arguments[:] = [x.copy() for x in given]
         return compiled(*given)
 
-    segment.compiled = call
+    segment.executable = call
     step()
-    segment.compiled = compiled
+    segment.executable = compiled
     pairs = [(len(segment.packs) + segment.others.index(place), r if segment.places is None else segment.places[r])
              for place, r in segment.donated.items()]
 

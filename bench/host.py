@@ -44,7 +44,7 @@ class Program:
 
         (programs,) = step.programs.values()
         segment = programs[0].partition.forward
-        self.call, segment.compiled = segment.compiled, self
+        self.call, segment.executable = segment.executable, self
         self.donated = [len(segment.packs) + segment.others.index(place) for place in segment.donated]
         self.arguments = None
         self.copy = lambda x: copy(x) if isinstance(x, Array) else x

@@ -9,7 +9,6 @@ import os
 import numpy as np
 
 NO_MEMORY = "not enough memory: can't map {size} bytes of shared memory: {cause}"
-PAGE = mmap.PAGESIZE
 
 _MAP_FAILED = ctypes.c_void_p(-1).value
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -198,7 +198,7 @@ class OpNode(Node):
 
     @property
     def _output_places(self):
-        return [nr for nr in range(self.op.hooked or self._count) if _dtypes.is_inexact(self._output(nr)[1])]
+        return [nr for nr in range(self.op.hook_count or self._count) if _dtypes.is_inexact(self._output(nr)[1])]
 
     def _free(self):
         if self.guards or self.out is not None or (self.inputs and not self._is_by_number) or self.op.once:

@@ -335,7 +335,7 @@ _WITHOUT_HISTORY = {"_rg": False, "_node": None, "_nr": 0, "_view": None, "_grad
 
 
 def wrap_all(arrays, device, engine, blank=()):
-    """``wrap``, for many arrays on a device that are no views; tensors that are ``cleared`` are used first."""
+    """``wrap``, for many arrays on a device that are no views; those of ``reclaim`` are used first."""
     blank = blank[:len(arrays)]
     count = len(arrays) - len(blank)
     tensors = [*map(_new, itertools.repeat(Tensor, count))]
@@ -348,7 +348,7 @@ def wrap_all(arrays, device, engine, blank=()):
     return tensors
 
 
-def cleared(tensors, device, engine):
+def reclaim(tensors, device, engine):
     """Those of a list of tensors that nobody else holds, without arrays, so that ``wrap_all`` can use them again.
 
     None at all, where one of them is not as ``wrap_all`` makes them.

@@ -79,7 +79,7 @@ def test_a_loop_does_what_its_steps_do(model, optimizer, device):
         for a, b in zip(state_of(*looped[:2]), state_of(*single[:2]), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
     program, = looped[2].programs[next(iter(looped[2].programs))]
-    assert [*program.loop.compiled] == [STEPS]
+    assert [*program.loop.executables] == [STEPS]
 
 
 def test_the_learning_rate_of_a_loop_is_an_input():
@@ -162,4 +162,4 @@ def test_methods_have_loops():
         assert looped.step.loop(xs, ys).tolist() == pytest.approx(want, rel=1e-5)
         np.testing.assert_allclose(looped.model.weight.tolist(), single.model.weight.tolist(), rtol=1e-5)
     programs = [program for found in Trainer.step.programs.values() for program in found]
-    assert any("loop" in vars(program) and program.loop.compiled for program in programs)
+    assert any("loop" in vars(program) and program.loop.executables for program in programs)

@@ -64,7 +64,7 @@ def outcome(graph, op, inputs, settings):
         out = op(*inputs, **settings)
     except Exception as error:
         return type(error), str(error)
-    outs = out[:op.returned] if isinstance(out, tuple) else (out,)  # what callers use of it
+    outs = out[:op.result_count] if isinstance(out, tuple) else (out,)  # what callers use of it
     described = [(t.shape, t.dtype, t.stride(), t.storage_offset(), t.device, t.requires_grad, t.is_inference(),
                   t._base is None or [t._base is x for x in tensors], t.output_nr) for t in outs]
     nodes = {t.grad_fn for t in outs} - {None}

@@ -60,14 +60,14 @@ class Compiled:
         self.limit = limit
         self.programs = {}  # by kind of call
         self.count = 0
-        self.called = False
+        self.was_called = False
         functools.update_wrapper(self, function)
 
     def __call__(self, *args, **kwargs):
         if modes.tracer.active or modes.watched or self.count > self.limit:
             return self.function(*args, **kwargs)  # part of another program, or to be watched op by op
-        if not self.called:
-            self.called = True
+        if not self.was_called:
+            self.was_called = True
             return self.function(*args, **kwargs)
         tensors = []
         key = key_of((args, kwargs), tensors)

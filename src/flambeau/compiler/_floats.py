@@ -108,7 +108,7 @@ class Floats:
         self.placeholder = placeholder
         self.thread = threading.get_ident()
         self.is_active = True
-        self.exchanged = False
+        self.has_exchanged = False
         self.expectations = {}  # by key of what is computed
         self.inputs = {}  # by key of what is computed -> placeholder
         self.outputs = []
@@ -116,10 +116,10 @@ class Floats:
     def stand_in(self, place, value, label):
         """What stands for a float, or for a tuple with floats, at a place; the value itself for others."""
         if type(value) is float:
-            self.exchanged = True
+            self.has_exchanged = True
             return TracedFloat(self, Source(place, None, label), value)
         if type(value) is tuple and float in map(type, value):
-            self.exchanged = True
+            self.has_exchanged = True
             return tuple([TracedFloat(self, Source(place, nr, label), v) if type(v) is float else v
                           for nr, v in enumerate(value)])
         return value

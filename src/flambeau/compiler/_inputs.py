@@ -33,7 +33,7 @@ class TensorInputs:
     def __init__(self, records, written):
         self.records = records
         written = {id(x) for x in written}
-        self.written = [id(x) in written for x in records]
+        self.is_written = [id(x) in written for x in records]
         self.snapshot = None
 
     def mismatch(self, tensors):
@@ -46,7 +46,7 @@ class TensorInputs:
                 return f"a tensor that was {describe(x.signature)} is {describe(now)}"
         if len({id(t) for t in tensors}) < len(tensors):
             return "two tensors are the same that were not"
-        if True in self.written and overlap([(w, t._a) for w, t in zip(self.written, tensors, strict=True)]):
+        if True in self.is_written and overlap([(w, t._a) for w, t in zip(self.is_written, tensors, strict=True)]):
             return "two tensors share memory that did not"
         self.snapshot = InputSnapshot(self.records, tensors)
         return None

@@ -59,12 +59,12 @@ class Outside(Node):
 class Lifted:
     """A tensor from outside: what it holds inside of the trace, and how it was before."""
 
-    def __init__(self, t, array, index, traced):
+    def __init__(self, t, array, index, tracer):
         self.tensor = t
         self.array = array
         self.index = index  # of its place among the inputs
-        self.traced = traced
-        self.current = XLA.with_layout(traced, engine_of(array).strides_of(array))
+        self.tracer = tracer
+        self.current = XLA.with_layout(tracer, engine_of(array).strides_of(array))
         self.device = t._storage.device
         self.is_whole = not chain_of(array)  # whether it has all elements of its memory
         self.place = (slot_node.__get__(t), t._nr, t._rg, t._view, t._storage, slot_hooks.__get__(t))
@@ -72,9 +72,9 @@ class Lifted:
         self.node = self.storage = None  # those that it has while the trace runs
 
     @property
-    def written(self):
+    def is_written(self):
         """Whether the function has changed its elements, or given it other memory."""
-        return self.tensor._storage is not self.storage or self.storage.array is not self.traced
+        return self.tensor._storage is not self.storage or self.storage.array is not self.tracer
 
     @property
     def outside_offset(self):
@@ -109,7 +109,7 @@ class RandomDraw:
         self.kwargs = kwargs
         self.fills = bool(args) and args[0] is result  # whether the kernel fills an array that it is given
         self.array = result
-        self.used = False
+        self.is_used = False
 
     def draw(self):
         args = (np.empty_like(self.array), *self.args[1:]) if self.fills else self.args

@@ -31,10 +31,10 @@ class Loop:
         self.draws = [i for i, x in enumerate(program.inputs) if x.kind is DRAW]
         self.batches = [i for i in program.tensor_indices if isinstance(program.inputs[i].place, Argument)]
         varying = {*self.state, *self.draws, *self.batches}
-        self.fixed = [i for i in program.partition.inputs_of_whole if i not in varying]
+        self.fixed_inputs = [i for i in program.partition.inputs_of_whole if i not in varying]
         last = len(program.results) - len(program.new_grads)
-        self.returned, self.gradients = program.results[:last], program.results[last:]
-        self.compiled = {}  # by count of steps
+        self.return_places, self.gradients = program.results[:last], program.results[last:]
+        self.executables = {}  # by count of steps
 
     @staticmethod
     def suits(program):
@@ -61,7 +61,7 @@ class Loop:
             arrays[i] = batches[program.inputs[i].place.nr]._a
         for i in program.partition.host_inputs:  # the device may read it later than it is written to
             arrays[i] = None if arrays[i] is None else np.array(arrays[i])
-        for i, compute in program.computed:
+        for i, compute in program.computations:
             if i not in self.draws:
                 arrays[i] = np.float64(compute())
         for i, drawn in zip(self.draws, zip(*[self.draw() for _ in range(count)], strict=True)):
@@ -74,14 +74,14 @@ class Loop:
 
     @property
     def groups(self):
-        return self.state, self.fixed, [*self.draws, *self.batches]
+        return self.state, self.fixed_inputs, [*self.draws, *self.batches]
 
     def draw(self):
         """The random numbers of a step."""
         return [self.program.inputs[i].draw() for i in self.draws]
 
     def program_for(self, count, arrays):
-        if count not in self.compiled:
+        if count not in self.executables:
             device = self.program.device
             device = cpu_of_jax() if device is CPU else XLA.jax_device(device)
             sharding = jax.sharding.SingleDeviceSharding(device)
@@ -90,8 +90,8 @@ class Loop:
             jitted = jax.jit(self.trace, donate_argnums=0 if self.program.device is not CPU else (),
                              compiler_options=COMPILER_OPTIONS)
             with on_cpu(), jax.default_device(device), XLA.lowering():
-                self.compiled[count] = jitted.lower(*forms).compile()
-        return self.compiled[count]
+                self.executables[count] = jitted.lower(*forms).compile()
+        return self.executables[count]
 
     def trace(self, state, fixed, stacked):
         """(state and gradients after the last step, the first conditions that fail, what all steps return)"""
@@ -106,7 +106,7 @@ class Loop:
             n, m = len(self.program.outputs), len(self.program.writes)
             new = [jnp.asarray(r, a.dtype) for r, a in zip(results[n:n + m], carry[0], strict=True)]
             gradients = [jnp.asarray(results[nr], a.dtype) for nr, a in zip(self.gradients, carry[1], strict=True)]
-            return (new, gradients), ([results[nr] for nr in self.returned], results[n + m:])
+            return (new, gradients), ([results[nr] for nr in self.return_places], results[n + m:])
 
         avals = [jaxpr.outvars[nr].aval for nr in self.gradients]
         start = list(state), [jnp.zeros(a.shape, a.dtype) for a in avals]

@@ -281,7 +281,7 @@ class Notes:
 
     def note_names(self, names):
         """Code reads, and sets, attributes of these names: of whatever it reaches."""
-        read, written = names.read - self.names, names.written - self.written_names
+        read, written = names.reads - self.names, names.writes - self.written_names
         self.names |= read
         self.written_names |= written
         for space in list(self.namespaces.values()) if read or written else ():

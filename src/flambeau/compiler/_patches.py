@@ -40,8 +40,8 @@ class Patches:
         self.watch = watch
         self.classes = set()  # those that have the methods
         self.opaque = set()  # those of them with another way to their attributes
-        self.seen = set()
-        self.replaced = []
+        self.checked_classes = set()
+        self.replacements = []
         self.modules = []
         self.module_class = type("module", (types.ModuleType,),
                                  dict(methods(types.ModuleType, watch), __module__="builtins"))
@@ -50,9 +50,9 @@ class Patches:
 
     def add(self, cls):
         """Watches the objects of a class."""
-        if cls in self.seen:
+        if cls in self.checked_classes:
             return
-        self.seen.add(cls)
+        self.checked_classes.add(cls)
         for base in reversed(cls.__mro__):
             if is_watched(base) and base not in self.classes and (
                     self.classes.isdisjoint(base.__mro__) or any(name in base.__dict__ for name in _HOOKS)):
@@ -64,7 +64,7 @@ class Patches:
             for name, method in methods(cls, self.watch).items():
                 before = cls.__dict__.get(name, _ABSENT)
                 setattr(cls, name, method)
-                self.replaced.append((cls, name, before))
+                self.replacements.append((cls, name, before))
         except (TypeError, AttributeError):  # a class that does not let itself be changed
             return
         self.classes.add(cls)
@@ -79,7 +79,7 @@ class Patches:
         return type(module) is self.module_class
 
     def remove(self):
-        for cls, name, before in reversed(self.replaced):
+        for cls, name, before in reversed(self.replacements):
             if before is _ABSENT:
                 delattr(cls, name)
             else:
@@ -145,24 +145,24 @@ def was_caught_by_user(error):
 class NamesOf:
     """The names in a function's code: global ones, those of attributes, and of Python modules that it imports.
 
-    ``read`` are the names of attributes, and whatever else the code names: new versions of Python have new instructions
-    that read attributes. ``inspected`` are the objects that it asks for all that they have, as paths.
+    ``reads`` are the names of attributes, and whatever else the code names: new versions of Python have new
+    instructions that read attributes. ``inspections`` are the objects that it asks for all that they have, as paths.
     """
 
     def __init__(self, code):
         self.code = code
-        self.globals, self.stored, self.written, self.imported = set(), set(), set(), set()
-        kinds = {"LOAD_GLOBAL": self.globals, "LOAD_NAME": self.globals, "STORE_GLOBAL": self.stored,
-                 "DELETE_GLOBAL": self.stored, "STORE_ATTR": self.written, "DELETE_ATTR": self.written,
-                 "IMPORT_NAME": self.imported}
+        self.globals, self.stores, self.writes, self.imports = set(), set(), set(), set()
+        kinds = {"LOAD_GLOBAL": self.globals, "LOAD_NAME": self.globals, "STORE_GLOBAL": self.stores,
+                 "DELETE_GLOBAL": self.stores, "STORE_ATTR": self.writes, "DELETE_ATTR": self.writes,
+                 "IMPORT_NAME": self.imports}
         for instruction in dis.get_instructions(code):
             if instruction.opname in kinds:
                 kinds[instruction.opname].add(instruction.argval)
-        self.read = set(code.co_names)
+        self.reads = set(code.co_names)
         self.is_dynamic = not _DYNAMIC.isdisjoint(code.co_names)
         if self.is_dynamic:
-            self.read |= {c for c in code.co_consts if type(c) is str and c.isidentifier()}
-        self.inspected = paths_inspected(code)
+            self.reads |= {c for c in code.co_consts if type(c) is str and c.isidentifier()}
+        self.inspections = paths_inspected(code)
 
 
 def paths_inspected(code):
@@ -198,7 +198,7 @@ def path_loaded(instructions):
 
 
 def may_be_class(path, frame):
-    """Whether what a frame reaches by a path is a class, or cannot be told before it runs."""
+    """Whether what a frame reaches by a path is a class, or may be one once it runs."""
     if path is None:
         return True
     value = next((table[path[0]] for table in (frame.f_locals, frame.f_globals) if path[0] in table), None)

@@ -13,7 +13,7 @@ from .._many_arrays import are_equal_numbers
 from .._modes import modes
 from .._pick import picker, places_of_types
 from .._slots import read_slot, set_slot
-from .._tensor import Tensor, cleared, edge_of, wrap, wrap_all
+from .._tensor import Tensor, edge_of, reclaim, wrap, wrap_all
 from ..autograd._writes import check_all_writable, check_writable, exchange_all, fill_all, write
 from ..engines._views import replay
 from ..functions.views import at_strides
@@ -63,11 +63,11 @@ class Program:
         try:
             recording.run()
         except Exception as error:
-            if not recording.trace.floats.exchanged or recording.trace.is_refusal(error):
+            if not recording.trace.floats.has_exchanged or recording.trace.is_refusal(error):
                 raise
         else:
-            minds = recording.trace.watch.asks_for_types or recording.raised is not None
-            if not (minds and recording.trace.floats.exchanged):
+            minds = recording.trace.watch.asks_for_types or recording.own_error is not None
+            if not (minds and recording.trace.floats.has_exchanged):
                 return cls(recording)
         recording.trace.release()
         recording = Recording(*call, takes_floats=False)
@@ -77,13 +77,13 @@ class Program:
     def __init__(self, recording):
         trace = recording.trace
         self.name = trace.name
-        self.error = recording.raised  # of a volatile function, to be raised after the program has run
+        self.error = recording.own_error  # of a volatile function, to be raised after the program has run
         self.guards = Guards(trace.watch)
         self.partition = recording.partition
         find = self.guards.find
         self.inputs = self.input_records(trace.inputs)
-        self.differentiated = [x.index for x in recording.differentiated]
-        self.writes = [Write(x.index, x.rebound) for x in recording.written]
+        self.grad_inputs = [x.index for x in recording.grad_inputs]
+        self.writes = [Write(x.index, x.rebound) for x in recording.write_targets]
         self.tensor_inputs = TensorInputs([x for x in self.inputs if x.kind is TENSOR],
                                           [self.inputs[w.index] for w in self.writes if not w.rebind])
         self.places = PlaceList()
@@ -91,7 +91,7 @@ class Program:
         self.tensor_indices = [i for i, x in enumerate(self.inputs) if x.kind is TENSOR]
         numbers = {i: number_of(self.inputs[i].place) for i in self.tensor_indices}  # they are the first ones
         self.spread = picker([numbers.get(i, -1) for i in range(len(self.inputs))])
-        self.computed = [(i, x.compute if x.kind is FLOAT else x.draw) for i, x in enumerate(self.inputs)
+        self.computations = [(i, x.compute if x.kind is FLOAT else x.draw) for i, x in enumerate(self.inputs)
                          if x.kind in (FLOAT, DRAW)]
         self.rebinds = [nr for nr, w in enumerate(self.writes) if w.rebind]
         self.exchanges = [nr for nr, w in enumerate(self.writes) if w.index in self.partition.layout.donatable]
@@ -108,9 +108,9 @@ class Program:
         self.checks = list(zip([error for _, _, error in recording.checks], recording.lines, strict=True))
         self.hooks = [HookState(number_of(find(x.tensor)), x.state) for x in recording.hooks]
         self.has_hooks = any([x.hooks is not NO_HOOKS for x in self.hooks])
-        self.hooked = picker([x.nr for x in self.hooks])
+        self.pick_hooked = picker([x.nr for x in self.hooks])
         self.grads = [GradState(number_of(find(t)), grad is not None) for t, grad, _ in trace.grads.values()]
-        self.graded = picker([x.nr for x in self.grads])
+        self.pick_graded = picker([x.nr for x in self.grads])
         self.without_grad = [place for place, x in enumerate(self.grads) if not x.is_there]
         self.outputs = self.output_records(recording)
         self.creates_plain = self.device is not CPU and all([
@@ -186,11 +186,11 @@ class Program:
         for nr in self.from_start:
             if found[nr].storage_offset():
                 return "a tensor that began where its memory does is a part of another one"
-        if self.has_hooks or any(read_slot(slot_hooks, self.hooked(found))):
+        if self.has_hooks or any(read_slot(slot_hooks, self.pick_hooked(found))):
             for x in self.hooks:
                 if hooks_of(found[x.nr]) != x.hooks:
                     return "there are other hooks on a tensor"
-        without = places_of_types(read_slot(slot_grad, self.graded(found)), (NoneType,))
+        without = places_of_types(read_slot(slot_grad, self.pick_graded(found)), (NoneType,))
         if without != self.without_grad:
             return f"a tensor had {'a' if {*without} - {*self.without_grad} else 'no'} gradient"
         return None
@@ -204,7 +204,7 @@ class Program:
     def run(self, arguments, call):
         """The result of the function for these arguments, with everything it changes changed."""
         tensors, arrays, owners = self.gather(arguments)
-        for i, compute in self.computed:
+        for i, compute in self.computations:
             arrays[i] = compute()
         for x in self.float_outputs:
             x.value = x.compute()
@@ -224,7 +224,7 @@ class Program:
         del arrays
         self.write(tensors, written)
         if self.device is not CPU:
-            self.verify_written(self.partition.fetched)
+            self.verify_written(self.partition.fetches)
         outputs = self.create(created, blank)
         if modes.grad:
             self.record(outputs, tensors, saved)
@@ -253,7 +253,7 @@ class Program:
         """
         before = read_slot(slot_grad, owners)
         set_slot(slot_grad, owners, [None] * len(owners))
-        return cleared(before, self.device, XLA) if self.creates_plain else []
+        return reclaim(before, self.device, XLA) if self.creates_plain else []
 
     def check(self, conditions):
         """Raises the error of the first condition that does not hold."""
@@ -279,7 +279,7 @@ class Program:
         else:
             XLA.verify_early()
 
-    def unverified(self, gradients):
+    def defer_gradients(self, gradients):
         """Gradients of results that a check may turn out to have failed for; those on the CPU wait for it."""
         devices = self.partition.layout.gradients
         if CPU in devices:
@@ -338,9 +338,9 @@ class Program:
             return
         roots = [outputs[nr] for nr in self.differentiable]
         node = CompiledFunctionBackward()
-        tape.start(node, tuple(edge_of(tensors[i]) for i in self.differentiated), tuple(t._a for t in roots))
+        tape.start(node, tuple(edge_of(tensors[i]) for i in self.grad_inputs), tuple(t._a for t in roots))
         node.program = self
-        node.saved = None if self.graph_freed else saved
+        node.saved_arrays = None if self.graph_freed else saved
         written = {w.index for w in self.writes}
         node.guards = [tape.guard(tensors[i]) for i in self.partition.backward_inputs
                        if tensors[i] is not None and i not in written]
@@ -368,14 +368,14 @@ class CompiledFunctionBackward(tape.Node):
     """The one node of a compiled function in the graph."""
 
     def _pull(self, grads, graph):
-        if self.saved is None:
+        if self.saved_arrays is None:
             raise tape.graph_freed()
         if graph:
             raise RuntimeError(NO_DOUBLE_BACKWARD)
         for storage, version in self.guards:
             if storage.version != version:
                 raise tape.changed_error(self, storage, version)
-        program, (residuals, inputs) = self.program, self.saved
+        program, (residuals, inputs) = self.program, self.saved_arrays
         partition = program.partition
         if partition.backward is None:
             return []
@@ -385,10 +385,10 @@ class CompiledFunctionBackward(tape.Node):
         records = [program.inputs[i] for i in partition.backward_inputs]
         arrays = [XLA.concrete(grads[x.nr]) if x.kind is GRADIENT else a for x, a in zip(records, inputs, strict=True)]
         found = partition.run_backward(residuals, arrays)
-        return found if program.device is CPU or XLA.is_verified() else program.unverified(found)
+        return found if program.device is CPU or XLA.is_verified() else program.defer_gradients(found)
 
     def _free(self):
-        self.saved = self.guards = None
+        self.saved_arrays = self.guards = None
 
 
 def view_of(base, chain):

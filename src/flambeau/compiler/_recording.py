@@ -38,9 +38,9 @@ class Recording:
         self.function, self.args, self.kwargs = function, args, kwargs
         self.trace = Trace(name, tensors, (args, kwargs), takes_floats)
         self.results = []
-        self.flattened = set()  # ids of objects that were taken apart
+        self.flattened_ids = set()  # ids of objects that were taken apart
         self.graph_freed = False  # whether the function itself has run a backward through its graph
-        self.raised = None  # the error that the function itself has raised
+        self.own_error = None  # the error that the function itself has raised
 
     def run(self):
         """Traces the function, and cuts it into segments."""
@@ -67,7 +67,7 @@ class Recording:
         except KeyboardInterrupt:  # the user's, who does not want it to run again
             raise
         except BaseException as error:
-            self.raised = error
+            self.own_error = error
             self.trace.watch.note_draws()
             if self.trace.watch.volatile is None or not self.is_own_error(error) or self.trace.watch.error is not None:
                 raise
@@ -81,15 +81,15 @@ class Recording:
     def is_own_error(self, error):
         """Whether an error is the function's own, which it raises eagerly as well."""
         trace = self.trace
-        return (error is self.raised and not trace.is_refusal(error) and trace.caught_refusal() is None
+        return (error is self.own_error and not trace.is_refusal(error) and trace.caught_refusal() is None
                 and not is_missing_from_tracer(error))
 
     def results_of(self, result):
         """All that a program computes but for gradients."""
         self.collect(result)
-        arrays = [value_of(t._a) for t in [*self.outputs, *[x.tensor for x in self.written]]]
+        arrays = [value_of(t._a) for t in [*self.outputs, *[x.tensor for x in self.write_targets]]]
         self.trace.check_draws()
-        self.checks, self.lines = list(self.trace.required), list(self.trace.lines)
+        self.checks, self.lines = list(self.trace.requirements), list(self.trace.lines)
         return arrays + self.conditions()
 
     def conditions(self):
@@ -102,10 +102,10 @@ class Recording:
         """Where the program is to run, and where its inputs and results are."""
         trace = self.trace
         conditions = len(self.checks) + 1 if self.checks else 0
-        results = [*self.output_devices, *[x.device for x in self.written], *[trace.device] * conditions]
+        results = [*self.output_devices, *[x.device for x in self.write_targets], *[trace.device] * conditions]
         inputs = [getattr(x, "device", CPU) for x in trace.inputs]
-        gradients = [x.device for x in self.differentiated]
-        donatable = {x.index: nr for nr, x in enumerate(self.written, len(self.outputs))
+        gradients = [x.device for x in self.grad_inputs]
+        donatable = {x.index: nr for nr, x in enumerate(self.write_targets, len(self.outputs))
                      if not x.rebound and x.is_whole and x.device is not CPU}
         return Layout(trace.device, inputs, results, gradients, donatable)
 
@@ -121,7 +121,7 @@ class Recording:
         self.results += [grad for _, grad in self.new_grads if grad is not None]
         trace.check()
         self.hooks = list(trace.hooks.values()) if trace.differentiates else []
-        self.written = [x for x in trace.lifted.values() if x.written]
+        self.write_targets = [x for x in trace.lifted.values() if x.is_written]
         self.outputs = list({id(t): t for t in self.results if self.is_inside(t)}.values())
         outside = [t for t in self.results if not self.is_inside(t)]
         self.aliases = {id(t): (t, *(self.view_of_outside(t) or (t, ()))) for t in outside}
@@ -140,8 +140,8 @@ class Recording:
             return self.trace.floats.output(value)
         watch = self.trace.watch
         found = watch.stand_in(value)
-        if found is None and watch.is_new(value) and id(value) not in self.flattened:
-            self.flattened.add(id(value))
+        if found is None and watch.is_new(value) and id(value) not in self.flattened_ids:
+            self.flattened_ids.add(id(value))
             found = Tree(CopyOf(value), tuple(vars(value)), tuple([self.flatten(v) for v in vars(value).values()]))
         return found
 
@@ -189,7 +189,7 @@ class Recording:
 
     def trace_gradients(self):
         """Traces the gradients of all tensors from outside, from placeholders for those of the outputs."""
-        trace, self.differentiated = self.trace, []
+        trace, self.grad_inputs = self.trace, []
         self.differentiable = [t for t in self.outputs if t._node is not None]
         roots = [(t._node, t._nr, trace.placeholder(None, t._a.shape, t._a.dtype)) for t in self.differentiable]
         lifted = [x for x in trace.lifted.values() if x.tensor._rg]
@@ -204,8 +204,8 @@ class Recording:
                 raise
             self.graph_freed = True
             return []
-        self.differentiated = [x for x in lifted if x.index in caught]
-        return [caught[x.index] for x in self.differentiated]
+        self.grad_inputs = [x for x in lifted if x.index in caught]
+        return [caught[x.index] for x in self.grad_inputs]
 
 
 def memory_of(t):

@@ -63,7 +63,7 @@ class Segment:
         packed = {place for *_, places in self.packs for place in places}
         self.others = [place for place in range(len(variables)) if place not in packed]
         self.pick_others = picker(self.others)
-        self.compiled = None
+        self.executable = None
         alone = places_with_memory(results, {*variables, *closed.jaxpr.constvars})
         self.memory = [memory_of(v.aval) if i in alone else None for i, v in enumerate(results)]
 
@@ -71,9 +71,9 @@ class Segment:
         """The results, which jax may still be computing."""
         arguments = [np.array([arrays[i] for i in places], dtype) for dtype, _, places in self.packs]
         arguments += self.pick_others(arrays)
-        if self.compiled is None:
-            self.compiled = self.compile()
-        found = self.compiled(*arguments)
+        if self.executable is None:
+            self.executable = self.compile()
+        found = self.executable(*arguments)
         return found if self.places is None else self.in_order(found)
 
     def compile(self):
@@ -228,7 +228,7 @@ class Partition:
         self.on_host = self.results_on_host(equations, results, {*on_host, *jaxpr.constvars})
         is_on_host = set(self.on_host)
         self.on_device = [i for i in range(count) if i not in is_on_host]
-        self.fetched = [place for place, i in enumerate(self.on_device) if layout.results[i] is CPU]
+        self.fetches = [place for place, i in enumerate(self.on_device) if layout.results[i] is CPU]
         hosted = [results[i] for i in self.on_host]
         results = [results[i] for i in self.on_device]
         forward = equations_for(equations, results)
@@ -279,7 +279,7 @@ class Partition:
         if self.layout.device is CPU:
             return self.forward.own_memory(found[:count]), found[count:]
         results, residuals = (found[:count], found[count:]) if count < len(found) else (found, [])
-        for i in self.fetched:
+        for i in self.fetches:
             results[i] = np.array(results[i])
         if self.host is not None:
             results += self.host.compute(self.pick_host(arrays))

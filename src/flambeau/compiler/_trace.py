@@ -105,10 +105,10 @@ class Trace(Tracer):
         self.lifted = {}  # id -> Lifted
         self.inside = {}  # id -> weak reference to a tensor that was created inside
         self.draws = []  # in order: (result, what ``drawn`` has of it)
-        self.replayed = None  # an iterator over some of them, while a computation is done again
+        self.replay = None  # an iterator over some of them, while a computation is done again
         self.draws_by_array = {}  # id of an array -> (RandomDraw, its placeholder)
         self.grads = {}  # id -> [tensor from outside, its gradient before, and now]
-        self.required = []  # (what must hold, the value that is wrong if it does not, the error for it)
+        self.requirements = []  # (what must hold, the value that is wrong if it does not, the error for it)
         self.equal = {}  # a number -> (its placeholder, inputs that must be equal for it to stand for all of them)
         self.from_start = []  # those of which elements are named by their offset in memory
         self.lines = []  # (file, line) where each of these was asked for
@@ -118,9 +118,9 @@ class Trace(Tracer):
         self.differentiates = False  # whether the function itself runs a backward
         self.hooks = {}  # id of a tensor from outside -> HooksSnapshot
         self.suspects = []  # errors of jax
-        self.refused = None  # the error that a need for elements has raised
+        self.refusal = None  # the error that a need for elements has raised
         self.modes = modes_now()
-        self.paused = False
+        self.is_paused = False
 
     @contextlib.contextmanager
     def running(self):
@@ -166,14 +166,14 @@ class Trace(Tracer):
     @contextlib.contextmanager
     def pause(self):
         """Things are seen as they are outside."""
-        before, self.paused = self.paused, True
+        before, self.is_paused = self.is_paused, True
         try:
             yield
         finally:
-            self.paused = before
+            self.is_paused = before
 
     def is_active_here(self):
-        return not self.paused and threading.get_ident() == self.thread
+        return not self.is_paused and threading.get_ident() == self.thread
 
     # ---- inputs
 
@@ -217,7 +217,7 @@ class Trace(Tracer):
         traced = self.placeholder(None, array.shape, array.dtype)
         lifted = self.lifted[id(t)] = self.inputs[-1] = Lifted(t, array, len(self.inputs) - 1, traced)
         lifted.enter(self.name)
-        return lifted.traced
+        return lifted.tracer
 
     def enter_device(self, device):
         """The program runs on the one device that it has tensors on; there may be others on the CPU."""
@@ -229,7 +229,7 @@ class Trace(Tracer):
     def draw(self, kernel, generator, args, kwargs):
         """What a kernel draws, for a constant array that stands for the numbers of every run."""
         args = constants(args)
-        if self.replayed is not None:
+        if self.replay is not None:
             return self.draw_again(args)
         if any(isinstance(v, jax.core.Tracer) for v in args):
             raise self.refuse(RuntimeError(DRAWN_BY_VALUE.format(name=self.name, kernel=kernel.__name__)))
@@ -245,7 +245,7 @@ class Trace(Tracer):
 
     def draw_again(self, args):
         """What was drawn at this place before, in the memory that is to be filled now."""
-        result, found = next(self.replayed)
+        result, found = next(self.replay)
         if found[0].fills:
             result = args[0]
             self.draws_by_array[id(result)] = found
@@ -257,11 +257,11 @@ class Trace(Tracer):
 
     @contextlib.contextmanager
     def draws_again(self, mark):
-        before, self.replayed = self.replayed, iter(self.draws[mark:])
+        before, self.replay = self.replay, iter(self.draws[mark:])
         try:
             yield
         finally:
-            self.replayed = before
+            self.replay = before
 
     def begin_recomputation(self, t):
         """A leaf like `t`, which XLA does not take for it, nor has before the gradients that need the computation."""
@@ -274,11 +274,11 @@ class Trace(Tracer):
         """The number that stands for the elements of all tensors on the CPU, from outside, that have this one."""
         _ = t._a  # lifted now
         lifted = self.lifted.get(id(t))
-        if lifted is None or lifted.device is not CPU or lifted.current is not lifted.traced or lifted.array.ndim:
+        if lifted is None or lifted.device is not CPU or lifted.current is not lifted.tracer or lifted.array.ndim:
             return None
         key = lifted.array.dtype, lifted.array.tobytes()
         if key not in self.equal:
-            self.equal[key] = XLA.number(lifted.traced), []
+            self.equal[key] = XLA.number(lifted.tracer), []
         number, members = self.equal[key]
         members.append(lifted.index)
         return number
@@ -296,8 +296,8 @@ class Trace(Tracer):
 
     def draw_key(self, draw, generator):
         """Words that ``draw(generator)`` draws, as an input of the program, from which it draws numbers itself."""
-        if self.replayed is not None:
-            return next(self.replayed)[0]
+        if self.replay is not None:
+            return next(self.replay)[0]
         words = self.rehearse(generator, lambda: draw(generator))
         found = self.placeholder(RandomDraw(draw, generator, (), {}, words), words.shape, words.dtype)
         self.draws.append((found, None))
@@ -311,12 +311,12 @@ class Trace(Tracer):
                 return jax.numpy.full(array.shape, array.flat[0])
             return jax.numpy.asarray(array)
         drawn, traced = found
-        drawn.used = True
+        drawn.is_used = True
         return traced
 
     def require(self, holds, wrong, error):
         """The program raises ``error(wrong)`` unless it finds `holds` to be true."""
-        self.required.append((holds, wrong, error))
+        self.requirements.append((holds, wrong, error))
         self.lines.append(XLA.users_line())
 
     def note_offset(self, t):
@@ -329,17 +329,17 @@ class Trace(Tracer):
 
     def refuse(self, error):
         """Notes an error that must not be caught: what comes after it is not what the function does."""
-        self.refused = error
+        self.refusal = error
         return error
 
     def is_refusal(self, error):
         """Whether an error says that the function cannot be compiled at all."""
-        return error is self.refused or isinstance(error, TRACED_ERRORS)
+        return error is self.refusal or isinstance(error, TRACED_ERRORS)
 
     def caught_refusal(self):
         """Such an error, if the function has caught one; otherwise None."""
-        if self.refused is not None:
-            return self.refused
+        if self.refusal is not None:
+            return self.refusal
         return next((error for error in self.suspects if was_caught_by_user(error)), None)
 
     # ---- tensors created inside
@@ -354,12 +354,12 @@ class Trace(Tracer):
         if found is None:
             return array
         drawn, traced = found
-        drawn.used = True
+        drawn.is_used = True
         self.make_traced(t, traced, array)
         return slot_a.__get__(t)
 
     def make_traced(self, t, traced, array):
-        """Gives a tensor a traced array that lies, as it were, like the one it had."""
+        """Gives a tensor a traced array with the layout of the one it had."""
         traced = XLA.with_layout(traced, NUMPY.strides_of(array))
         t._storage = DeviceStorage(traced, XLA, CPU)
         slot_a.__set__(t, traced)
@@ -413,7 +413,7 @@ class Trace(Tracer):
         roots = list(self.lifted.values())
         for lifted in roots:
             self.check_lifted(lifted)
-        shared = overlap([(lifted.written and not lifted.rebound, lifted.array) for lifted in roots])
+        shared = overlap([(lifted.is_written and not lifted.rebound, lifted.array) for lifted in roots])
         if shared is not None:
             raise RuntimeError(SHARED_WRITE.format(name=self.name, written=roots[shared[0]], other=roots[shared[1]]))
         for before in self.hooks.values():
@@ -445,7 +445,7 @@ class Trace(Tracer):
     def check_draws(self):
         """Raises if numbers were drawn and used in a way that cannot be traced."""
         for drawn, _ in self.draws_by_array.values():
-            if not drawn.used:
+            if not drawn.is_used:
                 raise RuntimeError(UNUSED_DRAW.format(name=self.name, kernel=drawn.kernel.__name__))
 
 

@@ -64,7 +64,7 @@ class Watch(Notes):
         self.reads = set()  # (id, name) of attributes that were read
         self.codes = {}  # by identity of a code of the user's that ran, and of its globals: NamesOf
         self.modules = set()  # the names of the modules of such codes
-        self.ignored = {}  # id -> code of a function of others that does nothing that must be noted
+        self.ignored_codes = {}  # id -> code of a function of others that does nothing that must be noted
         self.import_depth = 0  # what runs in the import system is not the function's
         self.prints = False  # what runs while print() does neither
         self.compares_identities = False  # whether tensors may not be exchanged for others
@@ -180,7 +180,7 @@ class Watch(Notes):
         if event != "call" or self.import_depth or self.prints or self.is_among_others(frame, module):
             return
         code = frame.f_code
-        if id(code) not in self.ignored:
+        if id(code) not in self.ignored_codes:
             self.on_call(frame, code, module)
 
     def is_among_others(self, frame, module):
@@ -195,7 +195,7 @@ class Watch(Notes):
         if is_foreign(module):
             may_vary = not is_pure(module, code.co_name)
             if not may_vary and code.co_name not in ("__init__", "__hash__"):
-                self.ignored[id(code)] = code
+                self.ignored_codes[id(code)] = code
             elif module == "inspect" and self.is_users_frame(frame.f_back):
                 self.give_up(f"inspect.{code.co_name}")
             elif may_vary and self.is_users_frame(frame.f_back):
@@ -210,7 +210,7 @@ class Watch(Notes):
         if is_first:
             names = self.codes[key] = NamesOf(code)
             self.modules.add(module)
-        if names.inspected and any(may_be_class(path, frame) for path in names.inspected):
+        if names.inspections and any(may_be_class(path, frame) for path in names.inspections):
             self.give_up(code.co_qualname)
         if is_first:
             self.on_first_call(frame, code, names)
@@ -237,7 +237,7 @@ class Watch(Notes):
         """Code of the user's is run for the first time: notes the global names in it."""
         if "type" in names.globals:
             self.asks_for_types = True
-        for name in UNSEEN_NAMES & names.read:
+        for name in UNSEEN_NAMES & names.reads:
             self.make_volatile(UNSEEN.format(name=name))
         inner = (c for other in self.codes.values() for c in other.code.co_consts)
         if id(code) not in self.known_codes and not any(code is c for c in inner):
@@ -245,11 +245,11 @@ class Watch(Notes):
                 if isinstance(function, types.FunctionType):
                     self.note_function(function)
         table = frame.f_globals
-        for name in names.globals | names.stored | ({*table} if "globals" in names.globals else set()):
+        for name in names.globals | names.stores | ({*table} if "globals" in names.globals else set()):
             self.note_read(Item(table, name), table.get(name, MISSING), f"the global name {name}")
             if name not in table and name in vars(builtins):
                 self.read_from_foreign(builtins, vars(builtins), name)
-        for name in modules_named(names.imported, table) & sys.modules.keys():
+        for name in modules_named(names.imports, table) & sys.modules.keys():
             self.note_read(Item(sys.modules, name), sys.modules[name], f"the module {name}")
         self.note_names(names)
 

@@ -26,7 +26,7 @@ class WatchedArray:
         if t is None:
             return self
         array, trace = slot_a.__get__(t), self.trace
-        if trace.paused or get_ident() != trace.thread:
+        if trace.is_paused or get_ident() != trace.thread:
             return array
         key = id(t)
         lifted = trace.lifted.get(key)

@@ -15,6 +15,14 @@ def descent(g, p, maximize, decays, decay):
     return g + p * decay if decays else g
 
 
+def moments(g, p, flags, decay, weight1, beta2, weight2, exp_avg, exp_avg_sq):
+    """What Adam and its kin begin with: (gradient, parameter, running average of the gradient, that of its square)."""
+    maximize, coupled, decoupled = flags
+    g = descent(g, p, maximize, coupled, decay)
+    p = p * decay if decoupled else p
+    return g, p, exp_avg + (g - exp_avg) * weight1, exp_avg_sq * beta2 + g * g * weight2
+
+
 def sgd(k, g, numbers, flags, p, *buffer):
     lr, momentum, keep, weight, decay = numbers
     maximize, decays, nesterov = flags
@@ -27,11 +35,7 @@ def sgd(k, g, numbers, flags, p, *buffer):
 
 def adam(k, g, numbers, flags, p, exp_avg, exp_avg_sq, *largest):
     decay, weight1, beta2, weight2, eps, rate, root = numbers
-    maximize, coupled, decoupled = flags
-    g = descent(g, p, maximize, coupled, decay)
-    p = p * decay if decoupled else p
-    exp_avg = exp_avg + (g - exp_avg) * weight1
-    exp_avg_sq = exp_avg_sq * beta2 + g * g * weight2
+    g, p, exp_avg, exp_avg_sq = moments(g, p, flags, decay, weight1, beta2, weight2, exp_avg, exp_avg_sq)
     if largest:
         largest = (k.maximum(largest[0], exp_avg_sq),)
     p = p - exp_avg / (k.sqrt(largest[0] if largest else exp_avg_sq) / root + eps) * rate
@@ -48,22 +52,14 @@ def adamax(k, g, numbers, flags, p, exp_avg, exp_inf):
 
 def nadam(k, g, numbers, flags, p, exp_avg, exp_avg_sq):
     decay, weight1, beta2, weight2, eps, correction, rate, average_rate = numbers
-    maximize, coupled, decoupled = flags
-    g = descent(g, p, maximize, coupled, decay)
-    p = p * decay if decoupled else p
-    exp_avg = exp_avg + (g - exp_avg) * weight1
-    exp_avg_sq = exp_avg_sq * beta2 + g * g * weight2
+    g, p, exp_avg, exp_avg_sq = moments(g, p, flags, decay, weight1, beta2, weight2, exp_avg, exp_avg_sq)
     scale = k.sqrt(exp_avg_sq / correction) + eps
     return p - g / scale * rate - exp_avg / scale * average_rate, exp_avg, exp_avg_sq
 
 
 def radam(k, g, numbers, flags, p, exp_avg, exp_avg_sq):
     decay, weight1, beta2, weight2, share, rest, rate = numbers
-    maximize, coupled, decoupled = flags
-    g = descent(g, p, maximize, coupled, decay)
-    p = p * decay if decoupled else p
-    exp_avg = exp_avg + (g - exp_avg) * weight1
-    exp_avg_sq = exp_avg_sq * beta2 + g * g * weight2
+    g, p, exp_avg, exp_avg_sq = moments(g, p, flags, decay, weight1, beta2, weight2, exp_avg, exp_avg_sq)
     return p - exp_avg / (k.sqrt(exp_avg_sq) * share + rest) * rate, exp_avg, exp_avg_sq
 
 

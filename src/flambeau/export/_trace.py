@@ -168,7 +168,7 @@ class Export:
 
     def check(self, trace):
         """Raises where a model does more than compute results."""
-        written = [x for x in trace.lifted.values() if x.written]
+        written = [x for x in trace.lifted.values() if x.is_written]
         if written:
             raise RuntimeError(WRITES.format(name=self.name, tensor=written[0]))
         if trace.draws:

@@ -49,11 +49,11 @@ def array_from(data, dtype=None):
     if kind in _PLAIN:
         return fill_array((), (data,), dtype)
     if isinstance(data, np.ndarray):
-        return converted(check_array(data), dtype)
+        return convert_array(check_array(data), dtype)
     if isinstance(data, np.generic):
         array = np.asarray(data)
         _dtypes.from_np(array.dtype)
-        return converted(array, dtype)
+        return convert_array(array, dtype)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
     if not _is_sequence(data):
@@ -63,7 +63,7 @@ def array_from(data, dtype=None):
     return from_sequence(data, dtype)
 
 
-def converted(array, dtype):
+def convert_array(array, dtype):
     """A copy of a NumPy array in a NumPy dtype, its own if None; with PyTorch's warnings, and none of NumPy's."""
     if dtype is None or dtype == array.dtype:
         return array.astype(array.dtype, order="K", subok=False, copy=True)
@@ -154,7 +154,7 @@ def _stack(shape, arrays, dtype):
         dtype = _common([_dtypes.from_np(a.dtype) for a in arrays]).np
     if dtype.kind in "iu" and any(a.dtype != dtype for a in arrays):
         return fill_array(shape, np.concatenate(arrays, None).tolist(), dtype)  # which checks that each number fits
-    return np.stack([converted(a, dtype) for a in arrays]).reshape(shape)
+    return np.stack([convert_array(a, dtype) for a in arrays]).reshape(shape)
 
 
 def fill_array(shape, values, dtype):

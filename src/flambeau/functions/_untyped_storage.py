@@ -35,7 +35,7 @@ class StorageBase:
 
     @property
     def device(self):
-        """Where the memory lies."""
+        """The device of the memory."""
         return self._storage.device
 
     def get_device(self):
@@ -272,11 +272,11 @@ class UntypedStorage(StorageBase):
         return UntypedStorage()
 
     def cpu(self):
-        """The storage itself: it lies in the memory of the CPU."""
+        """The storage itself: it is on the CPU."""
         return self
 
     def to(self, *, device, non_blocking=False):
-        """The storage itself, if it lies on `device`; otherwise a copy there."""
+        """The storage itself, if it is on `device`; otherwise a copy there."""
         if resolve(device) is self.device:
             return self
         return untyped_of(new_bytes(self.nbytes(), device)).copy_(self)

@@ -152,7 +152,7 @@ def is_whole(part, n):
 
 
 def is_view_by(value, x, key):
-    """Whether `value` is what ``x[key]`` has given, and is but a part of x."""
+    """Whether `value` is what ``x[key]`` has returned, and is but a part of x."""
     view = value._view
     if view is None or value._storage is not x._storage or view.parent is not x._view:
         return False

@@ -33,7 +33,7 @@ __all__ = [
 
 @spread("repeats")
 def repeat(self, repeats):
-    """The tensor laid side by side so many times along each dimension; new dimensions come in front."""
+    """The tensor repeated so many times along each dimension; new dimensions come in front."""
     counts = shape_from(repeats, "repeats")
     if len(counts) < self._a.ndim:
         raise RuntimeError(

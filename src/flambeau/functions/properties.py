@@ -1,4 +1,4 @@
-"""Questions about a tensor: what it is, how big it is, where it lies."""
+"""Questions about a tensor: what it is, how big it is, which device it is on."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def element_size(self):
 
 
 def get_device(input):
-    """The index of the GPU on which the tensor lies; -1 for the CPU."""
+    """The index of the GPU that the tensor is on; -1 for the CPU."""
     index = need_tensor(input, "get_device").device.index
     return -1 if index is None else index
 

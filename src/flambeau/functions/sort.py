@@ -88,7 +88,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 @numpy_names
 @out_variant(dtype=same)
 def kthvalue(input, k, dim=-1, keepdim=False):
-    """The ``k``-th smallest element along ``dim``, and where it lies."""
+    """The ``k``-th smallest element along ``dim``, and its index."""
     need_tensor(input, "kthvalue")
     k = as_int(k, "kthvalue", "k")
     axis = one_dim(input, dim, "kthvalue", keepdim)

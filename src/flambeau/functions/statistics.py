@@ -40,7 +40,7 @@ _RESULTS = selections("median", "mode", "nanmedian")
 @numpy_names
 @out_variant(dtype=same, needs="dim")
 def median(input, dim=None, keepdim=False):
-    """The median, the lower one of two; with ``dim`` also where it lies. NaN wins."""
+    """The median, the lower one of two; with ``dim`` also its index. NaN wins."""
     return _median(ops.median, ops.median_dim, input, dim, keepdim, "median")
 
 

@@ -177,7 +177,7 @@ class CachedCall:
     def finish(self, inputs, used, result, settings, device):
         """The result as tensors, recorded; `used` are the arrays that it was made of."""
         if self.is_tuple:
-            returned = result[:self.op.returned]
+            returned = result[:self.op.result_count]
             out = tuple([self.wrap(r, n, inputs, settings, device) for n, r in enumerate(returned)])
         else:
             out = self.wrap(result, 0, inputs, settings, device)

@@ -57,7 +57,7 @@ class Op:
     def __init__(self, forward, name, *, node=None, scalar_node=None, promote=None, opmath=False, refuses="",
                  row_major=False, image=False, kernel_layout=False, put=None, copies=False, check=None,
                  piecewise_linear=False, kernel=None, by_element=False, product=False, takes_undefined=False,
-                 constants="", index=False, once=False, hooked=None, returned=None):
+                 constants="", index=False, once=False, hook_count=None, result_count=None):
         self.forward = forward
         self.name = name
         self.kernel = kernel  # the name of the kernel that is its whole forward
@@ -74,8 +74,8 @@ class Op:
         self.takes_undefined = takes_undefined
         self.index = index
         self.once = once
-        self.hooked = hooked
-        self.returned = returned
+        self.hook_count = hook_count
+        self.result_count = result_count
         self.check = check
         self.piecewise_linear = piecewise_linear
         (_, *self.inputs), self.variadic, self.settings = parameters_of(forward)
@@ -101,8 +101,8 @@ class Op:
         self.lowest = FIRST_FLOAT if floats else FIRST_INTEGER if "b" in refuses else BOOL_TYPE
         self.highest = LAST_FLOAT if "c" in refuses else FIRST_HALF - 1 if opmath else LAST_TYPE
         # Whether inputs other than float32 may need promotion, float32 inside, or a refusal.
-        self.picky = promote is not None or bool(opmath) or bool(refuses) or check is not None
-        self.indexed = promote is None and check is None and "i" not in refuses  # takes int64 as it is
+        self.checks_dtype = promote is not None or bool(opmath) or bool(refuses) or check is not None
+        self.takes_int64 = promote is None and check is None and "i" not in refuses  # takes int64 as it is
         self.__doc__ = forward.__doc__
 
     def __repr__(self):
@@ -446,8 +446,8 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
         product: it sums products, for which some engines have kernels that take half precision and sum in float32.
         index: it picks the elements at its setting ``key``: backward then adds a gradient to theirs alone.
         once: that backward goes through it once, if the graph is not retained, though there is nothing to free.
-        hooked: of several results, how many of the first have gradients that hooks on nodes see; all where not given.
-        returned: of several results, how many its callers use, from the first on; others are for backward alone.
+        hook_count: of several results, how many of the first have gradients that hooks on nodes see; by default all.
+        result_count: of several results, how many its callers use, from the first on; others are for backward alone.
         takes_undefined: of several results, that the vjp takes None for the gradient of one that nobody used. To the
             vjps of other ops these come as zeros.
         copies: of a view, that on values it makes a copy, through which nothing can be written.

@@ -43,7 +43,8 @@ NAMES = {
 
 CALL = """
 def bind(op, forward, kernel, otherwise):
-    lowest, highest, picky, row_major, indexed = op.lowest, op.highest, op.picky, op.row_major, op.indexed
+    lowest, highest, row_major = op.lowest, op.highest, op.row_major
+    checks_dtype, takes_int64 = op.checks_dtype, op.takes_int64
     recorders, recorder = op.recorders, op.recorder
     {state}
 
@@ -70,13 +71,13 @@ if isinstance({x}, Tensor):
     {flag} = {x}._rg
 {no_tensor}
 """
-OR_PROMOTED = " or ({a}.dtype is not float32 and picky and not (indexed and {a}.dtype is int64))"
+OR_PROMOTED = " or ({a}.dtype is not float32 and checks_dtype and not (takes_int64 and {a}.dtype is int64))"
 COMPUTE_ONLY = """
 else:
     return forward(NUMPY, {x}{options}) if type({x}) is ndarray else on_arrays(op, {x}{keywords})
 """
 TAKE_NUMBER = """
-elif not picky or {x} is None or type({x}) is float or type({x}) is int:
+elif not checks_dtype or {x} is None or type({x}) is float or type({x}) is int:
     {a}, {flag} = {x}, None
 else:
     return op.call({inputs}, {settings})
@@ -533,7 +534,7 @@ def recorder_of(op, wanted, tensors, count=None):
     n = range(len(wanted))
     xs, arrays = tuple_text(f"x{i}" for i in n), tuple_text(f"a{i}" for i in n)
     edge = "(x{0}, LEAF) if x{0}._node is None else (x{0}._node, x{0}._nr)"
-    out, of_out = saved_results(plan, count, op.returned)
+    out, of_out = saved_results(plan, count, op.result_count)
     guards = [f"guard(x{i})" for i in n if plan.saves[i] and tensors[i]] + of_out
     shapes = [f"a{i}.shape" if tensors[i] else f"getattr(a{i}, 'shape', ())" for i in n]
     if op.node_getters is None:

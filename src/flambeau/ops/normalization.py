@@ -54,7 +54,7 @@ def _normalization(name, node, layout):
     rows = layout is layer_layout
 
     @op(name=name, node=node, opmath="first", refuses="bic", row_major=rows, image=not rows,
-        hooked=None if layout is group_layout else 1, returned=None if layout is batch_layout else 1)
+        hook_count=None if layout is group_layout else 1, result_count=None if layout is batch_layout else 1)
     def normalization(k, x, weight, bias, *, eps, how):
         shape, of_weight, axes = layout(x.shape, how)
         weight, bias = along_channels(weight, of_weight), along_channels(bias, of_weight)
@@ -153,7 +153,7 @@ def pieces_of(activation, numbers):
     return ACTIVATIONS[activation][1](*numbers)
 
 
-@op(opmath="first", refuses="bic", image=True, hooked=1, node=lambda activation: ACTIVATIONS[activation][0])
+@op(opmath="first", refuses="bic", image=True, hook_count=1, node=lambda activation: ACTIVATIONS[activation][0])
 def batch_norm_act(k, x, weight, bias, *, eps, activation, numbers):
     """``batch_norm`` and an activation of its result, which is recorded as the activation."""
     y, mean, var = k.normalize_act(x, weight, bias, eps, pieces_of(activation, numbers))

@@ -37,7 +37,7 @@ def index_key(indices, dims):
     return tuple(key)
 
 
-def said_as_torch(error):
+def as_torch_error(error):
     """NumPy's IndexError in PyTorch's words."""
     return IndexError(str(error).replace("axis", "dimension").replace("indexing arrays", "indexing tensors"))
 
@@ -63,7 +63,7 @@ def index(x, indices, dims):
             return x.take(indices[0], dims[0])
         out = x[index_key(indices, dims)]
     except IndexError as error:
-        raise said_as_torch(error) from None
+        raise as_torch_error(error) from None
     return out if out.flags.c_contiguous else np.ascontiguousarray(out)
 
 
@@ -82,7 +82,7 @@ def index_put(x, indices, dims, values, accumulate, into=False):
             add_at(out, indices, dims, values)
     except (IndexError, ValueError) as error:
         refuse_misfit(values, x, indices, dims)  # PyTorch names this fault before an index out of bounds
-        raise said_as_torch(error) from None
+        raise as_torch_error(error) from None
     return out
 
 

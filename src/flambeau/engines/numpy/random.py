@@ -249,15 +249,15 @@ def _fill_bernoulli_each(generator, out, p):
     return out
 
 
+CONTINUOUS = (
+    "{} distribution is a continuous probability distribution. dtype must be a floating point but you specified {}"
+)
+
+
 @draw
 def fill_exponential(generator, out, rate=1.0):
     """Exponential numbers with the given rate."""
-    check(
-        out.dtype in FLOATS,
-        "Exponential distribution is a continuous probability distribution. "
-        "dtype must be a floating point but you specified {}",
-        NAMES[out.dtype][1],
-    )
+    check(out.dtype in FLOATS, CONTINUOUS, "Exponential", NAMES[out.dtype][1])
     check(rate > 0, "exponential_ expects lambda > 0.0, but found lambda={}", float(rate))
     log1p = functions_for(out).log1p
     return fill_from_doubles(generator, out, lambda u: log1p(-u) * (-1.0 / rate))
@@ -274,12 +274,7 @@ def fill_geometric(generator, out, p):
 @draw
 def fill_cauchy(generator, out, median=0.0, sigma=1.0):
     """Cauchy numbers around ``median``."""
-    check(
-        out.dtype in FLOATS,
-        "Cauchy distribution is a continuous probability distribution. "
-        "dtype must be a floating point but you specified {}",
-        NAMES[out.dtype][0],
-    )
+    check(out.dtype in FLOATS, CONTINUOUS, "Cauchy", NAMES[out.dtype][0])
     check(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma={}", float(sigma))
     tan = functions_for(out).tan
 

@@ -237,10 +237,10 @@ class Inference(Tracer):
     """What stands where a trace would while a signature is inferred, or replayed into a program."""
 
     def __init__(self):
-        self.required = []  # (what must hold, the value that is wrong if it does not, the error for it)
+        self.requirements = []  # (what must hold, the value that is wrong if it does not, the error for it)
 
     def require(self, holds, wrong, error):
-        self.required.append((holds, wrong, error))
+        self.requirements.append((holds, wrong, error))
 
     def refuse(self, error):
         return Unrecordable(error)
@@ -261,14 +261,14 @@ class Signature:
     of the results in their order where these are a list, as those of vjps.
     """
 
-    __slots__ = ("_digest", "_traced", "aliases", "args", "avals", "by_numbers", "computes", "errors", "forms",
+    __slots__ = ("_digest", "_jitted_call", "aliases", "args", "avals", "by_numbers", "computes", "errors", "forms",
                  "function", "inputs", "is_free", "is_recurrent", "is_single", "key", "numbers", "row",
                  "settings", "sources", "tree")
 
     def __init__(self, key, function, args, settings, inputs, numbers, lazy):
         counts = [0, 0]
         self.key = key
-        self._digest = self._traced = None
+        self._digest = self._jitted_call = None
         self.function = function
         self.is_recurrent = layer.is_recurrent  # so it is traced where the layer has ended
         self.args = with_holes(args, lazy, counts)
@@ -287,11 +287,11 @@ class Signature:
         self.row = [None if i is None else self.sources[i] for i in self.tree] if is_flat else None
 
     @property
-    def traced(self):
+    def jitted_call(self):
         """``call``, which programs trace once, however often they contain it."""
-        if self._traced is None:
-            self._traced = jax.jit(self.call, static_argnums=(0, 1))
-        return self._traced
+        if self._jitted_call is None:
+            self._jitted_call = jax.jit(self.call, static_argnums=(0, 1))
+        return self._jitted_call
 
     @property
     def digest(self):
@@ -323,7 +323,8 @@ class Signature:
             aliases, forms, tree = known
             return aliases, [Aval.of(*form) for form in forms], tree, []
         varying = [n for n, constant in zip(self.numbers, constants) if constant is None]
-        structs, _ = self.traced.eval_shape(constants, precision.key, [aval.struct for aval in self.inputs], varying)
+        structs = [aval.struct for aval in self.inputs]
+        structs, _ = self.jitted_call.eval_shape(constants, precision.key, structs, varying)
         aliases, tree, errors = self.forms[constants]
         forms = [(s.shape, s.dtype, s.weak_type) for s in structs]
         if name is not None and not errors:
@@ -346,9 +347,9 @@ class Signature:
             raise Unrecordable
         places = {id(a): i for i, a in enumerate(arrays)}
         aliases = [places.get(id(leaf)) for leaf in leaves]
-        self.forms[constants] = aliases, tree, [error for *_, error in tracer.required]
+        self.forms[constants] = aliases, tree, [error for *_, error in tracer.requirements]
         results = [jnp.asarray(leaf) for leaf, alias in zip(leaves, aliases) if alias is None]
-        return results, [condition for *condition, _ in tracer.required]
+        return results, [condition for *condition, _ in tracer.requirements]
 
     def for_numbers(self, numbers, make):
         """The signature of a call with other numbers: this one, if they decide nothing, or one that `make` makes."""

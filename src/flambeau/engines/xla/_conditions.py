@@ -26,7 +26,7 @@ class Run:
     are wrong where they did not.
     """
 
-    unverified: list[Run] = []
+    pending: list[Run] = []
 
     def __init__(self, arrays, holds, wrong, conditions):
         self.arrays = [weakref.ref(array) for array in arrays]
@@ -38,8 +38,8 @@ class Run:
 
     @classmethod
     def note(cls, arrays, holds, wrong, conditions):
-        if holds or cls.unverified:
-            cls.unverified.append(cls(arrays, holds, wrong, conditions))
+        if holds or cls.pending:
+            cls.pending.append(cls(arrays, holds, wrong, conditions))
 
     def is_done(self):
         return all([array.is_ready() for array in self.holds])
@@ -53,7 +53,7 @@ class Run:
         make, (file, line) = self.conditions[first]
         error = make(np.asarray(self.wrong[first]).item())
         error.add_note(RECORDED_AT.format(file=file, line=line))
-        later, Run.unverified = Run.unverified, []
+        later, Run.pending = Run.pending, []
         for run in (self, *later):
             for reference in run.arrays:
                 array = reference()
@@ -65,20 +65,20 @@ class Run:
 def verify():
     """Waits for all programs that have conditions on elements; raises where one is violated."""
     with recording_lock:
-        while Run.unverified:
-            Run.unverified.pop(0).verify()
+        while Run.pending:
+            Run.pending.pop(0).verify()
 
 
 def verify_early():
     """Like ``verify``, as far as nobody has to wait for it."""
     with recording_lock:
-        while len(Run.unverified) > 1 and Run.unverified[0].is_done():  # the last one is still being copied
-            Run.unverified.pop(0).verify()
+        while len(Run.pending) > 1 and Run.pending[0].is_done():  # the last one is still being copied
+            Run.pending.pop(0).verify()
 
 
 def is_verified():
     """Whether all conditions on elements of programs that ran are known to have held."""
-    return not Run.unverified
+    return not Run.pending
 
 
 def users_line():

@@ -25,24 +25,25 @@ class Statistics:
 
 
 class Family:
-    """The programs of one structure: recorded calls, and which of their results are wanted.
+    """The programs of one structure: recorded calls, and which of their results are returned.
 
     They differ in the numbers that are constants in them, and in the inputs whose memory they may use for results.
 
     Args:
         calls: (signature, places of its inputs) pairs. Places from 0 on count results in the order of the calls, -1, -2
             and so on arrays from outside.
-        wanted: places of the results to return.
+        outputs: places of the results to return.
     """
 
-    def __init__(self, calls, wanted):
-        self.wanted = wanted
-        self.steps = needed_steps(calls, wanted)
+    def __init__(self, calls, outputs):
+        self.outputs = outputs
+        self.steps = needed_steps(calls, outputs)
         self.leaves = sorted({p for step in self.steps for p in step.inputs if p < 0}, reverse=True)
         avals = [aval for signature, _ in calls for aval in signature.avals]
         of_inputs = {p: aval for step in self.steps for p, aval in zip(step.inputs, step.signature.inputs)}
-        self.forms = {p: (aval.shape, aval.dtype) for p, aval in [*of_inputs.items(), *[(p, avals[p]) for p in wanted]]}
-        self.room = collections.Counter([self.forms[p] for p in wanted])
+        of_outputs = {p: avals[p] for p in outputs}
+        self.forms = {p: (aval.shape, aval.dtype) for p, aval in [*of_inputs.items(), *of_outputs.items()]}
+        self.room = collections.Counter([self.forms[p] for p in outputs])
         forms = [(p, self.forms[p]) for p in self.leaves]
         self.candidates = [(p, form) for p, form in forms if form in self.room]  # inputs that could be donated
         self.varying = []  # places of numbers that are inputs
@@ -51,7 +52,7 @@ class Family:
         self.sightings = collections.Counter()  # of inputs that could be donated
 
     def run(self, leaves, numbers):
-        """(wanted results, whether conditions hold, the values that violate them): arrays that are still computed.
+        """(results, whether conditions hold, the values that violate them): arrays that are still computed.
 
         The list of leaves is emptied.
         """
@@ -98,15 +99,15 @@ class Family:
         return found
 
     def replacements(self, donated):
-        """{input: wanted result that takes its memory}: one of the same form, of the last call that has such results.
+        """{input: output that takes its memory}: one of the same form, of the last call that has such results.
 
         A state is read for the last time where it is replaced; another result in its memory would need a copy of it.
         """
-        missing, wanted, found = set(donated), set(self.wanted), {}
+        missing, outputs, found = set(donated), set(self.outputs), {}
         for step in reversed(self.steps):
             room = collections.defaultdict(list)
             for p in reversed(step.results):
-                if p in wanted:
+                if p in outputs:
                     room[self.forms[p]].append(p)
             for p in step.inputs if room else ():
                 if p in missing and room[self.forms[p]]:
@@ -138,12 +139,12 @@ class Step:
         return range(self.first_result, self.first_result + len(self.signature.avals))
 
 
-def needed_steps(calls, wanted):
-    """The calls on which the wanted results, or conditions on elements, depend."""
+def needed_steps(calls, outputs):
+    """The calls on which the outputs, or conditions on elements, depend."""
     result_counts = itertools.accumulate((len(s.avals) for s, _ in calls), initial=0)
     number_counts = itertools.accumulate((len(s.numbers) for s, _ in calls), initial=0)
     steps = [Step(s, places, r, n) for (s, places), r, n in zip(calls, result_counts, number_counts)]
-    needed, found = set(wanted), []
+    needed, found = set(outputs), []
     for step in reversed(steps):
         if step.signature.errors or not needed.isdisjoint(step.results):
             found.append(step)
@@ -165,9 +166,9 @@ class Program:
         self.constants = constants
         replacements = family.replacements(donated)
         self.donated = [*replacements, *[p for p in donated if p not in replacements]]
-        self.wanted = dict.fromkeys([*replacements.values(), *family.wanted])  # jax pairs those of one form, in order
-        place = {p: i for i, p in enumerate(self.wanted)}
-        self.order = [place[p] for p in family.wanted]
+        self.outputs = dict.fromkeys([*replacements.values(), *family.outputs])  # jax pairs those of one form, in order
+        place = {p: i for i, p in enumerate(self.outputs)}
+        self.order = [place[p] for p in family.outputs]
         self.others = [p for p in family.leaves if p not in set(donated)]
         self.run = self.compile
 
@@ -180,7 +181,7 @@ class Program:
     def parts(self):
         """Its key among programs."""
         steps = [(s.signature.digest, s.inputs, s.first_result, s.numbers.start) for s in self.family.steps]
-        return steps, self.constants, self.family.varying, self.donated, self.others, [*self.wanted], precision.key
+        return steps, self.constants, self.family.varying, self.donated, self.others, [*self.outputs], precision.key
 
     def trace(self, donated, others, varying):
         Statistics.compilations += 1
@@ -191,10 +192,10 @@ class Program:
             arrays = [values[p] for p in step.inputs]
             own = [numbers[i] for i in step.numbers if i in numbers]
             constants = tuple([self.constants[i] for i in step.numbers])
-            results, required = step.signature.traced(constants, precision.key, arrays, own)
+            results, checks = step.signature.jitted_call(constants, precision.key, arrays, own)
             values.update(zip(step.results, results, strict=True))
-            conditions += required
-        return [values[p] for p in self.wanted], *as_few_arrays(conditions)
+            conditions += checks
+        return [values[p] for p in self.outputs], *as_few_arrays(conditions)
 
 
 def as_few_arrays(conditions):
@@ -213,11 +214,11 @@ class Families:
     def __init__(self):
         self.families = collections.OrderedDict()
 
-    def find(self, calls, wanted):
-        key = calls, wanted, precision.key, trace_context()  # the device and settings of jax
+    def find(self, calls, outputs):
+        key = calls, outputs, precision.key, trace_context()  # the device and settings of jax
         family = self.families.get(key)
         if family is None:
-            family = self.families[key] = Family(calls, wanted)
+            family = self.families[key] = Family(calls, outputs)
             if len(self.families) > MOST_FAMILIES:
                 self.families.popitem(last=False)
         else:

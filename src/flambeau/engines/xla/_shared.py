@@ -32,7 +32,7 @@ class SharedCall(Primitive):
     def bind(self, *arrays, signature, numbers, precision):
         arrays = [weaken(a, aval.dtype) if aval.weak else a for a, aval in zip(arrays, signature.inputs, strict=True)]
         with precisely(precision):
-            return signature.traced(numbers, precision, arrays, [])[0]
+            return signature.jitted_call(numbers, precision, arrays, [])[0]
 
 
 def weaken(x, dtype):
@@ -66,7 +66,7 @@ def call_shared(function, args, settings, device, require):
         if signature is None:
             return NotImplemented
         if signature.errors:
-            computed, conditions = signature.traced(numbers, precision.key, arrays, [])
+            computed, conditions = signature.jitted_call(numbers, precision.key, arrays, [])
         else:
             computed, conditions = shared_call.record(signature, numbers, arrays), ()
     for condition, error in zip(conditions, signature.errors, strict=True):

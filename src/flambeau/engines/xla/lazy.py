@@ -67,7 +67,7 @@ class LazyArray(ShapedArray):
         return found
 
     @property
-    def verified(self):
+    def verified_value(self):
         """The array of jax, after all checks of elements so far: what others than recorded calls may take."""
         found = self.value
         verify()
@@ -76,7 +76,7 @@ class LazyArray(ShapedArray):
     @property
     def elements(self):
         """The elements as a NumPy array."""
-        return np.asarray(self.verified)
+        return np.asarray(self.verified_value)
 
     def __repr__(self):
         return f"LazyArray({self.dtype}{list(self.shape)})"
@@ -88,7 +88,7 @@ class LazyArray(ShapedArray):
         return found if dtype is None else found.astype(dtype)
 
     def __jax_array__(self):
-        return self.verified
+        return self.verified_value
 
     def __bool__(self):
         return bool(self.elements)
@@ -128,7 +128,7 @@ class LazyArray(ShapedArray):
             return record(getattr, (self, name), {})
         if name in METHODS:
             return functools.partial(call_method, self, name)
-        return getattr(self.verified, name)
+        return getattr(self.verified_value, name)
 
 
 ATTRIBUTES = frozenset(("T", "mT", "real", "imag"))
@@ -432,7 +432,7 @@ def call_now(function, args, settings):
 def concrete(x):
     kind = type(x)
     if kind is LazyArray:
-        return x.verified
+        return x.verified_value
     if kind is ViewArray:
         return concrete(x.value)
     if isinstance(x, (tuple, list)):

@@ -1,4 +1,4 @@
-"""Arrays of jax and the devices they are on. Where elements lie in memory is XLA's affair: strides are kept beside."""
+"""Arrays of jax and the devices they are on. XLA orders their elements: strides are kept beside."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ def is_on_gpu():
 def create(make, shape, dtype, device, *value):
     of_integers = value and dtype.kind == "i" and all([type(x) is int for x in value])
     if of_integers and modes.tracer is NO_TRACER and math.prod(shape) * dtype.itemsize <= LARGEST_SHARED:
-        return shared(make, shape, dtype, device, *value)
+        return shared_array(make, shape, dtype, device, *value)
     if make is np.zeros and modes.tracer is NO_TRACER and LARGEST_SHARED < math.prod(shape) * dtype.itemsize < LARGEST:
         return record_call(jnp.zeros, (tuple(shape), dtype), {}, Graph.on(jax_device(device)))[0]
     return put_on(allocate(make, shape, dtype, *value), device)
 
 
 @functools.lru_cache(128)
-def shared(make, shape, dtype, device, *value):
+def shared_array(make, shape, dtype, device, *value):
     """An array for all tensors that begin with it: positions, say, which need not be copied to the device each time."""
     return put_on(allocate(make, shape, dtype, *value), device)
 
@@ -168,7 +168,7 @@ def resize(array, shape):
 
 @engine.immediate
 def with_layout(array, strides, offset=0):
-    """An array that lies, as it were, as strides say."""
+    """An array that has these strides for PyTorch's users: in memory it is as XLA has it."""
     if is_row_major(array.shape, strides):
         return array
     return ViewArray(Memory(array, strides), (), array, strides, offset)

@@ -1,4 +1,4 @@
-"""The linear algebra that lies at the top level: older names and signatures over ``flambeau.linalg``."""
+"""The linear algebra at the top level: older names and signatures over ``flambeau.linalg``."""
 
 from __future__ import annotations
 

@@ -112,10 +112,10 @@ def _lengths(lengths, name, batch, like):
 
 
 def _labels(targets, lengths, blank, classes, batch):
-    """The labels in rows (N, S), and the blank behind the last of each."""
+    """The labels as a matrix (N, S), and the blank behind the last of each."""
     if not 1 <= targets._a.ndim <= 2:
         raise RuntimeError(TARGETS_RANK.format(ndim=targets._a.ndim))
-    labels = _in_rows(targets, lengths) if targets._a.ndim == 1 else targets
+    labels = _pad_targets(targets, lengths) if targets._a.ndim == 1 else targets
     if labels._a.shape[0] != batch:
         raise RuntimeError(TARGETS_BATCH.format(batch=batch, got=labels._a.shape[0]))
     size, longest = labels._a.shape[1], lengths._a.max()
@@ -129,8 +129,8 @@ def _labels(targets, lengths, blank, classes, batch):
     return labels
 
 
-def _in_rows(targets, lengths):
-    """Concatenated targets in rows; these are as long as all together where the lengths are not known yet."""
+def _pad_targets(targets, lengths):
+    """Concatenated targets as a padded matrix; with rows for all of them while the lengths are unknown."""
     count, total = targets._a.size, lengths._a.sum()
     demand(total == count, total, lambda got: RuntimeError(TARGETS_SUM.format(total=got, got=count)))
     size = count if is_traced(lengths._a) else int(np.asarray(lengths._a).max())
