@@ -5,273 +5,52 @@ An entry is named by words of docs/differences.md, which says why.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 
 import numpy as np
 
-from .compare import is_tensor, leaves, numbers, storage_of
-from .forms import forms
-from .pointwise import POINTWISE
-from .program import execute
+from .causes import (
+    IS_GRADIENT,
+    agree_as_bools,
+    are_results_of_one_grad,
+    arguments,
+    concerns_gradients,
+    differ_in_gradients,
+    differ_only_where,
+    differs_only_at_nan,
+    dtype_of,
+    fails_without_out,
+    has_lost_its_leaf,
+    has_nan_instead,
+    indexes_nothing,
+    is_conjugate,
+    is_fresh,
+    is_median_of_expanded,
+    is_one,
+    is_passed_on,
+    is_tiny,
+    is_unique_of_nan,
+    is_written_leaf_in_constant,
+    is_zero,
+    keeps_layout,
+    names_an_equal,
+    outgrows,
+    overflows,
+    overflows_in_product,
+    overlap_each_other,
+    overlaps_itself,
+    raises,
+    tensors,
+    was_passed_as_gradient,
+    writes,
+)
+from .compare import leaves, numbers
 
 
 def is_deliberate(disagreement):
     return any(applies(disagreement) for applies in DIFFERENCES.values())
 
-
-def arguments(d, library=1):
-    """The tensors that the step was given, as the oracle has them, or Flambeau (0)."""
-    variables = d.pair.values()[library]
-    return [v for v in (variables.get(name) for name in d.step.arguments.values()) if is_tensor(v)]
-
-
-def is_fresh(d):
-    """What differs shares no memory with anything that the program could see before the step."""
-    for variables in d.pair.values():
-        found = {path: leaf for path, leaf in leaves(variables) if is_tensor(leaf) and leaf.numel()}
-        tensor = found.pop(d.where, None)
-        results = {id(leaf) for _, leaf in leaves(variables.get(d.step.target))}
-        others = [leaf for leaf in found.values() if id(leaf) not in results]
-        if tensor is not None and tensor.numel() and storage_of(tensor) in map(storage_of, others):
-            return False
-    return True
-
-
-def tensors(d):
-    """All tensors of the program, as the oracle has them."""
-    return [leaf for _, leaf in leaves(d.pair.oracle) if is_tensor(leaf)]
-
-
-def is_written_leaf_in_constant(tensor):
-    """Whether a leaf that requires a gradient is a view of a tensor that requires none, and was written to."""
-    return tensor.requires_grad and tensor._base is not None and not tensor._base.requires_grad and tensor._version > 0
-
-
-def has_lost_its_leaf(tensor):
-    """Whether a view of a leaf has a node that leads nowhere: the leaf was written to while it required no gradient."""
-    if tensor._base is None or not tensor._base.is_leaf or tensor.grad_fn is None:
-        return False
-    return all(node is None for node, _ in tensor.grad_fn.next_functions)
-
-
-def was_passed_as_gradient(d):
-    return any("{same}" in step.template and d.where == step.arguments["same"] for step in d.pair.steps)
-
-
-def differs_only_at_nan(d, are_ours=np.isfinite):
-    """Whether ours are numbers (`are_ours`: which) at some places where the oracle has nan, and all others agree."""
-    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
-    differ = ~np.isnan(ours) & np.isnan(theirs)
-    agree = np.allclose(ours[~differ], theirs[~differ], equal_nan=True)
-    return bool(differ.any() and are_ours(ours[differ]).all() and agree)
-
-
-def differ_only_where(d, condition):
-    """Whether ours fulfil the condition wherever they are not the oracle's."""
-    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
-    return condition(ours[~np.isclose(ours, theirs, rtol=1e-2, equal_nan=True)]).all()
-
-
-def has_nan_instead(d):
-    """Whether ours are nan where the oracle has other numbers, and all others agree."""
-    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
-    return np.allclose(ours[~np.isnan(ours)], theirs[~np.isnan(ours)])
-
-
-def is_zero(numbers):
-    return numbers == 0
-
-
-def is_tiny(numbers):
-    return (numbers != 0) & (abs(numbers) < 1e-30)
-
-
-def is_one(numbers):
-    return numbers == 1
-
-
-def overflows_in_product(d):
-    """Whether the program has a product that is not finite, and that PyTorch's gradient divides by its factors."""
-    factors = [d.pair.oracle.get(step.arguments["x"]) for step in d.pair.steps if "torch.prod(" in step.template]
-    with np.errstate(over="ignore", invalid="ignore"):
-        return any(is_tensor(x) and not np.isfinite(numbers(x).prod()) for x in factors)
-
-
-
-def overflows(d):
-    """Whether the oracle has infinity or nan where ours is infinite or nearly so, and the others agree."""
-    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
-    huge = ~np.isfinite(theirs) & (ours > 1e38)
-    return bool(huge.any()) and np.allclose(ours[~huge], theirs[~huge], equal_nan=True)
-
-
-def agree_as_bools(d):
-    """Whether ours are zero where the oracle's are."""
-    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
-    return np.array_equal(ours == 0, theirs == 0)
-
-
-def is_median_of_expanded(d):
-    """Whether what differs is the median of an expanded tensor: PyTorch leaves the result uninitialised."""
-    steps = [step for step in d.pair.steps if step.target == d.where.partition("[")[0] and "median" in step.template]
-    return any(overlaps_itself(d.pair.oracle[step.arguments["x"]]) for step in steps)
-
-
-def is_unique_of_nan(d):
-    """Whether the slices are those of the oracle, in another order or fewer times, and nan is among them."""
-    step = d.step
-    if "unique(dim=" not in step.template or d.where != step.target:
-        return False
-    slices = [np.moveaxis(numbers(values[d.where]), int(step.arguments["dim"]), 0) for values in d.pair.values()]
-    rows = [set(map(str, each.reshape(len(each), -1).tolist())) for each in slices]
-    return rows[0] == rows[1] and len(slices[0]) <= len(slices[1]) and bool(np.isnan(slices[0]).any())
-
-
-def names_an_equal(d):
-    """Whether what differs are indices of a median, at which there are equal elements."""
-    step = next((s for s in d.pair.steps if s.target == d.where.removesuffix("[1]") and "median" in s.template), None)
-    if step is None or "dim" not in step.arguments:
-        return False
-    x, dim = numbers(d.pair.oracle[step.arguments["x"]]), int(step.arguments["dim"])
-    places = [numbers(dict(leaves(values))[d.where]) for values in d.pair.values()]
-    found = [np.take_along_axis(x, i if i.ndim == x.ndim else np.expand_dims(i, dim), dim) for i in places]
-    return np.array_equal(*found, equal_nan=True)
-
-
-def layouts(d):
-    """The orders in which the tensors of the step lie in memory."""
-    return {tuple(sorted(range(t.ndim), key=t.stride)) for t in arguments(d) if t.ndim > 1}
-
-
-def keeps_layout(d):
-    """Whether PyTorch's documentation says how the result lies in memory: as the operands, if these agree."""
-    if d.where.endswith(".grad"):
-        leaf = dict(leaves(d.pair.oracle))[d.where.removesuffix(".grad")]
-        return is_dense(leaf)
-    if d.step.template not in KEEP_LAYOUT or len(layouts(d)) > 1 or converts_expanded(d):
-        return False
-    return not moves_expanded(d)
-
-
-def converts_expanded(d):
-    """Whether an expanded operand is converted first, which gives it an order of its own."""
-    return len({t.dtype for t in arguments(d)}) > 1 and any(0 in t.stride() for t in arguments(d) if t.numel() > 1)
-
-
-def moves_expanded(d):
-    """Whether the result has the same order in both libraries but for dimensions in which an operand is expanded."""
-    if not any(0 in t.stride() for t in arguments(d)):
-        return False
-    results = [dict(leaves(values))[d.where] for values in d.pair.values()]
-    ndim = results[0].ndim
-    fixed = [i for i in range(-ndim, 0) if all(-i > t.ndim or t.stride(i) for t in arguments(d))]
-    orders = [sorted((i for i in fixed if r.shape[i] > 1), key=r.stride) for r in results]
-    return orders[0] == orders[1]
-
-
-def is_dense(tensor):
-    """Whether the elements fill a piece of memory, each one place."""
-    steps = sorted((step, size) for size, step in layout(tensor) if size > 1)
-    expected = 1
-    for step, size in steps:
-        if step != expected:
-            return False
-        expected *= size
-    return True
-
-
-KEEP_LAYOUT = {form.template for row in POINTWISE for form in forms(row)}
-KEEP_LAYOUT |= {"{x}.clone()", "{x}.double()", "torch.zeros_like({x})"}
-KEEP_LAYOUT -= {"torch.angle({x})", "torch.logaddexp({x}, {peer})"}  # these give rows in PyTorch
-
-
-def is_conjugate(d):
-    variable = d.pair.oracle.get(d.where.partition("[")[0])
-    return hasattr(variable, "is_conj") and (variable.is_conj() or variable.is_neg())
-
-
-def overlaps_itself(tensor):
-    """Whether some elements of a tensor lie in one place."""
-    places = itertools.product(*[range(0, n * step, step) if step else [0] * n for n, step in layout(tensor)])
-    return len(set(map(sum, places))) < tensor.numel()
-
-
-def overlap_each_other(d):
-    """Whether two arguments of the step are in one memory."""
-    memories = [storage_of(t) for t in arguments(d)]
-    return len(set(memories)) < len(memories)
-
-
-def writes(d):
-    """Whether the step writes to one of its arguments."""
-    return re.search(r"_\(|\] = |[*+]= |out=", d.step.template)
-
-
-def dtype_of(tensor):
-    return str(tensor.dtype).removeprefix("torch.")
-
-
-def layout(tensor):
-    return zip(tensor.shape, tensor.stride())
-
-
-def fails_without_out(d):
-    """Whether both libraries raise also if the result goes nowhere."""
-    if "no exception" in (d.ours, d.theirs):
-        return False
-    step = d.step._replace(template=re.sub(r", out=\{out\}", "", d.step.template))
-    return all(execute(compile(step.text, "program", "exec"), dict(scope)) is not None for scope in d.pair.scopes)
-
-
-def raises(d, words):
-    return d.kind == "exception" and words in d.theirs
-
-
-def is_passed_on(d):
-    """Whether a gradient, in one of the libraries, is a tensor that the step was given, or lies in its memory."""
-    if not re.search("grad|backward", d.step.template) or d.kind in ("values", "dtype", "shape"):
-        return False
-    for library, values in enumerate(d.pair.values()):
-        gradient = dict(leaves(values)).get(d.where)
-        if is_tensor(gradient) and storage_of(gradient) in map(storage_of, arguments(d, library)):
-            return True
-    return False
-
-
-def concerns_gradients(d):
-    return "autograd.grad(" in d.step.template or any(map(IS_GRADIENT.search, (str(d.theirs), d.where)))
-
-
-def are_results_of_one_grad(d):
-    """Whether the tensors that are one in one of the libraries are results of one call of ``autograd.grad``."""
-    made_by_grad = {step.target for step in d.pair.steps if "autograd.grad(" in step.template}
-    names = {text.removeprefix("same as ").partition("[")[0] for text in (d.where, d.ours, d.theirs)}
-    return len(names) == 1 and names <= made_by_grad
-
-
-def differ_in_gradients(d):
-    """Whether all that one side has and the other has not are gradients: those of a leaf that was passed on."""
-    return all(path.endswith(".grad") for path in set(d.ours) ^ set(d.theirs))
-
-
-def outgrows(d):
-    """Whether the step resizes a view to the shape of what it is a view of."""
-    key = d.step.arguments.get("basic_key")
-    if key is None or "out={x}[" not in d.step.template:
-        return False
-    x = d.pair.oracle[d.step.arguments["x"]]
-    return eval(f"x[{key}]", {"x": x}).shape != x.shape
-
-
-def indexes_nothing(d):
-    """Whether the key of the step names no elements."""
-    key = d.step.arguments.get("key")
-    return key is not None and eval(f"x[{key}]", {"x": d.pair.oracle[d.step.arguments["x"]]}).numel() == 0
-
-
-IS_GRADIENT = re.compile(r"\.grad\b|\blog\[")  # what hooks were given is in the log
 
 DIFFERENCES = {
     "Operands of different strides": lambda d: (
