@@ -49,7 +49,30 @@ MASKS = [
                     "(torch.tensor([0]), torch.tensor(False))")
 ]
 
+RESULTS = [
+    *[f"torch.isclose(torch.tensor([True, False]), torch.tensor([False, False]), {rtol}, {atol})"
+      for rtol, atol in ((1.0, 2.0), (0.5, 0.5), (1.0, 0.0))],
+    "torch.histogramdd(torch.ones(3, 0), [])", "torch.histogramdd(torch.ones(2, 3, 0), 2, weight=torch.ones(2, 3))",
+    *[f"x = torch.zeros(1, 2).expand(2, 2)\ntorch.as_strided_scatter(x, torch.ones({n}), ({n},), (1,), {start})"
+      for n, start in ((1, 0), (2, 1), (4, 0))],
+    *[f"torch.cat({parts}, dim={dim})" for parts in ("[torch.ones(0)]", "[torch.ones(0), torch.ones(0)]")
+      for dim in (0, 1, -2)],
+    *[f"torch.fft.{name}(torch.ones(2, 4, dtype=torch.{dtype}), out=torch.empty(0, dtype=torch.complex{bits}))"
+      for name in ("fft", "ifft", "rfft", "ihfft") for dtype in ("int64", "float32", "float64") for bits in (64, 128)],
+    "torch.nonzero(torch.ones(2, 2), as_tuple=True, out=torch.empty(0, dtype=torch.int64))",
+    *[f"[(i.storage_offset(), i.stride(), i._is_view()) for i in torch.ones({shape}).nonzero(as_tuple=True)]"
+      for shape in ((), (3,), (2, 3), (2, 0))],
+]
+GRADIENTS = [
+    *[f"x = torch.tensor(2.0, requires_grad=True)\ntorch.{name}(x)[{i}].backward()\nx.grad"
+      for name in ("std_mean", "var_mean") for i in (0, 1)],
+    *[f"x = torch.tensor([2.0, 1.0], requires_grad=True)\n(torch.{name}(x)[0] * 2 + torch.{name}(x)[1]).backward()\nx.grad"
+      for name in ("std_mean", "var_mean")],
+    *[f"torch.{name}(torch.ones(2, requires_grad=True), dim=0, dtype=torch.{dtype})"
+      for name in ("sum", "prod", "nansum", "cumsum", "cumprod") for dtype in ("int64", "uint8", "float64")],
+]
 
-@pytest.mark.parametrize("code", [*LAYOUT, *FACTORIES, *REDUCTIONS, *TRANSFORMS, *MASKS])
+
+@pytest.mark.parametrize("code", [*LAYOUT, *FACTORIES, *REDUCTIONS, *TRANSFORMS, *MASKS, *RESULTS, *GRADIENTS])
 def test_agreement(code):
     check_code(code, strides=code in LAYOUT)

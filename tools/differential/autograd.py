@@ -1,7 +1,18 @@
-"""Programs of autograd: gradients of chains with views and writes, graphs of gradients, hooks, grad modes."""
+"""Programs of autograd: gradients of functions; of chains with views and writes, graphs of them, hooks, grad modes."""
 
 from __future__ import annotations
 
+import math
+import re
+
+from . import cases
+from .fft import FFT
+from .indexing import INDEXING
+from .linalg import LINALG
+from .pointwise import POINTWISE
+from .reduce import REDUCE
+from .shapes import SHAPES
+from .subjects import SUBJECTS
 from .writer import Over, rows
 
 FUNCTIONS = [
@@ -100,11 +111,44 @@ GRADIENTS = [
     *rows("f", "torch.autograd.grad(({x} * {x}).sum(), [{leaf1}, {leaf2}], create_graph=True, allow_unused=True)"),
     *rows("fc", "torch.autograd.grad({x}, {leaf}, {same}, allow_unused=True, materialize_grads=True)"),
 ]
+OPS = [row._replace(kinds="".join(kind for kind in "fc" if kind in row.kinds))
+       for table in (FFT, LINALG, INDEXING, REDUCE, SHAPES, POINTWISE) for row in table
+       if {*row.kinds} & {*"fc"} and "{x}" in row.template]
+
+# Without a kink at zero, where the sign of rounding would count.
+SMOOTH = ("(Y * Y).abs().sum()", "((Y + 3) * (Y + 3)).abs().mean()")
 
 
 def write(writer):
-    """A leaf or two, functions of them, and gradients in the midst of it."""
+    """A graph, or the gradients of one function of the family `ops`."""
     writer.special = False
+    write_op(writer) if writer.seldom(2) else write_graph(writer)
+
+
+def write_op(writer):
+    """A function of a leaf, and a gradient or two of its result."""
+    row = writer.pick(OPS)
+    x = SUBJECTS[row.x](writer, row) if row.x else writer.tensor(row.kinds)
+    if row.x and writer.pair.oracle[x].numel():
+        x = generic(writer, x, row)
+    if writer.pair.oracle[x].is_leaf and writer.tensors("fc").get(x) is not None:
+        writer.do("{x}.requires_grad_()", target="", x=x)
+    y = writer.apply(row, x=x)
+    cases.differentiate(writer, y, re.sub("[{}]", "", row.template), inputs={"x": x}, losses=SMOOTH)
+
+
+def generic(writer, x, row):
+    """A tensor of the shape of x without equal or zero singular values, at which gradients have no limit."""
+    shape, dtype = tuple(writer.pair.oracle[x].shape), writer.pair.oracle[x].dtype
+    text = f"(torch.arange({math.prod(shape)}, dtype=torch.float64) ** 2).sin().reshape{shape}.to({dtype})"
+    if row.x == "positive_definite":
+        root = writer.do(f"{text}.tril() + 2 * torch.arange(1, {shape[-1] + 1}).diag()")
+        return writer.do("{root} @ {root}.mH", root=root)
+    return writer.do(f"{text} + 2 * torch.eye({shape[-2]}, {shape[-1]}, dtype={dtype})" if len(shape) > 1 else text)
+
+
+def write_graph(writer):
+    """A leaf or two, functions of them, and gradients in the midst of it."""
     for _ in range(writer.integer(1, 2)):
         writer.new(writer.shape(most=3), "fc" if writer.seldom(5) else "f", suffix=".requires_grad_()")
     writer.do("[]", target="log")

@@ -119,7 +119,7 @@ def use(writer, case, module, inputs):
     differentiate(writer, y, case.name, module, inputs)
 
 
-def differentiate(writer, y, name, module=None, inputs=None):
+def differentiate(writer, y, name, module=None, inputs=None, losses=None):
     """A gradient of a result, which may be a tuple, and perhaps the gradient of a gradient."""
     path, value = "", writer.pair.oracle[y]
     while isinstance(value, (tuple, list)) and len(value):
@@ -130,7 +130,7 @@ def differentiate(writer, y, name, module=None, inputs=None):
     leaves = [f"{{{x}}}" for x, v in (inputs or {}).items() if writer.pair.oracle[v].requires_grad]
     leaves += ["*{m}.parameters()"] if module else []
     result = "{y}" + path
-    loss = writer.pick(LOSSES).replace("Y", result)
+    loss = writer.pick(losses or LOSSES).replace("Y", result)
     if leaves and writer.seldom(3) and is_finite(writer.pair.oracle.values()):
         names = {**(module or {}), **(inputs or {})}
         text = f"torch.autograd.grad({loss}, [{', '.join(leaves)}], create_graph=True, allow_unused=True)  # {name}"

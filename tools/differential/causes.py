@@ -22,12 +22,11 @@ def arguments(d, library=1):
 
 
 def is_fresh(d):
-    """What differs shares no memory with anything that the program could see before the step."""
+    """What differs shares no memory with anything else that the program can see."""
     for variables in d.pair.values():
         found = {path: leaf for path, leaf in leaves(variables) if is_tensor(leaf) and leaf.numel()}
         tensor = found.pop(d.where, None)
-        results = {id(leaf) for _, leaf in leaves(variables.get(d.step.target))}
-        others = [leaf for leaf in found.values() if id(leaf) not in results]
+        others = [leaf for leaf in found.values() if leaf is not tensor]
         if tensor is not None and tensor.numel() and storage_of(tensor) in map(storage_of, others):
             return False
     return True

@@ -53,9 +53,39 @@ def is_deliberate(disagreement):
 
 
 DIFFERENCES = {
+    "gives its input the gradient of the elements that it keeps": lambda d: (
+        d.kind == "values" and concerns_gradients(d) and "as_strided_scatter" in d.pair.text
+    ),
+    "Whether the result of nothing requires grad": lambda d: (
+        d.kind in ("requires_grad", "is_leaf") and any(t.numel() == 0 for t in arguments(d))
+    ),
+    "Counts have no gradient": lambda d: (
+        d.kind in ("requires_grad", "is_leaf") and re.search("histogram|bincount", d.step.template)
+    ),
+    "Gradients between real and complex numbers": lambda d: (
+        raises(d, "input_is_complex == grad_is_complex") and d.ours == "no exception"
+    ),
+    "The second derivative of complex `logcumsumexp`": lambda d: (
+        d.kind == "values" and "logcumsumexp" in d.pair.text and concerns_gradients(d) and differs_only_at_nan(d)
+    ),
+    "Gradients that PyTorch refuses": lambda d: (
+        d.kind == "exception" and d.ours == "no exception" and re.search(
+            "ScatterBackward0 returned an invalid gradient|adaptive_avg_pool2d_backward.*non-zero size|"
+            "slice_scatter does not support automatic differentiation", d.theirs)
+    ),
+    "The gradient of `index_reduce` without the input": lambda d: (
+        d.kind == "values" and concerns_gradients(d)
+        and re.search(r"index_reduce.*'am(in|ax)', include_self=False", d.pair.text)
+    ),
+    "Functions whose own writes break their gradient": lambda d: (
+        raises(d, "modified by an inplace operation") and d.ours == "no exception"
+        and re.search(r"vander\(|linalg\.cond\(", d.pair.text)
+    ),
     "Operands of different strides": lambda d: (
-        (d.kind == "offset" and re.search("scatter|nonzero", d.step.template) and is_fresh(d))
-        or (d.kind == "strides" and ((is_fresh(d) and not keeps_layout(d)) or "autograd.grad(" in d.step.template))
+        d.kind == "strides" and ((is_fresh(d) and not keeps_layout(d)) or "autograd.grad(" in d.step.template)
+    ),
+    "copies with a part replaced": lambda d: (
+        d.kind == "offset" and re.search("(select|slice|diagonal|as_strided)_scatter", d.step.template) and is_fresh(d)
     ),
     "a view may be written to after another view": lambda d: (
         raises(d, "a leaf Variable that requires grad is being used in an in-place operation")

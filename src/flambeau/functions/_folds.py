@@ -6,7 +6,8 @@ import functools
 
 import numpy as np
 
-from .._dtypes import is_inexact
+from .._dtypes import from_np, is_inexact, type_word
+from .._modes import modes
 from .._tensor import Tensor
 from ..ops.shape import cast, reshape
 from ._args import dim_in_range, np_dtype_of
@@ -50,6 +51,10 @@ def added_in(input, dtype):
     if dtype is None:
         return input, (None if is_inexact(own) else INT64)
     dtype = np_dtype_of(dtype)
+    if input._rg and modes.grad and not is_inexact(dtype):
+        raise RuntimeError(
+            f"Autograd not support dtype: {type_word(from_np(dtype))}. Detach the input: they have no gradient"
+        )
     lower = is_inexact(dtype) < is_inexact(own) or (own.kind == "c" and dtype.kind != "c")
     return (cast(input, dtype=dtype) if lower else input), dtype
 

@@ -92,6 +92,13 @@ def real(result, out, name, args):
     castable(result, out, name, args)
 
 
+def same_width(result, out, name, args):
+    """Castable ones, but for a result whose input is not complex only complex ones of its own width."""
+    if result is not out and out.is_complex and not args[0].is_complex():
+        raise RuntimeError(f"Found dtype {type_word(out)} but expected {type_word(result)}: give {name} such an out=")
+    castable(result, out, name, args)
+
+
 def anything(result, out, name, args):
     """All of them; the elements are converted."""
 
@@ -111,7 +118,7 @@ def real_unless_counted(result, out, name, args):
 
 
 RULES = frozenset(  # by which a result may be stored in its own dtype
-    (castable, same, same_as_input, real, anything, own, own_of_inexact, real_unless_counted)
+    (castable, same, same_as_input, real, anything, own, own_of_inexact, real_unless_counted, same_width)
 )
 
 

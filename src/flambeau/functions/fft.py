@@ -19,7 +19,7 @@ from ._args import (
     np_dtype_of,
     tensor_on,
 )
-from ._out import castable, out_variant, own, real
+from ._out import castable, out_variant, own, real, same_width
 from ._types import typed
 
 __all__ = [
@@ -176,7 +176,8 @@ def _one(name, transform, doc, **settings):
         axis = one_axis(need_tensor(input, f"fft_{name}"), dim)
         return transform(name, input, (axis,), [n], norm, **settings)
 
-    return _public(function, transform, name, doc)
+    widths = same_width if name in ("ifft", "ihfft") else None
+    return _public(function, transform, name, doc, widths)
 
 
 def _two(name, transform, doc, **settings):
@@ -195,11 +196,11 @@ def _many(name, transform, doc, **settings):
     return _public(function, transform, name, doc)
 
 
-def _public(function, transform, name, doc):
+def _public(function, transform, name, doc, widths=None):
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc + '\n\nnorm: "backward" (the inverse divides by n), "ortho" (each by its root) or "forward".'
     gives_reals = transform in (complex_to_real, hermitian_to_real)
-    return out_variant(function, dtype=real if gives_reals else castable, aliases="any")
+    return out_variant(function, dtype=widths or (real if gives_reals else castable), aliases="any")
 
 
 fft = _one("fft", complex_transform, "The Fourier transform along ``dim``.", inverse=False)

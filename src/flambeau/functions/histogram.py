@@ -128,8 +128,8 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
             f"tensor excluding its innermost dimension, but got input with shape {list(input.shape)} and "
             f"weight with shape {list(weight.shape)}"
         )
-    d = input._a.shape[-1]
-    a = _computed(input).reshape(-1, d)
+    d, count = input._a.shape[-1], math.prod(input._a.shape[:-1])
+    a = _computed(input).reshape(count, d)
     bins = [bins] * d if isinstance(bins, int) else list(bins)
     if len(bins) != d:
         raise RuntimeError(
@@ -186,7 +186,7 @@ def _range(a, given, i):
 def _histogram(a, edges, weights, density):
     """The histogram over all coordinates, and the edges."""
     shape = [len(e) - 1 for e in edges]
-    inside = np.ones(len(a), bool)
+    inside = np.full(len(a), bool(edges))  # no bin counts points without coordinates
     flat = np.zeros(len(a), np.int64)
     for column, e in zip(a.T, edges, strict=True):
         inside &= (column >= e[0]) & (column <= e[-1])

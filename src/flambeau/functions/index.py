@@ -349,12 +349,18 @@ def masked_scatter(input, mask, source):
 
 
 @out_variant(dtype=same)
-def nonzero(input, *, as_tuple=False):
+def nonzero(input, *, as_tuple=False, out=None):
+    """The indices of the nonzero elements: a row for each, or with `as_tuple` a vector for each dimension."""
+    if as_tuple and out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True: leave one of them out")
+    return nonzero_method(input, as_tuple=as_tuple)
+
+
+def nonzero_method(input, *, as_tuple=False):
     """The indices of the nonzero elements: a row for each, or with `as_tuple` a vector for each dimension."""
     need_tensor(input, "nonzero")
     if as_tuple:
-        source = input if input._a.ndim else input.reshape(1)
-        return tuple([tensor_on(np.ascontiguousarray(column), input.device) for column in source._a.nonzero()])
+        return ops.nonzero(input if input._a.ndim else input.reshape(1)).unbind(1)
     return ops.nonzero(input)
 
 
@@ -390,5 +396,5 @@ def fill_diagonal(input, fill_value, wrap=False):
     return ops.fill_diagonal(input, value=scalar_for(fill_value, input._a.dtype), wrap=bool(wrap))
 
 
-methods(argwhere, index_select, masked_select, nonzero, nonzero_static, take)
+methods(argwhere, index_select, masked_select, nonzero_static, take, nonzero=nonzero_method)
 methods(fill_diagonal_=inplace(fill_diagonal, "fill_diagonal_"))

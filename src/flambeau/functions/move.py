@@ -296,7 +296,8 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """A copy with ``src`` in the place of ``input.as_strided(size, stride, storage_offset)``."""
-    need_tensor(input, "as_strided_scatter")
+    if 0 in need_tensor(input, "as_strided_scatter").stride():
+        input = input.contiguous()  # the steps are those in the memory of a copy
     check_fits("as_strided_scatter", src, input.as_strided(size, stride, storage_offset)._a.shape)
     offset = input.storage_offset() if storage_offset is None else storage_offset
     settings = {

@@ -35,9 +35,7 @@ def isclose(k, x, y, *, rtol, atol, equal_nan):
     close = x == y
     if equal_nan:
         close = close | ((x != x) & (y != y))
-    if x.dtype.kind == "b":
-        return close
-    if x.dtype.kind in "iu":  # whose difference may overflow
+    if x.dtype.kind in "iub":  # whose difference may overflow
         x, y = (a.astype(get_default_dtype().np) for a in (x, y))
     error = k.abs(x - y)
     return close | (k.isfinite(error) & (error <= atol + k.abs(rtol * y)))

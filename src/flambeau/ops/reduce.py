@@ -200,23 +200,29 @@ def std(k, x, *, axis, keepdims, correction):
 std.vjp(x=lambda g, x, out, axis, correction: var_pull(over(g, out * 2), x, axis, correction))
 
 
-@op(opmath=True, row_major=True)
+def moments_pull(pull, g_mean, x, axis):
+    """The gradient of a mean and what `pull` gives for a spread, each None if nobody used it."""
+    found = None if g_mean is None else mean_pull(g_mean, x.shape, axis)
+    return found if pull is None else pull if found is None else pull + found
+
+
+@op(opmath=True, row_major=True, takes_undefined=True)
 def var_mean(k, x, *, axis, keepdims, correction):
     return k.variance(x, axis, keepdims, correction), k.mean(x, axis=axis, keepdims=keepdims)
 
 
 var_mean.vjp(x=lambda g, x, axis, correction: (
-    var_pull(g[0], x, axis, correction) + mean_pull(g[1], x.shape, axis)
+    moments_pull(None if g[0] is None else var_pull(g[0], x, axis, correction), g[1], x, axis)
 ))
 
 
-@op(opmath=True, row_major=True)
+@op(opmath=True, row_major=True, takes_undefined=True)
 def std_mean(k, x, *, axis, keepdims, correction):
     return k.deviation(x, axis, keepdims, correction), k.mean(x, axis=axis, keepdims=keepdims)
 
 
 std_mean.vjp(x=lambda g, x, out_0, axis, correction: (
-    var_pull(over(g[0], out_0 * 2), x, axis, correction) + mean_pull(g[1], x.shape, axis)
+    moments_pull(None if g[0] is None else var_pull(over(g[0], out_0 * 2), x, axis, correction), g[1], x, axis)
 ))
 
 
