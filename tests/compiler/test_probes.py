@@ -1144,6 +1144,26 @@ def test_what_a_volatile_function_does_before_it_raises_is_done(impure):
     assert weight.grad.tolist() == [3.0] * 3
 
 
+def test_an_interrupt_while_a_function_is_traced_leaves_everything_as_it_was():
+    weight, x, stops = torch.ones(3, requires_grad=True), torch.ones(3), [False]
+
+    @torch.compile
+    def step():
+        (weight * x).sum().backward()
+        x.add_(1)
+        if stops[0]:
+            raise KeyboardInterrupt
+
+    step()
+    stops[0] = True
+    with pytest.raises(KeyboardInterrupt):
+        step()
+    assert x.tolist() == [2.0] * 3 and weight.grad.tolist() == [1.0] * 3
+    stops[0] = False
+    step()
+    assert x.tolist() == [3.0] * 3 and weight.grad.tolist() == [3.0] * 3
+
+
 def test_the_configuration_of_jax_makes_a_program_volatile():
     import jax
 

@@ -1,5 +1,7 @@
 """Tensors from outside: what a program may do with them, what is noticed about them, and what is refused."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -67,8 +69,65 @@ def one_gradient_for_two(w):
     w.model[0].weight.grad = w.model[2].weight.grad = torch.ones(4, 4)
 
 
-@pytest.mark.parametrize("change", [hook_on_parameter, hook_after_accumulation, hook_on_step, untie, tie,
-                                    new_parameter_and_optimizer, one_gradient_for_two], ids=lambda f: f.__name__)
+def write_optimizer_state(w):
+    w.optimizer.state[w.model[0].weight]["momentum_buffer"].fill_(0.5)
+
+
+def exchange_optimizer_state(w):
+    w.optimizer.state[w.model[2].bias]["momentum_buffer"] = torch.ones(4)
+
+
+def load_optimizer_state(w):
+    state = copy.deepcopy(w.optimizer.state_dict())
+    w.step(torch.ones(2, 4))
+    w.optimizer.load_state_dict(state)
+
+
+def clear_optimizer_state(w):
+    w.optimizer.state.clear()
+
+
+def other_optimizer(w):
+    w.optimizer = torch.optim.AdamW(w.model.parameters(), lr=0.1, amsgrad=True)
+
+
+def add_param_group(w):
+    w.model.append(nn.Linear(4, 4))
+    with torch.no_grad():
+        w.model[3].weight.fill_(0.2)
+        w.model[3].bias.zero_()
+    w.optimizer.add_param_group({"params": w.model[3].parameters(), "lr": 0.01})
+
+
+def delete_parameter(w):
+    w.optimizer.state.pop(w.optimizer.param_groups[0]["params"].pop(1))
+
+
+def freeze(w):
+    w.model[0].requires_grad_(False)
+
+
+def exchange_data(w):
+    first, second = w.model[0].weight.data, w.model[2].weight.data
+    w.model[0].weight.data, w.model[2].weight.data = second, first
+
+
+def swap_layers(w):
+    w.model[0], w.model[2] = w.model[2], w.model[0]
+
+
+def copy_all(w):
+    w.model, w.optimizer = copy.deepcopy((w.model, w.optimizer))
+
+
+CHANGES = [
+    hook_on_parameter, hook_after_accumulation, hook_on_step, untie, tie, new_parameter_and_optimizer,
+    one_gradient_for_two, write_optimizer_state, exchange_optimizer_state, load_optimizer_state, clear_optimizer_state,
+    other_optimizer, add_param_group, delete_parameter, freeze, exchange_data, swap_layers, copy_all,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda f: f.__name__)
 def test_changes_between_training_steps_are_noticed(change):
     plain, other = Training(change is untie), Training(change is untie)
     step = torch.compile(other.step)
