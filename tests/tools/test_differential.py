@@ -174,6 +174,20 @@ def test_rounding_is_no_finding_and_a_wrong_gradient_is(layer):
     assert pair.do(Step("torch.ones(1)", {}, "z")).kind == "values"
 
 
+def test_the_judge_of_rounding_begins_with_the_same_half_precision():
+    """The cells that points of the grid fall into, and so its gradient, depend on how its numbers were rounded."""
+    torch = pytest.importorskip("torch")
+    from differential.program import Pair, Step
+
+    pair = Pair(flambeau, torch)
+    for target, text in (
+        ("a", "torch.arange(144.).sin().reshape(2, 3, 3, 4, 2).to(torch.bfloat16)"),
+        ("b", "torch.arange(7., 79.).sin().reshape(2, 2, 3, 2, 3).to(torch.bfloat16).requires_grad_()"),
+        ("c", "torch.nn.functional.grid_sample(a, b, align_corners=True)"), ("", "c.abs().sum().backward()"),
+    ):
+        assert pair.do(Step(text, {}, target)) is None
+
+
 def test_what_is_no_finding_stands_in_the_guide():
     pytest.importorskip("torch")
     from differential.deliberate import DIFFERENCES

@@ -17,9 +17,11 @@ import numpy as np
 from .compare import TOLERANCE, close, is_tensor, leaves, memory, narrowest_dtype, numbers
 
 WIDER = {
+    r"\.to\(torch\.(bfloat16|float16)\)": r".to(torch.own_\1).double()",  # numbers that both libraries round alike
     r"torch\.(float32|bfloat16|float16)\b": "torch.float64",
     r"torch\.complex64\b": "torch.complex128",
     r"\.(float|half)\(\)": ".double()",
+    "own_": "",
 }
 FARTHER = 16  # how many times the oracle's error we may have: the errors of two runs scatter
 LARGE = 100.0  # larger numbers than this do not excuse larger errors where the oracle's happens to be none
