@@ -249,6 +249,10 @@ DIFFERENCES = {
     "The gradient of `huber_loss`": lambda d: (
         raises(d, "Found dtype") and d.ours == "no exception" and re.search("huber_loss|HuberLoss", d.pair.text)
     ),
+    "The second gradient of `weight_norm`": lambda d: (
+        d.kind == "values" and "utils.weight_norm(" in d.pair.text and "create_graph=True" in d.pair.text
+        and IS_GRADIENT.search(d.where)
+    ),
     "Keys that no query may see": lambda d: (
         d.kind == "values" and "is_causal=True" in d.pair.text and IS_GRADIENT.search(d.where)
         and differs_only_at_nan(d, is_zero)
