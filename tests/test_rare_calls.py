@@ -26,7 +26,8 @@ REDUCTIONS = [
     *[f"torch.linalg.vecdot(torch.tensor(2.0), torch.tensor(3.0), dim={dim})" for dim in (0, -1, 1)],
     *[f"torch.diff(torch.ones(2), {n}, prepend=torch.zeros(2))" for n in (0, 1, 2)],
     *[f"torch.ones({shape}, dtype=torch.{dtype}).sum_to_size({target})" for dtype in ("uint8", "int32", "bool", "float16")
-      for shape, target in (((3, 0), (1, 0)), ((2, 3), (1, 3)), ((2, 3), (2, 3)))],
+      for shape, target in (((3, 0), (1, 0)), ((2, 3), (1, 3)), ((2, 3), (2, 3)), ((), ()), ((2,), ()))],
+    "x = torch.tensor(2.0)\nx.sum_to_size(()) is x",
     *[f"torch.trapezoid(torch.zeros({shape}, dtype=torch.{dtype}){options})" for dtype in ("int32", "uint8", "float16")
       for shape, options in (((0,), ""), ((0, 2), ""), ((2, 0), ", dx=0.5"), ((2, 0), ", dim=0"), ((1,), ""))],
     "torch.addbmm(*[torch.ones(shape, dtype=torch.int32) for shape in ((0, 0), (2, 0, 0), (2, 0, 0))], beta=2)",

@@ -316,6 +316,8 @@ def sum_to_size(self, size):
     shape, own = shape_from(size), self._a.shape
     if not broadcasts(shape, own):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(own)}}}.")
+    if not shape:
+        return self.sum()
     is_sum_of_ints = not is_inexact(self._a.dtype) and tuple(shape) != own
     return sum_to(self.long() if is_sum_of_ints else self, shape)
 
