@@ -39,7 +39,7 @@ bool prepare_lanes(TapSums *s, const Loops *loops, ptrdiff_t item);
 void release_lanes(TapSums *s);
 bool sum_lanes(const TapSums *s, const Loops *loops, ptrdiff_t item);
 
-/* By BLAS: kernels as large as the image. */
+/* Kernels as large as the image, by BLAS. */
 bool whole_forward(const Geometry *g, ptrdiff_t item, const char *x, const char *w, const char *bias, char *y);
 bool whole_input(const Geometry *g, ptrdiff_t item, const char *gradient, const char *w, const char *bias, char *x);
 bool whole_weight(const Geometry *g, ptrdiff_t item, const char *x, const char *gradient, char *w);

@@ -104,6 +104,7 @@ bool whole_weight(const Geometry *g, ptrdiff_t item, const char *x, const char *
 
 #define LEAST_PLACES 128                  /* of a sample, below which its product is mostly reading and writing sums */
 #define LEAST_SAMPLE ((ptrdiff_t)1 << 22) /* products of a sample, likewise waking threads */
+#define COPIED_AT_ONCE ((ptrdiff_t)1 << 25) /* bytes of what is laid out anew, so that large batches need no more */
 
 static bool is_pointwise(const Geometry *g)
 {
@@ -195,13 +196,29 @@ static bool should_lie_beside(const Geometry *g)
     return g->samples > 1 && product_of(g->counts) < LEAST_PLACES;
 }
 
-bool pointwise_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *w,
-                       const char *bias, const Finish *finish, char *y)
+/* Some samples of those of `g`, from `first` on: all, if these take no more memory than they may. */
+static Geometry samples_from(const Geometry *g, ptrdiff_t first, ptrdiff_t item)
 {
-    bool beside = should_lie_beside(g);
-    if (!is_pointwise(g) || (!leaps(g) && !beside)) {
-        return false;
-    }
+    Geometry some = *g;
+    ptrdiff_t most = COPIED_AT_ONCE / (product_of(g->counts) * (g->channels + g->results) * item), rest = g->samples - first;
+    some.samples = most < 1 ? 1 : most < rest ? most : rest;
+    return some;
+}
+
+/* Bytes of a sample of the input, and of the result. */
+static ptrdiff_t input_bytes(const Geometry *g, ptrdiff_t item)
+{
+    return g->channels * product_of(g->sizes) * item;
+}
+
+static ptrdiff_t result_bytes(const Geometry *g, ptrdiff_t item)
+{
+    return g->results * product_of(g->counts) * item;
+}
+
+static bool forward_of_some(const Geometry *g, const Loops *loops, ptrdiff_t item, bool beside, const char *x, const char *w,
+                            const char *bias, const Finish *finish, char *y)
+{
     Geometry dense = dense_geometry(g, beside), all = dense_geometry(g, false);
     ptrdiff_t places = g->samples * product_of(g->counts);
     char *picked = new_block((size_t)(places * g->channels * item), false);
@@ -229,13 +246,22 @@ bool pointwise_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, co
     return good;
 }
 
-bool pointwise_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *gradient, const char *w,
-                     const char *bias, char *x)
+bool pointwise_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *w,
+                       const char *bias, const Finish *finish, char *y)
 {
-    bool beside = should_lie_beside(g);
-    if (!is_pointwise(g) || (!leaps(g) && !beside) || (leaps(g) && bias != NULL)) {
-        return false;
+    bool beside = should_lie_beside(g), good = is_pointwise(g) && (leaps(g) || beside);
+    for (ptrdiff_t first = 0; first < g->samples && good;) {
+        Geometry some = samples_from(g, first, item);
+        good = forward_of_some(&some, loops, item, beside, x + first * input_bytes(g, item), w, bias, finish,
+                               y + first * result_bytes(g, item));
+        first += some.samples;
     }
+    return good;
+}
+
+static bool input_of_some(const Geometry *g, const Loops *loops, ptrdiff_t item, bool beside, const char *gradient,
+                          const char *w, const char *bias, char *x)
+{
     Geometry dense = dense_geometry(g, beside), all = dense_geometry(g, false);
     ptrdiff_t places = g->samples * product_of(g->counts);
     char *turned = beside ? new_block((size_t)(places * g->results * item), false) : NULL;
@@ -259,6 +285,19 @@ bool pointwise_input(const Geometry *g, const Loops *loops, ptrdiff_t item, cons
     return good;
 }
 
+bool pointwise_input(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *gradient, const char *w,
+                     const char *bias, char *x)
+{
+    bool beside = should_lie_beside(g), good = is_pointwise(g) && (leaps(g) ? bias == NULL : beside);
+    for (ptrdiff_t first = 0; first < g->samples && good;) {
+        Geometry some = samples_from(g, first, item);
+        good = input_of_some(&some, loops, item, beside, gradient + first * result_bytes(g, item), w, bias,
+                             x + first * input_bytes(g, item));
+        first += some.samples;
+    }
+    return good;
+}
+
 /* Whether tiles of our own are faster than BLAS: their vectors are long, and most of a tile is used. */
 static bool suits_tiles(const Geometry *g, const Loops *loops, ptrdiff_t item)
 {
@@ -267,11 +306,11 @@ static bool suits_tiles(const Geometry *g, const Loops *loops, ptrdiff_t item)
 }
 
 static bool weight_by_tiles(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *gradient,
-                            bool beside, char *w)
+                            bool beside, bool add, char *w)
 {
     ptrdiff_t places = product_of(g->counts), depth = beside ? g->samples * places : places;
     Gemm p = {.a = gradient, .b = x, .out = w, .m = g->results, .n = g->channels, .k = depth,
-              .a_row = depth, .a_column = 1, .b_row = 1, .b_column = depth};
+              .a_row = depth, .a_column = 1, .b_row = 1, .b_column = depth, .add = add};
     for (ptrdiff_t sample = 0; sample < (beside ? 1 : g->samples); sample++) {
         if (!sum_by_tiles(loops, p)) {
             return false;
@@ -283,14 +322,11 @@ static bool weight_by_tiles(const Geometry *g, const Loops *loops, ptrdiff_t ite
     return true;
 }
 
-bool pointwise_weight(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *gradient, char *w)
+/* What some samples give, or what they `add` to what others gave. */
+static bool weight_of_some(const Geometry *g, const Loops *loops, ptrdiff_t item, bool tiles, bool beside, const char *x,
+                           const char *gradient, bool add, char *w)
 {
-    bool tiles = suits_tiles(g, loops, item);
-    if ((!has_blas() && !tiles) || !is_pointwise(g)) {
-        return false;
-    }
     ptrdiff_t places = product_of(g->counts), all = g->samples * places;
-    bool beside = tiles && g->samples > 1 && (places < LEAST_PLACES || places * g->results * g->channels < LEAST_SAMPLE);
     char *picked = leaps(g) || beside ? new_block((size_t)(all * g->channels * item), false) : NULL;
     char *turned = beside ? new_block((size_t)(all * g->results * item), false) : NULL;
     bool good = (picked != NULL || !(leaps(g) || beside)) && (turned != NULL || !beside);
@@ -304,13 +340,27 @@ bool pointwise_weight(const Geometry *g, const Loops *loops, ptrdiff_t item, con
         gradient = turned;
     }
     if (good && tiles) {
-        good = weight_by_tiles(g, loops, item, x, gradient, beside, w);
+        good = weight_by_tiles(g, loops, item, x, gradient, beside, add, w);
     } else if (good) {
-        Products p = {{gradient, places, false}, {x, places, true}, w, g->results, g->channels,
-                      places, g->samples, item, .a_next = g->results * places, .b_next = g->channels * places};
+        Products p = {{gradient, places, false}, {x, places, true}, w, g->results, g->channels, places, g->samples, item,
+                      .a_next = g->results * places, .b_next = g->channels * places, .add = add};
         multiply(&p);
     }
     release_block(picked);
     release_block(turned);
+    return good;
+}
+
+bool pointwise_weight(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *gradient, char *w)
+{
+    ptrdiff_t places = product_of(g->counts);
+    bool tiles = suits_tiles(g, loops, item), good = (has_blas() || tiles) && is_pointwise(g);
+    bool beside = tiles && g->samples > 1 && (places < LEAST_PLACES || places * g->results * g->channels < LEAST_SAMPLE);
+    for (ptrdiff_t first = 0; first < g->samples && good;) {
+        Geometry some = leaps(g) || beside ? samples_from(g, first, item) : *g;
+        good = weight_of_some(&some, loops, item, tiles, beside, x + first * input_bytes(g, item),
+                              gradient + first * result_bytes(g, item), first > 0, w);
+        first += some.samples;
+    }
     return good;
 }
