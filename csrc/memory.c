@@ -13,6 +13,9 @@
 #include <time.h>
 #ifdef __linux__
 #include <sys/mman.h>
+#ifndef __SANITIZE_ADDRESS__ /* which watches the ends of what malloc gives */
+#define OWN_MAPPINGS
+#endif
 #endif
 
 #define PAGE 4096
@@ -22,6 +25,7 @@
 #define MOST_WAITING ((size_t)1 << 30)    /* bytes */
 #define ALWAYS_ROOM ((size_t)1 << 24)     /* bytes that may wait beside as many as were in use at once */
 #define LONGEST_WAIT 5                    /* seconds */
+#define LEAST_MAPPED ((size_t)1 << 18)    /* bytes of a mapping of its own: of a heap, gaps stay with the process */
 #define STEPS 8                           /* sizes between a power of two and the next */
 #define SIZES (STEPS * 64)
 #define LARGER (STEPS / 2)                /* by how many sizes a block may be too large for a call */
@@ -29,7 +33,7 @@
 typedef struct Block {
     unsigned long long sign;
     size_t size; /* without the head */
-    void *start; /* as malloc gave it */
+    void *start; /* as malloc gave it, or NULL for a mapping of its own */
     struct Block *below, *above;   /* in the stack of its size */
     struct Block *older, *younger; /* among all that wait */
     time_t since;
@@ -79,6 +83,12 @@ static void leave_row(Block *block)
 static void free_block(Block *block)
 {
     block->sign = 0;
+#ifdef OWN_MAPPINGS
+    if (block->start == NULL) {
+        munmap(block, block->size + HEAD);
+        return;
+    }
+#endif
     free(block->start);
 }
 
@@ -138,23 +148,38 @@ static Block *waiting_block(int number, size_t used)
     return block;
 }
 
-static Block *made_block(size_t size, bool zeroed)
+/* Memory for a block, and what its `start` is to be; NULL if there is none. */
+static Block *memory_for(size_t size, bool zeroed, void **start)
 {
-    size_t bytes = size + HEAD + PAGE;
-    char *start = zeroed ? calloc(1, bytes) : malloc(bytes);
-    if (start == NULL && give_back_blocks() > 0) {
-        start = zeroed ? calloc(1, bytes) : malloc(bytes);
-    }
-    if (start == NULL) {
-        return NULL;
-    }
-    uintptr_t page = ((uintptr_t)start + PAGE - 1) / PAGE * PAGE;
-#ifdef MADV_HUGEPAGE
-    if (size >= HUGE_PAGES) {
-        madvise((void *)page, size, MADV_HUGEPAGE);
+#ifdef OWN_MAPPINGS
+    if (size >= LEAST_MAPPED) {
+        void *at = mmap(NULL, size + HEAD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (at != MAP_FAILED) { /* as it does where mappings are too many */
+            *start = NULL;
+            return at;
+        }
     }
 #endif
-    Block *block = (Block *)page;
+    size_t bytes = size + HEAD + PAGE;
+    *start = zeroed ? calloc(1, bytes) : malloc(bytes);
+    return *start == NULL ? NULL : (Block *)(((uintptr_t)*start + PAGE - 1) / PAGE * PAGE);
+}
+
+static Block *made_block(size_t size, bool zeroed)
+{
+    void *start;
+    Block *block = memory_for(size, zeroed, &start);
+    if (block == NULL && give_back_blocks() > 0) {
+        block = memory_for(size, zeroed, &start);
+    }
+    if (block == NULL) {
+        return NULL;
+    }
+#ifdef MADV_HUGEPAGE
+    if (size >= HUGE_PAGES) {
+        madvise(block, size, MADV_HUGEPAGE);
+    }
+#endif
     block->sign = SIGN;
     block->size = size;
     block->start = start;

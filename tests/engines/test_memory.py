@@ -2,7 +2,10 @@
 
 import contextvars
 import gc
+import os
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,6 +80,24 @@ def test_what_waits_is_bounded_and_given_back(kernels):
     waits = kernels.give_back_blocks()
     assert 0 < waits <= 1.5 * max(used, kernels.give_back_blocks())
     assert kernels.give_back_blocks() == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads how much memory this process has from /proc")
+def test_what_is_given_back_leaves_no_gaps(kernels):
+    """Whatever lies after it: in a heap, only what is at its end returns to the system."""
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    for _ in range(3):  # malloc makes no mappings for sizes that have come back from them
+        large(size=4 * SIZE)
+        kernels.give_back_blocks()
+    before = resident()
+    some = [large(size=SIZE) for _ in range(80)]
+    used = resident() - before
+    some = some[::2]
+    kernels.give_back_blocks()
+    assert used > 70 * some[0].nbytes
+    assert resident() - before < 0.6 * used
 
 
 def test_blocks_of_one_size_come_and_go_in_any_order(kernels):
