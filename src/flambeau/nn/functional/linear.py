@@ -11,6 +11,7 @@ from ...functions._types import typed
 from ...functions.creation import eye
 from ...functions.distance import cosine_similarity
 from ...functions.einsum import einsum
+from ...functions.matmul import addmm
 from ...ops import matmul as ops
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "one_hot"]
@@ -55,8 +56,13 @@ def linear(input, weight, bias=None):
         input, weight, bias = autocast("linear", input, weight, bias)
     if bias is None:
         return input @ weight.t()
-    if input._a.ndim == 1 and weight._a.ndim == 2 and bias._a.shape in ((weight._a.shape[0],), (1, weight._a.shape[0])):
-        return ops.linear(input.view(1, -1), weight, bias.view(-1)).view(-1)
+    if len(weight._a.shape) == 2:
+        if len(input._a.shape) == 2:
+            return addmm(bias, input, weight.t())
+        *batch, features = input._a.shape
+        n = weight._a.shape[0]
+        if bias._a.shape in ((n,), (1,), (1, n)) and input.is_contiguous():
+            return addmm(bias, input.view(-1, features), weight.t()).view(*batch, n)
     return _with_bias(input, weight, bias)
 
 
