@@ -22,6 +22,7 @@ class Storage:
 
     engine, device = NUMPY, CPU
     shared = False  # whether other processes see the writes
+    uncounted = False  # whether there may have been writes that `version` does not count
 
     def __init__(self, array, version=0):
         self.array = array
@@ -37,6 +38,7 @@ class Storage:
 
     def with_own_version(self, version=0):
         """A storage of the same memory with a count of its own."""
+        self.uncounted = True
         return Storage(self.array, version)
 
     def host_bytes(self, what):

@@ -185,6 +185,7 @@ class OpNode(Node):
     op = None
     packed = False  # whether something saved went through saved-tensor hooks, or is computed again
     shows_saved = True  # whether it was hooks, if any: they see all that was saved, whatever is wanted
+    repeatable_version = None  # of its result: the one that can be computed again in backward, if any can
     _is_by_number = False  # whether the last operand is a number, in a call for which PyTorch has a node of its own
     _is_index = False  # whether its gradient is one for some elements, at ``settings["key"]``, and zero for the others
 

@@ -227,6 +227,78 @@ def test_writes_are_noticed():
             loss.backward()
 
 
+def doubled(x):
+    x.data.mul_(2)
+
+
+def doubled_by_numpy(x):
+    x.detach().numpy()[...] *= 2
+
+
+def doubled_unrecorded(x):
+    with t.no_grad():
+        x.mul_(2)
+
+
+def hook_before(model, x, write):
+    model[3].register_forward_pre_hook(lambda module, args: write(args[0]))
+    return model(x)
+
+
+def hook_behind(model, x, write):
+    model[3].register_forward_hook(lambda module, args, output: write(args[0]))
+    return model(x)
+
+
+def own_forward(model, x, write):
+    conv = model[3]
+
+    def forward(input):
+        output = nn.Conv2d.forward(conv, input)
+        write(input)
+        return output
+
+    conv.forward = forward
+    return model(x)
+
+
+def between_models(model, x, write):
+    hidden = model[:3](x)
+    write(hidden)
+    return model[3:](hidden)
+
+
+def behind_models(model, x, write):
+    model.hidden = model[:3](x)  # lives on
+    output = model[3:](model.hidden)
+    write(model.hidden)
+    return output
+
+
+def input_of_norm(model, x, write):
+    x = model[:1](x)
+    output = model[1:](x)
+    write(x)
+    return output
+
+
+@pytest.mark.parametrize("write", [doubled, doubled_by_numpy, doubled_unrecorded])
+@pytest.mark.parametrize("run", [hook_before, hook_behind, own_forward, between_models, behind_models, input_of_norm])
+def test_writes_to_what_the_convolution_saves(run, write, runs, monkeypatch):
+    found = []
+    for unwatched in (_fusion.is_unwatched, lambda input: False):
+        monkeypatch.setattr(_fusion, "is_unwatched", unwatched)
+        model, x = small(nn.Hardtanh(-0.5, 0.7))
+        weight = model[3].weight
+        loss = (run(model, x, write) ** 2).sum()
+        try:
+            found += t.autograd.grad(loss, weight)
+        except RuntimeError as error:
+            assert "modified by an inplace operation" in str(error)
+            found.append(t.zeros(0))
+    assert runs == ["HardtanhBackward0"] and t.allclose(*found, rtol=1e-4, atol=1e-4)
+
+
 # ---- where modules run one by one
 
 

@@ -176,7 +176,7 @@ def numpy(self, *, force=False):
             f"Got unsupported ScalarType {self.dtype.name}: NumPy has no such dtype. "
             "Convert it first: tensor.float().numpy()"
         )
-    storage_of(self)
+    storage_of(self).uncounted = True
     return on_host(self._a, "numpy()")
 
 

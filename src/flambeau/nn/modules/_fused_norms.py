@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import weakref
 
 from ... import _tape as tape
 from ..._fp_errors import call_without_fp_warnings
@@ -39,10 +40,11 @@ _SAVE_RESULT = ("relu", "leaky_relu_")  # those whose gradients are taken of the
 _CONVOLUTIONS = (convolution.spec, convolution_transposed.spec)
 
 
-def run_recorded(norm, module, input, is_plain):
+def run_recorded(norm, module, input, is_plain, is_inner):
     """What a batch norm in training and an activation make of the input; None if they have to be run one by one.
 
-    ``is_plain(tensor, dtype)`` says whether a tensor is of the CPU's own kind.
+    ``is_plain(tensor, dtype)`` says whether a tensor is of the CPU's own kind. Nobody but the graph can reach an input
+    that `is_inner`.
     """
     act, x = ACTIVATIONS[type(module)](module), input._a
     parameters, channels = (norm.weight, norm.bias), (norm.num_features,)
@@ -60,6 +62,7 @@ def run_recorded(norm, module, input, is_plain):
     if module.inplace:
         count_write(output, act[0].rstrip("_") + "_")
     node = output._node
+    node.repeatable_version = output._version if is_inner else None
     if act[0] in _SAVE_RESULT and isinstance(node, tape.OpNode) and not node.packed:
         storage, version = tape.guard(output)
         node.guards = (*node.guards, (tape.Unheld(storage), version))
@@ -76,22 +79,28 @@ def _release_bias(node):
 def forget_input(output, input):
     """Lets a recorded convolution compute its input again in backward, if a batch norm and an activation made it.
 
-    The batch norm holds what it takes, for as long as the convolution comes first in backward.
+    The batch norm holds what it takes, for as long as the convolution comes first in backward; nobody may write to its
+    own input, nor have written to what the convolution saves.
     """
     node, source = output._node, input._node
     if (not isinstance(source, tape.OpNode) or source.op is not batch_norm_act.spec or not source.guards
-            or source.packed or not isinstance(node, tape.OpNode) or node.op not in _CONVOLUTIONS
-            or not node.inputs or node.inputs[0] is not input._a):
+            or source.packed or source.repeatable_version != input._version or not isinstance(node, tape.OpNode)
+            or node.op not in _CONVOLUTIONS or not node.inputs or node.inputs[0] is not input._a):
+        return
+    own = storage_of(input)
+    if own.uncounted:
         return
     x, weight, bias = source.inputs
     eps, act = source.settings["eps"], pieces_of(source.settings["activation"], source.settings["numbers"])
     made_of = (x, weight.copy(), bias, *source.out[1:], eps, act)
-    node.inputs = (tape.Recomputed(made_of, _compute_again), *node.inputs[1:])
+    node.inputs = (tape.Recomputed((weakref.ref(input._a), made_of), _compute_again), *node.inputs[1:])
     node.packed, node.shows_saved = True, False
-    own = storage_of(input)
     guards = [(tape.Unheld(own), version) if storage is own else (storage, version) for storage, version in node.guards]
     node.guards = (*guards, source.guards[0])
 
 
-def _compute_again(made_of):
-    return wrap(call_without_fp_warnings(NUMPY.normalize_act_again, *made_of))
+def _compute_again(saved):
+    """The input: itself, while others hold it, for they may write to it without being counted."""
+    array, made_of = saved
+    own = array()
+    return wrap(call_without_fp_warnings(NUMPY.normalize_act_again, *made_of) if own is None else own)

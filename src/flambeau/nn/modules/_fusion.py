@@ -104,32 +104,34 @@ def is_unwatched(input):
 
 def run_modules(modules, input):
     """What a dict of modules makes of the input, one after the other."""
-    done = 0
+    done, is_inner = 0, False  # whether the input was made here, and is seen by nobody
     for i, module in enumerate(modules.values()):
         if i < done:
             continue
-        if (type(module) in _RUNS and is_unwatched(input)  # the module before may have changed that
-                and (type(module) is not _LINEAR or input._a.size >= _FEW)):
-            done, output = _run_neighbours([*modules.values()], i, input)
-            if done:
-                input = output
-                continue
+        if not (type(module) in _RUNS and is_unwatched(input)  # the module before may have changed that
+                and (type(module) is not _LINEAR or input._a.size >= _FEW) and _is_as_it_comes(module)):
+            input, is_inner = module(input), False
+            continue
+        done, output = _run_neighbours([*modules.values()], i, input, is_inner)
+        if not done:
             output = module(input)
             if type(output) is Tensor and output._node is not None and input._node is not None:
                 _fused_norms.forget_input(output, input)
-            input = output
-        else:
-            input = module(input)
+        input, is_inner = output, True
     return input
 
 
-def _run_neighbours(modules, i, input):
+def _is_as_it_comes(module):
+    return _RUNS[type(module)][0][type(module)].describes(module)
+
+
+def _run_neighbours(modules, i, input, is_inner):
     """(Where the modules that were run at once end, their result); (0, None) if they have to be run one by one."""
     kinds, run = _RUNS[type(modules[i])]
-    if not kinds[type(modules[i])].describes(modules[i]) or not _is_of_cpu(input):
+    if not _is_of_cpu(input):
         return 0, None
     if modes.grad and kinds is _NORMS and modules[i].training:
-        return _run_recorded(modules, i, input)
+        return _run_recorded(modules, i, input, is_inner)
     if modes.grad and input._rg:
         return 0, None
     norm = modules[i] if kinds is _NORMS else None
@@ -144,13 +146,13 @@ def _run_neighbours(modules, i, input):
     return (0, None) if output is None else (stop, output)
 
 
-def _run_recorded(modules, i, input):
+def _run_recorded(modules, i, input, is_inner):
     """The same of a batch norm in training and the activation behind it."""
     norm, act = modules[i], modules[i + 1] if i + 1 < len(modules) else None
     if (type(act) not in _fused_norms.ACTIVATIONS or not _ACTIVATIONS[type(act)][0].describes(act)
             or not _checks_input_as_ever(norm)):
         return 0, None
-    output = _fused_norms.run_recorded(norm, act, input, _is_of_cpu)
+    output = _fused_norms.run_recorded(norm, act, input, _is_of_cpu, is_inner)
     return (0, None) if output is None else (i + 2, output)
 
 
