@@ -121,7 +121,11 @@ IMPORTS_BY_NAME = {
 }
 FINDS_MODULES = {
     "alias/__init__.py": "modules under the name torch",
+    "alias/_classes.py": "the same",
+    "engines/xla/_digests.py": "the module that a function says it is of",
+    "engines/xla/_sources.py": "the modules that a program's code is of",
     "overrides.py": "the public functions, of whatever floor, that ask classes",
+    "utils/data/_iterators.py": "whether jax was imported",
     "compiler/_watch.py": "modules that the user's code imports",
 }
 
@@ -137,7 +141,7 @@ def test_the_package_is_not_imported_as_a_whole():
 
 def test_nobody_looks_for_a_module_by_its_name():
     by_name = re.compile(r"\bimport_module\(|\b__import__\(")
-    finds = re.compile(r"sys\.modules\[(?!__name__\]|package\]|\"__main__\")")
+    finds = re.compile(r"\bsys\.modules\b(?!\[(__name__|package|\"__main__\")\])|from sys import [^\n]*modules")
     check([name_of(path) for path in FILES if by_name.search(path.read_text())], IMPORTS_BY_NAME)
     check([name_of(path) for path in FILES if finds.search(path.read_text())], FINDS_MODULES)
 
@@ -200,11 +204,20 @@ def test_nobody_above_the_engines_decides_by_the_type_of_an_array():
 
 # ---- writes
 
-COUNTED = {
+COUNTS = {
     "_storage.py": "a storage begins to count",
     "autograd/_writes.py": "the one way to write",
     "compiler/_lifted.py": "a storage of a trace goes on counting where the one it stands for is",
     "compiler/_trace.py": "the same",
+    "functions/_untyped_storage.py": "the copy of a storage goes on counting where that one is",
+}
+BY_MANY = {  # what sets the counts of many storages
+    "_storage.py": "count_writes itself",
+    "_slots.py": "their fallbacks in Python",
+    "autograd/_writes.py": "fill_all and exchange_all",
+}
+FILLS = {
+    "functions/_determinism.py": "memory that is new, and that nobody has seen",
 }
 
 
@@ -219,17 +232,41 @@ def targets_of(nodes):
 
 
 def counts_writes(path):
-    """Whether a file sets the version of a storage."""
-    for target, statement in targets_of(nodes_of(path)):
-        if isinstance(target, ast.Attribute) and target.attr == "version":
-            owner = ast.unparse(target.value)
-            if isinstance(statement, ast.AugAssign) or owner.endswith("storage") or name_of(path) == "_storage.py":
-                return True
-    return False
+    """Whether a file sets the version of a storage. Views have a version too: that of their place in the graph."""
+    owners = [ast.unparse(target.value) for target, _ in targets_of(nodes_of(path))
+              if isinstance(target, ast.Attribute) and target.attr == "version"]
+    if name_of(path) == "_tensor.py":
+        owners = [owner for owner in owners if owner != "self"]  # of a View
+    return any(owner.split(".")[-1] not in ("view", "_view") for owner in owners)
+
+
+def sets_by_name(path):
+    """Whether a file sets the attribute "version" by its name."""
+    return any(
+        isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("setattr", "__setattr__")
+        and any(isinstance(a, ast.Constant) and a.value == "version" for a in node.args) for node in nodes_of(path)
+    )
+
+
+def fills_memory(path):
+    """Whether a file stores elements in the array of a tensor."""
+    return any(
+        isinstance(target, ast.Subscript) and isinstance(target.value, ast.Attribute) and target.value.attr == "_a"
+        for target, _ in targets_of(nodes_of(path))
+    )
 
 
 def test_writes_are_counted_in_one_place():
-    check([name_of(path) for path in FILES if counts_writes(path)], COUNTED)
+    by_many = re.compile(r"\b(_storage\.count_writes|def count_writes\(storages|increment_slot|exchange_each|_storage\.WRITTEN)\b")
+    check([name_of(path) for path in FILES if counts_writes(path)], COUNTS)
+    check([name_of(path) for path in FILES if sets_by_name(path)], ())
+    files = [path for path in FILES if not name_of(path).startswith(("serialization/", "engines/"))]
+    check([name_of(path) for path in files if by_many.search(path.read_text())], BY_MANY)
+
+
+def test_the_memory_of_tensors_is_filled_in_one_place():
+    above = [path for path in FILES if name_of(path) != "__init__.py" and floor_of(name_of(path)) > floor_of("ops")]
+    check([name_of(path) for path in above if fills_memory(path)], FILLS)
 
 
 # ---- what upper floors do to lower ones
@@ -252,7 +289,7 @@ def set_from_above(path):
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "setattr":
             roots = [root_of(node.args[0])]
         elif isinstance(node, ast.Assign | ast.AugAssign):
-            roots = [root_of(t) for t, _ in targets_of([node]) if isinstance(t, ast.Attribute)]
+            roots = [root_of(t) for t, _ in targets_of([node]) if isinstance(t, ast.Attribute | ast.Subscript)]
         else:
             continue
         for root in roots:
@@ -281,7 +318,23 @@ def test_bases_are_not_rewritten():
 # ---- calls
 
 UPWARDS = {
-    "engines/_views.py calls ops/_templates.py": "the steps of a view are ops; who replays them need not know them",
+    "engines/_views.py: replay": "the steps of a view are ops; who replays them need not know them",
+}
+HANDED_UP = {  # what calls a function or an object that it was handed from above, without knowing whose it is
+    **UPWARDS,
+    "_fp_errors.py: call_without_fp_warnings": "a function to be run without warnings",
+    "_modes.py: inside": "the function that no_grad and its like decorate",
+    "_intercept.py": "the other body of a public function: here autocast's",
+    "_format.py: _grad_suffix": "the name of a node, for its text",
+    "_tape.py: _pull": "the vjps that ops have declared",
+    "engines/levels.py": "what the array of a level stands for",
+    "engines/numpy/memory.py: allocate": "the function that makes a large array, for an error in PyTorch's words",
+    "engines/numpy/random.py: _fill_normal_in_blocks": "the generator to draw from",
+    "engines/numpy/random_tools.py: floats": "the same",
+    "engines/numpy/shape.py: put_view": "the function that views an array",
+    "ops/_calls.py: on_arrays": "the level of an array",
+    "ops/_op.py: call": "the same",
+    "ops/_templates.py: call": "what an operator does with operands that are no tensors",
 }
 
 
@@ -306,7 +359,7 @@ def written(title):
 
 def drawn(calls):
     """The files of a call by floor, from the top to the bottom, as the tour shows them."""
-    files = dict.fromkeys(callee for _, callee in calls)
+    files = dict.fromkeys(file for _, (file, _) in calls)
     lines = []
     for nr, (floor, _) in reversed(list(enumerate(FLOORS))[1:]):
         if own := [file for file in files if floor_of(file) == nr]:
@@ -319,11 +372,23 @@ CALLS = ["m(x)", "x[1:] += 2", pytest.param("compile(step)()", marks=pytest.mark
 
 @pytest.mark.parametrize("title", CALLS)
 def test_the_tour_shows_the_files_of_a_call(title):
-    assert written(title) == drawn(frames(*["jax"] * ("compile" in title))[title])
+    files = drawn(frames(*["jax"] * ("compile" in title))[title])
+    assert written(title) == files
+    assert files in (ROOT / "docs" / "zh" / "tour.md").read_text()
+
+
+def upward(calls):
+    """"file: function" of those that call functions of floors above them."""
+    return {f"{a[0]}: {a[1]}" for a, b in calls if a is not None and floor_of(b[0]) > floor_of(a[0])}
 
 
 @pytest.mark.parametrize("title", CALLS)
 def test_a_call_goes_downwards(title):
-    calls = frames(*["jax"] * ("compile" in title))[title]
-    found = {f"{a} calls {b}" for a, b in calls if a is not None and floor_of(b) > floor_of(a)}
-    assert found <= set(UPWARDS)
+    assert upward(frames(*["jax"] * ("compile" in title))[title]) <= set(UPWARDS)
+
+
+def test_a_session_goes_downwards():
+    """However a function was found, as an import or as an attribute of an object: nobody calls one from above."""
+    found = upward(frames()["a session"])
+    check([name if name in HANDED_UP else name.split(":")[0] if name.split(":")[0] in HANDED_UP else name
+           for name in found], HANDED_UP)

@@ -19,6 +19,7 @@ from ._slots import are_in_slots, read_slot, set_slot, unheld
 from ._storage import DeviceStorage, Storage, address, clear_all, new_storages
 from .engines import NUMPY, engine_of, needs_elements
 from .engines._views import replay
+from .engines.levels import LevelArray
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -399,6 +400,13 @@ def share(t, source, storage=None):
     else:
         t._storage.attach(t, array, source)
     return t
+
+
+def leaf_over(t):
+    """A leaf over the memory of `t`."""
+    if in_use.levels and isinstance(t._a, LevelArray):
+        return wrap(t._a.level.detach(t._a), t.device)
+    return share(_new(Tensor), t)
 
 
 def refresh(t):

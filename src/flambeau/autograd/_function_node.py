@@ -189,7 +189,7 @@ def misfit(grad, target, nr):
     shape, dtype = (target._a.shape, target._a.dtype) if is_leaf else target._output(nr)
     if is_leaf and grad.device != target.device:
         return f"expected device {target.device} but got {grad.device}"
-    if grad.is_complex() and dtype.kind != "c":
+    if grad.dtype.is_complex and dtype.kind != "c":
         return f"expected a real gradient but got {grad.dtype}: the input is real, so return the real part"
     if not broadcasts(shape, tuple(grad.shape)):
         return f"got {list(grad.shape)} but expected shape compatible with {list(shape)}"

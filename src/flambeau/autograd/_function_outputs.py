@@ -7,7 +7,7 @@ import warnings
 from .. import _tape as tape
 from .._dtypes import is_inexact
 from .._modes import no_grad
-from .._tensor import LEAF_INPLACE, Tensor, wrap
+from .._tensor import LEAF_INPLACE, Tensor, leaf_over, wrap
 from ..ops.shape import alias
 from ._writes import check_history, count_write, take_history
 
@@ -116,8 +116,10 @@ def outside_graph(t, is_input, dirty):
     if not t.requires_grad:
         return view_of_itself(t) if is_input and not dirty else t
     if is_input:
-        return t.detach()
-    return t if t._view is not None else t.detach_()
+        return leaf_over(t)
+    if t._view is None:
+        t._node, t._nr, t._rg = None, 0, False
+    return t
 
 
 @no_grad()

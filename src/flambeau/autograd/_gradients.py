@@ -15,6 +15,7 @@ from .._tensor import LEAF, Tensor, edge_of, engine_for, wrap
 from ..engines import NUMPY, engine_of
 from ..engines._views import value_of
 from ..ops.join import stack
+from ..ops.shape import basic_index
 from .engine import Pass
 from .graph import GradientEdge
 
@@ -152,7 +153,7 @@ def _grad_by_batch(outputs, inputs, grads, retain_graph, create_graph):
     n = sizes.pop() if sizes else 1
     rows = []
     for i in range(n):
-        row = [None if g is None else g[i] for g in grads]
+        row = [None if g is None else basic_index(g, key=(i,)) for g in grads]
         rows.append(pull_back(outputs, inputs, row, retain_graph or i < n - 1, create_graph))
     return [None if column[0] is None else stack(*column, axis=0) for column in zip(*rows, strict=True)]
 

@@ -8,7 +8,7 @@ from .. import _dtypes
 from .._device import META, strided
 from .._format import format_spec, format_tensor
 from .._modes import in_use, modes
-from .._tensor import Tensor, share, storage_of, wrap
+from .._tensor import Tensor, leaf_over, storage_of, wrap
 from ..engines import NUMPY, engine_of, on_host
 from ..engines.levels import LevelArray
 from ._args import need_tensor
@@ -45,9 +45,7 @@ def detach(input):
     """The same memory, out of the graph."""
     if not isinstance(input, Tensor):
         need_tensor(input, "detach")
-    if in_use.levels and isinstance(input._a, LevelArray):
-        return wrap(input._a.level.detach(input._a), input.device)
-    return share(_new(Tensor), input)
+    return leaf_over(input)
 
 
 def detach_(input):
