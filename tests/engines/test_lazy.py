@@ -99,7 +99,7 @@ def test_a_structure_is_compiled_again_for_other_settings_of_jax(lazy):
     assert again.compilations == 0
 
 
-def test_what_an_interrupt_has_stopped_cannot_be_read(lazy, monkeypatch):
+def test_what_an_interrupt_has_stopped_is_still_recorded(lazy, monkeypatch):
     from flambeau.engines.xla import _programs
 
     def interrupt(*args):
@@ -109,9 +109,24 @@ def test_what_an_interrupt_has_stopped_cannot_be_read(lazy, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(_programs, "compile_program", interrupt)
         x.erfc().tolist()
+    other = torch.ones(3, device="xla") * 2
+    assert (x + other).tolist() == [2, 5, 8]
+    assert (x.tolist(), other.tolist()) == ([0, 3, 6], [2, 2, 2])
+
+
+def test_what_an_error_has_stopped_cannot_be_read(lazy, monkeypatch):
+    from flambeau.engines.xla import _programs
+
+    def fail(*args):
+        raise MemoryError("no room")
+
+    x = torch.arange(3.0, device="xla") * 3
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(_programs, "compile_program", fail)
+        x.erfc().tolist()
     other = torch.ones(3, device="xla") * 2  # in the place that x had
     for _ in range(2):
-        with pytest.raises(RuntimeError, match="KeyboardInterrupt"):
+        with pytest.raises(RuntimeError, match="no room"):
             (x + other).tolist()
     assert other.tolist() == [2, 2, 2]
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._device import CPU
+from .._interrupts import uninterrupted
 from .._tensor import Tensor, wrap
 from ._lifted import XLA
 from ._places import Argument, Gradient
@@ -67,10 +68,12 @@ class Loop:
         for i, drawn in zip(self.draws, zip(*[self.draw() for _ in range(count)], strict=True)):
             arrays[i] = np.stack(drawn)
         compiled = self.program_for(count, arrays)
-        if program.device is not CPU:
-            program.enter_device(tensors, arrays, np.array([i for i in self.state if i in program.on_device], np.intp))
-            program.clear_grads(owners)
-        return self.finish(compiled(*[[arrays[i] for i in group] for group in self.groups]), tensors, owners)
+        with uninterrupted():  # as in Program.run
+            if program.device is not CPU:
+                donated = np.array([i for i in self.state if i in program.on_device], np.intp)
+                program.enter_device(tensors, arrays, donated)
+                program.clear_grads(owners)
+            return self.finish(compiled(*[[arrays[i] for i in group] for group in self.groups]), tensors, owners)
 
     @property
     def groups(self):

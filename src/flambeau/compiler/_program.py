@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _tape as tape
 from .._device import CPU
+from .._interrupts import uninterrupted
 from .._many_arrays import are_equal_numbers
 from .._modes import modes
 from .._pick import picker, places_of_types
@@ -203,11 +204,17 @@ class Program:
 
     def run(self, arguments, call):
         """The result of the function for these arguments, with everything it changes changed."""
-        tensors, arrays, owners = self.gather(arguments)
+        found = self.gather(arguments)
         for i, compute in self.computations:
-            arrays[i] = compute()
+            found[1][i] = compute()
         for x in self.float_outputs:
             x.value = x.compute()
+        self.partition.compile_forward()
+        with uninterrupted():  # halfway it has taken the memory of what it did not replace yet
+            return self.run_on(*found, arguments, call)
+
+    def run_on(self, tensors, arrays, owners, arguments, call):
+        """Runs the program on what ``gather`` has found."""
         blank = []
         if self.device is not CPU:
             self.enter_device(tensors, arrays, self.partition.donated)
@@ -221,7 +228,7 @@ class Program:
             results = self.defer_checks(results[:n + m], self.partition.layout.results, checks)
         created, written = results[:n], results[n:n + m]
         saved = [residuals, self.inputs_of_backward(arrays)]
-        del arrays
+        arrays.clear()
         self.write(tensors, written)
         if self.device is not CPU:
             self.verify_written(self.partition.fetches)

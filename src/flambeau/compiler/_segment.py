@@ -71,12 +71,16 @@ class Segment:
         """The results, which jax may still be computing."""
         arguments = [np.array([arrays[i] for i in places], dtype) for dtype, _, places in self.packs]
         arguments += self.pick_others(arrays)
-        if self.executable is None:
-            self.executable = self.compile()
+        self.compile()
         found = self.executable(*arguments)
         return found if self.places is None else self.in_order(found)
 
     def compile(self):
+        """Compiles the program, unless that was done."""
+        if self.executable is None:
+            self.executable = self.compiled()
+
+    def compiled(self):
         avals = [v.aval for v in self.jaxpr.invars]
         forms = [((len(places), *shape), dtype) for dtype, shape, places in self.packs]
         place = {own: len(forms) + i for i, own in enumerate(self.others)}
@@ -260,6 +264,7 @@ class Partition:
                          else Segment(closed, equations, variables, hosted, CPU, on_host))
             place = {i: nr for nr, i in enumerate([*self.on_device, *self.on_host])}
             self.in_order = picker([place[i] for i in range(count)])  # of results on the device and on the host
+        self.segments_of_forward = [x for x in (self.forward, self.host) if type(x) is Segment]
 
     def results_on_host(self, equations, results, on_host):
         """The places of results on the CPU, in a program on a device, that need nothing of what is there."""
@@ -271,6 +276,11 @@ class Partition:
                 known.update(e.outvars)
         return [place for place, (v, device) in enumerate(zip(results, self.layout.results, strict=True))
                 if device is CPU and (isinstance(v, Literal) or v in known)]
+
+    def compile_forward(self):
+        """Compiles all that ``run_forward`` runs, unless that was done."""
+        for segment in self.segments_of_forward:
+            segment.compile()
 
     def run_forward(self, arrays):
         """(results, residuals) for the arrays of all inputs"""

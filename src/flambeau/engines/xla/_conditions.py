@@ -45,7 +45,10 @@ class Run:
         return all([array.is_ready() for array in self.holds])
 
     def verify(self):
-        """Raises the error of the first condition that was violated; what was computed then, or later, is lost."""
+        """Raises the error of the first condition that was violated; what was computed then, or later, is lost.
+
+        It is the first of those that are pending.
+        """
         holds = [held for array in self.holds for held in np.asarray(array).reshape(-1)]
         if all(holds):
             return
@@ -53,8 +56,8 @@ class Run:
         make, (file, line) = self.conditions[first]
         error = make(np.asarray(self.wrong[first]).item())
         error.add_note(RECORDED_AT.format(file=file, line=line))
-        later, Run.pending = Run.pending, []
-        for run in (self, *later):
+        failed, Run.pending = Run.pending, []
+        for run in failed:
             for reference in run.arrays:
                 array = reference()
                 if array is not None:
@@ -66,14 +69,20 @@ def verify():
     """Waits for all programs that have conditions on elements; raises where one is violated."""
     with recording_lock:
         while Run.pending:
-            Run.pending.pop(0).verify()
+            verify_first()
 
 
 def verify_early():
     """Like ``verify``, as far as nobody has to wait for it."""
     with recording_lock:
         while len(Run.pending) > 1 and Run.pending[0].is_done():  # the last one is still being copied
-            Run.pending.pop(0).verify()
+            verify_first()
+
+
+def verify_first():
+    """Verifies the run that is pending longest, which stays pending where an interrupt comes first."""
+    Run.pending[0].verify()
+    del Run.pending[0]
 
 
 def is_verified():

@@ -51,21 +51,28 @@ class Family:
         self.programs = {}
         self.sightings = collections.Counter()  # of inputs that could be donated
 
-    def run(self, leaves, numbers):
-        """(results, whether conditions hold, the values that violate them): arrays that are still computed.
+    def prepare(self, leaves, numbers):
+        """Compiles the program for these inputs; returns a function that runs it.
 
-        The list of leaves is emptied.
+        That empties the list of leaves, and returns (results, whether conditions hold, the values that violate them):
+        arrays that are still computed.
         """
         self.note_numbers(numbers)
         constants = list(numbers)
         for i in self.varying:
             constants[i] = None
         program = self.program_for(tuple(constants), self.donatable(leaves))
-        arguments = [leaves[-1 - p] for p in program.donated], [leaves[-1 - p] for p in program.others]
-        leaves.clear()
-        Statistics.runs += 1
-        found, *conditions = program.run(*arguments, [numbers[i] for i in self.varying])
-        return [found[i] for i in program.order], *conditions
+        arguments = ([leaves[-1 - p] for p in program.donated], [leaves[-1 - p] for p in program.others],
+                     [numbers[i] for i in self.varying])
+        executable = program.compile(arguments)
+
+        def run():
+            leaves.clear()
+            Statistics.runs += 1
+            found, *conditions = executable(*arguments)
+            return [found[i] for i in program.order], *conditions
+
+        return run
 
     def note_numbers(self, numbers):
         """Numbers that are seen to change become inputs. (Where something is decided by one, its signature is another.)
@@ -170,13 +177,14 @@ class Program:
         place = {p: i for i, p in enumerate(self.outputs)}
         self.order = [place[p] for p in family.outputs]
         self.others = [p for p in family.leaves if p not in set(donated)]
-        self.run = self.compile
+        self.executable = None
 
-    def compile(self, *arguments):
-        """The first run."""
-        with lowering():
-            self.run = compile_program(self.trace, arguments, 0, COMPILER_OPTIONS, self.parts)
-        return self.run(*arguments)
+    def compile(self, arguments):
+        """What runs it: with arguments like these, of which the first are the donated ones."""
+        if self.executable is None:
+            with lowering():
+                self.executable = compile_program(self.trace, arguments, 0, COMPILER_OPTIONS, self.parts)
+        return self.executable
 
     def parts(self):
         """Its key among programs."""

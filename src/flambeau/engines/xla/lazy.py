@@ -17,6 +17,7 @@ from sys import getrefcount
 import jax
 import numpy as np
 
+from ..._interrupts import uninterrupted
 from ..._modes import NO_TRACER, modes
 from ..._precision import precision
 from .. import ShapedArray
@@ -211,6 +212,15 @@ class Graph:
         self.numbers = []
         self.conditions = []  # (error, where it was recorded)
 
+    @property
+    def contents(self):
+        """All that was recorded."""
+        return self.calls, self.results, self.leaves, self.places, self.numbers, self.conditions
+
+    @contents.setter
+    def contents(self, contents):
+        self.calls, self.results, self.leaves, self.places, self.numbers, self.conditions = contents
+
     def place_of(self, x):
         """The place of an input of a call."""
         if type(x) is LazyArray:
@@ -236,7 +246,7 @@ class Graph:
                 elif x.graph is self:
                     place = x._slot
             places.append(self.place_of(x) if place is None else place)
-        self.calls.append((signature, tuple(places)))
+        places = tuple(places)
         computed, slot = [], len(self.results)
         for aval in signature.avals:
             array = _new(LazyArray)
@@ -248,35 +258,52 @@ class Graph:
             array._value = None
             computed.append(array)
             slot += 1
-        self.results += computed
-        if numbers:
-            self.numbers += numbers
-        if signature.errors:
-            self.conditions.extend(zip(signature.errors, [users_line()] * len(signature.errors)))
+        conditions = [*zip(signature.errors, [users_line()] * len(signature.errors))] if signature.errors else ()
+        self.results += computed  # from here on without a call, after which an interrupt could come
+        self.numbers += numbers
+        self.conditions += conditions
+        self.calls += ((signature, places),)
         return computed
 
     def run(self):
-        """Runs what was recorded, as far as somebody holds its results."""
+        """Runs what was recorded, as far as somebody holds its results. An interrupt before that leaves it recorded."""
         with recording_lock:
-            calls, leaves, numbers = tuple(self.calls), self.leaves, tuple(self.numbers)
-            conditions, wanted = self.conditions, self.held_places()
+            recorded = self.contents
+            calls, _, leaves, _, numbers, conditions = recorded
+            wanted = self.held_places()
             arrays = [self.results[place] for place in wanted]
-            self.clear()
-            if not wanted and not conditions:
-                return
+            is_running = False
             try:
+                self.clear()
+                if not wanted and not conditions:
+                    return
                 with self.tracing():
-                    family = self.families.find(calls, wanted)
-                    values, holds, wrong = family.run(leaves, numbers)
-            except BaseException as error:  # an interrupt too
-                failure = error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__} stopped it")
-                for array in arrays:
-                    array._value = failure
+                    start = self.families.find(tuple(calls), wanted).prepare(leaves, tuple(numbers))
+                    with uninterrupted():  # what the program takes the memory of would be lost with its results
+                        is_running = True
+                        self.store(arrays, conditions, *start())
+            except BaseException as error:
+                if is_running or isinstance(error, Exception):
+                    self.note_failure(arrays, error)
+                else:  # an interrupt
+                    self.contents = recorded
                 raise
-            for array, value in zip(arrays, values, strict=True):
-                array._value = value
-            Run.note(arrays, holds, wrong, conditions)
             verify_early()
+
+    @staticmethod
+    def store(arrays, conditions, values, holds, wrong):
+        """Puts what a program has computed where it was asked for."""
+        for array, value in zip(arrays, values, strict=True):
+            array._value = value
+        Run.note(arrays, holds, wrong, conditions)
+
+    @staticmethod
+    def note_failure(arrays, error):
+        """Has the error of a program raised where somebody reads what it was to compute."""
+        failure = error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__} stopped it")
+        for array in arrays:
+            if array._value is None:
+                array._value = failure
 
     @contextlib.contextmanager
     def tracing(self):

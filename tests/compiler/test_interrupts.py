@@ -1,0 +1,110 @@
+"""An interrupt leaves a training step done or not begun, wherever it arrives; nothing is lost with it."""
+
+import signal
+
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+from flambeau.nn import functional as F
+
+pytestmark = pytest.mark.jax
+
+
+@pytest.fixture(autouse=True)
+def _needs_jax():
+    pytest.importorskip("jax", reason="the compiler needs jax")
+
+
+class Training:
+    def __init__(self, device, compiled, loop):
+        torch.manual_seed(0)
+        self.model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1)).to(device)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.1)
+        self.x = torch.linspace(-1, 1, 24).view(2, 4, 3).to(device)
+        self.compiled = torch.compile(self.body)
+        self.step = self.compiled.loop if loop else lambda x: (self.compiled if compiled else self.body)(x[0])
+
+    def body(self, x):
+        self.optimizer.zero_grad()
+        F.mse_loss(self.model(x), x.sum(1, keepdim=True)).backward()
+        self.optimizer.step()
+
+    def state(self):
+        tensors = [*self.model.state_dict().values(), *[p.grad for p in self.model.parameters()]]
+        tensors += [v for own in self.optimizer.state.values() for v in own.values()]
+        return [t.detach().cpu().clone() for t in tensors]
+
+
+def interrupting(call, when):
+    """`call`, with an interrupt before, or after, its results are there."""
+
+    def interrupted(*args):
+        if when == "before":
+            signal.raise_signal(signal.SIGINT)
+        found = call(*args)
+        signal.raise_signal(signal.SIGINT)
+        return found
+
+    return interrupted
+
+
+WAYS = {
+    "recorded": ("xla", False, False), "compiled on the cpu": ("cpu", True, False),
+    "compiled on a device": ("xla", True, False), "a loop on a device": ("xla", True, True),
+    "a loop on the cpu": ("cpu", True, True),
+}
+
+
+def executables_of(compiled):
+    """(what holds it, its name) of all that runs a step: what was recorded, or a compiled function."""
+    from flambeau.engines.xla.lazy import Graph
+
+    programs = [program for family in Graph.families.families.values() for program in family.programs.values()]
+    found = [(program, "executable") for program in programs if program.executable is not None]
+    for program in [p for programs in compiled.programs.values() for p in programs]:
+        found.append((program.partition.forward, "executable"))
+        found += [(program.loop.executables, count) for count in program.loop.executables] if program.loop else []
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_interrupt_while_a_program_runs_comes_after_the_step(way, when, monkeypatch):
+    ours, other = Training(*WAYS[way]), Training(*WAYS[way])
+    for training in (ours, other):
+        for _ in range(3):
+            training.step(training.x)
+        training.state()
+    with monkeypatch.context() as patch:
+        for owner, name in executables_of(ours.compiled):
+            if isinstance(owner, dict):
+                patch.setitem(owner, name, interrupting(owner[name], when))
+            else:
+                patch.setattr(owner, name, interrupting(owner.executable, when))
+        with pytest.raises(KeyboardInterrupt):
+            ours.step(ours.x)
+    other.step(other.x)
+    for a, b in zip(ours.state(), other.state(), strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_interrupt_while_a_program_is_compiled_leaves_everything_to_be_read(way, monkeypatch):
+    from flambeau.compiler._segment import Segment
+    from flambeau.engines.xla import _programs
+
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    ours = Training(*WAYS[way])
+    ours.step(ours.x[:1])
+    before = [t.clone() for t in ours.state()]
+    with monkeypatch.context() as patch:
+        patch.setattr(_programs, "compile_program", interrupt)
+        patch.setattr(Segment, "compiled", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            ours.step(torch.linspace(-2, 2, 30).view(2, 5, 3).to(ours.x.device))  # a kind of step that is new
+    for a, b in zip(ours.state(), before, strict=True):
+        assert a.isfinite().all() and a.shape == b.shape
+    ours.step(ours.x)
