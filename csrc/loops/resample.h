@@ -27,7 +27,8 @@ static void NAME(resample)(const void *from, void *to, const Taps *taps, ptrdiff
     }
 }
 
-/* ---- by (samples, taps, places): each sample of `channels` rows has indices and weights of its own */
+/* ---- by (samples, taps, places): each sample of `channels` rows has indices and weights of its own. What a negative
+   index names is outside: it reads as zero, whatever is inside, and is not written to. */
 
 /* out[i, c, p] = sum over t of weights[i, t, p] * x[i, c, index[i, t, p]] */
 static void NAME(sum_places)(const void *from, void *to, const Taps *taps, ptrdiff_t samples, ptrdiff_t channels,
@@ -42,7 +43,7 @@ static void NAME(sum_places)(const void *from, void *to, const Taps *taps, ptrdi
                 const int64_t *restrict index = taps->index + (i * taps->count + t) * m;
                 const REAL *restrict w = (const REAL *)taps->weights + (i * taps->count + t) * m;
                 for (ptrdiff_t p = 0; p < m; p++) {
-                    out[p] = (t ? out[p] : 0) + w[p] * x[index[p]];
+                    out[p] = (t ? out[p] : 0) + w[p] * (index[p] < 0 ? 0 : x[index[p]]);
                 }
             }
         }
@@ -62,7 +63,9 @@ static void NAME(spread_places)(const void *from, void *to, const Taps *taps, pt
                 const int64_t *restrict index = taps->index + (i * taps->count + t) * m;
                 const REAL *restrict w = (const REAL *)taps->weights + (i * taps->count + t) * m;
                 for (ptrdiff_t p = 0; p < m; p++) {
-                    out[index[p]] += w[p] * g[p];
+                    if (index[p] >= 0) {
+                        out[index[p]] += w[p] * g[p];
+                    }
                 }
             }
         }
@@ -82,7 +85,7 @@ static void NAME(dot_places)(const void *of_g, const void *from, void *to, const
                 const REAL *restrict g = (const REAL *)of_g + (i * channels + c) * m;
                 const REAL *restrict x = (const REAL *)from + (i * channels + c) * n;
                 for (ptrdiff_t p = 0; p < m; p++) {
-                    out[p] = (c ? out[p] : 0) + g[p] * x[index[p]];
+                    out[p] = (c ? out[p] : 0) + (index[p] < 0 ? 0 : g[p] * x[index[p]]);
                 }
             }
         }
@@ -92,6 +95,7 @@ static void NAME(dot_places)(const void *of_g, const void *from, void *to, const
 /* ---- the taps of places in a grid: coordinates from -1 at one edge of an image to 1 at the other */
 
 #define MOST_TAPS 4
+#define OUTSIDE (-((int64_t)1 << 31)) /* far enough that indices which it is part of are negative */
 
 typedef struct {
     int64_t index;
@@ -118,9 +122,11 @@ INLINE NAME(Tap) NAME(tap_at)(REAL place, REAL weight, REAL slope, ptrdiff_t n, 
     if (padding == REFLECTION) {
         place = NAME(reflected)(place, n, align, &sign);
     }
-    REAL inside = padding != ZEROS || (place >= 0 && place <= last) ? 1 : 0;
+    if (padding == ZEROS && !(place >= 0 && place <= last)) {
+        return (NAME(Tap)){OUTSIDE, weight * 0, slope * 0};
+    }
     REAL index = place > 0 ? place < last ? place : last : 0;
-    return (NAME(Tap)){(int64_t)index, weight * inside, slope * inside};
+    return (NAME(Tap)){(int64_t)index, weight, slope};
 }
 
 /* The neighbours of a coordinate along a dimension of n elements; returns how many there are. */
@@ -192,3 +198,4 @@ static void NAME(grid_corners)(const Grid *grid, ptrdiff_t sample, ptrdiff_t pla
 }
 
 #undef MOST_TAPS
+#undef OUTSIDE

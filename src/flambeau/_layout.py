@@ -95,7 +95,7 @@ def preserved_strides(shape, strides):
     """The strides of a dense tensor that keeps the order of the dimensions."""
     if _is_dense(shape, strides):
         return strides
-    return dense_strides(shape, _order(shape, strides))
+    return dense_strides(shape, order_of(shape, strides))
 
 
 def _is_dense(shape, strides):
@@ -109,7 +109,7 @@ def _is_dense(shape, strides):
     return True
 
 
-def _order(shape, strides):
+def order_of(shape, strides):
     """The axes from the outermost to the innermost, by an insertion sort; a stride of 0 is neither near nor far."""
     order = list(range(len(shape)))[::-1]  # from the innermost
     for last in range(1, len(order)):

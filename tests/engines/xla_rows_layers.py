@@ -133,7 +133,7 @@ LAYERS = [
     *[row("multi_margin_slopes", R(3, 4), LABELS, None, p=p, margin=0.5) for p in (2, 1)],
     row("multilabel_margin_loss", R(3, 4), V([[1, 3, -1, 0], [-1, 0, 0, 0], [0, 1, 2, 3]])),
     row("ctc_loss", R(5, 3, 4), PHRASES, TIMES, LENGTHS, blank=0, zero_infinity=False).once(),
-    row("ctc_loss_slopes", R(5, 3, 4), PHRASES, TIMES, LENGTHS, fixed(P(3)), fixed(R(5, 3, 7)), blank=0,
+    row("ctc_loss_pull", R(3), R(5, 3, 4), PHRASES, TIMES, LENGTHS, fixed(P(3)), fixed(R(5, 3, 7)), blank=0,
         zero_infinity=False).without_gradient(),
     row("linear_cross_entropy", R(5, 3), R(4, 3), R(4), ROW_LABELS, P(4), ignore=1, size=2).once(),
     row("linear_cross_entropy", R(5, 3), R(4, 3), None, ROW_LABELS, None, ignore=-100, size=5).once(),

@@ -49,6 +49,24 @@ def test_other_precisions_agree_with_torch(dtype):
 
 
 @pytest.mark.oracle
+@pytest.mark.parametrize("where", ["image", "gradient"])
+@pytest.mark.parametrize(("mode", "padding", "align"), list(itertools.product(
+    ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection"), (False, True))))
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_what_lies_outside_is_zero_whatever_is_inside(value, mode, padding, align, where):
+    torch, results = pytest.importorskip("torch"), []
+    for t in (flambeau, torch):
+        x, g = t.ones(1, 1, 3, 4), t.ones(1, 1, 1, 8)
+        for place in ((0, 0, 0, 0), (0, 0, 2, 3)) if where == "image" else ((0, 0, 0, 0), (0, 0, 0, 5)):
+            (x if where == "image" else g)[place] = float(value)
+        grid = t.tensor([[-1.0, -1.0], [1.0, 1.0], [1.0, 1.05], [-1.2, -1.0], [-1 / 3, -1.0], [0.5, 1.0], [3.0, 1.0], [0.0, 0.0]])
+        inputs = x.requires_grad_(), grid.reshape(1, 1, 8, 2).requires_grad_()
+        out = t.nn.functional.grid_sample(*inputs, mode, padding, align)
+        results.append([out, *t.autograd.grad(out, inputs, g)])
+    assert_same(*results)
+
+
+@pytest.mark.oracle
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e30", "-1e30"])
 @pytest.mark.parametrize("mode", ["bilinear", "nearest"])
 def test_coordinates_beyond_all_bounds(value, mode):

@@ -79,7 +79,32 @@ STATES += [f"torch.nn.GRUCell(4, 2)(torch.ones(4), torch.ones({shape})).shape" f
 SETTINGS = [f"x = torch.ones(2, requires_grad=True)\no = torch.optim.{name}([x], capturable=True, fused={fused})\nx.sum().backward()\no.step()\nx.detach()"
             for name in ("Adam", "AdamW") for fused in (True, False)]
 
+BIASES_OF_CONVOLUTIONS = [f"w, b = torch.ones((2, 4) + {(2,) * n}), torch.tensor([1.3, 2.7], dtype=torch.{dtype}, requires_grad=True)\n"
+          f"y = torch.nn.functional.conv{n}d(torch.ones((1, 4) + {(3,) * n}), w, b, padding={padding})\ny.sum().backward()\n(y, b.grad)"
+          for n in (1, 2, 3) for dtype in ("float64", "bfloat16", "float32") for padding in ("'same'", "'valid'", "1")]
+LATE_SAMPLES = [  # beyond the end of a sample the gradient is zero, also where its loss is infinite
+    "x = torch.arange(40.).sin().reshape(5, 2, 4).requires_grad_()\nargs = torch.tensor([[1, 2], [2, 1]]), torch.tensor([2, 1]), torch.tensor([1, 2])\n"
+    f"y = torch.nn.functional.ctc_loss(x.log_softmax(-1), *args, reduction='{reduction}', zero_infinity={zero})\n(y * y).sum().backward()\nx.grad"
+    for reduction in ("mean", "sum", "none") for zero in (True, False)
+]
+UNPOOLED = [f"y, i = torch.nn.functional.max_pool{n}d(torch.ones({shape}), 2, return_indices=True)\n"
+            f"torch.nn.functional.max_unpool{n}d(y.{dtype}(), i.{index}(), 2, output_size={size}).shape"
+            for n, shape in ((1, "3, 5, 4"), (2, "3, 4, 4"), (2, "2, 3, 4, 4"), (3, "3, 5, 4, 4"), (3, "1, 3, 4, 4, 4"))
+            for dtype in ("long", "float", "bool") for index in ("long", "int")
+            for size in ("[3]", "[50, 50, 50]", f"[4] * {n}", "[]", "None") if (n, dtype, index) not in ((1, "long", "long"), (1, "bool", "long"))]
+OF_TWO_FAULTS_IN_A_LAYER = [
+    *[f"torch.nn.MultiheadAttention(4, 2, batch_first={first}, kdim={k}, vdim={v})(*map(torch.ones, {shapes}))[0].shape"
+      for first in (True, False) for k, v in ((2, 3), (4, 4)) for shapes in (
+          "((3, 2, 4), (5, 2, 4), (5, 2, 4))", "((3, 2, 4), (5, 2, 2), (5, 2, 3))", "((2, 3, 4), (2, 5, 2), (2, 5, 3))")],
+    *[f"torch.optim.{name}({params}, lr=0.1, {options})" for name in ("Adagrad", "Adam", "AdamW", "SGD") for params in ("[]", "[torch.ones(2)]")
+      for options in ("foreach=True, fused=True", "differentiable=True, fused=True")],
+]
+STEP_COUNTS = [f"x = torch.ones(2, requires_grad=True)\na, b = [torch.optim.{name}([x]) for _ in range(2)]\nx.sum().backward()\na.step()\n"
+               f"b.load_state_dict(a.state_dict())\nb.step()\n([s['step'] for s in a.state.values()], [s['step'] for s in b.state.values()])"
+               for name in ("Adagrad", "Adam", "RMSprop", "Rprop", "NAdam")]
 
-@pytest.mark.parametrize("code", OF_NOTHING + IN_PLACE_ON_NOTHING + SIZES + WRITES + LOSSES + RESULTS + BIASES + STATES + SETTINGS)
+
+@pytest.mark.parametrize("code", OF_NOTHING + IN_PLACE_ON_NOTHING + SIZES + WRITES + LOSSES + RESULTS + BIASES + STATES + SETTINGS
+                         + BIASES_OF_CONVOLUTIONS + LATE_SAMPLES + UNPOOLED + OF_TWO_FAULTS_IN_A_LAYER + STEP_COUNTS)
 def test_programs_agree(code):
     check_code(code)

@@ -67,6 +67,16 @@ def differ_only_where(d, condition):
     return condition(ours[~np.isclose(ours, theirs, rtol=1e-2, equal_nan=True)]).all()
 
 
+def differ_only_at_nan_of_leaf(d):
+    """Whether a gradient is that of the oracle wherever its leaf is a number."""
+    leaf = dict(leaves(d.pair.oracle)).get(d.where.removesuffix(".grad"))
+    if not d.where.endswith(".grad") or not is_tensor(leaf):
+        return False
+    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
+    known = ~np.isnan(numbers(leaf))
+    return np.allclose(ours[known], theirs[known], rtol=1e-2, equal_nan=True)
+
+
 def has_nan_instead(d):
     """Whether ours are nan where the oracle has other numbers, and all others agree."""
     ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
@@ -75,6 +85,18 @@ def has_nan_instead(d):
 
 def is_zero(numbers):
     return numbers == 0
+
+
+def is_near_zero(numbers):
+    return abs(numbers) < 1e-6
+
+
+def have_nan_by_zeros_around(d):
+    """Whether ours are nan wherever they are not the oracle's, and the program has numbers that are not finite."""
+    ours, theirs = (numbers(dict(leaves(values))[d.where]) for values in d.pair.values())
+    known = ~np.isnan(ours)
+    not_finite = any(not np.isfinite(numbers(t)).all() for t in tensors(d) if t.is_floating_point() and t.is_leaf)
+    return not_finite and np.allclose(ours[known], theirs[known], rtol=1e-2)
 
 
 def is_tiny(numbers):
@@ -180,8 +202,17 @@ KEEP_LAYOUT -= {"torch.angle({x})", "torch.logaddexp({x}, {peer})"}  # these giv
 
 
 def is_conjugate(d):
+    """Whether what differs is a conjugate, or what a conjugate is a view of."""
     variable = d.pair.oracle.get(d.where.partition("[")[0])
-    return hasattr(variable, "is_conj") and (variable.is_conj() or variable.is_neg())
+    marked = [t for t in tensors(d) if t.is_conj() or t.is_neg()]
+    return any(t is variable or t._base is variable for t in marked)
+
+
+def is_parametrized(d):
+    """Whether what differs lies in the memory of a parametrized tensor."""
+    found = dict(leaves(d.pair.oracle))
+    originals = [storage_of(t) for path, t in found.items() if ".parametrizations." in path and is_tensor(t)]
+    return is_tensor(found.get(d.where)) and storage_of(found[d.where]) in originals
 
 
 def overlaps_itself(tensor):

@@ -43,7 +43,7 @@ def compare(ours, theirs, first_versions, is_excused):
     """
     got, want = [list(leaves(values)) for values in (ours, theirs)]
     if [path for path, _ in got] != [path for path, _ in want]:
-        return "structure", "", [path for path, _ in got], [path for path, _ in want]
+        return "structure", "", *only_in_one([path for path, _ in got], [path for path, _ in want])
     pairs = [(path, g, w) for (path, g), (_, w) in zip(got, want)]
     narrowest = narrowest_dtype(w for _, _, w in pairs)
     floating = {storage_of(w) for _, _, w in pairs if is_tensor(w) and w.is_floating_point()}
@@ -56,6 +56,13 @@ def compare(ours, theirs, first_versions, is_excused):
                 return kind, path, *values
     tensors = [row for row in pairs if is_tensor(row[2])]
     return compare_versions(tensors, first_versions, is_excused) or compare_aliasing(tensors)
+
+
+def only_in_one(ours, theirs):
+    """What of each list is not in the other; the lists themselves where it is only the order that differs."""
+    if set(ours) == set(theirs):
+        return ours, theirs
+    return [path for path in ours if path not in set(theirs)], [path for path in theirs if path not in set(ours)]
 
 
 def leaves(value, path=""):

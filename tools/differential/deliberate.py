@@ -17,17 +17,21 @@ from .causes import (
     arguments,
     concerns_gradients,
     differ_in_gradients,
+    differ_only_at_nan_of_leaf,
     differ_only_where,
     differs_only_at_nan,
     dtype_of,
     fails_without_out,
     has_lost_its_leaf,
     has_nan_instead,
+    have_nan_by_zeros_around,
     indexes_nothing,
     is_conjugate,
     is_fresh,
     is_median_of_expanded,
+    is_near_zero,
     is_one,
+    is_parametrized,
     is_passed_on,
     is_tiny,
     is_unique_of_nan,
@@ -46,6 +50,7 @@ from .causes import (
     writes,
 )
 from .compare import leaves, numbers
+from .precision import decides_by_rounding
 
 
 def is_deliberate(disagreement):
@@ -71,11 +76,12 @@ DIFFERENCES = {
     "Gradients that PyTorch refuses": lambda d: (
         d.kind == "exception" and d.ours == "no exception" and re.search(
             "ScatterBackward0 returned an invalid gradient|adaptive_avg_pool2d_backward.*non-zero size|"
-            "slice_scatter does not support automatic differentiation", d.theirs)
+            "slice_scatter does not support automatic differentiation|"
+            r"cannot reshape tensor of 0 elements into shape \[0, -1\]", d.theirs)
     ),
     "The gradient of `index_reduce` without the input": lambda d: (
         d.kind == "values" and concerns_gradients(d)
-        and re.search(r"index_reduce.*'am(in|ax)', include_self=False", d.pair.text)
+        and re.search(r"(index|scatter)_reduce.*'am(in|ax)', include_self=False", d.pair.text)
     ),
     "Functions whose own writes break their gradient": lambda d: (
         raises(d, "modified by an inplace operation") and d.ours == "no exception"
@@ -140,7 +146,7 @@ DIFFERENCES = {
     "Functions work on any strides": lambda d: (
         d.ours == "no exception"
         and ((raises(d, "view size is not compatible") and "view" not in d.step.template)
-             or raises(d, "grad_input must be contiguous"))
+             or raises(d, "Unsupported memory format. Supports only") or raises(d, "grad_input must be contiguous"))
     ),
     "`detach_` takes nothing from what was saved": lambda d: (
         raises(d, "has been detached in-place") and d.ours == "no exception"
@@ -223,7 +229,8 @@ DIFFERENCES = {
         d.kind == "values" and "bessel_j" in d.step.template and np.allclose(d.ours, d.theirs, rtol=0, atol=1e-6)
     ),
     "The `gelu` of infinity": lambda d: (
-        d.kind == "values" and "gelu" in d.step.template and (differs_only_at_nan(d, np.isposinf) or overflows(d))
+        d.kind == "values" and re.search("gelu|GELU", d.step.template)
+        and (differs_only_at_nan(d, np.isposinf) or overflows(d))
     ),
     "The gradient of `prod`": lambda d: (
         d.kind == "values" and concerns_gradients(d) and overflows_in_product(d)
@@ -242,6 +249,18 @@ DIFFERENCES = {
     ),
     "The slope of `elu` at nan": lambda d: (
         d.kind == "values" and re.search("elu|ELU", d.pair.text) and IS_GRADIENT.search(d.where) and has_nan_instead(d)
+    ),
+    "Rounding": lambda d: d.kind == "structure" and "LBFGS" in d.pair.text and decides_by_rounding(d.pair),
+    "The slope of `hardtanh` at nan": lambda d: (
+        d.kind == "values" and re.search("hardtanh|Hardtanh|relu6|ReLU6|[hH]ardshrink|[sS]oftshrink", d.pair.text)
+        and differ_only_at_nan_of_leaf(d)
+    ),
+    "The second derivative of `sinc`": lambda d: (
+        d.kind == "values" and "sinc(" in d.pair.text and "create_graph=True" in d.pair.text
+        and IS_GRADIENT.search(d.where) and differs_only_at_nan(d, is_near_zero)
+    ),
+    "A transposed convolution with weights that are not finite": lambda d: (
+        d.kind == "values" and re.search("[cC]onv_?[tT]ranspose", d.pair.text) and have_nan_by_zeros_around(d)
     ),
     "The gradient of `soft_margin_loss`": lambda d: (
         d.kind == "values" and re.search("soft_margin_loss|SoftMarginLoss", d.pair.text) and differs_only_at_nan(d)
@@ -288,7 +307,7 @@ DIFFERENCES = {
     "Whether a new result is a view": lambda d: (
         d.kind == "is_view" and (is_fresh(d) or "grad" in d.step.template or IS_GRADIENT.search(d.where))
     ),
-    "an assignment to a parametrized tensor": lambda d: d.kind == "version" and ".parametrizations." in d.where,
+    "an assignment to a parametrized tensor": lambda d: d.kind == "version" and is_parametrized(d),
     "`matmul` keeps the layout of `out=`": lambda d: (
         "matmul" in d.step.template and "out=" in d.step.template
         and (raises(d, "must match the size of tensor b") or (d.kind == "strides" and d.theirs == [1]))

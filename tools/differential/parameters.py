@@ -47,7 +47,7 @@ FUSIONS = [
 ]
 CONTAINERS = {
     "ModuleList([torch.nn.Linear(2, 2), torch.nn.ReLU()])": [
-        "{c}.append(torch.nn.Tanh())", "{c}.extend([torch.nn.Tanh(), {c}[0]])", "{c}.insert({0|1|2}, torch.nn.Tanh())", "{c}.pop({0|-1|5|0:1})",
+        "{c}.append(torch.nn.Tanh())", "{c}.extend([torch.nn.Tanh(), {c}[0]])", "{c}.insert({0|1|2}, torch.nn.Tanh())", "{c}.pop({0|-1|5|slice(0, 1)})",
         "{c}[{0|-1|5|0:1|::-1}]", "del {c}[{0|-1|0:1|5}]", "{c}[{0|-1|5}] = torch.nn.Tanh()", "len({c})", "{c} + [torch.nn.Tanh()]",
         "{c} += [torch.nn.Tanh()]", "list({c}.state_dict())", "torch.nn.Sequential(*{c})", "{c}(1)", "{c}.append(3)", "[type(m).__name__ for m in {c}]"],
     "ModuleDict({{'a': torch.nn.Linear(2, 2), 'b': torch.nn.ReLU()}})": [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .. import _dtypes
-from .._device import CPU, META, contiguous_format, memory_format, sparse_coo, strided
+from .. import _dtypes, _layout
+from .._device import CPU, META, channels_last, contiguous_format, memory_format, sparse_coo, strided
 from .._storage import address
 from .._tensor import Tensor, storage_of
 from ._args import dim_in_range, need_tensor
@@ -118,7 +118,10 @@ def dim_order(self, *, ambiguity_check=False):
         ambiguity_check: True raises where more than one order fits; a list of memory formats where the order fits
             none of them, or more than one.
     """
-    order = tuple(sorted(range(self._a.ndim), key=lambda i: -self.stride(i)))
+    order = tuple(_layout.order_of(self.shape, self.stride()))
+    in_rows, in_channels = (self.is_contiguous(memory_format=f) for f in (contiguous_format, channels_last))
+    if in_rows != in_channels:  # strides of dimensions with one element say nothing
+        order = tuple(range(self._a.ndim)) if in_rows else (0, 2, 3, 1)
     if ambiguity_check is True:
         steps = [s for s, n in zip(self.stride(), self._a.shape, strict=True) if n > 1]
         if len(set(steps)) < self._a.ndim:

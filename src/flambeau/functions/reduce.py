@@ -36,7 +36,7 @@ __all__ = [
 
 REAL_MOMENT = '"std_cpu" not implemented for {word}: out= of {name}() is complex; a real one takes the result'
 NO_MEAN = (
-    "mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
+    "{name}(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
     "Got: {word}. Convert it first, or pass dtype=, for example dtype=flambeau.float32."
 )
 NO_VAR = "std and var only support floating point and complex dtypes, not {word}; use .float()"
@@ -74,9 +74,9 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None)
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum, with NaN counted as zero."""
     need_tensor(input, "nansum")
-    input, dtype = added_in(input, dtype)
-    if (input._a.dtype if dtype is None else dtype).kind == "c":
+    if "c" in (input._a.dtype.kind, dtype is not None and np_dtype_of(dtype).kind):
         raise RuntimeError("nansum on CPU does not support complex inputs; sum the real and imaginary parts")
+    input, dtype = added_in(input, dtype)
     return ops.nansum(input, axis=_axes(dim, input, "nansum", keepdim), keepdims=keepdim, dtype=dtype)
 
 
@@ -92,7 +92,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None
     if (dtype or input._a.dtype).num < FIRST_FLOAT:
         which = "Input" if dtype is None else "Optional"
         wrong = _dtypes.from_np(dtype or input._a.dtype)
-        raise RuntimeError(NO_MEAN.format(which=which, word=type_word(wrong)))
+        raise RuntimeError(NO_MEAN.format(name="mean", which=which, word=type_word(wrong)))
     return ops.mean(input, axis=_listed_axes(dim, input, "mean", keepdim), keepdims=keepdim, dtype=dtype)
 
 
@@ -106,8 +106,9 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
             "nanmean(): expected input to have floating point or complex dtype but got "
             f"{type_word(input.dtype)}"
         )
-    axis = _axes(dim, input, "nanmean", keepdim)
-    numbers = ops.sum_(~pw.isnan(input), axis=axis, keepdims=keepdim, dtype=INT64)
+    if dtype is not None and np_dtype_of(dtype).num < FIRST_FLOAT:
+        raise RuntimeError(NO_MEAN.format(name="nanmean", which="Optional", word=type_word(dtype)))
+    numbers = ops.sum_(~pw.isnan(input), axis=_axes(dim, input, "nanmean", keepdim), keepdims=keepdim, dtype=INT64)
     return nansum(input, dim, keepdim, dtype=dtype) / numbers
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ._op import op
-from .shape import reshape
 
 TWICE = "derivative for aten::_ctc_loss_backward is not implemented: ctc_loss can be differentiated once"
 
@@ -19,17 +20,19 @@ def ctc_loss(k, log_probs, labels, times, lengths, *, blank, zero_infinity):
 
 @ctc_loss.joint_vjp
 def _(g, log_probs, labels, times, lengths, out_0, out_1, blank, zero_infinity):
-    slopes = ctc_loss_slopes(log_probs, labels, times, lengths, out_0, out_1, blank=blank, zero_infinity=zero_infinity)
-    return reshape(g[0], shape=(1, -1, 1)) * slopes, None, None, None
+    of_samples = (log_probs, labels, times, lengths, out_0, out_1)
+    return ctc_loss_pull(g[0], *of_samples, blank=blank, zero_infinity=zero_infinity), None, None, None
 
 
 @op
-def ctc_loss_slopes(k, log_probs, labels, times, lengths, loss, alphas, *, blank, zero_infinity):
-    """The derivative of each loss by scores whose log-softmax `log_probs` is."""
+def ctc_loss_pull(k, g, log_probs, labels, times, lengths, loss, alphas, *, blank, zero_infinity):
+    """The gradient of scores whose log-softmax `log_probs` is; zero after the end of a sample, whatever `g` is."""
     slopes = k.ctc_backward(log_probs, labels, times, lengths, loss, alphas, blank)
-    return k.where((loss == k.inf)[:, None], 0, slopes).astype(slopes.dtype) if zero_infinity else slopes
+    if zero_infinity:
+        slopes = k.where((loss == k.inf)[:, None], 0, slopes).astype(slopes.dtype)
+    return k.keep(g.reshape(1, -1, 1) * slopes, np.arange(len(log_probs))[:, None, None] < times[:, None])
 
 
-@ctc_loss_slopes.joint_vjp
+@ctc_loss_pull.joint_vjp
 def _(g):
     raise RuntimeError(TWICE)

@@ -26,6 +26,8 @@ from .reduce import sum_
 from .shape import basic_index, reshape
 from .upsampling import cubic_weights
 
+OUTSIDE = -(2**31)  # the index of no element: indices of which it is a part are negative
+
 
 class Tap(NamedTuple):
     """One neighbour along one dimension, for every place."""
@@ -36,7 +38,8 @@ class Tap(NamedTuple):
 
 
 # ---- weighted sums at places. With x (samples, channels, size), g (samples, channels, places), and indices and weights
-# (samples, taps, places), three maps, each the transpose of the others in one of its inputs.
+# (samples, taps, places), three maps, each the transpose of the others in one of its inputs. What a negative index
+# names is outside: it reads as zero, whatever is inside, and is not written to.
 
 
 @op(node="GridSamplerBackward0", row_major=True)
@@ -106,7 +109,7 @@ def tap_places(k, low, *, offset, n, padding, align):
     if padding == "reflection":
         place, _ = reflect(k, place, n, align)
     inside = (place >= 0) & (place <= n - 1) if padding == "zeros" else k.ones(place.shape, bool)
-    index = k.where(place > 0, k.minimum(place, n - 1), 0)
+    index = k.where(inside, k.where(place > 0, k.minimum(place, n - 1), 0), OUTSIDE)
     return index.astype(np.int64), inside.astype(low.dtype)
 
 

@@ -35,12 +35,12 @@ class Adagrad(Optimizer):
         check_range("weight_decay value", weight_decay)
         check_range("initial_accumulator_value value", initial_accumulator_value)
         check_range("epsilon value", eps)
-        check_fused(fused, foreach, differentiable)
         super().__init__(params, dict(
             lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
             initial_accumulator_value=initial_accumulator_value, foreach=foreach, maximize=maximize,
             differentiable=differentiable, fused=fused,
         ))
+        check_fused(fused, foreach, differentiable)
         self._step_supports_amp_scaling = bool(fused)
         for group in self.param_groups:
             for p in group["params"]:

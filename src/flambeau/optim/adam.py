@@ -58,12 +58,12 @@ class Adam(Optimizer):
         check_betas(betas)
         check_range("weight_decay value", weight_decay)
         check_tensor_betas(betas, foreach, capturable)
-        check_fused(fused, foreach, differentiable)
         super().__init__(params, dict(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize, foreach=foreach,
             capturable=capturable, differentiable=differentiable, fused=fused,
             decoupled_weight_decay=decoupled_weight_decay,
         ))
+        check_fused(fused, foreach, differentiable)
         self._step_supports_amp_scaling = bool(fused)
 
     def _new_state(self, p, group):

@@ -314,16 +314,16 @@ def without_grad(step):
 
 
 def _as_state(p, key, value):
-    """A value of loaded state as it fits its parameter: floating tensors take its dtype, step counts stay."""
+    """A value of loaded state as it fits its parameter: floating tensors take its dtype; what fits is shared."""
     if isinstance(value, Tensor):
         if key == "step":
-            return value.clone()
+            return value
         return value.to(dtype=p.dtype, device=p.device) if p.is_floating_point() else value.to(device=p.device)
     if isinstance(value, dict):
         return {k: _as_state(p, k, v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(_as_state(p, None, v) for v in value)
-    return deepcopy(value)
+    return value
 
 
 def register_optimizer_step_pre_hook(hook):

@@ -46,11 +46,11 @@ class SGD(Optimizer):
                 raise ValueError(f"Invalid {name}: {value}")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        check_fused(fused, foreach, differentiable)
         super().__init__(params, dict(
             lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov,
             maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused,
         ))
+        check_fused(fused, foreach, differentiable)
         self._step_supports_amp_scaling = bool(fused)
 
     @without_grad

@@ -1,6 +1,7 @@
 """Weighted sums at places that each sample has of its own.
 
 Arrays are x (samples, channels, size), g (samples, channels, places), index and weights (samples, taps, places).
+What a negative index names is outside: it reads as zero, whatever is inside, and is not written to.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ def sum_places(x, index, weights):
     out = np.zeros((*x.shape[:2], index.shape[2]), x.dtype)
     for values, taps, factors, into in zip(x, index, weights, out, strict=True):
         for places, factor in zip(taps, factors, strict=True):
-            into += values[:, places] * factor
+            into += at_places(values, places) * factor
     return out
 
 
@@ -25,7 +26,8 @@ def spread_places(g, index, weights, size):
     channels = np.arange(g.shape[1])[:, None] * size
     for values, taps, factors, into in zip(g, index, weights, out, strict=True):
         for places, factor in zip(taps, factors, strict=True):
-            np.add.at(into.reshape(-1), places + channels, values * factor)
+            inside = places >= 0
+            np.add.at(into.reshape(-1), (places + channels)[:, inside], (values * factor)[:, inside])
     return out
 
 
@@ -34,5 +36,9 @@ def dot_places(g, x, index):
     out = np.empty(index.shape, x.dtype)
     for gradients, values, taps, into in zip(g, x, index, out, strict=True):
         for places, row in zip(taps, into, strict=True):
-            np.sum(gradients * values[:, places], axis=0, out=row)
+            np.sum(np.where(places < 0, 0, gradients * at_places(values, places)), axis=0, out=row)
     return out
+
+
+def at_places(values, places):
+    return np.where(places < 0, values.dtype.type(0), values[:, np.maximum(places, 0)])

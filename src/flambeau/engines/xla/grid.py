@@ -16,15 +16,17 @@ def sum_places(x, index, weights):
 @engine.kernel
 def spread_places(g, index, weights, size):
     def add(values, places, factors):
-        return jnp.zeros((g.shape[1], size), g.dtype).at[:, places].add(values[:, None] * factors)
+        return jnp.zeros((g.shape[1], size), g.dtype).at[:, places].add(values[:, None] * factors, mode="drop")
 
-    return jax.vmap(add)(g, index, weights)
+    return jax.vmap(add)(g, jnp.where(index < 0, size, index), weights)
 
 
 @engine.kernel
 def dot_places(g, x, index):
-    return jnp.einsum("ncp,nctp->ntp", g, at_places(x, index), precision=jax.lax.Precision.HIGHEST)
+    found = jnp.einsum("ncp,nctp->ntp", g, at_places(x, index), precision=jax.lax.Precision.HIGHEST)
+    return jnp.where(index < 0, 0, found)
 
 
 def at_places(x, index):
-    return jax.vmap(lambda values, places: values[:, places])(x, index)
+    found = jax.vmap(lambda values, places: values[:, places])(x, jnp.maximum(index, 0))
+    return jnp.where(index[:, None] < 0, 0, found)

@@ -241,6 +241,10 @@ def multi_head_attention_forward(
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     if use_separate_proj_weight:
         weights = _separate_weights(query, key, value, q_proj_weight, k_proj_weight, v_proj_weight)
+    if key.shape[1] != query.shape[1]:
+        raise RuntimeError(f"key of shape {list(key.shape)} is invalid for a query of shape {list(query.shape)}: "
+                           "their batches differ in size")
+    if use_separate_proj_weight:
         projections = _project_each((query, key, value), weights, in_proj_bias)
     else:
         _require(in_proj_weight is not None, "use_separate_proj_weight is False but in_proj_weight is None")
@@ -371,9 +375,6 @@ def _check_sizes(query, key, value, width, num_heads, separate):
         )
     else:
         _require(key.shape == value.shape, f"key shape {key.shape} does not match value shape {value.shape}")
-    if key.shape[1] != query.shape[1]:
-        raise RuntimeError(f"key of shape {list(key.shape)} is invalid for a query of shape {list(query.shape)}: "
-                           "their batches differ in size")
 
 
 def _separate_weights(query, key, value, *weights):

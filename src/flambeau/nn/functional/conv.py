@@ -85,6 +85,8 @@ def conv_tbc(input, weight, bias, pad=0):
 def _conv(input, weight, bias, stride, padding, dilation, groups, n, name):
     if in_use.autocast:
         input, weight, bias = autocast(name, input, weight, bias)
+    if isinstance(padding, str) and isinstance(bias, Tensor):
+        bias = bias.to(input.dtype)  # with numbers as padding, PyTorch refuses another dtype
     input, settings = convolution_settings(input, weight, bias, stride, padding, dilation, groups, n, name)
     if input._a.ndim == n + 2:
         return ops.convolution(input, weight, bias, **settings)

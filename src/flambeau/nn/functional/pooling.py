@@ -201,17 +201,17 @@ adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive_max_pool(3)
 def _max_unpool(input, indices, kernel_size, stride, padding, output_size, n):
     name = f"max_unpool{n}d"
     input, batched = _add_batch(input, n, name)
-    refuse_kinds(name, input._a, "bi")
+    kernel = per_dim(kernel_size, n, name, "kernel_size")
+    stride = kernel if stride is None else per_dim(stride, n, name, "stride")
+    padding = per_dim(padding, n, name, "padding")
+    spatial = _unpooled_size(input._a.shape[2:], kernel, stride, padding, output_size, n)
     if indices._a.dtype.name != "int64":
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
     indices = indices if batched else indices.unsqueeze(0)
     if indices._a.shape != input._a.shape:
         raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) "
                            f"but got indices tensor with shape: {list(indices.shape)}")
-    kernel = per_dim(kernel_size, n, name, "kernel_size")
-    stride = kernel if stride is None else per_dim(stride, n, name, "stride")
-    padding = per_dim(padding, n, name, "padding")
-    spatial = _unpooled_size(input._a.shape[2:], kernel, stride, padding, output_size, n)
+    refuse_kinds(name, input._a, "bi")
     places = spatial[0]
     for m in spatial[1:]:
         places *= m
