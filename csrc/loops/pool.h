@@ -115,7 +115,7 @@ INLINE void NAME(max_tap)(const REAL *restrict x, ptrdiff_t step, ptrdiff_t n, T
 
 /* The maxima of n windows of 2x2 side by side, the most common ones, from two rows that begin at flat places. */
 INLINE void NAME(max_of_four)(const REAL *restrict upper, const REAL *restrict lower, TYPE(int) place, TYPE(int) below,
-                              ptrdiff_t n, REAL *restrict best, TYPE(int) *restrict places)
+                              ptrdiff_t n, REAL *restrict best, int64_t *restrict places)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
         TYPE(int) at = place + (TYPE(int))(2 * i), under = below + (TYPE(int))(2 * i), winner = at;
@@ -134,29 +134,30 @@ INLINE void NAME(max_of_four)(const REAL *restrict upper, const REAL *restrict l
     }
 }
 
-/* The windows of a row from `k` to before `last`, whose places are already those of their first elements. */
-INLINE void NAME(max_row)(const REAL *plane, Span d, Span h, ptrdiff_t k, ptrdiff_t last, const Boxes *b, REAL *best,
-                          TYPE(int) *place)
+/* n, or as many as whole vectors have, if there is room for those: loops that leave no rest are faster. */
+INLINE ptrdiff_t NAME(whole_vectors)(ptrdiff_t n, ptrdiff_t room)
 {
-    ptrdiff_t height = b->sizes[1], width = b->sizes[2], start, stop;
-    bool whole = b->margin == 0 && b->counts[2] * 2 <= width; /* no window reaches out */
-    if (whole && b->stride == 2 && b->taps == 2 && b->steps[2] == 1 && d.stop - d.start == 1 && h.stop - h.start == 2
-        && b->steps[1] == 1) {
-        ptrdiff_t at = (d.start * height + h.start) * width + 2 * k;
-        NAME(max_of_four)(plane + at, plane + at + width, (TYPE(int))at, (TYPE(int))(at + width), last - k, best, place);
-        return;
-    }
+    ptrdiff_t whole = (n + LANES - 1) / LANES * LANES;
+    return whole <= room ? whole : n;
+}
+
+/* The windows of a row from `k` to before `last`, whose places are already those of their first elements; x ends at `end`. */
+INLINE void NAME(max_row)(const REAL *plane, const REAL *end, Span d, Span h, ptrdiff_t k, ptrdiff_t last, const Boxes *b,
+                          REAL *best, TYPE(int) *place)
+{
+    ptrdiff_t height = b->sizes[1], width = b->sizes[2], stride = b->stride, start, stop;
     for (ptrdiff_t z = d.start; z < d.stop; z += b->steps[0]) {
         for (ptrdiff_t y = h.start; y < h.stop; y += b->steps[1]) {
             for (ptrdiff_t tap = 0; tap < b->taps; tap++) {
                 ptrdiff_t at = (z * height + y) * width + NAME(windows_of_tap)(b, tap, k, last, &start, &stop);
-                at += start * b->stride;
-                if (b->stride == 1) {
-                    NAME(max_tap)(plane + at, 1, stop - start, (TYPE(int))at, best + start - k, place + start - k);
-                } else if (b->stride == 2) {
-                    NAME(max_tap)(plane + at, 2, stop - start, (TYPE(int))at, best + start - k, place + start - k);
+                at += start * stride;
+                ptrdiff_t n = stop < last ? stop - start : NAME(whole_vectors)(stop - start, (end - plane - at) / stride);
+                if (stride == 1) {
+                    NAME(max_tap)(plane + at, 1, n, (TYPE(int))at, best + start - k, place + start - k);
+                } else if (stride == 2) {
+                    NAME(max_tap)(plane + at, 2, n, (TYPE(int))at, best + start - k, place + start - k);
                 } else {
-                    NAME(max_tap)(plane + at, b->stride, stop - start, (TYPE(int))at, best + start - k, place + start - k);
+                    NAME(max_tap)(plane + at, stride, n, (TYPE(int))at, best + start - k, place + start - k);
                 }
             }
         }
@@ -166,20 +167,30 @@ INLINE void NAME(max_row)(const REAL *plane, Span d, Span h, ptrdiff_t k, ptrdif
 /* As max_boxes; planes have fewer elements than TYPE(int) can count. */
 static void NAME(max_windows)(const void *from, void *to, int64_t *places, ptrdiff_t planes, const Boxes *b)
 {
-    const REAL *x = from;
-    REAL *out = to, best[WINDOWS];
-    TYPE(int) place[WINDOWS];
-    ptrdiff_t height = b->sizes[1], width = b->sizes[2], rows = b->counts[0] * b->counts[1];
+    const REAL *x = from, *end = x + planes * b->sizes[0] * b->sizes[1] * b->sizes[2];
+    REAL *out = to, best[WINDOWS + LANES] = {0};
+    TYPE(int) place[WINDOWS + LANES] = {0};
+    ptrdiff_t height = b->sizes[1], width = b->sizes[2], rows = b->counts[0] * b->counts[1], n = b->counts[2];
+    bool pairs = b->margin == 0 && n * 2 <= width && b->stride == 2 && b->taps == 2 && b->steps[2] == 1 && b->steps[1] == 1;
     for (ptrdiff_t row = 0; row < planes * rows; row++) {
         const Span d = b->spans[0][row % rows / b->counts[1]], h = b->spans[1][row % b->counts[1]];
         const REAL *plane = x + row / rows * b->sizes[0] * height * width;
-        for (ptrdiff_t k = 0; k < b->counts[2]; k += WINDOWS) {
-            ptrdiff_t last = k + WINDOWS < b->counts[2] ? k + WINDOWS : b->counts[2];
+        if (pairs && d.stop - d.start == 1 && h.stop - h.start == 2) { /* what is beyond a row is overwritten by the next one */
+            ptrdiff_t at = (d.start * height + h.start) * width, below = at + width;
+            ptrdiff_t room = (end - plane - below) / 2, rest = (planes * rows - row) * n;
+            NAME(max_of_four)(plane + at, plane + below, (TYPE(int))at, (TYPE(int))below,
+                              NAME(whole_vectors)(n, room < rest ? room : rest), out, places);
+            out += n;
+            places += n;
+            continue;
+        }
+        for (ptrdiff_t k = 0; k < n; k += WINDOWS) {
+            ptrdiff_t last = k + WINDOWS < n ? k + WINDOWS : n;
             for (ptrdiff_t i = k; i < last; i++) {
                 best[i - k] = -INFINITY;
                 place[i - k] = (TYPE(int))((d.start * height + h.start) * width + b->spans[2][i].start);
             }
-            NAME(max_row)(plane, d, h, k, last, b, best, place);
+            NAME(max_row)(plane, end, d, h, k, last, b, best, place);
             for (ptrdiff_t i = 0; i < last - k; i++) {
                 *out++ = best[i];
                 *places++ = place[i];

@@ -47,6 +47,18 @@ def test_max_pool_of_long_rows(stride, dtype):
 
 
 @needs_native
+@pytest.mark.parametrize("columns", [*range(2, 20), 31, 32, 33, 35, 66, 261])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_max_pool_of_whole_and_cut_vectors(columns, dtype, width):  # noqa: F811
+    x = np.random.default_rng(columns).integers(-9, 9, (3, 2, 5, columns)).astype(dtype)
+    x[0, 0, 2, ::3], x[2, 1, :, -2:], x[2, 1, 3, -1] = np.nan, -np.inf, np.nan
+    for kernel, stride, padding in (((2, 2), (2, 2), (0, 0)), ((3, 3), (2, 2), (1, 1)), ((2, 3), (1, 1), (1, 0))):
+        sizes = out_sizes(x.shape[2:], kernel, stride, padding, (1, 1))
+        if min(sizes) > 0:
+            same(*both("max_pool", x, kernel, stride, padding, (1, 1), sizes))
+
+
+@needs_native
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_sums_over_windows(data):
