@@ -90,6 +90,16 @@ PyObject *are_equal_numbers(PyObject *module, PyObject *list)
     Py_RETURN_TRUE;
 }
 
+static bool filled(PyObject *own, PyObject *value)
+{
+    PyArrayObject *to = (PyArrayObject *)own, *from = (PyArrayObject *)value;
+    if (PyArray_Check(own) && PyArray_Check(value) && is_alike(to, from)) {
+        memmove(PyArray_DATA(to), PyArray_DATA(from), (size_t)PyArray_NBYTES(to));
+        return true;
+    }
+    return PyObject_SetItem(own, Py_Ellipsis, value) == 0;
+}
+
 PyObject *fill_each(PyObject *module, PyObject *const *given, Py_ssize_t n)
 {
     (void)module;
@@ -101,12 +111,13 @@ PyObject *fill_each(PyObject *module, PyObject *const *given, Py_ssize_t n)
     if (!has_arrays(given[0], "fill_each(arrays, values)")) {
         return NULL;
     }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(given[0]); i++) {
-        PyArrayObject *own = array_at(given[0], i);
-        PyObject *value = PyList_GET_ITEM(given[1], i);
-        if (PyArray_Check(value) && is_alike(own, (PyArrayObject *)value)) {
-            memmove(PyArray_DATA(own), PyArray_DATA((PyArrayObject *)value), (size_t)PyArray_NBYTES(own));
-        } else if (PyObject_SetItem((PyObject *)own, Py_Ellipsis, value) < 0) {
+    /* A value may run code that changes the lists, so they are looked at anew each time. */
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(given[0]) && i < PyList_GET_SIZE(given[1]); i++) {
+        PyObject *own = Py_NewRef(PyList_GET_ITEM(given[0], i)), *value = Py_NewRef(PyList_GET_ITEM(given[1], i));
+        bool good = filled(own, value);
+        Py_DECREF(own);
+        Py_DECREF(value);
+        if (!good) {
             return NULL;
         }
     }

@@ -12,8 +12,8 @@ static Py_ssize_t place_of(npy_intp number, Py_ssize_t length)
 
 static PyObject *picked(const npy_intp *numbers, Py_ssize_t count, PyObject *items)
 {
-    Py_ssize_t length = PySequence_Fast_GET_SIZE(items);
     PyObject *found = PyList_New(count);
+    Py_ssize_t length = PySequence_Fast_GET_SIZE(items); /* now: to make a list may run code that changes the other */
     for (Py_ssize_t i = 0; found != NULL && i < count; i++) {
         Py_ssize_t place = place_of(numbers[i], length);
         Py_ssize_t later = i + AHEAD < count ? place_of(numbers[i + AHEAD], length) : -1;

@@ -42,6 +42,10 @@ static PyObject *values_of(PyObject *member, Py_ssize_t offset, PyObject *object
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(objects);
     PyObject *values = PyList_New(n);
+    if (values != NULL && PySequence_Fast_GET_SIZE(objects) != n) { /* by what was collected to make the list */
+        PyErr_SetString(PyExc_RuntimeError, "the list of objects changed while it was read");
+        Py_CLEAR(values);
+    }
     for (Py_ssize_t i = 0; values != NULL && i < n; i++) {
         fetch_slot(objects, i + AHEAD, offset);
         PyObject **slot = slot_of(member, offset, PySequence_Fast_GET_ITEM(objects, i));
@@ -364,10 +368,12 @@ PyObject *unheld(PyObject *module, PyObject *const *given, Py_ssize_t n)
         if (Py_REFCNT(x) > count || has_weak_references(x)) {
             continue;
         }
+        Py_INCREF(x);
         int more = has_attributes(x);
         if (more < 0 || (more == 0 && PyList_Append(found, x) < 0)) {
             Py_CLEAR(found);
         }
+        Py_DECREF(x);
     }
     return found;
 }

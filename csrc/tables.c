@@ -21,6 +21,20 @@ static PyObject *item_of(PyObject *table, PyObject *name, PyObject *missing)
     return found;
 }
 
+/* Whether a mapping has the very thing under a name; -1 with an error. It may run code that lets go of all three. */
+static int has_item(PyObject *table, PyObject *name, PyObject *value, PyObject *missing)
+{
+    Py_INCREF(table);
+    Py_INCREF(name);
+    Py_INCREF(value);
+    PyObject *found = item_of(table, name, missing);
+    int result = found == NULL ? -1 : found == value;
+    Py_DECREF(table);
+    Py_DECREF(name);
+    Py_DECREF(value);
+    return result;
+}
+
 /* Fetches the memory of a mapping that is looked at soon, and what a dict has its items in. */
 static void fetch_table(PyObject *tables, Py_ssize_t i)
 {
@@ -44,18 +58,15 @@ PyObject *are_items(PyObject *module, PyObject *const *given, Py_ssize_t n)
         PyErr_SetString(PyExc_TypeError, "are_items(tables, names, values, missing) takes three lists of one length");
         return NULL;
     }
-    Py_ssize_t count = PyList_GET_SIZE(given[0]);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        fetch_table(given[0], i);
-        PyObject *found = item_of(PyList_GET_ITEM(given[0], i), PyList_GET_ITEM(given[1], i), given[3]);
-        if (found == NULL) {
-            return NULL;
-        }
-        if (found != PyList_GET_ITEM(given[2], i)) {
+    int result = 1;
+    for (Py_ssize_t i = 0; result == 1 && i < PyList_GET_SIZE(given[0]); i++) {
+        if (i >= PyList_GET_SIZE(given[1]) || i >= PyList_GET_SIZE(given[2])) {
             Py_RETURN_FALSE;
         }
+        fetch_table(given[0], i);
+        result = has_item(PyList_GET_ITEM(given[0], i), PyList_GET_ITEM(given[1], i), PyList_GET_ITEM(given[2], i), given[3]);
     }
-    Py_RETURN_TRUE;
+    return result < 0 ? NULL : PyBool_FromLong(result);
 }
 
 /* Whether a dict or a list holds the very things from `at` on, keys before their values; moves `at` behind them. */

@@ -1,5 +1,6 @@
 """Many NumPy arrays at once: by the extension and by its twin in Python."""
 
+import contextlib
 import importlib.util
 
 import numpy as np
@@ -75,3 +76,29 @@ def test_arrays_are_filled(many):
 def test_bad_arguments(many, call, error):
     with pytest.raises(error):
         call(many)
+
+
+def test_values_may_change_the_lists(many):
+    """Values that are no arrays are asked for one, which runs code."""
+
+    class Value:
+        def __init__(self, run):
+            self.run = run
+
+        def __array__(self, dtype=None, copy=None):
+            self.run()
+            return np.ones(3)
+
+    def change():
+        arrays[1:] = ["no array", None]
+
+    arrays, values = [np.zeros(3) for _ in range(40)], [np.ones(3) for _ in range(40)]
+    values[0] = Value(change)
+    with pytest.raises(TypeError):
+        many.fill_each(arrays, values)
+    arrays = [np.zeros(3) for _ in range(40)]
+    first = arrays[0]
+    values[0] = Value(lambda: (arrays.clear(), values.clear()))
+    with contextlib.suppress(ValueError):  # the lists have another length
+        many.fill_each(arrays, values)
+    assert first.tolist() == [1, 1, 1]

@@ -1,11 +1,13 @@
 """Items of lists by number and by type: by the extension and by its twin in Python."""
 
+import contextlib
 import importlib.util
 import sys
 
 import numpy as np
 import pytest
 
+from _collecting import collecting
 from flambeau import _pick
 
 
@@ -51,6 +53,16 @@ def test_numbers_without_an_item(module, number):
         module.picker([0, number])(items)
     after = sys.getrefcount(items[0])
     assert after == before
+
+
+def test_the_collector_may_change_the_list(module):
+    items, pick = [object() for _ in range(500)], module.picker(range(500))
+    with contextlib.suppress(IndexError), collecting(items.clear):
+        pick(items)
+    items += [1.5, 2.5, 3]
+    with collecting(items.clear):
+        places = module.places_of_types(items, (float,))
+    assert places in ([], [0, 1], [500, 501])
 
 
 @pytest.mark.parametrize("numbers", [np.zeros(3), np.zeros((2, 2), np.intp), np.zeros(4, np.intp)[::2], [0]])

@@ -1,11 +1,13 @@
 """Slots of many objects, read, set and compared at once: by the extension and by its twin in Python."""
 
+import contextlib
 import importlib.util
 import weakref
 
 import numpy as np
 import pytest
 
+from _collecting import collecting
 from flambeau import _slots
 
 
@@ -72,6 +74,25 @@ def test_objects_may_change_the_list_while_it_is_read(slots):
     slots.set_slot(Point.x, points, [None] * 4)
     assert not finalizer.alive
     assert points == []
+
+
+class Loose(Point):
+    pass
+
+
+@pytest.mark.parametrize("call", [
+    lambda s, points: s.read_slot(Point.x, points),
+    lambda s, points: s.unheld(points, 2),
+    lambda s, points: s.held_elsewhere(points, np.arange(500), 0),
+    lambda s, points: s.are_in_slots((Point.x,), points, ([1] * 500,)),
+    lambda s, points: s.set_slot(Point.x, points, [[]] * 500),
+], ids=["read_slot", "unheld", "held_elsewhere", "are_in_slots", "set_slot"])
+def test_the_collector_may_change_the_list(slots, call):
+    points = [Loose() for _ in range(500)]
+    slots.set_slot(Point.x, points, [1] * 500)
+    with contextlib.suppress(RuntimeError, IndexError, ValueError), collecting(points.clear):
+        call(slots, points)
+    assert slots.read_slot(Point.x, points) == [1] * len(points)
 
 
 @pytest.mark.parametrize("call, error", [

@@ -46,6 +46,33 @@ def test_items(tables, make):
     assert len(table) == 2  # nothing was made on the way
 
 
+def test_lookups_may_change_the_lists(tables):
+    found, names, values = [], [], []
+
+    def empty():
+        found.clear(), names.clear(), values.clear()
+
+    class Mapping:
+        def get(self, name, default):
+            empty()
+            return default
+
+    class Name:
+        def __hash__(self):
+            return 1
+
+        def __eq__(self, other):
+            empty()
+            return True
+
+    for make in (Mapping, lambda: {Name(): 1}):
+        found += [make() for _ in range(40)]
+        names += [Name() for _ in range(40)]
+        values += [MISSING] * 40
+        tables.are_items(found, names, values, MISSING)
+        assert not found
+
+
 def test_items_are_those_that_a_class_says(tables):
     assert tables.are_items([Doubled(a=3)], ["a"], [6], MISSING)
     assert not tables.are_items([Doubled(a=3)], ["a"], [3], MISSING)

@@ -1,0 +1,23 @@
+"""Code that runs at once when something is made that Python's collector watches over."""
+
+import contextlib
+import gc
+
+
+@contextlib.contextmanager
+def collecting(run):
+    """Calls `run()` whenever the collector begins, which is as often as can be."""
+    before = gc.get_threshold()
+
+    def begin(phase, info):
+        if phase == "start":
+            run()
+
+    gc.collect()
+    gc.callbacks.append(begin)
+    gc.set_threshold(1, 1, 1)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(begin)
