@@ -33,7 +33,7 @@ class ParallelBuild(build_ext):
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             ext.extra_objects = list(pool.map(object_of, ext.sources))
-        ext.sources = []
+        ext.sources, ext.depends = [], ext.extra_objects  # what is newer than the extension has to be linked
         super().build_extension(ext)
 
 
