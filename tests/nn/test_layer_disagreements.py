@@ -99,12 +99,18 @@ OF_TWO_FAULTS_IN_A_LAYER = [
     *[f"torch.optim.{name}({params}, lr=0.1, {options})" for name in ("Adagrad", "Adam", "AdamW", "SGD") for params in ("[]", "[torch.ones(2)]")
       for options in ("foreach=True, fused=True", "differentiable=True, fused=True")],
 ]
+CELLS = [  # where a state is not used, nothing comes through its gate
+    f"torch.manual_seed(0)\nm = torch.nn.{cell}(4, 2)\nx = torch.arange(8.).sin().reshape(2, 4)\nx[0, 2] = {value}\nx.requires_grad_()\n"
+    f"y = m(x)\n(y{state} * y{state}).sum().backward()\n(x.grad, [p.grad for p in m.parameters()])"
+    for cell, states in (("LSTMCell", ("[0]", "[1]")), ("LSTM", ("[0]", "[1][1]")), ("GRUCell", ("",)), ("RNNCell", ("",)))
+    for state in states for value in ("nan", "0.5")
+]
 STEP_COUNTS = [f"x = torch.ones(2, requires_grad=True)\na, b = [torch.optim.{name}([x]) for _ in range(2)]\nx.sum().backward()\na.step()\n"
                f"b.load_state_dict(a.state_dict())\nb.step()\n([s['step'] for s in a.state.values()], [s['step'] for s in b.state.values()])"
                for name in ("Adagrad", "Adam", "RMSprop", "Rprop", "NAdam")]
 
 
 @pytest.mark.parametrize("code", OF_NOTHING + IN_PLACE_ON_NOTHING + SIZES + WRITES + LOSSES + RESULTS + BIASES + STATES + SETTINGS
-                         + BIASES_OF_CONVOLUTIONS + LATE_SAMPLES + UNPOOLED + OF_TWO_FAULTS_IN_A_LAYER + STEP_COUNTS)
+                         + BIASES_OF_CONVOLUTIONS + LATE_SAMPLES + UNPOOLED + OF_TWO_FAULTS_IN_A_LAYER + STEP_COUNTS + CELLS)
 def test_programs_agree(code):
     check_code(code)

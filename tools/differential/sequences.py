@@ -81,8 +81,10 @@ EMBEDDINGS = [
     layer("Embedding.from_pretrained(torch.arange(12.).sin().reshape(4, 3){|, freeze=False}{|, padding_idx=1})", INDICES),
     layer("EmbeddingBag(5, 3{|, mode='sum'|, mode='max'}{|, padding_idx=1}{|, max_norm=1.0}{|, scale_grad_by_freq=True})",
           "torch.tensor({[[0, 2], [1, 1]]|[[2], [0]]|[[1, 1]]|[2, 0]}, dtype=torch.{int64|int32})"),
-    layer("EmbeddingBag(5, 3{|, mode='sum'|, mode='max'}{|, include_last_offset=True}{|, padding_idx=1})", "torch.tensor([0, 2, 1, 1])",
+    layer("EmbeddingBag(5, 3{|, mode='sum'|, mode='max'}{|, padding_idx=1})", "torch.tensor([0, 2, 1, 1])",
           "torch.tensor({[0, 2]|[0, 1, 4]|[0, 0, 4]|[0]|[1, 2]|[0, 5]})"),
+    layer("EmbeddingBag(5, 3, include_last_offset=True{|, mode='sum'|, mode='max'}{|, padding_idx=1})",  # with [0] PyTorch would crash
+          "torch.tensor([0, 2, 1, 1])", "torch.tensor({[0, 2]|[0, 1, 4]|[0, 0, 4]|[1, 2]|[0, 5]})"),
     layer("EmbeddingBag(5, 3, mode='{sum|mean}')", "torch.tensor([[0, 2], [1, 1]])", "2, 2", call="{m}({x}, per_sample_weights={x2})"),
     layer("EmbeddingBag.from_pretrained(torch.arange(12.).sin().reshape(4, 3){|, mode='sum'})", "torch.tensor([[0, 2], [1, 1]])"),
     function("embedding({x}, {x2}{|, padding_idx=0}{|, scale_grad_by_freq=True})", INDICES, "5, 3"),

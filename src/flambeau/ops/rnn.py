@@ -285,7 +285,7 @@ def _(g, h, c, w, projection, mask, out_1, out_2, out_3, reverse, needs):
     return g_x, *g_start, weight_grad(g_x, previous) if needs[3] else None, g_projection, None
 
 
-@op(node="MulBackward0", opmath=True, row_major=True)
+@op(node="MulBackward0", opmath=True, row_major=True, takes_undefined=True)
 def lstm_cell(k, x, h, c, w):
     state, saved = lstm_step((w, None), (h, c), x)
     return *state, *saved
@@ -293,7 +293,12 @@ def lstm_cell(k, x, h, c, w):
 
 @lstm_cell.joint_vjp
 def _(g, h, c, w, out_1, out_2, needs):
-    g_x, g_previous, _ = lstm_pull((w, None), g[:2], g[2:], (out_2,), (None, out_1), (h, c))
+    like = (out_1, out_1, out_2)
+    g_h, g_c, g_gates = [zeros_like(x) if part is None else part for part, x in zip(g, like, strict=True)]
+    shown = zeros_like(out_1) if g[0] is None else out_1
+    g_x, g_previous, _ = lstm_pull((w, None), (g_h, g_c), (g_gates,), (out_2,), (None, shown), (h, c))
+    if g[0] is None and g[2] is None:  # nothing goes through the output gate, whatever it is
+        g_x = join(*chunks(g_x, 4)[:3], zeros_like(out_1))
     return g_x, *g_previous, weight_grad(g_x, h) if needs[3] else None
 
 
