@@ -39,6 +39,8 @@ def close(a, b, what=""):
 class World:
     """A thing with a function on it: `run` is called several times, and what can be seen is compared."""
 
+    programs = 1  # how many are compiled for that
+
     def __init__(self):
         torch.manual_seed(0)
         self.build()
@@ -248,6 +250,46 @@ class Scheduled(Step):
         return super().args(nr)
 
 
+class Averaged(Step):
+    """An average of all models, and a moving one, go along."""
+
+    def build(self):
+        super().build()
+        ema = torch.optim.swa_utils.get_ema_multi_avg_fn(0.7)
+        self.averages = [
+            torch.optim.swa_utils.AveragedModel(self.model, use_buffers=True),
+            torch.optim.swa_utils.AveragedModel(self.model, multi_avg_fn=ema),
+            torch.optim.swa_utils.AveragedModel(self.model, avg_fn=torch.optim.swa_utils.get_swa_avg_fn()),
+        ]
+
+    def args(self, nr):
+        if nr == 2:  # the averages begin again
+            for average in self.averages:
+                average.n_averaged.zero_()
+        return super().args(nr)
+
+    def run(self, x, y):
+        loss = super().run(x, y)
+        for average in self.averages:
+            average.update_parameters(self.model)
+        return loss
+
+    def seen(self):
+        return super().seen() | {f"average {nr}": [*a.state_dict().values()] for nr, a in enumerate(self.averages)}
+
+
+class Functional(OfModule):
+    """The module is called with other tensors in the place of its parameters."""
+
+    def build(self):
+        self.model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.Tanh())
+
+    def run(self, x):
+        own = {name: p.detach() * 2 for name, p in self.model.named_parameters()}
+        gradients = torch.func.grad(lambda p: torch.func.functional_call(self.model, p, (x,)).square().sum())(own)
+        return gradients, self.model(x)
+
+
 class WritesToArguments(World):
     def args(self, nr):
         return torch.randn(3, 4), torch.zeros(3)
@@ -283,6 +325,8 @@ class Views(World):
 
 
 class Nested(World):
+    programs = 3  # tuples of another class are returned by each, and two kinds of calls are made
+
     def args(self, nr):
         return {"x": torch.randn(3), "many": [torch.randn(3), (torch.randn(2), nr % 2)]}, torch.randn(3, requires_grad=True)
 
@@ -379,6 +423,8 @@ class Transposed(World):
 class Branches(World):
     """Python values decide: each kind of call has a program of its own."""
 
+    programs = 2
+
     def build(self):
         self.model = nn.Dropout(0.5)
 
@@ -425,13 +471,14 @@ class OfHistory(World):
 
 
 WORLDS = [Perceptron, Convolutions, Attention, Tied, Rebinding, Hooked, Parametrized, Step, Accumulating, Scheduled,
-          WritesToArguments, Views, Nested, Random, CustomFunction, Penalty, OtherDtypes, Transposed, Branches, NoGrad,
-          Frozen, OfHistory]
+          Averaged, Functional, WritesToArguments, Views, Nested, Random, CustomFunction, Penalty, OtherDtypes,
+          Transposed, Branches, NoGrad, Frozen, OfHistory]
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda w: w.__name__)
 def test_a_compiled_function_does_what_the_function_does(world):
-    compare(world)
+    compiled = compare(world)
+    assert compiled.count == world.programs
 
 
 def test_a_smaller_last_batch_has_a_program_of_its_own():

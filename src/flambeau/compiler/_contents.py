@@ -34,6 +34,7 @@ class Contents:
         self.keys, self.values = parts_of(container)
         self.current = self.values  # with what stands for floats while a trace runs
         self.inputs = set()
+        self.forms = {}  # of tuples that may be exchanged, by the keys, or places, at which they are
 
     def matches(self):
         """Whether the container holds what it held, or what is as good for a program."""
@@ -58,6 +59,8 @@ class Contents:
         """Whether what is held now is as good as what was held under this name."""
         if isinstance(now, Tensor):
             return now is was or (isinstance(was, Tensor) and isinstance(self.table, dict | list))
+        if name in self.forms:
+            return self.forms[name].fits(now)
         return is_same_value(now, was) or (name in self.inputs and is_like_input(now, was))
 
     def is_untouched(self):
@@ -67,6 +70,17 @@ class Contents:
         keys, values = parts_of(self.container)
         return (len(keys) == len(self.keys) and len(values) == len(self.current)
                 and all(map(is_, keys, self.keys)) and all(map(is_, values, self.current)))
+
+    @property
+    def varies(self):
+        """Whether other things than those that were there last are as good, one by one."""
+        return bool(self.elements is not None or self.inputs or any([form.varies for form in self.forms.values()]))
+
+    def note_forms(self, form_of):
+        """Notes the forms of tuples in whose place there may be others, as ``form_of(value, takes floats)`` says."""
+        names = self.keys or range(len(self.values))
+        found = zip(names, self.values) if isinstance(self.table, dict | list) else ()
+        self.forms = {name: form for name, v in found if (form := form_of(v, name in self.inputs)) is not None}
 
     @property
     def is_fixed(self):
@@ -95,6 +109,57 @@ class Contents:
     def restore(self):
         if self.current is not self.values or not self.is_untouched():
             refill(self.container, self.keys, self.elements.value if self.elements is not None else self.values)
+
+
+def is_plain_tuple(value):
+    """Whether a value is a tuple, maybe with names for its items, that has nothing else."""
+    if type(value) is tuple:
+        return True
+    return isinstance(value, tuple) and hasattr(value, "_fields") and not hasattr(value, "__dict__")
+
+
+class TupleForm:
+    """What another tuple must be like to be as good for a program: tensors, of which others know, are where they were.
+
+    Args:
+        value: the tuple.
+        takes_floats: whether the floats in it are inputs.
+        is_exchangeable: says whether another tuple may be in the place of one that it holds.
+    """
+
+    __slots__ = ("kind", "parts", "varies")
+
+    def __init__(self, value, takes_floats, is_exchangeable):
+        self.kind = type(value)
+        self.parts = [
+            Tensor if isinstance(v, Tensor) else float if takes_floats and type(v) is float
+            else TupleForm(v, False, is_exchangeable) if is_exchangeable(v) else Held(v) for v in value]
+        self.varies = any([part is Tensor or part is float or part.varies for part in self.parts])  # from call to call
+
+    def fits(self, now):
+        return type(now) is self.kind and len(now) == len(self.parts) and all(map(fits, now, self.parts))
+
+
+class Held:
+    """What a tuple holds besides: it must be there."""
+
+    __slots__ = ("value",)
+    varies = False
+
+    def __init__(self, value):
+        self.value = value
+
+    def fits(self, now):
+        return now is self.value or is_same_value(now, self.value)
+
+
+def fits(now, part):
+    """Whether a value can be where a tuple held a tensor, a float, another tuple or something that is fixed."""
+    if part is Tensor:
+        return isinstance(now, Tensor)
+    if part is float:
+        return type(now) is float
+    return part.fits(now)
 
 
 def is_like_input(now, was):

@@ -34,18 +34,28 @@ NEVER_ASKED = frozenset(("__annotations__", "__dict__", "__doc__", "__module__",
 class Value:
     """A value that must be at a place."""
 
-    __slots__ = ("is_input", "label", "place", "value")
+    __slots__ = ("form", "is_input", "label", "place", "value")
 
-    def __init__(self, place, value, label, is_input=False):
+    def __init__(self, place, value, label, is_input=False, form=None):
         self.place = place
         self.value = value
         self.label = label
         self.is_input = is_input  # a float that the program takes as an input: it only must be a float
+        self.form = form  # of a tuple that may be another one
+
+    @property
+    def varies(self):
+        return self.is_input or (self.form is not None and self.form.varies)
+
+    def is_as_good(self, now):
+        if self.form is not None:
+            return self.form.fits(now)
+        return is_same_value(now, self.value) or (self.is_input and is_like_input(now, self.value))
 
     def mismatch(self):
         now = self.place.value()
         if now is not self.value:
-            if not is_same_value(now, self.value) and not (self.is_input and is_like_input(now, self.value)):
+            if not self.is_as_good(now):
                 return f"{self.label} was {describe(self.value)} and is {describe(now)}"
             self.value = now
         return None
@@ -62,6 +72,10 @@ class TensorKind:
         self.cls = type(t)
         self.requires_grad = requires_grad
         self.label = label
+
+    @property
+    def varies(self):
+        return self.place.varies
 
     def mismatch(self):
         t = self.place.value()
@@ -83,9 +97,11 @@ class Guards:
     def __init__(self, watch):
         self.volatile = watch.volatile  # why the program is not valid for the next call; None if it may be
         self.identities = watch.compares_identities
-        self.values = [Value(seen.place, seen.value, seen.label, seen.is_input)
-                       for seen in watch.observations.values() if seen.is_read and id(seen.value) not in watch.tensors]
+        read = [x for x in watch.observations.values() if x.is_read and id(x.value) not in watch.tensors]
+        self.values = [Value(x.place, x.value, x.label, x.is_input, watch.form_of(x.value, x.is_input)) for x in read]
         self.containers = [(c, label) for c, label in watch.contents.values() if not c.is_fixed]
+        for contents, _ in self.containers:
+            contents.note_forms(watch.form_of)
         self.functions = [*watch.functions.values()]
         self.users_classes = [(cls, frozenset(cls.__dict__), *CLASS_PARTS(cls)) for cls in watch.users_classes()]
         self.values += [Value(ClassItem(cls, name), cls.__dict__[name], f"{cls.__name__}.{name}")
@@ -188,15 +204,16 @@ class Snapshot:
         for guard in (*guards.values, *guards.kinds):
             if id(guard.place.owner) in covered:
                 continue
-            if isinstance(guard, Value) and guard.is_input:
-                self.inputs.append(guard)
+            if guard.varies:
+                if id(guard.place) not in guards.inputs:
+                    self.inputs.append(guard)
             elif guard.place.table is None:
                 self.others.append((guard.place, guard.value))
             else:
                 self.tables.append(guard.place.table)
                 self.names.append(guard.place.name)
                 self.values.append(guard.value)
-        kinds = [guard for guard in guards.kinds if id(guard.place) not in guards.inputs]
+        kinds = [guard for guard in guards.kinds if id(guard.place) not in guards.inputs and not guard.varies]
         self.tensors = [guard.value for guard in kinds]
         self.requires_grad = [guard.requires_grad for guard in kinds]
         self.objects, self.classes = [o for o, _ in guards.classes], [cls for _, cls in guards.classes]
@@ -207,8 +224,8 @@ class Snapshot:
         self.class_keys = [cls.__dict__.keys() for cls in self.users_classes]
         self.class_names = [names for _, names, *_ in guards.users_classes]
         self.registrations = guards.registrations
-        plain = [c for c, _ in guards.containers if c.elements is None and not c.inputs]
-        self.variable = [c for c, _ in guards.containers if c.elements is not None or c.inputs]
+        plain = [c for c, _ in guards.containers if not c.varies]
+        self.variable = [c for c, _ in guards.containers if c.varies]
         ordered = [c for c in plain if type(c.table) in IN_ORDER]
         self.ordered, self.ordered_lengths = [c.table for c in ordered], [len(c.values) for c in ordered]
         self.ordered_contents = [*chain.from_iterable(

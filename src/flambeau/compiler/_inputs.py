@@ -13,7 +13,6 @@ from .._tensor import Tensor
 from ..engines import engine_of
 from ..engines._views import ViewArray
 from ._lifted import slot_a, slot_node, slot_requires_grad
-from ._places import Argument, Gradient
 from ._tables import are_of_types
 
 STATE = slot_a, slot_requires_grad, slot_node
@@ -66,7 +65,7 @@ class InputSnapshot:
     """The tensors of a run that may be those of the next, and what they were like."""
 
     def __init__(self, records, tensors):
-        varies = [isinstance(x.place, Argument | Gradient) or t._view is not None for x, t in zip(records, tensors)]
+        varies = [x.place.varies or t._view is not None for x, t in zip(records, tensors)]
         self.places = [None if v else t for t, v in zip(tensors, varies)]
         self.tensors = [t for t, v in zip(tensors, varies) if not v]
         self.types = [*map(type, self.tensors)]

@@ -19,9 +19,9 @@ import numpy as np
 from .._tensor import Tensor
 from ..nn.modules.module import Module
 from ._compiled import Compiled
-from ._contents import CONTAINERS, Contents, refill
+from ._contents import CONTAINERS, Contents, TupleForm, is_plain_tuple, refill
 from ._floats import TracedFloat
-from ._places import Argument, ClassItem, ClosureCell, Gradient, Item, Place
+from ._places import Argument, ClassItem, ClosureCell, Gradient, Item, Part, Place
 from ._pytree import LARGE, PLAIN, ArgumentContainer, Identity, containers_in
 from ._trust import (
     CONFIGURATION,
@@ -85,6 +85,7 @@ class Notes:
         self.floats = floats
         self.observations = {}  # by key of the place
         self.contents = {}  # id of a container -> (Contents, label)
+        self.tuples = {}  # id of a tuple -> the place where it was found; None if that is not the only one
         self.tensors = {}  # id -> (tensor, requires_grad, its places: (place, label))
         self.attributes = {}  # id -> (tensor, what the user has set on it)
         self.objects = {}  # id -> object whose attributes were noted
@@ -125,7 +126,8 @@ class Notes:
         for nr, contents in enumerate(self.argument_containers):
             if contents.container is value:
                 return ArgumentContainer(nr)
-        return Identity(value) if id(value) in self.contents or id(value) in self.objects else None
+        is_watched = id(value) in self.contents or id(value) in self.objects
+        return Identity(value) if is_watched and not self.is_exchangeable(value) else None
 
     def is_new(self, value):
         """Whether a value is an object of the user's that the function has created."""
@@ -140,13 +142,13 @@ class Notes:
         Args:
             may_vary: whether the program may take a float at this place as an input.
         """
-        if place.key in self.observations:
+        if place.key in self.observations or id(place.owner) in self.contents:  # a container is compared as a whole
             return
         seen = self.observations[place.key] = Observation(place, value, label, True)
         if isinstance(value, Tensor):
             self.note_tensor(value, place, label)
             return
-        self.note_value(value, label)
+        self.note_value(value, label, place)
         if may_vary and self.floats is not None:
             seen.current = self.floats.stand_in(place, value, label)
             if seen.is_input:
@@ -172,13 +174,17 @@ class Notes:
         """The gradient of `t` was read."""
         self.note_tensor(grad, Gradient(t), "a gradient")
 
-    def note_value(self, value, label):
-        """Notes what a value holds; one of which that cannot be said makes the program volatile."""
+    def note_value(self, value, label, place=None):
+        """Notes what a value holds; one of which that cannot be said makes the program volatile.
+
+        Args:
+            place: where it was found, if there may be something else later.
+        """
         kind = type(value)
         if issubclass(kind, (Tensor, TracedFloat)) or id(value) in self.created:
             return
         if issubclass(kind, CONTAINERS):
-            self.note_container(value, label)
+            self.note_container(value, label, place)
         elif issubclass(kind, types.FunctionType):
             self.note_function(value)
         elif issubclass(kind, type | types.ModuleType):
@@ -198,8 +204,11 @@ class Notes:
         self.patches.add(cls)
         return has_visible_state(cls, self.patches.classes, self.patches.opaque)
 
-    def note_container(self, value, label):
+    def note_container(self, value, label, place):
         if id(value) in self.contents:
+            known = self.tuples.get(id(value))
+            if known is not None and (place is None or place.key != known.key):
+                self.tuples[id(value)] = None
             return
         if isinstance(value, np.ndarray) and value.nbytes > LARGE:
             self.make_volatile(LARGE_ARRAY.format(label=label, size=-(-value.nbytes // 10**6)))
@@ -215,15 +224,29 @@ class Notes:
                 self.note_tensor(key, None, label)
             else:
                 self.note_value(key, label)
-        for place, part in contents.places():
+        if is_plain_tuple(value) and place is not None:
+            self.tuples[id(value)] = place
+            places = [(Part(place, nr), part) for nr, part in enumerate(value)]
+        else:
+            places = contents.places()
+        for inner, part in places:
             if isinstance(part, Tensor):
-                self.note_tensor(part, place, label)
+                self.note_tensor(part, inner, label)
             else:
-                self.note_value(part, item_label(label, place))
+                is_open = isinstance(inner, Part) or not contents.is_fixed
+                self.note_value(part, item_label(label, inner), inner if is_open else None)
         if isinstance(value, tuple) and getattr(value, "__dict__", None):
             self.note_value(vars(value), label)
         if self.floats is not None and len(contents.values) <= FEW:
             contents.exchange(lambda place, v: self.floats.stand_in(place, v, item_label(label, place)))
+
+    def is_exchangeable(self, value):
+        """Whether a value is a tuple in whose place there may be another one."""
+        return self.tuples.get(id(value)) is not None and is_plain_tuple(value) and not self.compares_identities
+
+    def form_of(self, value, takes_floats):
+        """The form of a tuple in whose place there may be another one; None for other values."""
+        return TupleForm(value, takes_floats, self.is_exchangeable) if self.is_exchangeable(value) else None
 
     def note_function(self, function):
         """Notes what a function has closed over, what it takes where an argument is missing, and its attributes."""

@@ -9,6 +9,7 @@ class Argument:
     """Among the tensors in the arguments."""
 
     __slots__ = ("nr",)
+    varies = True  # whether there may be another tensor each time, of which the guards do not know
 
     def __init__(self, nr):
         self.nr = nr
@@ -21,6 +22,7 @@ class Gradient:
     """At another tensor, as its gradient; ``of`` is the place of that tensor."""
 
     __slots__ = ("of",)
+    varies = True
 
     def __init__(self, of):
         self.of = of
@@ -33,6 +35,7 @@ class Fixed:
     """The same tensor each time."""
 
     __slots__ = ("tensor",)
+    varies = False
 
     def __init__(self, tensor):
         self.tensor = tensor
@@ -63,7 +66,7 @@ class PlaceList:
     def find(self, arguments, stamp):
         """The tensors at all places; `stamp` is the same object for as long as the guards find nothing changed."""
         if self.stamp is not stamp or stamp is None:
-            self.varying = [nr for nr, p in enumerate(self.places) if isinstance(p, Argument | Gradient)]
+            self.varying = [nr for nr, p in enumerate(self.places) if p.varies]
             found = [p.find(arguments) for p in self.places]
             self.cached, self.stamp = found.copy(), stamp
             for nr in self.varying:
@@ -79,6 +82,7 @@ class Place:
     """Outside of the arguments. ``read(name, default)`` and ``put(value)`` work on the `name` of an `owner`."""
 
     __slots__ = ("name", "owner", "read")
+    varies = False
     table = None  # the class of the tables that hold it under its name, by which guards read many places at once
 
     def __init__(self, owner, name):
@@ -126,6 +130,24 @@ class Element(Place):
 
     def put(self, value):
         self.owner[self.name] = value
+
+
+class Part(Place):
+    """In the tuple at another place, the owner: there may be another tuple each time."""
+
+    __slots__ = ()
+    varies = True
+
+    @property
+    def key(self):
+        return self.owner.key, self.name
+
+    def reader(self):
+        def read(index, default):
+            found = self.owner.value()
+            return found[index] if isinstance(found, tuple) and index < len(found) else default
+
+        return read
 
 
 class ClassItem(Place):

@@ -53,6 +53,7 @@ CONSTANTS = (
     types.CodeType, types.GenericAlias, types.UnionType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType, typing.TypeVar,
     operator.itemgetter, operator.attrgetter, operator.methodcaller, logging.Logger,
+    type(inspect.FullArgSpec.args),  # the field of a named tuple
 )
 CONSTANT_PACKAGES = {"typing", "types", "fractions", "jaxlib", "jax", "__future__"}  # of the classes of other constants
 CONFIGURATION = "jax._src.config"  # the module of jax's settings, of whose changes nobody hears

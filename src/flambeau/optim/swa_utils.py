@@ -7,9 +7,10 @@ from copy import deepcopy
 from itertools import chain
 
 from .._dtypes import int64
-from .._modes import no_grad
+from .._modes import modes, no_grad
 from .._tensor import Tensor
 from ..functions.from_data import tensor
+from ..functions.pointwise import where
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
 from .lr_scheduler._base import LRScheduler, per_group
@@ -45,13 +46,20 @@ def get_ema_multi_avg_fn(decay=0.999):
     return ema_update
 
 
+def weight_of_next(num_averaged, own):
+    """How much the next model counts in an average of all: a number, or a tensor in a compiled function."""
+    if not modes.tracer.active:
+        return 1 / (int(num_averaged) + 1)
+    return (1 / (num_averaged + 1)).to(own.device, own.dtype if is_averaged(own) else None)
+
+
 def get_swa_multi_avg_fn():
     """The average of all models with equal weight, as a function that updates lists of tensors."""
 
     @no_grad()
     def swa_update(averaged_param_list, current_param_list, num_averaged):
-        weight = 1 / (int(num_averaged) + 1)
         for own, current in zip(averaged_param_list, current_param_list, strict=True):
+            weight = weight_of_next(num_averaged, own)
             own.copy_(own.lerp(current, weight) if is_averaged(own) else own + (current - own) * weight)
 
     return swa_update
@@ -122,15 +130,23 @@ class AveragedModel(Module):
         own, current = [list(self._tensors(module)) for module in (self.module, model)]
         current = [c.detach().to(o.device) for o, c in zip(own, current, strict=True)]
         own = [o.detach() for o in own]
-        if self.n_averaged == 0:
+        is_first = self.n_averaged == 0
+        if modes.tracer.active:  # the count is data
+            self._average(own, current)
+            copy_all(own, [where(is_first.to(o.device), c, o) for o, c in zip(own, current, strict=True)])
+        elif is_first:
             copy_all(own, current)
-        elif self.avg_fn is not None:
-            copy_all(own, [self.avg_fn(o, c, self.n_averaged.to(o.device)) for o, c in zip(own, current, strict=True)])
         else:
-            (self.multi_avg_fn or get_swa_multi_avg_fn())(own, current, self.n_averaged)
+            self._average(own, current)
         if not self.use_buffers:
             copy_all([b.detach() for b in self.module.buffers()], [b.detach() for b in model.buffers()])
         self.n_averaged += 1
+
+    def _average(self, own, current):
+        if self.avg_fn is not None:
+            copy_all(own, [self.avg_fn(o, c, self.n_averaged.to(o.device)) for o, c in zip(own, current, strict=True)])
+        else:
+            (self.multi_avg_fn or get_swa_multi_avg_fn())(own, current, self.n_averaged)
 
     def _tensors(self, module):
         return chain(module.parameters(), module.buffers()) if self.use_buffers else module.parameters()
