@@ -36,7 +36,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         v = _vector(v, ins, "jvp", "inputs")
         outs, one_out = _outputs(func(*ins), "jvp")
         _check_graph(outs, "outputs", strict)
-        u = tuple(_zeros_like(o).requires_grad_() for o in outs)
+        u = tuple(_cotangent(o) for o in outs)
         back = _grads(outs, ins, u, True, strict)
         products = _grads(back, u, v, create_graph, strict)
     return _shape(outs, one_out, create_graph), _shape(products, one_out, create_graph)
@@ -141,7 +141,7 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
         v = _vector(v, ins, "hvp", "inputs")
         out = _scalar(func(*ins), "hvp")
         first = _grads((out,), ins, (None,), True, strict)
-        u = tuple(_zeros_like(x).requires_grad_() for x in ins)
+        u = tuple(_cotangent(x) for x in ins)
         back = _grads(first, ins, u, True, strict)
         products = _grads(back, u, v, create_graph, strict)
     return _shape((out,), True, create_graph), _shape(products, one_in, create_graph)
@@ -244,6 +244,11 @@ def _grads(outs, ins, v, create_graph, strict, keep=False):
 
 def _zeros_like(x):
     return x.new_zeros(x.shape)
+
+
+def _cotangent(x):
+    """A gradient to differentiate a vjp by, linear as it is: not zero, where those that ask for signs have a kink."""
+    return x.new_ones(x.shape).requires_grad_()
 
 
 def _shape(values, one, create_graph):

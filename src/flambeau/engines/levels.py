@@ -39,6 +39,15 @@ class LevelArray(ShapedArray):
     def all(self):
         return self.level.elements(self, "if").all()
 
+    def any(self):
+        return self.level.elements(self, "if").any()
+
+    def min(self):
+        return self.level.elements(self, "if").min()
+
+    def max(self):
+        return self.level.elements(self, "if").max()
+
     # ---- what gradients are written with besides ops
 
     def __getitem__(self, key):

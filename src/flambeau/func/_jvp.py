@@ -6,6 +6,7 @@ from .._dtypes import is_inexact
 from .._modes import enable_grad
 from .._tensor import Tensor
 from ..autograd._gradients import pull_back
+from ..functions.like import ones_like
 from ..ops.shape import zeros_like
 from ..transforms.dual import SIZES, DualLevel
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -97,8 +98,9 @@ def linearize(func, *primals):
         inputs = [track(t) for t in leaves]
         output = func(*tree_unflatten(inputs, spec))
         outputs, output_spec = tree_flatten(output)
-        # The vjp is linear in the cotangents: differentiated by them, it gives the jvp.
-        cotangents = [track(zeros_like(outside(t))) for t in outputs]
+        # The vjp is linear in the cotangents: differentiated by them, it gives the jvp. Not at zero, where some ask
+        # for the sign and have a kink.
+        cotangents = [track(ones_like(outside(t))) for t in outputs]
         pull = Pullback(outputs, inputs)
         pulled = pull(cotangents, create_graph=True)
 

@@ -10,6 +10,7 @@ from .._dtypes import is_inexact
 from .._size import broadcasts
 from .._tensor import Tensor
 from ..ops import move as ops
+from ..ops.join import stack
 from ..ops.reduce import sum_to
 from ..ops.shape import as_strided as strided_op
 from ..ops.shape import basic_index, embed_diagonal, part
@@ -336,9 +337,9 @@ def unravel_index(indices, shape):
     if any([n < 0 for n in sizes]):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     steps = [math.prod(sizes[i + 1:]) for i in range(len(sizes))]
-    a = indices._a.astype(np.int64, copy=False)
-    found = [np.asarray(a // step % n) for step, n in zip(steps, sizes)]
-    return tensor_on(np.stack(found, -1), indices.device).unbind(-1) if found else ()
+    indices = indices.long()
+    found = [indices // step % n for step, n in zip(steps, sizes)]
+    return stack(*found, axis=-1).unbind(-1) if found else ()
 
 
 methods(

@@ -7,6 +7,7 @@ import numpy as np
 from .. import _dtypes
 from .._dtypes import type_word
 from .._tensor import Tensor, wrap
+from ..engines.levels import LevelArray
 from ..ops import sort as ops
 from ..ops._errors import refuse_kinds
 from ._args import as_int, dim_in_range, need_tensor, tensor_on
@@ -178,6 +179,10 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     for a in arrays:
         if a.dtype.kind in "bc":
             raise RuntimeError(f"Unsupported input type encountered for isin(): {type_word(_dtypes.from_np(a.dtype))}")
+    if any([isinstance(a, LevelArray) for a in arrays]):  # whose elements are not at hand in vmap
+        found = (elements == test_elements if not isinstance(elements, Tensor) or not isinstance(test_elements, Tensor)
+                 else (elements.unsqueeze(-1) == test_elements.flatten()).any(-1))
+        return ~found if invert else found
     found = np.asarray(np.isin(*arrays, assume_unique=assume_unique, invert=invert))
     return tensor_on(found, (elements if isinstance(elements, Tensor) else test_elements).device)
 

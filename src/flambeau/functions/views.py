@@ -10,9 +10,10 @@ from .._modes import modes
 from .._tensor import Tensor, View, engine_for, refresh, storage_of
 from ..engines import NUMPY
 from ..engines._views import ViewArray
+from ..engines.levels import LevelArray
 from ..ops import join
 from ..ops import shape as ops
-from ._args import as_int, dim_in_range, need_tensor, root_elements, shape_from
+from ._args import as_int, dim_in_range, need_tensor, root_elements, shape_from, tensor_on
 from ._attach import methods
 from ._folds import numpy_names
 from ._metadata import metadata_methods
@@ -294,6 +295,8 @@ def as_strided(input, size, stride, storage_offset=None):
 
 def at_strides(input, size, stride, offset):
     """The view, recorded as what it means for the elements of `input`, and remembered as a view of the base."""
+    if isinstance(input._a, LevelArray):
+        return of_sample(input, size, stride, offset)
     engine = engine_for(input)
     flat = root_elements(input) if engine is NUMPY else whole_elements(input)
     item = flat.dtype.itemsize
@@ -321,6 +324,17 @@ def at_strides(input, size, stride, offset):
         chain = (ops.view, {"shape": (-1,)}, None), (ops.as_strided, {**settings, **FLAT}, None)
         out._a = ViewArray(storage_of(input).memory, chain, array, stride, offset)
     return out
+
+
+def of_sample(input, size, stride, offset):
+    """``as_strided`` in a transform: the elements as a copy, as none of the samples has memory of its own."""
+    if not input.is_contiguous() or extent(size, stride, offset) > input._a.size:
+        raise RuntimeError("as_strided: inside of vmap and forward mode the tensor must be contiguous, and the view "
+                           "lie within it; make it contiguous() first")
+    place = tensor_on(np.asarray(offset))
+    for n, step in zip(size, stride, strict=True):
+        place = place.unsqueeze(-1) + tensor_on(np.arange(n) * step)
+    return input.flatten()[place]
 
 
 FLAT = {"own_stride": (1,), "own_offset": 0}  # the places of the elements of a vector

@@ -15,6 +15,7 @@ from .._modes import modes
 from .._tensor import Tensor, share
 from ..autograd._gradients import pull_back
 from ..engines.levels import level_of
+from ..ops.pointwise import add
 from ..ops.reduce import sum_to
 from ..ops.shape import cast, expand, zeros_like
 from .batching.classes import POINTWISE, names_in
@@ -41,6 +42,8 @@ WITH_BIAS = names_in("linear input_product convolution convolution_transposed")
 
 def jvp(op, primals, tangents, out, settings):
     """The tangents of the results of ``op(*primals)``, `out`; None where a result does not move."""
+    if not isinstance(out, tuple) and not is_inexact(out._a.dtype):
+        return None
     if op.name in LINEAR:
         return linear(op, primals, tangents, settings)
     if op.name in MULTILINEAR:
@@ -172,8 +175,10 @@ def detach_value(x):
 
 def leaf_like(t):
     """A gradient to differentiate by; whole numbers have none."""
-    u = zeros_like(detach_value(t))
-    u._rg = is_inexact(t._a.dtype)
+    t = detach_value(t)
+    floating = is_inexact(t._a.dtype)
+    u = add(zeros_like(t), 1) if floating else zeros_like(t)  # at zero, vjps that ask for the sign have a kink
+    u._rg = floating
     return u
 
 

@@ -7,14 +7,12 @@ import math
 import numpy as np
 
 from ... import _dtypes
-from ..._tensor import wrap
-from ...engines import engine_of
 from ...engines.levels import innermost
 from ...ops.norm import vector_norm as vector_norm_op
 from ...ops.pointwise import div, mul, where
 from ...ops.reduce import amax, amin, sum_
 from ...ops.shape import basic_index, cast, permute, reshape_shared
-from ...ops.spectral import svdvals
+from ...ops.spectral import eigvalsh, svdvals
 from .._args import axis_of, dim_in_range, need_tensor, np_dtype_of, tensor_on
 from .._folds import numpy_names
 from .._out import out_variant, same
@@ -193,10 +191,11 @@ def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
     need_floating(A, name)
     if tol is not None:  # the former spelling: absolute
         atol, rtol = tol, 0.0
-    k = engine_of(A._a)
-    size = k.abs(k.linalg.eigvalsh(A._a)) if hermitian else k.linalg.svd(A._a, compute_uv=False)
-    atol, rtol = tolerances(A, atol, rtol, name)
-    limit = k.maximum(atol._a[..., None], rtol._a[..., None] * size.max(axis=-1, keepdims=True, initial=0))
-    return wrap(k.as_array(k.sum(size > limit, axis=-1, dtype=np.dtype(np.int64))))
+    A = A.detach()
+    size = eigvalsh(A, uplo="L").abs() if hermitian else svdvals(A)
+    if not size._a.shape[-1]:
+        return size.new_zeros(size._a.shape[:-1], dtype=_dtypes.int64)
+    atol, rtol = [t.to(A.device).unsqueeze(-1) for t in tolerances(A, atol, rtol, name)]
+    return (size > (rtol * amax(size, axis=(-1,), keepdims=True)).maximum(atol)).sum(-1)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ..._modes import in_use
 from ..._tensor import Tensor
+from ...engines.levels import LevelArray
 from ...functions._args import need_tensor
 from ...functions._autocast import autocast, call_cast
 from ...functions._out import out_variant
 from ...functions._types import typed
-from ...functions.creation import eye
+from ...functions.creation import arange, eye
 from ...functions.distance import cosine_similarity
 from ...functions.einsum import einsum
 from ...functions.matmul import addmm
@@ -119,6 +120,8 @@ def one_hot(tensor, num_classes=-1):
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return tensor.new_empty((*tensor.shape, num_classes))
+    if num_classes > 0 and isinstance(tensor._a, LevelArray):  # whose elements are not at hand in vmap
+        return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).to(tensor.dtype)
     known = not tensor.is_meta
     if known and int(tensor.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")

@@ -59,6 +59,8 @@ def spread(x, size):
 
 # ---- the rules
 
+NEW_DIM = ("stack", "unsqueeze")  # their axis is one of the result
+
 
 def aligned(op, operands, settings, size):
     """Ops whose operands broadcast, over all dimensions or over all but the last ones."""
@@ -72,7 +74,7 @@ def along(op, operands, settings, size):
     """Ops whose settings say along which dimensions they work; the operands have the same ones."""
     rank = rank_of(operands)
     tensors = [spread(x, size) for x in operands]
-    if rank == 0 and settings.get("axis") not in (None, ()):
+    if rank == 0 and settings.get("axis") not in (None, ()) and op.name not in NEW_DIM:
         return without_dims(op, tensors, settings, size)
     return op.function(*tensors, **move_settings(settings, rank, size))
 

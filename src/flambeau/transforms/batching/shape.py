@@ -57,7 +57,7 @@ def roll(op, operands, settings, size):
     if settings["axes"] is not None:
         return along(op, operands, settings, size)
     flat = shape.reshape(x.value, shape=(size, x.size))
-    return shape.reshape(op.function(flat, shifts=settings["shifts"], axes=1), shape=(size, *x.shape))
+    return shape.reshape(op.function(flat, shifts=(settings["shifts"],), axes=(1,)), shape=(size, *x.shape))
 
 
 def repeat(op, operands, settings, size):
