@@ -20,7 +20,7 @@ SIZE = 3
 SLOW = "There is a performance drop"
 DYNAMIC = ("nonzero", "masked_select", "index", "unindex", "index_put")  # masks that differ make shapes that differ
 NO_DERIVATIVE = ("special_zeta", "igamma", "igammac")
-ONCE = ("linear_cross_entropy",)  # differentiable once
+ONCE = ("linear_cross_entropy", "ctc_loss", "ctc_loss_pull")  # differentiable once
 NOT_THE_JACOBIAN = "by_frequency"  # a setting that scales the gradient alone
 
 
