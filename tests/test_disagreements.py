@@ -431,6 +431,9 @@ SECOND_GRADIENTS = [  # of what a first gradient has freed
 COMPLEX_SUMS = [f"torch.{name}(torch.tensor([1, nan], dtype=torch.{given}), dtype=torch.{dtype})" for name in ("nansum", "nanmean", "mean")
                 for given in ("float32", "complex64") for dtype in ("int16", "bool", "float32", "complex64")
                 if (name, given, dtype) not in (("nansum", "float32", "complex64"), ("nanmean", "float32", "complex64"))]  # NotImplementedError
+TRANSFORMS = [f"torch.fft.{name}(torch.ones({shape}, dtype=torch.{dtype}), dim={dim}).shape"  # of two faults the dtype is named first
+              for name in ("fft", "irfft", "rfft", "ihfft", "hfft", "fft2", "rfft2", "rfftn", "ihfftn")
+              for shape in ("()", "1", "2, 3") for dtype in ("complex64", "float16", "int64") for dim in (-1, 3)]
 ORDERS_IN_MEMORY = [f"torch.ones({made}.dim_order()" for made in (
     "1, 3).expand(2, 3)", "2, 1).expand(2, 3)", "1, 1, 3).expand(2, 2, 3)", "1, 2, 1).expand(3, 2, 4)", "1, 3, 1).transpose(0, 1)", "2, 0, 3)", "3, 1, 2).mT",
     "())", "2, 3, 1, 1).to(memory_format=torch.channels_last)", "2, 3, 1, 4).to(memory_format=torch.channels_last)", "1, 1, 2, 1).expand(2, 1, 2, 3)")]
@@ -438,7 +441,7 @@ DIMENSIONS = [f"torch.ones({shape}).unflatten({dim}, {sizes})" for shape in ("()
 
 
 @pytest.mark.parametrize("code", [
-    *COMPLEX_SUMS, *ORDERS_IN_MEMORY, *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
+    *TRANSFORMS, *COMPLEX_SUMS, *ORDERS_IN_MEMORY, *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
     *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *QUANTILES, *PASSES_FOR_NAN, *NOT_NEEDED, *MOVED_LEAVES, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,

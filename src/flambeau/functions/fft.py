@@ -173,7 +173,8 @@ def as_complex(x):
 
 def _one(name, transform, doc, **settings):
     def function(input, n=None, dim=-1, norm=None):
-        axis = one_axis(need_tensor(input, f"fft_{name}"), dim)
+        input = as_inexact(input, name, real=transform in (real_to_complex, real_to_hermitian))
+        axis = one_axis(input, dim)
         return transform(name, input, (axis,), [n], norm, **settings)
 
     widths = same_width if name in ("ifft", "ihfft") else None
@@ -182,7 +183,9 @@ def _one(name, transform, doc, **settings):
 
 def _two(name, transform, doc, **settings):
     def function(input, s=None, dim=(-2, -1), norm=None):
-        axes, sizes = axes_and_sizes(need_tensor(input, f"fft_{name}"), s, dim, name)
+        if need_tensor(input, f"fft_{name}").is_complex() and transform is real_to_complex:
+            as_inexact(input, name, real=True)
+        axes, sizes = axes_and_sizes(input, s, dim, name)
         return transform(name, input, axes, sizes, norm, **settings)
 
     return _public(function, transform, name, doc)
@@ -190,7 +193,9 @@ def _two(name, transform, doc, **settings):
 
 def _many(name, transform, doc, **settings):
     def function(input, s=None, dim=None, norm=None):
-        axes, sizes = axes_and_sizes(need_tensor(input, f"fft_{name}"), s, dim, name)
+        if need_tensor(input, f"fft_{name}").is_complex() and transform is real_to_complex:
+            as_inexact(input, name, real=True)
+        axes, sizes = axes_and_sizes(input, s, dim, name)
         return transform(name, input, axes, sizes, norm, **settings)
 
     return _public(function, transform, name, doc)

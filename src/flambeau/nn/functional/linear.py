@@ -132,7 +132,7 @@ def one_hot(tensor, num_classes=-1):
         raise RuntimeError("num_classes should be positive")
     if num_classes <= highest:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    if known and num_classes <= _FEW_CLASSES:
+    if known and tensor._a.ndim and num_classes <= _FEW_CLASSES:
         return eye(num_classes, dtype=tensor.dtype, device=tensor.device)[tensor]
     out = tensor.new_zeros((*tensor.shape, num_classes))
     return out.scatter_(-1, tensor.unsqueeze(-1), 1)
