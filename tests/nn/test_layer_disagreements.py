@@ -107,12 +107,15 @@ CELLS = [  # where a state is not used, nothing comes through its gate
 ]
 CODES = [f"y = torch.nn.functional.one_hot(torch.tensor({index}), {classes})\n(y, y.storage_offset(), y._is_view(), y.untyped_storage().nbytes())"
          for index in ("3", "[3]", "[[1], [2]]") for classes in (-1, 5, 300)]
+ADDED_GROUPS = [f"x = torch.nn.Parameter(torch.eye(2))\no = torch.optim.{name}([x], lr=0.1)\n{load}\n"
+                "o.add_param_group({'params': [torch.nn.Parameter(torch.ones(2, 2))]})\n[sorted(group) for group in o.param_groups]"
+                for name in ("Muon", "SparseAdam", "SGD", "Adafactor", "Rprop") for load in ("", "o.load_state_dict(o.state_dict())")]
 STEP_COUNTS = [f"x = torch.ones(2, requires_grad=True)\na, b = [torch.optim.{name}([x]) for _ in range(2)]\nx.sum().backward()\na.step()\n"
                f"b.load_state_dict(a.state_dict())\nb.step()\n([s['step'] for s in a.state.values()], [s['step'] for s in b.state.values()])"
                for name in ("Adagrad", "Adam", "RMSprop", "Rprop", "NAdam")]
 
 
 @pytest.mark.parametrize("code", OF_NOTHING + IN_PLACE_ON_NOTHING + SIZES + WRITES + LOSSES + RESULTS + BIASES + STATES + SETTINGS
-                         + BIASES_OF_CONVOLUTIONS + LATE_SAMPLES + UNPOOLED + OF_TWO_FAULTS_IN_A_LAYER + STEP_COUNTS + CELLS + CODES)
+                         + BIASES_OF_CONVOLUTIONS + LATE_SAMPLES + UNPOOLED + OF_TWO_FAULTS_IN_A_LAYER + STEP_COUNTS + CELLS + CODES + ADDED_GROUPS)
 def test_programs_agree(code):
     check_code(code)

@@ -217,6 +217,7 @@ class Optimizer:
         self.__dict__.update(state)
         self.__dict__.setdefault("_hooks", {kind: OrderedDict() for kind in _HOOKS})
         _hook_step(type(self))
+        self.defaults.setdefault("differentiable", False)  # groups that are added later show it, as in PyTorch
         for group in self.param_groups:
             group.update({name: default for name, default in self._added.items() if name not in group})
         for values in self.state.values() if self._counts else ():
