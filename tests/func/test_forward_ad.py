@@ -48,6 +48,21 @@ with fwAD.dual_level():
     r = tuple(fwAD.unpack_dual(z))
 r
 """,
+    "what does not move is written": """
+with fwAD.dual_level():
+    d, z, w = fwAD.make_dual(x, y), torch.zeros(3, dtype=torch.float64), torch.zeros(2, 3, dtype=torch.float64)
+    r = tuple(fwAD.unpack_dual(z.copy_((d > 0).double()))), tuple(fwAD.unpack_dual(w[1].copy_((d > 0).double())))
+r, z, w
+""",
+    "running statistics": """
+mean, var = torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)
+rows = torch.stack([x, y, x * y])
+with fwAD.dual_level():
+    d = fwAD.make_dual(x, y)
+    r = [tuple(fwAD.unpack_dual(torch.nn.functional.batch_norm(rows, mean, var, w, b, True))) for w, b in ((d, None), (d, d), (x, d))]
+    r += tuple(fwAD.unpack_dual(mean)), tuple(fwAD.unpack_dual(var))
+r
+""",
     "views": """
 with fwAD.dual_level():
     d = fwAD.make_dual(m.clone(), m * 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .._tensor import Tensor, device_storage, share, storage_of, take_place, wrap
+from ..engines import engine_of
 from ..engines._views import replay
 from ..engines.levels import LevelArray
 from ..ops.shape import zeros_like
@@ -80,6 +81,8 @@ class DualLevel(Level):
 
     def write(self, into, x):
         x = self.enter(x)
+        if not (isinstance(into, LevelArray) and into.level is self):  # x does not move: see prepare_write
+            return engine_of(into, x.value._a).write(into, x.value._a)
         super().write(into, x)
         if into.tangent is not None:
             moved = x.tangent if x.tangent is not None else zeros_like(x.value)
