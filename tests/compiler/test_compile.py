@@ -504,6 +504,29 @@ def test_a_smaller_last_batch_has_a_program_of_its_own():
     close(got, want)
 
 
+@pytest.mark.parametrize("device", ["cpu", "xla"])
+@pytest.mark.parametrize("used", [[0], [1], [2], [0, 1], [1, 2], [0, 1, 2]], ids=str)
+def test_gradients_reach_what_the_results_that_are_used_depend_on(used, device):
+    torch.manual_seed(0)
+    layers = nn.ModuleList([nn.Linear(3, 3) for _ in range(4)]).to(device)
+
+    def forward(x):
+        h = layers[0](x)
+        h.register_hook(lambda g: g * 2)
+        return layers[1](h), layers[2](h.detach()), layers[3](x).tanh() + h.floor()
+
+    compiled = torch.compile(forward)
+    x = torch.randn(2, 3).to(device)
+    results = []
+    for function in (forward, compiled, compiled, compiled):
+        layers.zero_grad()
+        outputs = function(x)
+        sum([outputs[nr].sum() for nr in used]).backward()
+        results.append([p.grad for p in layers.parameters()])
+    for other in results[1:]:
+        close(results[0], other)
+
+
 @pytest.mark.parametrize("reentrant", [False, True])
 def test_what_a_checkpoint_drops_is_computed_again_in_the_program(reentrant):
     def tanhs(checkpoint):

@@ -84,6 +84,7 @@ class Program:
         find = self.guards.find
         self.inputs = self.input_records(trace.inputs)
         self.grad_inputs = [x.index for x in recording.grad_inputs]
+        self.sources = recording.sources  # of each of their gradients: the numbers of those of the results
         self.writes = [Write(x.index, x.rebound) for x in recording.write_targets]
         self.tensor_inputs = TensorInputs([x for x in self.inputs if x.kind is TENSOR],
                                           [self.inputs[w.index] for w in self.writes if not w.rebind])
@@ -388,11 +389,16 @@ class CompiledFunctionBackward(tape.Node):
             return []
         if self._count == 1:
             grads = [grads]
+        absent = {nr for nr, g in enumerate(grads) if g is None}
         grads = [tape.zeros_for(self, nr, False) if g is None else g for nr, g in enumerate(grads)]
         records = [program.inputs[i] for i in partition.backward_inputs]
         arrays = [XLA.concrete(grads[x.nr]) if x.kind is GRADIENT else a for x, a in zip(records, inputs, strict=True)]
         found = partition.run_backward(residuals, arrays)
-        return found if program.device is CPU or XLA.is_verified() else program.defer_gradients(found)
+        if program.device is not CPU and not XLA.is_verified():
+            found = program.defer_gradients(found)
+        if absent:
+            found = [None if sources <= absent else g for g, sources in zip(found, program.sources, strict=True)]
+        return found
 
     def _free(self):
         self.saved_arrays = self.guards = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 
 from .._device import CPU
-from .._tensor import wrap
+from .._tensor import LEAF, wrap
 from ..autograd.engine import Pass
 from ..engines._views import is_index_array, value_of, with_key
 from ._compiled import UsersError, is_missing_from_tracer
@@ -189,7 +189,7 @@ class Recording:
 
     def trace_gradients(self):
         """Traces the gradients of all tensors from outside, from placeholders for those of the outputs."""
-        trace, self.grad_inputs = self.trace, []
+        trace, self.grad_inputs, self.sources = self.trace, [], []
         self.differentiable = [t for t in self.outputs if t._node is not None]
         roots = [(t._node, t._nr, trace.placeholder(None, t._a.shape, t._a.dtype)) for t in self.differentiable]
         lifted = [x for x in trace.lifted.values() if x.tensor._rg]
@@ -197,15 +197,33 @@ class Recording:
             return []
         for x in lifted:
             x.tensor._hooks = None  # they run outside, when the gradient arrives there
+        targets = {x.node or x.tensor: x.index for x in lifted}
+        reached = [targets_behind(node, targets) for node, *_ in roots]
         try:
-            caught = Pass(roots, False, False, {(x.node or x.tensor, 0): [x.index] for x in lifted}).run()
+            caught = Pass(roots, False, False, {(target, 0): [index] for target, index in targets.items()}).run()
         except RuntimeError as error:
             if not hasattr(error, "is_graph_freed"):
                 raise
             self.graph_freed = True
             return []
         self.grad_inputs = [x for x in lifted if x.index in caught]
+        self.sources = [{nr for nr, found in enumerate(reached) if x.index in found} for x in self.grad_inputs]
         return [caught[x.index] for x in self.grad_inputs]
+
+
+def targets_behind(node, targets):
+    """The values in `targets`, a dict by nodes and leaves, of those that gradients reach from a node."""
+    found, seen, open_nodes = set(), {node}, [node]
+    while open_nodes:
+        for edge in open_nodes.pop()._edges:
+            if edge is None or edge[0] in seen:
+                continue
+            seen.add(edge[0])
+            if edge[0] in targets:
+                found.add(targets[edge[0]])
+            elif edge[1] != LEAF:
+                open_nodes.append(edge[0])
+    return found
 
 
 def memory_of(t):
