@@ -150,6 +150,27 @@ t.as_tensor(object()) => Could not infer dtype of object
 t.ones(2).to('bogus') => Expected one of cpu, cuda
 t.device('bogus') => Expected one of cpu, cuda
 t.einsum('ij,jk->ik', t.ones(2,2)) => fewer operands were provided than specified in the equation
+t.set_default_dtype('float') => invalid dtype object: only floating-point types are supported as the default type
+t.set_rng_state(t.ones(3)) => RNG state must be a torch.ByteTensor
+t.autograd.grad(t.ones(2).sum(), t.ones(2)) => element 0 of tensors does not require grad and does not have a grad_fn
+p=t.ones(3,4); p.grad=t.ones(4) => attempting to assign a gradient of size '\[4\]' to a tensor of size '\[3, 4\]'
+p=t.ones(4); p.grad=t.ones(4).double() => attempting to assign a gradient with dtype
+t.ones(3,4)[0]=t.ones(3) => The expanded size of the tensor \(4\) must match the existing size \(3\) at non-singleton dimension 0.  Target sizes: \[4\].  Tensor sizes: \[3\]
+t.ones(3,4)[:,0]=t.ones(2,3) => the number of sizes provided \(1\) must be greater or equal to the number of dimensions in the tensor \(2\)
+nn.functional.cosine_similarity(t.ones(3,4), t.ones(3)) => The size of tensor a \(.*\) must match the size of tensor b \(3\) at non-singleton dimension
+nn.Linear(4,2)(t.tensor(1.)) => both arguments to linear need to be at least 1D, but they are 0D and 2D
+nn.Linear(4,2,bias=False)(t.tensor(1.)) => both arguments to linear need to be at least 1D, but they are 0D and 2D
+nn.Conv2d(3,4,3)(t.ones(1,3,8,8).double()) => Input type \(double\) and bias type \(float\) should be the same
+nn.Conv1d(3,4,3)(t.ones(1,3,8).long()) => Input type \(long int\) and bias type \(float\) should be the same
+nn.Conv1d(3,4,3,bias=False)(t.ones(1,3,8).double()) => expected scalar type Double but found Float
+nn.LayerNorm(4)(t.ones(3,4).long()) => mixed dtype \(CPU\): all inputs must share same datatype
+nn.EmbeddingBag(3,2)(t.tensor([1,2]), t.tensor([1])) => offsets\[0\] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got 1
+t.meshgrid() => meshgrid expects a non-empty TensorList
+t.ones(2).round(decimals='a') => round\(\): argument 'decimals' must be int, not str
+t.softmax(t.ones(2), None) => softmax\(\): argument 'dim' \(position 2\) must be int, not NoneType
+t.ones(2).log_softmax(None) => log_softmax\(\): argument 'dim' \(position 1\) must be int, not NoneType
+t.zeros(2, 'a') => zeros\(\): argument 'size' .*must be tuple of ints,? ?(but got|not) str
+nn.Linear('a', 2) => empty\(\): argument 'size' .*must be tuple of ints,? ?(but got|not) str
 """
 ROWS = [row.split(" => ") for row in PHRASES.strip().splitlines()]
 each_row = pytest.mark.parametrize(("code", "regex"), ROWS, ids=[code for code, _ in ROWS])

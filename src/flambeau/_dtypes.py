@@ -143,6 +143,13 @@ _TYPE_WORDS = {
 }
 
 
+C_NAMES = {
+    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int",
+    "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # in those of PyTorch's messages that come from C++; bool is the same in both
+
+
 def type_word(dtype):
     """The word for a dtype in PyTorch's messages and tensor type names: Float, Long, ..."""
     return _TYPE_WORDS.get(dtype.name, dtype.name)
@@ -162,7 +169,8 @@ def set_default_dtype(d, /):
     """Sets the dtype of tensors made from Python floats; only floating dtypes are taken."""
     global _default
     if not isinstance(d, dtype):
-        raise TypeError(f"invalid dtype object: {d!r}; expected a floating dtype such as flambeau.float64")
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type, such as "
+                        f"torch.float64, got {d!r}")
     if d.category != FLOAT:
         raise TypeError(f"only floating-point types are supported as the default type, got {d}")
     _default = d

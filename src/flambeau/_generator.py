@@ -195,7 +195,7 @@ class Generator:
         """Continues from a state that ``get_state`` gave (here, or in PyTorch)."""
         if not isinstance(_new_state, Tensor) or _new_state._a.dtype != np.uint8:
             kind = _new_state.dtype if isinstance(_new_state, Tensor) else type(_new_state).__name__
-            raise TypeError(f"expected a torch.ByteTensor, but got {kind}")
+            raise TypeError(f"RNG state must be a torch.ByteTensor, as get_state() gives it, but got {kind}")
         self._set_state_bytes(_new_state._a)
         return self
 

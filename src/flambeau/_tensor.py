@@ -31,6 +31,14 @@ LEAF_INPLACE = (
     "a leaf Variable that requires grad is being used in an in-place operation. Write to it under no_grad(), or to a "
     "clone()."
 )
+GRAD_SIZE = (
+    "attempting to assign a gradient of size '{got}' to a tensor of size '{own}'. Please ensure that the gradient and "
+    "the tensor are the same size"
+)
+GRAD_DTYPE = (
+    "attempting to assign a gradient with dtype '{got}' to a tensor with grad_dtype '{own}': assigned grad has data of "
+    "a different type; convert it with .to({own})"
+)
 VIEW_OF_LEAF_INPLACE = "a view of " + LEAF_INPLACE
 _STALE = "its base or another view of its base has been modified inplace"
 STALE_VIEW = {
@@ -464,8 +472,8 @@ def check_grad_fits(t, grad):
     if grad is t:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad._a.dtype != t._a.dtype:
-        raise RuntimeError(f"assigned grad has data of a different type: {grad.dtype}, expected {t.dtype}")
+        raise RuntimeError(GRAD_DTYPE.format(got=grad.dtype, own=t.dtype))
     if grad.device != t.device:
         raise RuntimeError(f"assigned grad has data located on a different device: {grad.device}, expected {t.device}")
     if grad._a.shape != t._a.shape:
-        raise RuntimeError(f"assigned grad has data of a different size: {list(grad.shape)}, expected {list(t.shape)}")
+        raise RuntimeError(GRAD_SIZE.format(got=list(grad.shape), own=list(t.shape)))

@@ -107,6 +107,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     wanted = _inputs(inputs, "grad")
     for t in wanted:
         if _arrival(t) is None and not t.requires_grad:
+            for i, output in enumerate(outputs):
+                _start(output, i)
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     retain_graph = create_graph if retain_graph is None else retain_graph
     differentiate = _grad_by_batch if is_grads_batched else pull_back
@@ -187,12 +189,18 @@ def _roots(tensors, grads, graph):
     """(target, output number, gradient) triples for `tensors`; checks the gradients and fills in ones for scalars."""
     roots = []
     for i, (t, g) in enumerate(zip(tensors, grads, strict=True)):
-        edge = _arrival(t)
-        if edge is None:
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+        edge = _start(t, i)
         g = _root_gradient(t, g, i)
         roots.append((*edge, g if graph else value_of(g._a)))
     return roots
+
+
+def _start(t, i):
+    """Where the gradient of output number `i` arrives; it must require one."""
+    edge = _arrival(t)
+    if edge is None:
+        raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+    return edge
 
 
 def _arrival(t):

@@ -114,7 +114,7 @@ def axis_of(dims, ndim):
     return () if found is not None and ndim == 0 else found
 
 
-def shape_from(size, argument="size"):
+def shape_from(size, argument="size", name="the function"):
     """A shape from ``f(2, 3)`` or ``f((2, 3))``: ints, also as NumPy integers or integer tensors."""
     first = size[0] if len(size) == 1 else 0
     if not isinstance(first, (int, str)) and hasattr(first, "__iter__") and getattr(first, "ndim", 1):
@@ -122,7 +122,7 @@ def shape_from(size, argument="size"):
     shape = []
     for n in size:
         if type(n) is not int:
-            n = as_int(n, "the function", argument, "tuple of ints")
+            n = as_int(n, name, argument, "tuple of ints")
         shape.append(n)
     return tuple(shape)
 

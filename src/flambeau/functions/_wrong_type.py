@@ -11,6 +11,7 @@ PACKAGE = __name__.partition(".")[0]
 FUNCTIONS = tuple(f"{PACKAGE}.{name}" for name in ("functions", "nn.functional", "ops", "linalg", "fft", "special"))
 BETWEEN = (f"{PACKAGE}._intercept", f"{PACKAGE}.overrides")  # calls that subclasses may take over pass through these
 METHOD = "Tensor."  # how the code of a method is named
+READERS = ("as_int", "shape_from")  # read sizes for many functions
 WRAPPED = ("args", "values", "rest")  # how a wrapper calls what it passes on
 
 
@@ -46,7 +47,7 @@ def frames_of_functions():
     """The frames of the call that led here, from the inside to the public function."""
     frame = sys._getframe(2)
     while frame is not None and (module := frame.f_globals.get("__name__", "")).startswith(FUNCTIONS + BETWEEN):
-        if module not in BETWEEN:
+        if module not in BETWEEN and frame.f_code.co_name not in READERS:
             yield frame
         frame = frame.f_back
 

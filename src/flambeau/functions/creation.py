@@ -78,7 +78,7 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=F
         raise NotImplementedError("full(): named dimensions are not supported; leave the names argument out")
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
-    shape = nonnegative(shape_from((size,), "full"))
+    shape = nonnegative(shape_from((size,), name="full"))
     value = number(fill_value, "full", "fill_value", 2)
     target = np_dtype_of(dtype, _dtypes.scalar_dtype(value))
     value = scalar_for(value, target, halves=math.prod(shape) != 1)
@@ -88,7 +88,7 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=F
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
     """An uninitialised tensor with given strides (in elements)."""
     make = strided_maker(size, stride)
-    shape = nonnegative(shape_from((size,), "empty_strided"))
+    shape = nonnegative(shape_from((size,), name="empty_strided"))
     out = create("empty_strided", make, shape, np_dtype_of(dtype), layout, device, requires_grad,
                  strides=tuple(stride))
     return fill_uninitialized(out) if determinism.fills else out
@@ -97,7 +97,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False,
                    requires_grad=False):
     """An uninitialised tensor whose dimensions lie in memory in the order `physical_layout`, outermost first."""
-    shape, order = nonnegative(shape_from((size,), "empty_permuted")), tuple(physical_layout)
+    shape, order = nonnegative(shape_from((size,), name="empty_permuted")), tuple(physical_layout)
     if len(shape) != len(order):
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the physical_layout; i.e. "

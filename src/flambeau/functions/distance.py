@@ -11,6 +11,7 @@ from .._tensor import Tensor, wrap
 from ..engines import engine_of
 from ..ops import norm as ops
 from ..ops import pointwise as pw
+from ..ops._errors import broadcast_clash
 from ..ops.index import index_select
 from ..ops.reduce import sum_
 from ..ops.shape import cast, expand, reshape_shared
@@ -116,7 +117,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
         shape = np.broadcast_shapes(x1._a.shape, x2._a.shape)
     except ValueError:
         raise RuntimeError(
-            f"cosine_similarity: {list(x1.shape)} and {list(x2.shape)} do not broadcast"
+            f"cosine_similarity: {broadcast_clash((x1._a.shape, x2._a.shape))}"
         ) from None
     if not eps >= 0:
         raise RuntimeError(f"cosine_similarity: eps must be non-negative, got: {eps}")

@@ -27,8 +27,12 @@ from .convert import copy_, fill_
 from .index import expand_masks, put_call
 
 EXPANDED = (
-    "The expanded size of the tensor must match the existing size: a value of shape {value} cannot be assigned to "
-    "elements of shape {own}."
+    "The expanded size of the tensor ({to}) must match the existing size ({size}) at non-singleton dimension {dim}.  "
+    "Target sizes: {own}.  Tensor sizes: {value}: the value does not fit what it is assigned to."
+)
+TOO_MANY = (
+    "expand: the number of sizes provided ({ndim}) must be greater or equal to the number of dimensions in the tensor "
+    "({got}): a value of shape {value} cannot be assigned to elements of shape {own}."
 )
 
 _INDEX = ops.index
@@ -37,6 +41,16 @@ _ROWS = {"dims": (0,)}
 LOWEST_FLOAT32, LARGEST_FLOAT32 = float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
 LOWEST_INT, LARGEST_INT = -(2**63), 2**63 - 1
 _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
+
+
+def does_not_fit(value, own):
+    """The error for a value of one shape that is assigned to elements of another."""
+    shapes = dict(value=list(value), own=list(own))
+    if len(value) > len(own):
+        return RuntimeError(TOO_MANY.format(ndim=len(own), got=len(value), **shapes))
+    pairs = zip(range(len(own) - 1, -1, -1), reversed(own), reversed(value), strict=False)
+    dim, to, size = next((dim, to, size) for dim, to, size in pairs if size not in (1, to))
+    return RuntimeError(EXPANDED.format(dim=dim, to=to, size=size, **shapes))
 
 
 # ---- reading
@@ -233,7 +247,7 @@ def assign_to(t, value):
     own = t._a
     value = without_leading_ones(value)
     if not broadcasts(value._a.shape, own.shape):
-        raise RuntimeError(EXPANDED.format(value=list(value.shape), own=list(own.shape)))
+        raise does_not_fit(value.shape, own.shape)
     check_writable(t, source=value)
     if value._a.dtype != own.dtype:
         value = cast(value, dtype=own.dtype)

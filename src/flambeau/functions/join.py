@@ -222,7 +222,7 @@ def meshgrid(*tensors, indexing=None):
         tensors = tensors[0]
     tensors = need_tensors(tensors, "meshgrid")
     if not tensors:
-        raise ValueError("meshgrid expects a non-empty TensorList")
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
         warnings.warn(INDEXING, UserWarning, stacklevel=2)
     elif indexing not in ("ij", "xy"):

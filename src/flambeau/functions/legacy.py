@@ -54,7 +54,7 @@ def legacy_array(args, dtype, device=None, data=None):
         if isinstance(first, float | complex | bool | None):
             raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
         return wrap(array_from(first, dtype))
-    return _empty(shape_from(args, "new"), dtype)
+    return _empty(shape_from(args, name="new"), dtype)
 
 
 def _empty(shape, dtype):

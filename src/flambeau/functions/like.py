@@ -57,7 +57,7 @@ def shape_of_arguments(name, args, size):
                 raise TypeError(f"{name}() takes 1 positional argument but {len(args)} were given")
         elif not hasattr(first, "__index__") or isinstance(first, bool):
             raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(first).__name__}")
-    return nonnegative(shape_from(args, name))
+    return nonnegative(shape_from(args, name=name))
 
 
 def number(value, name, argument, position):

@@ -13,7 +13,7 @@ from .._tensor import Tensor
 from ..ops import pointwise as ops
 from ..ops._op import result_dtype
 from ..ops.shape import cast
-from ._args import need_tensor
+from ._args import as_int, need_tensor
 from ._attach import inplace_methods, methods
 from ._binary import alias, binary, need_operand, operands
 from ._data import scalar_for
@@ -265,6 +265,7 @@ def positive(input):
 def round(input, *, decimals=0):
     """Each element rounded to a whole number (or to ``decimals`` places), halves to the even one."""
     need_tensor(input, "round")
+    decimals = decimals and as_int(decimals, "round", "decimals")
     return ops.round_(input) if decimals == 0 else ops.round_decimals(input, decimals=decimals)
 
 

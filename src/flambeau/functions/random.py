@@ -159,7 +159,7 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
     low, high = as_int(0 if low is None else low, "randint", "low"), as_int(high, "randint", "high")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    shape = nonnegative(shape_from((tuple(size),), "randint"))
+    shape = nonnegative(shape_from((tuple(size),), name="randint"))
     dtype = dtype or _dtypes.int64
     return _draw("randint", Draw("fill_random", low, high), shape, dtype, out, generator, layout, device,
                  requires_grad)
@@ -255,7 +255,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
             raise TypeError("normal() needs a size when mean and std are numbers")
-        shape = nonnegative(shape_from((size,), "normal"))
+        shape = nonnegative(shape_from((size,), name="normal"))
         return _draw("normal", Draw("fill_normal", mean, std), shape, dtype, out, generator, layout, device,
                      requires_grad)
     if isinstance(std, Tensor) and std._a.dtype.kind == "c":

@@ -387,10 +387,10 @@ def log_softmax(input, dim, dtype=None):
 
 
 def _soft(op, input, dim, dtype, name):
-    if not isinstance(input, Tensor):
+    if dim is None or not isinstance(input, Tensor):
         need_tensor(input, name)
-    if dtype is not None:
-        input = cast(input, dtype=np_dtype_of(dtype))
+        raise wrong_type(dim, "int", name, "dim", 2)
+    input = input if dtype is None else cast(input, dtype=np_dtype_of(dtype))
     return op(input, axis=_axes(dim, input, name, many=False))
 
 

@@ -190,7 +190,7 @@ def unflatten(input, dim, sizes):
     dim = dim_in_range(dim, len(shape))
     if not shape:
         raise RuntimeError("unflatten: Dimension specified as 0 but tensor has no dimensions")
-    sizes = shape_from((sizes,), "unflatten")
+    sizes = shape_from((sizes,), "sizes")
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     try:

@@ -53,7 +53,7 @@ def sparse_coo_tensor(indices=None, values=None, size=None, *, dtype=None, devic
                 [4., 0., 0.]])
     """
     if values is None:
-        shape = nonnegative(shape_from((indices if size is None else size,), "sparse_coo_tensor"))
+        shape = nonnegative(shape_from((indices if size is None else size,), name="sparse_coo_tensor"))
         indices, values = np.zeros((len(shape), 0), np.int64), np.zeros(0, np_dtype_of(dtype))
         size, is_coalesced = shape, True
     values = as_tensor(values, dtype, device)
@@ -79,7 +79,7 @@ def _checked_shape(indices, values, size):
         top = [int(n) for n in indices.max(1) + 1] if count else [0] * sparse
         shape = (*top, *dense)
     else:
-        shape = nonnegative(shape_from((size,), "sparse_coo_tensor"))
+        shape = nonnegative(shape_from((size,), name="sparse_coo_tensor"))
     if len(shape) != sparse + len(dense):
         raise RuntimeError(RANK.format(size=len(shape), sparse=sparse, dense=len(dense)))
     if shape[sparse:] != dense:
@@ -221,7 +221,7 @@ def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
 def _resize(t, size, sparse, dense, name, count):
     _need_sparse(t, name)
     check_writable(t)
-    shape, a = nonnegative(shape_from((size,), name)), t._a
+    shape, a = nonnegative(shape_from((size,), name=name)), t._a
     if len(shape) != sparse + dense:
         raise RuntimeError(RANK.format(size=len(shape), sparse=sparse, dense=dense))
     if count and (sparse != a.sparse_dim or any(n < m for n, m in zip(shape, a.shape)) or

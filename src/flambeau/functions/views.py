@@ -120,7 +120,7 @@ def split_with_sizes(input, split_sizes, dim=0):
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = dim_in_range(dim, len(shape))
-    sizes = shape_from((split_sizes,), "split_with_sizes")
+    sizes = shape_from((split_sizes,), "split_sizes")
     if sizes and min(sizes) < 0:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
@@ -173,7 +173,7 @@ def tensor_split(input, sections=None, dim=0, *, indices=None, tensor_indices_or
         indices_or_sections = given.tolist()
     n = input._a.shape[dim]
     if isinstance(indices_or_sections, (tuple, list)):
-        cuts = shape_from((indices_or_sections,), "tensor_split")
+        cuts = shape_from((indices_or_sections,), "indices_or_sections")
     else:
         sections = as_int(indices_or_sections, "tensor_split", "indices_or_sections")
         if sections <= 0:

@@ -21,13 +21,6 @@ from .shape import expand, permute, reshape, reshape_shared, squeeze, t, unsquee
 
 MM_SHAPES = "mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
 
-_C_NAMES = {
-    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short",
-    "int8": "signed char", "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}
-
-
 def mT(x):
     """The matrices transposed, as a view."""
     if isinstance(x, Tensor):
@@ -75,7 +68,7 @@ def scale(g, factor):
 def c_name(array):
     """The C type of an array's elements, which some of PyTorch's messages show."""
     name = _dtypes.from_np(array.dtype).name
-    return _C_NAMES.get(name, name)
+    return _dtypes.C_NAMES.get(name, name)
 
 
 def refuse_bool(a, kernel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import _dtypes
 from ..._dtypes import int64
 from ..._modes import in_use
 from ..._tensor import Tensor
@@ -36,7 +37,8 @@ TOO_SMALL = (
     "Calculated padded input size per channel: {padded}. Kernel size: {kernel}. Kernel size can't be greater than "
     "actual input size"
 )
-NOT_SAME = "{name}: Input type ({input}) and {other} type ({wrong}) should be the same; convert one of them"
+NOT_SAME = "{name}: Input type ({input}) and {other} type ({wrong}) should be the same; convert one of them{words}"
+WORDS = ": expected scalar type {input} but found {weight}"
 
 
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
@@ -192,9 +194,17 @@ def _check_tensors(input, weight, bias, n, name):
             name=name, wanted=n + 2, weight_rank=weight._a.ndim, weight=list(weight._a.shape), rank=n + 2,
             shape=list(input._a.shape if input._a.ndim == n + 2 else (1, *input._a.shape)),
         ))
-    for other, tensor in (("weight", weight), ("bias", bias)):
-        if tensor is not None and tensor._a.dtype != input._a.dtype:
-            raise RuntimeError(NOT_SAME.format(name=name, other=other, input=input.dtype, wrong=tensor.dtype))
+    if weight._a.dtype != input._a.dtype or (bias is not None and bias._a.dtype != input._a.dtype):
+        raise _mixed_dtypes(input, weight, bias, name)
+
+
+def _mixed_dtypes(input, weight, bias, name):
+    """The error for dtypes that differ: PyTorch looks at the bias first, and then has C++'s names for them."""
+    if bias is not None and bias.dtype is not input.dtype:
+        own, other = [_dtypes.C_NAMES.get(t.dtype.name, t.dtype.name) for t in (input, bias)]
+        return RuntimeError(NOT_SAME.format(name=name, other="bias", input=own, wrong=other, words=""))
+    words = WORDS.format(input=_dtypes.type_word(input.dtype), weight=_dtypes.type_word(weight.dtype))
+    return RuntimeError(NOT_SAME.format(name=name, other="weight", input=input.dtype, wrong=weight.dtype, words=words))
 
 
 def _check_settings(stride, padding, dilation, groups, name):

@@ -17,7 +17,10 @@ INDEX_TYPE = (
     "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {dtype} "
     "instead (while checking arguments for {name})"
 )
-FIRST_BAG = "offsets[0] has to be 0: the first bag begins where the input does. Got {got}"
+FIRST_BAG = (
+    "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+    "got {got}"
+)
 NEGATIVE_BAG = (
     "index out of range in self: offsets must not be negative: a bag begins at its position in the input. Got {got}"
 )

@@ -92,7 +92,7 @@ def affine_grid(theta, size, align_corners=None):
         warnings.warn(DEFAULT, UserWarning, stacklevel=2)
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
-    size = shape_from((size,), "affine_grid")
+    size = shape_from((size,), name="affine_grid")
     n = len(size) - 2
     if n not in (2, 3):
         raise NotImplementedError(ONLY.format(size=size))

@@ -56,8 +56,9 @@ def linear(input, weight, bias=None):
     if in_use.autocast:
         input, weight, bias = autocast("linear", input, weight, bias)
     if bias is None:
+        _need_dimensions(input, weight)
         return input @ weight.t()
-    if len(weight._a.shape) == 2:
+    if len(weight._a.shape) == 2 and input._a.shape:
         if len(input._a.shape) == 2:
             return addmm(bias, input, weight.t())
         *batch, features = input._a.shape
@@ -67,8 +68,15 @@ def linear(input, weight, bias=None):
     return _with_bias(input, weight, bias)
 
 
+def _need_dimensions(input, weight):
+    n, m = input._a.ndim, weight._a.ndim
+    if not n or not m:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {n}D and {m}D")
+
+
 def _with_bias(input, weight, bias):
     """The sum for weights and biases of rare shapes; the bias may not enlarge the result."""
+    _need_dimensions(input, weight)
     if weight._a.ndim == 1 and (input._a.ndim == 2 or bias._a.ndim == 1):
         raise RuntimeError(BIASED_VECTOR.format(weight=list(weight.shape)))
     product = input @ weight.t()

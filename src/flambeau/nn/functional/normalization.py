@@ -36,7 +36,8 @@ GROUPS = (
     "num_groups={groups}"
 )
 MIXED = (
-    "mixed dtype (CPU): expect parameter to have scalar type of {expected}, but got {got} with an input of {own}; "
+    "mixed dtype (CPU): all inputs must share same datatype: expect parameter to have scalar type of {expected}, but "
+    "got {got} with an input of {own}; "
     "convert one of them, e.g. by input.to(weight.dtype)"
 )
 

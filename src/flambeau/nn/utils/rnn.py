@@ -24,6 +24,10 @@ PAIR = "Expected data to be a list or tuple of length 2"
 NOT_ITERABLE = "pad_sequence: Expected iterable for input sequences, but got arg of type: {kind}"
 NO_SEQUENCES = "received an empty list of sequences: there is no length to pad to"
 NO_LENGTH = "pad_sequence: a zero-dimensional tensor has no length to pad (ArrayRef: invalid slice). Use stack()."
+NOT_PACKED = (
+    "pad_packed_sequence(): argument 'sequence' must be a PackedSequence, not {got}, which has no attribute "
+    "'batch_sizes'"
+)
 SIDE = "Expected padding_side to be one of left or right, but got {side}."
 
 
@@ -155,6 +159,8 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     Args:
         total_length: the length to pad to, if not that of the longest sequence.
     """
+    if not isinstance(sequence, PackedSequence_):
+        raise TypeError(NOT_PACKED.format(got=type(sequence).__name__))
     data, batch_sizes, _, original = sequence
     padded, lengths = functions._pad_packed_sequence(
         data, batch_sizes, batch_first, padding_value, -1 if total_length is None else total_length
