@@ -188,6 +188,22 @@ def test_the_judge_of_rounding_begins_with_the_same_half_precision():
         assert pair.do(Step(text, {}, target)) is None
 
 
+def test_what_half_precision_rounds_to_zero_may_have_either_sign_and_a_wrong_gradient_is_found():
+    torch = pytest.importorskip("torch")
+    from differential.program import Pair, Step
+
+    pair = Pair(flambeau, torch)
+    for target, text in (
+        ("a", "torch.nn.GRU(4, 2, num_layers=2)"), ("", "a.to(torch.bfloat16)"),
+        ("b", "(torch.arange(24.) % 7 - 3).reshape(3, 2, 4).to(torch.bfloat16).requires_grad_()"),
+        ("c", "(torch.arange(7., 15.) * 40).sin().reshape(2, 2, 2).to(torch.bfloat16).requires_grad_()"),
+        ("d", "a(b, c)"), ("", "d[0].abs().sum().backward()"),
+    ):
+        assert pair.do(Step(text, {}, target)) is None
+    pair.scopes[0]["b"].grad.view(-1)[-1].add_(10)
+    assert pair.do(Step("torch.ones(1)", {}, "z")).kind == "values"
+
+
 def test_what_is_no_finding_stands_in_the_guide():
     pytest.importorskip("torch")
     from differential.deliberate import DIFFERENCES

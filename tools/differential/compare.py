@@ -99,10 +99,12 @@ def is_leaf(tensor):
 
 
 def observe(read, value):
-    """What can be read of a value, or the kind of the error: of one of several views whose base was written to."""
+    """What can be read of a value, or the kind of the error: of one of several views whose base was written to,
+    or of a module whose parametrizations do not fit each other.
+    """
     try:
         return read(value)
-    except (RuntimeError, AttributeError) as error:
+    except (RuntimeError, AttributeError, TypeError) as error:
         return type(error).__name__
 
 

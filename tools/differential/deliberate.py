@@ -233,6 +233,10 @@ DIFFERENCES = {
     "`bessel_j0` and `bessel_j1`": lambda d: (
         d.kind == "values" and "bessel_j" in d.step.template and np.allclose(d.ours, d.theirs, rtol=0, atol=1e-6)
     ),
+    "The slope of `hardsigmoid`": lambda d: (
+        d.kind == "values" and re.search("[hH]ardsigmoid", d.pair.text) and IS_GRADIENT.search(d.where)
+        and np.allclose(d.ours, d.theirs, rtol=1e-7)
+    ),
     "The `gelu` of infinity": lambda d: (
         d.kind == "values" and re.search("gelu|GELU", d.step.template)
         and (differs_only_at_nan(d, np.isposinf) or overflows(d))
@@ -257,8 +261,8 @@ DIFFERENCES = {
     ),
     "Rounding": lambda d: d.kind == "structure" and "LBFGS" in d.pair.text and decides_by_rounding(d.pair),
     "The second gradient of `cosine_similarity`": lambda d: (
-        d.kind == "values" and re.search("cosine_similarity|Cosine", d.pair.text) and "create_graph=True" in d.pair.text
-        and IS_GRADIENT.search(d.where) and differs_only_at_nan(d, is_near_zero)
+        d.kind == "values" and re.search(r"cosine_similarity|Cosine|functional\.normalize", d.pair.text)
+        and "create_graph=True" in d.pair.text and IS_GRADIENT.search(d.where) and differs_only_at_nan(d, is_near_zero)
     ),
     "The slope of `hardtanh` at nan": lambda d: (
         d.kind == "values" and re.search("hardtanh|Hardtanh|relu6|ReLU6|[hH]ardshrink|[sS]oftshrink", d.pair.text)

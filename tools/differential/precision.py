@@ -26,6 +26,7 @@ WIDER = {
 FARTHER = 16  # how many times the oracle's error we may have: the errors of two runs scatter
 LARGE = 100.0  # larger numbers than this do not excuse larger errors where the oracle's happens to be none
 RUNS = 8  # with changes in the last digit
+RUNS_OF_HALF = 40  # of so few digits that most changes are lost by the next rounding
 LITERAL = re.compile(r"torch\.(tensor|zeros)\(|\(torch\.arange\(")  # steps whose numbers are not rounded
 PLAUSIBLE = 0.1  # the oracle's error, relative to the program's largest number, beyond which its two runs differ
 
@@ -65,6 +66,8 @@ def is_inexact(value):
 
 def is_near_in_norm(ours, theirs, size, dtype):
     """Whether all errors are small, measured by the largest number of the program."""
+    if dtype == "float16":  # what is rounded to infinity in one may be the largest number in the other
+        ours, theirs = (np.clip(x.astype(np.float64), -65504.0, 65504.0) for x in (ours, theirs))
     return bool(np.isfinite(ours).all() and np.abs(ours - theirs).max(initial=0) <= TOLERANCE[dtype][0] * size)
 
 
@@ -103,7 +106,8 @@ def is_between(ours, results, dtype):
 def nudged_results(pair, where):
     """A variable as the oracle computes it when the numbers of all steps before are changed in the last digit."""
     theirs = dict(leaves(pair.oracle))[where]
-    for seed in range(RUNS):
+    half = narrowest_dtype(value for _, value in leaves(pair.oracle)) in ("float16", "bfloat16")
+    for seed in range(RUNS_OF_HALF if half else RUNS):
         found = dict(leaves(replay(pair, nudger(np.random.default_rng(seed))))).get(where)
         if is_inexact(found) and found.shape == theirs.shape:
             yield numbers(found)
@@ -114,12 +118,22 @@ def nudger(generator):
         exec(compile(step.text, "program", "exec"), scope)
         if LITERAL.match(step.text.partition(" = ")[2]):
             return
-        for _, value in leaves(scope.get(step.target)):
-            if is_inexact(value) and value.is_leaf and value.element_size() >= 4 and not value.is_complex():
-                array = memory(value)
-                array *= 1 + generator.integers(-2, 3, array.shape) * np.finfo(array.dtype).eps
+        converted = re.match(r"(\w+)\.(?:to\(|half|bfloat16)", step.text)
+        for _, value in leaves(scope.get(converted[1] if converted else step.target)):
+            if is_inexact(value) and value.is_leaf and not value.is_complex():
+                nudge(library, value, generator)
 
     return execute
+
+
+def nudge(library, value, generator):
+    """Changes the numbers in the last digit."""
+    if value.element_size() >= 4:
+        array = memory(value)
+        array *= 1 + generator.integers(-2, 3, array.shape) * np.finfo(array.dtype).eps
+    else:
+        steps = library.from_numpy(generator.integers(-1, 2, tuple(value.shape)))
+        value.data.mul_((1 + steps * library.finfo(value.dtype).eps).to(value.dtype))
 
 
 def in_double(pair):
