@@ -110,12 +110,15 @@ CODES = [f"y = torch.nn.functional.one_hot(torch.tensor({index}), {classes})\n(y
 ADDED_GROUPS = [f"x = torch.nn.Parameter(torch.eye(2))\no = torch.optim.{name}([x], lr=0.1)\n{load}\n"
                 "o.add_param_group({'params': [torch.nn.Parameter(torch.ones(2, 2))]})\n[sorted(group) for group in o.param_groups]"
                 for name in ("Muon", "SparseAdam", "SGD", "Adafactor", "Rprop") for load in ("", "o.load_state_dict(o.state_dict())")]
+PROJECTIONS = [f"m = torch.nn.LSTM(4, 2, proj_size=1, num_layers={layers})\nx = torch.arange(8. * {steps}).sin().reshape({steps}, 2, 4)\ny = m(x)\n"
+               f"[g is None for g in torch.autograd.grad({loss}.sum(), list(m.parameters()), create_graph={graph}, allow_unused=True)]"
+               for layers in (1, 2) for steps in (1, 2) for loss in ("y[1][1]", "y[1][1][-1]", "y[0]", "y[1][0]") for graph in (True, False)]
 STEP_COUNTS = [f"x = torch.ones(2, requires_grad=True)\na, b = [torch.optim.{name}([x]) for _ in range(2)]\nx.sum().backward()\na.step()\n"
                f"b.load_state_dict(a.state_dict())\nb.step()\n([s['step'] for s in a.state.values()], [s['step'] for s in b.state.values()])"
                for name in ("Adagrad", "Adam", "RMSprop", "Rprop", "NAdam")]
 
 
 @pytest.mark.parametrize("code", OF_NOTHING + IN_PLACE_ON_NOTHING + SIZES + WRITES + LOSSES + RESULTS + BIASES + STATES + SETTINGS
-                         + BIASES_OF_CONVOLUTIONS + LATE_SAMPLES + UNPOOLED + OF_TWO_FAULTS_IN_A_LAYER + STEP_COUNTS + CELLS + CODES + ADDED_GROUPS)
+                         + BIASES_OF_CONVOLUTIONS + LATE_SAMPLES + UNPOOLED + OF_TWO_FAULTS_IN_A_LAYER + STEP_COUNTS + CELLS + CODES + ADDED_GROUPS + PROJECTIONS)
 def test_programs_agree(code):
     check_code(code)

@@ -65,10 +65,10 @@ def is_inexact(value):
 
 
 def is_near_in_norm(ours, theirs, size, dtype):
-    """Whether all errors are small, measured by the largest number of the program."""
+    """Whether all errors are small, measured by the largest number that the program shows; others may be larger."""
     if dtype == "float16":  # what is rounded to infinity in one may be the largest number in the other
         ours, theirs = (np.clip(x.astype(np.float64), -65504.0, 65504.0) for x in (ours, theirs))
-    return bool(np.isfinite(ours).all() and np.abs(ours - theirs).max(initial=0) <= TOLERANCE[dtype][0] * size)
+    return bool(np.isfinite(ours).all() and np.abs(ours - theirs).max(initial=0) <= 2 * TOLERANCE[dtype][0] * size)
 
 
 def largest(value):

@@ -280,7 +280,7 @@ def _(g, h, c, w, projection, mask, out_1, out_2, out_3, reverse, needs):
         lstm_backward, g, (w, projection), (h, c), (out_1, out_2), (out_3,), mask, reverse
     )
     g_projection = None
-    if needs[4]:
+    if needs[4] and not (g[0] is g[1] is None and len(out_1) == 1):  # only the next step would need it
         g_projection = weight_grad(g_projected[0], chunks(out_3, 4)[3] * tanh(out_2))
     return g_x, *g_start, weight_grad(g_x, previous) if needs[3] else None, g_projection, None
 
