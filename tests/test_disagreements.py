@@ -434,6 +434,8 @@ COMPLEX_SUMS = [f"torch.{name}(torch.tensor([1, nan], dtype=torch.{given}), dtyp
 TRANSFORMS = [f"torch.fft.{name}(torch.ones({shape}, dtype=torch.{dtype}), dim={dim}).shape"  # of two faults the dtype is named first
               for name in ("fft", "irfft", "rfft", "ihfft", "hfft", "fft2", "rfft2", "rfftn", "ihfftn")
               for shape in ("()", "1", "2, 3") for dtype in ("complex64", "float16", "int64") for dim in (-1, 3)]
+TOLERANCES = [f"torch.{name}(torch.ones(2, dtype=torch.{dtype}), torch.ones(2), {tolerances})" for name in ("isclose", "allclose")
+              for dtype in ("float64", "float32") for tolerances in ("1.0, (1+2j)", "'1', 1.0", "-1.0, 1.0", "1.0, None", "1, 2")]
 ORDERS_IN_MEMORY = [f"torch.ones({made}.dim_order()" for made in (
     "1, 3).expand(2, 3)", "2, 1).expand(2, 3)", "1, 1, 3).expand(2, 2, 3)", "1, 2, 1).expand(3, 2, 4)", "1, 3, 1).transpose(0, 1)", "2, 0, 3)", "3, 1, 2).mT",
     "())", "2, 3, 1, 1).to(memory_format=torch.channels_last)", "2, 3, 1, 4).to(memory_format=torch.channels_last)", "1, 1, 2, 1).expand(2, 1, 2, 3)")]
@@ -441,7 +443,7 @@ DIMENSIONS = [f"torch.ones({shape}).unflatten({dim}, {sizes})" for shape in ("()
 
 
 @pytest.mark.parametrize("code", [
-    *TRANSFORMS, *COMPLEX_SUMS, *ORDERS_IN_MEMORY, *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
+    *TOLERANCES, *TRANSFORMS, *COMPLEX_SUMS, *ORDERS_IN_MEMORY, *NUMBERS_THAT_FIT, *ZERO_GRADIENTS, *DIMENSIONS, *OF_TWO_FAULTS, *NOT_A_NUMBER, *INFINITELY_WIDE, *ORDERS, *FROM_ARRAYS, *EXPANSIONS, *SECOND_GRADIENTS,
     *LAYOUT, *DTYPES, *MIXED, *SHAPES, *NUMBERS, *TOO_LARGE, *KINDS, *GRADIENTS, *ONE_ELEMENT, *COPIES, *SCALARS, *CROPS,
     *IN_PLACE, *BOUNDS, *OUT_OF_RANGE, *EDGES, *MEMORY, *ZEROS, *REFUSALS, *INTEGERS, *NUMBERS_OF, *SEGMENTS, *EIGENVALUES, *RETAINED, *SAVED, *UNCONNECTED,
     *ONE_A_CHANNEL, *MASKS, *NO_DERIVATIVE, *QUANTILES, *PASSES_FOR_NAN, *NOT_NEEDED, *MOVED_LEAVES, *COUNTED_DISTANCES, *CLAMPS, *CONSTANTS, *EMPTY_CLASSES, *EMPTY_VALUES, *BACKWARD_TWICE, *OF_NO_DIMENSIONS, *NO_ELEMENTS, *FACTORS,

@@ -76,10 +76,11 @@ SHAPES = [
     function("unfold({x}, {2|(2, 1)}{|, padding=1|, stride=2|, dilation=2})", "{2, |0, }3, 5, 4"),
     function("affine_grid({x}, {(2, 1, 3, 4)|[2, 1, 1, 2]}{|, align_corners=True})", "2, 2, 3"),
     function("affine_grid({x}, (2, 1, 2, 3, 4){|, align_corners=True})", "2, 3, 4"),
-    function("grid_sample({x}, {x2}{|, mode='nearest'|, mode='bicubic'}{|, padding_mode='border'|, padding_mode='reflection'}"
+    # at places that are no numbers PyTorch would crash
+    function("grid_sample({x}, {x2}.nan_to_num(0.5, 3.0, -3.0){|, mode='nearest'|, mode='bicubic'}{|, padding_mode='border'|, padding_mode='reflection'}"
              "{|, align_corners=True})", "2, 3, 5, 4", "2, 3, 2, 2"),
-    function("grid_sample({x}, {x2}{|, mode='nearest'}{|, padding_mode='border'|, padding_mode='reflection'}{|, align_corners=True})",
-             "2, 3, 3, 4, 2", "2, 2, 3, 2, 3"),
+    function("grid_sample({x}, {x2}.nan_to_num(0.5, 3.0, -3.0){|, mode='nearest'}{|, padding_mode='border'|, padding_mode='reflection'}"
+             "{|, align_corners=True})", "2, 3, 3, 4, 2", "2, 2, 3, 2, 3"),
 ]
 DISTANCES = [
     function("cosine_similarity({x}, {x2}{|, dim=0|, dim=-1}{|, eps=0.5})", "{2, |}3, 4", "{2, |1, |}3, 4"),

@@ -58,10 +58,10 @@ def tolerance(value, function, name):
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether ``|input - other| <= atol + rtol * |other|`` for each pair; equal infinities are close."""
     operands(input, other, "isclose", numbers=False)
+    rtol, atol = tolerance(rtol, "isclose", "rtol"), tolerance(atol, "isclose", "atol")
     if input.dtype is not other.dtype:
         words = f"{type_word(input.dtype)} did not match {type_word(other.dtype)}"
         raise RuntimeError(f"isclose: {words}; convert one of them")
-    rtol, atol = tolerance(rtol, "isclose", "rtol"), tolerance(atol, "isclose", "atol")
     return ops.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 

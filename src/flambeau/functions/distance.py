@@ -202,11 +202,11 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether ``|input - other| <= atol + rtol * |other|`` holds for all elements."""
     need_tensor(input, "allclose")
     need_tensor(other, "allclose", "other", 2)
+    rtol, atol = tolerance(rtol, "allclose", "rtol"), tolerance(atol, "allclose", "atol")
     if input.dtype is not other.dtype:
         raise RuntimeError(
             f"{type_word(input.dtype)} did not match {type_word(other.dtype)}; convert one of them"
         )
-    rtol, atol = tolerance(rtol, "allclose", "rtol"), tolerance(atol, "allclose", "atol")
     return bool(pw.isclose(input, other, rtol=rtol, atol=atol, equal_nan=equal_nan)._a.all())
 
 
