@@ -64,6 +64,8 @@ def _lacks_tensorboard():
 
 
 LACKS = {"oracle": _lacks_oracle, "jax": _lacks_jax, "gpu": _lacks_gpu, "tensorboard": _lacks_tensorboard}
+MARKERS = {"torch": "oracle", "jax": "jax", "tensorboard": "tensorboard"}  # of what is imported
+UNMARKED = "needs {module} and is not marked {marker!r}: where {module} is installed, the marked tests alone are run"
 
 
 def pytest_runtest_setup(item):
@@ -74,6 +76,32 @@ def pytest_runtest_setup(item):
             pytest.skip(reason)
     if item.get_closest_marker("jax"):
         importlib.import_module("flambeau.engines.xla")  # it makes itself known for the arrays of jax
+
+
+def _unmarked(reason, is_marked):
+    """What is wrong with a test that was skipped for want of a module; None if nothing is."""
+    for module, marker in MARKERS.items():
+        if f"could not import '{module}" in reason and not is_marked(marker):
+            return UNMARKED.format(module=module, marker=marker)
+    return None
+
+
+def _fail_if_unmarked(report, reason, is_marked):
+    if report.skipped and (message := _unmarked(reason, is_marked)):
+        report.outcome, report.longrepr = "failed", message
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    return _fail_if_unmarked(report, str(call.excinfo and call.excinfo.value), item.get_closest_marker)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    report = yield
+    return _fail_if_unmarked(report, str(report.longrepr), lambda name: f"mark.{name}" in collector.path.read_text())
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,6 @@ KNOWN = {
     "to_sparse": "PyTorch numbers its overloads",
     "round": "decimals=0 is the default, and PyTorch tells whether it was given",
     "sort": "stable=False is the default, and PyTorch tells whether it was given",
-    "sum_to_size": "nothing to sum: the tensor itself",
     "transpose": "of a dimension with itself: an alias",
 }
 

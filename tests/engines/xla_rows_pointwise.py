@@ -103,7 +103,7 @@ POINTWISE = [
     # activations
     *rows("relu gelu gelu_tanh silu mish log_sigmoid hardsigmoid hardswish", X),
     *rows("gelu_pull gelu_tanh_pull silu_pull mish_pull hardsigmoid_pull hardswish_pull", X, X),
-    row("threshold", X, threshold=0.5, value=-1.0),
+    *rows("threshold threshold_in_place", X, threshold=0.5, value=-1.0),
     row("threshold_pull", X, X, threshold=0.5),
     row("hardshrink", X, lambd=0.5),
     row("hardshrink_pull", X, X, lambd=0.5),
