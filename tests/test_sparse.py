@@ -263,8 +263,8 @@ def test_adding_a_sparse_gradient_writes_to_the_rows_it_has():
     assert weight.tolist() == [[-1, -2], [0, 0], [0, 0], [-4, -5]] and weight.data_ptr() == before
 
 
+@pytest.mark.jax
 def test_sparse_tensors_on_xla():
-    pytest.importorskip("jax")
     found = {}
     for device in ("cpu", "xla"):
         layer = table(flambeau, padding_idx=1).to(device)
@@ -281,8 +281,8 @@ def test_sparse_tensors_on_xla():
         flambeau.testing.assert_close(got, want)
 
 
+@pytest.mark.jax
 def test_a_compiled_step_has_dense_gradients():
-    pytest.importorskip("jax")
     results = []
     for compile in (False, True):
         layer = table(flambeau)

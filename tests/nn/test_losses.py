@@ -51,6 +51,15 @@ def ctc(t):
 
 
 @programs
+def ctc_of_scores_in_any_order(t):
+    log_probs = scores(t, 6, 2, 4).log_softmax(2).permute(2, 1, 0).contiguous().permute(2, 1, 0)
+    targets, times, lengths = next(iter(CTC.values()))
+    (slope,) = t.autograd.grad(
+        t.nn.functional.ctc_loss(x := log_probs.requires_grad_(), t.tensor(targets), times, lengths), x)
+    return slope, slope.stride()
+
+
+@programs
 def ctc_blanks_and_lengths(t):
     log_probs, loss = scores(t, 5, 2, 4).log_softmax(2), t.nn.functional.ctc_loss
     targets, lengths = t.tensor([[0, 1], [2, 0]]), (t.tensor([5, 4]), t.tensor([2, 1]))
@@ -197,8 +206,8 @@ def adaptive(t):
     return [*found, *layer(x[0], t.tensor(7)), list(layer(x[:0], t.ones(0, dtype=t.int64)))]
 
 
+@pytest.mark.jax
 def test_adaptive_softmax_is_the_same_compiled():
-    pytest.importorskip("jax")
     flambeau.manual_seed(0)
     layer = flambeau.nn.AdaptiveLogSoftmaxWithLoss(8, 12, [3, 6], div_value=2.0)
     x, target = scores(flambeau, 5, 8).float(), flambeau.tensor([0, 3, 7, 11, 2])

@@ -24,7 +24,7 @@ def _(g, log_probs, labels, times, lengths, out_0, out_1, blank, zero_infinity):
     return ctc_loss_pull(g[0], *of_samples, blank=blank, zero_infinity=zero_infinity), None, None, None
 
 
-@op
+@op(row_major=True)
 def ctc_loss_pull(k, g, log_probs, labels, times, lengths, loss, alphas, *, blank, zero_infinity):
     """The gradient of scores whose log-softmax `log_probs` is; zero after the end of a sample, whatever `g` is."""
     slopes = k.ctc_backward(log_probs, labels, times, lengths, loss, alphas, blank)

@@ -78,7 +78,7 @@ def ctc_backward(log_probs, labels, times, lengths, loss, alphas, blank):
     states, skips = states_of(np, labels, blank)
     emissions = np.take_along_axis(log_probs, np.broadcast_to(states, alphas.shape), 2)
     ends = last_states(np, states, lengths)
-    gradient = np.where(loss[:, None] == np.inf, np.nan, np.exp(log_probs)).astype(log_probs.dtype)
+    gradient = np.where(loss[:, None] == np.inf, np.nan, np.exp(log_probs)).astype(log_probs.dtype, order="C")
     flat = (np.arange(len(states))[:, None] * log_probs.shape[2] + states).reshape(-1)
     beta = np.full(states.shape, -np.inf, log_probs.dtype)
     for t in reversed(range(len(alphas))):
