@@ -412,6 +412,32 @@ def test_inplace_writes_only_what_it_must():
     assert x._version == 2
 
 
+WRITES_BY_INDEX = {
+    "setitem": lambda x, index, values: x.__setitem__(index, values),
+    "index_put_": lambda x, index, values: x.index_put_((index,), values, accumulate=True),
+    "put_": lambda x, index, values: x.put_(index, values, accumulate=True),
+    "index_add_": lambda x, index, values: x.index_add_(0, index, values),
+    "index_copy_": lambda x, index, values: x.index_copy_(0, index, values),
+    "index_fill_": lambda x, index, values: x.index_fill_(0, index, 2.0),
+    "index_reduce_": lambda x, index, values: x.index_reduce_(0, index, values, "prod"),
+    "scatter_": lambda x, index, values: x.scatter_(0, index, values),
+    "scatter_add_": lambda x, index, values: x.scatter_add_(0, index, values),
+    "scatter_reduce_": lambda x, index, values: x.scatter_reduce_(0, index, values, "amax"),
+    "masked_fill_": lambda x, index, values: x[:1].masked_fill_(index.view(flambeau.bool)[:1], 2.0),
+}
+
+
+@pytest.mark.parametrize("write", WRITES_BY_INDEX.values(), ids=WRITES_BY_INDEX)
+def test_operands_in_the_memory_that_is_written_to_are_read_before(write):
+    """An index that is read again behind a write to it names a place far outside."""
+    index = flambeau.tensor([1, 3, 2, 0, 5, 5, 7, 6])
+    x = index.clone().view(flambeau.float64)
+    right, values = x.clone(), flambeau.arange(1.0, 9.0, dtype=flambeau.float64)
+    write(right, index.clone(), values)
+    write(x, x.view(flambeau.int64), values)
+    assert flambeau.equal(x.view(flambeau.int64), right.view(flambeau.int64))
+
+
 def test_fill_diagonal():
     x = flambeau.zeros(5, 2)
     assert x.fill_diagonal_(1).tolist() == [[1, 0], [0, 1], [0, 0], [0, 0], [0, 0]]

@@ -213,7 +213,7 @@ def inplace_op(t, op, inputs, settings, name, overlap=False):
     if recording:
         check_history(t)
         before = at_place_of(t, t._a)
-    used = [t._a, *[x._a if isinstance(x, Tensor) else x for x in inputs]]
+    used = [t._a, *[apart_from(t, x) if isinstance(x, Tensor) else x for x in inputs]]
 
     def fill(own):
         nonlocal used
@@ -226,6 +226,12 @@ def inplace_op(t, op, inputs, settings, name, overlap=False):
         op.spec.record((before, *inputs), used, t._a, out, settings)
         take_history(t, out)
     return t
+
+
+def apart_from(t, x):
+    """The array of an operand; a copy where it lies in the memory of `t`, for it is read while that is written to."""
+    overlaps = engine_for(t) is engine_for(x) is NUMPY and np.may_share_memory(t._a, x._a)
+    return x._a.copy() if overlaps else x._a
 
 
 def op_methods(prepare=None, *, out=True):
