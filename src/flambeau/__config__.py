@@ -1,4 +1,4 @@
-"""What computes, as a text."""
+"""The build configuration as text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["parallel_info", "show"]
 
 
 def show():
-    """A text that says what the library was built with."""
+    """Describes what the library was built with."""
     parts = [f"NumPy {numpy.__version__}", f"Python {platform.python_version()}"]
     return "\n  - ".join([f"Flambeau {__version__}, built with:", *parts]) + "\n"
 
 
 def parallel_info():
-    """A text that says how many threads there are."""
+    """Describes the threading settings."""
     return f"Flambeau's pool of threads:\n  - threads: {NUMPY.thread_count()}\n"

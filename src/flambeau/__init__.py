@@ -1,9 +1,9 @@
-"""Flambeau: PyTorch's tensors, autograd and modules, written anew in Python."""
+"""Flambeau: PyTorch's tensors, autograd and modules, rewritten in Python on NumPy."""
 
 import gc as _gc
 
 _collects = _gc.isenabled()
-_gc.disable()  # until all is imported: nothing of it is garbage, and looking for some takes an eighth of the time
+_gc.disable()  # while importing: nothing becomes garbage, and collections take an eighth of the time
 
 from math import e, inf, nan, pi
 

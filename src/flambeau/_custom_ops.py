@@ -1,4 +1,4 @@
-"""An older home of ``torch.library``."""
+"""The former location of ``torch.library``."""
 
 from .library import custom_op, impl, impl_abstract
 

@@ -1,4 +1,4 @@
-"""Devices, layouts and memory formats: the names under which tensors say where and how they lie."""
+"""Devices, layouts and memory formats."""
 
 from __future__ import annotations
 
@@ -79,20 +79,20 @@ _default_device = CPU
 
 
 def get_default_device():
-    """The device on which tensors are made when none is named."""
+    """The device that new tensors are created on by default."""
     return _defaults.stack[-1] if _defaults.stack else _default_device
 
 
 def set_default_device(device):
-    """Sets the device on which tensors are made when none is named; None means the CPU."""
+    """Sets the device that new tensors are created on by default; None means the CPU."""
     global _default_device
     _default_device = CPU if device is None else resolve(device)
 
 
 def resolve(dev):
-    """The device of tensors that are made on `dev`: a device, a string, an index or None (the default device).
+    """Returns the device object for `dev`: a device, a string, an index or None (the default device).
 
-    It is one object for all of them, with an index on accelerators. Whether it is there is the engine's to say.
+    Each device is one object, with an index on accelerators. Whether it is available is for the engine to check.
     """
     if dev is None:
         if not _defaults.stack and _default_device is CPU:
@@ -141,14 +141,14 @@ class _Named:
 
 
 class layout(_Named):
-    """How the elements of a tensor are kept; only ``strided`` here."""
+    """How the elements of a tensor are stored: ``strided``, or one of the sparse layouts."""
 
     __module__ = "flambeau"
     __slots__ = ()
 
 
 class memory_format(_Named):
-    """The order in which the dimensions of a dense tensor lie in memory."""
+    """The order of a dense tensor's dimensions in memory."""
 
     __module__ = "flambeau"
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Data types, their limits, and the rules by which they combine."""
+"""Data types, their limits, and type promotion."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class dtype:
         return self.category == COMPLEX
 
     def to_real(self):
-        """The dtype of the real part of a complex dtype; a real dtype answers itself."""
+        """The dtype of the real part of a complex dtype; a real dtype returns itself."""
         return {complex64: float32, complex128: float64}.get(self, self)
 
     def to_complex(self):
@@ -97,7 +97,7 @@ HALF = frozenset((float16.np, bfloat16.np, float8_e4m3fn.np, float8_e5m2.np))
 
 
 def narrow(array, np_dtype):
-    """A NumPy array on its way to another dtype: double precision becomes float16 through float32, as in PyTorch."""
+    """Prepares a NumPy array for a cast: as in PyTorch, float64 is converted to float16 through float32."""
     return array.astype(np.float32) if np_dtype is float16.np and array.dtype == float64.np else array
 
 
@@ -125,12 +125,12 @@ LAST_TYPE = 1 << 30
 
 
 def is_inexact(np_dtype):
-    """Floating or complex, ml_dtypes' types included: what can carry a gradient."""
+    """Whether a dtype is floating or complex (including ml_dtypes' types), and so can have a gradient."""
     return np_dtype.num >= FIRST_FLOAT
 
 
 def is_foreign(np_dtype):
-    """One of ml_dtypes' types, whose elements are no Python numbers."""
+    """Whether a dtype is one of ml_dtypes', whose elements are not Python numbers."""
     return np_dtype.num >= FIRST_FOREIGN
 
 
@@ -223,13 +223,13 @@ LARGEST_INT = 2**63 - 1
 
 
 def check_int(value):
-    """Raises the OverflowError of an int that is no element of any dtype."""
+    """Raises OverflowError for an int that does not fit any dtype."""
     if not -(2**63) <= value < 2**64:
         raise OverflowError(TOO_BIG.format(value=value))
 
 
 def python_number(scalar):
-    """The Python number that PyTorch reads a NumPy scalar as: a float also for np.bool_ and np.complex64."""
+    """Converts a NumPy scalar as PyTorch does: np.bool_ and np.complex64 become floats too."""
     if isinstance(scalar, np.integer):
         if scalar > LARGEST_INT:
             raise TypeError(NO_INT.format(value=scalar))
@@ -249,15 +249,15 @@ def scalar_dtype(value):
 
 
 def operand_dtype(value):
-    """``scalar_dtype`` of an operand, which may be larger than an int64."""
+    """Like ``scalar_dtype``, for an operand, which may exceed int64."""
     return uint64 if isinstance(value, int) and value > LARGEST_INT else scalar_dtype(value)
 
 
 def combine(strong, weak):
-    """Dtype of an expression whose operands of higher priority have dtype `strong`, the others `weak`.
+    """The dtype of an expression whose higher-priority operands have dtype `strong`, and the others `weak`.
 
-    Operands with dimensions come before zero-dimensional tensors, these before Python numbers: the weaker side
-    lends its *category* but not its size.
+    Tensors with dimensions take priority over zero-dimensional ones, and these over Python numbers: the weaker side
+    contributes its *category* but not its size.
     """
     if strong is None:
         return weak
@@ -269,7 +269,7 @@ def combine(strong, weak):
 
 
 def can_cast(from_, to):
-    """Whether an in-place result of dtype ``from_`` may be stored in ``to`` (categories may not shrink)."""
+    """Whether an in-place result of dtype ``from_`` may be stored in ``to`` (the category must not be lowered)."""
     if not isinstance(from_, dtype) or not isinstance(to, dtype):
         raise TypeError(f"can_cast(): arguments must be torch.dtype, not {from_!r} and {to!r}")
     if from_.category == COMPLEX and to.category != COMPLEX:

@@ -1,8 +1,8 @@
-"""Text of tensors: ``repr``, ``format`` and the print options.
+"""Tensor formatting: ``repr``, ``format`` and print options.
 
-A tensor prints in three steps. The *corner* is the part of the array that will be seen, so that a
-large tensor costs no more than a small one; its numbers become *cells*, strings of one width and one
-notation; the *layout* puts brackets, line breaks and dots around them. Then come the suffixes.
+A tensor is printed in three steps. The *corner* is the visible part of the array, so a large tensor costs no more
+than a small one. Its numbers become *cells*: strings of equal width and notation. The *layout* adds brackets, line
+breaks and ellipses. Suffixes such as ``dtype=`` follow.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """Returns the options in force, by the names :func:`set_printoptions` takes."""
+    """Returns the current options, under the argument names of :func:`set_printoptions`."""
     return dataclasses.asdict(_options)
 
 
 @contextlib.contextmanager
 def printoptions(**options: Any) -> Iterator[None]:
-    """Sets print options inside a ``with`` block and restores the former ones after it.
+    """Sets print options inside a ``with`` block and restores the previous ones afterwards.
 
     Example::
 
@@ -102,8 +102,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 def format_tensor(t: Any, name: str | None = None, extra: tuple[str, ...] = ()) -> str:
     """Returns the ``repr`` of a tensor.
 
-    ``name`` stands before the parenthesis: ``tensor``, or for a user's subclass the name of the class. ``extra`` are
-    suffixes to add to those that the tensor has.
+    ``name`` precedes the parenthesis: ``tensor``, or the class name of a subclass. ``extra`` holds additional suffixes.
     """
     if isinstance(t._a, LevelArray):
         return t._a.level.describe(t._a, format_tensor)
@@ -116,9 +115,9 @@ def format_tensor(t: Any, name: str | None = None, extra: tuple[str, ...] = ()) 
 
 
 def format_spec(t: Any, spec: str) -> str:
-    """Formats for ``format(t, spec)``: a 0-dim tensor as its Python number, others as ``object`` does.
+    """Implements ``format(t, spec)``: a 0-dim tensor is formatted as a Python number, others as ``object`` does.
 
-    A subclass of Tensor, a Parameter for one, is never taken for a number.
+    Subclasses of Tensor, such as Parameter, are never formatted as numbers.
     """
     if isinstance(t._a, LevelArray):
         return format(repr(t), spec)
@@ -134,7 +133,7 @@ def _body(t: Any, indent: int) -> str:
 
 
 def _sparse_body(t: Any, indent: int) -> str:
-    """The places and the elements there, each as a tensor; the shape goes to a line of its own."""
+    """Indices and values, each as a tensor; the shape goes on a separate line."""
     parts = []
     for part, array in (("indices", t._a.indices), ("values", t._a.values)):
         size = f", size={tuple(array.shape)}" if 0 in array.shape else ""
@@ -164,7 +163,7 @@ def _suffixes(t: Any) -> list[str]:
 
 
 def _silent_dtypes(has_values: bool) -> tuple[str, ...]:
-    """The dtypes that need no suffix; without values only the default one goes without saying."""
+    """The dtypes printed without a suffix; for an empty tensor, only the default one."""
     default = str(get_default_dtype())
     if not has_values:
         return (default,)
@@ -205,7 +204,7 @@ def _format_array(array: np.ndarray, indent: int) -> str:
 
 
 def _corner(array: np.ndarray, edge: int) -> np.ndarray:
-    """The elements that will be printed: of every long dimension only its two ends."""
+    """The elements that are printed: only the two ends of every long dimension."""
     if all(size <= 2 * edge for size in array.shape):
         return array
     shown = [np.r_[:edge, size - edge : size] if size > 2 * edge else np.r_[:size] for size in array.shape]
@@ -213,15 +212,15 @@ def _corner(array: np.ndarray, edge: int) -> np.ndarray:
 
 
 def _python_numbers(array: np.ndarray) -> np.ndarray:
-    """Widens the floats that NumPy does not know (bfloat16, float8)."""
+    """Widens floats that NumPy does not support (bfloat16, float8)."""
     array = on_host(array, "printing a tensor")
     return array.astype(np.float32) if is_foreign(array.dtype) else array
 
 
 def _cells(array: np.ndarray) -> tuple[list[str], int]:
-    """Formats the elements in order and returns with them the width of a column.
+    """Formats the elements in order; returns them with the column width.
 
-    A cell may be wider than the column: zeros, infinities and nans do not take part in its width.
+    A cell may be wider than the column: zeros, infinities and NaNs do not count towards the width.
     """
     if array.dtype.kind == "c":
         real, real_width = _float_cells(array.real)
@@ -242,7 +241,7 @@ def _float_cells(array: np.ndarray) -> tuple[list[str], int]:
 
 
 def _notation(measured: list[float]) -> Callable[[float], str]:
-    """Chooses one notation for all values by those that are neither zero nor infinite nor nan."""
+    """Chooses one notation for all values, based on those that are finite and not zero."""
     whole = all(value.is_integer() for value in measured)
     if _is_scientific(measured, whole):
         return f"{{:.{_options.precision}e}}".format
@@ -271,7 +270,7 @@ def _complex_cell(real: str, imag: str) -> str:
 
 
 def _layout(cells: Iterator[str], width: int, shape: tuple[int, ...], edge: int, indent: int) -> str:
-    """Draws the cells, which come in reading order, as an array of this shape."""
+    """Arranges the cells, given in row-major order, as an array of this shape."""
     if not shape:
         return next(cells)
     size, inner = shape[0], shape[1:]
@@ -284,6 +283,6 @@ def _layout(cells: Iterator[str], width: int, shape: tuple[int, ...], edge: int,
 
 
 def _fill(cells: list[str], width: int, indent: int) -> list[str]:
-    """Puts as many cells on a line as the line width allows."""
+    """Fills each line with as many cells as fit."""
     per_line = max(1, (_options.linewidth - indent) // (width + 2))
     return [", ".join(cells[i : i + per_line]) for i in range(0, len(cells), per_line)]

@@ -1,4 +1,4 @@
-"""NumPy's floating-point warnings, which PyTorch has none of: calls without them, as cheaply as possible."""
+"""Suppresses NumPy's floating-point warnings, which PyTorch does not issue, as cheaply as possible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ except AttributeError:
 
 @contextlib.contextmanager
 def ignore_fp_errors():
-    """No floating-point warnings inside."""
+    """A context without floating-point warnings."""
     token = set_errors(IGNORED)
     try:
         yield
@@ -48,7 +48,7 @@ def is_context_busy(error):
 
 
 def call_without_fp_warnings(function, *arguments):
-    """Calls without floating-point warnings, whoever else does."""
+    """Calls a function without floating-point warnings; any number of threads may do so at once."""
     try:
         return run_in_fp_context(function, *arguments)
     except RuntimeError as error:

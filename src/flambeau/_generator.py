@@ -1,7 +1,7 @@
-"""The CPU random-number generator: a Mersenne Twister that walks PyTorch's stream.
+"""The CPU random-number generator: a Mersenne Twister that produces PyTorch's stream.
 
-The generator only hands out raw words and keeps the state; how words become uniforms, normals or
-permutations is the business of the engine's random kernels.
+The generator keeps the state and produces raw words; the engine's random kernels turn these into uniform or normal
+numbers or permutations.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ _BULK = 512
 
 
 class Generator:
-    """A source of random numbers with a state of its own.
+    """A source of random numbers with its own state.
 
-    Two generators with the same seed give the same numbers, and on the CPU the numbers PyTorch gives.
+    Generators with the same seed produce the same numbers; on the CPU these are PyTorch's.
 
     Args:
-        device: the device the generator belongs to. One that is not the CPU draws its numbers itself, by keys that the
-            generator gives it.
+        device: the device the generator belongs to. Devices other than the CPU draw their own numbers, from keys that
+            the generator provides.
 
     Example::
 
@@ -94,9 +94,9 @@ class Generator:
         return Device(self._device)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Starts the stream that belongs to ``seed`` and returns the generator.
+        """Seeds the generator and returns it.
 
-        Any integer of 64 bits will do, signed or unsigned; a negative one counts back from ``2**64``.
+        Any signed or unsigned 64-bit integer is valid; negative ones wrap around modulo ``2**64``.
         """
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise RuntimeError(WRONG_SEED_TYPE.format(type=type(seed).__name__))
@@ -122,7 +122,7 @@ class Generator:
         return self._seed
 
     def clone_state(self) -> Generator:
-        """A new generator that continues from the same point, independently."""
+        """A new, independent generator in the same state."""
         clone = type(self)(self._device)
         clone._set_state_bytes(self._get_state_bytes())
         return clone
@@ -133,7 +133,7 @@ class Generator:
         return self._twister.random_raw(n)
 
     def _words64(self, n: int) -> np.ndarray:
-        """The next ``n`` words of 64 bits, each made of two words, high half first."""
+        """The next ``n`` words of 64 bits, each composed of two 32-bit words, high half first."""
         self._untouched &= n == 0
         if n >= _BULK:
             return self._bulk.integers(0, 2**64, n, dtype=np.uint64)
@@ -143,12 +143,12 @@ class Generator:
         return words
 
     def _skip32(self, n: int) -> None:
-        """Passes over ``n`` words of 32 bits."""
+        """Skips ``n`` words of 32 bits."""
         self._untouched &= n == 0
         self._twister.random_raw(n, output=False)
 
     def _mark(self):
-        """A point of the word stream to which :meth:`_rewind` can return."""
+        """A position in the word stream that :meth:`_rewind` can return to."""
         return self._memory.copy(), self._untouched
 
     def _rewind(self, mark) -> None:
@@ -172,7 +172,7 @@ class Generator:
         return np.frombuffer(record.tobytes(), np.uint8).copy()
 
     def _set_state_bytes(self, state: np.ndarray) -> None:
-        """Continues from a state that :meth:`_get_state_bytes` or PyTorch gave out."""
+        """Restores a state from :meth:`_get_state_bytes` or PyTorch."""
         check_not_traced()
         if state.size != _STATE.itemsize:
             raise RuntimeError(WRONG_STATE_SIZE.format(expected=_STATE.itemsize, found=state.size))
@@ -192,7 +192,7 @@ class Generator:
         return wrap(self._get_state_bytes())
 
     def set_state(self, _new_state: Tensor) -> Generator:
-        """Continues from a state that ``get_state`` gave (here, or in PyTorch)."""
+        """Restores a state returned by ``get_state`` (here or in PyTorch)."""
         if not isinstance(_new_state, Tensor) or _new_state._a.dtype != np.uint8:
             kind = _new_state.dtype if isinstance(_new_state, Tensor) else type(_new_state).__name__
             raise TypeError(f"RNG state must be a torch.ByteTensor, as get_state() gives it, but got {kind}")
@@ -207,6 +207,6 @@ class Generator:
 
 
 def check_not_traced():
-    """Raises where a program that is being traced would have to do more with a generator than draw from it."""
+    """Raises while tracing if a generator is used for anything but drawing numbers."""
     if modes.tracer.active:
         raise modes.tracer.refuse(RuntimeError(SEEDED_IN_PROGRAM))

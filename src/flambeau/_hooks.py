@@ -1,4 +1,4 @@
-"""Hooks: those on a tensor, and the handles that take a hook away again."""
+"""Tensor hooks, and the handles that remove hooks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 
 class TensorHooks:
-    """The hooks on one tensor; for a non-leaf they also hang on its node."""
+    """The hooks of one tensor; those of a non-leaf are also registered on its node."""
 
     __slots__ = ("end", "grad", "post_accumulate", "retain")
 
@@ -20,7 +20,7 @@ class TensorHooks:
 
 
 def hooks_of(t):
-    """The hooks of a tensor, hung on its node too if it has one."""
+    """The hooks of a tensor, registered on its node too if it has one."""
     if t._hooks is None:
         t._hooks = TensorHooks()
     node = t.grad_fn
@@ -34,8 +34,8 @@ def hooks_of(t):
 
 
 def move_hooks(t):
-    """Of a tensor that has come to stand elsewhere in the graph: its hooks stay behind, on the node they were put on;
-    what keeps its gradient comes along."""
+    """Updates the hooks of a tensor whose place in the graph has changed: they stay on the old node, except the one for
+    ``retain_grad``, which moves along."""
     hooks, t._hooks = t._hooks, None
     if hooks is not None and hooks.retain is not None:
         retain, hooks.retain = hooks.retain, None
@@ -45,7 +45,7 @@ def move_hooks(t):
 class RemovableHandle:
     """Removes a hook: call ``remove()``, or use it as a context manager.
 
-    Removing twice does nothing; pickled or deep-copied together with its dict it keeps working.
+    Removing twice has no effect. A handle pickled or deep-copied together with its dict keeps working.
     """
 
     _ids = itertools.count()
@@ -56,7 +56,7 @@ class RemovableHandle:
         self._dicts = tuple(_reference(d) for d in (hooks_dict, *extra))
 
     def remove(self):
-        """Takes the hook away, if it is still there."""
+        """Removes the hook, if it is still registered."""
         for reference in self._dicts:
             hooks = reference()
             if hooks is not None:
@@ -78,7 +78,7 @@ class RemovableHandle:
 
 
 def add_hook(table, hook, prepend=False):
-    """Puts a hook at the end of a table (or at its beginning); returns the handle that takes it away."""
+    """Adds a hook at the end of a table (or at its beginning); returns the handle that removes it."""
     handle = RemovableHandle(table)
     later = dict(table) if prepend else {}
     if prepend:
@@ -89,7 +89,7 @@ def add_hook(table, hook, prepend=False):
 
 
 def _reference(d):
-    """A weak reference where the dict allows one; a plain dict is held."""
+    """A weak reference to the dict, if it supports one; plain dicts are referenced strongly."""
     try:
         return weakref.ref(d)
     except TypeError:

@@ -1,4 +1,4 @@
-"""When this package was imported: what is written to its files later does not run."""
+"""When this package was imported; later changes to its files are not in effect."""
 
 from __future__ import annotations
 

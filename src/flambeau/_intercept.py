@@ -1,6 +1,6 @@
-"""Has the calls of a function pass through another one, whoever makes them and by whatever name they know it.
+"""Redirects all calls of a function through another one, including calls through names imported earlier.
 
-What comes so before a function, as ``__torch_function__`` and autocast do, few programs need: the others do not pay.
+``__torch_function__`` and autocast use this, so programs that need neither do not pay for them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["intercept", "own_function"]
 
 
 def own_function(function, name=None):
-    """Another function of the same body, signature and attributes, which may have a `name` of its own."""
+    """A copy of a function: same body, signature and attributes, optionally with another `name`."""
     own = types.FunctionType(
         function.__code__, function.__globals__, name or function.__name__, function.__defaults__, function.__closure__
     )
@@ -33,8 +33,8 @@ def make({names}):
 
 @functools.cache
 def entry_code(names):
-    """The code of a function whose calls are intercepted, with free variables of these names, which it does not read:
-    Python wants as many as the closure has.
+    """The code of a function whose calls are intercepted, with these names as unused free variables: Python requires as
+    many as the closure has.
     """
     space = {}
     exec(compile(ENTRY.format(names=", ".join(names)), __file__, "exec"), space)
@@ -42,7 +42,7 @@ def entry_code(names):
 
 
 def intercept(function, make):
-    """Gives `function` another body: its calls become ``make(body)(args, kwargs)``, where `body` does what it did."""
+    """Replaces the body of `function`: calls become ``make(body)(args, kwargs)``, where `body` is the original."""
     body = own_function(function)
     own = function.__code__
     function.__kwdefaults__ = {"__call__": make(body)}

@@ -1,4 +1,4 @@
-"""Interrupts (Ctrl-C, and other signals) that wait until what must not be left half done is done."""
+"""Defers interrupts (Ctrl-C and other signals) during updates that must not be left half done."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ SIGNALS = [getattr(_signal, name) for name in ("SIGINT", "SIGTERM", "SIGALRM", "
 
 
 class uninterrupted:
-    """A context in which handlers of signals do not run: they run when it is left.
+    """A context that defers signal handlers until it exits.
 
-    Python runs them in the main thread, between any two of its steps. They may raise, as that of Ctrl-C does.
+    Python runs them in the main thread between any two bytecode instructions, and they may raise, as Ctrl-C's does.
     """
 
     __slots__ = ("arrivals", "handlers", "wait")

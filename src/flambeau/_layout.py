@@ -1,7 +1,7 @@
-"""How elements lie in memory, as integers: shapes and strides, counted in elements, and what follows from them.
+"""Memory layouts as integers: shapes and strides, in elements, and rules to compute them.
 
-A NumPy array carries its strides itself. Tensors of other engines carry them as these integers, and the same rules say
-what strides a view, an elementwise result or a copy gets on every engine.
+NumPy arrays have strides of their own; tensors of other engines store theirs as integers. On every engine, the same
+rules determine the strides of a view, an elementwise result or a copy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ CHANNELS_LAST = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
 
 
 def contiguous_strides(shape):
-    """Row-major strides; empty dimensions count as one."""
+    """Row-major strides; empty dimensions count as size 1."""
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
@@ -31,7 +31,7 @@ def dense_strides(shape, order):
 
 
 def is_contiguous(shape, strides):
-    """Whether the elements lie in row-major order without gaps; dimensions of size 1 may have any stride."""
+    """Whether the layout is row-major without gaps; dimensions of size 1 may have any stride."""
     return _is_dense_in(range(len(shape)), shape, strides)
 
 
@@ -48,7 +48,7 @@ def _is_dense_in(order, shape, strides):
 
 
 def is_in_format(shape, strides, format):
-    """Whether the elements lie in a memory format without gaps."""
+    """Whether the layout matches a memory format without gaps."""
     order = CHANNELS_LAST.get(format)
     if order is None:
         return is_contiguous(shape, strides)
@@ -56,7 +56,7 @@ def is_in_format(shape, strides, format):
 
 
 def format_of(shape, strides):
-    """The memory format that strides suggest; contiguous where they leave it open."""
+    """The memory format that the strides suggest; contiguous if they are ambiguous."""
     for format, order in CHANNELS_LAST.items():
         if len(shape) == len(order) and _suggests(shape, strides, order):
             return format
@@ -75,7 +75,7 @@ def _suggests(shape, strides, order):
 
 
 def check_format(format, ndim):
-    """Raises unless a tensor of `ndim` dimensions can lie in `format`."""
+    """Raises unless `format` is possible for a tensor of `ndim` dimensions."""
     if not isinstance(format, memory_format):
         raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(format).__name__}")
     order = CHANNELS_LAST.get(format)
@@ -84,7 +84,7 @@ def check_format(format, ndim):
 
 
 def strides_in(shape, strides, format):
-    """The strides of a copy in a memory format; those of ``preserve_format`` follow the `strides` of what is copied."""
+    """The strides of a copy in a memory format; ``preserve_format`` follows the `strides` of the source."""
     if format is preserve_format:
         return preserved_strides(shape, strides)
     order = CHANNELS_LAST.get(format)
@@ -99,7 +99,7 @@ def preserved_strides(shape, strides):
 
 
 def _is_dense(shape, strides):
-    """Whether the elements fill their memory without gaps and overlaps, in whatever order."""
+    """Whether the elements fill their memory without gaps or overlaps, in any order."""
     expected = 1
     for step, n in sorted(zip(strides, shape, strict=True)):
         if n != 1:
@@ -110,7 +110,7 @@ def _is_dense(shape, strides):
 
 
 def order_of(shape, strides):
-    """The axes from the outermost to the innermost, by an insertion sort; a stride of 0 is neither near nor far."""
+    """The axes from outermost to innermost, by insertion sort; a stride of 0 compares with no other."""
     order = list(range(len(shape)))[::-1]  # from the innermost
     for last in range(1, len(order)):
         moving = last
@@ -127,9 +127,9 @@ def order_of(shape, strides):
 
 
 def elementwise_strides(shape, operands):
-    """The strides of an elementwise result of `shape`: the dimensions in the order that the operands have them.
+    """The strides of an elementwise result of `shape`, which follows the operands' order of dimensions.
 
-    `operands` are (shape, strides) pairs. As in NumPy, row-major order wins where operands disagree.
+    `operands` are (shape, strides) pairs. As in NumPy, row-major order wins if operands disagree.
     """
     aligned = [align_strides(shape, *operand) for operand in operands]
     inward = list(range(len(shape)))[::-1]  # the axes from the innermost to the outermost
@@ -152,7 +152,7 @@ def align_strides(shape, own, strides):
 
 
 def _lies_inside(axis, other, operands):
-    """Whether all operands whose strides decide have `axis` inside of `other`; None where none decides."""
+    """Whether `axis` is inside `other` in all operands whose strides tell; None if none does."""
     found = None
     for strides in operands:
         a, b = strides[axis], strides[other]
@@ -164,9 +164,9 @@ def _lies_inside(axis, other, operands):
 
 
 def view_strides(shape, strides, new):
-    """The strides that show memory of `shape` and `strides` in the shape `new`; None where there are none.
+    """The strides of a view in shape `new` of memory with `shape` and `strides`; None if there is no such view.
 
-    Old dimensions that lie in memory without gaps between them form a block; each block must be split among
+    Adjacent old dimensions that are contiguous in memory form a block; each block must be split among
     consecutive new dimensions.
     """
     if not shape:
@@ -191,12 +191,12 @@ def view_strides(shape, strides, new):
 
 
 def is_expanded(shape, strides):
-    """Whether a dimension repeats the same elements."""
+    """Whether a dimension has stride 0 and so repeats elements."""
     return 0 not in shape and any([s == 0 and n > 1 for s, n in zip(strides, shape)])
 
 
 def overlaps(shape, strides):
-    """Whether two indices may lead to the same place."""
+    """Whether two indices may refer to the same memory location."""
     reach = 0
     for step, n in sorted(zip(strides, shape)):
         if n > 1:
@@ -207,5 +207,5 @@ def overlaps(shape, strides):
 
 
 def extent(shape, strides, offset=0):
-    """How many elements of a storage a tensor reaches over, from the storage's first on."""
+    """The number of storage elements that a tensor spans, counted from the start of the storage."""
     return 0 if 0 in shape else offset + 1 + sum([(n - 1) * s for n, s in zip(shape, strides)])

@@ -1,4 +1,4 @@
-"""Submodules that are imported when somebody first asks for them, so that ``import flambeau`` stays quick."""
+"""Submodules that are imported on first access, so that ``import flambeau`` stays fast."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ NO_ATTRIBUTE = "module {package!r} has no attribute {name!r}"
 
 
 def lazy_submodules(package, names, members=None):
-    """A module's ``__getattr__`` and ``__dir__``, under which the submodules `names` are there from the start.
+    """A module's ``__getattr__`` and ``__dir__`` that import the submodules `names` on first access.
 
-    So are `members`: {name: the submodule that it is in}.
+    `members` maps other lazily imported names to their submodules.
 
     Example::
 

@@ -1,6 +1,6 @@
-"""Many NumPy arrays at once, as a program has them that counts the steps of an optimizer for each parameter.
+"""Operations on many NumPy arrays at once, such as the step counts of an optimizer's parameters.
 
-The extension ``flambeau._kernels`` has the same functions; they are used where it was built.
+The extension ``flambeau._kernels``, if built, replaces these functions by native ones.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ _form = attrgetter("dtype", "shape", "strides")
 
 
 def forms_of(arrays):
-    """Dtypes, shapes and strides of arrays, as a value to compare with another."""
+    """The dtypes, shapes and strides of arrays, as a comparable value."""
     return [*map(_form, arrays)]
 
 
 def are_plain(arrays):
-    """Whether the elements of all arrays lie in row-major order and may be written to."""
+    """Whether all arrays are C-contiguous and writable."""
     return all([a.flags.carray for a in arrays])
 
 
 def are_equal_numbers(arrays):
-    """Whether arrays hold one number, or the same ones, down to the sign of zero."""
+    """Whether arrays are equal to a number, or to other arrays, down to the sign of zero."""
     return len({(a.dtype, a.shape, a.tobytes()) for a in arrays}) < 2
 
 
 def fill_each(arrays, values):
-    """Makes values the elements of arrays."""
+    """Copies values into arrays."""
     for own, value in zip(arrays, values, strict=True):
         own[...] = value
 

@@ -16,62 +16,62 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Tracer:
-    """What the floors below a trace ask of it. This one stands where no trace runs: it changes nothing."""
+    """The interface through which lower layers talk to a trace. This null implementation is active when none runs."""
 
     active = False
-    device = CPU  # on which traced tensors are
+    device = CPU  # of traced tensors
 
     def enter_device(self, device):
-        """There are traced tensors on a device."""
+        """Called when a traced tensor is on a device."""
 
     def prepare_write(self, t):
-        """`t` is about to be written to."""
+        """Called before `t` is written to."""
 
     def draw(self, kernel, generator, args, kwargs):
-        """The numbers that a kernel draws."""
+        """Returns the numbers that a kernel draws."""
         return kernel(generator, *args, **kwargs)
 
     def draw_key(self, draw, generator):
-        """The words that ``draw(generator)`` draws for numbers that a device draws."""
+        """Returns the key words from ``draw(generator)``, for numbers drawn on a device."""
         return draw(generator)
 
     def on_device(self, array):
-        """A NumPy array as a program takes it to its device."""
+        """Moves a NumPy array to the device of the traced program."""
         return array
 
     def mark_draws(self):
-        """A mark for ``draws_again``."""
+        """Returns a mark for ``draws_again``."""
 
     def draws_again(self, mark):
-        """A context in which what was drawn since the mark is drawn again."""
+        """A context that repeats the draws since the mark."""
 
     def begin_recomputation(self, t):
-        """`t`, as the beginning of a computation that is done again, and must not be taken from the first time."""
+        """Returns `t` as the input of a recomputation, which must not be merged with the first computation."""
         return t
 
     def common_number(self, t):
-        """The element of `t`, as one number for all tensors that have it; None: everybody reads it himself."""
+        """Returns the element of `t` as a number shared by all tensors with the same element; None: not shared."""
 
     def settings_of(self, op, settings):
-        """The settings with which an op is to run."""
+        """Returns the settings to run an op with."""
         return settings
 
     def computation(self, function):
-        """What to call for `function`, which computes on arrays and calls no code of the user's."""
+        """Returns a callable to use for `function`, which computes on arrays and calls no user code."""
         return function
 
     def call_kernel(self, call, function, args, settings):
-        """What ``call(function, args, settings)`` returns: a computation on arrays of a device."""
+        """Returns ``call(function, args, settings)``: a computation on device arrays."""
         return call(function, args, settings)
 
     def note_offset(self, t):
-        """Elements are named by where they are in the memory of `t`, counted from its beginning."""
+        """Called when elements are addressed by their offset in the storage of `t`."""
 
     def require(self, holds, wrong, error):
-        """The traced program must raise ``error(wrong)`` unless it finds `holds` to be true."""
+        """Makes the traced program raise ``error(wrong)`` unless `holds` is true at run time."""
 
     def refuse(self, error):
-        """`error`, which the caller raises; a trace fails then, even where it is caught."""
+        """Returns `error` for the caller to raise; a trace fails even if it is caught."""
         return error
 
 
@@ -79,23 +79,23 @@ NO_TRACER = Tracer()
 
 
 class _Modes(threading.local):
-    """``grad`` is True (record), False (do not), or None: inference mode, in which nothing can be recorded."""
+    """The modes of a thread. ``grad`` is True (record), False (do not record) or None (inference mode)."""
 
     def __init__(self):
         self.grad = True
-        self.watched = False  # whether saved-tensor hooks or anomaly mode want to know of every recording
+        self.watched = False  # whether saved-tensor hooks or anomaly mode must see every recorded op
         self.saved_hooks = []  # innermost (pack, unpack) last
         self.saved_hooks_disabled = None  # the message of the error, when disabled
         self.anomaly = False
         self.anomaly_check_nan = True
-        self.gradient_check = None  # called with every node that backward has run, and with its gradients
-        self.grad_layout = True  # whether the gradient of a leaf takes over its strides
-        self.running = None  # the pass of backward that is under way
-        self.tracer = NO_TRACER  # the trace by which a function is being compiled
-        self.autocast = None  # what casts the inputs of functions, inside a region of autocast
-        self.levels = []  # of the transforms (vmap, forward mode) that are under way, outermost first
-        self.transforms = 0  # how many transforms of func the running function is in
-        self.lazy = os.environ.get("FLAMBEAU_LAZY", "1") != "0"  # whether devices that can record calls do
+        self.gradient_check = None  # called with each node that backward has run, and its gradients
+        self.grad_layout = True  # whether the gradient of a leaf gets the leaf's strides
+        self.running = None  # the current backward pass
+        self.tracer = NO_TRACER  # the trace of a function that is being compiled
+        self.autocast = None  # the function that casts inputs, inside autocast
+        self.levels = []  # of the active transforms (vmap, forward mode), outermost first
+        self.transforms = 0  # the number of active func transforms
+        self.lazy = os.environ.get("FLAMBEAU_LAZY", "1") != "0"  # whether devices that can record calls lazily do so
 
     def set_anomaly(self, on, check_nan):
         self.anomaly, self.anomaly_check_nan = bool(on), bool(check_nan)
@@ -116,13 +116,13 @@ class _Modes(threading.local):
 
 
 class _InUse:
-    """What some thread has done at least once: before that, no op need ask its own thread about it."""
+    """Features that some thread has used; until then, ops need not check their thread's modes for them."""
 
     def __init__(self):
         self.inference = False  # entered inference mode
         self.watched = False  # watched recordings
         self.traced = False  # traced a function
-        self.autocast = False  # entered a region of autocast
+        self.autocast = False  # entered autocast
         self.recorders = False  # used a device whose calls are recorded
         self.levels = False  # transformed a function, so that arrays may be LevelArrays
 
@@ -132,7 +132,7 @@ in_use = _InUse()
 
 
 class _ModeContext:
-    """A context manager that is also a decorator, of functions, generators and classes' methods."""
+    """A context manager that is also a decorator for functions, generators and methods."""
 
     def __call__(self, func: _Function) -> _Function:
         if inspect.isclass(func):

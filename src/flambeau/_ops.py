@@ -1,6 +1,6 @@
-"""``torch.ops``: operators by the names of libraries. PyTorch's own (``aten``) are Flambeau's functions.
+"""``torch.ops``: operators by library. PyTorch's own (``aten``) are Flambeau's functions.
 
-``torch.library`` puts operators here.
+``torch.library`` registers operators here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NO_KERNEL = "{name}: this operator was defined, but nobody has given it an imple
 
 
 class Operator:
-    """An operator of a library: calls go to its kernel, through its gradient where it has one."""
+    """An operator of a library. Calls run its kernel, and are recorded if it has a gradient."""
 
     def __init__(self, library, name):
         self._library, self.__name__ = library, name
@@ -33,7 +33,7 @@ class Operator:
 
     @property
     def default(self):
-        """The one overload that there is."""
+        """The only overload."""
         return self
 
     def overloads(self):
@@ -41,7 +41,7 @@ class Operator:
         return ["default"]
 
     def set_composed(self, kernel):
-        """Gives the operator a kernel that records its gradients itself; None leaves it without one."""
+        """Sets a kernel that is made of differentiable functions; None removes it."""
         self._kernels["default"] = kernel
         self._is_composed = True
 
@@ -91,9 +91,9 @@ class Operators(types.ModuleType):
         return library
 
     def load_library(self, path):
-        """Adds the operators of torchvision's extensions, which are written anew here.
+        """Adds the operators of torchvision's extension, which are reimplemented here.
 
-        Others are not loaded: it raises OSError, upon which libraries do without them.
+        For other libraries it raises OSError, which their Python packages handle.
         """
         from .vision import load_extension
 
@@ -103,7 +103,7 @@ class Operators(types.ModuleType):
 
 
 def operator(library, name):
-    """The operator of a library; a new one if there is none of this name."""
+    """The operator of a library; created if it does not exist."""
     space = getattr(sys.modules[__name__], library)
     if name not in vars(space):
         setattr(space, name, Operator(library, name))

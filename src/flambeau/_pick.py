@@ -1,6 +1,6 @@
-"""Items of lists, by number and by type, for lists of thousands of tensors.
+"""Fast selection of list items by index and by type, for lists of thousands of tensors.
 
-The extension ``flambeau._kernels`` has the same functions; they are used where it was built.
+The extension ``flambeau._kernels``, if built, replaces these functions by native ones.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 
 
 def pick(numbers, items):
-    """A list of the items of a sequence with these numbers, an array of them."""
+    """The items of a sequence at the indices in an array, as a list."""
     return [items[nr] for nr in numbers.tolist()]
 
 
 def places_of_types(objects, types):
-    """The places of a list at which there are objects of these very types."""
+    """The indices of a list whose objects are exactly of these types."""
     return [place for place, x in enumerate(objects) if type(x) in types]
 
 
@@ -28,5 +28,5 @@ if os.environ.get("FLAMBEAU_NATIVE") != "0":
 
 
 def picker(numbers):
-    """A function that makes a list of the items with these numbers of a sequence."""
+    """A function that returns the items of a sequence at these indices, as a list."""
     return functools.partial(pick, np.array(numbers, np.intp))

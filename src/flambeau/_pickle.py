@@ -1,4 +1,4 @@
-"""Copying of tensors, and what their pickles need: the storage travels once, however many tensors look at it."""
+"""Copying and pickling of tensors. A storage is saved once, however many tensors share it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def new_leaf(cls, array, storage, requires_grad):
 
 
 def _parts(t):
-    """What rebuild_tensor wants of a tensor besides class and storage."""
+    """The arguments of rebuild_tensor besides class and storage."""
     return t.dtype, t.storage_offset(), t._a.shape, t.stride(), t.requires_grad
 
 
 def state_of(t):
-    """The attributes that were set on a tensor: a dict, or a pair of it and of those that have slots."""
+    """The user's attributes of a tensor: a dict, or a pair of it and a dict of slots."""
     cls = type(t)
     if cls.__getstate__ is not object.__getstate__:
         return t.__getstate__()
@@ -48,7 +48,7 @@ def state_of(t):
 
 
 def set_state(self, state):
-    """Sets the attributes that were saved; those that make the tensor itself are out of reach."""
+    """Restores saved attributes, except the slots of Tensor itself."""
     if isinstance(state, tuple):
         state, slots = state
         for name, value in slots.items():
@@ -59,7 +59,7 @@ def set_state(self, state):
 
 
 def deepcopy_tensor(self, memo):
-    """A leaf with memory of its own; tensors copied together that shared a storage share one again."""
+    """A leaf with its own memory; tensors that shared a storage and are copied together share the copy."""
     if not self.is_leaf:
         raise RuntimeError(NOT_A_LEAF)
     if id(self) in memo:
@@ -77,7 +77,7 @@ def deepcopy_tensor(self, memo):
 
 
 def _copy_storage(storage, memo):
-    """The copy of a storage. Two storages over one memory (``tensor.data``) have one memory again."""
+    """The copy of a storage. Storages that shared memory (``tensor.data``) share it in the copies too."""
     if id(storage) not in memo:
         key = id(storage.array)
         if key not in memo:

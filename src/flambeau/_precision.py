@@ -1,4 +1,4 @@
-"""How exactly float32 is multiplied on devices that have a faster way, as GPUs have TensorFloat-32."""
+"""Precision of float32 products on devices with a faster mode, such as TensorFloat-32 on GPUs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ._threads import per_thread
 
 
 class Precision:
-    """What the user allows.
+    """The user's settings.
 
     Attributes:
-        matmul: "highest", or "high" or "medium", which let products of matrices be rounded.
-        cudnn: whether those in convolutions and recurrent layers may be.
-        before_change: what is called before one of them is set: what was recorded runs as it was recorded.
+        matmul: "highest", or "high" or "medium", which allow matrix products in reduced precision.
+        cudnn: whether convolutions and recurrent layers may use reduced precision.
+        before_change: called before a setting changes, so that recorded calls run with the old one.
     """
 
     def __init__(self):
@@ -30,7 +30,7 @@ class Precision:
 
     @property
     def key(self):
-        """What the products of a program depend on, besides which of them are those of recurrent layers."""
+        """The settings that a program depends on, as a cache key."""
         return self.matmul == "highest", self.cudnn
 
 
@@ -44,7 +44,7 @@ layer = per_thread(_Layer())
 
 @contextlib.contextmanager
 def recurrent_layer(inside=True):
-    """A context in which products are those of a recurrent layer, or are not."""
+    """A context in which products count as those of a recurrent layer, or do not."""
     before, layer.is_recurrent = layer.is_recurrent, inside
     try:
         yield
@@ -53,13 +53,13 @@ def recurrent_layer(inside=True):
 
 
 def are_products_exact():
-    """Whether products of matrices in float32 must not be rounded."""
+    """Whether float32 matrix products must use full precision."""
     return not precision.cudnn if layer.is_recurrent else precision.matmul == "highest"
 
 
 @contextlib.contextmanager
 def precisely(key):
-    """A context in which products are those of a program with this ``Precision.key``."""
+    """A context with the settings of this ``Precision.key``."""
     if key == precision.key:
         yield
         return

@@ -1,4 +1,4 @@
-"""Settings of parts of PyTorch that Flambeau does without: programs may set them; nothing reads them."""
+"""Settings for parts of PyTorch that Flambeau does not have: they can be set, and have no effect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _GROUPS = frozenset(("triton", "cpp", "trace", "aot_inductor"))  # settings of t
 
 
 class Settings(types.ModuleType):
-    """A module that stores settings. What nobody has set is None."""
+    """A module that stores settings. Settings that are not set are None."""
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -18,7 +18,7 @@ class Settings(types.ModuleType):
 
     @contextlib.contextmanager
     def patch(self, changes=None, **more):
-        """A context in which some settings are others."""
+        """A context that changes settings temporarily."""
         before = dict(self.__dict__)
         self.__dict__.update(changes or {}, **more)
         try:

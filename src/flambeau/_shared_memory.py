@@ -1,4 +1,4 @@
-"""Memory that processes share: a file without a name, mapped by each of them."""
+"""Memory shared between processes: an anonymous file that each of them maps."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 class SharedMemory:
-    """Bytes that all processes see that have the file descriptor ``fd``; unmapped and closed with this object.
+    """Shared bytes behind the file descriptor ``fd``; unmapped and closed with this object.
 
-    ``numpy.asarray`` makes an array of it, which keeps it alive. (The mapping is libc's: Python's ``mmap`` would hold
-    a second descriptor for as long as it lives, and a program may have a thousand of these.)
+    ``numpy.asarray`` gives an array that keeps it alive. (It calls libc's mmap: Python's would hold a second
+    descriptor for its lifetime, and a program may have thousands of these.)
     """
 
     __slots__ = ("__weakref__", "address", "fd", "size")
@@ -47,7 +47,7 @@ class SharedMemory:
             raise
 
     def close_descriptor(self):
-        """Gives the descriptor up; the mapping stays, but can be handed to no further process."""
+        """Closes the descriptor; the mapping stays, but can no longer be sent to other processes."""
         fd, self.fd = self.fd, None
         if fd is not None:
             os.close(fd)
@@ -72,7 +72,7 @@ def _nameless_file():
 
 
 def memory_under(array):
-    """The SharedMemory that an array lies in; None if it lies in none."""
+    """The SharedMemory that holds an array, or None."""
     while isinstance(array, np.ndarray):
         array = array.base
     return array if isinstance(array, SharedMemory) else None

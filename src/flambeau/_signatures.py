@@ -1,6 +1,6 @@
-"""The parameters of Python functions, read off their code and changed in it.
+"""Reading and changing the parameters of Python functions through their code objects.
 
-Python binds positional arguments quickest. So generated functions pass them on by position, whatever their names are.
+Python binds positional arguments fastest, so generated functions pass all arguments by position.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import types
 
 
 def parameters_of(function):
-    """(positional names, name behind ``*`` or None, keyword-only names); inspect would take most of the import."""
+    """(positional names, name behind ``*`` or None, keyword-only names); importing inspect would take too long."""
     code = function.__code__
     names, n, m = code.co_varnames, code.co_argcount, code.co_kwonlyargcount
     return list(names[:n]), names[n + m] if code.co_flags & inspect.CO_VARARGS else None, list(names[n:n + m])
@@ -27,7 +27,7 @@ def by_position(function):
 
 
 def with_parameters(code, positional, keywords, variadic=None):
-    """Code of positional parameters as that of parameters with these names, in that order."""
+    """Code with positional parameters, changed to parameters with these names and kinds."""
     others = code.co_varnames[code.co_argcount :]
     names = (*positional, *keywords, *([variadic] if variadic else []))
     flags = code.co_flags | (inspect.CO_VARARGS if variadic else 0)

@@ -1,4 +1,4 @@
-"""Size: the shape of a tensor, a tuple with a name; and whether one broadcasts to another."""
+"""Size, the type of tensor shapes, and broadcasting."""
 
 from __future__ import annotations
 

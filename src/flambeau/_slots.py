@@ -1,6 +1,6 @@
-"""Slots of many objects, read, set and compared at once, for lists of thousands of tensors; and who holds the objects.
+"""Bulk access to the slots and reference counts of many objects, for lists of thousands of tensors.
 
-The extension ``flambeau._kernels`` has the same functions; they are used where it was built.
+The extension ``flambeau._kernels``, if built, replaces these functions by native ones.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ LENGTHS = "expected as many values as objects, but got {values} for {objects}"
 
 
 def read_slot(member, objects):
-    """A list of what objects hold in the slot that is the `member` of their class."""
+    """The values of a slot, the `member` descriptor of the objects' class, as a list."""
     return [*map(member.__get__, objects)]
 
 
 def set_slot(member, objects, values):
-    """Makes objects hold values in the slot that is the `member` of their class."""
+    """Sets a slot, the `member` descriptor of the objects' class, to these values."""
     if len(objects) != len(values):
         raise ValueError(LENGTHS.format(values=len(values), objects=len(objects)))
     collections.deque(map(member.__set__, objects, values), 0)
 
 
 def increment_slot(member, objects):
-    """Adds one to the integer that each object holds in a slot; to one that is there twice, two."""
+    """Adds one to an integer slot of each object; an object listed twice gets two."""
     for x in objects:
         member.__set__(x, member.__get__(x) + 1)
 
 
 def exchange_each(members, tensors, arrays, writer, start):
-    """Makes arrays the elements of tensors from `start` on, and counts the writes; returns the place of the first one
-    whose storage has a memory, where it stops.
+    """Replaces the arrays of tensors from index `start` on, and counts the writes; stops at the first one whose storage
+    has a memory, and returns its index.
 
     Args:
         members: the slots of a tensor for its array and its storage, and those of a storage for its memory, its array,
-            the name of what wrote last, and the count of writes.
+            the name of the last writer, and the version.
     """
     elements, storage_of, memory, own_array, writer_of, version = members
     for place in range(start, len(tensors)):
@@ -57,24 +57,23 @@ def exchange_each(members, tensors, arrays, writer, start):
 
 
 def are_in_slots(members, objects, values):
-    """Whether objects hold, in the slots that are `members` of their class, the very things that `values` has, a list
-    for each member."""
+    """Whether slots, the `members` of the objects' class, hold exactly these objects: `values` has a list for each."""
     return all([are_same(read_slot(member, objects), own) for member, own in zip(members, values, strict=True)])
 
 
 def are_same(found, expected):
-    """Whether two sequences hold the very same objects; `found` may be an iterator."""
+    """Whether two sequences hold identical objects; `found` may be an iterator."""
     found = found if hasattr(found, "__len__") else [*found]
     return len(found) == len(expected) and all(map(operator.is_, found, expected))
 
 
 def held_elsewhere(objects, places, count):
-    """Those `places`, an array, of a list whose objects have more than `count` references, of which the list is one."""
+    """Those `places` (an array of indices) whose objects have more than `count` references, including the list's."""
     return [place for place in places.tolist() if sys.getrefcount(objects[place]) > count + 1]
 
 
 def unheld(objects, count):
-    """Those objects of a list that have up to `count` references, of which the list is one, no weak ones, and no
+    """Those objects of a list that have up to `count` references (including the list's), no weak ones, and no
     attributes beside slots."""
     places = np.arange(len(objects))
     held = {*held_elsewhere(objects, places, count)}

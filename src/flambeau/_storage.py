@@ -1,4 +1,4 @@
-"""Storages: the memory behind tensors, the device it is on, the engine that computes there, and the count of writes."""
+"""Storages: the memory behind tensors, with its device, its engine and its version (the number of writes)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .engines._views import Memory, ViewArray, view_layout
 
 
 class Storage:
-    """The CPU's memory behind one or more tensors, and the count of writes to it.
+    """CPU memory behind one or more tensors, and its version.
 
-    Tensors that alias each other share one Storage. On the CPU it is made when it is first needed: when a tensor is
-    viewed, written to, or saved for backward. Other devices have a DeviceStorage.
+    Tensors that alias each other share one Storage. On the CPU it is created on first use: when a tensor is viewed,
+    written to, or saved for backward. Tensors on other devices have a DeviceStorage.
     """
 
     __slots__ = ("__dict__", "__weakref__", "array", "inference", "version", "writer")
@@ -27,42 +27,42 @@ class Storage:
     def __init__(self, array, version=0):
         self.array = array
         self.version = version
-        self.writer = None  # name of the operation that wrote last
-        self.inference = False  # made in inference mode
+        self.writer = None  # name of the last operation that wrote
+        self.inference = False  # created in inference mode
 
     @property
     def identity(self):
-        """A key of its memory; empty storages share theirs with none."""
+        """A key that identifies the memory; empty storages have distinct keys."""
         raw = NUMPY.bytes_of(self.array)
         return (address(raw), raw.size) if raw.size else id(self)
 
     def with_own_version(self, version=0):
-        """A storage of the same memory with a count of its own."""
+        """A storage over the same memory with its own version."""
         self.uncounted = True
         return Storage(self.array, version)
 
     def host_bytes(self, what):
-        """The bytes of the memory as a flat array on the host, for `what`, which is named where there are none."""
+        """The bytes of the memory as a flat array on the host; `what` names the caller in errors."""
         return NUMPY.bytes_of(self.array)
 
     def offset(self, array):
-        """Where an array in this memory begins, in elements; an empty one begins nowhere in particular."""
+        """The offset of an array in this memory, in elements; 0 for an empty one."""
         return 0 if array.size == 0 else (address(array) - address(self.array)) // array.itemsize
 
     def attach(self, t, array, source, step=None, layout=None):
-        """Gives `t` its `array`: the view of `source` by `step`, or all of it where there is no step."""
+        """Sets the array of `t`: the view of `source` by `step`, or all of it without a step."""
         t._a = array
 
     def replace(self, t, array, put):
-        """Makes `array` the elements of `t`, where a write did not fill its memory."""
+        """Makes `array` the elements of `t`, after a write that did not fill its memory in place."""
         t._a = self.array = array
 
 
 class DeviceStorage(Storage):
-    """The memory behind tensors on a device whose arrays have no NumPy memory.
+    """Memory behind tensors on a device, whose arrays are not NumPy's.
 
-    Where arrays cannot be written to, tensors that share elements hold ViewArrays of one Memory. A tensor that shares
-    its elements with no other holds the array itself, and the Memory is made when one comes to share them.
+    On engines with immutable arrays, tensors that share elements hold ViewArrays of one Memory. A tensor that shares
+    its elements with no other holds the array itself; the Memory is created with the first view.
     """
 
     __slots__ = ("_array", "_memory", "device", "engine")
@@ -103,9 +103,9 @@ class DeviceStorage(Storage):
         return DeviceStorage(None, self.engine, self.device, self.memory, version)
 
     def copy(self, array, copies):
-        """(a copy of an array that lies here, its storage). Arrays that share elements have copies that do: `copies`
-        has those of storages and memories by identity."""
-        if type(array) is not ViewArray:  # it shares them with no other
+        """(a copy of an array in this storage, its storage). Arrays that share elements do so in their copies too:
+        `copies` maps identities of storages and memories to their copies."""
+        if type(array) is not ViewArray:  # it shares its elements with no other
             array = self.engine.copy(array)
             return array, DeviceStorage(array, self.engine, self.device)
         memory = self.memory
@@ -164,7 +164,7 @@ WRITTEN = _memory, _own_array, _writer, _version  # the slots that a write to a 
 
 
 def new_storages(arrays, engine, device, inference, blank=()):
-    """``DeviceStorage``, for many arrays that are no views; `blank` ones are used first."""
+    """Creates a ``DeviceStorage`` for each of many arrays, which are not views; `blank` ones are reused first."""
     count = len(arrays) - len(blank)
     storages = [*map(object.__new__, itertools.repeat(DeviceStorage, count))]
     for member, value in zip((_engine, _device, _memory), (engine, device, None), strict=True):
@@ -177,9 +177,9 @@ def new_storages(arrays, engine, device, inference, blank=()):
 
 
 def clear_all(storages, engine, device):
-    """Lets go of the arrays of many storages, so that ``new_storages`` can use them again; returns whether it has.
+    """Clears many storages so that ``new_storages`` can reuse them; returns whether it has.
 
-    It has not where others than one tensor and the list hold one of them, or where tensors may share elements.
+    It refuses if anything but one tensor and the list refers to one of them, or if tensors may share elements.
     """
     count = len(storages)
     if not {*map(type, storages)} <= {DeviceStorage} or len(unheld(storages, 2)) != count or not are_in_slots(
@@ -191,18 +191,18 @@ def clear_all(storages, engine, device):
 
 
 def count_writes(storages, writer):
-    """Counts a write to each of many storages; to one that is there twice, two."""
+    """Counts a write to each of many storages; a storage listed twice gets two."""
     set_slot(_writer, storages, [writer] * len(storages))
     increment_slot(_version, storages)
 
 
 def any_of_inference(storages):
-    """Whether any of many storages was made in inference mode."""
+    """Whether any of many storages was created in inference mode."""
     return any(read_slot(_inference, storages))
 
 
 def references_of_one_tensor():
-    """How many references there are in ``replace`` to a memory that nobody shares: one variable, storage and array."""
+    """The reference count, in ``replace``, of a memory that is not shared: one variable, storage and array."""
     memory = object()
     holders = memory, memory  # noqa: F841
     return getrefcount(memory)
@@ -212,5 +212,5 @@ UNSHARED = references_of_one_tensor()
 
 
 def address(array):
-    """Where in memory an array begins."""
+    """The address of an array's first element."""
     return array.__array_interface__["data"][0]

@@ -1,4 +1,4 @@
-"""The recorded graph: nodes, what they save, and the hooks on them."""
+"""The autograd graph: nodes, their saved values and their hooks."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ NAMESPACED = (  # nodes whose names PyTorch does not shorten
 
 
 def graph_freed():
-    """The error of a backward through nodes that have freed what they saved; it is a plain one, as in PyTorch."""
+    """The error for a second backward through a freed graph: a plain RuntimeError, as in PyTorch."""
     error = RuntimeError(FREED)
     error.is_graph_freed = True
     return error
 
 
 class Metadata:
-    """The attribute ``metadata`` of a node: a dict for the user's notes. On the class it is a function of the node."""
+    """The attribute ``metadata`` of a node, a dict for users. On the class it is a callable that takes a node."""
 
     def __get__(self, node, owner=None):
         return self if node is None else self(node)
@@ -60,9 +60,9 @@ class Metadata:
 class Node:
     """A recorded operation. Its edges point towards the leaves: ``next_functions``.
 
-    ``_edges`` are the edges, ``_shape`` and ``_dtype`` those of the output (tuples of them where ``_count`` is not 1);
-    ``_hooked`` says whether there are hooks. The names are private because the node of a Function is its ``ctx``, on
-    which users put attributes of any name.
+    ``_shape`` and ``_dtype`` describe the output (tuples if ``_count``, the number of outputs, is not 1); ``_hooked``
+    says whether there are hooks. The names are private because the node of a Function is its ``ctx``, on which users
+    set attributes of any name.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_count", "_dtype", "_edges", "_hooked", "_seq", "_shape")
@@ -70,9 +70,9 @@ class Node:
     _out_hooks = None  # (output number, TensorHooks) pairs
     _pre_hooks = None
     _post_hooks = None
-    _trace = None  # where it was recorded, in anomaly mode
-    _steps = None  # those that it is one of, where another node shows itself as several
-    _is_index = False  # of ops that pick elements: see OpNode
+    _trace = None  # the stack at which it was recorded, in anomaly mode
+    _steps = None  # the sequence of nodes it belongs to, if one fused node is shown as several
+    _is_index = False  # for ops that select elements: see OpNode
 
     def name(self):
         """The name of the node, for example ``AddBackward0``."""
@@ -90,17 +90,17 @@ class Node:
             edges = [self._steps.outer_edge(e) for e in edges]
         edges = [None if e is None or type(e[0]) is Unconnected else e for e in edges]
         pairs = tuple([(None, 0) if e is None else (as_node(e[0]), max(e[1], 0)) for e in edges])
-        self._leaf_nodes = [node for node, _ in pairs if type(node) is AccumulateGrad]  # they live while this node does
+        self._leaf_nodes = [node for node, _ in pairs if type(node) is AccumulateGrad]  # keeps them alive
         return pairs
 
     @property
     def _input_places(self):
-        """The places among the inputs of those that can have gradients."""
+        """The indices of the inputs that can have gradients."""
         return range(len(self._edges))
 
     @property
     def _output_places(self):
-        """The places among the outputs of those that hooks get gradients of."""
+        """The indices of the outputs whose gradients hooks receive."""
         return range(self._count)
 
     def _output(self, nr):
@@ -132,15 +132,15 @@ class Node:
             self._steps.run_in_backward(self)
 
     def _pull_undefined(self, graph):
-        """The gradients of the inputs where none of the outputs has one."""
+        """The gradients of the inputs if no output has one."""
         return [None] * len(self._edges)
 
     def _free(self):
-        """Lets go of what was saved."""
+        """Frees the saved values."""
 
 
 class AccumulateGrad(Node):
-    """The end of an edge at a leaf. Leaves are their own end; this object is made when somebody looks at it."""
+    """The node of a leaf. Edges hold the leaf itself; this object is created when a user or a hook needs it."""
 
     _edges = ()
     _seq = 2**63
@@ -154,7 +154,7 @@ class AccumulateGrad(Node):
 
 
 def as_node(target):
-    """The node of an edge's end: itself, or the AccumulateGrad of a leaf (one per leaf while somebody holds it)."""
+    """The node that an edge leads to: for a leaf its AccumulateGrad, the same one as long as it is referenced."""
     if not isinstance(target, Tensor):
         return target
     node = accumulate_node(target)
@@ -167,27 +167,27 @@ def as_node(target):
 
 
 def accumulate_node(leaf):
-    """The AccumulateGrad that somebody holds for this leaf, or None."""
+    """The existing AccumulateGrad of this leaf, or None."""
     hooks = leaf._hooks
     return None if hooks is None or hooks.end is None else hooks.end()
 
 
 class OpNode(Node):
-    """A node of a declared op: what its vjps need is what it holds.
+    """A node of a declared op, with the values that its vjps need.
 
-    ``backward(gradient, node)`` are the op's vjps in one function. Saved are ``inputs``: arrays by position, None where
-    not needed; ``out``: the result; ``shapes`` of the inputs; ``settings`` of the call; ``guards``: (storage, version)
-    of what was saved, None once it was freed.
+    ``backward(gradient, node)`` combines the op's vjps. Saved are ``inputs``: arrays by position, None if not needed;
+    ``out``: the result; ``shapes`` of the inputs; ``settings`` of the call; ``guards``: (storage, version) pairs of
+    the saved tensors, None after they are freed.
     """
 
     __slots__ = ("backward", "guards", "inputs", "out", "settings", "shapes")
 
     op = None
-    packed = False  # whether something saved went through saved-tensor hooks, or is computed again
-    shows_saved = True  # whether it was hooks, if any: they see all that was saved, whatever is wanted
-    repeatable_version = None  # of its result: the one that can be computed again in backward, if any can
-    _is_by_number = False  # whether the last operand is a number, in a call for which PyTorch has a node of its own
-    _is_index = False  # whether its gradient is one for some elements, at ``settings["key"]``, and zero for the others
+    packed = False  # whether a saved value went through saved-tensor hooks, or is recomputed
+    shows_saved = True  # whether it was hooks: they see all saved values, whichever are wanted
+    repeatable_version = None  # the version of the result that backward can recompute, if any
+    _is_by_number = False  # whether the last operand is a number and PyTorch has a separate node for that
+    _is_index = False  # whether it selects elements, at ``settings["key"]``
 
     @property
     def _input_places(self):
@@ -206,9 +206,9 @@ class OpNode(Node):
             self.guards = self.inputs = self.out = None
 
     def _pull(self, grads, graph, wanted=None):
-        """The gradients of the inputs, given those of the outputs; on Tensors when `graph`.
+        """The gradients of the inputs, given those of the outputs; as Tensors with `graph`.
 
-        Those alone that are flagged in `wanted`, where that saves work; what has no derivative raises if it is wanted.
+        Gradients not flagged in `wanted` may be skipped; inputs without a derivative raise only if wanted.
         """
         guards = self.guards
         if guards:
@@ -224,14 +224,14 @@ class OpNode(Node):
             return self.op.pull(self, grads, graph, None if self.packed and self.shows_saved else wanted)
         backward = self.backward
         if wanted is not None and backward is self.op.plan(tuple([e is not None for e in self._edges])).backward:
-            backward = self.op.plan(wanted).backward  # others record what they compute, and drop what nobody needs
+            backward = self.op.plan(wanted).backward  # others compute all gradients; unneeded ones are dropped
             if backward is None:
                 return [None] * len(self._edges)
         return backward(grads, self)
 
 
 def takes_undefined(node, graph):
-    """Whether the vjps of a node take None for the gradient of an output that nobody used."""
+    """Whether the vjps of a node accept None as the gradient of an unused output."""
     plain = not graph and not node.packed
     return node.op.takes_undefined or (plain and getattr(node.backward, "takes_undefined", False))
 
@@ -266,15 +266,15 @@ class Packed:
 
 
 class Recomputed(Packed):
-    """A saved value that is computed again in backward, from others that are held anyway."""
+    """A saved value that is recomputed in backward, from values that are kept anyway."""
 
     __slots__ = ()
 
 
-class Unheld:
-    """Stands for a storage among the guards of a node that does not hold it: when it is gone, nobody writes to it."""
+class WeakGuard:
+    """A weak reference to a storage in a node's guards: once the storage is gone, nothing can write to it."""
 
-    engine = None  # a tensor over what was saved does not lie in it
+    engine = None  # saved tensors are not rebuilt on this storage
 
     def __init__(self, storage):
         self._storage = weakref.ref(storage)
@@ -294,11 +294,11 @@ class Unheld:
         return self._storage().writer
 
 
-UNGUARDED = ((Storage(None), 0),)  # the guards of what hooks keep: writes to it cannot be noticed
+UNGUARDED = ((Storage(None), 0),)  # the guards of values that hooks keep: writes to these cannot be detected
 
 
 def pack(t):
-    """The saved value to keep for a tensor under the current saved-tensor hooks."""
+    """Packs a tensor with the current saved-tensor hooks."""
     if modes.saved_hooks_disabled is not None:
         raise RuntimeError(modes.saved_hooks_disabled)
     do_pack, unpack = modes.saved_hooks[-1]
@@ -314,12 +314,12 @@ def changed_error(node, storage, version):
 
 
 def name_of(node):
-    """The name of a node; ``node.name`` itself may be an attribute that a user has put on the ctx of a Function."""
+    """The name of a node. (On the ctx of a Function, users may have set an attribute ``name``.)"""
     return type(node).name(node)
 
 
 def start(node, edges, result):
-    """Fills in what every node has."""
+    """Fills in the fields that all nodes have."""
     node._edges = edges
     node._seq = next_sequence()
     node._count = 1
@@ -328,7 +328,7 @@ def start(node, edges, result):
         result = result[0]
     if type(result) is tuple:
         node._count = len(result)
-        node._shape = tuple(getattr(a, "shape", None) for a in result)  # None of what is no tensor
+        node._shape = tuple(getattr(a, "shape", None) for a in result)  # None for outputs that are not tensors
         node._dtype = tuple(getattr(a, "dtype", None) for a in result)
     else:
         node._shape = getattr(result, "shape", None)
@@ -339,7 +339,7 @@ def start(node, edges, result):
 
 
 def user_stack():
-    """The user's stack, innermost last, as (code, instruction): lines are looked up when somebody asks."""
+    """The user's stack, innermost last, as (code, instruction) pairs: line numbers are looked up when needed."""
     stack, frame = [], sys._getframe(3)
     while frame is not None:
         stack.append((frame.f_code, frame.f_lasti))
@@ -349,13 +349,13 @@ def user_stack():
 
 
 def frames_of(stack):
-    """What ``here`` has noted, as the traceback module describes frames."""
+    """Converts the result of ``user_stack`` to the traceback module's frame summaries."""
     lines = [next(itertools.islice(code.co_positions(), at // 2, None))[0] for code, at in stack]
     return [traceback.FrameSummary(code.co_filename, line, code.co_name) for (code, _), line in zip(stack, lines)]
 
 
 def guard(t):
-    """(storage, version), by which a write to `t` before backward is noticed."""
+    """(storage, version), by which backward detects writes to `t`."""
     storage = t._storage
     if storage is None:
         storage = storage_of(t)

@@ -1,4 +1,4 @@
-"""The Tensor's structure: what it holds, how it shares memory, how it stands in the graph.
+"""The structure of Tensor: its fields, its memory and views, its place in the graph.
 
 Arithmetic and all other operations are attached from ``flambeau.functions``.
 """
@@ -71,10 +71,10 @@ NON_LEAF_GRAD = (
 
 
 class Unconnected:
-    """The node of a view through which no gradient reaches its base, which requires one.
+    """The node of a view that is not connected to its base in the graph, though the base requires a gradient.
 
-    The view was made in no_grad or inference mode, or before the base required a gradient. What is computed from it
-    requires a gradient too, as in PyTorch, and ends here. Nobody sees this node: for the user the view is a leaf.
+    The view was created in no_grad or inference mode, or before the base required a gradient. As in PyTorch, results
+    computed from it require a gradient, which ends here. Users never see this node: to them the view is a leaf.
     """
 
     __slots__ = ("_dtype", "_seq", "_shape")
@@ -87,7 +87,7 @@ class Unconnected:
 
     def __init__(self, array):
         self._shape, self._dtype = array.shape, array.dtype
-        self._seq = -next(Unconnected._ages)  # older than all that is recorded
+        self._seq = -next(Unconnected._ages)  # older than all recorded nodes
 
     def _pull(self, grads, graph):
         return []
@@ -99,11 +99,11 @@ class Unconnected:
         pass
 
 
-NO_FUNCTION = (type(None), Unconnected)  # what stands for the node of a leaf
+NO_FUNCTION = (type(None), Unconnected)  # the types of ``_node`` in leaves
 
 
 class View:
-    """How a tensor came from another: ``step`` is the (op, settings, output number) that made it from ``parent``."""
+    """How a view was derived: ``step`` is the (op, settings, output number) that made it from ``parent``."""
 
     __slots__ = ("base", "origin", "parent", "step", "version")
 
@@ -111,9 +111,9 @@ class View:
     def of(cls, tensor, step, version, origin):
         """The view of `tensor` by `step`."""
         self, above = cls(), tensor._view
-        self.parent = above  # the View of the tensor that was viewed, if it was one itself
+        self.parent = above  # the View of the source tensor, if that is a view itself
         self.step = step
-        self.version = version  # of the storage, when the view's place in the graph was last right
+        self.version = version  # the storage's version when the view's place in the graph was last updated
         self.origin = origin  # why writing to it with grad is refused: "no_grad", "multi", "inference"; or None
         if above is None:
             self.base = tensor
@@ -133,7 +133,7 @@ class View:
 
 
 class Tensor:
-    """An array that can be differentiated: PyTorch's tensor, on NumPy memory."""
+    """A multi-dimensional array with autograd: PyTorch's tensor, on NumPy memory."""
 
     __slots__ = ("__dict__", "__weakref__", "_a", "_grad", "_hooks", "_node", "_nr", "_rg", "_storage", "_view")
 
@@ -155,13 +155,13 @@ class Tensor:
 
     @property
     def device(self):
-        """Where the tensor lies."""
+        """The device of the tensor."""
         storage = self._storage
         return CPU if storage is None else storage.device
 
     @property
     def layout(self):
-        """How the elements are laid out: ``strided``, or ``sparse_coo``."""
+        """The layout of the elements: ``strided`` or ``sparse_coo``."""
         storage = self._storage
         return strided if storage is None else storage.engine.layout
 
@@ -179,7 +179,7 @@ class Tensor:
         return self._a.size
 
     def stride(self, dim=None):
-        """How many elements apart neighbours along each dimension (or along ``dim``) lie in memory."""
+        """The distance in memory, in elements, between neighbours along each dimension (or along ``dim``)."""
         strides = engine_for(self).strides_of(self._a)
         if dim is None:
             return strides
@@ -191,11 +191,11 @@ class Tensor:
         return strides[dim]
 
     def data_ptr(self):
-        """The address of the first element; 0 where there is none."""
+        """The address of the first element; 0 for an empty tensor, or one that is not on the CPU."""
         return address(self._a) if self._a.size and self.device is CPU else 0
 
     def storage_offset(self):
-        """Where in its storage the tensor begins, in elements."""
+        """The tensor's offset in its storage, in elements."""
         offset = storage_of(self).offset(self._a)
         if offset is None:
             raise needs_elements("storage_offset() of a view by an index", f"{self._a.dtype}{list(self._a.shape)}")
@@ -219,7 +219,7 @@ class Tensor:
             return self._rg
         if view.origin is None:
             refresh(self)
-        return self._rg or view.base._rg  # also for a view made in no_grad mode, though nothing flows through it
+        return self._rg or view.base._rg  # also for a view created in no_grad mode, though no gradient flows through it
 
     @requires_grad.setter
     def requires_grad(self, value):
@@ -247,12 +247,12 @@ class Tensor:
 
     @property
     def is_leaf(self):
-        """Whether the tensor is a beginning of the graph: made by the user, or not recorded at all."""
+        """Whether the tensor is a leaf of the graph: created by the user, or not recorded."""
         return self.grad_fn is None
 
     @property
     def grad_fn(self):
-        """The graph node that made this tensor, or None for a leaf."""
+        """The graph node that produced this tensor, or None for a leaf."""
         if self._view is not None:
             refresh(self)
         return None if type(self._node) is Unconnected else self._node
@@ -264,7 +264,7 @@ class Tensor:
 
     @property
     def _post_accumulate_grad_hooks(self):
-        """The hooks that run when this leaf has its gradient, by handle id; None if there are none."""
+        """The hooks that run after this leaf has accumulated its gradient, by handle id; None if there are none."""
         return (None if self._hooks is None else self._hooks.post_accumulate) or None
 
     @property
@@ -295,7 +295,7 @@ class Tensor:
         return self._hooks is not None and self._hooks.retain is not None
 
     def is_inference(self):
-        """Whether the tensor was made in ``inference_mode``."""
+        """Whether the tensor was created in ``inference_mode``."""
         return self._storage is not None and self._storage.inference
 
     @property
@@ -307,7 +307,7 @@ class Tensor:
 
     @property
     def data(self):
-        """The same memory without history, and with a version counter of its own."""
+        """A tensor over the same memory, without history and with its own version counter."""
         return share(_new(Tensor), self, storage_of(self).with_own_version())
 
     @data.setter
@@ -321,7 +321,7 @@ class Tensor:
 
 
 def wrap(array, device=None, engine=None):
-    """A new tensor without history over `array`, which is on `device`, for whose arrays there is `engine`."""
+    """A new tensor without history over `array`; `device` and `engine`, if known, are those of the array."""
     t = _new(Tensor)
     t._a = array
     if type(array) is _ndarray:
@@ -344,7 +344,7 @@ _WITHOUT_HISTORY = {"_rg": False, "_node": None, "_nr": 0, "_view": None, "_grad
 
 
 def wrap_all(arrays, device, engine, blank=()):
-    """``wrap``, for many arrays on a device that are no views; those of ``reclaim`` are used first."""
+    """``wrap``, for many arrays on a device that are not views; reuses the tensors in `blank`, from ``reclaim``."""
     blank = blank[:len(arrays)]
     count = len(arrays) - len(blank)
     tensors = [*map(_new, itertools.repeat(Tensor, count))]
@@ -358,9 +358,9 @@ def wrap_all(arrays, device, engine, blank=()):
 
 
 def reclaim(tensors, device, engine):
-    """Those of a list of tensors that nobody else holds, without arrays, so that ``wrap_all`` can use them again.
+    """The tensors of a list that have no other references, cleared for reuse by ``wrap_all``.
 
-    None at all, where one of them is not as ``wrap_all`` makes them.
+    An empty list if one of them is not as ``wrap_all`` creates them.
     """
     tensors = unheld(tensors, 1)
     count = len(tensors)
@@ -374,7 +374,7 @@ def reclaim(tensors, device, engine):
 
 
 def device_storage(array, device=None, version=0):
-    """The storage of an array that is not NumPy's."""
+    """A storage for an array that is not NumPy's."""
     engine = engine_of(array)
     if engine is NUMPY:
         raise TypeError(f"there is no engine for arrays of type {type(array).__name__}")
@@ -382,8 +382,8 @@ def device_storage(array, device=None, version=0):
 
 
 def storage_of(t):
-    """The tensor's storage, made now if nothing has needed it before."""
-    array = t._a  # a trace lifts the tensor now, and gives it another storage
+    """The tensor's storage, created on first use."""
+    array = t._a  # during a trace, this lifts the tensor, which replaces its storage
     storage = t._storage
     if storage is None:
         storage = t._storage = Storage(array)
@@ -392,12 +392,12 @@ def storage_of(t):
 
 def engine_for(t):
     """The engine that computes on the tensor's device."""
-    _ = t._a  # a trace lifts the tensor now, and gives it another storage
+    _ = t._a  # during a trace, this lifts the tensor, which replaces its storage
     return NUMPY if t._storage is None else t._storage.engine
 
 
 def share(t, source, storage=None):
-    """Makes `t`, whose slots may be empty, a leaf over the memory of `source`; counted by another storage, if given."""
+    """Makes `t`, whose slots may be unset, a leaf over the memory of `source`; with another `storage`, if passed."""
     array = source._a
     t._storage = storage or source._storage or storage_of(source)
     t._node = t._view = t._grad = t._hooks = None
@@ -418,7 +418,7 @@ def leaf_over(t):
 
 
 def refresh(t):
-    """Brings a view's place in the graph up to date after its base (or another view of it) was written to."""
+    """Updates a view's place in the graph after a write to its base or to another view of it."""
     view = t._view
     version = t._storage.version
     base = view.base
@@ -444,7 +444,7 @@ def refresh(t):
 
 
 def follow_base(t, base):
-    """Of a view that no node connects with its base: lets it require a gradient if, and while, the base does."""
+    """Makes a view that is not connected to its base require a gradient if, and as long as, the base does."""
     if base._rg and _dtypes.is_inexact(t._a.dtype):
         t._node, t._rg = Unconnected(t._a), True
     elif type(t._node) is Unconnected:
@@ -452,12 +452,12 @@ def follow_base(t, base):
 
 
 def take_place(t, other):
-    """Puts `t` where `other` stands in the graph."""
+    """Moves `t` to the place of `other` in the graph."""
     t._node, t._nr, t._rg = other._node, other._nr, other._rg
 
 
 def edge_of(t):
-    """Where the gradient of `t` goes: (node, output number), (leaf tensor, LEAF), or None."""
+    """The target of the gradient of `t`: (node, output number), (leaf tensor, LEAF), or None."""
     if t._view is not None:
         refresh(t)
     if not t._rg or type(t._node) is Unconnected:
@@ -466,7 +466,7 @@ def edge_of(t):
 
 
 def check_grad_fits(t, grad):
-    """Raises what PyTorch raises when `grad` cannot be the gradient of `t`."""
+    """Raises PyTorch's errors if `grad` cannot be the gradient of `t`."""
     if not isinstance(grad, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
     if grad is t:

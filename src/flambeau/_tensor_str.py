@@ -1,4 +1,4 @@
-"""How tensors print, by the names that libraries look for."""
+"""Tensor printing, under the names that libraries import."""
 
 from ._format import _body as _tensor_str
 from ._format import _options as PRINT_OPTS

@@ -1,4 +1,4 @@
-"""What every thread has for itself, and calls in a thread of their own that take it along."""
+"""Thread-local state, and calls in a new thread that inherit it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _states: list[threading.local] = []
 
 
 def per_thread(state):
-    """Declares a ``threading.local`` whose values go with a call to another thread."""
+    """Registers a ``threading.local`` whose values ``call_in_thread`` passes on."""
     _states.append(state)
     return state
 
 
 def call_in_thread(function):
-    """Calls `function` in a thread of its own, that is with an empty stack, and waits for what it returns or raises."""
+    """Calls `function` in a new thread, which has an empty stack; returns or raises what it does."""
     context = contextvars.copy_context()
     values = [dict(vars(state)) for state in _states]
     outcome = []

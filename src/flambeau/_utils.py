@@ -1,4 +1,4 @@
-"""Exceptions: on their way from one process to another, and of functions that are not supported."""
+"""Exceptions passed between processes, and those of unsupported functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import traceback
 
 
 class KeyErrorMessage(str):
-    """A text that a KeyError shows as it is: of other texts it shows the repr, with all lines in one."""
+    """A message that a KeyError shows verbatim: it shows the repr of ordinary strings, which escapes line breaks."""
 
     __slots__ = ()
 
@@ -30,7 +30,7 @@ class ExceptionWrapper:
         self.where = where
 
     def reraise(self):
-        """Raises an exception of the same type, whose message says where it was caught and shows that traceback."""
+        """Raises an exception of the same type, whose message has the place and the traceback of the original."""
         message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
         if self.exc_type is KeyError:
             message = KeyErrorMessage(message)
@@ -43,7 +43,7 @@ class ExceptionWrapper:
 
 
 def unsupported(name, message):
-    """A function that raises: `message` says why, of a ``{name}``."""
+    """A function that raises with `message`, which has a placeholder ``{name}``."""
 
     def function(*args, **kwargs):
         raise NotImplementedError(message.format(name=name))

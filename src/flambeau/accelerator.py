@@ -1,4 +1,4 @@
-"""The accelerator of this machine, whichever it is."""
+"""The accelerator of this machine, of any kind."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ NONE = "Cannot access accelerator device when none is available."
 
 
 def is_available():
-    """Whether there is one."""
+    """Whether there is an accelerator."""
     return cuda.is_available()
 
 
 def device_count():
-    """How many there are."""
+    """The number of accelerators."""
     return cuda.device_count()
 
 
 def current_accelerator(check_available=False):
-    """Its device, without an index; None where there is none."""
+    """The accelerator's device type, without an index; None if there is none."""
     return device("cuda") if is_available() else None
 
 
@@ -35,30 +35,30 @@ def _check():
 
 
 def current_device_index():
-    """The number of the current one."""
+    """The index of the current device."""
     _check()
     return cuda.current_device()
 
 
 def set_device_index(device):
-    """Sets the current one."""
+    """Sets the current device."""
     _check()
     cuda.set_device(device)
 
 
 def synchronize(device=None):
-    """Waits until it has done what was asked of it."""
+    """Waits for all work on a device."""
     _check()
     cuda.synchronize(device)
 
 
 def empty_cache():
-    """Gives back cached memory: there is nothing to do."""
+    """Releases cached memory: nothing to do."""
     _check()
 
 
 class Stream:
-    """A queue of work on a device. On the CPU work is done when it is asked for; a GPU's is ``cuda.Stream``."""
+    """A queue of work on a device. The CPU runs work synchronously; for GPUs see ``cuda.Stream``."""
 
     def __new__(cls, device=None, *, priority=0):
         wanted = _device_of(device)
@@ -77,7 +77,7 @@ class Stream:
 
 
 class Event:
-    """A point in a stream of work, which only accelerators have; a GPU's is ``cuda.Event``."""
+    """A point in a stream of work, on accelerators only; for GPUs see ``cuda.Event``."""
 
     def __new__(cls, device=None, *, enable_timing=False, blocking=False, interprocess=False):
         wanted = _device_of(device)

@@ -1,4 +1,4 @@
-"""PyTorch's old home of some functions."""
+"""Functions that PyTorch also has in ``torch.functional``."""
 
 from .functions.broadcast import *
 from .functions.contract import *

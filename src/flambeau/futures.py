@@ -1,4 +1,4 @@
-"""Results that come later."""
+"""Futures: results that become available later."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_EXCEPTION = "{value!r} is of type {kind}, which is not an Exception."
 
 
 class Future:
-    """A result, or an exception, that somebody sets once and others wait for.
+    """A result or exception that is set once, and that others wait for.
 
     Example::
 
@@ -33,28 +33,28 @@ class Future:
         self._error: Exception | None = None
 
     def done(self) -> bool:
-        """Whether there is a result or an exception."""
+        """Whether the future is completed."""
         return self._completed.is_set()
 
     def wait(self) -> Any:
-        """Waits for the result; raises the exception if that is what came."""
+        """Waits for the result and returns it, or raises the exception."""
         self._completed.wait()
         if self._error is not None:
             raise self._error
         return self._result
 
     def value(self) -> Any:
-        """The result, which must be there."""
+        """The result of a completed future."""
         if not self.done():
             raise RuntimeError(NOT_YET)
         return self.wait()
 
     def set_result(self, result: Any) -> None:
-        """Completes the future, and runs what was to run then."""
+        """Completes the future and runs its callbacks."""
         self._complete(result, None)
 
     def set_exception(self, result: Exception) -> None:
-        """Completes the future with an exception, for those who wait."""
+        """Completes the future with an exception."""
         if not isinstance(result, Exception):
             raise AssertionError(NO_EXCEPTION.format(value=result, kind=type(result)))
         self._complete(None, result)
@@ -70,7 +70,7 @@ class Future:
             callback(self)
 
     def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
-        """Calls ``callback(self)`` once the future is completed, at once if it is."""
+        """Calls ``callback(self)`` when the future completes, or now if it has."""
         with self._lock:
             if not self.done():
                 self._callbacks.append(callback)
@@ -78,7 +78,7 @@ class Future:
         callback(self)
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """A future for what ``callback(self)`` returns."""
+        """A future for the result of ``callback(self)``."""
         later = Future()
 
         def run(done):
@@ -112,5 +112,5 @@ def collect_all(futures: list[Future]) -> Future:
 
 
 def wait_all(futures: list[Future]) -> list[Any]:
-    """The results of all futures, when they are there."""
+    """Waits for all futures and returns their results."""
     return [future.wait() for future in collect_all(futures).wait()]

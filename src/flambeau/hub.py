@@ -1,4 +1,4 @@
-"""Models from directories, and state dicts from files and addresses."""
+"""Models from directories, and state dicts from files and URLs."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ def _entry(repo, source, name):
 
 def load(repo_or_dir, model, *args, source="github", trust_repo=None, force_reload=False, verbose=True,
          skip_validation=False, **kwargs):
-    """What the entry `model` of a directory's hubconf.py returns."""
+    """Calls the entry point `model` of a directory's hubconf.py."""
     return _entry(repo_or_dir, source, model)(*args, **kwargs)
 
 
 def list(github, force_reload=False, skip_validation=False, trust_repo=None, verbose=True, source="github"):
-    """The names of the entries of a directory's hubconf.py."""
+    """The names of the entry points in a directory's hubconf.py."""
     return [name for name, value in vars(_hubconf(github, source)).items() if callable(value) and name[0] != "_"]
 
 
 def help(github, model, force_reload=False, skip_validation=False, trust_repo=None, source="github"):
-    """The docstring of an entry."""
+    """The docstring of an entry point."""
     return _entry(github, source, model).__doc__
 
 
@@ -93,7 +93,7 @@ def help(github, model, force_reload=False, skip_validation=False, trust_repo=No
 
 
 def download_url_to_file(url, dst, hash_prefix=None, progress=True):
-    """Downloads to the file `dst`, which appears when it is whole and its SHA-256 begins with `hash_prefix`."""
+    """Downloads to the file `dst`, which is created once complete, with a SHA-256 that begins with `hash_prefix`."""
     from urllib.request import Request, urlopen
 
     dst, digest = pathlib.Path(dst).expanduser(), hashlib.sha256()
@@ -113,7 +113,7 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
 
 def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None,
                              weights_only=False):
-    """Loads the file at an address, from the directory for downloads if it is there already."""
+    """Loads a file from a URL; a previous download is reused."""
     folder = pathlib.Path(model_dir or os.path.join(get_dir(), "checkpoints"))
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / (file_name or os.path.basename(urlparse(url).path))
@@ -124,7 +124,7 @@ def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=Tr
 
 
 class _Silent:
-    """Stands for a progress bar where tqdm is not installed: it shows nothing."""
+    """Replaces the progress bar if tqdm is not installed: shows nothing."""
 
     def __init__(self, iterable=None, *args, **kwargs):
         self.iterable = iterable

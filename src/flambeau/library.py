@@ -1,4 +1,4 @@
-"""Operators of one's own, by the names of libraries: ``torch.ops.mylib.myop``."""
+"""User-defined operators: ``torch.ops.mylib.myop``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEVICES = {"CPU": "cpu", "CUDA": "cuda", "Meta": "meta", "cpu": "cpu", "cuda": "
 
 
 def _operator(name):
-    """The operator that a name, an operator, or a definition stands for."""
+    """The operator for a name, an operator or a definition."""
     if isinstance(name, CustomOpDef):
         return name._opoverload
     if not isinstance(name, str):
@@ -34,9 +34,9 @@ def _operator(name):
 
 
 def _set_kernel(operator, function, device):
-    """Sets the kernel for a kind of device, or for all. Kernels for gradients replace the whole call.
+    """Sets the kernel for a device type, or for all. Autograd kernels replace the whole call.
 
-    Those for autocast are called instead of the others while it is enabled, and call these.
+    While autocast is enabled, its kernels are called first, and call the others.
     """
     if device.startswith("Autocast"):
         operator._autocast = function if device == "AutocastCPU" else operator._autocast
@@ -53,12 +53,12 @@ def _set_kernel(operator, function, device):
 
 
 class Library:
-    """A library to which operators are added.
+    """A library of operators.
 
     Args:
-        ns: its name, under which ``torch.ops`` has it.
+        ns: its namespace in ``torch.ops``.
         kind: "DEF", "IMPL" or "FRAGMENT".
-        dispatch_key: the kind of device that ``impl`` is for, if the device is not named.
+        dispatch_key: the default dispatch key of ``impl``.
     """
 
     def __init__(self, ns, kind, dispatch_key=""):
@@ -71,7 +71,7 @@ class Library:
         return name
 
     def impl(self, op_name, fn, dispatch_key="", **kwargs):
-        """Gives an operator its implementation."""
+        """Registers an implementation of an operator."""
         name = op_name if isinstance(op_name, str) else op_name.name()
         operator = _ops.operator(self.ns, name.rpartition("::")[2].partition(".")[0])
         _set_kernel(operator, fn, dispatch_key or self.dispatch_key)
@@ -83,7 +83,7 @@ def define(qualname, schema, *, lib=None, tags=()):
 
 
 def impl(qualname, types, func=None, *, lib=None):
-    """Gives an operator its implementation for kinds of devices; without `func`, a decorator."""
+    """Registers an operator's implementation for device types; without `func`, a decorator."""
     if func is None:
         return functools.partial(impl, qualname, types, lib=lib)
     for kind in [types] if isinstance(types, str) else types:
@@ -92,7 +92,7 @@ def impl(qualname, types, func=None, *, lib=None):
 
 
 def register_kernel(op, device_types, func=None, /, *, lib=None):
-    """Gives an operator its implementation for kinds of devices; without `func`, a decorator."""
+    """Registers an operator's implementation for device types; without `func`, a decorator."""
     if func is None:
         return functools.partial(register_kernel, op, device_types, lib=lib)
     for kind in [device_types] if isinstance(device_types, str | type(None)) else device_types:
@@ -101,7 +101,7 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
 
 
 def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=False):
-    """Gives an operator a function that makes results on the device meta; without `func`, a decorator."""
+    """Registers a function that computes the operator on the device meta; without `func`, a decorator."""
     if func is None:
         return functools.partial(register_fake, op, lib=lib)
     _operator(op)._fake = func
@@ -112,12 +112,12 @@ impl_abstract = register_fake
 
 
 def register_autograd(op, backward, /, *, setup_context=None, lib=None):
-    """Gives an operator its gradient.
+    """Registers an operator's backward formula.
 
     Args:
         op: the operator, or its name.
-        backward: takes the context and the gradients of the outputs; gives those of the inputs.
-        setup_context: takes the context, the inputs and the output of a call, and keeps what `backward` needs.
+        backward: takes the context and the gradients of the outputs; returns those of the inputs.
+        setup_context: takes the context, the inputs and the output of a call, and saves what `backward` needs.
     """
     operator = _operator(op)
     if operator._is_composed:  # gradients are recorded, and those of higher order too
@@ -151,7 +151,7 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
 
 
 class CustomOpDef:
-    """A function that is also the operator of a library."""
+    """A function registered as an operator."""
 
     def __init__(self, namespace, name, schema, fn):
         self._namespace, self._name, self._schema = namespace, name, schema
@@ -182,7 +182,7 @@ class CustomOpDef:
 
 
 def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
-    """Makes a function the operator ``torch.ops.<library>.<name>``; without `fn`, a decorator."""
+    """Registers a function as the operator ``torch.ops.<library>.<name>``; without `fn`, a decorator."""
     if fn is None:
         return functools.partial(custom_op, name, mutates_args=mutates_args, device_types=device_types, schema=schema)
     library, colons, rest = name.partition("::")

@@ -1,20 +1,20 @@
-"""Apple's GPUs: there are none that Flambeau could use."""
+"""Apple's GPUs, which Flambeau does not support."""
 
 NO_MPS = "Cannot execute {name}() without MPS backend. Flambeau has no engine for Apple's GPUs; stay on device='cpu'."
 
 
 def is_available():
-    """Whether tensors can be there: no."""
+    """Whether the device is available: no."""
     return False
 
 
 def device_count():
-    """How many there are: 0."""
+    """The number of devices: 0."""
     return 0
 
 
 def manual_seed(seed):
-    """Accepts a seed, without effect."""
+    """Accepts a seed; has no effect."""
 
 
 def empty_cache():

@@ -1,8 +1,8 @@
-"""Subclasses of Tensor and ``__torch_function__``: what a user's tensor class makes of functions called on it.
+"""Subclasses of Tensor and ``__torch_function__``: function overrides by user-defined tensor classes.
 
-Plain tensors pay nothing. When the first object of such a class is made, the public functions and the methods of Tensor
-get another body each, which looks at the classes of the arguments first. They stay the objects they were: also who has
-imported one by name before, or calls ``Tensor.add`` by that name, is answered by the class.
+Plain tensors pay nothing. When the first object of such a class is created, the bodies of the public functions and of
+Tensor's methods are replaced by ones that check the classes of the arguments first. The function objects stay the same,
+so names imported earlier, and calls such as ``Tensor.add(x, y)``, are overridden too.
 
 Example::
 
@@ -90,7 +90,7 @@ _asks = False  # whether functions ask
 
 
 class DisableTorchFunctionSubclass:
-    """Inside, functions treat subclasses of Tensor as plain tensors."""
+    """A context in which functions treat subclasses of Tensor as plain tensors."""
 
     def __enter__(self):
         _state.off += 1
@@ -100,7 +100,7 @@ class DisableTorchFunctionSubclass:
 
 
 def give_plain_results(func, types, args=(), kwargs=None):
-    """The ``__torch_function__`` of a class that wants none: results are plain tensors."""
+    """A disabled ``__torch_function__``: results are plain tensors."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
 
@@ -109,7 +109,7 @@ def give_plain_results(func, types, args=(), kwargs=None):
 
 
 class TorchFunctionMode:
-    """A context in which functions ask its ``__torch_function__``, whatever their arguments are."""
+    """A context in which all functions call its ``__torch_function__``, whatever their arguments."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         raise NotImplementedError
@@ -124,7 +124,7 @@ class TorchFunctionMode:
 
 
 def ask_mode(func, args, kwargs):
-    """What the innermost mode makes of a call. In it, that mode is left."""
+    """The result of the innermost mode's ``__torch_function__``, which runs outside of that mode."""
     *outer, mode = _state.modes
     before, _state.modes = _state.modes, tuple(outer)
     try:
@@ -137,7 +137,7 @@ def ask_mode(func, args, kwargs):
 
 
 def torch_function(cls, func, types, args=(), kwargs=None):
-    """Runs `func`; tensors in its result become objects of the subclass."""
+    """Runs `func` and converts tensors in its result to the subclass."""
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
@@ -146,7 +146,7 @@ def torch_function(cls, func, types, args=(), kwargs=None):
 
 
 def turn_into(result, cls):
-    """`result` with its tensors as objects of `cls`."""
+    """`result` with its tensors converted to `cls`."""
     if isinstance(result, Tensor):
         return result if isinstance(result, cls) else Tensor.as_subclass(result, cls)
     if isinstance(result, tuple | list):
@@ -159,7 +159,7 @@ def turn_into(result, cls):
 
 
 def overriding(values, found):
-    """Adds to `found` the classes, also of what lists hold, that have a say; a subclass before what it derives from."""
+    """Adds to `found` the classes that override, also those inside lists; subclasses before their bases."""
     for value in values:
         kind = type(value)
         if kind is Tensor or kind in found:
@@ -174,7 +174,7 @@ def overriding(values, found):
 
 
 def ask(kinds, func, args, kwargs):
-    """The result of the first class that has one."""
+    """The result of the first class that does not return NotImplemented."""
     for kind in kinds:
         result = kind.__torch_function__(func, tuple(kinds), args, kwargs)
         if result is not NotImplemented:
@@ -195,7 +195,7 @@ def ask_operands(kinds, func, args, kwargs):
 
 
 def asking(public, asks_classes=True, ask=ask):
-    """For ``intercept``: calls of `public` ask the modes, and the classes of the arguments, before its body runs."""
+    """For ``intercept``: makes calls of `public` dispatch to modes and argument classes before the body runs."""
 
     def around(body):
         def call(args, kwargs):
@@ -213,7 +213,7 @@ def asking(public, asks_classes=True, ask=ask):
 
 
 def entry_points():
-    """The functions that ask, and what comes before the body of each."""
+    """The functions that can be overridden, with the dispatcher of each."""
     found = {}
     for name, member in vars(Tensor).items():
         if isinstance(member, property):
@@ -237,7 +237,7 @@ def is_mode_active():
 
 
 def make_functions_ask():
-    """Has the methods of Tensor and the public functions ask from now on."""
+    """Enables overrides for Tensor's methods and the public functions."""
     global _asks
     with _lock:
         if not _asks:
@@ -247,7 +247,7 @@ def make_functions_ask():
 
 
 def new_instance(cls):
-    """An object of a class of tensors, its slots empty."""
+    """An object of a tensor class, with unset slots."""
     if not _asks and cls is not Tensor and cls.__torch_function__ is not give_plain_results:
         make_functions_ask()
     return object.__new__(cls)
@@ -260,21 +260,21 @@ Tensor.__torch_function__ = classmethod(torch_function)  # type: ignore[attr-def
 
 
 def has_torch_function(relevant_args):
-    """Whether one of the arguments wants to be asked."""
+    """Whether one of the arguments has a ``__torch_function__``."""
     return not _state.off and bool(overriding(relevant_args, []))
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
-    """What the classes of `relevant_args` make of ``public_api(*args, **kwargs)``."""
+    """Dispatches ``public_api(*args, **kwargs)`` to the classes of `relevant_args`."""
     return ask(overriding(relevant_args, []), public_api, args, kwargs)
 
 
 def is_tensor_like(inp):
-    """Whether an object is a Tensor, or can be given for one."""
+    """Whether an object is a Tensor or overrides functions like one."""
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
 def get_ignored_functions():
-    """The functions that ask nobody."""
+    """The functions that cannot be overridden."""
     package = sys.modules[__name__.rpartition(".")[0]]
     return {getattr(package, name) for name in IGNORED | FACTORIES if hasattr(package, name)}

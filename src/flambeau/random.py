@@ -1,4 +1,4 @@
-"""The default generator of random numbers: seeding it, keeping and restoring its state."""
+"""The default random-number generator: seeding, saving and restoring its state."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def get_rng_state():
 
 
 def set_rng_state(new_state):
-    """Puts the default generator into a state that ``get_rng_state`` gave."""
+    """Restores the default generator to a state from ``get_rng_state``."""
     default_generator.set_state(new_state)
 
 
 @contextlib.contextmanager
 def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type=None):
-    """Afterwards the default generator is where it was before."""
+    """A context that restores the default generator's state on exit."""
     if not enabled:
         yield
         return
@@ -55,7 +55,7 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
 
 
 def source(generator, device=CPU):
-    """The generator to draw from, for numbers on a device: of that device, or of the CPU."""
+    """The generator to draw from for numbers on a device: the device's, or the CPU's."""
     if generator is None:
         return default_generator
     if not isinstance(generator, Generator):

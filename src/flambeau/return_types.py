@@ -1,4 +1,4 @@
-"""The types of results that are tuples with names, by the functions that return them: ``return_types.max``."""
+"""The named-tuple types that functions return: ``return_types.max``."""
 
 from .functions._results import TYPES as _TYPES
 

@@ -1,4 +1,4 @@
-"""Functions of sparse tensors: ``flambeau.sparse``."""
+"""Functions for sparse tensors: ``flambeau.sparse``."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class check_sparse_tensor_invariants:
 
     @staticmethod
     def is_enabled():
-        """Whether the check was asked for."""
+        """Whether the check is enabled."""
         return check_sparse_tensor_invariants._enabled
 
     @staticmethod
     def enable():
-        """Asks for the check."""
+        """Enables the check."""
         check_sparse_tensor_invariants._enabled = True
 
     @staticmethod
     def disable():
-        """Does not ask for it any more."""
+        """Disables the check."""
         check_sparse_tensor_invariants._enabled = False
 
     def __enter__(self):

@@ -1,4 +1,4 @@
-"""The classes of storages; the functions on them are methods of theirs and of Tensor."""
+"""The storage classes."""
 
 from .functions.storage import TypedStorage, UntypedStorage
 from .serialization._rebuild import _load_from_bytes as _load_from_bytes

@@ -1,4 +1,4 @@
-"""Versions that compare by their numbers."""
+"""Version strings that compare by number."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TorchVersion(str):
 
 
 def _numbers(version):
-    """The numbers of a release, without the zeros at its end; of other things, the numbers that they hold."""
+    """The numbers of a release without trailing zeros, or those in a tuple."""
     parts = re.match(r"[\d.]*", version)[0].split(".") if isinstance(version, str) else version
     numbers = [int(part) for part in parts if str(part).isdigit()]
     while numbers and not numbers[-1]:

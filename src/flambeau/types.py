@@ -20,8 +20,7 @@ __all__ = ["Device", "FileLike", "Number", "Storage"]
 
 
 class _Symbol:
-    """A number that is not known yet. There are none here, as shapes are concrete in every program: the classes are
-    for ``isinstance``, which answers False.
+    """A symbolic number. There are none, as shapes are always concrete: the classes serve ``isinstance`` checks only.
     """
 
     def __new__(cls, node):

@@ -1,4 +1,4 @@
-"""What PyTorch was built for. Flambeau is built for none of it."""
+"""PyTorch's build variants, none of which apply here."""
 
 __version__ = "2.13.0+flambeau"
 cuda: str | None = None

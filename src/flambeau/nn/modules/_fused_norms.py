@@ -65,7 +65,7 @@ def run_recorded(norm, module, input, is_plain, is_inner):
     node.repeatable_version = output._version if is_inner else None
     if act[0] in _SAVE_RESULT and isinstance(node, tape.OpNode) and not node.packed:
         storage, version = tape.guard(output)
-        node.guards = (*node.guards, (tape.Unheld(storage), version))
+        node.guards = (*node.guards, (tape.WeakGuard(storage), version))
     return output
 
 
@@ -95,7 +95,7 @@ def forget_input(output, input):
     made_of = (x, weight.copy(), bias, *source.out[1:], eps, act)
     node.inputs = (tape.Recomputed((weakref.ref(input._a), made_of), _compute_again), *node.inputs[1:])
     node.packed, node.shows_saved = True, False
-    guards = [(tape.Unheld(own), version) if storage is own else (storage, version) for storage, version in node.guards]
+    guards = [(tape.WeakGuard(own), version) if storage is own else (storage, version) for storage, version in node.guards]
     node.guards = (*guards, source.guards[0])
 
 
