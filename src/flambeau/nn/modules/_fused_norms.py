@@ -95,7 +95,7 @@ def forget_input(output, input):
     made_of = (x, weight.copy(), bias, *source.out[1:], eps, act)
     node.inputs = (tape.Recomputed((weakref.ref(input._a), made_of), _compute_again), *node.inputs[1:])
     node.packed, node.shows_saved = True, False
-    guards = [(tape.WeakGuard(own), version) if storage is own else (storage, version) for storage, version in node.guards]
+    guards = [(tape.WeakGuard(s), version) if s is own else (s, version) for s, version in node.guards]
     node.guards = (*guards, source.guards[0])
 
 
