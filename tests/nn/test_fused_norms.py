@@ -216,6 +216,21 @@ def test_a_write_to_the_bias_is_no_error(runs):
         assert t.allclose(a, b, rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("graph", [False, True])
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_what_the_activation_did_stays_when_parameters_change_uncounted(name, graph, runs):
+    gradients = []
+    for run in (nn.Sequential.forward, one_by_one):
+        model, x = small(ACTIVATIONS[name], t.float64)
+        loss = (run(model, x) ** 2).sum()
+        for parameter in model[1].parameters():
+            parameter.data.sub_(0.5)
+        gradients.append(t.autograd.grad(loss, [*model.parameters()], create_graph=graph))
+    assert runs
+    for a, b in zip(*gradients, strict=True):
+        assert t.allclose(a, b)
+
+
 def test_writes_are_noticed():
     for run in (nn.Sequential.forward, one_by_one):
         model, x = small()

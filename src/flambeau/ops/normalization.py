@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from .._tensor import Tensor
+from .._tensor import Tensor, wrap
 from ..engines import engine_of
 from ._format import in_format_of
 from ._op import op
@@ -154,22 +154,26 @@ def pieces_of(activation, numbers):
 
 
 @op(opmath="first", refuses="bic", image=True, hook_count=1, node=lambda activation: ACTIVATIONS[activation][0])
-def batch_norm_act(k, x, weight, bias, *, eps, activation, numbers):
-    """``batch_norm`` and an activation of its result, which is recorded as the activation."""
+def batch_norm_act(k, x, weight, bias, *, eps, activation, numbers, weight_then=None):
+    """``batch_norm`` and an activation of its result, which is recorded as the activation.
+
+    A node that has ``weight_then``, a copy, knows what the activation did even if somebody has written to the weight.
+    """
     y, mean, var = k.normalize_act(x, weight, bias, eps, pieces_of(activation, numbers))
     return k.in_format_of(y, x), k.in_format_of(mean), k.in_format_of(var)
 
 
 @batch_norm_act.joint_vjp
-def _(g, x, weight, bias, out_1, out_2, eps, activation, numbers, needs):
-    k = engine_of(g[0], x, weight)
-    if k.computes and not isinstance(x, Tensor) and x.size:
+def _(g, x, weight, bias, out_1, out_2, eps, activation, numbers, weight_then, needs):
+    k, is_recorded = engine_of(g[0], x, weight), isinstance(x, Tensor)
+    then = weight if weight_then is None else wrap(weight_then) if is_recorded else weight_then
+    if k.computes and not is_recorded and x.size and (then is weight or np.array_equal(then, weight)):
         act = pieces_of(activation, numbers)
         found = k.normalize_act_pull(g[0], x, weight, bias, out_1, out_2, g[1], g[2], eps, act)
         found = (k.in_format_of(found[0], x), *found[1:])
         return tuple([a if needed else None for a, needed in zip(found, needs)])
     of_weight = batch_layout(tuple(x.shape), None)[1]
-    scale = (out_2 + eps) ** -0.5 * along_channels(weight, of_weight)
+    scale = (out_2 + eps) ** -0.5 * along_channels(then, of_weight)
     shift = along_channels(bias, of_weight)
     y = (x - out_1) * scale + shift
     if isinstance(y, Tensor):  # the gradient depends on it by steps alone: that it does is all that the graph need know

@@ -58,7 +58,7 @@ def run_recorded(norm, module, input, is_plain, is_inner):
         if running is not None and (running._rg or not is_plain(running, x.dtype) or running._a.shape != channels):
             return None
     output = norm._apply_norm(functools.partial(_batch_norm, act=act), input)
-    _release_bias(output._node)
+    _hold_parameters(output._node)
     if module.inplace:
         count_write(output, act[0].rstrip("_") + "_")
     node = output._node
@@ -69,11 +69,15 @@ def run_recorded(norm, module, input, is_plain, is_inner):
     return output
 
 
-def _release_bias(node):
-    """Lets the node hold a copy of the bias: PyTorch's batch norm saves none, so writes to it are no error there."""
+def _hold_parameters(node):
+    """Lets the node hold copies of weight and bias: what the activation did does not change when these are written to.
+
+    A counted write to the weight is an error all the same; one to the bias is none, for PyTorch's batch norm saves none.
+    """
     x, weight, bias = node.inputs
     of_x, of_weight, _, *others = node.guards
     node.inputs, node.guards = (x, weight, bias.copy()), (of_x, of_weight, *others)
+    node.settings = {**node.settings, "weight_then": weight.copy()}
 
 
 def forget_input(output, input):
@@ -90,9 +94,9 @@ def forget_input(output, input):
     own = storage_of(input)
     if own.uncounted:
         return
-    x, weight, bias = source.inputs
-    eps, act = source.settings["eps"], pieces_of(source.settings["activation"], source.settings["numbers"])
-    made_of = (x, weight.copy(), bias, *source.out[1:], eps, act)
+    settings, (x, _, bias) = source.settings, source.inputs
+    act = pieces_of(settings["activation"], settings["numbers"])
+    made_of = (x, settings["weight_then"], bias, *source.out[1:], settings["eps"], act)
     node.inputs = (tape.Recomputed((weakref.ref(input._a), made_of), _compute_again), *node.inputs[1:])
     node.packed, node.shows_saved = True, False
     guards = [(tape.WeakGuard(s), version) if s is own else (s, version) for s, version in node.guards]
