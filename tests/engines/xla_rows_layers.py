@@ -88,9 +88,9 @@ LAYERS = [
     # normalisation
     row("native_batch_norm", R(3, 2, 4), R(2), R(2), eps=1e-5, how=None),
     row("native_batch_norm", R(5, 2), None, None, eps=1e-5, how=None),
-    row("batch_norm_act", R(3, 2, 4), R(2), R(2), eps=1e-5, activation="relu", numbers=()),
-    row("batch_norm_act", R(3, 2, 4), R(2), R(2), eps=1e-5, activation="hardtanh", numbers=(-0.5, 0.25)),
-    row("batch_norm_act", R(3, 2, 4), R(2), R(2), eps=1e-5, activation="leaky_relu", numbers=(0.1,)),
+    row("batch_norm_act", R(3, 2, 4), R(2), R(2), eps=1e-5, activation="relu", numbers=(), weight_then=None),
+    row("batch_norm_act", R(3, 2, 4), R(2), R(2), eps=1e-5, activation="hardtanh", numbers=(-0.5, 0.25), weight_then=None),
+    row("batch_norm_act", R(3, 2, 4), R(2), R(2), eps=1e-5, activation="leaky_relu", numbers=(0.1,), weight_then=None),
     row("native_layer_norm", R(3, 2, 4), R(2, 4), R(2, 4), eps=1e-5, how=2),
     row("native_layer_norm", R(3, 4), None, None, eps=1e-5, how=1),
     row("native_group_norm", R(3, 4, 5), R(4), R(4), eps=1e-5, how=2),

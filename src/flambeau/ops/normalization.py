@@ -154,7 +154,7 @@ def pieces_of(activation, numbers):
 
 
 @op(opmath="first", refuses="bic", image=True, hook_count=1, node=lambda activation: ACTIVATIONS[activation][0])
-def batch_norm_act(k, x, weight, bias, *, eps, activation, numbers, weight_then=None):
+def batch_norm_act(k, x, weight, bias, *, eps, activation, numbers, weight_then):
     """``batch_norm`` and an activation of its result, which is recorded as the activation.
 
     A node that has ``weight_then``, a copy, knows what the activation did even if somebody has written to the weight.

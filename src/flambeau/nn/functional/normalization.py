@@ -98,7 +98,9 @@ def _batch_norm(input, running_mean, running_var, weight, bias, training, moment
     if act is None:
         out, mean, var = ops.batch_norm(input, weight, bias, eps=eps, how=None)
     else:
-        out, mean, var = ops.batch_norm_act(input, weight, bias, eps=eps, activation=act[0], numbers=act[1])
+        activation, numbers = act
+        out, mean, var = ops.batch_norm_act(input, weight, bias, eps=eps, activation=activation, numbers=numbers,
+                                            weight_then=None)
     if running_mean is not None:
         n = math.prod(shape) // channels
         _move(running_mean, mean, momentum)

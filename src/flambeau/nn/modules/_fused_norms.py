@@ -72,7 +72,7 @@ def run_recorded(norm, module, input, is_plain, is_inner):
 def _hold_parameters(node):
     """Lets the node hold copies of weight and bias: what the activation did does not change when these are written to.
 
-    A counted write to the weight is an error all the same; one to the bias is none, for PyTorch's batch norm saves none.
+    A counted write to the weight is an error all the same; one to the bias is not, which PyTorch does not save.
     """
     x, weight, bias = node.inputs
     of_x, of_weight, _, *others = node.guards
