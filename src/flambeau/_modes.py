@@ -74,6 +74,11 @@ class Tracer:
         """Returns `error` for the caller to raise; a trace fails even if it is caught."""
         return error
 
+    def postpone(self, error):
+        """Like ``refuse``, for what can be traced later: this time it runs without a trace, where that can begin again.
+        """
+        return error
+
 
 NO_TRACER = Tracer()
 

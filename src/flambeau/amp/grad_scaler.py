@@ -40,7 +40,7 @@ NEW_SCALE = "new_scale should be a float or a 1-element torch.{device}.FloatTens
 
 NO_STATE = (
     "GradScaler.step() cannot be compiled before the optimizer ({name}) has made its first step, which creates its "
-    "state: the gradients were not finite until now. Start with a smaller init_scale, or make the first step eagerly."
+    "state, and the function has done what cannot be done again eagerly. Make the first step before it is compiled."
 )
 
 
@@ -305,22 +305,22 @@ def _any(found):
     return sum([f.to(first.device) for f in others], first) > 0
 
 
-@no_grad()
 def _step_unless(found_inf, optimizer, *args, **kwargs):
-    """A step that a program does, and takes back where it finds that there should be none."""
-    before = {id(t): (t, t.clone()) for t in _state_of(optimizer)}
-    result = optimizer.step(*args, **kwargs)
-    if not before.keys() >= {id(t) for t in _state_of(optimizer)}:
-        raise modes.tracer.refuse(RuntimeError(NO_STATE.format(name=type(optimizer).__name__)))
-    for t, old in before.values():
-        t.copy_(where(found_inf.to(t.device), old, t))
-    return result
+    """A step that a program takes back where it finds that there should be none."""
+
+    def step():
+        before = _progress(optimizer)
+        result = optimizer.step(*args, **kwargs)
+        if _progress(optimizer) != before:
+            raise modes.tracer.postpone(RuntimeError(NO_STATE.format(name=type(optimizer).__name__)))
+        return result
+
+    return modes.tracer.do_unless(found_inf, step)
 
 
-def _state_of(optimizer):
-    """The tensors that a step of an optimizer may write to."""
-    found = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-    return found + [v for state in optimizer.state.values() for v in state.values() if isinstance(v, Tensor)]
+def _progress(optimizer):
+    """What the first step of an optimizer changes for good: for how many parameters it has a state, and its mark."""
+    return len([state for state in optimizer.state.values() if state]), optimizer._opt_called
 
 
 def _has_cuda():

@@ -31,6 +31,10 @@ class UsersError(Exception):
     """While it was traced, the function has raised an error of its own, which is the cause of this one."""
 
 
+class NotYet(Exception):
+    """Says, to the compiler alone, that a function can be traced only after it has run eagerly once more."""
+
+
 class EagerOnly(BaseException):
     """Says, to the compiler alone, why a function cannot be traced although it could be run.
 
@@ -116,7 +120,7 @@ class Compiled:
         start, program = time.perf_counter(), None
         try:
             program = Program.of(self.function, self.name, args, kwargs, tensors)
-        except UsersError:
+        except (UsersError, NotYet):
             self.count -= 1
         except EagerOnly as error:
             if error.has_begun:

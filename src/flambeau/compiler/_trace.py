@@ -26,11 +26,13 @@ from .._tensor import Tensor, refresh, storage_of, wrap
 from ..engines import NUMPY, engine_of, is_traced
 from ..engines._views import ViewArray, replay, value_of
 from ..ops.shape import as_strided, view
+from ._compiled import NotYet
 from ._floats import Floats, TracedFloat, constants
 from ._inputs import overlap
 from ._lifted import SLOTS, XLA, Lifted, RandomDraw, chain_of, describe, hooks_of, is_uniform, program_input, slot_a
 from ._patches import collecting_errors, was_caught_by_user
 from ._records import FloatInput
+from ._take_back import do_unless
 from ._watch import Watch, without_profile
 from ._watched_slots import WATCHED, Escaped
 
@@ -331,6 +333,15 @@ class Trace(Tracer):
         """Notes an error that must not be caught: what comes after it is not what the function does."""
         self.refusal = error
         return error
+
+    def postpone(self, error):
+        if self.watch.volatile is None:  # otherwise it may have done what must not be done again
+            error = self.watch.error = NotYet()
+        return self.refuse(error)
+
+    def do_unless(self, condition, function):
+        """What a function returns that a program runs, and takes back where it finds that the condition holds."""
+        return do_unless(self, condition, function)
 
     def is_refusal(self, error):
         """Whether an error says that the function cannot be compiled at all."""
