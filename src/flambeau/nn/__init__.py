@@ -1,4 +1,4 @@
-"""Neural networks: parameters, modules, containers, layers and the functions behind them."""
+"""Neural networks: parameters, modules, containers, layers and their functional forms."""
 
 from . import (
     attention as attention,

@@ -1,4 +1,4 @@
-"""The arguments with which a module makes its parameters."""
+"""The arguments with which a module creates its parameters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ NAMES = ("device", "dtype", "memory_format")
 
 
 def factory_kwargs(kwargs):
-    """``device``, ``dtype`` and ``memory_format`` from the keywords of a module, or from their ``factory_kwargs``.
+    """``device``, ``dtype`` and ``memory_format`` from a module's keyword arguments, or from their ``factory_kwargs``.
 
     Example::
 

@@ -19,7 +19,7 @@ _LINEAR = ("linear", "sigmoid", *_CONVOLUTIONS)
 
 
 def calculate_gain(nonlinearity, param=None):
-    """The factor by which a nonlinearity wants its weights larger."""
+    """The recommended gain for a nonlinearity."""
     if nonlinearity in _LINEAR:
         return 1
     if nonlinearity == "tanh":
@@ -56,9 +56,9 @@ _ENOUGH = 0.3  # the share of normal draws inside the interval above which it pa
 
 @no_grad()
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Fills the tensor with normal numbers restricted to [a, b], by drawing until all are inside.
+    """Fills the tensor with normal numbers restricted to [a, b], by rejection sampling.
 
-    Where most normals would miss the interval, uniform numbers are drawn and kept in proportion to their density.
+    If most normals would miss the interval, uniform numbers are drawn and accepted in proportion to their density.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -80,14 +80,14 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 
 
 def _normals_inside(tensor, mean, std, a, b, generator):
-    """Draws normals; returns which of them are outside [a, b], as the dtype has these bounds."""
+    """Draws normals; returns which of them are outside [a, b] (bounds rounded to the dtype)."""
     tensor.normal_(mean, std, generator=generator)
     low, high = tensor.new_tensor([a, b], device="cpu").tolist()
     return (tensor < low) | (tensor > high)
 
 
 def _uniforms_by_density(tensor, mean, std, a, b, generator):
-    """Draws uniform numbers in [a, b]; returns which of them a normal distribution would not keep."""
+    """Draws uniform numbers in [a, b]; returns which of them are rejected."""
     tensor.uniform_(a, b, generator=generator)
     peak = 0.0 if a <= mean <= b else min(abs(a - mean), abs(b - mean)) / std
     density = ((peak**2 - ((tensor - mean) / std) ** 2) * 0.5).exp()
@@ -112,7 +112,7 @@ def zeros_(tensor):
 
 @no_grad()
 def eye_(tensor):
-    """Makes a matrix the identity."""
+    """Fills a matrix with the identity."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return identity_matrix(*tensor.shape, out=tensor)
@@ -120,7 +120,7 @@ def eye_(tensor):
 
 @no_grad()
 def dirac_(tensor, groups=1):
-    """Makes a convolution's weight one that keeps its input, channel by channel."""
+    """Fills a convolution's weight so that it preserves its input channels."""
     dims = tensor.ndimension()
     if dims not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -136,7 +136,7 @@ def dirac_(tensor, groups=1):
 
 
 def _calculate_fan_in_and_fan_out(tensor):
-    """How many inputs feed an output, and how many outputs an input feeds."""
+    """The number of inputs of each output, and of outputs of each input."""
     if tensor.dim() < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     field = math.prod(tensor.shape[2:])
@@ -155,13 +155,13 @@ def _xavier_std(tensor, gain):
 
 
 def xavier_uniform_(tensor, gain=1.0, generator=None):
-    """Uniform numbers of the variance that keeps signals and gradients alike in size (Glorot)."""
+    """Xavier (Glorot) initialization with uniform numbers."""
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor, gain=1.0, generator=None):
-    """Normal numbers of the variance that keeps signals and gradients alike in size (Glorot)."""
+    """Xavier (Glorot) initialization with normal numbers."""
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
@@ -177,7 +177,7 @@ def _no_elements(tensor):
 
 
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
-    """Uniform numbers of the variance that suits rectifiers (He)."""
+    """Kaiming (He) initialization with uniform numbers."""
     if _no_elements(tensor):
         return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
@@ -185,7 +185,7 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
 
 
 def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
-    """Normal numbers of the variance that suits rectifiers (He)."""
+    """Kaiming (He) initialization with normal numbers."""
     if _no_elements(tensor):
         return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)

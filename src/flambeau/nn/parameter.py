@@ -1,4 +1,4 @@
-"""Parameters and buffers: tensors that a Module counts as its own."""
+"""Parameters and buffers: tensors that modules register."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _over(cls, data, requires_grad):
 class Parameter(Tensor):
     """A tensor that becomes a parameter of the Module it is assigned to.
 
-    It shares the memory of ``data`` and, unless told otherwise, requires a gradient.
+    It shares the memory of ``data`` and by default requires a gradient.
 
     Example::
 
@@ -82,7 +82,7 @@ class Parameter(Tensor):
 
 
 def _rebuild_parameter(data, requires_grad, hooks=None):
-    """What pickles call, also PyTorch's."""
+    """Called by pickles, including PyTorch's."""
     return Parameter(data, requires_grad)
 
 
@@ -104,7 +104,7 @@ def clear_grad(parameter, set_to_none):
 
 
 class _IsBuffer(type):
-    """Buffers are ordinary tensors with a mark: ``isinstance(t, Buffer)`` asks for the mark."""
+    """Buffers are ordinary tensors with a flag, which ``isinstance(t, Buffer)`` checks."""
 
     def __instancecheck__(cls, instance):
         return isinstance(instance, Tensor) and "_is_buffer" in instance.__dict__
@@ -136,8 +136,8 @@ def _mark(tensor, persistent):
 class UninitializedTensorMixin:
     """A parameter or buffer whose shape is not known yet.
 
-    It has a dtype and a device, which may be changed, and nothing else: every operation asks for the array of its
-    operands, and the array of this one is an error.
+    It has a dtype and a device, which may be changed, and nothing else: every other operation accesses the
+    array, which raises.
     """
 
     cls_to_become: type
@@ -149,7 +149,7 @@ class UninitializedTensorMixin:
         return t
 
     def materialize(self, shape, device=None, dtype=None):
-        """Gives the tensor a shape, with elements that are not initialised, and its ordinary class."""
+        """Gives the tensor a shape, uninitialized elements, and its regular class."""
         fresh = empty(shape, device=device or self.device, dtype=dtype or self.dtype)
         del self._sample
         self.__class__ = self.cls_to_become
@@ -227,7 +227,7 @@ for _name in ("to", "cpu", "cuda", "half", "float", "double", "bfloat16", "char"
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A Parameter without a shape: lazy modules fill it in at the first call."""
+    """A Parameter without a shape, which lazy modules materialize on their first call."""
 
     cls_to_become = Parameter
 
@@ -236,7 +236,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer without a shape: lazy modules fill it in at the first call."""
+    """A buffer without a shape, which lazy modules materialize on their first call."""
 
     cls_to_become = Tensor
     __torch_function__ = give_plain_results
@@ -252,7 +252,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
 
 def is_lazy(param):
-    """Whether a parameter or buffer still waits for its shape."""
+    """Whether a parameter or buffer is uninitialized."""
     return isinstance(param, UninitializedTensorMixin)
 
 

@@ -1,4 +1,4 @@
-"""Which implementation of attention runs: PyTorch's switches, which have one implementation to choose from here."""
+"""Selection of attention backends: PyTorch's API, with a single implementation behind it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _enabled = list(_PRIORITY)
 
 @contextlib.contextmanager
 def sdpa_kernel(backends, set_priority=False):
-    """A context or decorator in which attention is to run on these backends only.
+    """A context or decorator that selects attention backends.
 
-    It is remembered and changes nothing: attention is one and the same here, whatever backend is asked for.
+    The selection is recorded but has no effect: there is one implementation of attention.
 
     Example::
 

@@ -1,4 +1,4 @@
-"""Causal masks where there are more keys than queries, or fewer."""
+"""Causal masks for different numbers of queries and keys."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(enum.IntEnum):
-    """Which corner of the mask the diagonal ends in."""
+    """The corner of the mask that the diagonal is aligned to."""
 
     UPPER_LEFT = 1
     LOWER_RIGHT = 2
 
 
 class CausalBias(Tensor):
-    """A causal mask to be given as ``attn_mask``: bools, true where a query may look.
+    """A causal mask for the argument ``attn_mask``: booleans, True where a query may attend to a key.
 
     Args:
         variant: ``UPPER_LEFT``: the first query sees the first key; ``LOWER_RIGHT``: the last query sees all keys.

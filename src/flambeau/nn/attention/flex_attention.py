@@ -12,14 +12,14 @@ NOT_SUPPORTED = (
 
 
 class AuxRequest:
-    """What more is wanted besides the result. Making one raises."""
+    """Auxiliary outputs to return. Creating one raises."""
 
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(NOT_SUPPORTED.format(name="AuxRequest"))
 
 
 class BlockMask:
-    """A mask by blocks; here for ``isinstance``. Making one raises."""
+    """A block mask; exists for ``isinstance`` checks. Creating one raises."""
 
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(NOT_SUPPORTED.format(name="BlockMask"))

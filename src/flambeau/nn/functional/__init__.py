@@ -1,4 +1,4 @@
-"""The functions behind the layers, a file a family."""
+"""The functional forms of the layers, one file per family."""
 
 from .activation import *
 from .attention import *

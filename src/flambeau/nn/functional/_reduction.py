@@ -1,4 +1,4 @@
-"""What all losses share: the reduction to one number."""
+"""The reduction of losses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGE = __name__.partition(".")[0] + "."
 
 
 def warn_at_user(message):
-    """Warns at the user's line, and names the layer whose ``forward`` called the function."""
+    """Issues a warning at the user's line that names the layer whose ``forward`` called the function."""
     frame, level, layer = sys._getframe(1), 2, None
     while frame.f_back is not None:
         if layer is None and frame.f_code.co_name == "forward" and "self" in frame.f_locals:
@@ -25,7 +25,7 @@ def warn_at_user(message):
 
 
 def legacy_reduction(size_average, reduce):
-    """The ``reduction`` that the old pair of flags means."""
+    """The ``reduction`` equivalent to the deprecated pair of flags."""
     size_average = True if size_average is None else size_average
     reduce = True if reduce is None else reduce
     reduction = "none" if not reduce else "mean" if size_average else "sum"
@@ -34,7 +34,7 @@ def legacy_reduction(size_average, reduce):
 
 
 def resolve_reduction(size_average, reduce, reduction):
-    """The reduction to do, by the argument or the old flags."""
+    """The reduction, from the argument or the deprecated flags."""
     if size_average is not None or reduce is not None:
         return legacy_reduction(size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
@@ -47,7 +47,7 @@ def reduce_loss(loss, reduction):
 
 
 def in_dtype_of(own, loss):
-    """The loss in the dtype of a tensor, as if it were stored where that tensor is."""
+    """The loss in the dtype of a tensor, as if stored in that tensor."""
     if loss.dtype is own.dtype:
         return loss
     check_cast(loss.dtype, own.dtype)

@@ -1,4 +1,4 @@
-"""Arguments that are one number for all spatial dimensions or one for each."""
+"""Arguments with one number for all spatial dimensions, or one for each."""
 
 from __future__ import annotations
 

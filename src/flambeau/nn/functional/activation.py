@@ -1,4 +1,4 @@
-"""Activations."""
+"""Activation functions."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ sigmoid, tanh = elementary.sigmoid, elementary.tanh
 
 
 def relu(input, inplace=False):
-    """Each element, 0 where it is negative."""
+    """The rectified linear unit: ``max(0, x)``."""
     return relu_(input) if inplace else ops.relu(need_tensor(input, "relu"))
 
 
 def threshold(input, threshold, value, inplace=False):
-    """Each element that is above the threshold, ``value`` for the others."""
+    """``x`` for elements above the threshold, ``value`` for the others."""
     return (threshold_ if inplace else base.threshold)(input, threshold, value)
 
 
@@ -52,12 +52,12 @@ def celu(input, alpha=1.0, inplace=False):
 
 
 def selu(input, inplace=False):
-    """The self-normalising ELU."""
+    """The self-normalizing ELU."""
     return (selu_ if inplace else base.selu)(input)
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
-    """Leaky ReLU whose slope is drawn for each element in training."""
+    """Leaky ReLU with a random negative slope for each element in training."""
     return (rrelu_ if inplace else base.rrelu)(input, lower, upper, training)
 
 
@@ -114,7 +114,7 @@ def _mish(input):
 
 
 def _clip(min_val=-1.0, max_val=1.0):
-    """The kernel of ``hardtanh``, which refuses bounds in the wrong order."""
+    """The kernel of ``hardtanh``; rejects ``min_val > max_val``."""
     return ("clip", min_val, max_val) if min_val <= max_val else ("clip", None)
 
 
@@ -144,17 +144,17 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
-    """Each element, cut off to [min_val, max_val]."""
+    """``x`` clamped to [min_val, max_val]."""
     return (hardtanh_ if inplace else _hardtanh)(input, min_val, max_val)
 
 
 def relu6(input, inplace=False):
-    """Each element, cut off to [0, 6]."""
+    """``x`` clamped to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
 def hardsigmoid(input, inplace=False):
-    """A sigmoid of three straight lines."""
+    """A piecewise linear sigmoid: ``clamp(x + 3, 0, 6) / 6``."""
     return (_hardsigmoid_ if inplace else _hardsigmoid)(input)
 
 
@@ -174,7 +174,7 @@ def mish(input, inplace=False):
 
 
 def gelu(input, approximate="none"):
-    """``x`` times the normal distribution function of ``x``, exactly or by ``"tanh"``."""
+    """``x * Φ(x)`` with the normal CDF Φ, exact or approximated by ``"tanh"``."""
     need_tensor(input, "gelu")
     read(approximate, str, "gelu", "approximate", 2)
     if approximate == "none":
@@ -198,7 +198,7 @@ def logsigmoid(input):
 
 
 def softshrink(input, lambd=0.5):
-    """Each element moved towards 0 by ``lambd``."""
+    """``x`` shrunk towards 0 by ``lambd``."""
     need_tensor(input, "softshrink")
     lambd = number_in(lambd, "softshrink", "lambd", 2)
     if input.is_floating_point() and not 0 <= lambd <= finfo(input.dtype).max:
@@ -237,7 +237,7 @@ def _dim(input, dim, name, stacklevel):
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """Exponentials along `dim`, divided by their sum."""
+    """The exponentials along `dim`, normalized to sum to 1."""
     return _softmax(input, _dim(input, dim, "softmax", _stacklevel), dtype=dtype)
 
 

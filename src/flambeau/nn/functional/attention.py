@@ -1,4 +1,4 @@
-"""Attention: of one head, and of several between two affine maps."""
+"""Scaled dot-product attention and multi-head attention."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ MIXED_MASKS = "Support for mismatched {first} and {second} is deprecated. Use sa
 def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ):
-    """``softmax(query @ key.mT * scale + mask) @ value``: values, averaged by how well their keys match each query.
+    """``softmax(query @ key.mT * scale + mask) @ value``: the mean of the values, weighted by the attention scores.
 
     Args:
         attn_mask: bools that are true where a query may look, or floats that are added to the scores. A query that may
@@ -108,9 +108,9 @@ def scaled_dot_product_attention(
 
 
 def _dropped(shape, query, key, value, p):
-    """The factors of dropout for weights of a shape; in float32 for half precision, as the weights are.
+    """Dropout factors for attention weights of a shape; in float32 for half precision, like the weights.
 
-    Where a device's kernel draws them, their key.
+    On devices whose kernel draws them, their random key.
     """
     if p < 1 and not sampling_levels():
         drawn = engine_for(query).attention_key(default_generator, query._a, key._a, value._a, p)
@@ -121,7 +121,7 @@ def _dropped(shape, query, key, value, p):
 
 
 def _check_alike(*tensors):
-    """Three tensors of vectors, of one floating dtype on one device."""
+    """Checks that tensors have the same floating dtype and device, and at least two dimensions."""
     dtypes, devices, dims = zip(*[(t.dtype, t.device, t.dim()) for t in tensors])
     if len(set(dtypes)) > 1:
         raise RuntimeError(DTYPES.format(*dtypes))
@@ -136,7 +136,7 @@ def _check_alike(*tensors):
 
 
 def _for_each_head(query, key, value):
-    """Key and value, each of their heads once for every head of the query that it serves."""
+    """Key and value, with heads repeated to match the heads of the query (grouped-query attention)."""
     if min(query.dim(), key.dim(), value.dim()) < 3:
         raise IndexError("enable_gqa=True: Dimension out of range: the heads are the third last dimension, -3")
     heads = [t.shape[-3] for t in (query, key, value)]
@@ -152,7 +152,7 @@ def _check_mask(mask, query):
 
 
 def _causal_too(mask, query, key, value, dropout_p):
-    """A mask with the causal one in it; only for what PyTorch's fused kernel takes, for the other one refuses both."""
+    """A mask combined with the causal one; only for inputs of PyTorch's fused kernel: the other kernel refuses both."""
     fused = (
         query.dim() == 4 and mask.dim() in (2, 4) and query.shape[:2] == key.shape[:2] == value.shape[:2]
         and query.shape[-1] == value.shape[-1] and not dropout_p and not mask.requires_grad
@@ -164,7 +164,7 @@ def _causal_too(mask, query, key, value, dropout_p):
 
 
 def _weights_shape(query, key, value, mask):
-    """The shape of the weights, ``(*, L, S)``, if all fits."""
+    """The shape of the weights, ``(*, L, S)``; raises if the shapes do not match."""
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise RuntimeError(
             f"attention: Expected size of the last dimension of query {list(query.shape)} and key {list(key.shape)}, "
@@ -180,7 +180,7 @@ def _weights_shape(query, key, value, mask):
 
 
 def _common_shape(*shapes):
-    """The shape to which all broadcast, or None."""
+    """The common broadcast shape, or None."""
     try:
         return tuple(broadcast_shapes(*shapes))
     except RuntimeError:
@@ -191,9 +191,9 @@ def _common_shape(*shapes):
 
 
 def float_mask(mask, name, dtype, other=None, other_name=""):
-    """A mask as floats to be added: minus infinity where one of bools is true.
+    """A mask as floats to add to the scores: minus infinity where a boolean mask is True.
 
-    Warns if the mask that it is used with is of another dtype.
+    Warns if the other mask has a different dtype.
     """
     if mask is None:
         return None
@@ -215,10 +215,10 @@ def multi_head_attention_forward(
     use_separate_proj_weight=False, q_proj_weight=None, k_proj_weight=None, v_proj_weight=None, static_k=None,
     static_v=None, average_attn_weights=True, is_causal=False,
 ):
-    """Maps queries, keys and values, lets each head attend to its part of them, and maps what the heads found.
+    """Projects queries, keys and values, computes attention for each head, and projects the joined results.
 
-    The function behind ``MultiheadAttention``, where the arguments are explained. Returns the result and the weights
-    (None unless ``need_weights``). ``static_k`` and ``static_v`` stand for the mapped keys and values, head by head.
+    The functional form of ``MultiheadAttention``, which documents the arguments. Returns the result and the weights
+    (None unless ``need_weights``). ``static_k`` and ``static_v`` replace the projected keys and values.
 
     Shape:
         - query: ``(L, N, E)`` or ``(L, E)``
@@ -286,7 +286,7 @@ def multi_head_attention_forward(
 
 
 def _attend(q, k, v, mask, dropout_p):
-    """Attention that returns its weights too. Unlike the other it gives nan where a mask lets nothing through."""
+    """Attention that also returns its weights. Fully masked rows become NaN here, unlike in the fused version."""
     if mask is not None and mask.dtype is not q.dtype:
         raise RuntimeError(f"Input dtypes must be the same, got: a mask of {mask.dtype} for a query of {q.dtype}")
     scores = (q * math.sqrt(1.0 / q.shape[-1])) @ k.mT
@@ -304,7 +304,7 @@ def _static_heads(x, name, batch, num_heads, width):
 
 
 def _project(query, key, value, weight, bias):
-    """The three affine maps whose weights lie in one: a single product, side by side, where they are of one tensor."""
+    """The three projections with packed weights: a single product for self-attention."""
     if query is key and key is value:
         return (linear(query, weight, bias),)
     return _project_each((query, key, value), weight.chunk(3), bias)
@@ -316,7 +316,7 @@ def _project_each(inputs, weights, bias):
 
 
 def _joint_mask(attn_mask, key_padding_mask, extra, batch, length):
-    """Both masks in one that broadcasts to ``(N, heads, L, S)``; the extra keys are open to all."""
+    """Both masks combined, broadcastable to ``(N, heads, L, S)``; appended keys are not masked."""
     if key_padding_mask is not None:
         shape = key_padding_mask.shape
         for dim, want in ((0, batch), (1, length - extra)):
@@ -335,7 +335,7 @@ def _require(condition, message):
 
 
 def _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads):
-    """Whether the inputs are batches, which all of them must be or none."""
+    """Whether the inputs are batched; raises unless all or none are."""
     dims = query.dim()
     _require(dims in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor")
     kind = "batched (3-D)" if dims == 3 else "unbatched (2-D)"
@@ -378,7 +378,7 @@ def _check_sizes(query, key, value, width, num_heads, separate):
 
 
 def _separate_weights(query, key, value, *weights):
-    """The weights of the three maps, which must fit what they are applied to."""
+    """The separate weights of the three projections; raises if their shapes do not match the inputs."""
     width = query.shape[-1]
     for name, input, weight in zip(("query", "key", "value"), (query, key, value), weights):
         _require(weight is not None, f"use_separate_proj_weight is True but {name[0]}_proj_weight is None")
@@ -388,7 +388,7 @@ def _separate_weights(query, key, value, *weights):
 
 
 def _mask_of_heads(mask, batch, num_heads, length, keys):
-    """A mask ``(L, S)``, or one for each head of each sample, as one that broadcasts to ``(N, heads, L, S)``."""
+    """A mask ``(L, S)`` or ``(N * heads, L, S)``, reshaped to broadcast to ``(N, heads, L, S)``."""
     want = (length, keys) if mask.dim() == 2 else (batch * num_heads, length, keys)
     if mask.shape != want:
         raise RuntimeError(f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {want}.")

@@ -68,7 +68,7 @@ def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_paddi
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The transposed convolution of images with ``weight`` ``(C, O / groups, KH, KW)``.
 
-    It is the gradient of ``conv2d`` with respect to its input: it makes images larger by ``stride``.
+    It is the gradient of ``conv2d`` with respect to its input, and upsamples by ``stride``.
     """
     return _conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
 
@@ -96,7 +96,7 @@ def _conv(input, weight, bias, stride, padding, dilation, groups, n, name):
 
 
 def convolution_settings(input, weight, bias, stride, padding, dilation, groups, n, name):
-    """(The input, padded where the op cannot do it, the settings of the op); raises what is wrong with arguments."""
+    """(The input, padded if the op cannot pad it; the settings of the op). Raises for invalid arguments."""
     _check_tensors(input, weight, bias, n, name)
     stride, dilation = per_dim(stride, n, name, "stride"), per_dim(dilation, n, name, "dilation")
     kernel = weight._a.shape[2:]
@@ -129,7 +129,7 @@ def _conv_transpose(input, weight, bias, stride, padding, output_padding, groups
 
 
 def transposed_settings(input, weight, bias, stride, padding, output_padding, groups, dilation, n):
-    """The settings of the op; raises what is wrong with the arguments."""
+    """The settings of the op; raises for invalid arguments."""
     name = f"conv_transpose{n}d"
     _check_tensors(input, weight, bias, n, name)
     stride, padding = per_dim(stride, n, name, "stride"), per_dim(padding, n, name, "padding")
@@ -166,7 +166,7 @@ def transposed_settings(input, weight, bias, stride, padding, output_padding, gr
 
 
 def _named_padding(input, kernel, stride, padding, dilation, n, name):
-    """(input, padding) for ``"same"`` and ``"valid"``; what cannot be padded evenly is padded here, at the end."""
+    """(input, padding) for ``"same"`` and ``"valid"``; uneven padding is applied to the input here, at the end."""
     if padding == "valid":
         return input, (0,) * n
     if padding != "same":
@@ -199,7 +199,7 @@ def _check_tensors(input, weight, bias, n, name):
 
 
 def _mixed_dtypes(input, weight, bias, name):
-    """The error for dtypes that differ: PyTorch looks at the bias first, and then has C++'s names for them."""
+    """The error for mixed dtypes: PyTorch checks the bias first, with C++ names of the dtypes."""
     if bias is not None and bias.dtype is not input.dtype:
         own, other = [_dtypes.C_NAMES.get(t.dtype.name, t.dtype.name) for t in (input, bias)]
         return RuntimeError(NOT_SAME.format(name=name, other="bias", input=own, wrong=other, words=""))
@@ -231,7 +231,7 @@ def _check_bias(bias, wanted, weight, what):
 
 
 def _check_not_empty(shape, n):
-    """Refuses images without pixels, unless there are none of them."""
+    """Raises for images without pixels, unless the batch is empty."""
     if 0 in shape[-n:] and 0 not in shape[:-n]:
         raise RuntimeError(NO_PIXELS.format(shape=list(shape)))
 

@@ -1,4 +1,4 @@
-"""The loss of sequences of labels without alignment: connectionist temporal classification."""
+"""Connectionist temporal classification: the loss of label sequences without alignment."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LABELS = "ctc_loss: target {got} is out of range: there are {classes} classes"
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
-    """Minus the log-probability of sequences of labels, summed over all their alignments with the input.
+    """The negative log-likelihood of label sequences, summed over all alignments with the input.
 
     Args:
         log_probs: log-probabilities of the classes at each time, as ``log_softmax`` gives them.
@@ -112,7 +112,7 @@ def _lengths(lengths, name, batch, like):
 
 
 def _labels(targets, lengths, blank, classes, batch):
-    """The labels as a matrix (N, S), and the blank behind the last of each."""
+    """The labels as a matrix (N, S), padded with the blank."""
     if not 1 <= targets._a.ndim <= 2:
         raise RuntimeError(TARGETS_RANK.format(ndim=targets._a.ndim))
     labels = _pad_targets(targets, lengths) if targets._a.ndim == 1 else targets
@@ -130,7 +130,7 @@ def _labels(targets, lengths, blank, classes, batch):
 
 
 def _pad_targets(targets, lengths):
-    """Concatenated targets as a padded matrix; with rows for all of them while the lengths are unknown."""
+    """Concatenated targets as a padded matrix, whose rows have room for all of them while the lengths are unknown."""
     count, total = targets._a.size, lengths._a.sum()
     demand(total == count, total, lambda got: RuntimeError(TARGETS_SUM.format(total=got, got=count)))
     size = count if is_traced(lengths._a) else int(np.asarray(lengths._a).max())

@@ -68,7 +68,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
-    """Dropout of whole channels of images, ``(N, C, H, W)``; three dimensions are taken as ``(N, C, L)``."""
+    """Dropout of whole channels of images, ``(N, C, H, W)``; three dimensions are treated as ``(N, C, L)``."""
     _check(p)
     _warn_of_dims(input, "dropout2d", 2)
     if input.dim() == 3:

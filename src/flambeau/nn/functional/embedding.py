@@ -1,4 +1,4 @@
-"""Rows of a table by index, and sums of them."""
+"""Embedding lookup, and reductions of bags of embeddings."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _check_tables(input, weight, name):
 
 
 def _row(index, rows):
-    """The number of a row that may be counted from the end."""
+    """Normalizes a row index, which may be negative."""
     if index is None:
         return None
     if index >= rows or index < -rows:
@@ -82,8 +82,8 @@ def _row(index, rows):
 
 @no_grad()
 def _renormalize(weight, index, max_norm, norm_type):
-    """Scales down, in place, the rows that are used and too long."""
-    used = index.reshape(-1)  # a row that is used twice is written twice, with the same numbers
+    """Renormalizes, in place, the rows that are looked up and exceed the maximal norm."""
+    used = index.reshape(-1)  # a row that is looked up twice is written twice, with the same numbers
     rows = weight.detach()[used]
     norms = rows.norm(norm_type, 1, keepdim=True)
     long = norms > max_norm
@@ -99,15 +99,15 @@ def embedding_bag(
     A bag is a row of ``input``; or, where ``input`` is a vector, the part from one of ``offsets`` to the next.
     """
     _check_bags(input, weight, per_sample_weights, mode, scale_grad_by_freq, sparse)
-    bags, count = _bags(input, offsets, include_last_offset)  # bag number `count` is one that nobody gets
+    bags, count = _bags(input, offsets, include_last_offset)  # bag number `count` is discarded
     padding_idx = _row(padding_idx, weight._a.shape[0])
     try:
         rows = embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
-    except IndexError as error:  # PyTorch looks up rows with one type of error, and sums them up with another
+    except IndexError as error:  # PyTorch has different error types for lookups and for sums
         raise RuntimeError(BAG_INDEX.format(rows=weight._a.shape[0], error=error)) from None
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)
-    if rows._a.ndim == 3 and rows._a.size and padding_idx is None and mode != "max":  # bags of one size
+    if rows._a.ndim == 3 and rows._a.size and padding_idx is None and mode != "max":  # bags of equal size
         return rows.sum(1) if mode == "sum" else rows.mean(1)
     if padding_idx is not None:
         bags = bags.masked_fill(input.reshape(-1) == padding_idx, count)
@@ -115,7 +115,7 @@ def embedding_bag(
 
 
 def _check_bags(input, weight, per_sample_weights, mode, scale_grad_by_freq, sparse):
-    """Refuses what PyTorch refuses, in its order."""
+    """Raises PyTorch's errors, in its order."""
     if per_sample_weights is not None and input._a.shape != per_sample_weights._a.shape:
         raise ValueError(f"embedding_bag: per_sample_weights ({list(per_sample_weights.shape)}) must have the same "
                          f"shape as the input ({list(input.shape)})")

@@ -1,4 +1,4 @@
-"""The windows of images as columns of a matrix, and back."""
+"""Sliding windows of images as columns (im2col), and back."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """The images ``(N, C, *output_size)`` that windows add up to, given as columns. See ``Fold``."""
+    """The images ``(N, C, *output_size)`` that are the sum of windows, passed as columns. See ``Fold``."""
     need_tensor(input, "fold")
     sizes = _pair("fold", "output_size", output_size)
     windows = _windows("fold", kernel_size, dilation, padding, stride)
@@ -77,7 +77,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
 
 
 def _pair(name, argument, value):
-    """Two ints from one or from two."""
+    """A pair of ints from one or two."""
     if not isinstance(value, (tuple, list)):
         return (as_int(value, name, argument),) * 2
     if len(value) != 2:
@@ -99,7 +99,7 @@ def _windows(name, kernel_size, dilation, padding, stride):
 
 
 def _blocks(spatial, windows):
-    """How many windows there are along each dimension."""
+    """The number of windows along each dimension."""
     return tuple([
         (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(spatial, *windows.values(), strict=True)
     ])

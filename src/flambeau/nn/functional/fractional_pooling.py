@@ -1,4 +1,4 @@
-"""Maxima over windows that lie in random steps."""
+"""Fractional max pooling: windows at random steps."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _fractional_max_pool(n):
         kernel = _ints(kernel_size, "kernel_size", n, name)
         _check(input, samples, shape, kernel, sizes, n, name)
         if n == 2:
-            samples = samples.flip(-1)  # of images, the first is that of the width
+            samples = samples.flip(-1)  # for images, the first sample is for the width
         if len(shape) == n + 2:
             return ops.fractional_max_pool(input, samples[: shape[0]], kernel=kernel, sizes=sizes)
         found = ops.fractional_max_pool(input.unsqueeze(0), samples[:1], kernel=kernel, sizes=sizes)
@@ -69,7 +69,7 @@ def _fractional_max_pool(n):
 
 
 def _sizes(spatial, output_size, output_ratio, n, name):
-    """How many windows there are along each dimension."""
+    """The number of windows along each dimension."""
     if output_size is not None:
         return _ints(output_size, "output_size", n, name)
     if output_ratio is None:
@@ -102,7 +102,7 @@ def _check(input, samples, shape, kernel, sizes, n, name):
         if not shape[dim]:
             raise RuntimeError(EMPTY.format(name=name, shape=list(shape), dim=dim))
     for dim, (m, size, length) in enumerate(zip(sizes, kernel, shape[-n:], strict=True), len(shape) - n):
-        need = m + size - (n == 2)  # of volumes PyTorch wants one element more
+        need = m + size - (n == 2)  # for volumes PyTorch requires one element more
         if need > length:
             raise RuntimeError(TOO_LARGE.format(name=name, size=size, n=length, dim=dim, m=m, need=need))
     if samples.dtype is not input.dtype:

@@ -1,4 +1,4 @@
-"""Affine maps and what is close to them."""
+"""Linear and bilinear maps, normalization, and one-hot encoding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...ops import matmul as ops
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "one_hot"]
 
-_FEW_CLASSES = 64  # up to which the rows of an identity matrix are at hand sooner than zeros are written to
+_FEW_CLASSES = 64  # up to which indexing an identity matrix is faster than writing to zeros
 
 BATCHES = (
     "bilinear(): input dimensions do not match: all but the last must be the same, got input1 of shape {input1} and "
@@ -75,7 +75,7 @@ def _need_dimensions(input, weight):
 
 
 def _with_bias(input, weight, bias):
-    """The sum for weights and biases of rare shapes; the bias may not enlarge the result."""
+    """Adds a bias of an unusual shape; it must not enlarge the result."""
     _need_dimensions(input, weight)
     if weight._a.ndim == 1 and (input._a.ndim == 2 or bias._a.ndim == 1):
         raise RuntimeError(BIASED_VECTOR.format(weight=list(weight.shape)))
@@ -107,20 +107,20 @@ def bilinear(input1, input2, weight, bias=None):
     if bias is not None and bias.shape != want[:1]:
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {list(bias.shape)} but expected "
                            f"{list(want[:1])}")
-    out = einsum("...i,oij,...j->...o", input1, weight, input2).to(input1.dtype)  # autocast may have lowered it
+    out = einsum("...i,oij,...j->...o", input1, weight, input2).to(input1.dtype)  # autocast may have changed it
     return out if bias is None else out + bias
 
 
 @out_variant
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
-    """Divides by the p-norm along `dim`, at least `eps`."""
+    """Divides by the p-norm along `dim`, clamped to at least `eps`."""
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps)
     return input.div(norm.expand_as(input))
 
 
 @typed(num_classes=int)
 def one_hot(tensor, num_classes=-1):
-    """Integers as rows of zeros with a one at their place."""
+    """One-hot encoding of integers."""
     need_tensor(tensor, "one_hot")
     if tensor._a.dtype.name != "int64":
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype}.")
@@ -128,7 +128,7 @@ def one_hot(tensor, num_classes=-1):
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return tensor.new_empty((*tensor.shape, num_classes))
-    if num_classes > 0 and isinstance(tensor._a, LevelArray):  # whose elements are not at hand in vmap
+    if num_classes > 0 and isinstance(tensor._a, LevelArray):  # whose elements are not available in vmap
         return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).to(tensor.dtype)
     known = not tensor.is_meta
     if known and int(tensor.min()) < 0:

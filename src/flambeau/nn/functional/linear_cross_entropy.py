@@ -1,4 +1,4 @@
-"""The cross entropy of a linear map of the input, all at once or some rows at a time."""
+"""The cross-entropy of a linear map of the input, computed at once or in chunks of rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOT_IN_CHUNKS = (
     "out_features == (). Got label_smoothing={smoothing}, target.dtype={dtype}, out_features={out_features}."
 )
 DTYPES = (None, float16, bfloat16, float32, float64)
-FEWEST_ROWS = 32  # of a chunk, below which products of matrices get slow
+FEWEST_ROWS = 32  # of a chunk, below which matrix products become slow
 
 
 class _Options(NamedTuple):
@@ -41,7 +41,7 @@ class _Options(NamedTuple):
 
 
 class LinearCrossEntropyOptions(_Options):
-    """How ``linear_cross_entropy`` works in chunks of rows, so that it never has the scores of all rows at once.
+    """Chunking options of ``linear_cross_entropy``, which avoid storing the scores of all rows at once.
 
     Args:
         allow_retain_graph: accepted; a second backward is always possible.
@@ -67,7 +67,7 @@ class LinearCrossEntropyOptions(_Options):
         return self
 
     def _ratio(self):
-        """The memory of a chunk's scores by that of the input; None where the method is not known."""
+        """The ratio of a chunk's scores to the input in memory; None for an unknown method."""
         if self.chunking_method is None:
             return math.inf
         method, _, ratio = str(self.chunking_method).partition(":")
@@ -77,7 +77,7 @@ class LinearCrossEntropyOptions(_Options):
             return None
 
     def rows(self, count, in_features, classes):
-        """How many rows a chunk has."""
+        """The number of rows in a chunk."""
         if self.batch_chunk_size is not None:
             return self.batch_chunk_size
         wanted = self._ratio() * count * in_features / max(classes, 1)

@@ -60,7 +60,7 @@ KL_MEAN = (
 
 
 def _check(input, target, name, size_average, reduce, reduction):
-    """The reduction to do, after a look at the other arguments."""
+    """Checks the arguments; returns the reduction."""
     if not isinstance(input, Tensor):
         need_tensor(input, name)
     if not isinstance(target, Tensor):
@@ -69,7 +69,7 @@ def _check(input, target, name, size_average, reduce, reduction):
 
 
 def _same_size(input, target):
-    """Both tensors in one size, with a warning where they differ."""
+    """Broadcasts both tensors, with a warning if their sizes differ."""
     if input._a.shape == target._a.shape:
         return input, target
     warn_at_user(OTHER_SIZE.format(target=target.size(), input=input.size()))
@@ -77,7 +77,7 @@ def _same_size(input, target):
 
 
 def _apply_weight(loss, weight, reduction):
-    """A loss weighed element by element; its mean is the weighted one."""
+    """A loss weighted elementwise; its mean is the weighted mean."""
     if weight._a.shape != loss._a.shape:
         raise ValueError(WEIGHT_SIZE.format(weight=list(weight.shape), input=list(loss.shape)))
     loss = loss * weight
@@ -105,7 +105,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
-    """``l1_loss`` with a parabola in the place of its kink, ``beta`` wide to both sides."""
+    """``l1_loss``, but quadratic where the difference is below ``beta``."""
     reduction = _check(input, target, "smooth_l1_loss", size_average, reduce, reduction)
     input, target = _same_size(input, target)
     if not beta >= 0:
@@ -116,7 +116,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
-    """Half the squared difference up to ``delta``, and a straight line from there on."""
+    """Half the squared difference up to ``delta``, linear beyond."""
     reduction = _check(input, target, "huber_loss", None, None, reduction)
     input, target = _same_size(input, target)
     if not delta > 0:
@@ -133,7 +133,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    """The Kullback-Leibler divergence of ``target`` from the log-probabilities ``input``, element by element.
+    """The Kullback-Leibler divergence between ``target`` and the log-probabilities ``input``, elementwise.
 
     ``reduction="batchmean"`` divides the sum by the number of samples, as the definition does.
     """
@@ -155,7 +155,7 @@ def _need_floats(input, target, name):
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """Minus the log-probability of ``target`` under the probabilities ``input``."""
+    """The binary cross-entropy of the probabilities ``input`` with ``target``."""
     reduction = _check(input, target, "binary_cross_entropy", size_average, reduce, reduction)
     if input._a.shape != target._a.shape:
         raise ValueError(BINARY_SIZE.format(target=target.size(), input=input.size()))
@@ -169,7 +169,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 
 def _broadcast(shape, other):
-    """The shape to which both broadcast."""
+    """The common broadcast shape."""
     try:
         return np.broadcast_shapes(shape, other)
     except ValueError:
@@ -194,7 +194,7 @@ def binary_cross_entropy_with_logits(
 def poisson_nll_loss(
     input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
 ):
-    """Minus the log-probability of counts ``target``, without the part that does not depend on ``input``.
+    """The Poisson negative log-likelihood of the counts ``target``, without the term that does not depend on ``input``.
 
     Args:
         log_input: whether ``input`` is the logarithm of the rate; if not, ``eps`` is added before its logarithm.
@@ -209,7 +209,7 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
-    """Minus the log-density of ``target`` under normal distributions of mean ``input`` and variance ``var``.
+    """The negative log-likelihood of ``target`` under normal distributions with mean ``input`` and variance ``var``.
 
     Args:
         var: a float, or a tensor in the shape of ``input`` but for one dimension, which may be of size one; or
@@ -241,7 +241,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
 
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-    """Minus the log-probability of the right class.
+    """The negative log-likelihood of the target class, given log-probabilities.
 
     Shape:
         - input: ``(N, C, *)`` or ``(C)``: log-probabilities.
@@ -255,7 +255,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 
 def check_classes(shape, dtype, target, weight, name):
-    """Raises unless a target of classes, and their weights, fit scores of a shape and dtype."""
+    """Raises unless class indices and class weights match scores of this shape and dtype."""
     need_constant(weight, "nll_loss_forward" if len(shape) < 3 else "nll_loss2d_forward", "weight")
     classes = target._a.shape
     if not shape:
@@ -295,7 +295,7 @@ def cross_entropy(
     input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
     label_smoothing=0.0,
 ):
-    """Minus the log-probability of the right class, given unnormalised scores.
+    """The cross-entropy of unnormalized scores (logits) with the target.
 
     Args:
         target: the numbers of the right classes, or the probabilities of all classes (in the shape of ``input``).
@@ -323,19 +323,19 @@ def cross_entropy(
     check_classes(shape, input.dtype, target, weight, "cross_entropy")
     scores = log_softmax(input, dim)
     loss, _ = ops.nll_loss(scores, target, weight, ignore=ignore_index, reduction=reduction)
-    if not label_smoothing > 0:  # as in PyTorch, nan and what is negative smooth nothing
+    if not label_smoothing > 0:  # as in PyTorch, NaN and negative values have no effect
         return loss
     smooth = _smooth_loss(scores, target, weight, ignore_index, reduction, dim)
     return by_number(loss * (1 - label_smoothing)) + by_number(smooth * (label_smoothing / max(shape[dim], 1)))
 
 
 def _by_class(weight, ndim, dim):
-    """The weights of the classes, to be multiplied with scores of `ndim` dimensions."""
+    """The class weights, shaped to broadcast to scores of `ndim` dimensions."""
     return weight.view(-1, *[1] * (ndim - 1 - dim))
 
 
 def _smooth_loss(scores, target, weight, ignore_index, reduction, dim):
-    """The loss of a target that is spread evenly over the classes, times their number."""
+    """The loss of a uniform target over the classes, times their number."""
     every = scores if weight is None else scores * _by_class(weight, scores.dim(), dim)
     ignored = target.reshape(()) == ignore_index if scores.dim() == 1 else target == ignore_index
     loss = (-every.sum(dim)).masked_fill(ignored, 0.0)

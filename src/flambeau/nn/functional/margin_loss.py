@@ -1,4 +1,4 @@
-"""Losses with a margin: what is right by more than the margin costs nothing."""
+"""Margin losses."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _need_tensors(name, **tensors):
 
 @typed(margin=float)
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
-    """A distance where the target is 1; what it lacks to the margin where the target is -1."""
+    """The distance where the target is 1, ``max(0, margin - distance)`` where it is -1."""
     _need_tensors("hinge_embedding_loss", input=input, target=target)
     reduction = resolve_reduction(size_average, reduce, reduction)
     margin = margin if input.is_floating_point() or input.is_complex() else int(margin)
@@ -75,7 +75,7 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
 
 
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
-    """What ``input1`` lacks to exceed ``input2`` by the margin; the other way round where the target is -1."""
+    """``max(0, -target * (input1 - input2) + margin)``."""
     _need_tensors("margin_ranking_loss", input1=input1, input2=input2, target=target)
     reduction = resolve_reduction(size_average, reduce, reduction)
     if not input1._a.ndim == input2._a.ndim == target._a.ndim:
@@ -84,12 +84,12 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    """``log(1 + exp(-target * input))``, the logistic loss of targets 1 and -1."""
+    """``log(1 + exp(-target * input))``, the logistic loss for targets 1 and -1."""
     _need_tensors("soft_margin_loss", input=input, target=target)
     need_constant(target, "soft_margin_loss", "target")
     reduction = resolve_reduction(size_average, reduce, reduction)
     if not broadcasts(target._a.shape, input._a.shape):
-        shape = (input * target).shape  # raises where the shapes do not fit at all
+        shape = (input * target).shape  # raises if the shapes do not broadcast
         raise RuntimeError(NO_BROADCAST.format(input=list(input.shape), shape=list(shape)))
     if input.is_complex() or target.is_complex():
         loss = reduce_loss((1 + (-input * target).exp()).log(), reduction)
@@ -101,7 +101,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 def cosine_embedding_loss(
     input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
 ):
-    """One minus the cosine of the angle where the target is 1; the cosine above the margin where it is -1.
+    """One minus the cosine similarity where the target is 1, its excess over the margin where it is -1.
 
     Shape:
         - input1, input2: ``(N, D)`` or ``(D)``
@@ -128,7 +128,7 @@ def cosine_embedding_loss(
 def triplet_margin_loss(
     anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
 ):
-    """What the negative lacks to be further from the anchor than the positive, by the margin.
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
 
     Args:
         p, eps: as of ``pairwise_distance``.
@@ -143,7 +143,7 @@ def triplet_margin_loss(
 def triplet_margin_with_distance_loss(
     anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
 ):
-    """``triplet_margin_loss`` with any function of two tensors for the distance; by default ``pairwise_distance``."""
+    """``triplet_margin_loss`` with a custom distance function; by default ``pairwise_distance``."""
     reduction = resolve_reduction(None, None, reduction)
     return _triplet_loss(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction)
 
@@ -165,7 +165,7 @@ def _triplet_loss(anchor, positive, negative, distance, margin, swap, reduction)
 def multi_margin_loss(
     input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
-    """By how much, to the power ``p``, the other classes come within the margin of the right one; over their number.
+    """The mean over classes i of ``max(0, margin - x[target] + x[i]) ** p``.
 
     Shape:
         - input: ``(N, C)`` or ``(C)``
@@ -215,7 +215,7 @@ def _check_labels(target, lowest, classes, message):
 
 
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    """By how much the other classes come within a margin of one of each right class; over the number of classes.
+    """The sum of ``max(0, 1 - (x[target] - x[other]))`` over all targets and other classes, divided by the class count.
 
     Shape:
         - input: ``(N, C)`` or ``(C)``
@@ -239,7 +239,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 
 
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """The binary cross entropy of each class, averaged over the classes.
+    """The binary cross-entropy of each class, averaged over the classes.
 
     Shape:
         - input, target: ``(*, C)``, scores and whether a class is right

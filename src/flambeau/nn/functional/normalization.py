@@ -1,4 +1,4 @@
-"""Normalisation."""
+"""Normalization."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ MIXED = (
 def batch_norm(
     input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05
 ):
-    """Each channel less its mean, divided by its standard deviation, times ``weight`` plus ``bias``.
+    """Normalizes each channel to mean 0 and variance 1, then applies ``weight`` and ``bias``.
 
-    In training the statistics are the batch's own, and the running ones (if given) move towards them by ``momentum``;
-    otherwise they are the running ones.
+    In training the statistics are those of the batch, and the running ones (if passed) are updated by ``momentum``;
+    otherwise the running statistics are used.
     """
     if not isinstance(input, Tensor):
         need_tensor(input, "batch_norm")
@@ -63,7 +63,7 @@ def batch_norm(
 
 
 def _check_dtypes(input, *parameters):
-    """Parameters have the dtype of the input; those of a half may also be float32."""
+    """Parameters must have the input's dtype; for half-precision inputs, float32 is valid too."""
     own = input._a.dtype
     for t in parameters:
         if t is not None and t._a.dtype is not own and t._a.dtype != own:
@@ -73,7 +73,7 @@ def _check_dtypes(input, *parameters):
 
 
 def _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps, act=None):
-    """``batch_norm`` of what was checked; in training with an activation behind it, (its name, its numbers) or None."""
+    """``batch_norm`` of checked arguments; in training with a fused activation, (name, numbers), or None."""
     shape = input._a.shape
     if not input._a.size:
         return _batch_norm_of_nothing(input, weight, bias)
@@ -109,7 +109,7 @@ def _batch_norm(input, running_mean, running_var, weight, bias, training, moment
 
 
 def _batch_norm_of_nothing(input, weight, bias):
-    """The empty input, recorded so that it saves nothing and the parameters get zeros; running statistics stay."""
+    """The empty input, recorded so that the parameters get zero gradients; running statistics do not change."""
     out = input.clone()
     if weight is not None:
         out = out * weight[0]
@@ -117,7 +117,7 @@ def _batch_norm_of_nothing(input, weight, bias):
 
 
 def _as_vector(name, parameter, channels):
-    """A parameter of any shape that has one element a channel."""
+    """A parameter with one element per channel, as a vector."""
     _check_count(name, parameter, channels)
     return parameter.reshape(channels)
 
@@ -129,7 +129,7 @@ def _check_count(name, t, channels):
 
 
 def _move(running, value, momentum, factor=1.0):
-    """Takes a running statistic a step towards a new value of it."""
+    """Updates a running statistic by ``momentum``."""
     if running is None or (not isinstance(momentum, Tensor) and not momentum):
         return
     k = engine_for(running)
@@ -149,7 +149,7 @@ def _move(running, value, momentum, factor=1.0):
 def instance_norm(
     input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-05
 ):
-    """``batch_norm`` of each sample by itself; running statistics are averaged over the samples."""
+    """``batch_norm`` of each sample separately; running statistics are averaged over the samples."""
     need_tensor(input, "instance_norm")
     shape = input._a.shape
     if use_input_stats and math.prod(shape[2:]) == 1:
@@ -181,7 +181,7 @@ def instance_norm(
 
 
 def _check_normalized_shape(name, input, normalized_shape, weight, bias=None):
-    """How many dimensions to normalise over: the last ones of the input, and all of the parameters."""
+    """The number of trailing dimensions to normalize over; checks the shapes of input and parameters."""
     if not isinstance(input, Tensor):
         need_tensor(input, name)
     normalized = tuple(normalized_shape)
@@ -199,14 +199,14 @@ def _check_normalized_shape(name, input, normalized_shape, weight, bias=None):
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
-    """Each sample less its mean over the last dimensions, divided by its standard deviation, times weight plus bias."""
+    """Normalizes each sample over the last dimensions, then applies weight and bias."""
     count = _check_normalized_shape("layer_norm", input, normalized_shape, weight, bias)
     _check_dtypes(input, weight, bias)
     return ops.layer_norm(input, weight, bias, eps=eps, how=count)[0]
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """Each sample divided by the root of its mean square over the last dimensions, times ``weight``."""
+    """Divides each sample by its root mean square over the last dimensions, then multiplies by ``weight``."""
     count = _check_normalized_shape("rms_norm", input, normalized_shape, weight)
     if eps is None:
         eps = _dtypes.finfo(_dtypes.float32 if input._a.dtype in _dtypes.HALF else input.dtype).eps
@@ -214,7 +214,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
-    """The channels in ``num_groups`` groups, each normalised by its own mean and deviation in each sample."""
+    """Normalizes the channels of each sample in ``num_groups`` groups."""
     if not isinstance(input, Tensor):
         need_tensor(input, "group_norm")
     shape = input._a.shape
@@ -247,7 +247,7 @@ def cross_map_lrn2d(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
-    """Each element divided by a power of the mean square of its neighbours among the channels."""
+    """Divides each element by a power of the mean square over neighbouring channels."""
     need_tensor(input, "local_response_norm")
     shape = input._a.shape
     if len(shape) < 3:

@@ -1,4 +1,4 @@
-"""Margins."""
+"""Padding."""
 
 from __future__ import annotations
 

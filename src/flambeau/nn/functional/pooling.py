@@ -82,7 +82,7 @@ def _remove_batch(result, batched):
 
 
 def _windows(kernel_size, stride, padding, dilation, n, name):
-    """The settings of pooling over windows: one number for each dimension."""
+    """The settings of pooling: one number for each dimension."""
     kernel = per_dim(kernel_size, n, name, "kernel_size")
     stride = kernel if stride is None or stride == [] or stride == () else per_dim(stride, n, name, "stride")
     padding, dilation = per_dim(padding, n, name, "padding"), per_dim(dilation, n, name, "dilation")
@@ -100,7 +100,7 @@ def _windows(kernel_size, stride, padding, dilation, n, name):
 
 
 def _sizes(input, windows, ceil_mode, name):
-    """How many windows there are along each dimension."""
+    """The number of windows along each dimension."""
     shape = input._a.shape[2:]
     out = tuple([_count(*sizes, ceil_mode) for sizes in zip(shape, *windows.values(), strict=True)])
     if min(out) < 1:
@@ -110,7 +110,7 @@ def _sizes(input, windows, ceil_mode, name):
 
 
 def _count(n, k, s, p, d, ceil_mode):
-    """How many windows there are along a dimension."""
+    """The number of windows along a dimension."""
     last = n + 2 * p - d * (k - 1) - 1
     count = (last + (s - 1 if ceil_mode else 0)) // s + 1
     return count - 1 if ceil_mode and (count - 1) * s >= n + p else count
@@ -161,7 +161,7 @@ def _set_name(function, name):
 
 
 def _adaptive(input, output_size, n, name):
-    """(batched input, whether it was, sizes of the result) of an adaptive pooling; None keeps a size."""
+    """(batched input, whether it was batched, output sizes) of adaptive pooling; None keeps a size."""
     if output_size is None or (n == 1 and output_size in ((None,), [None])):
         raise TypeError(f"{name}(): argument 'output_size' must be tuple of ints, not {output_size}: the dimensions of "
                         f"images and volumes keep their size by a None in a tuple for each, as in {(None, 2)}")
@@ -183,7 +183,7 @@ def _adaptive(input, output_size, n, name):
 
 
 def _check_not_empty(input, batched, name, first):
-    """Refuses inputs that are empty along a dimension from `first` on, other than the first that the user sees."""
+    """Raises for inputs that are empty along a dimension from `first` on, other than the user's first."""
     shape = input._a.shape if batched else input._a.shape[1:]
     for dim in range(max(first - (not batched), 1), len(shape)):
         if not shape[dim]:
@@ -240,17 +240,17 @@ def _unpooled_size(spatial, kernel, stride, padding, output_size, n):
 
 
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """Zeros with the elements of ``input`` where ``max_pool1d`` found them."""
+    """A partial inverse of ``max_pool1d``: zeros, with ``input`` at the indices of the maxima."""
     return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 1)
 
 
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """Zeros with the elements of ``input`` where ``max_pool2d`` found them."""
+    """A partial inverse of ``max_pool2d``: zeros, with ``input`` at the indices of the maxima."""
     return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 2)
 
 
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """Zeros with the elements of ``input`` where ``max_pool3d`` found them."""
+    """A partial inverse of ``max_pool3d``: zeros, with ``input`` at the indices of the maxima."""
     return _max_unpool(input, indices, kernel_size, stride, padding, output_size, 3)
 
 
@@ -274,7 +274,7 @@ def _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad,
 
 
 def _check_not_smaller(sizes, kernel, name):
-    """Refuses volumes that are smaller than a window; padding does not help them."""
+    """Raises for volumes smaller than a window, whatever the padding."""
     if any(size < k for size, k in zip(sizes, kernel, strict=True)):
         raise RuntimeError(SMALLER_THAN_KERNEL.format(name=name, sizes=sizes, kernel=kernel))
 
@@ -315,7 +315,7 @@ def adaptive_avg_pool1d(input, output_size):
 
 
 def adaptive_avg_pool2d(input, output_size):
-    """The means of ``output_size`` windows of images: a number, or one for each dimension; None keeps a size."""
+    """The means of ``output_size`` windows of images: one number, or one per dimension; None keeps a size."""
     return _adaptive_avg_pool(input, output_size, 2)
 
 

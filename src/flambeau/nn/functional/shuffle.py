@@ -1,4 +1,4 @@
-"""Elements that change places between channels and pixels, and channels among themselves."""
+"""Pixel shuffle and channel shuffle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GROUPS = "Number of channels must be divisible by groups. Got {channels} channel
 
 
 def pixel_shuffle(input, upscale_factor):
-    """``(*, C * r², H, W)`` as ``(*, C, H * r, W * r)``, where r is ``upscale_factor``."""
+    """Rearranges ``(*, C * r², H, W)`` to ``(*, C, H * r, W * r)``, where r is ``upscale_factor``."""
     factor = _check_pixels(input, upscale_factor, "pixel_shuffle", "upscale_factor")
     channels = input.shape[-3]
     if channels % factor**2:
@@ -26,7 +26,7 @@ def pixel_shuffle(input, upscale_factor):
 
 
 def pixel_unshuffle(input, downscale_factor):
-    """``(*, C, H * r, W * r)`` as ``(*, C * r², H, W)``, where r is ``downscale_factor``."""
+    """Rearranges ``(*, C, H * r, W * r)`` to ``(*, C * r², H, W)``, where r is ``downscale_factor``."""
     factor = _check_pixels(input, downscale_factor, "pixel_unshuffle", "downscale_factor")
     for dim, what in ((-2, "height"), (-1, "width")):
         if input.shape[dim] % factor:
@@ -46,7 +46,7 @@ def _check_pixels(input, factor, name, argument):
 
 
 def channel_shuffle(input, groups):
-    """The channels of ``(N, C, ...)`` in another order: the first of each of the groups, then the second, and so on."""
+    """Permutes the channels of ``(N, C, ...)``: the first of each group, then the second, and so on."""
     need_tensor(input, "channel_shuffle")
     groups, shape = as_int(groups, "channel_shuffle", "groups"), tuple(input.shape)
     if len(shape) < 3:

@@ -1,4 +1,4 @@
-"""Images at another size."""
+"""Resizing images."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def interpolate(
     input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
     antialias=False,
 ):
-    """The input ``(N, C, ...)`` at another size, in its last one, two or three dimensions.
+    """Resizes an input ``(N, C, ...)`` in its last one, two or three dimensions.
 
     Args:
         size: the new size, one number for all dimensions or one for each.
@@ -76,7 +76,7 @@ def interpolate(
 
 
 def _sizes(spatial, size, scale_factor, recompute, mode):
-    """(the size in each dimension, how much larger that is to count as, None for the ratio of the sizes)."""
+    """(the output sizes, the scale factors to use; None for the ratio of the sizes)."""
     n = len(spatial)
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -128,18 +128,18 @@ def _warn_deprecated(name):
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-    """``interpolate`` under its old name."""
+    """Deprecated name of ``interpolate``."""
     _warn_deprecated("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input, size=None, scale_factor=None):
-    """``interpolate`` by repeating elements, under its old name."""
+    """Deprecated: ``interpolate`` with ``mode="nearest"``."""
     _warn_deprecated("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input, size=None, scale_factor=None):
-    """``interpolate`` of images with ``align_corners``, under its old name."""
+    """Deprecated: bilinear ``interpolate`` with ``align_corners=True``."""
     _warn_deprecated("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

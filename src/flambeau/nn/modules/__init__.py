@@ -1,4 +1,4 @@
-"""The modules, a file a family."""
+"""The modules, one file per family."""
 
 from . import container as container, lazy as lazy, module as module
 from .activation import *

@@ -1,4 +1,4 @@
-"""What containers of modules share with those of parameters."""
+"""Common code of module containers and parameter containers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .module import Module
 
 
 class Numbered(Module):
-    """Entries with numbers from 0, which are their names."""
+    """Entries named by consecutive numbers from 0."""
 
     def _place(self, index):
-        """The number of an entry, which may be counted from the end."""
+        """Normalizes an index, which may be negative."""
         index = operator.index(index)
         n = len(self)
         if not -n <= index < n:
@@ -24,7 +24,7 @@ class Numbered(Module):
 
 
 class Keyed(Module):
-    """Entries with keys, which are their names."""
+    """Entries named by their keys."""
 
     def pop(self, key):
         """Removes and returns the entry under `key`."""
@@ -34,7 +34,7 @@ class Keyed(Module):
 
 
 def pairs_of(entries, who):
-    """The (key, value) pairs of a mapping or of an iterable of pairs; PyTorch's errors for anything else."""
+    """The (key, value) pairs of a mapping or of an iterable of pairs; raises PyTorch's errors for anything else."""
     if not isinstance(entries, Iterable):
         raise TypeError(
             f"{who}.update should be called with an iterable of key/value pairs, but got {type(entries).__name__}"

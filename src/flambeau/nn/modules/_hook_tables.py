@@ -1,7 +1,7 @@
 """PyTorch's names for the hooks of a module: tables by handle id, as attributes and in its ``__dict__``.
 
-The ``__dict__`` of a module that has no hooks shows one read-only table, ``NO_HOOKS``, under all the names. The first
-hook, or the first look at an attribute, gives the module a registry, and its ``__dict__`` the tables of that.
+The ``__dict__`` of a module without hooks has one shared read-only table, ``NO_HOOKS``, under all these names. The
+first hook, or the first access to one of the attributes, creates the module's registry, whose tables replace it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ READ_ONLY = (
 
 
 class NoHooks(OrderedDict):
-    """The table of all modules without hooks. Copied, it is itself; pickled, a plain OrderedDict."""
+    """The shared table of modules without hooks. A copy is the same object; pickled, it is a plain OrderedDict."""
 
     def __setitem__(self, key, value):
         raise TypeError(READ_ONLY)
@@ -45,9 +45,9 @@ class NoHooks(OrderedDict):
 
 
 class FlagTable(MutableMapping, OrderedDict):  # type: ignore[misc, metaclass]  # its methods are the mapping's
-    """Which hooks of one kind have a flag: handle id -> True. The flags themselves are in the records of the hooks.
+    """The hooks of one kind that have a flag: handle id -> True. The flags are stored in the hooks' records.
 
-    It is an OrderedDict to those who ask for its class, and to pickle.
+    It is an OrderedDict to ``isinstance`` and to pickle.
     """
 
     def __init__(self, hooks, kind, flag):
@@ -95,12 +95,12 @@ WITHOUT_HOOKS = {  # in the order in which PyTorch's modules have them
 
 
 def tables_without_hooks():
-    """The tables of a module without hooks, each one of its own: pickled, PyTorch's module has them to write to."""
+    """Separate empty tables for a pickled module without hooks, which PyTorch can write to after loading."""
     return {name: table if table is None else NoHooks() for name, table in WITHOUT_HOOKS.items()}
 
 
 def own_hooks(module):
-    """The registry of a module, made now if it has none."""
+    """The registry of a module, created if it has none."""
     d = module.__dict__
     if module._hook_registry is None or "_hook_registry" not in d:  # a trace hears of attributes that are asked for
         if "_modules" not in d:
@@ -112,7 +112,7 @@ def own_hooks(module):
 
 
 def adopt_tables(module):
-    """Registers the hooks that a ``__dict__`` filled with another module's, such as one of PyTorch's, has by name."""
+    """Registers the hooks found in a ``__dict__`` that was filled from another module's, such as one of PyTorch's."""
     d = module.__dict__
     if d.get("_hook_registry") is not None:
         return
@@ -124,7 +124,7 @@ def adopt_tables(module):
 
 
 def hook_table(name):
-    """The attribute for the hooks of one kind."""
+    """The property for the hooks of one kind."""
 
     def table(self):
         return getattr(own_hooks(self), TABLES[name])
@@ -137,7 +137,7 @@ def hook_table(name):
 
 
 def flag_table(name):
-    """The attribute for which hooks of one kind have a flag."""
+    """The property for the hooks of one kind that have a flag."""
 
     def table(self):
         return own_hooks(self) and self.__dict__[name]

@@ -13,7 +13,7 @@ __all__ = ["register_module_backward_hook", "register_module_buffer_registration
 
 
 class Hookable:
-    """The part of Module that takes hooks."""
+    """The part of Module that registers hooks."""
 
     _hook_registry: Hooks | None = None  # of the class: not None once there are hooks on all modules
 
@@ -26,17 +26,17 @@ class Hookable:
         return own_hooks(self).add("forward", as_hook(hook, with_kwargs=with_kwargs, always=always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
-        """Calls ``hook(module, grad_output)`` when the gradients of the outputs are there."""
+        """Calls ``hook(module, grad_output)`` when the gradients of the outputs are computed."""
         return own_hooks(self).add("backward_pre", hook, prepend)
 
     def register_full_backward_hook(self, hook, prepend=False):
-        """Calls ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are there."""
+        """Calls ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are computed."""
         own_hooks(self).settle_backward(full=True)
         self._is_full_backward_hook = True
         return own_hooks(self).add("backward", hook, prepend)
 
     def register_backward_hook(self, hook):
-        """The old backward hook, which sees the last operation only. Use ``register_full_backward_hook``."""
+        """Deprecated backward hook, which sees the last operation only. Use ``register_full_backward_hook``."""
         own_hooks(self).settle_backward(full=False)
         self._is_full_backward_hook = False
         return own_hooks(self).add("backward", hook)
@@ -83,14 +83,14 @@ REGISTRATION_TABLES = {f"_{kind}_registration_hooks": kind for kind in registrat
 
 
 def _global_registry():
-    """The registry of the hooks on all modules; from now on, no call of a module may pass it by."""
+    """The registry of global hooks; from now on, every module call checks it."""
     if Hookable._hook_registry is None:
         Hookable._hook_registry = Hooks()
     return global_hooks
 
 
 def global_table(name):
-    """A table of the hooks on all modules, by PyTorch's name for it; hooks may be put there."""
+    """A table of global hooks, by PyTorch's name; hooks may be added to it."""
     name = name.removeprefix("_global")
     if name == "_is_full_backward_hook":
         return global_hooks.full
@@ -121,7 +121,7 @@ def register_module_full_backward_hook(hook):
 
 
 def register_module_backward_hook(hook):
-    """An old backward hook on every module."""
+    """A deprecated backward hook on every module."""
     _global_registry().settle_backward(full=False)
     return global_hooks.add("backward", hook)
 

@@ -1,7 +1,7 @@
 """The hooks of Modules: one registry, and the call of a module that has some.
 
-A hook is kept as the function that was given, or, where it wants to be called in another way than is usual for its
-kind, as a record (`Hook`) that says so. A module without hooks has no registry at all.
+A hook is stored as the user's function, or as a record (`Hook`) if it was registered with flags that change how it is
+called. A module without hooks has no registry.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OLD_KIND = (
 
 
 class Hook(NamedTuple):
-    """A hook that is not called as is usual for its kind."""
+    """A hook with flags that change how it is called."""
 
     function: Callable
     with_kwargs: bool = False  # forward and forward_pre: also gets the keyword arguments
@@ -51,14 +51,14 @@ class Hook(NamedTuple):
     may_replace: bool = False  # state_dict: what it returns is the new state dict
 
     def __call__(self, *args, **kwargs):
-        """For those who find it in a table of hooks, where PyTorch has the function."""
+        """For code that calls entries of a hook table, which in PyTorch are the functions."""
         return self.function(*args, **kwargs)
 
     def __deepcopy__(self, memo):
         return self._replace(function=copy.deepcopy(self.function, memo))
 
     def __reduce__(self):
-        """Pickled, it is the function, as in PyTorch's tables; those of flags have the rest."""
+        """Pickled as the function, as in PyTorch's tables; the flags are in tables of their own."""
         if self.with_module or self.may_replace:
             return Hook, tuple(self)
         return copy.copy, (self.function,)
@@ -70,7 +70,7 @@ def as_hook(function, **flags):
 
 
 class Hooks:
-    """The hooks of one module, or those on all modules."""
+    """The hooks of one module, or the global ones."""
 
     __slots__ = ("compiled", "full", *KINDS)
 
@@ -85,13 +85,13 @@ class Hooks:
         return add_hook(getattr(self, kind), hook, prepend)
 
     def settle_backward(self, full):
-        """The backward hooks of one registry are all full, or all of the old kind."""
+        """Checks that the backward hooks of one registry are all full or all deprecated ones."""
         if self.full is not None and self.full != full:
             raise RuntimeError(MIXED_BACKWARD)
         self.full = full
 
     def around_calls(self):
-        """Whether there are hooks that a call has to do with."""
+        """Whether there are hooks that calls run."""
         return self.forward_pre or self.forward or self.backward_pre or self.backward
 
     def __deepcopy__(self, memo):
@@ -102,7 +102,7 @@ class Hooks:
         return copied
 
     def __reduce__(self):
-        """Pickled, it is None: the tables of the module hold it all, by PyTorch's names."""
+        """Pickled as None: the module's tables hold everything, under PyTorch's names."""
         return type(None), ()
 
 
@@ -114,17 +114,17 @@ _compilers: list[Callable] = []
 
 
 def register_compiler(compiler):
-    """Declares what ``Module.compile`` compiles by: ``compiler(module, *args, **kwargs)`` is what calls run then."""
+    """Sets the compiler of ``Module.compile``: ``compiler(module, *args, **kwargs)`` returns what calls run."""
     _compilers[:] = [compiler]
 
 
 def compile_call(module, *args, **kwargs):
-    """What calls of a module are to run, once it is compiled."""
+    """Compiles a module; returns the function that its calls run."""
     return _compilers[0](module, *args, **kwargs)
 
 
 def has_plain_call(module):
-    """Whether a call of the module does nothing but what its ``forward`` does."""
+    """Whether a call of the module only runs its ``forward``."""
     own = module._hook_registry
     return own is None or not (own.compiled is not None or own.around_calls() or global_hooks.around_calls())
 
@@ -136,7 +136,7 @@ def call_with_hooks(module, args, kwargs):
 
 
 def run_with_hooks(module, /, *args, **kwargs):
-    """``forward`` between the hooks: of each kind first those on all modules, then the module's own."""
+    """Runs ``forward`` and the hooks: of each kind the global ones first, then the module's."""
     own = module._hook_registry
     if own is None or not (own.around_calls() or global_hooks.around_calls()):
         return module.forward(*args, **kwargs)
@@ -186,7 +186,7 @@ def _after_forward(hook, module, args, kwargs, result):
 
 
 def _call_always(module, args, kwargs, result, called):
-    """After an error: the forward hooks that asked to be called always and have not been yet."""
+    """After an error, calls the remaining forward hooks registered with ``always_call``."""
     for key, hook in (*global_hooks.forward.items(), *module._hook_registry.forward.items()):
         if type(hook) is Hook and hook.always and key not in called:
             try:
@@ -200,10 +200,10 @@ def _call_always(module, args, kwargs, result, called):
 
 
 class BackwardWatch:
-    """The full backward hooks of one call: they see the gradients of its inputs and of its outputs.
+    """The full backward hooks of one call: they receive the gradients of its inputs and outputs.
 
-    Identity nodes stand before the inputs and behind the outputs. The tensors that pass them are views of the
-    originals, so a module may still write to its input.
+    Identity nodes are inserted before the inputs and after the outputs. Their outputs are views of the originals, so a
+    module may still write to its input.
     """
 
     def __init__(self, module, hooks, pre_hooks):
@@ -216,7 +216,7 @@ class BackwardWatch:
 
     @classmethod
     def of(cls, module):
-        """The watch for a call of `module` as its hooks are now; None if they are all of the old kind."""
+        """The watch for a call of `module` with its current hooks; None if all are deprecated ones."""
         registries = (global_hooks, module._hook_registry)
         hooks = [h for r in registries if r.full for h in r.backward.values()]
         pre_hooks = [h for r in registries for h in r.backward_pre.values()]
@@ -239,7 +239,7 @@ class BackwardWatch:
         return result
 
     def at_outputs(self, grads):
-        """The gradients of the outputs have arrived."""
+        """Called with the gradients of the outputs."""
         full = _spread(grads, self.outputs, self.n_outputs)
         for hook in self.pre_hooks:
             got = hook(self.module, full)
@@ -254,7 +254,7 @@ class BackwardWatch:
         return [full[i] for i in self.outputs]
 
     def at_inputs(self, grads):
-        """The gradients of the inputs have arrived; those of the outputs are there unless they were never needed."""
+        """Called with the gradients of the inputs; those of the outputs are known, unless they were not needed."""
         if self.grad_outputs is None:
             return grads
         full = _spread(grads, self.inputs, self.n_inputs)
@@ -266,7 +266,7 @@ class BackwardWatch:
 
 
 def _spread(values, places, n):
-    """`n` values: the given ones at their places, None elsewhere."""
+    """A tuple of length `n` with the values at their indices, None elsewhere."""
     full = [None] * n
     for place, value in zip(places, values, strict=True):
         full[place] = value
@@ -274,7 +274,7 @@ def _spread(values, places, n):
 
 
 def _replace(grads, got, complaint):
-    """The gradients after a hook that returned `got`."""
+    """The gradients, replaced by what a hook returned."""
     if got is None:
         return grads
     got = (got,) if isinstance(got, Tensor) else got
@@ -287,7 +287,7 @@ def _replace(grads, got, complaint):
 
 
 def _pass_through_node(values, node_class, see):
-    """`values` with the tensors led through one identity node, and their places; () if none requires grad."""
+    """`values` with tensors passed through one identity node, and their indices; () if none requires grad."""
     places = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
     if not (modes.grad and any(values[i].requires_grad for i in places)):
         return values, ()
@@ -299,7 +299,7 @@ def _pass_through_node(values, node_class, see):
 
 
 class BackwardHookFunctionBackward(tape.Node):
-    """An identity that hands the gradients passing through it to a function, which may replace them."""
+    """An identity that passes gradients to a function, which may replace them."""
 
     def _pull(self, grads, graph):
         grads = [grads] if self._count == 1 else grads
@@ -308,7 +308,7 @@ class BackwardHookFunctionBackward(tape.Node):
 
 
 class AtInputs(BackwardHookFunctionBackward):
-    """The one before the inputs, which hands on zeros where no gradient came."""
+    """The identity before the inputs, which replaces undefined gradients by zeros."""
 
     def _pull(self, grads, graph):
         if self._count > 1:
@@ -320,7 +320,7 @@ AtInputs.__name__ = BackwardHookFunctionBackward.__name__
 
 
 def pass_through(tensors, node_class, see):
-    """Views of `tensors` behind one identity node; those that do not require grad as they are."""
+    """Passes `tensors` through one identity node, as views; those that do not require grad are returned unchanged."""
     node = node_class()
     node.see = see
     arrays = tuple(t._a for t in tensors)
@@ -343,7 +343,7 @@ def _old_hooks(module):
 
 
 def hang_old_hooks(functions, module, args, result):
-    """Puts the hooks on the node of the first tensor of the result, and warns where that is not the whole module."""
+    """Registers deprecated hooks on the node of the result's first tensor; warns if that misses part of the module."""
     node = _first_tensor(result).grad_fn
     if node is None:
         return
@@ -361,7 +361,7 @@ def _first_tensor(result):
 
 
 def _lost_by_old_hooks(node, args, result):
-    """(why, what) hooks on `node` do not see of a call; None if they see all."""
+    """(reason, gradients) that hooks on `node` would miss; None if there are none."""
     outputs = (result,) if isinstance(result, Tensor) else result
     if not isinstance(outputs, tuple) or not all(isinstance(o, Tensor) for o in outputs):
         return "returns something else than a tensor or a tuple of tensors", "grad_output"

@@ -1,4 +1,4 @@
-"""Why a state dict does not fit: the likely cause first, then the keys."""
+"""Error messages of load_state_dict: the likely cause first, then the keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRANSPOSED = "Transposed: {keys} would fit as .T (other libraries keep weights a
 
 
 def explain(module, state, missing, unexpected, problems):
-    """The message of a failed load."""
+    """The error message of a failed load."""
     own = module.state_dict()
     lines = (_inside(state, missing, unexpected) or _prefix(missing, unexpected)
              or _renames(own, state, missing, unexpected))
@@ -47,7 +47,7 @@ def _list_keys(keys):
 
 
 def _inside(state, missing, unexpected):
-    """An entry that is the state dict itself, as in a checkpoint that has other things too."""
+    """The key under which the state dict itself is found, in a checkpoint with other entries."""
     for key in unexpected:
         value = state.get(key)
         if isinstance(value, Mapping) and missing and sum(k in value for k in missing) * 2 >= len(missing):
@@ -56,7 +56,7 @@ def _inside(state, missing, unexpected):
 
 
 def _prefix(missing, unexpected):
-    """Keys that match but for a prefix, on either side."""
+    """A prefix, on either side, that explains the mismatch."""
     for short, long, message in ((missing, unexpected, STRIP), (unexpected, missing, ADD)):
         head, count = _common_head(set(short), long)
         if count and 2 * count >= len(short):
@@ -65,13 +65,13 @@ def _prefix(missing, unexpected):
 
 
 def _common_head(short, long):
-    """The prefix that turns most of the short keys into long ones, and how many."""
+    """The prefix that maps the most short keys to long ones, and their number."""
     heads = Counter(key[:i + 1] for key in long for i, c in enumerate(key) if c == "." and key[i + 1:] in short)
     return heads.most_common(1)[0] if heads else ("", 0)
 
 
 def _renames(own, state, missing, unexpected):
-    """Missing keys for which an unexpected one of equal shape and similar name is there."""
+    """Missing keys that an unexpected key of equal shape and similar name may replace."""
     pairs, free = [], [k for k in unexpected if _is_known(state.get(k))][:LOOKED_AT]
     for key in missing[:LOOKED_AT]:
         if not _is_known(own.get(key)):

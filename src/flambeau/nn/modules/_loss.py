@@ -1,4 +1,4 @@
-"""What losses have in common: how the elements are reduced, and a weight."""
+"""Base classes of losses: the reduction and the weight."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Movable:
         return self._apply(lambda t: t.to(_on("mtia", device)))
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Moves and casts parameters and buffers; of a dtype, only floating and complex ones.
+        """Moves and casts parameters and buffers; a dtype applies only to floating and complex ones.
 
         Call it as ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)`` or ``to(memory_format=...)``.
         The module itself is changed, and returned.
@@ -107,7 +107,7 @@ class Movable:
         return self._apply(convert)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Moves parameters and buffers to a device without their values."""
+        """Moves parameters and buffers to a device without copying their values."""
         return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 
     def share_memory(self):
@@ -116,7 +116,7 @@ class Movable:
 
 
 def _replace(tensor, fn):
-    """Gives a tensor the data of ``fn(tensor)``; it stays the same object."""
+    """Replaces the data of a tensor by ``fn(tensor)``; it stays the same object."""
     changed = fn(tensor)
     if changed is not tensor:
         tensor.data = changed
@@ -132,7 +132,7 @@ _FLAGS = ("non_blocking", "copy")
 
 
 def parse_to(args, kwargs):
-    """(device, dtype, memory_format), from any form of the arguments. Nothing here blocks or does not."""
+    """(device, dtype, memory_format), from any form of the arguments. ``non_blocking`` has no effect."""
     given = _by_name(args, kwargs)
     device, dtype, other = given.get("device"), given.get("dtype"), given.get("tensor")
     if isinstance(dtype, type):

@@ -1,4 +1,4 @@
-"""Containers of parameters: in a list, in a dictionary."""
+"""Containers of parameters: ParameterList and ParameterDict."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ._entries import Keyed, Numbered, pairs_of
 
 
 class ParameterList(Numbered):
-    """A list of parameters that are registered. Tensors become parameters; anything else is kept as it is."""
+    """A list of parameters that are registered. Tensors become parameters; other values are stored unchanged."""
 
-    __module__ = "flambeau.nn.modules.container"  # where PyTorch has it, and pickles name it
+    __module__ = "flambeau.nn.modules.container"  # as in PyTorch, whose pickles contain the name
 
     def __init__(self, values=None):
         super().__init__()
@@ -63,9 +63,9 @@ class ParameterList(Numbered):
 
 
 class ParameterDict(Keyed):
-    """A dictionary of parameters that are registered. Tensors become parameters; anything else is kept as it is."""
+    """A dictionary of parameters that are registered. Tensors become parameters; other values are stored unchanged."""
 
-    __module__ = "flambeau.nn.modules.container"  # where PyTorch has it, and pickles name it
+    __module__ = "flambeau.nn.modules.container"  # as in PyTorch, whose pickles contain the name
 
     def __init__(self, parameters=None):
         super().__init__()
@@ -146,7 +146,7 @@ class ParameterDict(Keyed):
         return (self[key] for key in self._keys)
 
     def update(self, parameters):
-        """Takes the entries of a mapping, or of an iterable of pairs. Those of a plain mapping are sorted by key."""
+        """Adds the entries of a mapping, or of an iterable of pairs. Those of a plain mapping are sorted by key."""
         pairs = pairs_of(parameters, "ParameterDict")
         ordered = isinstance(parameters, (OrderedDict, ParameterDict)) or not isinstance(parameters, Mapping)
         for key, value in pairs if ordered else sorted(pairs):
@@ -174,12 +174,12 @@ class ParameterDict(Keyed):
 
 
 def as_parameter(value):
-    """Tensors become parameters on their way into a container."""
+    """Converts tensors to parameters when they are added to a container."""
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
 def describe(value, kind_of):
-    """A line about an entry of a container of parameters."""
+    """The line in the repr for an entry."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     title = "Parameter" if isinstance(value, Parameter) else "Tensor"

@@ -1,4 +1,4 @@
-"""What modules say: messages, the repr, and summaries."""
+"""Module messages: errors and warnings, the repr, summaries."""
 
 from __future__ import annotations
 
@@ -36,32 +36,32 @@ IN_PLAIN = (
     "do not see them. Write self.{name} = nn.{cure} instead (or, to leave them out on purpose, self._{name})."
 )
 PLAIN = (list, tuple, dict)
-LONG = 500  # characters of a repr, or of a list of arguments, that are worth a note
+LONG = 500  # the maximal length of a repr, or of a list of arguments, in a note
 
 _warned: set[tuple[type, str]] = set()
-_looked_at: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # by id: a module may have an __eq__ of its own
+_looked_at: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # by id: modules may override __eq__
 
 
 # ---- attributes
 
 
 def not_a(value, what, name, wanted):
-    """Why a value is refused that is assigned to an attribute."""
+    """The message for an invalid value assigned to an attribute."""
     return f"cannot assign '{type_name(value)}' as {what} '{name}' ({wanted})"
 
 
 def not_registered(value, what, name, wanted):
-    """Why a value is refused that is registered."""
+    """The message for an invalid value passed to a register method."""
     return f"cannot assign '{type_name(value)}' object to {what} '{name}' ({wanted})"
 
 
 def type_name(value):
-    """The type of a value as PyTorch's messages name it; a class or a function is named itself."""
+    """The type of a value as in PyTorch's messages; for a class or a function, its own name."""
     return typename(type(value) if is_lazy(value) else value)
 
 
 def no_module(value):
-    """The message about a child that is none."""
+    """The message for a child that is not a module."""
     message = f"{type_name(value)} is not a Module subclass"
     if isinstance(value, type):
         return f"{message}: it is a class itself. Make a module of it: {value.__name__}(...)"
@@ -75,7 +75,7 @@ def no_attribute(module, name):
 
 
 def table_for(module, table, name, what):
-    """The table in which `name` may be registered; the errors of a bad name otherwise."""
+    """The table to register `name` in; raises for an invalid name."""
     entries = module.__dict__.get(table)
     if entries is None:
         raise AttributeError(FORGOT_INIT.format(cls=type(module).__name__, name=name, what=what))
@@ -91,17 +91,17 @@ def table_for(module, table, name, what):
 
 
 def warn_of_plain_collections(root):
-    """Warns of modules and parameters that are only in plain collections, so that nobody sees them.
+    """Warns of modules and parameters that are only in plain collections, and so are not registered.
 
-    A tree is looked at once, when it is first asked for its parameters: by then lists are filled, and what was put
-    into a list *and* registered is known.
+    A module tree is checked once, on the first access to its parameters: by then lists are filled, and entries that
+    are in a list *and* registered are known.
     """
     if id(root) in _looked_at:
         return
     _looked_at[id(root)] = root
     try:
         modules = list(root.named_modules())
-    except TypeError:  # there is one that cannot be hashed, as dataclasses are by default
+    except TypeError:  # one of them is unhashable, as dataclasses are by default
         return
     found = [(path, module, name, held) for path, module in modules
              for name, value in module.__dict__.items() if type(value) in PLAIN and name[:1] != "_"
@@ -123,7 +123,7 @@ def _entries_of(collection):
 
 
 def _has_state(module):
-    """Whether something is lost if nobody sees a module: not so with a ReLU, but a Dropout has a mode."""
+    """Whether a module that is not registered is a bug: a ReLU is not, but a Dropout has a mode."""
     return any(_depends_on_mode(m) or any(t is not None for t in (*m._parameters.values(), *m._buffers.values()))
                for m in module.modules())
 
@@ -153,7 +153,7 @@ def _join(*parts):
 
 
 class _Location(NamedTuple):
-    """What an error says of where it was, and how far it has come. It keeps no module alive and is not pickled."""
+    """Where an error was raised and how far it has propagated. It keeps no module alive and is not pickled."""
 
     first: Callable = lambda: None  # weak references: the module that failed, and the last one that was left
     last: Callable = lambda: None
@@ -166,14 +166,14 @@ class _Location(NamedTuple):
 
 
 def tell_module(module, error, args, kwargs):
-    """Notes on an error that leaves a module: the path to it, its repr, and what it was given.
+    """Adds a note to an error that leaves a module: the module's path, its repr, and its inputs.
 
-    The innermost module writes the note; each module around it puts its own part of the path in front.
+    The innermost module writes the note; each enclosing module prepends its part of the path.
     """
-    with contextlib.suppress(Exception):  # there are errors that take no notes; they must not be lost
+    with contextlib.suppress(Exception):  # some exceptions accept no notes; they must not be replaced by another error
         location = error.__dict__.get("_flambeau_module", _Location())
         inner = location.last()
-        if inner is None or (location.first() is module is not inner):  # new, or raised once more
+        if inner is None or (location.first() is module is not inner):  # new, or raised again
             first, path = weakref.ref(module), ""
             said = f"{_one_line(module)}: got {_describe(args, kwargs)}{_devices(module, args, kwargs)}"
         else:
@@ -186,7 +186,7 @@ def tell_module(module, error, args, kwargs):
 
 
 def _step(module, inner):
-    """The path from a module to one that it called; its type where it is not registered."""
+    """The path from a module to one that it called; its type if it is not registered."""
     if inner is module:
         return ""
     for path, child in module.named_modules():
@@ -196,7 +196,7 @@ def _step(module, inner):
 
 
 def _one_line(module):
-    """The repr of a module without children; a module may be too broken to have one."""
+    """The repr of a module without its children; robust against errors in it."""
     try:
         text = "\n" if module._modules else repr(module)
     except Exception:
@@ -213,7 +213,7 @@ def _describe(args, kwargs):
 
 
 def _devices(module, args, kwargs):
-    """Which inputs, parameters and buffers are on which device, if not all are on one."""
+    """Inputs, parameters and buffers by device, if there is more than one device."""
     tensors = [("input", value) for value in (*args, *kwargs.values())]
     tensors += [*module._parameters.items(), *module._buffers.items()]
     names: dict = {}  # by device, each name once
@@ -224,7 +224,7 @@ def _devices(module, args, kwargs):
 
 
 def describe(value):
-    """float32[2, 3] for a tensor, the like for collections of them, the type for the rest."""
+    """Describes a value: float32[2, 3] for a tensor, collections of these, the type of other values."""
     if isinstance(value, Tensor):
         return "uninitialized" if is_lazy(value) else f"{from_np(value._a.dtype).name}{list(value._a.shape)}"
     if isinstance(value, (tuple, list)) and len(value) <= 4:
@@ -244,7 +244,7 @@ formats: dict = {}  # {a __repr__ of modules: its function of a module and {id: 
 
 
 def module_repr(root, format):
-    """The ``repr`` of a module by `format`, from the innermost modules outwards: nesting may be deep."""
+    """The ``repr`` of a module by `format`, built from the innermost modules outwards, as nesting may be deep."""
     texts, stack, ancestors = {}, [(root, format, False)], set()
     while stack:
         module, format, children_known = stack.pop()
@@ -273,7 +273,7 @@ def format_module(module, texts):
 
 
 def format_list(module, texts):
-    """Equal neighbours are shown once: ``(0-3): 4 x Linear(...)``."""
+    """Joins equal neighbours: ``(0-3): 4 x Linear(...)``."""
     lines, first = [], 0
     for text, run in groupby(texts[id(child)] if id(child) in texts else repr(child) for child in module):
         count = len(list(run))
@@ -320,7 +320,7 @@ def summary(module, args, kwargs):
 
 
 def _depends_on_mode(module):
-    """Whether the module's own forward asks for the mode."""
+    """Whether the module's own forward depends on the mode."""
     forward = getattr(type(module), "forward", None)
     names = getattr(getattr(forward, "__code__", None), "co_names", ())
     return "training" in names

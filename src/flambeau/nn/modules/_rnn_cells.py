@@ -15,7 +15,7 @@ CELL_DIMS = "{name}: Expected {what} to be 1D or 2D, got {dims}D instead"
 
 
 class RNNCellBase(Module):
-    """What the cells have in common: the parameters, and inputs that are not in a batch."""
+    """The base of cells: parameters, and unbatched inputs."""
 
     __constants__ = ["input_size", "hidden_size", "bias"]
     input_size: int
@@ -37,13 +37,13 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self):
-        """Draws all parameters anew, uniformly within ±1/√hidden_size."""
+        """Initializes all parameters uniformly within ±1/√hidden_size."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
     def _run(self, function, input, hx, count=1):
-        """The next state of a batch, or of a single input; zeros are the state that is not given."""
+        """The next state of a batch or of a single input; the state defaults to zeros."""
         self._check_dims("input", input)
         batched = input.dim() == 2
         if hx is None:

@@ -1,4 +1,4 @@
-"""Saving modules to state dicts and loading them again."""
+"""Saving modules to state dicts, and loading them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import _report
 from ._hooks import Hook
 from ._loading import explain
 
-_EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # PyTorch's name, under which libraries ask for it
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # PyTorch's name, which libraries use
 
 NOT_A_TENSOR = (
     'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
@@ -50,7 +50,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 class Savable:
-    """The part of Module that makes state dicts and loads them."""
+    """The part of Module that creates and loads state dicts."""
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "",
                    keep_vars: bool = False) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Savable:
         return _save(self, destination, getattr(destination, "_metadata", None), prefix, keep_vars)
 
     def snapshot(self) -> dict[str, Any]:
-        """A ``state_dict`` with memory of its own: later training does not change it."""
+        """A copy of the ``state_dict``, which later training does not change."""
         saved = self.state_dict()
         for key, value in saved.items():
             if isinstance(value, Tensor) and not is_lazy(value):
@@ -88,7 +88,7 @@ class Savable:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copies parameters and buffers from a state dict (or, ``assign=True``, takes its tensors).
+        """Copies parameters and buffers from a state dict (or, with ``assign=True``, uses its tensors).
 
         Returns the missing and unexpected keys; with ``strict`` there may be none.
         """
@@ -100,11 +100,11 @@ class Savable:
         _load_own(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
     def get_extra_state(self) -> Any:
-        """More state for the ``state_dict``. To be defined by the subclass, with ``set_extra_state``."""
+        """Additional state for the ``state_dict``. To be defined by the subclass, with ``set_extra_state``."""
         raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes what ``get_extra_state`` gave. To be defined by the subclass."""
+        """Restores the result of ``get_extra_state``. To be defined by the subclass."""
         raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
 
 
@@ -112,14 +112,14 @@ class Savable:
 
 
 def _empty():
-    """A state dict to be filled, with a place for the versions of the modules."""
+    """An empty state dict, with metadata for module versions."""
     destination = OrderedDict()
     destination._metadata = OrderedDict()
     return destination
 
 
 def _save(module, destination, metadata, prefix, keep_vars):
-    """Adds what a module and those below it have to save to a state dict."""
+    """Adds a module and its descendants to a state dict."""
     local_metadata = {"version": module._version}
     if metadata is not None:
         metadata[prefix[:-1]] = local_metadata
@@ -141,7 +141,7 @@ def _save(module, destination, metadata, prefix, keep_vars):
 
 
 def _after_saving(module, destination, prefix, local_metadata):
-    """The hooks of ``state_dict`` that come last; the state dict after them."""
+    """Runs the ``state_dict`` hooks; returns the resulting state dict."""
     for hook in list(module._hook_registry.state_dict.values()):
         if type(hook) is Hook:
             got = hook.function(module, destination, prefix, local_metadata)
@@ -155,7 +155,7 @@ def _after_saving(module, destination, prefix, local_metadata):
 
 
 def _load(module, state_dict, strict, assign):
-    """Loads a module and those below it; collects what is wrong and raises it at the end, all at once."""
+    """Loads a module and its descendants; collects errors and raises them all at the end."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
     state = OrderedDict(state_dict)
@@ -202,7 +202,7 @@ def _by_child(state, start):
 
 
 def _load_own(module, state, prefix, local_metadata, strict, missing, unexpected, errors):
-    """Loads the parameters, buffers and extra state of one module; notes what is missing or does not fit."""
+    """Loads the parameters, buffers and extra state of one module; records missing keys and mismatches."""
     for hook in () if module._hook_registry is None else list(module._hook_registry.load_pre.values()):
         given = (state, prefix, local_metadata, strict, missing, unexpected, errors)
         hook.function(module, *given) if type(hook) is Hook else hook(*given)
@@ -241,13 +241,13 @@ def _load_extra(module, state, key, strict, missing, unexpected):
 
 
 def load_tensor(module, name, target, key, value, assign):
-    """Loads one entry into its place; the sentence that says why not, or None."""
+    """Loads one entry; returns an error message, or None."""
     if not isinstance(value, Tensor):
         return NOT_A_TENSOR.format(key=key, kind=type(value))
     if not is_lazy(target):
         shape, own = value.shape, target._a.shape
         if not own and shape == (1,):
-            value = value[0]  # what was saved before there were zero-dimensional tensors
+            value = value[0]  # saved before PyTorch had zero-dimensional tensors
         elif shape != own:
             return MISMATCH.format(key=key, given=shape, own=target.shape)
         if target.device is META and value.device is not META and not assign:
@@ -263,7 +263,7 @@ def load_tensor(module, name, target, key, value, assign):
 
 
 def in_place_of(target, value):
-    """The tensor of a state dict as it is put into a module: where a parameter was, it becomes one like it."""
+    """A state dict's tensor, to be assigned to a module: converted to a parameter where it replaces one."""
     if not isinstance(target, Parameter):
         return value
     if not isinstance(value, Parameter):

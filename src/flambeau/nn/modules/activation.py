@@ -10,7 +10,7 @@ from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .module import Module
-from .multihead_attention import MultiheadAttention as MultiheadAttention  # PyTorch has it in this file
+from .multihead_attention import MultiheadAttention as MultiheadAttention  # as in PyTorch, also in this file
 
 __all__ = ["CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
            "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SELU", "SiLU", "Sigmoid", "Softmax",
@@ -20,7 +20,7 @@ __all__ = ["CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish
 class _Plain(Module):
     """An activation without settings."""
 
-    _function: str  # its name: looked up at each call, so that a replaced torch.nn.functional.relu is what runs
+    _function: str  # looked up by name at each call, so that a patched torch.nn.functional.relu takes effect
 
     def forward(self, input):
         return getattr(F, self._function)(input)
@@ -77,7 +77,7 @@ class Tanhshrink(_Plain):
 
 
 class ReLU(_InPlace):
-    """Each element, 0 where it is negative."""
+    """The rectified linear unit: ``max(0, x)``."""
 
     _function = "relu"
 
@@ -95,7 +95,7 @@ class Mish(_InPlace):
 
 
 class SELU(_InPlace):
-    """The self-normalising ELU."""
+    """The self-normalizing ELU."""
 
     _function = "selu"
 
@@ -110,7 +110,7 @@ class Hardswish(_InPlace):
 
 
 class Hardsigmoid(_InPlace):
-    """A sigmoid of three straight lines."""
+    """A piecewise linear sigmoid: ``clamp(x + 3, 0, 6) / 6``."""
 
     _function = "hardsigmoid"
 
@@ -119,7 +119,7 @@ class Hardsigmoid(_InPlace):
 
 
 class Threshold(Module):
-    """Each element above a threshold, ``value`` for the others."""
+    """``x`` for elements above a threshold, ``value`` for the others."""
 
     __constants__ = ["threshold", "value", "inplace"]
 
@@ -137,7 +137,7 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """Leaky ReLU whose slope is drawn for each element in training."""
+    """Leaky ReLU with a random negative slope for each element in training."""
 
     __constants__ = ["lower", "upper", "inplace"]
 
@@ -155,7 +155,7 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """Each element, cut off to [min_val, max_val]."""
+    """``x`` clamped to [min_val, max_val]."""
 
     __constants__ = ["min_val", "max_val", "inplace"]
 
@@ -178,7 +178,7 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """Each element, cut off to [0, 6]."""
+    """``x`` clamped to [0, 6]."""
 
     def __init__(self, inplace=False):
         super().__init__(0.0, 6.0, inplace)
@@ -233,7 +233,7 @@ class LeakyReLU(Module):
 
 
 class GELU(Module):
-    """``x`` times the normal distribution function of ``x``, exactly or by ``"tanh"``."""
+    """``x * Φ(x)`` with the normal CDF Φ, exact or approximated by ``"tanh"``."""
 
     __constants__ = ["approximate"]
 
@@ -280,13 +280,13 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """Each element, 0 where its absolute value is at most ``lambd``."""
+    """``x``, but 0 where its absolute value is at most ``lambd``."""
 
     _function = "hardshrink"
 
 
 class Softshrink(_Shrink):
-    """Each element moved towards 0 by ``lambd``."""
+    """``x`` shrunk towards 0 by ``lambd``."""
 
     _function = "softshrink"
 
@@ -309,7 +309,7 @@ class Softplus(Module):
 
 
 class PReLU(Module):
-    """Leaky ReLU whose slopes are learned: one, or one a channel."""
+    """Leaky ReLU with learnable negative slopes: one, or one per channel."""
 
     __constants__ = ["num_parameters"]
 
@@ -351,7 +351,7 @@ class _AlongDim(Module):
 
 
 class Softmax(_AlongDim):
-    """Exponentials along `dim`, divided by their sum."""
+    """The exponentials along `dim`, normalized to sum to 1."""
 
     _function = "softmax"
 

@@ -1,4 +1,4 @@
-"""Softmax over very many classes, of which most are rare."""
+"""Adaptive softmax, for many classes most of which are rare."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """The log-softmax of classes that are sorted by how often they occur, by groups.
+    """The log-softmax over groups of classes, which are sorted by frequency.
 
-    The head has the scores of the frequent classes and of the groups of the others; each group has its own, smaller
-    projection. So a rare class costs something only where it is the target.
+    The head computes the scores of the frequent classes and of the groups of rarer ones; each group has a smaller
+    projection of its own, which is computed only for targets in the group.
 
     Args:
         in_features: size of each input sample.
@@ -84,18 +84,18 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             ))
 
     def _groups(self):
-        """(first class, the one after the last) of each group outside of the head."""
+        """The (start, end) class range of each group outside the head."""
         return list(zip(self.cutoffs[:-1], self.cutoffs[1:], strict=True))
 
     def reset_parameters(self):
-        """Draws all weights anew."""
+        """Reinitializes all weights."""
         self.head.reset_parameters()
         for projection, scores in self.tail:
             projection.reset_parameters()
             scores.reset_parameters()
 
     def forward(self, input_, target_):
-        """``(output, loss)``: the log-probability of each target, and minus their mean."""
+        """``(output, loss)``: the log-probability of each target, and the negative mean of these."""
         self._check(input_, target_)
         rows, labels = (input_, target_) if target_.dim() else (input_.unsqueeze(0), target_.unsqueeze(0))
         in_head = labels.clamp(max=self.shortlist_size - 1)
@@ -109,9 +109,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     @staticmethod
     def _add_group(output, layer, rows, places, size):
-        """Adds the log-probability within a group to the output of the rows whose target is in it."""
+        """Adds the log-probabilities within a group to the outputs of rows whose target is in it."""
         mine = (places >= 0) & (places < size)
-        if is_traced(mine._a):  # which rows these are is not known yet: all of them are computed
+        if is_traced(mine._a):  # the selection is not known yet: all rows are computed
             found = F.log_softmax(layer(rows), 1).gather(1, places.clamp(0, size - 1).unsqueeze(1)).squeeze(1)
             return where(mine, output + found, output)
         index = mine.nonzero().squeeze(1)
@@ -146,7 +146,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return cat(groups, 1)
 
     def predict(self, input):
-        """The most probable class of each sample; groups are looked into only where they are needed."""
+        """The most probable class of each sample; groups are evaluated only where needed."""
         head = self.head(input)
         best = head.argmax(1)
         if is_traced(best._a):

@@ -1,4 +1,4 @@
-"""Normalisation of channels by statistics of the batch or of each sample, which may be kept."""
+"""Batch norm and instance norm."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNEXPECTED_STATISTICS = (
 
 
 class _NormBase(Module):
-    """Scale and shift of each channel, and its running statistics."""
+    """Base of batch and instance norms: weight, bias and running statistics of the channels."""
 
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
@@ -67,7 +67,7 @@ class _NormBase(Module):
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self):
-        """Sets running statistics, scale and shift to what changes nothing."""
+        """Resets the running statistics; sets weight to ones and bias to zeros."""
         self.reset_running_stats()
         if self.weight is not None:
             init.ones_(self.weight)
@@ -87,7 +87,7 @@ class _NormBase(Module):
         version = local_metadata.get("version", None)
         if (version is None or version < 2) and self.track_running_stats:
             key = prefix + "num_batches_tracked"
-            if key not in state_dict:  # there was no such buffer before version 2
+            if key not in state_dict:  # version 1 had no such buffer
                 own = self.num_batches_tracked
                 kept = own is not None and own.device.type != "meta"
                 state_dict[key] = own if kept else tensor(0, dtype=int64)
@@ -95,7 +95,7 @@ class _NormBase(Module):
 
 
 def _count_up(count):
-    """Adds one to a tensor: without promotion, for small layers."""
+    """Adds one to a tensor, without the overhead of type promotion."""
     if type(count) is Tensor and engine_for(count).computes:
         check_writable(count)
         write(count, "add_", engine_for(count).accumulate, 1)
@@ -109,12 +109,12 @@ class _BatchNorm(_NormBase):
         return self._apply_norm(F.batch_norm, input)
 
     def _apply_norm(self, function, input):
-        """What a function with the parameters of ``F.batch_norm`` makes of the input, by the state of this module."""
+        """Applies a function with the signature of ``F.batch_norm`` to the input, with the state of this module."""
         momentum = 0.0 if self.momentum is None else self.momentum
         track = self.track_running_stats
         if self.training and track and self.num_batches_tracked is not None:
             _count_up(self.num_batches_tracked)
-            if self.momentum is None:  # the mean over all batches so far
+            if self.momentum is None:  # the cumulative mean over all batches
                 momentum = self.num_batches_tracked.double().reciprocal()
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
         running = not self.training or track
@@ -125,7 +125,7 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Each channel less its mean over the batch, divided by its standard deviation, scaled and shifted.
+    """Normalizes each channel over the batch, then applies weight and bias.
 
     Args:
         num_features: channels.
@@ -181,7 +181,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module, process_group=None):
-        """The module with a SyncBatchNorm, over the same parameters and buffers, in the place of every batch norm."""
+        """The module with every batch norm replaced by a SyncBatchNorm over the same parameters and buffers."""
         converted = module
         if isinstance(module, _BatchNorm):
             converted = cls(module.num_features, module.eps, module.momentum, module.affine,
@@ -233,7 +233,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Each channel of each sample less its mean, divided by its standard deviation. Arguments as of ``BatchNorm1d``.
+    """Normalizes each channel of each sample. Arguments as for ``BatchNorm1d``.
 
     Shape:
         - Input: ``(N, C, L)`` or ``(C, L)``
@@ -290,42 +290,42 @@ class _LazyNorm(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
-    """A ``BatchNorm1d`` that learns ``num_features`` from its first input."""
+    """A ``BatchNorm1d`` that infers ``num_features`` from its first input."""
 
     cls_to_become = BatchNorm1d
     _ranks = (2, 3)
 
 
 class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
-    """A ``BatchNorm2d`` that learns ``num_features`` from its first input."""
+    """A ``BatchNorm2d`` that infers ``num_features`` from its first input."""
 
     cls_to_become = BatchNorm2d
     _ranks = (4,)
 
 
 class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
-    """A ``BatchNorm3d`` that learns ``num_features`` from its first input."""
+    """A ``BatchNorm3d`` that infers ``num_features`` from its first input."""
 
     cls_to_become = BatchNorm3d
     _ranks = (5,)
 
 
 class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
-    """An ``InstanceNorm1d`` that learns ``num_features`` from its first input."""
+    """An ``InstanceNorm1d`` that infers ``num_features`` from its first input."""
 
     cls_to_become = InstanceNorm1d
     _ranks = (2, 3)
 
 
 class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
-    """An ``InstanceNorm2d`` that learns ``num_features`` from its first input."""
+    """An ``InstanceNorm2d`` that infers ``num_features`` from its first input."""
 
     cls_to_become = InstanceNorm2d
     _ranks = (3, 4)
 
 
 class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
-    """An ``InstanceNorm3d`` that learns ``num_features`` from its first input."""
+    """An ``InstanceNorm3d`` that infers ``num_features`` from its first input."""
 
     cls_to_become = InstanceNorm3d
     _ranks = (4, 5)

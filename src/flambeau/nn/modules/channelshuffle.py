@@ -1,4 +1,4 @@
-"""A layer that moves channels."""
+"""The channel shuffle layer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """The channels of ``(N, C, ...)`` in another order: the first of each group, then the second of each, and so on.
+    """Permutes the channels of ``(N, C, ...)``: the first of each group, then the second of each, and so on.
 
     Args:
         groups: how many groups the channels are in.

@@ -26,7 +26,7 @@ CONTAINER = (
 
 
 class Container(Module):
-    """A module with the given modules as its children; ``Module`` under an old name."""
+    """Deprecated: a module with these children."""
 
     def __init__(self, **kwargs):
         super().__init__()
@@ -36,7 +36,7 @@ class Container(Module):
 
 
 class _NumberedModules(Numbered):
-    """What Sequential and ModuleList share."""
+    """Common base of Sequential and ModuleList."""
 
     def __len__(self):
         return len(self._modules)
@@ -45,7 +45,7 @@ class _NumberedModules(Numbered):
         return iter(self._modules.values())
 
     def _renumber(self, modules):
-        """Holds exactly `modules`, numbered from 0."""
+        """Replaces the children by `modules`, numbered from 0."""
         self.__dict__["_modules"] = {str(i): module for i, module in enumerate(modules)}
 
     def append(self, module):
@@ -61,7 +61,7 @@ class _NumberedModules(Numbered):
 
 
 class Sequential(_NumberedModules):
-    """Modules in a row: each gets what the one before it returned.
+    """Modules called in sequence, each with the output of the one before.
 
     Example::
 
@@ -89,7 +89,7 @@ class Sequential(_NumberedModules):
         return input
 
     def _name_at(self, index):
-        """The name of the entry at an index; entries of a Sequential may have names of their own."""
+        """The name of the entry at an index; entries of a Sequential may have other names than numbers."""
         return next(islice(self._modules, self._place(index), None))
 
     def __getitem__(self, idx):
@@ -137,7 +137,7 @@ class Sequential(_NumberedModules):
     def insert(self, index, module):
         """Puts a module before `index`; returns the container.
 
-        The entries behind it move up by one number. Entries with names of their own cannot: KeyError.
+        The following entries are renumbered, which raises KeyError if their names are not numbers.
         """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -162,7 +162,7 @@ class Sequential(_NumberedModules):
 
 
 class ModuleList(_NumberedModules):
-    """A list of modules that are registered. It cannot be called: it does not say what to do with its modules."""
+    """A list of registered modules. It has no ``forward``."""
 
     def __init__(self, modules=None):
         super().__init__()
@@ -211,7 +211,7 @@ _report.formats[ModuleList.__repr__] = _report.format_list
 
 
 class ModuleDict(Keyed):
-    """A dictionary of modules that are registered."""
+    """A dictionary of registered modules."""
 
     def __init__(self, modules=None):
         super().__init__()
@@ -253,6 +253,6 @@ class ModuleDict(Keyed):
         return self._modules.values()
 
     def update(self, modules):
-        """Takes the entries of a mapping, or of an iterable of pairs."""
+        """Adds the entries of a mapping, or of an iterable of pairs."""
         for key, module in pairs_of(modules, "ModuleDict"):
             self[key] = module

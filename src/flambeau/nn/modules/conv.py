@@ -20,12 +20,12 @@ OUTPUT_RANGE = "requested an output size of {wanted}, but valid sizes are from {
 
 
 def each(value, n):
-    """A tuple of n values from one or from a sequence of them."""
+    """A tuple of n values from one value or a sequence."""
     return tuple(value) if hasattr(value, "__iter__") else (value,) * n
 
 
 class _ConvNd(Module):
-    """What all convolutions have: the weight, the bias and how they are laid over the input."""
+    """Base of convolutions: weight, bias and geometry."""
 
     __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
                      "out_channels", "kernel_size"]
@@ -75,7 +75,7 @@ class _ConvNd(Module):
             raise ValueError(f"padding_mode must be one of {PADDING_MODES}, but got padding_mode='{self.padding_mode}'")
 
     def _margins(self):
-        """The padding as ``F.pad`` takes it: before and after, the last dimension first."""
+        """The padding as an argument of ``F.pad``: before and after, the last dimension first."""
         if self.padding == "valid":
             return [0] * (2 * self._dims)
         if self.padding == "same":
@@ -84,7 +84,7 @@ class _ConvNd(Module):
         return [p for p in reversed(self.padding) for _ in range(2)]
 
     def reset_parameters(self):
-        """Draws weight and bias anew, uniformly within ±1/√(inputs of one output)."""
+        """Initializes weight and bias uniformly within ±1/√fan_in."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             inputs, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -134,7 +134,7 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    """The convolution of sequences.
+    """Convolution of sequences.
 
     Args:
         in_channels: channels of the input.
@@ -162,7 +162,7 @@ class Conv1d(_Conv):
 
 
 class Conv2d(_Conv):
-    """The convolution of images. Arguments as of ``Conv1d``; each may be a pair.
+    """Convolution of images. Arguments as for ``Conv1d``; each may be a pair.
 
     Shape:
         - Input: ``(N, in_channels, H, W)`` or ``(in_channels, H, W)``
@@ -179,7 +179,7 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """The convolution of volumes. Arguments as of ``Conv1d``; each may be a triple."""
+    """Convolution of volumes. Arguments as for ``Conv1d``; each may be a triple."""
 
     _dims = 3
     _function = "conv3d"
@@ -201,7 +201,7 @@ class _ConvTranspose(_ConvNd):
                                           self.dilation)
 
     def _output_padding(self, input, output_size):
-        """The output padding that gives `output_size`: a stride makes several sizes possible."""
+        """The output padding for `output_size`: with a stride, several sizes are possible."""
         if output_size is None:
             return self.output_padding
         n = self._dims
@@ -220,7 +220,7 @@ class _ConvTranspose(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """The transposed convolution of sequences, which undoes the sizes of a ``Conv1d`` with the same arguments.
+    """Transposed convolution of sequences, which inverts the size change of a ``Conv1d`` with the same arguments.
 
     Args:
         output_padding: how much longer the result is made at its end, as several lengths have the same convolution.
@@ -241,14 +241,14 @@ class ConvTranspose1d(_ConvTranspose):
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """The transposed convolution of images. See ``ConvTranspose1d``."""
+    """Transposed convolution of images. See ``ConvTranspose1d``."""
 
     _dims = 2
     _function = "conv_transpose2d"
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """The transposed convolution of volumes. See ``ConvTranspose1d``."""
+    """Transposed convolution of volumes. See ``ConvTranspose1d``."""
 
     _dims = 3
     _function = "conv_transpose3d"
@@ -259,7 +259,7 @@ class ConvTranspose3d(_ConvTranspose):
 
 class _LazyConv(LazyModuleMixin):
     def _make_lazy(self, out_channels, bias, device, dtype):
-        """After an __init__ with no channels at all: what is known of them, and places for the parameters."""
+        """Sets up a lazy convolution: the known channels and uninitialized parameters."""
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
         if bias:
@@ -271,7 +271,7 @@ class _LazyConv(LazyModuleMixin):
 
     def initialize_parameters(self, input, *args, **kwargs):
         if not self.has_uninitialized_params():
-            if self.in_channels == 0:  # its parameters were loaded
+            if self.in_channels == 0:  # its parameters were loaded before
                 self.in_channels = self.weight.shape[0] if self.transposed else self.weight.shape[1] * self.groups
             return
         n = self._dims
@@ -306,36 +306,36 @@ class _LazyConvTranspose(_LazyConv):
 
 
 class LazyConv1d(_LazyConvPlain, Conv1d):
-    """A ``Conv1d`` that learns ``in_channels`` from its first input."""
+    """A ``Conv1d`` that infers ``in_channels`` from its first input."""
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConvPlain, Conv2d):
-    """A ``Conv2d`` that learns ``in_channels`` from its first input."""
+    """A ``Conv2d`` that infers ``in_channels`` from its first input."""
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConvPlain, Conv3d):
-    """A ``Conv3d`` that learns ``in_channels`` from its first input."""
+    """A ``Conv3d`` that infers ``in_channels`` from its first input."""
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """A ``ConvTranspose1d`` that learns ``in_channels`` from its first input."""
+    """A ``ConvTranspose1d`` that infers ``in_channels`` from its first input."""
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """A ``ConvTranspose2d`` that learns ``in_channels`` from its first input."""
+    """A ``ConvTranspose2d`` that infers ``in_channels`` from its first input."""
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """A ``ConvTranspose3d`` that learns ``in_channels`` from its first input."""
+    """A ``ConvTranspose3d`` that infers ``in_channels`` from its first input."""
 
     cls_to_become = ConvTranspose3d

@@ -9,7 +9,7 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
 class PairwiseDistance(Module):
-    """The distance of each pair of vectors: the ``p``-norm of their difference, to which ``eps`` is added.
+    """The ``p``-norm distance between pairs of vectors; ``eps`` is added to their difference.
 
     Shape:
         - Inputs: ``(N, D)`` or ``(D)``
@@ -33,7 +33,7 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between the vectors along ``dim``; lengths count as ``eps`` at least.
+    """The cosine similarity of vectors along ``dim``; norms are clamped to at least ``eps``.
 
     Example::
 

@@ -1,4 +1,4 @@
-"""Tables of vectors."""
+"""Embedding layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PRETRAINED_RANK = "Embeddings parameter is expected to be 2-dimensional, got sha
 
 
 def _place(index, rows):
-    """A row that may be counted from the end, counted from the front."""
+    """Normalizes a row index, which may be negative."""
     if index is None:
         return None
     if not -rows <= index < rows:
@@ -27,7 +27,7 @@ def _place(index, rows):
 
 
 class _Table(Module):
-    """The table of both layers, and the row that stands for nothing."""
+    """Base of both layers: the table and the padding row."""
 
     num_embeddings: int
     embedding_dim: int
@@ -45,7 +45,7 @@ class _Table(Module):
         self.weight = Parameter(weight, requires_grad=not freeze)
 
     def reset_parameters(self):
-        """Draws the table anew from the normal distribution; the padding row is zeros."""
+        """Initializes the table with normal numbers, and the padding row with zeros."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -55,7 +55,7 @@ class _Table(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     def _norm_repr(self):
-        """How the norms and gradients of the vectors are treated, where that is not the default."""
+        """The non-default settings for norms and gradients."""
         said = "" if self.max_norm is None else f", max_norm={self.max_norm}"
         if self.norm_type != 2:
             said += f", norm_type={self.norm_type}"
@@ -63,7 +63,7 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """A table of vectors, looked up by integers.
+    """A lookup table of vectors, indexed by integers.
 
     Args:
         num_embeddings: rows of the table.
@@ -112,7 +112,7 @@ class Embedding(_Table):
     @classmethod
     def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0,
                         scale_grad_by_freq=False, sparse=False):
-        """An Embedding over a given table, which is not trained further unless ``freeze=False``."""
+        """An Embedding over an existing table, frozen unless ``freeze=False``."""
         if embeddings.dim() != 2:
             raise AssertionError(PRETRAINED_RANK.format(shape=list(embeddings.shape)))
         rows, size = embeddings.shape
@@ -121,7 +121,7 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of bags of vectors of a table, without the vectors themselves.
+    """Sums, means or maxima of bags of embeddings, without storing the individual ones.
 
     Args:
         mode: ``"sum"``, ``"mean"`` or ``"max"``.
@@ -163,7 +163,7 @@ class EmbeddingBag(_Table):
     @classmethod
     def from_pretrained(cls, embeddings, freeze=True, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
                         mode="mean", sparse=False, include_last_offset=False, padding_idx=None):
-        """An EmbeddingBag over a given table, which is not trained further unless ``freeze=False``."""
+        """An EmbeddingBag over an existing table, frozen unless ``freeze=False``."""
         if embeddings.dim() != 2:
             raise AssertionError(PRETRAINED_RANK.format(shape=list(embeddings.shape)))
         rows, size = embeddings.shape

@@ -9,7 +9,7 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Joins the dimensions from ``start_dim`` to ``end_dim``: by default all but the batch's."""
+    """Flattens the dimensions from ``start_dim`` to ``end_dim``: by default all but the batch dimension."""
 
     __constants__ = ["start_dim", "end_dim"]
 

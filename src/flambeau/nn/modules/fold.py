@@ -1,4 +1,4 @@
-"""Layers between images and their windows."""
+"""Fold and unfold layers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class _Windows(Module):
 
 
 class Unfold(_Windows):
-    """The windows of images as columns of a matrix.
+    """Extracts sliding windows of images as columns of a matrix.
 
     Args:
         kernel_size: height and width of a window.
@@ -46,7 +46,7 @@ class Unfold(_Windows):
 
 
 class Fold(_Windows):
-    """The images that windows add up to, given as columns of a matrix: the transpose of ``Unfold``.
+    """Sums sliding windows, passed as columns of a matrix, into images: the transpose of ``Unfold``.
 
     Args:
         output_size: height and width of the images.

@@ -1,4 +1,4 @@
-"""Lazy modules: parameters get their shapes at the first call, from what comes in."""
+"""Lazy modules: parameter shapes are inferred from the inputs of the first call."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class LazyModuleMixin:
         self._initialize_hook = self.register_forward_pre_hook(_infer, with_kwargs=True)
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        """What has no shape yet is saved as it is, so that loading can tell."""
+        """Saves uninitialized tensors as such, so that loading can detect them."""
         transient = self._non_persistent_buffers_set
         for name, value in itertools.chain(self._parameters.items(), self._buffers.items()):
             if value is not None and name not in transient:
                 destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
 
     def initialize_parameters(self, *args, **kwargs):
-        """Gives the parameters their shapes, from the arguments of the first call. To be defined by the subclass."""
+        """Initializes the parameters from the arguments of the first call. To be defined by the subclass."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self):
-        """Whether a parameter or buffer still waits for its shape."""
+        """Whether a parameter or buffer is uninitialized."""
         own = itertools.chain(self._parameters.values(), self._buffers.values())
         return any(value is not None and is_lazy(value) for value in own)
 
     def _infer_parameters(self, module, args, kwargs=None):
-        """The first call: gives the parameters their shapes, and ends the laziness."""
+        """The first call: initializes the parameters; the module is not lazy any more."""
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
             raise RuntimeError(
@@ -64,7 +64,7 @@ def _infer(module, args, kwargs):
 
 
 def _adopt_shapes(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
-    """Before loading: shapes come from the state dict."""
+    """Before loading: takes shapes from the state dict."""
     for name, value in itertools.chain(module._parameters.items(), module._buffers.items()):
         key = prefix + name
         if value is not None and key in state_dict and is_lazy(value) and not is_lazy(state_dict[key]):

@@ -1,4 +1,4 @@
-"""Affine layers."""
+"""Linear layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Returns what it is given. Takes any arguments, and forgets them."""
+    """Returns its input. Ignores constructor arguments."""
 
     def __init__(self, *args, **kwargs):
         super().__init__()
@@ -60,7 +60,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self):
-        """Draws weight and bias anew, uniformly within ±1/√in_features."""
+        """Initializes weight and bias uniformly within ±1/√in_features."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
@@ -74,11 +74,11 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear under another name, as PyTorch's attention has it."""
+    """A Linear under the class name that PyTorch's attention uses."""
 
 
 class Bilinear(Module):
-    """Applies ``y = x₁ᵀ A x₂ + b``, one matrix ``A`` an output feature."""
+    """Applies ``y = x₁ᵀ A x₂ + b``, with one matrix ``A`` per output feature."""
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
 
@@ -97,7 +97,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self):
-        """Draws weight and bias anew, uniformly within ±1/√in1_features."""
+        """Initializes weight and bias uniformly within ±1/√in1_features."""
         bound = 1 / math.sqrt(self.weight.size(1))
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
@@ -112,7 +112,7 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A Linear that learns ``in_features`` from its first input."""
+    """A Linear that infers ``in_features`` from its first input."""
 
     cls_to_become = Linear
 

@@ -1,4 +1,4 @@
-"""The cross entropy of a linear map, with the map's parameters."""
+"""A linear layer fused with the cross-entropy loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["LinearCrossEntropyLoss", "LinearCrossEntropyOptions"]
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """A linear layer and the cross entropy of what comes out of it.
+    """A linear layer followed by the cross-entropy loss.
 
     Args:
         in_features: size of each input sample.

@@ -1,4 +1,4 @@
-"""Losses as layers: their settings; the arithmetic is in ``functional``.
+"""Losses as modules; the arithmetic is in ``functional``.
 
 All take ``reduction``: "mean" or "sum" of the elements, or "none" of it.
 """
@@ -39,7 +39,7 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """``L1Loss`` with a parabola in the place of its kink, ``beta`` wide to both sides."""
+    """``L1Loss``, but quadratic where the difference is below ``beta``."""
 
     def __init__(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
         super().__init__(size_average, reduce, reduction)
@@ -50,7 +50,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Half the squared difference up to ``delta``, a straight line from there on."""
+    """Half the squared difference up to ``delta``, linear beyond."""
 
     __constants__ = ["reduction", "delta"]
 
@@ -65,7 +65,7 @@ class HuberLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of the target from log-probabilities; ``reduction="batchmean"`` is the true mean.
+    """The Kullback-Leibler divergence; ``reduction="batchmean"`` matches its definition.
 
     Args:
         log_target: whether the target too is given as log-probabilities.
@@ -80,14 +80,14 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """Minus the log-probability of a target between 0 and 1, given the probability of 1."""
+    """The binary cross-entropy of probabilities with targets between 0 and 1."""
 
     def forward(self, input, target):
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """``BCELoss`` of the sigmoid of the input, without overflow.
+    """``BCELoss`` of the sigmoid of the input, numerically stable.
 
     Args:
         weight: how much each element counts.
@@ -105,7 +105,7 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the log-probability of the right class, given all log-probabilities.
+    """The negative log-likelihood of the target class, given log-probabilities.
 
     Args:
         weight: how much each class counts.
@@ -127,7 +127,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """Deprecated: ``NLLLoss`` takes images as well."""
+    """Deprecated: use ``NLLLoss``, which accepts images too."""
 
     def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
         warnings.warn(NLL_2D, FutureWarning, stacklevel=2)
@@ -135,7 +135,7 @@ class NLLLoss2d(NLLLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Minus the log-probability of counts, given their rate or its logarithm.
+    """The Poisson negative log-likelihood of counts, given the rate or its logarithm.
 
     Args:
         log_input: whether the input is the logarithm of the rate.
@@ -157,7 +157,7 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Minus the log-density of the target under normal distributions, given means and variances.
+    """The negative log-likelihood of the target under normal distributions, given means and variances.
 
     Args:
         full: adds the constant ``log(2 pi) / 2``.
@@ -180,7 +180,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Minus the log-probability of the right class, given unnormalised scores.
+    """The cross-entropy of unnormalized scores (logits) with the target.
 
     Args:
         weight: how much each class counts.
@@ -211,7 +211,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class CTCLoss(_Loss):
-    """Minus the log-probability of sequences of labels, summed over all their alignments with the input.
+    """Connectionist temporal classification: the negative log-likelihood of label sequences over all alignments.
 
     Args:
         blank: the class that stands for no label.

@@ -1,4 +1,4 @@
-"""Losses with a margin as layers; the arithmetic is in ``functional``."""
+"""Margin losses as modules; the arithmetic is in ``functional``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARGIN = "{name}: expected margin to be greater than 0, got {margin} instead"
 
 
 class HingeEmbeddingLoss(_Loss):
-    """A distance where the target is 1; what it lacks to the margin where the target is -1.
+    """The distance where the target is 1, ``max(0, margin - distance)`` where it is -1.
 
     Example::
 
@@ -35,7 +35,7 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """What the first input lacks to exceed the second by the margin; the other way round where the target is -1."""
+    """``max(0, -target * (input1 - input2) + margin)``."""
 
     __constants__ = ["margin", "reduction"]
 
@@ -48,7 +48,7 @@ class MarginRankingLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """The logistic loss of targets 1 and -1: ``log(1 + exp(-target * input))``."""
+    """The logistic loss for targets 1 and -1: ``log(1 + exp(-target * input))``."""
 
     __constants__ = ["reduction"]
 
@@ -57,7 +57,7 @@ class SoftMarginLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """One minus the cosine of two vectors where the target is 1; the cosine above the margin where it is -1.
+    """One minus the cosine similarity where the target is 1, its excess over the margin where it is -1.
 
     Shape:
         - Inputs: ``(N, D)`` or ``(D)``
@@ -75,7 +75,7 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """By how much, to the power ``p``, the other classes come within the margin of the right one; over their number.
+    """The mean over classes i of ``max(0, margin - x[target] + x[i]) ** p``.
 
     Shape:
         - Input: ``(N, C)`` or ``(C)``
@@ -99,7 +99,7 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """By how much the other classes come within a margin of one of each right class; over the number of classes.
+    """The sum of ``max(0, 1 - (x[target] - x[other]))`` over all targets and other classes, divided by the class count.
 
     Shape:
         - Input: ``(N, C)`` or ``(C)``
@@ -113,7 +113,7 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The binary cross entropy of each class, averaged over the classes."""
+    """The binary cross-entropy of each class, averaged over the classes."""
 
     __constants__ = ["reduction"]
 
@@ -122,7 +122,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """What the negative lacks to be further from the anchor than the positive, by the margin.
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
 
     Args:
         margin: how much further it is to be.
@@ -147,7 +147,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """``TripletMarginLoss`` with any function of two tensors for the distance.
+    """``TripletMarginLoss`` with a custom distance function.
 
     Args:
         distance_function: by default a ``PairwiseDistance``.

@@ -1,9 +1,9 @@
-"""Module: the base of everything that has parameters.
+"""Module, the base class of layers and models.
 
-A Module is a plain object with three tables, ``_parameters``, ``_buffers`` and ``_modules``, that assignment fills.
-This file has the tables, the call, and ``walk``, the one traversal by which everything goes over a tree of modules.
-What else a Module can do is in its bases: casts and moves in ``_moves``, state dicts in ``_state``, hooks in
-``_hookable`` (registering) and ``_hooks`` (calling). Its messages and summaries are in ``_report``.
+A Module is a plain object with three tables, ``_parameters``, ``_buffers`` and ``_modules``, filled by attribute
+assignment. This file has the tables, the call, and ``walk``, the one traversal of a module tree. The rest is in base
+classes: casts and moves in ``_moves``, state dicts in ``_state``, hooks in ``_hookable`` (registering) and ``_hooks``
+(calling). Messages and summaries are in ``_report``.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ __all__ += _hookable.__all__
 
 
 def walk(root, prefix="", memo=None, remove_duplicate=True):
-    """(path, module) of `root` and all modules below it, parents first, each module once unless told otherwise.
+    """(path, module) of `root` and all modules below it, parents first, each module once by default.
 
-    A class that has a ``named_modules`` of its own decides on what is below it.
+    A class that overrides ``named_modules`` determines its own descendants.
     """
     memo = set() if memo is None else memo
     usual = Module.named_modules
@@ -188,7 +188,7 @@ class Module(Hookable, Savable, Movable):
     # ---- registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter (or None, a place for one) under `name`."""
+        """Adds a parameter (or None as a placeholder) under `name`."""
         table = _report.table_for(self, "_parameters", name, "parameter")
         if param is None:
             table[name] = None
@@ -208,25 +208,25 @@ class Module(Hookable, Savable, Movable):
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Adds a child module (or None, a place for one) under `name`."""
+        """Adds a child module (or None as a placeholder) under `name`."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(_report.no_module(module))
         table = _report.table_for(self, "_modules", name, "module")
         table[name] = _run_registration_hooks("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """The same as ``add_module``."""
+        """Alias of ``add_module``."""
         self.add_module(name, module)
 
     # ---- going over the tree
 
     def named_modules(self, memo: set[Module] | None = None, prefix: str = "",
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
-        """(path, module) of this module and all below it."""
+        """(path, module) of this module and all its descendants."""
         return walk(self, prefix, memo, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all below it, each once."""
+        """This module and all its descendants, each once."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
@@ -261,18 +261,18 @@ class Module(Hookable, Savable, Movable):
 
     def named_parameters(self, prefix: str = "", recurse: bool = True,
                          remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """(path, parameter) of this module and, with ``recurse``, of all below it."""
+        """(path, parameter) of this module and, with ``recurse``, of all its descendants."""
         _report.warn_of_plain_collections(self)
         return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once: what an optimizer is given."""
+        """The parameters, each once, as for an optimizer."""
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
     def named_buffers(self, prefix: str = "", recurse: bool = True,
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """(path, buffer) of this module and, with ``recurse``, of all below it."""
+        """(path, buffer) of this module and, with ``recurse``, of all its descendants."""
         return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -294,7 +294,7 @@ class Module(Hookable, Savable, Movable):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Puts `module` at a path; with ``strict`` there must be one already."""
+        """Replaces the module at a path; with ``strict`` it must exist."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -331,7 +331,7 @@ class Module(Hookable, Savable, Movable):
         return self
 
     def train(self, mode: bool = True) -> Self:
-        """Sets training mode (or, ``train(False)``, evaluation mode) for this module and all below it."""
+        """Sets training mode (or, ``train(False)``, evaluation mode) for this module and all its descendants."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.__dict__["training"] = mode
@@ -345,7 +345,7 @@ class Module(Hookable, Savable, Movable):
 
     @contextlib.contextmanager
     def evaluating(self):
-        """Evaluation mode inside; afterwards every module is back in the mode that it was in itself."""
+        """A context in evaluation mode; on exit every module returns to its previous mode."""
         before = [(module, module.training) for module in self.modules()]
         self.eval()
         try:
@@ -371,16 +371,16 @@ class Module(Hookable, Savable, Movable):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What the module wants to say of itself in its ``repr``."""
+        """Additional text for the module's ``repr``."""
         return ""
 
     def __repr__(self) -> str:
         return _report.module_repr(self, _report.format_module)
 
     def summary(self, *args, **kwargs):
-        """Runs the module once on sample inputs, in evaluation mode, and prints what each module does.
+        """Runs the module once on sample inputs, in evaluation mode, and prints a table of its modules.
 
-        Returns the table as text too: path, type, output shape, parameters, and what depends on the mode.
+        Also returns the table as text: path, type, output shape, parameters, dependence on the mode.
         """
         return _report.summary(self, args, kwargs)
 
@@ -392,7 +392,7 @@ _report.formats[Module.__repr__] = _report.format_module
 
 
 def _begin(module):
-    """Gives a module its tables, empty."""
+    """Creates a module's empty tables."""
     d = module.__dict__
     d.pop("_hook_registry", None)
     d.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set())
@@ -408,7 +408,7 @@ def __getattr__(name):
 
 
 def _forget(module, name, *tables):
-    """Removes a name from where it is, before it is registered elsewhere."""
+    """Removes a name from its table or from the attributes before it is registered."""
     d = module.__dict__
     d.pop(name, None)
     for table in tables:
@@ -417,7 +417,7 @@ def _forget(module, name, *tables):
 
 
 def _run_registration_hooks(kind, module, name, value):
-    """`value` after the global registration hooks, each of which may replace it."""
+    """Runs the global registration hooks, each of which may replace `value`."""
     for hook in list(registration[kind].values()):
         got = hook(module, name, value)
         if got is not None:

@@ -1,4 +1,4 @@
-"""Attention of several heads."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """Lets each query look at all keys, by several heads at once, and gives the average of the values it looked at.
+    """Attention with several heads: each query attends to all keys, and gets the weighted mean of their values.
 
-    Query, key and value are mapped to ``embed_dim`` features, of which each head gets its part. What the heads found
-    is put together and mapped once more, by ``out_proj``.
+    Query, key and value are projected to ``embed_dim`` features, which are split among the heads. The results of
+    the heads are concatenated and projected by ``out_proj``.
 
     Args:
         embed_dim: features of the query and of the result.
@@ -125,7 +125,7 @@ class MultiheadAttention(Module):
 
     @staticmethod
     def _sequences_first(query, key, value):
-        """The inputs with time before batch; what was one tensor stays one, which saves a product."""
+        """The inputs with the sequence dimension first; identical tensors stay identical, which saves a product."""
         first = query.transpose(0, 1)
         second = first if key is query else key.transpose(0, 1)
         return first, second, second if value is key else value.transpose(0, 1)

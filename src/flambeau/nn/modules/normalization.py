@@ -1,4 +1,4 @@
-"""Normalisation of each sample by itself."""
+"""Layer norm, group norm and other norms of individual samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 
 
 class _Affine(Module):
-    """A norm with a learned scale and shift, if they are wanted."""
+    """A norm with optional learnable weight and bias."""
 
     def _make(self, shape, weight, bias, device, dtype):
         for name, wanted in (("weight", weight), ("bias", bias)):
@@ -22,7 +22,7 @@ class _Affine(Module):
         self.reset_parameters()
 
     def reset_parameters(self):
-        """Sets scale and shift to what changes nothing."""
+        """Sets weight to ones and bias to zeros."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -34,7 +34,7 @@ def _shape(size):
 
 
 class LayerNorm(_Affine):
-    """Each sample less its mean over the last dimensions, divided by its standard deviation, scaled and shifted.
+    """Normalizes each sample over the last dimensions, then applies weight and bias.
 
     Args:
         normalized_shape: the sizes of the last dimensions, over which the statistics are.
@@ -70,7 +70,7 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(Module):
-    """Each sample divided by the root of its mean square over the last dimensions, and scaled.
+    """Divides each sample by its root mean square over the last dimensions, then applies the weight.
 
     Args:
         normalized_shape: the sizes of the last dimensions, over which the mean is.
@@ -90,7 +90,7 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self):
-        """Sets the scale to ones."""
+        """Sets the weight to ones."""
         if self.weight is not None:
             init.ones_(self.weight)
 
@@ -102,7 +102,7 @@ class RMSNorm(Module):
 
 
 class GroupNorm(_Affine):
-    """Groups of channels of each sample less their mean, divided by their standard deviation, scaled and shifted.
+    """Normalizes groups of channels of each sample, then applies weight and bias.
 
     Args:
         num_groups: into how many groups the channels are split.
@@ -136,7 +136,7 @@ class GroupNorm(_Affine):
 
 
 class LocalResponseNorm(Module):
-    """Each element divided by ``(k + alpha · m) ** beta``, with m the mean square of ``size`` neighbouring channels."""
+    """Divides each element by ``(k + alpha · m) ** beta``, m being the mean square over ``size`` adjacent channels."""
 
     __constants__ = ["size", "alpha", "beta", "k"]
 
@@ -155,7 +155,7 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """Each pixel divided by a power of a sum of squares over neighbouring channels. ``LocalResponseNorm`` is better.
+    """Legacy cross-channel local response norm; prefer ``LocalResponseNorm``.
 
     Args:
         size: how many channels the sum is over.

@@ -1,6 +1,7 @@
 """Padding layers.
 
-``padding`` is a number for all sides or one for each: before and after, the last dimension first. Negative ones crop.
+``padding`` is one number for all sides, or one per side: before and after, the last dimension first. If negative, it
+crops.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ class _ConstantPad(Module):
 
 
 class ConstantPad1d(_ConstantPad):
-    """Margins of one value around sequences."""
+    """Pads with a constant around sequences."""
 
     _dims = 1
 
 
 class ConstantPad2d(_ConstantPad):
-    """Margins of one value around images.
+    """Pads with a constant around images.
 
     Example::
 
@@ -50,7 +51,7 @@ class ConstantPad2d(_ConstantPad):
 
 
 class ConstantPad3d(_ConstantPad):
-    """Margins of one value around volumes."""
+    """Pads with a constant around volumes."""
 
     _dims = 3
 
@@ -64,19 +65,19 @@ class _ZeroPad:
 
 
 class ZeroPad1d(_ZeroPad, ConstantPad1d):
-    """Margins of zeros around sequences."""
+    """Pads with zeros around sequences."""
 
 
 class ZeroPad2d(_ZeroPad, ConstantPad2d):
-    """Margins of zeros around images."""
+    """Pads with zeros around images."""
 
 
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
-    """Margins of zeros around volumes."""
+    """Pads with zeros around volumes."""
 
 
 class _EdgePad(Module):
-    """Margins that continue the input."""
+    """Padding derived from the input."""
 
     __constants__ = ["padding"]
     _dims: int
@@ -94,42 +95,42 @@ class _EdgePad(Module):
 
 
 class ReflectionPad1d(_EdgePad):
-    """Margins around sequences that mirror them at their ends."""
+    """Pads sequences by reflection at their ends."""
 
     _dims = 1
     _mode = "reflect"
 
 
 class ReflectionPad2d(_EdgePad):
-    """Margins around images that mirror them at their edges."""
+    """Pads images by reflection at their edges."""
 
     _dims = 2
     _mode = "reflect"
 
 
 class ReflectionPad3d(_EdgePad):
-    """Margins around volumes that mirror them at their faces."""
+    """Pads volumes by reflection at their faces."""
 
     _dims = 3
     _mode = "reflect"
 
 
 class ReplicationPad1d(_EdgePad):
-    """Margins around sequences that repeat their ends."""
+    """Pads sequences by replicating their ends."""
 
     _dims = 1
     _mode = "replicate"
 
 
 class ReplicationPad2d(_EdgePad):
-    """Margins around images that repeat their edges."""
+    """Pads images by replicating their edges."""
 
     _dims = 2
     _mode = "replicate"
 
 
 class ReplicationPad3d(_EdgePad):
-    """Margins around volumes that repeat their faces."""
+    """Pads volumes by replicating their faces."""
 
     _dims = 3
     _mode = "replicate"
@@ -145,18 +146,18 @@ class _CircularPad(_EdgePad):
 
 
 class CircularPad1d(_CircularPad):
-    """Margins around sequences that go on at the other end."""
+    """Pads sequences circularly."""
 
     _dims = 1
 
 
 class CircularPad2d(_CircularPad):
-    """Margins around images that go on at the other edge."""
+    """Pads images circularly."""
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPad):
-    """Margins around volumes that go on at the other face."""
+    """Pads volumes circularly."""
 
     _dims = 3

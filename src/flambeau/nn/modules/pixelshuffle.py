@@ -1,4 +1,4 @@
-"""Layers that move elements between channels and pixels."""
+"""Pixel shuffle layers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """Images of more pixels from more channels: ``(*, C * r², H, W)`` as ``(*, C, H * r, W * r)``.
+    """Rearranges channels into pixels: ``(*, C * r², H, W)`` to ``(*, C, H * r, W * r)``.
 
     Args:
         upscale_factor: r.
@@ -34,7 +34,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """The inverse of ``PixelShuffle``: ``(*, C, H * r, W * r)`` as ``(*, C * r², H, W)``.
+    """The inverse of ``PixelShuffle``: ``(*, C, H * r, W * r)`` to ``(*, C * r², H, W)``.
 
     Args:
         downscale_factor: r.

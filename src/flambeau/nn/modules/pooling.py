@@ -13,7 +13,7 @@ __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "Adapt
 
 
 class _Pool(Module):
-    """A layer over one function; 1d, 2d and 3d siblings differ in it only."""
+    """A layer over one pooling function, in which the 1d, 2d and 3d variants differ."""
 
     _function: str
 
@@ -40,7 +40,7 @@ class _MaxPool(_Pool):
 
 
 class MaxPool1d(_MaxPool):
-    """The largest element of each window of sequences.
+    """Max pooling over sequences.
 
     Args:
         kernel_size: how many elements a window has.
@@ -60,13 +60,13 @@ class MaxPool1d(_MaxPool):
 
 
 class MaxPool2d(_MaxPool):
-    """The largest element of each window of images. See ``MaxPool1d``."""
+    """Max pooling over images. See ``MaxPool1d``."""
 
     _function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPool):
-    """The largest element of each window of volumes. See ``MaxPool1d``."""
+    """Max pooling over volumes. See ``MaxPool1d``."""
 
     _function = "max_pool3d"
 
@@ -100,7 +100,7 @@ class _FractionalMaxPool(_Pool):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """The largest elements of windows of images that lie in random steps, so that sizes need not divide.
+    """Fractional max pooling over images: windows at random steps, for any ratio of sizes.
 
     Args:
         kernel_size: height and width of a window.
@@ -142,28 +142,28 @@ class _MaxUnpool(_Pool):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Puts the elements that ``MaxPool1d`` took back in their places, among zeros."""
+    """A partial inverse of ``MaxPool1d``: other elements are zero."""
 
     _dims = 1
     _function = "max_unpool1d"
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Puts the elements that ``MaxPool2d`` took back in their places, among zeros."""
+    """A partial inverse of ``MaxPool2d``: other elements are zero."""
 
     _dims = 2
     _function = "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Puts the elements that ``MaxPool3d`` took back in their places, among zeros."""
+    """A partial inverse of ``MaxPool3d``: other elements are zero."""
 
     _dims = 3
     _function = "max_unpool3d"
 
 
 class AvgPool1d(_Pool):
-    """The mean of each window of sequences.
+    """Average pooling over sequences.
 
     Args:
         kernel_size, stride, padding, ceil_mode: as of ``MaxPool1d``; the margin is zeros.
@@ -209,13 +209,13 @@ class _AvgPool(_Pool):
 
 
 class AvgPool2d(_AvgPool):
-    """The mean of each window of images, or their sum divided by ``divisor_override``. See ``AvgPool1d``."""
+    """Average pooling over images, with an optional ``divisor_override``. See ``AvgPool1d``."""
 
     _function = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPool):
-    """The mean of each window of volumes, or their sum divided by ``divisor_override``. See ``AvgPool1d``."""
+    """Average pooling over volumes, with an optional ``divisor_override``. See ``AvgPool1d``."""
 
     _function = "avg_pool3d"
 
@@ -271,13 +271,13 @@ class _AdaptivePool(_Pool):
 
 
 class AdaptiveAvgPool1d(_AdaptivePool):
-    """The means of ``output_size`` windows, evenly laid over sequences of any length."""
+    """Average pooling to ``output_size``, over sequences of any length."""
 
     _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
-    """The means of ``output_size`` windows, evenly laid over images of any size.
+    """Average pooling to ``output_size``, over images of any size.
 
     Args:
         output_size: a number, or one for each dimension, of which None keeps the size.
@@ -292,7 +292,7 @@ class AdaptiveAvgPool2d(_AdaptivePool):
 
 
 class AdaptiveAvgPool3d(_AdaptivePool):
-    """The means of ``output_size`` windows, evenly laid over volumes of any size."""
+    """Average pooling to ``output_size``, over volumes of any size."""
 
     _function = "adaptive_avg_pool3d"
 
@@ -309,18 +309,18 @@ class _AdaptiveMaxPool(_AdaptivePool):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """The largest elements of ``output_size`` windows, evenly laid over sequences of any length."""
+    """Max pooling to ``output_size``, over sequences of any length."""
 
     _function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """The largest elements of ``output_size`` windows, evenly laid over images of any size."""
+    """Max pooling to ``output_size``, over images of any size."""
 
     _function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """The largest elements of ``output_size`` windows, evenly laid over volumes of any size."""
+    """Max pooling to ``output_size``, over volumes of any size."""
 
     _function = "adaptive_max_pool3d"

@@ -43,7 +43,7 @@ def _permuted(x, permutation):
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU have in common: the parameters, the checks, and sequences that are packed.
+    """Base of RNN, LSTM and GRU: parameters, checks, and packed sequences.
 
     The weights of layer k are ``weight_ih_l{k}``, ``weight_hh_l{k}``, ``bias_ih_l{k}``, ``bias_hh_l{k}`` and, with a
     projection, ``weight_hr_l{k}``; those of the other direction end in ``_reverse``.
@@ -82,7 +82,7 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def _add_weights(self, layer, suffix, device, dtype):
-        """Adds the parameters of one layer in one direction; their names."""
+        """Adds the parameters of one layer in one direction; returns their names."""
         inputs = self.input_size if layer == 0 else self._output_size * self._directions
         gates = GATES[self.mode] * self.hidden_size
         shapes = {"weight_ih": (gates, inputs), "weight_hh": (gates, self._output_size)}
@@ -118,10 +118,10 @@ class RNNBase(Module):
         super().__setstate__({name: value for name, value in state.items() if name not in DERIVED})
 
     def flatten_parameters(self):
-        """Does nothing: there is no memory to be gained here."""
+        """No effect: weights need not be packed here."""
 
     def reset_parameters(self):
-        """Draws all parameters anew, uniformly within ±1/√hidden_size."""
+        """Initializes all parameters uniformly within ±1/√hidden_size."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -129,7 +129,7 @@ class RNNBase(Module):
     # ---- checks
 
     def check_input(self, input, batch_sizes):
-        """Raises an error unless the input has the dtype, the dimensions and the features that it should have."""
+        """Raises unless the input has a valid dtype, number of dimensions and number of features."""
         weight = self._flat_weights[0]
         if input.dtype != weight.dtype and modes.autocast is None:
             raise ValueError(INPUT_DTYPE.format(got=input.dtype, weight=weight.dtype))
@@ -140,7 +140,7 @@ class RNNBase(Module):
             raise RuntimeError(INPUT_SIZE.format(expected=self.input_size, got=input.size(-1)))
 
     def get_expected_hidden_size(self, input, batch_sizes):
-        """The shape of the hidden states for an input; `batch_sizes` are those of packed sequences."""
+        """The shape of the hidden states for an input; `batch_sizes` are those of a packed sequence."""
         return self._state_shape(input, batch_sizes, self._output_size)
 
     def _state_shape(self, input, batch_sizes, size):
@@ -148,23 +148,23 @@ class RNNBase(Module):
         return self.num_layers * self._directions, batch, size
 
     def check_hidden_size(self, hx, expected_hidden_size, msg="Expected hidden size {}, got {}"):
-        """Raises an error with `msg` unless the states have a shape."""
+        """Raises with `msg` unless the states have the expected shape."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def check_forward_args(self, input, hidden, batch_sizes):
-        """Raises an error unless input and states go together."""
+        """Raises unless input and states match."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx, permutation):
-        """The states of the batch in another order."""
+        """Permutes the states of the batch."""
         return hx if permutation is None else _permuted(hx, permutation)
 
     # ---- the call, in terms of tuples of states
 
     def _run(self, function, input, states):
-        """(output, last states). A sequence that is not in a batch becomes a batch of one."""
+        """(output, last states). An unbatched sequence is run as a batch of one."""
         if isinstance(input, PackedSequence):
             return self._run_packed(function, input, states)
         name = type(self).__name__
@@ -328,7 +328,7 @@ class LSTM(RNNBase):
         return self._state_shape(input, batch_sizes, self.hidden_size)
 
     def check_forward_args(self, input, hidden, batch_sizes):
-        """Raises an error unless input and states go together."""
+        """Raises unless input and states match."""
         self.check_input(input, batch_sizes)
         if any(state.dim() < 3 for state in hidden):
             raise IndexError(PACKED_STATE_DIMS.format(shapes=[list(state.shape) for state in hidden]))
@@ -338,7 +338,7 @@ class LSTM(RNNBase):
                                "Expected hidden[1] size {}, got {}")
 
     def permute_hidden(self, hx, permutation):
-        """The states of the batch in another order."""
+        """Permutes the states of the batch."""
         return hx if permutation is None else (_permuted(hx[0], permutation), _permuted(hx[1], permutation))
 
     def _zero_states(self, input, batch_sizes):

@@ -1,4 +1,4 @@
-"""Encoders and decoders of attention and feed-forward layers."""
+"""Transformer encoders and decoders."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FEATURES = (
 
 
 def _activation(activation):
-    """The function that a name stands for."""
+    """The activation function for a name."""
     if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):
@@ -40,14 +40,14 @@ def _activation(activation):
 
 
 def _is_causal(mask, length):
-    """Whether a mask is known to let each place see the places up to its own, and nothing else."""
+    """Whether a mask is known to be causal."""
     if mask is None or mask.shape != (length, length) or mask.is_meta or modes.tracer.active:
         return False  # it is a hint: without values the mask itself is used
     return bool((mask == Transformer.generate_square_subsequent_mask(length, mask.device, mask.dtype)).all())
 
 
 def _length(x, layer):
-    """Of a batch or a single sequence how long it is."""
+    """The sequence length of a batch or a single sequence."""
     batch_first = getattr(getattr(layer, "self_attn", None), "batch_first", False)
     return x.shape[1 if x.dim() == 3 and batch_first else 0]
 
@@ -57,7 +57,7 @@ def _clones(module, count):
 
 
 class _Layer(Module):
-    """What layers of encoder and decoder share: residual blocks of attention, then one of two affine maps."""
+    """Base of encoder and decoder layers: residual attention blocks, then a feed-forward block."""
 
     __constants__ = ["norm_first"]
 
@@ -72,7 +72,7 @@ class _Layer(Module):
             self.add_module(f"dropout{nr}", Dropout(dropout))
 
     def _residual(self, x, norm, block, *args):
-        """x and what a block makes of it, normalised before the block or after the sum."""
+        """Adds a block's output to x, with the norm before the block or after the sum."""
         if self.norm_first:
             return x + block(norm(x), *args)
         return norm(x + block(x, *args))
@@ -87,7 +87,7 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and two affine maps, each added to its input and normalised.
+    """Self-attention and a feed-forward network, each with a residual connection and a norm.
 
     Args:
         d_model: features of the input.
@@ -141,7 +141,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the memory, and two affine maps, each added to its input and normalised.
+    """Self-attention, attention to the memory and a feed-forward network, each with a residual connection and a norm.
 
     Args: as of ``TransformerEncoderLayer``.
 
@@ -191,7 +191,7 @@ class TransformerDecoderLayer(_Layer):
 
 
 class TransformerEncoder(Module):
-    """Copies of an encoder layer, one after the other.
+    """A stack of copies of an encoder layer.
 
     Args:
         encoder_layer: what is copied; its own parameters take no part.
@@ -232,7 +232,7 @@ class TransformerEncoder(Module):
 
 
 def _why_not_nested(layer):
-    """Why PyTorch would not use nested tensors for an encoder of such layers; empty if it would."""
+    """The reason why PyTorch would not use nested tensors for such encoder layers; empty if it would."""
     if not isinstance(layer, TransformerEncoderLayer):
         return "encoder_layer was not TransformerEncoderLayer"
     attention = layer.self_attn
@@ -252,7 +252,7 @@ def _why_not_nested(layer):
 
 
 class TransformerDecoder(Module):
-    """Copies of a decoder layer, one after the other.
+    """A stack of copies of a decoder layer.
 
     Args:
         decoder_layer: what is copied; its own parameters take no part.
@@ -288,7 +288,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder, and a decoder that looks at what the encoder made of its input.
+    """An encoder, and a decoder that attends to the encoder's output.
 
     Args:
         d_model: features of the inputs.
@@ -351,11 +351,11 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz, device=None, dtype=None):
-        """A mask by which each place sees those up to its own: zeros, and minus infinity above the diagonal."""
+        """A causal mask: zeros, and minus infinity above the diagonal."""
         return full((sz, sz), -math.inf, device=device, dtype=dtype).triu(1)
 
     def _reset_parameters(self):
-        """Draws all matrices anew."""
+        """Reinitializes all matrices."""
         for parameter in self.parameters():
             if parameter.dim() > 1:
                 init.xavier_uniform_(parameter)

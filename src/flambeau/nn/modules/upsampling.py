@@ -1,4 +1,4 @@
-"""Layers that make images larger, or smaller."""
+"""Resizing layers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """The input ``(N, C, ...)`` at another size, in its last one, two or three dimensions. See ``F.interpolate``.
+    """Resizes an input ``(N, C, ...)`` in its last one, two or three dimensions. See ``F.interpolate``.
 
     Args:
         size: the new size, one number for all dimensions or one for each.
@@ -49,14 +49,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Images at another size, by repeating pixels. See ``Upsample``."""
+    """Nearest-neighbour resizing of images. See ``Upsample``."""
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images at another size, by mixing neighbours, with ``align_corners``. See ``Upsample``."""
+    """Bilinear resizing of images with ``align_corners=True``. See ``Upsample``."""
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,4 +1,4 @@
-"""Helpers for those who write layers."""
+"""Helpers for layer implementations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
 def _ntuple(n, name="parse"):
-    """A function that makes a tuple of `n` equal values of one value, and a tuple of an iterable."""
+    """A function that repeats a value to a tuple of length `n`, and converts an iterable to a tuple."""
 
     def parse(x):
         return tuple(x) if isinstance(x, Iterable) else tuple(repeat(x, n))
@@ -23,7 +23,7 @@ _triple, _quadruple = _ntuple(3, "_triple"), _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(t, n):
-    """The values from the last to the first, each `n` times."""
+    """The values in reverse order, each repeated `n` times."""
     return tuple(x for x in reversed(t) for _ in range(n))
 
 
@@ -35,7 +35,7 @@ def _list_with_default(out_size, defaults):
 
 
 def consume_prefix_in_state_dict_if_present(state_dict, prefix):
-    """Takes a prefix (``"module."``) from the keys of a state dict, in place and in its metadata too."""
+    """Removes a prefix (``"module."``) from the keys of a state dict and of its metadata, in place."""
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key[len(prefix):]] = state_dict.pop(key)

@@ -1,4 +1,4 @@
-"""Batches in parts, a part a device. There is one device, which gets all of it."""
+"""DataParallel for a single device."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """A module that is called as it is, under the name ``module``, as in PyTorch where there is no GPU.
+    """Wraps a module as the attribute ``module`` and calls it directly, as PyTorch does without GPUs.
 
     Args:
         module: what is called.
@@ -25,7 +25,7 @@ class DataParallel(Module):
 
 
 def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
-    """Calls ``module`` with ``inputs``, a tuple or one argument, as it is."""
+    """Calls ``module`` with ``inputs``, a tuple or one argument."""
     if not isinstance(inputs, tuple):
         inputs = () if inputs is None else (inputs,)
     return module(*inputs, **(module_kwargs or {}))

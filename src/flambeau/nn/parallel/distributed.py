@@ -1,4 +1,4 @@
-"""Training in several processes, which is not supported."""
+"""Distributed training, which is not supported."""
 
 from ..modules.module import Module
 
@@ -11,7 +11,7 @@ ONE_PROCESS = (
 
 
 class DistributedDataParallel(Module):
-    """Not supported: making one raises."""
+    """Not supported: the constructor raises."""
 
     def __init__(self, module, *args, **kwargs):
         raise NotImplementedError(ONE_PROCESS)

@@ -1,4 +1,4 @@
-"""Keeping gradients small: by their common norm, or element by element."""
+"""Gradient clipping, by total norm or by value."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EPSILON = 1e-6  # a norm of zero divides nothing
 
 @no_grad()
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """The norm of all elements of the tensors together, as if they were one vector."""
+    """The norm of all tensors together, as if they were concatenated to one vector."""
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     norm_type = float(norm_type)
     if not tensors:
@@ -73,7 +73,7 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scales the gradients so that the norm of all of them together is at most ``max_norm``.
 
-    Returns the norm as it was before.
+    Returns the norm before clipping.
 
     Example::
 
@@ -103,7 +103,7 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
 
 @no_grad()
 def clip_grad_value_(parameters, clip_value, foreach=None):
-    """Brings every element of the gradients into ``[-clip_value, clip_value]``."""
+    """Clamps every element of the gradients to ``[-clip_value, clip_value]``."""
     clip_value = float(clip_value)
     grads = _grads(parameters)
     _check_foreach(grads, foreach)

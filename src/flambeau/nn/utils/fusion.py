@@ -1,4 +1,4 @@
-"""A batch norm in eval mode folded into the weights of the layer before it."""
+"""Folding batch norms in eval mode into the preceding layer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEATURES = (
 
 
 def fuse_conv_bn_eval(conv, bn, transpose=False):
-    """A copy of a convolution that also does what the batch norm after it does, both in eval mode.
+    """A copy of a convolution with the following batch norm folded in, both in eval mode.
 
     Set ``transpose`` for a transposed convolution.
 
@@ -41,14 +41,14 @@ def fuse_conv_bn_eval(conv, bn, transpose=False):
 
 
 def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
-    """The weight and bias of a convolution that also does what a batch norm after it does."""
+    """The weight and bias of a convolution with a batch norm folded in."""
     shape = [1] * conv_w.dim()
     shape[1 if transpose else 0] = -1
     return _fuse(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)
 
 
 def fuse_linear_bn_eval(linear, bn):
-    """A copy of a linear layer that also does what the batch norm after it does, both in eval mode."""
+    """A copy of a linear layer with the following batch norm folded in, both in eval mode."""
     _check_eval(linear, bn)
     if bn.num_features not in (linear.out_features, 1):
         raise AssertionError(FEATURES.format(out_features=linear.out_features, num_features=bn.num_features))
@@ -60,7 +60,7 @@ def fuse_linear_bn_eval(linear, bn):
 
 
 def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
-    """The weight and bias of a linear layer that also does what a batch norm after it does."""
+    """The weight and bias of a linear layer with a batch norm folded in."""
     return _fuse(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 

@@ -1,4 +1,4 @@
-"""The memory of convolution weights in another order of dimensions."""
+"""Converting convolution weights to a memory format."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_
 
 
 def convert_conv2d_weight_memory_format(module, memory_format):
-    """Brings the weights of all Conv2d and ConvTranspose2d inside a module into a memory format; in place."""
+    """Converts the weights of all Conv2d and ConvTranspose2d in a module to a memory format, in place."""
     return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
 
 
 def convert_conv3d_weight_memory_format(module, memory_format):
-    """Brings the weights of all Conv3d and ConvTranspose3d inside a module into a memory format; in place."""
+    """Converts the weights of all Conv3d and ConvTranspose3d in a module to a memory format, in place."""
     return _convert(module, memory_format, (Conv3d, ConvTranspose3d))
 
 

@@ -1,4 +1,4 @@
-"""Weights that stay orthogonal, or of known length or spectral norm, by parametrizations."""
+"""Parametrizations: orthogonal, spectral norm, weight norm."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
-    """Divides a tensor by its largest singular value, which each reading in training estimates a little better.
+    """Divides a tensor by its largest singular value, whose estimate improves with each access in training.
 
     ``dim`` is the dimension of the outputs: 1 for transposed convolutions, else 0.
     """
@@ -84,7 +84,7 @@ def weight_norm(module, name="weight", dim=0):
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def read_older_names(state_dict, prefix, *_):
-        """The hook form of weight_norm saved the same tensors under other names."""
+        """Loads state dicts of the older, hook-based weight_norm, which has other names."""
         for old, new in ((f"{name}_g", "original0"), (f"{name}_v", "original1")):
             if prefix + old in state_dict:
                 state_dict[f"{prefix}parametrizations.{name}.{new}"] = state_dict.pop(prefix + old)
@@ -133,7 +133,7 @@ class _SpectralNorm(Module):
 
     @no_grad()
     def _power_method(self, matrix, steps):
-        """Moves the estimates of the singular vectors on, in place."""
+        """Updates the estimates of the singular vectors by power iteration, in place."""
         for _ in range(steps):
             self._u.copy_(normalize(matrix.mv(self._v), dim=0, eps=self.eps))
             self._v.copy_(normalize(matrix.mH.mv(self._u), dim=0, eps=self.eps))

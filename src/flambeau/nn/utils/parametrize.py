@@ -1,4 +1,4 @@
-"""Parametrizations: a parameter that is computed from others whenever it is read."""
+"""Parametrizations: parameters that are computed from others on each access."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _cache_depth = 0
 
 @contextlib.contextmanager
 def cached():
-    """Inside, a parametrized tensor is computed once and then kept."""
+    """A context in which parametrized tensors are computed once and cached."""
     global _cache_depth
     _cache_depth += 1
     try:
@@ -158,7 +158,7 @@ def is_parametrized(module, tensor_name=None):
 
 
 def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
-    """Computes ``module.<tensor_name>`` by a parametrization from now on; several are applied one after another."""
+    """Registers a parametrization of ``module.<tensor_name>``; several are applied in sequence."""
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         chain = module.parametrizations[tensor_name]
@@ -192,7 +192,7 @@ def _check_joined(module, name, parametrization):
 
 
 def _swap_class(module):
-    """Gives the module a class of its own, on which the properties can be put."""
+    """Gives the module its own class, to define properties on."""
     cls = type(module)
 
     def getstate(self):
@@ -227,7 +227,7 @@ def _add_property(module, name):
 
 
 def remove_parametrizations(module, tensor_name, leave_parametrized=True):
-    """Takes the parametrizations of a tensor away; it keeps its computed value, or gets its original one."""
+    """Removes the parametrizations of a tensor, which keeps the computed value or gets the original one."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     chain = module.parametrizations[tensor_name]
@@ -252,7 +252,7 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
 
 
 def type_before_parametrizations(module):
-    """The class of a module as it was written."""
+    """The class of a module without its parametrizations."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
