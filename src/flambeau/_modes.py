@@ -155,11 +155,11 @@ class _ModeContext:
         return inside  # type: ignore[return-value]
 
     def clone(self):
-        """A context of the same kind, for one more use."""
+        """A copy of the context, for another use."""
         return type(self)()
 
     def _wrap_generator(self, func):
-        """Each resumption runs in the mode; the caller's own mode holds between them."""
+        """The generator's body runs in the mode; the caller's mode is restored whenever it yields."""
 
         @functools.wraps(func)
         def inside(*args, **kwargs):
@@ -184,7 +184,7 @@ class _ModeContext:
 
 
 class no_grad(_ModeContext):
-    """Inside, operations are not recorded. Usable as a context manager and as a decorator.
+    """Disables recording. Usable as a context manager and as a decorator.
 
     Example::
 
@@ -214,7 +214,7 @@ class no_grad(_ModeContext):
 
 
 class enable_grad(no_grad):
-    """Inside, operations are recorded, also within ``no_grad``."""
+    """Enables recording, also within ``no_grad``."""
 
     _value = True
 
@@ -239,7 +239,7 @@ class set_grad_enabled(_ModeContext):
         modes.grad = self._before
 
     def clone(self):
-        """A context of the same kind, for one more use."""
+        """A copy of the context, for another use."""
         return type(self)(self.mode)
 
     def __str__(self):
@@ -250,7 +250,7 @@ class set_grad_enabled(_ModeContext):
 
 
 class inference_mode(_ModeContext):
-    """Like ``no_grad``, and tensors made inside can never take part in recorded operations later."""
+    """Like ``no_grad``, but tensors created inside can never take part in recorded operations later."""
 
     def __new__(cls, mode=True):
         self = object.__new__(cls)
@@ -271,14 +271,14 @@ class inference_mode(_ModeContext):
         modes.grad = self._before
 
     def clone(self):
-        """A context of the same kind, for one more use."""
+        """A copy of the context, for another use."""
         return type(self)(self.mode)
 
 
 class eager(_ModeContext):
-    """Inside, operations on accelerators run one by one, at once, instead of being recorded and run together.
+    """Makes operations on accelerators run eagerly, one by one, instead of being recorded and run together.
 
-    That is slow, and shows where an error comes from. ``FLAMBEAU_LAZY=0`` in the environment does it for a whole
+    That is slow, but shows where an error comes from. ``FLAMBEAU_LAZY=0`` in the environment does it for a whole
     process. On the CPU operations always run at once.
 
     Example::

@@ -1,4 +1,4 @@
-"""Automatic differentiation: backward, grad, and the tools around the recorded graph."""
+"""Automatic differentiation: backward, grad, and tools for the recorded graph."""
 
 from .._lazy import lazy_submodules
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled

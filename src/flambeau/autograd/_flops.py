@@ -1,5 +1,4 @@
-"""How many floating-point operations ops take, by PyTorch's account: products only, an addition and a multiplication
-for each of their terms."""
+"""Floating-point operation counts as in PyTorch: only products count, two operations per multiply-add."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ FUSED_ATTENTION = "aten._scaled_dot_product_flash_attention"
 
 
 def _product(name, left=0):
-    """Of an op whose operand `left` is multiplied by the next."""
+    """The count for an op that multiplies the operand `left` by the next one."""
     return lambda shapes, out: (name, 2 * prod(out) * shapes[left][-1])
 
 
@@ -32,7 +31,7 @@ def _transposed(shapes, out):
 
 
 def _of_weight(shapes, out):
-    """Groups are not regarded: PyTorch counts the gradient of a weight as if there were one."""
+    """The count for the gradient of a convolution weight; as in PyTorch, groups are ignored."""
     x, g = shapes
     return "aten.convolution", 2 * prod(g) * x[1] * prod(out[2:])
 
@@ -45,13 +44,13 @@ def _attention(shapes, out):
 
 
 def _attention_backward(node):
-    """The fused kernel computes the scores a second time."""
+    """The count for attention's backward: the fused kernel recomputes the scores."""
     name, count = _attention([shape_of(x) for x in node.inputs], node._shape)
     return (f"{name}_backward", count * 5 // 2) if name == FUSED_ATTENTION else (name, count * 2)
 
 
 def _recurrent(w, projection=None):
-    """Of the hidden states in a layer or a cell; those of the inputs are a product of their own."""
+    """The count for the hidden states of a layer or cell; the inputs are counted as a separate product."""
     def count(shapes, out):
         weights = [shapes[i] for i in (w, projection) if i is not None and shapes[i] is not None]
         return "aten.addmm", 2 * prod(out[:-1]) * sum(map(prod, weights))
@@ -60,7 +59,7 @@ def _recurrent(w, projection=None):
 
 
 def _recurrent_backward(w, projection=None):
-    """A gradient of the weights for each step, and one of the state before it, the first if it needs one."""
+    """The count per step for the gradients of the weights and of the previous state (of the first only if needed)."""
     forward = _recurrent(w, projection)
 
     def count(node):
@@ -72,11 +71,11 @@ def _recurrent_backward(w, projection=None):
     return count
 
 
-RECURRENT = {  # the places of the weight and of the projection among the operands
+RECURRENT = {  # operand indices of the weight and of the projection
     "lstm_layer": (3, 4), "lstm_cell": (3,), "gru_layer": (2,), "gru_cell": (2,), "rnn_tanh_layer": (2,),
     "rnn_relu_layer": (2,), "rnn_tanh_cell": (2,), "rnn_relu_cell": (2,),
 }
-# What an op takes: functions from the shapes of operands and (first) result to (PyTorch's name, operations).
+# Counts by op: functions from the shapes of operands and (first) result to (PyTorch's name, operations).
 FORMULAS = {
     "mm": _product("aten.mm"), "bmm": _product("aten.bmm"), "matmul_batched": _matmul,
     "matmul_folded": _product("aten.mm"), "vecmat": lambda shapes, out: ("aten.mm", 2 * prod(shapes[1])),
@@ -85,7 +84,7 @@ FORMULAS = {
     "convolution": _convolution, "convolution_transposed": _transposed, "conv_weight": _of_weight,
     "attention": _attention, **{name: _recurrent(*places) for name, places in RECURRENT.items()},
 }
-# Backward nodes that are counted as a whole, by functions of the node; of the others the ops in them are.
+# Backward nodes that are counted as a whole, by functions of the node; in others, ops are counted individually.
 BACKWARD_FORMULAS = {
     "attention": _attention_backward,
     **{name: _recurrent_backward(*places) for name, places in RECURRENT.items()},
@@ -97,7 +96,7 @@ BACKWARD_FORMULAS = {
 def flops_of(call, result, outer):
     """(PyTorch's name of an op, its floating-point operations) for a call that has ended, (None, None) for others.
 
-    `outer` are the calls that it was made in: if one of them has been counted as a whole, it has not.
+    `outer` are the enclosing calls: if one of them is counted as a whole, this one is not.
     """
     formula = formula_of(call)
     if formula is None or result is None or any(formula_of(c) is not None for c in outer):
@@ -113,12 +112,12 @@ def flops_of(call, result, outer):
 
 
 def formula_of(call):
-    """What counts a call as a whole, or None."""
+    """The function that counts a call as a whole, or None."""
     if call.op is not None:
         return FORMULAS.get(call.op.name)
     return BACKWARD_FORMULAS.get(call.node.op.name) if call.node is not None else None
 
 
 def shape_of(x):
-    """The shape of a tensor or array; None of what has none."""
+    """The shape of a tensor or array, or None."""
     return tuple(x.shape) if hasattr(x, "shape") else None

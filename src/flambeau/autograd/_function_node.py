@@ -1,4 +1,4 @@
-"""The node of a call of a Function: what ``forward`` notes there, and how its ``backward`` is called."""
+"""The node of a Function call: its ctx methods, and the call of its ``backward``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACCESSED = (
 
 
 class FunctionCtx:
-    """What ``forward`` notes for ``backward``. The same object is the node of the graph."""
+    """The ctx of a Function, which is also its node in the graph."""
 
     to_save: tuple = ()
     dirty_tensors: tuple = ()
@@ -35,37 +35,37 @@ class FunctionCtx:
     needs_input_grad: tuple = ()
 
     def save_for_backward(self, *tensors):
-        """Keeps tensors (or None) for ``backward``, where ``ctx.saved_tensors`` gives them back."""
+        """Saves tensors (or None) for ``backward``, which reads them from ``ctx.saved_tensors``."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(SAVED_NO_TENSOR.format(kind=type(t).__name__))
         self.to_save = tensors
 
     def save_for_forward(self, *tensors):
-        """Keeps tensors for ``jvp``."""
+        """Saves tensors for ``jvp``."""
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args):
-        """Says which inputs ``forward`` has written to; it must return them."""
+        """Marks inputs that ``forward`` modified in place; it must return them."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args):
-        """Says which outputs have no gradient."""
+        """Marks outputs that have no gradient."""
         for arg in args:
             if not isinstance(arg, Tensor):
                 raise RuntimeError(f"mark_non_differentiable only accepts variable arguments, got {type(arg).__name__}")
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs):
-        """Does nothing: shared memory is noticed without it."""
+        """No effect: shared storage is detected automatically."""
 
     def set_materialize_grads(self, value):
-        """Whether missing gradients reach ``backward`` as zeros (the default) or as None."""
+        """Sets whether undefined gradients are passed to ``backward`` as zeros (the default) or as None."""
         self.materialize_grads = bool(value)
 
 
 class NodeMethods:
-    """What a node offers, as PyTorch lists it on Function."""
+    """The node methods that PyTorch lists on Function."""
 
     def name(self):
         return tape.Node.name(self)
@@ -81,15 +81,15 @@ class NodeMethods:
 
 
 class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
-    """The node of a call of a Function; its class is named after it: ``MyOpBackward``."""
+    """The node of a Function call; its class is named after the Function: ``MyOpBackward``."""
 
     _forward_cls: type
     _saved: tuple | None = ()
-    _accessed = False  # whether the saved tensors were handed out and dropped
+    _accessed = False  # whether the saved tensors were accessed and dropped
 
     @property
     def saved_tensors(self):
-        """What ``save_for_backward`` kept, checked against writes since."""
+        """The tensors from ``save_for_backward``; raises if they have been modified since."""
         if self._accessed:
             raise RuntimeError(ACCESSED)
         if self._saved is None:
@@ -108,7 +108,7 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
             self._saved = None
 
     def _finish(self, outputs, recording):
-        """After ``forward``: saves what it asked for, and lets go of tensors that would keep themselves alive."""
+        """After ``forward``: saves the requested tensors, without creating reference cycles."""
         if recording:
             self._saved = tuple(None if t is None else SavedTensor(t, self, outputs) for t in self.to_save)
         self.to_save = self.dirty_tensors = self.non_differentiable = ()
@@ -116,7 +116,7 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
     # ---- backward
 
     def _user_backward(self):
-        """The ``backward`` of the Function, or its ``vjp``: the one that it defines."""
+        """The ``backward`` or ``vjp`` of the Function, whichever it defines."""
         defined = [f for f in (self._forward_cls.backward, self._forward_cls.vjp) if f is not undefined_backward]
         if len(defined) == 2:
             raise RuntimeError(BOTH_BACKWARDS)
@@ -129,7 +129,7 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
         return self._user_backward()(self, *args)
 
     def apply_boxed(self, *args):
-        """Runs the user's backward on gradients that are in a list already, from which it may take them."""
+        """Runs the user's backward on a list of gradients, from which it may remove them."""
         return self._user_backward()(self, *args)
 
     def apply_jvp(self, *args):
@@ -152,7 +152,7 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
         return self._pull([None] * self._count, graph)
 
     def _check_results(self, results, graph):
-        """One result for each tensor argument; what belongs to other arguments must be None."""
+        """Checks the results: one per argument, None for those that are not tensors."""
         n = len(self._is_tensor)
         if (len(results) > n and any(r is not None for r in results[n:])) or len(results) < n:
             raise RuntimeError(
@@ -184,7 +184,7 @@ class BackwardCFunction(NodeMethods, FunctionCtx, tape.Node):
 
 
 def misfit(grad, target, nr):
-    """Why a tensor cannot be the gradient of a leaf, or of an output of a node, in words; None if it can."""
+    """A message that says why a tensor cannot be the gradient of a leaf or of a node's output; None if it can."""
     is_leaf = nr == LEAF
     shape, dtype = (target._a.shape, target._a.dtype) if is_leaf else target._output(nr)
     if is_leaf and grad.device != target.device:
@@ -197,12 +197,12 @@ def misfit(grad, target, nr):
 
 
 def undefined_backward(ctx, *grad_outputs):
-    """The gradients of the arguments, given those of the outputs. To be defined by the subclass."""
+    """Computes the arguments' gradients from those of the outputs. To be defined by the subclass."""
     raise NotImplementedError(NO_BACKWARD)
 
 
 class SavedTensor:
-    """A tensor kept by save_for_backward. An output is kept by its memory alone, or it would keep itself alive."""
+    """A tensor saved by save_for_backward. Of an output only the memory is held, to avoid a reference cycle."""
 
     def __init__(self, t, node, outputs):
         self.nr = t._nr if t._node is node and any(t is out for out in outputs) else None

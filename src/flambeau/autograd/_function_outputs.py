@@ -1,4 +1,4 @@
-"""How the outputs of a Function take their places in the graph."""
+"""Connecting the outputs of a Function to the graph."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SAVED_AS_IS = (
 
 
 def is_among(t, tensors):
-    """Whether `t` itself is one of `tensors`."""
+    """Whether `t` is one of `tensors`, by identity."""
     return any(t is other for other in tensors)
 
 
@@ -55,7 +55,7 @@ class Outputs:
         self.separate = separate
 
     def connect(self):
-        """Puts the outputs in the graph; returns them as ``apply`` does."""
+        """Connects the outputs to the graph; returns the result of ``apply``."""
         self.count_writes()
         if self.recording:
             tape.start(self.ctx, self.ctx._edges, tuple(v._a if isinstance(v, Tensor) else None for v in self.values))
@@ -78,7 +78,7 @@ class Outputs:
         return self.recording and is_inexact(t._a.dtype) and not is_among(t, self.ctx.non_differentiable)
 
     def connect_one(self, nr, t):
-        """The output `t`, at its place in the graph."""
+        """Connects the output `t` to the graph."""
         is_input, dirty = is_among(t, self.inputs), is_among(t, self.ctx.dirty_tensors)
         if is_input and not dirty and self.separate and is_among(t, self.ctx.to_save):
             raise RuntimeError(SAVED_AS_IS)
@@ -98,7 +98,7 @@ class Outputs:
         return t
 
     def rebase(self, t, nr):
-        """Puts the tensor that ``forward`` wrote to behind the node."""
+        """Makes the node the history of the tensor that ``forward`` modified."""
         if t.requires_grad and t.is_leaf:
             raise RuntimeError(LEAF_INPLACE)
         if t._view is not None:
@@ -124,5 +124,5 @@ def outside_graph(t, is_input, dirty):
 
 @no_grad()
 def view_of_itself(t):
-    """An input that was returned as it came: a view, which can have a place of its own in the graph."""
+    """A view of an input that was returned unchanged, so that it can have its own place in the graph."""
     return alias(t)

@@ -1,4 +1,4 @@
-"""``backward`` and ``grad``: the gradients of tensors, added to the leaves or returned."""
+"""``backward`` and ``grad``: gradients accumulated into the leaves, or returned."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..ops.shape import basic_index
 from .engine import Pass
 from .graph import GradientEdge
 
-ORIGINS = (Tensor, GradientEdge)  # what a caller names a place in the graph by
+ORIGINS = (Tensor, GradientEdge)  # the types that identify a place in the graph
 
 UNUSED = (
     "The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this "
@@ -61,13 +61,13 @@ DTYPES = (
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
-    """Adds to the leaves' ``.grad`` the gradients of `tensors` (weighted by `grad_tensors`).
+    """Accumulates the gradients of `tensors` (weighted by `grad_tensors`) into the leaves' ``.grad``.
 
     Args:
-        tensors: a tensor, a GradientEdge, or several, from which to go back.
-        grad_tensors: their gradients; may be left out for scalars.
-        retain_graph: keep the graph for another pass; follows ``create_graph`` when not given.
-        create_graph: record the pass itself, for higher derivatives.
+        tensors: the tensor, GradientEdge, or several, to differentiate.
+        grad_tensors: their gradients; optional for scalars.
+        retain_graph: keep the graph for another backward; defaults to ``create_graph``.
+        create_graph: record the backward itself, for higher derivatives.
         inputs: tensors or GradientEdges, one, several, or a dict of them: accumulate into these only.
     """
     if grad_variables is not None:
@@ -95,8 +95,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
          allow_unused=None, is_grads_batched=False, materialize_grads=False):
     """The gradients of `outputs` with respect to `inputs`, returned instead of accumulated.
 
-    A dict of inputs gives a dict of gradients. With ``is_grads_batched`` the first dimension of `grad_outputs` counts
-    gradients, and that of the results too.
+    A dict of inputs gives a dict of gradients. With ``is_grads_batched`` the first dimension of `grad_outputs` and of
+    the results is a batch dimension.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(UNUSED_AND_ZEROS)
@@ -125,7 +125,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 
 def pull_back(outputs, inputs, grads, retain_graph, create_graph, below=0):
-    """One gradient for each of `inputs`, None where nothing depends on it. See ``Pass`` for `below`."""
+    """The gradients of `inputs`, None for those that are not used. See ``Pass`` for `below`."""
     roots = _roots(outputs, grads, create_graph)
     captures = _captures(inputs)
     captured = Pass(roots, retain_graph, create_graph, captures, below=below).run()
@@ -134,7 +134,7 @@ def pull_back(outputs, inputs, grads, retain_graph, create_graph, below=0):
         grad = captured.get(slots[0])
         if grad is not None:
             grad = grad if create_graph else wrap(grad)
-            for slot in slots:  # an input that was named twice: one tensor
+            for slot in slots:  # an input that is listed twice: one tensor
                 results[slot] = grad
     return results
 
@@ -161,7 +161,7 @@ def _grad_by_batch(outputs, inputs, grads, retain_graph, create_graph):
 
 
 def _inputs(inputs, name):
-    """The tensors and GradientEdges that a caller named, as a tuple."""
+    """The tensors and GradientEdges in an argument, as a tuple."""
     if isinstance(inputs, ORIGINS):
         return (inputs,)
     inputs = tuple(inputs.values() if isinstance(inputs, dict) else inputs)
@@ -196,7 +196,7 @@ def _roots(tensors, grads, graph):
 
 
 def _start(t, i):
-    """Where the gradient of output number `i` arrives; it must require one."""
+    """The edge of output number `i`, which must require a gradient."""
     edge = _arrival(t)
     if edge is None:
         raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
@@ -204,7 +204,7 @@ def _start(t, i):
 
 
 def _arrival(t):
-    """Where the gradient of a tensor, or the one at a GradientEdge, arrives: an edge, or None."""
+    """The edge of a tensor or GradientEdge, or None."""
     if isinstance(t, Tensor):
         return edge_of(t)
     node = t.node
@@ -214,12 +214,12 @@ def _arrival(t):
 
 
 def _shape_and_dtype(t):
-    """Those of a tensor, or of the output that a GradientEdge points to."""
+    """The shape and dtype of a tensor, or of a GradientEdge's output."""
     return (t._a.shape, t._a.dtype) if isinstance(t, Tensor) else t.node._output(t.output_nr)
 
 
 def _root_gradient(t, g, i):
-    """The gradient `g` of `t`, the one at place `i` in the call: checked, or one for a scalar."""
+    """The gradient `g` of `t`, argument `i` of the call: checked, or ones for a scalar."""
     _check_root_gradient(t, g, i)
     if g is not None:
         return g
@@ -254,7 +254,7 @@ def _captures(tensors):
     captures = {}
     for slot, t in enumerate(tensors):
         edge = _arrival(t)
-        if edge is None:  # a view that was made in no_grad mode: it requires grad, but nothing arrives there
+        if edge is None:  # a view created in no_grad mode: it requires grad, but gets no gradient
             continue
         target, nr = edge
         captures.setdefault((target, max(nr, 0)), []).append(slot)
@@ -262,7 +262,7 @@ def _captures(tensors):
 
 
 def _of_tensor(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-    """Adds the gradients of this tensor to the leaves' ``.grad``. See ``autograd.backward``."""
+    """Accumulates the gradients of this tensor into the leaves' ``.grad``. See ``autograd.backward``."""
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 

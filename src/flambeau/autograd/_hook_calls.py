@@ -1,4 +1,4 @@
-"""Calls of hooks during backward. Hooks see Tensors, also where a pass computes on arrays (when it is not recorded)."""
+"""Hook calls during backward. Hooks receive Tensors, also in a pass that is not recorded and computes on arrays."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ..ops.convert import clone_as
 
 
 def as_hook_argument(grad, graph):
-    """A gradient as hooks see it."""
+    """Converts a gradient to a hook's argument."""
     return grad if grad is None or graph else wrap(with_positive_strides(grad))
 
 
 def as_gradient(grad, graph):
-    """What a hook returned, as the pass computes on it."""
+    """Converts a hook's result to a gradient of the pass."""
     return grad if grad is None or graph else grad._a
 
 
 def with_positive_strides(grad):
-    """A gradient for people to see: strides of arrays may be negative, those of tensors may not."""
+    """A gradient to pass to users: arrays may have negative strides, tensors may not."""
     is_array = not isinstance(grad, Tensor) and engine_of(grad) is NUMPY
     return grad.copy() if is_array and min(grad.strides, default=0) < 0 else grad
 
@@ -36,7 +36,7 @@ def call_tensor_hooks(hooks, grad, graph):
 
 
 def call_output_hooks(node, grads, graph):
-    """The hooks of the tensors that a node made; then what retain_grad asked for."""
+    """Calls the hooks of a node's output tensors, then retains gradients for ``retain_grad``."""
     several = node._count != 1
     grads = list(grads or [None] * node._count) if several else [grads]
     for nr, hooks in node._out_hooks:
@@ -49,12 +49,12 @@ def call_output_hooks(node, grads, graph):
 
 
 def drop_undefined(grads):
-    """The gradients of several outputs; None if there is none."""
+    """The gradients of several outputs; None if all are undefined."""
     return None if all(g is None for g in grads) else grads
 
 
 def retain(tensor, grad, graph):
-    """Adds a gradient to the ``.grad`` of a tensor that is no leaf, if it still lives."""
+    """Accumulates a gradient into the ``.grad`` of a non-leaf, if it still exists."""
     if tensor is None:
         return
     grad = clone_as(grad, format=contiguous_format)
@@ -63,7 +63,7 @@ def retain(tensor, grad, graph):
 
 
 def call_pre_hooks(node, grads, graph):
-    """The hooks on a node before it runs."""
+    """Calls a node's hooks before it runs."""
     several = node._count != 1
     grads = list(grads or [None] * node._count) if several else [grads]
     places = node._output_places
@@ -76,7 +76,7 @@ def call_pre_hooks(node, grads, graph):
 
 
 def call_post_hooks(node, grads, results, graph):
-    """The hooks on a node after it ran."""
+    """Calls a node's hooks after it has run."""
     grads = grads if type(grads) is list else [grads] * node._count
     grads = tuple([as_hook_argument(grads[nr], graph) for nr in node._output_places])
     places = node._input_places
@@ -89,7 +89,7 @@ def call_post_hooks(node, grads, results, graph):
 
 
 def replace(hook, grads, places, before, after, graph):
-    """Puts what a hook on a node returned for `before` at its `places` among the gradients."""
+    """Replaces the gradients at `places` by what a node hook returned for `before`."""
     check_replacements(hook, before, after)
     for i, g in zip(places, after, strict=True):
         grads[i] = as_gradient(g, graph)
@@ -99,7 +99,7 @@ def replace(hook, grads, places, before, after, graph):
 
 
 def check_replacements(hook, before, after):
-    """Raises unless the gradients that a hook on a node returned can take the place of those it got."""
+    """Raises unless a node hook's results can replace the gradients it received."""
     if not isinstance(after, tuple):
         raise TypeError(f"expected tuple, but {describe(hook)} returned {type(after).__name__!r}")
     if len(after) != len(before):
@@ -113,7 +113,7 @@ def check_replacements(hook, before, after):
 
 
 def check_replacement(hook, before, after):
-    """Raises unless the gradient that a hook returned can take the place of the one it got."""
+    """Raises unless a hook's result can replace the gradient it received."""
     if before is None:
         raise RuntimeError(f"can't replace a None gradient with a non-None value, as {describe(hook)} does")
     check_is_tensor(hook, after)
@@ -131,5 +131,5 @@ def check_is_tensor(hook, result):
 
 
 def describe(hook):
-    """A hook, as messages name it."""
+    """A hook's name for messages."""
     return f"hook {getattr(hook, '__name__', hook)!r}"

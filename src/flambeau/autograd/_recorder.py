@@ -1,6 +1,6 @@
-"""Recording: a profile function sees every call while a recorder runs; those of ops and backward nodes are recorded.
+"""Recording of calls for the profiler, by Python's profile function: calls of ops and of backward nodes.
 
-Nothing in the ops knows of it, so that it costs nothing when no recorder runs.
+Ops have no code for it, so there is no cost when nothing is recorded.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ._flops import flops_of
 from .profiler_util import EventList, FunctionEvent
 
 _running: list[Calls] = []
-_before: list = [None, None]  # the profile functions that were set before the first of them
+_before: list = [None, None]  # the profile functions that were set before the first recorder
 
 
 class Call:
-    """A call that has begun. `op` and `node` are None where it is of neither; `operands` are those of the op.
+    """A call in progress. `op` and `node` are None if it is neither's; `operands` are those of the op.
 
-    It ends with its `frame`; one that is ended by hand has None, and has begun in the frame `caller`.
+    It ends when its `frame` returns; one that is ended explicitly has None, and was started in the frame `caller`.
     """
 
     __slots__ = ("caller", "frame", "inside_bytes", "inside_ns", "kind", "name", "node", "op", "operands", "start")
@@ -35,9 +35,9 @@ class Call:
 
 
 class Calls:
-    """Hears of the calls of ops and of backward nodes while it is started: of each when it ends.
+    """Observes calls of ops and backward nodes while it is started; each is reported when it ends.
 
-    Calls of other functions are described by ``kinds``: functions from a frame to a ``Call``, by the function's code.
+    ``kinds`` describes calls of other functions: functions from a frame to a ``Call``, by code object.
     """
 
     def __init__(self):
@@ -45,7 +45,7 @@ class Calls:
         self.kinds = {OpNode._pull.__code__: call_of_node, on_arrays.__code__: call_on_arrays}
 
     def start(self):
-        """Listens from now on, in this thread and in those that begin."""
+        """Starts observing, in this thread and in new ones."""
         if not _running:
             _before[:] = sys.getprofile(), threading.getprofile()
         _running.append(self)
@@ -53,7 +53,7 @@ class Calls:
         sys.setprofile(tell)
 
     def stop(self):
-        """Listens no more; others may go on, in whatever order they were started."""
+        """Stops observing; recorders may be stopped in any order."""
         _running.remove(self)
         if not _running:
             sys.setprofile(_before[0])
@@ -61,7 +61,7 @@ class Calls:
 
     @property
     def stack(self):
-        """The calls of this thread that have not ended, the innermost last."""
+        """This thread's calls in progress, the innermost last."""
         try:
             return self._open.stack
         except AttributeError:
@@ -69,10 +69,10 @@ class Calls:
             return self._open.stack
 
     def on_call(self, frame):
-        """Python begins a call."""
+        """Called when Python starts a call."""
         code = frame.f_code
         describe = self.kinds.get(code, self)
-        if describe is self:  # not seen before
+        if describe is self:  # new
             describe = self.kinds[code] = call_of_op if is_call_of_op(code) else None
         if describe is not None:
             call = describe(frame)
@@ -80,11 +80,11 @@ class Calls:
                 self.enter(call)
 
     def _has_begun(self, call):
-        """Whether this is the rest of the innermost call: that of an op, which goes on with arrays."""
+        """Whether this continues the innermost call: that of an op, which calls itself with arrays."""
         return call.op is not None and bool(self.stack) and self.stack[-1].op is call.op
 
     def on_return(self, frame, result):
-        """Python ends a call."""
+        """Called when Python ends a call."""
         if self.stack and self.stack[-1].frame is frame:
             self.leave(result)
 
@@ -97,12 +97,12 @@ class Calls:
         self.on_end(self.stack.pop(), result)
 
     def on_end(self, call, result):
-        """What is done with a call that has ended."""
+        """Handles a call that has ended."""
         raise NotImplementedError
 
 
 def tell(frame, event, arg):
-    """What the interpreter calls."""
+    """The profile function."""
     if event == "call":
         for calls in _running:
             calls.on_call(frame)
@@ -115,7 +115,7 @@ def tell(frame, event, arg):
 
 
 def is_call_of_op(code):
-    """Whether this is a call that was generated for an op."""
+    """Whether this is the generated call of an op."""
     return code.co_name == "call" and code.co_filename.startswith("<call of") and "recorder" in code.co_freevars
 
 
@@ -127,7 +127,7 @@ def call_of_op(frame):
 
 
 def call_on_arrays(frame):
-    """Backward has arrays, with which it may compute an op without its call."""
+    """Detects ops that backward computes on arrays without their generated call."""
     values = frame.f_locals
     return Call(frame, f"aten::{values['op'].name}", "op", values["op"], values["inputs"])
 
@@ -141,11 +141,11 @@ def call_of_node(frame):
 
 
 class Recorder(Calls):
-    """Keeps what it hears of as events.
+    """Records calls as events.
 
     Args:
-        shapes, memory, stack, flops: whether to note the shapes of operands, the bytes of results, the lines of Python
-            that led to a call, and the floating-point operations.
+        shapes, memory, stack, flops: whether to record the shapes of operands, the bytes of results, the Python
+            stack, and the floating-point operations.
     """
 
     def __init__(self, shapes=False, memory=False, stack=False, flops=False):
@@ -154,7 +154,7 @@ class Recorder(Calls):
         self.events = EventList()
 
     def on_end(self, call, result):
-        """Makes an event of it."""
+        """Records an event."""
         end = time.perf_counter_ns()
         own_bytes = bytes_of(call, result) if self.with_memory else 0
         memory = own_bytes + call.inside_bytes if call.op is None else own_bytes
@@ -174,7 +174,7 @@ class Recorder(Calls):
 
 
 def bytes_of(call, result):
-    """The bytes that an op has allocated for its results; a view has the memory of another."""
+    """The bytes that an op has allocated for its results; none for views."""
     if call.op is None:
         return 0
     results = result if isinstance(result, (tuple, list)) else [result]
@@ -182,12 +182,12 @@ def bytes_of(call, result):
 
 
 def owner_of(x):
-    """The tensor or array whose memory another one has, or None."""
+    """The tensor or array whose memory this one shares, or None."""
     return x._base if isinstance(x, Tensor) else getattr(x, "base", None)
 
 
 def lines_of(frame):
-    """The lines of Python that led to a call, the innermost first; without those that were generated."""
+    """The Python stack of a call, innermost first, without generated code."""
     lines = []
     while frame is not None:
         code = frame.f_code

@@ -1,4 +1,4 @@
-"""Sums of gradients: in place where nobody else holds the first, and fitted to the value they belong to."""
+"""Sums of gradients: in place if there are no other references, and reduced to the shape of their values."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..ops.shape import cast
 
 
 def plus(a, b):
-    """The sum of two gradients. Where both are scalars NumPy answers with a number: an array again."""
+    """The sum of two gradients. (For two scalars NumPy returns a number, which becomes an array again.)"""
     total = a + b
     return np.asarray(total) if isinstance(total, np.generic) else total
 
 
 def add_to(state, grad):
-    """Adds a gradient to the one that the state of a target has: in place, if nobody else holds that."""
+    """Adds a gradient to a target's accumulated one, in place if there are no other references to it."""
     held = state[1]
     if sys.getrefcount(held) <= HELD and can_add_in_place(held, grad) and held.shape == grad.shape:
         np.add(held, grad, held)
@@ -32,8 +32,8 @@ def add_to(state, grad):
 
 
 def add_at_index(node, grad, state):
-    """Adds the gradient of an index where it belongs in the gradient that the indexed value already has, if it has one
-    that nobody else holds. Else it becomes an array of zeros around it. Returns whether it was added."""
+    """Adds the gradient of an indexing op to the indexed value's accumulated gradient in place, if that has no other
+    references; otherwise scatters it into zeros. Returns whether it was added."""
     target, nr = node._edges[0]
     if nr != LEAF and target._count != 1:
         return False
@@ -51,7 +51,7 @@ def can_add_in_place(held, grad):
 
 
 def references_of_a_state():
-    """How many references there are in ``add_to`` to a gradient that nobody else holds."""
+    """The reference count, in ``add_to``, of a gradient without other references."""
     state = [0, np.zeros(1)]
 
     def count():
@@ -65,7 +65,7 @@ HELD = references_of_a_state()
 
 
 def fit_gradient(grad, target, nr):
-    """A gradient summed to the shape, and cast to the dtype, of the value it belongs to."""
+    """A gradient summed to the shape, and cast to the dtype, of its value."""
     shape, dtype = (target._a.shape, target._a.dtype) if nr == LEAF else target._output(nr)
     own = grad
     if isinstance(grad, Tensor):
@@ -92,7 +92,7 @@ def sum_in_layout(held, grad):
 
 
 def has_layout_of(grad, value):
-    """Whether a gradient has memory of its own, in the order of the value it belongs to, if that is asked for."""
+    """Whether a gradient owns its memory and, if required, has the strides of its value."""
     if engine_of(grad, value) is not NUMPY:
         return False
     if grad.base is not None:

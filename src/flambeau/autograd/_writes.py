@@ -1,9 +1,9 @@
-"""Writes to a tensor's memory: the one way there is.
+"""Writes to a tensor's memory. All in-place operations go through this module.
 
-``check_writable`` says whether the memory may be written to, ``check_history`` whether the graph allows it. ``write``
-(``write_at`` for NumPy's memory) then does it: the elements change, the write is counted, and views on engines whose
-arrays are values learn of it. If it fails, nothing has happened. ``take_history`` puts the tensor where the result
-stands in the graph. ``assign`` is all of it, for a result that was computed before.
+``check_writable`` checks that the memory may be written to, ``check_history`` that the graph allows it. ``write``
+(``write_at`` for NumPy memory) then changes the elements, bumps the version, and updates views on engines with
+immutable arrays. If it fails, nothing has changed. ``take_history`` moves the tensor to the place of the result in the
+graph. ``assign`` does all of this, for a result that is already computed.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ MOVED = (
     "set_, out= or .data): what is written would not reach it. detach() the view, or make it again."
 )
 
-copy_slices = writing("copy_slices", node="CopySlices", once=True)  # what a write to a view means for its base
+copy_slices = writing("copy_slices", node="CopySlices", once=True)  # the effect of a write to a view on its base
 
 
 # ---- memory
@@ -75,14 +75,14 @@ copy_slices = writing("copy_slices", node="CopySlices", once=True)  # what a wri
 def check_writable(t, alike=False, source=None):
     """Raises unless the memory of `t` may be written to.
 
-    Where elements overlap the result would depend on the order, unless all elements are set `alike`, or to what they
-    are: `source`, whose elements are copied, lies in the same places.
+    If elements overlap the result would depend on the order, unless all are set to the same value (`alike`), or to
+    their own: `source`, whose elements are copied, is the same memory.
     """
     if in_use.traced:
         modes.tracer.prepare_write(t)
     a, storage = t._a, t._storage
     engine = NUMPY if storage is None else storage.engine
-    if engine is NUMPY and a.flags.carray:  # contiguous and writable, as nearly always
+    if engine is NUMPY and a.flags.carray:  # contiguous and writable, nearly always
         return
     if not alike and engine.is_expanded(a) and not (source is not None and _is_same_memory(t, source)):
         raise RuntimeError(OVERLAP)
@@ -91,7 +91,7 @@ def check_writable(t, alike=False, source=None):
 
 
 def _is_same_memory(t, other):
-    """Whether the elements of both tensors are the same ones."""
+    """Whether both tensors are the same elements in memory."""
     if t is other:
         return True
     return t._storage is not None and t._storage is other._storage and _place(t) == _place(other)
@@ -115,7 +115,7 @@ def check_cast(result, own):
 
 
 def count_write(t, writer):
-    """Counts a write to the tensor's memory."""
+    """Bumps the version of the tensor's storage."""
     storage = storage_of(t)
     if storage.inference and modes.grad is not None:
         raise RuntimeError(INFERENCE)
@@ -124,9 +124,9 @@ def count_write(t, writer):
 
 
 def write(t, name, fill, *arguments):
-    """Writes to the memory of `t`: ``fill(array, *arguments)`` gets its array and returns that of the new elements.
+    """Writes to the memory of `t`: ``fill(array, *arguments)`` takes its array and returns the new one.
 
-    It is the same array, filled, or, on engines whose arrays are values, another one.
+    That is the same array, modified in place, or another one on engines with immutable arrays.
     """
     own = t._a
     storage = t._storage or storage_of(t)
@@ -141,12 +141,12 @@ def write(t, name, fill, *arguments):
 
 
 def exchange_all(tensors, name, arrays):
-    """Like ``write``, for new elements of many tensors at once, on an engine whose arrays are values."""
+    """Like ``write``, for new arrays of many tensors at once, on an engine with immutable arrays."""
     if in_use.inference and modes.grad is not None and _storage.any_of_inference(read_slot(SLOTS["_storage"], tensors)):
         raise RuntimeError(INFERENCE)
     members = SLOTS["_a"], SLOTS["_storage"], *_storage.WRITTEN
     place = exchange_each(members, tensors, arrays, name, 0)
-    while place < len(tensors):  # one that may share its elements with others
+    while place < len(tensors):  # one that may share elements with others
         storage = tensors[place]._storage
         storage.version += 1
         storage.writer = name
@@ -155,7 +155,7 @@ def exchange_all(tensors, name, arrays):
 
 
 def write_at(t, name, key, value):
-    """Like ``write``, for a key and values as NumPy takes them: nearly every write to its memory."""
+    """Like ``write``, for a NumPy key and value; nearly all writes on the CPU."""
     own = t._a
     storage = t._storage or storage_of(t)
     if storage.inference and modes.grad is not None:
@@ -167,7 +167,7 @@ def write_at(t, name, key, value):
 
 
 def fill_all(tensors, name, arrays):
-    """Like ``write_at``, for new elements of many tensors on the CPU."""
+    """Like ``write_at``, for many tensors on the CPU."""
     storages = read_slot(SLOTS["_storage"], tensors)
     if not all(storages):
         storages = [storage_of(t) for t in tensors]
@@ -178,7 +178,7 @@ def fill_all(tensors, name, arrays):
 
 
 def write_all(lists, name, fill, *arguments):
-    """Like ``write``, for a kernel that writes to lists of tensors: ``fill`` gets and returns lists of their arrays."""
+    """Like ``write``, for a kernel that writes to lists of tensors: ``fill`` takes and returns lists of arrays."""
     arrays = [[t._a for t in tensors] for tensors in lists]
     storages = [[t._storage or storage_of(t) for t in tensors] for tensors in lists]
     if modes.grad is not None and any([storage.inference for row in storages for storage in row]):
@@ -196,7 +196,7 @@ def write_all(lists, name, fill, *arguments):
 
 
 def in_graph(t):
-    """Whether a write to `t` concerns the graph: through itself or through the tensor it is a view of."""
+    """Whether a write to `t` affects the graph: through `t` itself or through its base."""
     return t._rg or (t._view is not None and t._view.base._rg)
 
 
@@ -218,7 +218,7 @@ def check_history(t):
 
 
 def take_history(t, result):
-    """Makes `t` the tensor that `result` is in the graph; through its base where `t` is a view."""
+    """Gives `t` the history of `result`; through its base if `t` is a view."""
     view = t._view
     if view is None:
         take_place(t, result)
@@ -235,9 +235,9 @@ def take_history(t, result):
 
 
 def assign(t, result, name, checks_history=True):
-    """Stores `result` in the memory of `t`, and puts `t` where the result stands in the graph.
+    """Stores `result` in the memory of `t`, and gives `t` its history.
 
-    Callers that have asked ``check_history`` before they computed the result pass False.
+    Callers that called ``check_history`` before computing the result pass False.
     """
     own, new = t._a, result._a
     if new.shape != own.shape and not broadcasts(new.shape, own.shape):
@@ -258,9 +258,9 @@ def assign(t, result, name, checks_history=True):
 
 
 def save_written(t, result):
-    """Makes the node of `result`, if it has saved that, notice writes to the memory of `t`, to which it was written.
+    """Makes the node of `result`, if it has saved the result, guard against writes to `t`, where the result now is.
 
-    It holds that memory instead of the result where it can: all of an array that is written to in place.
+    If possible, it saves the memory of `t` instead of the result.
     """
     node = result._node
     if not isinstance(node, OpNode) or node.packed or node.out is not result._a or t._a.shape != result._a.shape:
@@ -273,22 +273,22 @@ def save_written(t, result):
 
 
 def join_level(t, arrays):
-    """Makes `t`, to which something made of `arrays` is about to be written, a tensor of the transform they are of."""
+    """Before a write of values computed from `arrays`, makes `t` a tensor of their transform."""
     level = level_of((t._a, *arrays))
     if level is not None:
         level.prepare_write(t, arrays)
 
 
 def at_place_of(t, array):
-    """A tensor over `array` where `t` stands in the graph."""
+    """A tensor over `array` at the place of `t` in the graph."""
     other = wrap(array, t.device)
     take_place(other, t)
     return other
 
 
 def snapshot(t):
-    """The tensor as it is now: a copy of its elements at the same place in the graph."""
+    """A copy of the tensor's current elements, at the same place in the graph."""
     place = t
     if t._view is not None and any(step is as_strided for step, _, _ in t._view.chain):
-        place = replay(t._view.base, t._view.chain)  # it may reach elements that the tensor it was taken of has not
+        place = replay(t._view.base, t._view.chain)  # it may reach elements outside its source tensor
     return at_place_of(place, engine_for(t).copy(t._a))

@@ -1,4 +1,4 @@
-"""Finding the forward line behind a bad gradient."""
+"""Anomaly detection: finding the forward call behind a bad gradient."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from .._modes import modes
 class set_detect_anomaly:
     """Switches anomaly detection on or off; as a context manager it is undone at the end.
 
-    While on, every recorded operation remembers where it was called. An error in backward, or a NaN that a backward
-    returns (``check_nan``), is raised with that place as a note.
+    While on, every recorded operation saves its stack. An error in backward, or a NaN that a backward returns
+    (``check_nan``), is raised with that stack as a note.
     """
 
     def __init__(self, mode, check_nan=True):
@@ -24,7 +24,7 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """Inside, errors and NaNs of backward name the line of the forward that they come from."""
+    """A context in which errors and NaNs in backward are reported with the line of the forward call."""
 
     def __init__(self, check_nan=True):
         self.check_nan = check_nan
@@ -43,7 +43,7 @@ def is_anomaly_enabled():
 
 
 def is_anomaly_check_nan_enabled():
-    """Whether anomaly detection looks for NaN."""
+    """Whether anomaly detection checks for NaN."""
     return modes.anomaly_check_nan
 
 

@@ -1,7 +1,7 @@
 """Backward: walks the recorded graph from the outputs to the leaves.
 
-A node runs when all gradients for its outputs have arrived. Among the nodes that are ready the youngest goes first,
-as in PyTorch, so hooks fire in the same order. Nothing here is recursive: the depth of a graph is not limited.
+A node runs when all gradients for its outputs have arrived. Of the ready nodes, the one created last runs first,
+as in PyTorch, so hooks run in the same order. Nothing here is recursive, so the depth of a graph is not limited.
 
 Gradients are raw arrays, or Tensors when the pass itself is recorded (``create_graph=True``).
 """
@@ -41,8 +41,8 @@ MOVED_LEAF = (
     "leaf variable has been moved into the graph interior: it was written to after detach_() or requires_grad_(False), "
     "and what had been computed of it cannot leave a gradient there. clone() it before the write."
 )
-LARGE = 1 << 12  # elements of gradients for which it pays to ask whether they can be added in place
-DEPTH_OF_A_THREAD = 16  # passes inside of passes: those further in need a stack of their own
+LARGE = 1 << 12  # the size of gradients for which in-place addition pays off
+DEPTH_OF_A_THREAD = 16  # nested passes that run on one thread's stack
 
 
 class Pass:
@@ -50,11 +50,11 @@ class Pass:
 
     Args:
         roots: (target, output number, gradient) triples to begin with.
-        retain_graph: whether what the nodes saved stays for another pass.
+        retain_graph: whether saved values are kept for another pass.
         graph: whether the pass is recorded.
         captures: {(target, output number): slots} whose gradients are returned; None for all of backward.
-        execute: the targets that run (leaves accumulate), with what leads to them, when there are `captures`.
-        below: the level, counted from 1, of the graph, if what the pass computes is to be recorded on those below it.
+        execute: with `captures`, the targets that run (leaves accumulate), in addition to the paths to them.
+        below: the transform level of the graph, from 1, if the pass is to be recorded on the levels below it.
     """
 
     def __init__(self, roots, retain_graph, graph, captures=None, execute=(), below=0):
@@ -66,9 +66,9 @@ class Pass:
         self.execute = set(execute)
         self.captured = {}
         self.ready = []
-        self.state = {}  # target -> [edges that have still to deliver, gradient or list of gradients]
-        self.grads = None  # those of the node that runs, inside of a trace
-        self.depth = 0  # how many passes it runs inside of
+        self.state = {}  # target -> [number of outstanding edges, gradient or list of gradients]
+        self.grads = None  # those of the running node, during a trace
+        self.depth = 0  # the number of enclosing passes
         self.needed = None  # targets at, or on the way to, a capture or an executed one; None: all
 
     def run(self):
@@ -95,11 +95,11 @@ class Pass:
         return self.captured
 
     def awaits(self, target):
-        """Whether a target's turn will come."""
+        """Whether a target is still to run."""
         return target in self.state and (self.needed is None or target in self.needed)
 
     def executes(self, target):
-        """Whether a target's turn comes, or has come, in this pass."""
+        """Whether a target runs in this pass, or has run."""
         return target in self.reachable and (self.needed is None or target in self.needed)
 
     @functools.cached_property
@@ -107,7 +107,7 @@ class Pass:
         """All targets, nodes and leaves, that the roots lead to."""
         order = [(target, nr) for target, nr, _ in self.roots]
         found = {target for target, _ in order}
-        for node, nr in order:  # grows while it is walked
+        for node, nr in order:  # grows during iteration
             for edge in node._edges if nr != LEAF else ():
                 if edge is not None and edge[0] not in found:
                     found.add(edge[0])
@@ -115,7 +115,7 @@ class Pass:
         return found
 
     def loop(self):
-        """Runs the ready nodes, youngest first, and sends their gradients along the edges."""
+        """Runs the ready nodes, the latest first, and sends their gradients along the edges."""
         state, ready, needed, retain_graph = self.state, self.ready, self.needed, self.retain_graph
         scalar = np.generic
         plain = needed is None and not self.graph and self.check is None and not modes.tracer.active
@@ -167,28 +167,28 @@ class Pass:
                 if mine[0]:
                     continue
                 if nr == LEAF:
-                    grad = results[i] = None  # `mine` alone may hold it: then the leaf can take it as it is
+                    grad = results[i] = None  # if `mine` is the only reference, the leaf can use it without a copy
                     del state[target]
                     self.finish_leaf(target, mine)
                 elif following is None:
                     following = target
                 else:
                     heappush(ready, (-target._seq, target))
-            results = grad = None  # the states alone may hold what was sent: then more can be added to it in place
+            results = grad = None  # if the states have the only reference, more can be added in place
             node = following
             if following is not None and ready and -ready[0][0] > following._seq:
                 heappush(ready, (-following._seq, following))
                 node = None
 
     def count_edges(self):
-        """How many gradients each target will receive, over everything reachable from the roots."""
+        """Counts the gradients that each target reachable from the roots will receive."""
         state, order = self.state, []
         for target, nr, _ in self.roots:
             if target not in state:
                 state[target] = [0, None]
                 if nr != LEAF:
                     order.append(target)
-        for node in order:  # grows while it is walked
+        for node in order:  # grows during iteration
             for edge in node._edges:
                 if edge is not None:
                     target = edge[0]
@@ -211,7 +211,7 @@ class Pass:
         self.needed = needed
 
     def seed(self):
-        """Puts the gradients of the roots in place. A root that other roots lead to waits for them.
+        """Stores the gradients of the roots. A root reachable from others waits for their gradients.
 
         The hooks of the tensor that backward was called on run in any case, as in PyTorch.
         """
@@ -223,7 +223,7 @@ class Pass:
 
     @staticmethod
     def store(state, target, nr, grad):
-        """Adds a gradient to what a target has received."""
+        """Adds a gradient to a target's accumulated one."""
         if nr == LEAF or target._count == 1:
             if state[1] is None:
                 state[1] = grad
@@ -236,7 +236,7 @@ class Pass:
             state[1][nr] = grad if held is None else plus(held, grad)
 
     def release(self, target, nr):
-        """All gradients of the target have arrived."""
+        """Makes a target ready, once all its gradients have arrived."""
         if nr == LEAF:
             self.finish_leaf(target, self.state.pop(target))
         else:
@@ -245,9 +245,9 @@ class Pass:
     # ---- one node
 
     def visit(self, node, grads):
-        """Runs a node between its hooks, with the checks of anomaly mode, unless it is there for a capture alone.
+        """Runs a node and its hooks, with the checks of anomaly mode, unless only its gradient is captured.
 
-        As in PyTorch, what is captured of a node that runs has not been through the hooks of its outputs.
+        As in PyTorch, captured gradients of a node that runs have not passed through the hooks of its outputs.
         """
         runs = self.captures is None or node in self.execute
         if self.captures and runs:
@@ -276,21 +276,21 @@ class Pass:
         return results
 
     def pull(self, node, grads):
-        """The gradients of a node's inputs; of an op's those alone that somebody needs."""
+        """The gradients of a node's inputs; ops compute only the needed ones."""
         if self.needed is not None and isinstance(node, tape.OpNode):
             wanted = tuple([edge is not None and edge[0] in self.needed for edge in node._edges])
-            if node.op.node != "NotImplemented":  # which raises in any case, as in PyTorch
+            if node.op.node != "NotImplemented":  # which raises even so, as in PyTorch
                 return node._pull(grads, self.graph, wanted)
         return node._pull(grads, self.graph)
 
     def for_hooks(self, node, grad, edge):
-        """A gradient as the node sends it along an edge; ops compute none that nobody needs, Functions do."""
+        """A gradient to send along an edge. Ops compute only the needed ones; Functions compute all."""
         if self.needed is not None and edge[0] not in self.needed and isinstance(node, tape.OpNode):
             return None
         return fit_gradient(grad, *edge)
 
     def capture(self, target, grads):
-        """Keeps the gradients that the caller asked for."""
+        """Stores captured gradients for the caller."""
         if grads is None:
             return
         for nr, grad in enumerate(grads if type(grads) is list else (grads,)):
@@ -299,7 +299,7 @@ class Pass:
                 self.captured.update(dict.fromkeys(slots, with_positive_strides(grad)))
 
     def pull_through(self, last, grad, inputs):
-        """The gradients of `inputs`, leaves, from that of what the node `last` made: of steps that have hooks."""
+        """The gradients of the leaves `inputs`, from that of the output of the node `last`: for steps with hooks."""
         captures = {(t, 0): [i] for i, t in enumerate(inputs) if t is not None}
         found = Pass([(last, 0, grad)], self.retain_graph, False, captures).run()
         return [found.get(i) for i in range(len(inputs))]
@@ -307,7 +307,7 @@ class Pass:
     # ---- leaves
 
     def finish_leaf(self, leaf, state):
-        """Takes the gradient of a leaf, which is complete, out of its `state`: through the hooks, into ``.grad``."""
+        """Moves the complete gradient of a leaf from its `state` to ``.grad``, through the hooks."""
         if leaf._hooks is not None:
             return self.finish_hooked_leaf(leaf, state.pop())
         grad = state.pop()
@@ -320,7 +320,7 @@ class Pass:
         return self.accumulate(leaf, grad) if leaf._rg else None
 
     def finish_hooked_leaf(self, leaf, grad):
-        """``finish_leaf`` of a leaf with hooks; they run also where the gradient is undefined."""
+        """``finish_leaf`` for a leaf with hooks, which also run if the gradient is undefined."""
         hooks, node = leaf._hooks, tape.accumulate_node(leaf)
         if hooks.grad:
             grad = call_tensor_hooks(hooks.grad, grad, self.graph)
@@ -352,7 +352,7 @@ class Pass:
             leaf._grad = wrap(grad, leaf.device)
         elif held.layout is strided or held.layout is engine_of(grad).layout:
             write(held, "backward", engine_of(held._a, grad).accumulate, grad)
-        else:  # there is no room for a dense gradient in a sparse one
+        else:  # a dense gradient cannot be added to a sparse one in place
             leaf._grad = wrap(plus(grad, held._a), leaf.device)
 
 
@@ -362,7 +362,7 @@ class _Count(Pass):
 
 
 def references_of_our_own():
-    """How many references there are in ``accumulate`` to a gradient that nobody else holds."""
+    """The reference count, in ``accumulate``, of a gradient without other references."""
     trial = _Count((), False, False)
     trial.finish_leaf(wrap(np.zeros(1)).requires_grad_(), [0, np.zeros(1)])
     return trial.captured
@@ -372,7 +372,7 @@ ALONE = references_of_our_own()
 
 
 def tell_origin(node, error):
-    """Adds to an error where in the forward its node was recorded (anomaly mode), and the node's name."""
+    """Adds the node's name to an error, and in anomaly mode the stack of the forward call."""
     error.add_note(f"in the backward of {tape.name_of(node)}")
     if node._trace:
         lines = traceback.format_list(tape.frames_of(node._trace))

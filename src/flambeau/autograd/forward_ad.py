@@ -1,4 +1,4 @@
-"""Forward mode: tensors with tangents, which every operation carries along.
+"""Forward-mode automatic differentiation: tensors with tangents, which operations propagate.
 
 Example::
 
@@ -48,17 +48,17 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def current():
-    """The level of duals that was entered here, or None."""
+    """The current dual level, or None."""
     return next((level for level in modes.levels if isinstance(level, _EnteredLevel)), None)
 
 
 class _EnteredLevel(DualLevel):
-    """The level of the functions of this file; those of ``func.jvp`` are others."""
+    """The level that this module's functions use; ``func.jvp`` has others."""
 
     takes_any_function = True
 
     def make(self, primal, tangent):
-        """A tensor of this level; backward() finds its way from there into the graph of the primal."""
+        """A tensor of this level, from which backward() continues into the graph of the primal."""
         dual = super().make(primal, tangent)
         if modes.grad and primal.requires_grad:
             alias.spec.record((primal,), (primal._a,), dual._a, dual, {})
@@ -66,7 +66,7 @@ class _EnteredLevel(DualLevel):
 
 
 def enter_dual_level():
-    """Enters a level at which there can be dual tensors, and returns its number."""
+    """Enters a level for dual tensors, and returns its number."""
     if current() is not None:
         raise RuntimeError(NESTED)
     _EnteredLevel().__enter__()
@@ -74,7 +74,7 @@ def enter_dual_level():
 
 
 def exit_dual_level(*, level=None):
-    """Leaves the level: tensors lose their tangents."""
+    """Exits the level: tensors lose their tangents."""
     entered = current()
     if entered is None:
         raise RuntimeError(NOT_ENTERED)
@@ -84,7 +84,7 @@ def exit_dual_level(*, level=None):
 
 
 def make_dual(tensor, tangent, *, level=None):
-    """A view of `tensor` that moves by `tangent`."""
+    """A view of `tensor` with a tangent."""
     entered = current()
     if entered is None:
         raise RuntimeError(NO_LEVEL)
@@ -115,7 +115,7 @@ def unpack_dual(tensor, *, level=None):
 
 
 class dual_level(_ModeContext):
-    """Inside, there can be dual tensors. Usable as a context manager and as a decorator."""
+    """A context manager and decorator that allows dual tensors."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""User-defined operations: a forward and a backward of one's own."""
+"""User-defined operations with custom forward and backward."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Function(NodeMethods, FunctionCtx, metaclass=FunctionMeta):
     Give it static methods ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)`` — or ``forward(*args)``
     with ``setup_context(ctx, inputs, output)`` — and call it through ``apply``.
 
-    With ``boxed_grads_call = True`` the gradients come to ``backward`` in one list, from which it may take them to free
-    them early. With ``clear_saved_tensors_on_access = True`` the saved tensors are dropped once they were asked for.
+    With ``boxed_grads_call = True``, ``backward`` gets the gradients in one list, from which it may remove them to free
+    memory early. With ``clear_saved_tensors_on_access = True``, saved tensors are dropped once they are accessed.
 
     Example::
 
@@ -72,26 +72,26 @@ class Function(NodeMethods, FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        """Notes for backward, where ``forward`` takes no ctx."""
+        """Saves values for backward, if ``forward`` takes no ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
     backward = vjp = staticmethod(undefined_backward)
 
     @staticmethod
     def jvp(ctx, *grad_inputs):
-        """Forward-mode derivative. To be defined by the subclass where it is wanted."""
+        """Forward-mode derivative. May be defined by the subclass."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
     def vmap(info, in_dims, *args):
-        """Batching rule. To be defined by the subclass where it is wanted."""
+        """Batching rule. May be defined by the subclass."""
         raise NotImplementedError("To use autograd.Function with vmap, you must override the vmap staticmethod.")
 
     @classmethod
     def apply(cls, *args, **kwargs):
-        """Runs the operation on `args` and records it. Keyword arguments are put at their places among `args`."""
+        """Runs the operation on `args` and records it. Keyword arguments are converted to positional ones."""
         separate = cls.setup_context is not Function.setup_context
         if separate:
             args, kwargs = _with_defaults(cls.forward, args, kwargs)
@@ -129,7 +129,7 @@ class Function(NodeMethods, FunctionCtx, metaclass=FunctionMeta):
 
 
 def _with_defaults(forward, args, kwargs):
-    """The arguments of a call of `forward`, with its defaults."""
+    """The arguments of a call of `forward`, with defaults filled in."""
     bound = inspect.signature(forward).bind(*args, **kwargs)
     bound.apply_defaults()
     return bound.args, bound.kwargs
@@ -169,7 +169,7 @@ def once_differentiable(fn):
 
 
 class DelayedError(tape.Node):
-    """A node that cannot be gone through."""
+    """A node that raises in backward."""
 
     def _pull(self, grads, graph):
         raise RuntimeError(TWICE)
@@ -179,7 +179,7 @@ DelayedError.__name__ = "Error"
 
 
 def _seal(t, args):
-    """The tensor in the graph, behind a node that raises."""
+    """The tensor with a node that raises in backward."""
     out = wrap(t._a)
     edges = tuple(edge_of(a) for a in args if isinstance(a, Tensor))
     out._node, out._rg = tape.start(DelayedError(), edges, t._a), True
@@ -187,14 +187,14 @@ def _seal(t, args):
 
 
 class InplaceFunction(Function):
-    """A Function with an ``inplace`` flag, kept for old code."""
+    """A Function with an ``inplace`` flag, for compatibility."""
 
     def __init__(self, inplace=False):
         self.inplace = inplace
 
 
 class NestedIOFunction(Function):
-    """Kept for its name: nested inputs and outputs were part of PyTorch's old, non-static functions."""
+    """Exists for compatibility: nested inputs and outputs were part of PyTorch's legacy functions."""
 
     def _raise_retired(self, *args, **kwargs):
         raise RuntimeError(LEGACY.format(name=type(self).__name__))
@@ -206,14 +206,14 @@ class NestedIOFunction(Function):
         self._raise_retired()
 
     def backward_extended(self, *grad_output):
-        """Raises: this form of functions is retired."""
+        """Raises: legacy functions are not supported."""
         self._raise_retired()
 
     def forward_extended(self, *input):
-        """Raises: this form of functions is retired."""
+        """Raises: legacy functions are not supported."""
         self._raise_retired()
 
     @property
     def saved_tensors(self):
-        """Raises: this form of functions is retired."""
+        """Raises: legacy functions are not supported."""
         self._raise_retired()

@@ -1,4 +1,4 @@
-"""Derivatives of functions: jacobians, hessians and their products with vectors."""
+"""Derivatives of functions: Jacobians, Hessians and their products with vectors."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def _inputs(inputs, create_graph, name, track=True):
-    """The inputs as a tuple of tensors that are differentiated; whether there was just one."""
+    """The inputs as a tuple of differentiable tensors, and whether there was only one."""
     one = not isinstance(inputs, tuple)
     ins = _tensors((inputs,) if one else inputs, name, "inputs")
     if not track:
@@ -195,7 +195,7 @@ def _scalar(out, name):
 
 
 def _vector(v, like, name, what):
-    """The vector of a product: as given, checked; ones for a single scalar when left out."""
+    """The checked vector of a product; defaults to ones for a single scalar."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(
@@ -221,7 +221,7 @@ def _check_graph(outs, what, strict):
 
 
 def _grads(outs, ins, v, create_graph, strict, keep=False):
-    """Gradients with zeros for what is independent (an error when strict)."""
+    """Gradients, with zeros for independent inputs (an error with `strict`)."""
     pairs = [(o, g) for o, g in zip(outs, v, strict=True) if o is not None and o.requires_grad]
     if not pairs:
         found = (None,) * len(ins)
@@ -247,7 +247,7 @@ def _zeros_like(x):
 
 
 def _cotangent(x):
-    """A gradient to differentiate a vjp by, linear as it is: not zero, where those that ask for signs have a kink."""
+    """The point at which a vjp, linear in its cotangent, is differentiated: not zero, where ``sign`` would matter."""
     return x.new_ones(x.shape).requires_grad_()
 
 

@@ -1,4 +1,4 @@
-"""The grad modes under their PyTorch address."""
+"""The grad modes, in PyTorch's module."""
 
 from .._modes import _ModeContext, enable_grad, inference_mode, modes, no_grad, set_grad_enabled
 
@@ -7,10 +7,10 @@ __all__ = ["enable_grad", "enforce_grad_layout_policy", "inference_mode", "no_gr
 
 
 class enforce_grad_layout_policy(_ModeContext):
-    """Whether the gradient of a leaf is brought into the memory order of the leaf, which it is by default.
+    """Sets whether gradients get the strides of their leaf, which is the default.
 
-    If not, a gradient that nobody else holds becomes ``.grad`` as it is. Takes effect at once; as a context manager it
-    is undone at the end.
+    If not, a gradient without other references becomes ``.grad`` unchanged. Takes effect at once; as a context manager
+    it is undone at the end.
     """
 
     def __init__(self, enable=True):
@@ -29,12 +29,12 @@ class enforce_grad_layout_policy(_ModeContext):
         modes.grad_layout = self._before
 
     def clone(self):
-        """A context of the same kind, for one more use."""
+        """A copy of the context, for another use."""
         return type(self)(self.enable)
 
 
 class set_multithreading_enabled:
-    """Accepted for old code: backward runs in the calling thread, always."""
+    """Accepted for compatibility: backward always runs in the calling thread."""
 
     def __init__(self, mode):
         self.mode = mode

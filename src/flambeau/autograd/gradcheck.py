@@ -1,7 +1,7 @@
-"""Gradients against finite differences.
+"""Checking gradients against finite differences.
 
-Every tensor is seen as a vector of real numbers (a complex element is two), so one rule covers all cases: for the
-cotangent v the gradient is the row vᵀJ of the real jacobian.
+Every tensor is treated as a vector of real numbers (two for a complex element), so one rule covers all cases: for the
+cotangent v the gradient is the row vᵀJ of the real Jacobian.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def gradcheck(func, inputs, *, eps=1e-06, atol=1e-05, rtol=0.001, raise_exceptio
               masked=None):
     """Compares the gradients of `func` at `inputs` with central differences; True if they agree.
 
-    With ``fast_mode`` one random projection is compared instead of the whole jacobian. ``raise_exception=False``
-    answers False instead of raising ``GradcheckError``. With ``check_forward_ad`` the derivatives by forward mode are
-    compared too, or alone without ``check_backward_ad``. Differences below ``atol + rtol * abs(numerical)`` are not
-    seen: a gradient that was rounded to float32 on its way passes, unless ``rtol`` and ``atol`` are smaller.
+    With ``fast_mode`` one random projection is compared instead of the full Jacobian. ``raise_exception=False``
+    returns False instead of raising ``GradcheckError``. With ``check_forward_ad`` forward-mode derivatives are compared
+    too, or exclusively without ``check_backward_ad``. Differences below ``atol + rtol * abs(numerical)`` are tolerated:
+    a gradient that is rounded to float32 somewhere passes, unless ``rtol`` and ``atol`` are smaller.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
@@ -118,7 +118,7 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-06, atol=1e-05, rto
 
 
 class _Check:
-    """A function at its inputs, and how far its gradients may be from finite differences."""
+    """A function with its inputs, and the tolerances."""
 
     def __init__(self, func, inputs, eps, atol, rtol, nondet_tol, check_dtypes):
         self.func, self.inputs, self.eps = func, inputs, eps
@@ -181,7 +181,7 @@ class _Check:
                 raise GradcheckError(NOT_REENTRANT.format(tol=self.nondet_tol))
 
     def compare_jacobians(self, i, nr, analytical, numerical, directions, cotangents, fast, how=""):
-        # a projection adds up as many errors as it has components
+        # a projection sums the errors of its components
         atol = self.atol * _total(directions[0]) * _total(cotangents[0]) if fast else self.atol
         if not np.allclose(analytical, numerical, rtol=self.rtol, atol=atol):
             raise GradcheckError(
@@ -207,7 +207,7 @@ class _Check:
                 self.check_batched_forward(i, generator)
 
     def tangents(self, i, direction):
-        """The tangents of the outputs where input i moves in a direction; several in a batch of directions."""
+        """The tangents of the outputs for a direction of input i, or for a batch of directions."""
         from .forward_ad import dual_level, make_dual, unpack_dual
 
         with dual_level():
@@ -216,7 +216,7 @@ class _Check:
         return [zeros_like(primal) if tangent is None else tangent for primal, tangent in found]
 
     def check_batched_forward(self, i, generator):
-        """A batch of tangents gives the tangents of its members."""
+        """Checks that a batch of tangents gives the same results as its members."""
         from ..transforms.vmap import VmapLevel
 
         pair = [_random(self.inputs[i]._a, generator) for _ in range(2)]
@@ -254,7 +254,7 @@ class _Check:
         return (values[0] - values[1]) / (2 * self.eps)
 
     def check_batched(self, outs):
-        """A batch of cotangents gives the gradients of its members."""
+        """Checks that a batch of cotangents gives the same gradients as its members."""
         generator = Generator()
         for nr, out in enumerate(outs):
             if not out.requires_grad:
@@ -270,13 +270,13 @@ class _Check:
                     raise GradcheckError(NOT_BATCHED.format(nr=nr, i=i))
 
     def check_multiplied(self, outs):
-        """Where the gradients of the outputs are zero, so are those of the inputs."""
+        """Checks that zero gradients of the outputs give zero gradients of the inputs."""
         for i, g in self.gradients_for_zeros([o for o in outs if o.requires_grad]):
             if np.any(g._a):
                 raise GradcheckError(NOT_MULTIPLIED.format(i=i))
 
     def check_undefined(self, outs):
-        """A Function that wants to see None for missing gradients gets along with nothing else, and makes up none."""
+        """Checks Functions that get None for undefined gradients: they must handle only Nones, and return no others."""
         for node in _functions_of(outs):
             if node.materialize_grads:
                 continue
@@ -294,7 +294,7 @@ class _Check:
                 raise GradcheckError(UNDEFINED_NOT_ZERO.format(i=i))
 
     def gradients_for_zeros(self, outs):
-        """(place, gradient) for the inputs that have one, where the gradients of `outs` are zero."""
+        """(index, gradient) of the inputs that have one, for zero gradients of `outs`."""
         zeros = [wrap(np.zeros(o._a.shape, o._a.dtype)) for o in outs]
         wanted = [self.inputs[i] for i in self.places]
         found = _grad(outs, wanted, zeros, retain_graph=True, allow_unused=True)
@@ -302,7 +302,7 @@ class _Check:
 
 
 def _functions_of(outs):
-    """The nodes of calls of user-defined Functions among those that `outs` come from."""
+    """The nodes of user-defined Functions in the history of `outs`."""
     pending, seen = [o.grad_fn for o in outs if o.grad_fn is not None], set()
     while pending:
         node = pending.pop()
@@ -315,7 +315,7 @@ def _functions_of(outs):
 
 
 def _directions(array, generator, fast):
-    """Unit vectors of the real space of `array`, or one random one."""
+    """The unit vectors of the real space of `array`, or one random vector."""
     if fast:
         return [_random(array, generator)]
     found = []

@@ -1,4 +1,4 @@
-"""The recorded graph, for people: nodes, edges, and hooks on what is saved."""
+"""Public access to the graph: nodes, edges, and saved-tensor hooks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["AccumulateGrad", "GradientEdge", "Node", "allow_mutation_on_saved_te
 
 
 class GradientEdge(NamedTuple):
-    """An output of a node: where a gradient arrives."""
+    """An output of a node, as the target of a gradient."""
 
     node: Node
     output_nr: int
@@ -27,7 +27,7 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor):
-    """The edge at which the gradient of `tensor` arrives."""
+    """The edge that the gradient of `tensor` is sent to."""
     edge = edge_of(tensor)
     if edge is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
@@ -35,7 +35,7 @@ def get_gradient_edge(tensor):
 
 
 def increment_version(tensor):
-    """Counts a write to the tensor (or tensors) that happened behind the library's back."""
+    """Bumps the version of a tensor (or tensors), after a write outside of the library."""
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not isinstance(t, Tensor):
             raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
@@ -43,7 +43,7 @@ def increment_version(tensor):
 
 
 class saved_tensors_hooks:
-    """Inside, every tensor saved for backward goes through ``pack_hook``, and comes back through ``unpack_hook``."""
+    """A context in which tensors saved for backward are passed through ``pack_hook``, and later ``unpack_hook``."""
 
     def __init__(self, pack_hook, unpack_hook):
         self.pack_hook = pack_hook
@@ -59,7 +59,7 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keeps saved tensors in main memory, and brings them back to their device for backward."""
+    """Keeps saved tensors in CPU memory, and moves them back to their device in backward."""
 
     def __init__(self, pin_memory=False, device_type="cuda"):
         super().__init__(lambda t: (t.device, t.to("cpu", copy=True)), lambda packed: packed[1].to(packed[0]))
@@ -67,7 +67,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message):
-    """Inside, saved-tensor hooks are refused with `error_message`."""
+    """A context in which saved-tensor hooks raise `error_message`."""
     before = modes.saved_hooks_disabled
     modes.saved_hooks_disabled = error_message
     try:
@@ -78,13 +78,13 @@ def disable_saved_tensors_hooks(error_message):
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors():
-    """Inside, tensors saved for backward may be written to: what was saved is copied first."""
+    """A context in which tensors saved for backward may be modified: they are copied first."""
     with saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
         yield
 
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
-    """Calls `fn` with the gradients of `tensors` once all of them are there (or, ``mode="any"``, with the first)."""
+    """Calls `fn` with the gradients of `tensors` once all are computed (or, with ``mode="any"``, with the first)."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = tuple(tensors)
@@ -99,7 +99,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
 
 
 class _FirstGradient:
-    """A hook on several tensors, of which the first call in a pass of backward counts."""
+    """A hook on several tensors that acts on the first gradient in each backward pass."""
 
     def __init__(self, fn):
         self.fn = fn
@@ -115,13 +115,13 @@ class _FirstGradient:
 
 
 class _AllGradients:
-    """A hook on several tensors (`targets` are their places in the graph) that waits for all their gradients."""
+    """A hook on several tensors (`targets` are their edges) that waits for all their gradients."""
 
     def __init__(self, fn, targets):
         self.fn = fn
         self.targets = targets
         self.lock = threading.Lock()
-        self.passes = weakref.WeakKeyDictionary()  # pass of backward -> [calls still to come, gradients]
+        self.passes = weakref.WeakKeyDictionary()  # backward pass -> [number of outstanding calls, gradients]
 
     def __call__(self, i, grad):
         running = modes.running
@@ -139,7 +139,7 @@ class _AllGradients:
 
 
 class _Handles(RemovableHandle):
-    """One handle for several hooks."""
+    """A single handle for several hooks."""
 
     def __init__(self, handles):
         self.handles = tuple(handles)

@@ -1,4 +1,4 @@
-"""Hooks on tensors: watching and changing gradients on their way, and keeping them."""
+"""Tensor hooks, and retained gradients."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from .._tensor import Tensor
 
 
 def check_hookable(t):
-    """Raises unless gradients arrive at the tensor."""
-    _ = t._a  # one that has no shape yet says so
+    """Raises unless the tensor requires a gradient."""
+    _ = t._a  # uninitialized tensors raise here
     if not t.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
 
 
 def register_hook(self, hook):
-    """Calls ``hook(grad)`` when the gradient of this tensor is computed; what it returns replaces the gradient.
+    """Calls ``hook(grad)`` when the gradient of this tensor is computed; its result, if any, replaces the gradient.
 
-    Returns a handle whose ``remove()`` takes the hook away.
+    Returns a handle whose ``remove()`` removes the hook.
     """
     check_hookable(self)
     return add_hook(hooks_of(self).grad, hook)

@@ -1,4 +1,4 @@
-"""A plain profile: a context that records ops and backward nodes. ``torch.profiler`` adds modules and schedules.
+"""The autograd profiler: a context that records ops and backward nodes. ``torch.profiler`` adds modules and schedules.
 
 Example::
 
@@ -33,7 +33,7 @@ class profile:
         record_shapes: keep the shapes of the operands.
         with_flops: count the floating-point operations of products.
         profile_memory: count the bytes of the results of ops.
-        with_stack: keep the lines of Python that led to each call.
+        with_stack: record the Python stack of each call.
         use_cuda, use_device, with_modules, use_kineto, use_cpu, experimental_config, acc_events,
             custom_trace_id_callback, post_processing_timeout_s, activity_filters: accepted, without effect.
     """
@@ -62,7 +62,7 @@ class profile:
 
     @property
     def all_events(self):
-        """All calls, of modules too where they are recorded."""
+        """All calls, including those of modules if recorded."""
         if not self.entered:
             raise RuntimeError(NOTHING)
         return self._recorder.events
@@ -73,7 +73,7 @@ class profile:
         return EventList(event for event in self.all_events if event.kind != "module")
 
     def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
-        """The calls of one name together; ``.table(sort_by="cpu_time_total")`` shows them."""
+        """Calls grouped by name; ``.table(sort_by="cpu_time_total")`` shows them."""
         return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self):
@@ -82,11 +82,11 @@ class profile:
 
     @property
     def self_cpu_time_total(self):
-        """Microseconds of all calls, each moment counted once."""
+        """The total time of all calls in microseconds, without double counting."""
         return self.function_events.self_cpu_time_total
 
     def table(self, *args, **kwargs):
-        """The calls as text: see ``EventList.table``."""
+        """The calls as a text table; see ``EventList.table``."""
         return self.function_events.table(*args, **kwargs)
 
     def export_chrome_trace(self, path):
@@ -94,7 +94,7 @@ class profile:
         self.all_events.export_chrome_trace(path)
 
     def export_stacks(self, path, metric="self_cpu_time_total"):
-        """Writes what flame graphs are drawn from; it takes ``with_stack=True``."""
+        """Writes stacks for flame graphs; needs ``with_stack=True``."""
         self.function_events.export_stacks(path, metric)
 
     def __str__(self):
@@ -102,11 +102,11 @@ class profile:
 
 
 class record_function:
-    """A context or decorator that gives what runs in it a name in the timeline.
+    """A context or decorator that labels a region in the timeline.
 
     Args:
         name: the name.
-        args: a note, which is kept with the name.
+        args: an annotation, stored with the name.
     """
 
     def __init__(self, name, args=None):
@@ -134,7 +134,7 @@ class record_function:
 
 
 class emit_nvtx:
-    """Marks for NVIDIA's profilers, which are not supported: an enabled one raises when it is entered."""
+    """Annotations for NVIDIA's profilers, which are not supported: entering an enabled context raises."""
 
     def __init__(self, enabled=True, record_shapes=False):
         self.enabled = enabled
@@ -149,4 +149,4 @@ class emit_nvtx:
 
 
 class emit_itt(emit_nvtx):
-    """Marks for Intel's profilers, which are not supported: an enabled one raises when it is entered."""
+    """Annotations for Intel's profilers, which are not supported: entering an enabled context raises."""

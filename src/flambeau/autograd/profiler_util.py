@@ -1,4 +1,4 @@
-"""What a profile has recorded, in lists and tables."""
+"""The events of a profile, as lists and tables."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class Interval:
     end: float
 
     def elapsed_us(self):
-        """Its length."""
+        """The length."""
         return self.end - self.start
 
 
 @dataclass
 class FunctionEvent:
-    """One call: its name, when it began and ended in microseconds, and what is known of it.
+    """One call: its name, its start and end in microseconds, and other recorded data.
 
-    `stack` are the lines of Python that led to it, the innermost first. Memory is in bytes: of the results of the ops
-    called in it; "self" leaves out what was called in it.
+    `stack` is the Python stack, innermost first. Memory is the bytes of the results of the ops in the call; "self"
+    excludes nested calls.
     """
 
     name: str
@@ -68,13 +68,13 @@ class FunctionEvent:
 
     @property
     def cpu_time(self):
-        """The same: there was one call."""
+        """The same as the total: there is one call."""
         return self.end - self.start
 
 
 @dataclass
 class FunctionEventAvg:
-    """Calls of one name together."""
+    """Calls grouped by name."""
 
     key: str
     count: int = 0
@@ -88,11 +88,11 @@ class FunctionEventAvg:
 
     @property
     def cpu_time(self):
-        """Microseconds of one call, on average."""
+        """The mean time of a call in microseconds."""
         return self.cpu_time_total / self.count
 
     def add(self, event):
-        """Counts one more call."""
+        """Adds a call."""
         self.count += event.count
         for name in ("cpu_time_total", "self_cpu_time_total", "cpu_memory_usage", "self_cpu_memory_usage"):
             setattr(self, name, getattr(self, name) + getattr(event, name))
@@ -104,16 +104,16 @@ class EventList(list):
 
     @property
     def self_cpu_time_total(self):
-        """Microseconds of all of them, each moment counted once."""
+        """The total time in microseconds, without double counting."""
         return sum(event.self_cpu_time_total for event in self)
 
     @property
     def supported_export_stacks_metrics(self):
-        """What ``export_stacks`` can weigh lines by."""
+        """The metrics that ``export_stacks`` supports."""
         return list(METRICS)
 
     def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):
-        """The calls of one name together; if wanted, of one shape, and of one place in the source."""
+        """Calls grouped by name, and optionally by shapes and by source location."""
         found = {}
         for event in self:
             shapes = event.input_shapes if group_by_input_shapes else []
@@ -131,7 +131,7 @@ class EventList(list):
 
     def table(self, sort_by=None, row_limit=100, max_src_column_width=75, max_name_column_width=55,
               max_shapes_column_width=80, header=None, top_level_events_only=False):
-        """The list as text, with the most of `sort_by` first. What was not recorded has no column."""
+        """The list as a text table, sorted by `sort_by` in descending order; without columns for missing data."""
         rows = sorted_by(self, sort_by)
         rows = rows[:row_limit] if row_limit >= 0 else rows
         columns = self._columns(max_name_column_width, max_shapes_column_width)
@@ -181,8 +181,7 @@ class EventList(list):
             json.dump({"traceEvents": events, "displayTimeUnit": "ms"}, file)
 
     def export_stacks(self, path, metric="self_cpu_time_total"):
-        """Writes a line for each call: where it came from, the outermost first, and its time. Flame graphs are drawn
-        from such files."""
+        """Writes a line for each call, for flame graphs: its stack, outermost first, and its time."""
         if metric not in METRICS:
             raise ValueError(WRONG_METRIC.format(known=list(METRICS), metric=metric))
         with open(path, "w") as file:
@@ -195,7 +194,7 @@ class EventList(list):
 
 
 def sorted_by(events, key):
-    """The events with the most of `key` first; as they are if it is None."""
+    """The events sorted by `key` in descending order; unchanged if it is None."""
     if key is None:
         return list(events)
     column = key.replace("cuda", "cpu").replace("device", "cpu")
@@ -205,33 +204,33 @@ def sorted_by(events, key):
 
 
 def with_source(cells, stack, width):
-    """The lines of an event: below its own those of its stack, and one to separate it from the next."""
+    """The table lines of an event: its own, those of its stack, and a separator."""
     first, *others = [line[-width:] for line in stack] or [""]
     blank = [""] * len(cells)
     return [[*cells, first], *[[*blank, line] for line in others], [*blank, ""]]
 
 
 def trace_arguments(event):
-    """What the timeline shows of a call besides its times."""
+    """The attributes of a call in the timeline."""
     found = {"Input Dims": event.input_shapes, "Call stack": ";".join(event.stack), "FLOPs": event.flops,
              "Bytes": event.cpu_memory_usage}
     return {name: value for name, value in found.items() if value}
 
 
 def shorten(text, width):
-    """A text of at most `width` characters."""
+    """Shortens a text to at most `width` characters."""
     return text if width is None or len(text) <= width else text[:width - 3] + "..."
 
 
 def time_text(microseconds):
-    """A time with a fitting unit."""
+    """A time with a suitable unit."""
     if microseconds >= 1e6:
         return f"{microseconds / 1e6:.3f}s"
     return f"{microseconds / 1e3:.3f}ms" if microseconds >= 1e3 else f"{microseconds:.3f}us"
 
 
 def memory_text(count):
-    """A number of bytes with a fitting unit."""
+    """A number of bytes with a suitable unit."""
     for power, unit in ((3, "GB"), (2, "MB"), (1, "KB")):
         if abs(count) >= 1024**power:
             return f"{count / 1024**power:.2f} {unit}"

@@ -1,4 +1,4 @@
-"""Variable: the name that tensors with gradients once had."""
+"""Variable: the deprecated name for tensors with gradients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """``Variable(t, requires_grad)`` is the tensor itself; kept for old code."""
+    """``Variable(t, requires_grad)`` returns the tensor; for compatibility."""
 
     def __new__(cls, data=None, requires_grad=False, volatile=False):
         if data is None:
