@@ -272,9 +272,10 @@ class Recomputed(Packed):
 
 
 class WeakGuard:
-    """A weak reference to a storage in a node's guards: once the storage is gone, nothing can write to it."""
+    """A weak reference to a storage in a node's guards. A storage that was written to is kept, to be noticed."""
 
     engine = None  # saved tensors are not rebuilt on this storage
+    changed = None
 
     def __init__(self, storage):
         self._storage = weakref.ref(storage)
@@ -292,6 +293,32 @@ class WeakGuard:
     @property
     def writer(self):
         return self._storage().writer
+
+    def keep(self, storage):
+        """Called when nobody else holds the storage any more."""
+        if storage.version != self._version:
+            self.changed = storage
+
+
+class WatchedStorage(Storage):
+    """A storage that some node refers to by a WeakGuard."""
+
+    __slots__ = ()
+
+    def __del__(self):
+        guard = self.guard()
+        if guard is not None:
+            guard.keep(self)
+
+
+def weak_guard(storage):
+    """The WeakGuard of a storage, one for all nodes."""
+    guard = storage.guard() if type(storage) is WatchedStorage else None
+    if guard is None:
+        guard = WeakGuard(storage)
+        storage.__class__ = WatchedStorage
+        storage.guard = weakref.ref(guard)
+    return guard
 
 
 UNGUARDED = ((Storage(None), 0),)  # the guards of values that hooks keep: writes to these cannot be detected

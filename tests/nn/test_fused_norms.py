@@ -231,15 +231,41 @@ def test_what_the_activation_did_stays_when_parameters_change_uncounted(name, gr
         assert t.allclose(a, b)
 
 
-def test_writes_are_noticed():
+@pytest.mark.parametrize("lets_go", [False, True])
+@pytest.mark.parametrize("last, saver", [(nn.Conv2d(4, 2, 3), "Convolution"), (nn.Softmax(1), "Relu")])
+def test_writes_are_noticed(last, saver, lets_go):
+    """Also to what nobody holds any more."""
     for run in (nn.Sequential.forward, one_by_one):
         model, x = small()
+        model[3] = last
         hidden = run(model[:3], x)
         loss = run(model[3:], hidden).sum()
         with t.no_grad():
             hidden.add_(1)
-        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        if lets_go:
+            del hidden
+        with pytest.raises(RuntimeError, match=f"saved by {saver}Backward0, is at version 1.* add_"):
             loss.backward()
+
+
+@pytest.mark.parametrize("last", [[nn.ReLU(inplace=True), nn.Tanh()], [nn.Dropout(inplace=True), nn.Conv2d(4, 2, 1)]])
+def test_writes_by_later_modules_are_noticed(last, runs):
+    loss = model_of(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), *last)(t.randn(2, 2, 7, 8)).sum()
+    with pytest.raises(RuntimeError, match="saved by ReluBackward0, is at version 1"):
+        loss.backward()
+    assert runs
+
+
+def test_what_was_written_to_is_not_held_longer_than_the_graph(runs):
+    model, x = small()
+    hidden = model[:3](x)
+    loss, memory = model[3:](hidden).sum(), weakref.ref(hidden._a)
+    with t.no_grad():
+        hidden.add_(1)
+    del hidden
+    assert runs and memory() is not None
+    del loss
+    assert memory() is None
 
 
 def doubled(x):

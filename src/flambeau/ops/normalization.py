@@ -167,7 +167,7 @@ def batch_norm_act(k, x, weight, bias, *, eps, activation, numbers, weight_then)
 def _(g, x, weight, bias, out_1, out_2, eps, activation, numbers, weight_then, needs):
     k, is_recorded = engine_of(g[0], x, weight), isinstance(x, Tensor)
     then = weight if weight_then is None else wrap(weight_then) if is_recorded else weight_then
-    if k.computes and not is_recorded and x.size and (then is weight or np.array_equal(then, weight)):
+    if k.computes and not is_recorded and x.size and (then is weight or (then == weight).all()):
         act = pieces_of(activation, numbers)
         found = k.normalize_act_pull(g[0], x, weight, bias, out_1, out_2, g[1], g[2], eps, act)
         found = (k.in_format_of(found[0], x), *found[1:])

@@ -65,7 +65,7 @@ def run_recorded(norm, module, input, is_plain, is_inner):
     node.repeatable_version = output._version if is_inner else None
     if act[0] in _SAVE_RESULT and isinstance(node, tape.OpNode) and not node.packed:
         storage, version = tape.guard(output)
-        node.guards = (*node.guards, (tape.WeakGuard(storage), version))
+        node.guards = (*node.guards, (tape.weak_guard(storage), version))
     return output
 
 
@@ -99,7 +99,7 @@ def forget_input(output, input):
     made_of = (x, settings["weight_then"], bias, *source.out[1:], settings["eps"], act)
     node.inputs = (tape.Recomputed((weakref.ref(input._a), made_of), _compute_again), *node.inputs[1:])
     node.packed, node.shows_saved = True, False
-    guards = [(tape.WeakGuard(s), version) if s is own else (s, version) for s, version in node.guards]
+    guards = [(tape.weak_guard(s), version) if s is own else (s, version) for s, version in node.guards]
     node.guards = (*guards, source.guards[0])
 
 

@@ -21,6 +21,7 @@ from ... import overrides
 from ..._fp_errors import call_without_fp_warnings
 from ..._modes import in_use, modes
 from ..._tensor import Tensor, engine_for, refresh, storage_of, wrap
+from ...autograd._writes import count_write
 from ...engines import NUMPY
 from ...functions._inplace import kernel_for
 from ...ops.normalization import scale_of_statistics
@@ -143,7 +144,11 @@ def _run_neighbours(modules, i, input, is_inner):
     if stop == i + 1 or (norm is not None and not _is_fixed(norm)):
         return 0, None
     output = run(modules[i], input, norm, *(act or (None, ())))
-    return (0, None) if output is None else (stop, output)
+    if output is None:
+        return 0, None
+    if act is not None and getattr(modules[stop - 1], "inplace", False):
+        count_write(output, act[0] + "_")
+    return stop, output
 
 
 def _run_recorded(modules, i, input, is_inner):
