@@ -110,7 +110,7 @@ def take_rows(x, index):
 def read(x, key):
     """x[key] for any key."""
     node, basic, indices, dims = parse_key(x, key)
-    if node is not None:
+    if node is not None and not (indices and names_all(basic, x._a.shape)):
         x = basic_index(x, key=basic, node=node)
     if indices:
         found, dims = expand_masks(indices, x, dims)
@@ -138,7 +138,7 @@ def __setitem__(self, key, value):
     if not indices and names_all(basic, self._a.shape):
         overwrite(self, value)
         return
-    if node is not None:
+    if node is not None and not (indices and names_all(basic, self._a.shape)):
         self = basic_index(self, key=basic, node=node)
     if not indices:
         assign_to(self, value)
@@ -153,7 +153,7 @@ def __delitem__(self, key):
 
 
 def names_all(basic, shape):
-    """Whether a basic key names all elements as they are: what was there need not be read."""
+    """Whether a basic key names all elements as they are, so that it needs no view."""
     *parts, _ = basic
     return None not in parts and all(map(is_whole, parts, shape))
 
