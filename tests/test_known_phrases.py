@@ -170,6 +170,12 @@ t.ones(2).round(decimals='a') => round\(\): argument 'decimals' must be int, not
 t.softmax(t.ones(2), None) => softmax\(\): argument 'dim' \(position 2\) must be int, not NoneType
 t.ones(2).log_softmax(None) => log_softmax\(\): argument 'dim' \(position 1\) must be int, not NoneType
 t.zeros(2, 'a') => zeros\(\): argument 'size' .*must be tuple of ints,? ?(but got|not) str
+nn.Conv2d(3) => ^Conv2d\.__init__\(\) missing 2 required positional arguments: 'out_channels' and 'kernel_size'
+nn.ReLU(inplac=True) => ^ReLU\.__init__\(\) got an unexpected keyword argument 'inplac'
+t.distributions.Normal(0.) => ^Normal\.__init__\(\) missing 1 required positional argument: 'scale'
+t.optim.lr_scheduler.LambdaLR() => ^LambdaLR\.__init__\(\) missing 2 required positional arguments: 'optimizer' and 'lr_lambda'
+T=type('T',(t.Tensor,),{'__torch_function__':classmethod(lambda *a: NotImplemented)}); t.sin(t.ones(2).as_subclass(T)) => Multiple dispatch failed for '(torch\.)?sin'; all __torch_function__ handlers returned NotImplemented
+T=type('T',(t.Tensor,),{'__torch_function__':classmethod(lambda *a: NotImplemented)}); nn.functional.relu(t.ones(2).as_subclass(T)) => no implementation found for '.*relu' on types that implement __torch_function__
 nn.Linear('a', 2) => empty\(\): argument 'size' .*must be tuple of ints,? ?(but got|not) str
 """
 ROWS = [row.split(" => ") for row in PHRASES.strip().splitlines()]

@@ -206,7 +206,8 @@ def ordered(imports):
 
     def key(line):
         _, module, _, name, *_ = line.split()
-        return module.replace(".", " "), re.sub(r"\d+", lambda n: n[0].zfill(3), name.lower())  # int8 before int16
+        by_number = re.sub(r"\d+", lambda n: n[0].zfill(3), name.lower())  # int8 before int16
+        return module.replace(".", " "), name[0].islower(), by_number  # classes first
 
     package = sorted((line for line in imports if line.startswith("from .")), key=key)
     numpy = [line for line in imports if line.startswith("import")]

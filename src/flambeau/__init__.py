@@ -9,6 +9,8 @@ from math import e, inf, nan, pi
 
 from . import _dtypes, _import_time, autograd
 from ._device import (
+    AcceleratorError,
+    OutOfMemoryError,
     channels_last,
     channels_last_3d,
     contiguous_format,

@@ -54,6 +54,8 @@ from . import types as types
 from . import utils as utils
 from . import version as version
 from . import xpu as xpu
+from ._device import AcceleratorError as AcceleratorError
+from ._device import OutOfMemoryError as OutOfMemoryError
 from ._device import channels_last as channels_last
 from ._device import channels_last_3d as channels_last_3d
 from ._device import contiguous_format as contiguous_format

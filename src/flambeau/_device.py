@@ -13,6 +13,14 @@ _KNOWN = ("cpu", "cuda", "xla", "tpu", "meta", "mps", "xpu", "mkldnn", "hpu", "m
 _ACCELERATORS = ("cuda", "tpu", "xla")  # their engine is XLA
 
 
+class AcceleratorError(RuntimeError):
+    """What goes wrong on an accelerator."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """An accelerator has no memory left."""
+
+
 class device:
     """Where a tensor lives: ``device("cpu")``, ``device("meta")``, ``device("cuda", 0)``."""
 

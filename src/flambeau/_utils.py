@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+import types
 
 
 class KeyErrorMessage(str):
@@ -51,3 +52,18 @@ def unsupported(name, message):
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Not supported: a call raises."
     return function
+
+
+def name_constructors(namespace):
+    """Gives public classes that share the ``__init__`` of another one copies of their own, for errors to name them."""
+    public = {cls for name, cls in namespace.items() if isinstance(cls, type) and not name.startswith("_")}
+    for cls in public:
+        owner = next(base for base in cls.__mro__ if "__init__" in vars(base))
+        if owner not in public and isinstance(init := vars(owner)["__init__"], types.FunctionType):
+            cls.__init__ = own = types.FunctionType(
+                init.__code__, init.__globals__, init.__name__, init.__defaults__, init.__closure__
+            )
+            own.__dict__.update(init.__dict__)
+            for attribute in ("__annotations__", "__doc__", "__kwdefaults__", "__module__"):
+                setattr(own, attribute, getattr(init, attribute))
+            own.__qualname__ = f"{cls.__qualname__}.__init__"

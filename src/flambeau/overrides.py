@@ -36,8 +36,8 @@ __all__ = [
 ]
 
 NO_IMPLEMENTATION = (
-    "no implementation found for '{name}' on types that implement __torch_function__: [{types}]. Each of them returned "
-    "NotImplemented."
+    "Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented: no "
+    "implementation found for '{name}' on types that implement __torch_function__: {types}"
 )
 
 # Methods that Python calls, and those that `func` is then.
@@ -179,8 +179,7 @@ def ask(kinds, func, args, kwargs):
         result = kind.__torch_function__(func, tuple(kinds), args, kwargs)
         if result is not NotImplemented:
             return result
-    names = ", ".join(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
-    raise TypeError(NO_IMPLEMENTATION.format(name=getattr(func, "__name__", func), types=names))
+    raise TypeError(NO_IMPLEMENTATION.format(name=getattr(func, "__name__", func), types=list(kinds)))
 
 
 def ask_operands(kinds, func, args, kwargs):

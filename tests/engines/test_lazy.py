@@ -605,3 +605,19 @@ def test_programs(run):
     got = run(x.clone().to("xla").requires_grad_())
     for a, b in zip(got, want, strict=True):
         assert_alike(a, b)
+
+
+def test_a_device_without_memory_raises_what_pytorch_raises(lazy, monkeypatch):
+    import jax
+
+    def fail(*args):
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8 bytes.")
+
+    x = torch.ones(3, device="xla") * 2
+    with monkeypatch.context() as patched:
+        patched.setattr(lazy.Families, "find", fail)
+        for _ in range(2):  # of what failed, the second reader learns as well
+            with pytest.raises(RuntimeError, match="Out of memory while trying") as caught:
+                x.tolist()
+    assert isinstance(caught.value.__cause__ or caught.value, torch.cuda.OutOfMemoryError)
+    assert (torch.ones(3, device="xla") * 2).tolist() == [2, 2, 2]

@@ -20,7 +20,15 @@ def notes(function):
     return getattr(caught.value, "__notes__", [])
 
 
-# ---- errors name the module
+# ---- errors name the class and the module
+
+
+@pytest.mark.parametrize("package", [nn, flambeau.distributions, flambeau.optim.lr_scheduler], ids=lambda p: p.__name__)
+def test_errors_of_constructors_name_a_public_class(package):
+    classes = [cls for name, cls in vars(package).items() if isinstance(cls, type) and not name.startswith("_")]
+    owners = {cls.__name__: cls.__init__.__qualname__.removesuffix(".__init__") for cls in classes}
+    assert len(classes) > 15
+    assert {name: owner for name, owner in owners.items() if owner not in {*owners, "object"}} == {}
 
 
 class Block(nn.Module):

@@ -10,7 +10,10 @@ from ._paths import ELSEWHERE
 PACKAGE = "flambeau"
 # Classes that PyTorch has elsewhere than in the module of the same path, nor in the package above a private one.
 _CLASSES = {
-    "torch": "Size Tensor device dtype finfo iinfo layout memory_format SymBool SymFloat SymInt",
+    "torch": (
+        "AcceleratorError OutOfMemoryError Size Tensor device dtype finfo iinfo layout memory_format SymBool SymFloat "
+        "SymInt"
+    ),
     "torch._C": "Generator",
     "torch.autograd.function": "BackwardCFunction FunctionCtx",
     "torch.linalg": "LinAlgError",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from .._device import AcceleratorError, OutOfMemoryError
 from ._devices import index_of, is_available, jax_devices
 
 __all__ = [
-    "empty_cache", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved",
-    "memory_stats", "reset_peak_memory_stats",
+    "AcceleratorError", "OutOfMemoryError", "empty_cache", "max_memory_allocated", "max_memory_reserved",
+    "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats", "reset_peak_memory_stats",
 ]
 
 CANNOT_RESET = (

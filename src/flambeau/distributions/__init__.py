@@ -7,6 +7,7 @@ Draws without gradients are `sample`, those with gradients `rsample`. For the se
     torch.Size([3])
 """
 
+from .._utils import name_constructors as _name_constructors
 from . import constraints, transforms, utils
 from .bernoulli import Bernoulli
 from .beta import Beta
@@ -64,3 +65,5 @@ __all__ = [
     "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "kl_divergence", "register_kl", "transform_to",
     *transforms.__all__,
 ]
+
+_name_constructors(globals())

@@ -37,7 +37,7 @@ __all__ = [
 REAL_MOMENT = '"std_cpu" not implemented for {word}: out= of {name}() is complex; a real one takes the result'
 NO_MEAN = (
     "{name}(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
-    "Got: {word}. Convert it first, or pass dtype=, for example dtype=flambeau.float32."
+    "Got: {word}. Convert it first, or pass dtype=, for example dtype=torch.float32."
 )
 NO_VAR = "std and var only support floating point and complex dtypes, not {word}; use .float()"
 FREEDOM = (

@@ -30,7 +30,7 @@ REFUSED_CODES = (pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4,
 NOT_ALLOWED = (
     "Weights only load failed. Unsupported global: the checkpoint refers to {name}, which was not an allowed global by "
     "default: a restricted load does not create it. If you trust its source, allow the class with "
-    "flambeau.serialization.add_safe_globals([...]), or load everything with weights_only=False, which can run any "
+    "torch.serialization.add_safe_globals([...]), or load everything with weights_only=False, which can run any "
     "code that the file contains."
 )
 BLOCKED = (
@@ -39,7 +39,7 @@ BLOCKED = (
 )
 NO_ATTRIBUTES = (
     "Weights only load failed. The checkpoint sets attributes of a {type}, which a restricted load does only for "
-    "OrderedDict and for classes that were allowed with flambeau.serialization.add_safe_globals([...])."
+    "OrderedDict and for classes that were allowed with torch.serialization.add_safe_globals([...])."
 )
 GROWS = "Weights only load failed. The pickle copies more than it contains: it would grow in memory without bound."
 WRONG_SIZE = (

@@ -16,7 +16,9 @@ from sys import getrefcount
 
 import jax
 import numpy as np
+from jax.errors import JaxRuntimeError
 
+from ..._device import OutOfMemoryError
 from ..._interrupts import uninterrupted
 from ..._modes import NO_TRACER, modes
 from ..._precision import precision
@@ -27,6 +29,7 @@ from ._conditions import Run, recording_lock, users_line, verify, verify_early
 from ._programs import Families, Statistics
 
 _new = object.__new__
+NO_MEMORY_LEFT = "RESOURCE_EXHAUSTED:"  # the status that the text of jax's error begins with
 LONGEST = 20_000  # calls after which a graph runs, whether somebody needs elements or not
 FAILED = (
     "this tensor cannot be read: it was computed together with, or after, an operation that failed on the device: "
@@ -283,6 +286,10 @@ class Graph:
                         is_running = True
                         self.store(arrays, conditions, *start())
             except BaseException as error:
+                if isinstance(error, JaxRuntimeError) and str(error).startswith(NO_MEMORY_LEFT):
+                    failure = OutOfMemoryError(str(error))
+                    self.note_failure(arrays, failure)
+                    raise failure from error
                 if is_running or isinstance(error, Exception):
                     self.note_failure(arrays, error)
                 else:  # an interrupt

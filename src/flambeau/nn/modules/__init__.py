@@ -25,3 +25,7 @@ from .pooling import *
 from .rnn import *
 from .transformer import *
 from .upsampling import *
+
+from ..._utils import name_constructors as _name_constructors
+
+_name_constructors(globals())

@@ -1,5 +1,6 @@
 """Schedulers: learning rates that change as training goes on."""
 
+from ..._utils import name_constructors as _name_constructors
 from ._base import EPOCH_DEPRECATION_WARNING, LRScheduler
 from ._combined import ChainedScheduler, SequentialLR
 from ._cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
@@ -23,3 +24,5 @@ __all__ = [
 ]
 
 _LRScheduler = LRScheduler  # the name that older scripts derive from
+
+_name_constructors(globals())
