@@ -1,17 +1,17 @@
-"""Engines: what computes. An engine is a namespace of kernels with NumPy's names and meaning.
+"""Engines compute. An engine is a namespace of kernels with NumPy's names and semantics.
 
-Ops are written against such a namespace, called ``k``. Most names are served by the engine's array library itself; an
-engine overrides a kernel by defining a function of that name in its own folder.
+Ops are written against such a namespace, called ``k``. Most kernels are functions of the engine's array library; an
+engine overrides them by functions of the same name in its own folder.
 
-Every engine also says how its arrays come about and lie in memory:
+Every engine also defines how its arrays are created, and their memory layout:
 
-- ``create(make, shape, dtype, device, *value)``: a new array, as ``make(shape, *value, dtype)`` makes it on NumPy;
+- ``create(make, shape, dtype, device, *value)``: a new array, like ``make(shape, *value, dtype)`` in NumPy;
 - ``from_host(array, device)`` and ``to_host(array)``: copies between a device and NumPy;
 - ``device_of(array)``: the device that an array is on;
 - ``strides_of(array)``; where NumPy does not know them, ``layout_of(array)`` and ``with_layout(array, strides,
   offset)``: where its elements lie, or would lie, in memory, counted in elements;
-- ``aliases``: whether views share the memory of what they are taken of, so that it can be written to through them;
-- ``layout``: whether there is memory for every element (``strided``), or for some of them.
+- ``aliases``: whether views share memory with their source, so that it can be written to through them;
+- ``layout``: whether all elements are stored (``strided``), or only some of them.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from .._modes import modes
 
 
 class MissingKernel(NotImplementedError, AttributeError):
-    """What an engine that serves some ops only raises where it is asked for more."""
+    """Raised by an engine for ops that it does not support."""
 
 
 class Engine:
-    """Kernels by name: the engine's own ones first, the array library's for the rest."""
+    """Kernels by name: the engine's own, then the array library's functions."""
 
     layout = strided
     aliases = True
-    computes = True  # whether it has kernels for ops; if not, its arrays stand for tensors
-    records = False  # whether it records calls, to run them together
+    computes = True  # whether it has kernels for ops; if not, its arrays wrap tensors
+    records = False  # whether it records calls lazily
     sums_products_wide = False  # whether products of half-precision arrays are summed in float32 by its kernels
-    arrays_have_strides = False  # whether its arrays know themselves where their elements lie
-    traced_errors: tuple[type[Exception], ...] = ()  # of what needs the elements of a traced array
+    arrays_have_strides = False  # whether its arrays have strides themselves
+    traced_errors: tuple[type[Exception], ...] = ()  # the error of operations that need the elements of a traced array
 
     def __init__(self, name, library):
         self.name = name
@@ -53,53 +53,52 @@ class Engine:
         return f"<engine {self.name}>"
 
     def fetch(self, array, what):
-        """The elements as a NumPy array, for `what`."""
+        """The elements as a NumPy array; `what` names the caller in errors."""
         return self.to_host(array)
 
     def operand(self, x):
-        """x as the engine's kernels take it."""
+        """x as an argument of the engine's kernels."""
         return x
 
     def run(self, function, arrays, settings):
-        """The result of `function`, the forward of an op, on the engine's arrays."""
+        """Runs `function`, the forward of an op, on the engine's arrays."""
         return modes.tracer.computation(function)(self, *arrays, **settings)
 
     def draw(self, kernel, generator, shape, dtype, device, *values):
-        """What NumPy's `kernel` of this name draws, drawn on a device; None: draw on the CPU, and move."""
+        """Draws like NumPy's `kernel` of this name, on a device; None: draw on the CPU, and copy."""
 
     def dropout_scale(self, generator, like, shape, p):
-        """Zeros with probability p and else 1 / (1 - p), drawn where `like` is; None: draw on the CPU, and move."""
+        """Zeros with probability p, else 1 / (1 - p), drawn on the device of `like`; None: draw on the CPU and copy."""
 
     def attention_key(self, generator, query, key, value, p):
-        """A vector by which ``fused_attention`` draws the factors of dropout, and ``dropout_factors`` too; None: it
-        takes the factors themselves."""
+        """The random key with which ``fused_attention`` and ``dropout_factors`` draw dropout factors; None: pass the
+        factors themselves."""
 
     def fused_attention(self, query, key, value, mask, dropped, scale, causal):
-        """Attention by one kernel; None where there is none for such arrays."""
+        """Attention in one kernel; None if there is none for such arrays."""
 
     def fused_attention_pull(self, g, query, key, value, mask, dropped, scale, causal):
-        """The gradients of query, key and value, and None, by the kernel of ``fused_attention``; None where there is
-        none."""
+        """The gradients of query, key and value, and None, by ``fused_attention``'s kernel; None if there is none."""
 
     def masked_attention_pull(self, g, query, key, value, mask, dropped, scale, causal):
-        """The gradients of query, key, value and mask, by one kernel; None where there is none."""
+        """The gradients of query, key, value and mask, in one kernel; None if there is none."""
 
     def sum_rows(self, x):
-        """The sum of the rows of a matrix, by one kernel; None where there is none."""
+        """The sum of the rows of a matrix, in one kernel; None if there is none."""
 
-    # Recurrent layers over a whole sequence by one kernel, for ``ops/rnn.py``; None where there is none for such arrays
+    # Recurrent layers over a whole sequence in one kernel, for ``ops/rnn.py``; None if there is none for such arrays
 
     def lstm_sequence(self, x, h, c, w, reverse):
         """(the hidden states, the cell states, the gates) at each time."""
 
     def lstm_sequence_pull(self, g_h, g_c, g_gates, gates, cells, c, w, reverse):
-        """The gradients of x, h and c. Those of the results may be None, which stands for zeros; so it is below."""
+        """The gradients of x, h and c. Those of the results may be None, meaning zeros, here and below."""
 
     def gru_sequence(self, x, h, w, b, reverse):
-        """(the hidden states, the gates and what the hidden state gives to the last of them) at each time."""
+        """(the hidden states, the gates and the hidden state's part of the last gate) at each time."""
 
     def gru_sequence_pull(self, g_h, g_saved, saved, states, h, w, reverse):
-        """The gradients of x, of what the hidden state gives to the gates, and of h."""
+        """The gradients of x, of the hidden state's part of the gates, and of h."""
 
     def rnn_sequence(self, x, h, w, is_relu, reverse):
         """(the hidden states,) at each time."""
@@ -108,34 +107,34 @@ class Engine:
         """The gradients of x and h."""
 
     def exchange_handler(self, handler):
-        """Where NumPy's arrays get their memory in this context: from `handler`, or, where it is None, from the engine,
-        which uses that of large arrays again. Returns the handler before; None if there is no choice."""
+        """Sets NumPy's memory handler in this context to `handler`, or if it is None to the engine's, which reuses the
+        memory of large arrays. Returns the previous handler; None if not supported."""
 
     def nll_of_rows(self, x, target, ignore, reduction):
-        """(minus the scores at the targets, how many there are) of rows, by one kernel; None where there is none."""
+        """(negative scores at the targets, number of targets) of rows, in one kernel; None if there is none."""
 
     def nll_of_rows_pull(self, g, target, ignore, reduction, classes):
-        """The gradient of x, by the kernel of ``nll_of_rows``; None where there is none."""
+        """The gradient of x, by the kernel of ``nll_of_rows``; None if there is none."""
 
     def grid_corners(self, grid, spatial, mode, padding, align, with_slopes):
-        """(flat indices, weights, their slopes by each coordinate if they are asked for) of the elements that places
-        of a grid read, by one kernel; None where there is none. See ``ops/grid.py``."""
+        """(flat indices, weights, derivatives of these by each coordinate if requested) of the elements that grid
+        points sample, in one kernel; None if there is none. See ``ops/grid.py``."""
 
     def in_format_of(self, y, *operands):
-        """y, contiguous in the memory format that the operands suggest; as it is, where arrays have no strides."""
+        """y, contiguous in the operands' memory format; unchanged if arrays have no strides."""
         return y
 
     def run_recorded(self):
-        """Runs what the engine has recorded, if it does not compute at once."""
+        """Runs recorded calls, on an engine that records."""
 
     def kernel(self, function):
-        """Decorator: makes `function` this engine's kernel of that name."""
+        """Decorator: registers `function` as this engine's kernel of that name."""
         setattr(self, function.__name__, function)
         return function
 
 
 class ShapedArray:
-    """What an array of ours answers that has a `shape` and a `dtype`."""
+    """Base of our own array types, with a `shape` and a `dtype`."""
 
     __slots__ = ()
 
@@ -173,18 +172,18 @@ NO_JAX = (
     "device argument out, or pass device='cpu'."
 )
 
-NO_CUDA = "Torch not compiled with CUDA enabled: {why}"  # PyTorch's words where it was built for the CPU
+NO_CUDA = "Torch not compiled with CUDA enabled: {why}"  # PyTorch's message in a CPU build
 
 # ---- which engine
 
 
 _MODULES = {"meta": ".meta", "xla": ".xla", "cuda": ".xla", "tpu": ".xla"}  # by type of device
-_BY_TYPE = dict.fromkeys((np.ndarray, float, int, bool, complex, type(None)), NUMPY)  # numbers belong to no engine
+_BY_TYPE = dict.fromkeys((np.ndarray, float, int, bool, complex, type(None)), NUMPY)  # for numbers
 _BASES: list[tuple[type, Engine]] = []
 
 
 def engine_on(device):
-    """The engine that computes on a device; it is imported when it is first asked for."""
+    """The engine of a device, imported on first use."""
     if device.type == "cpu":
         return NUMPY
     try:
@@ -194,19 +193,19 @@ def engine_on(device):
 
 
 def no_device(device, why):
-    """The error of a device that is not there: of PyTorch's kind."""
+    """The error for an unavailable device, of PyTorch's type."""
     return AssertionError(NO_CUDA.format(why=why)) if device.type == "cuda" else RuntimeError(why)
 
 
 def register_arrays(engine, *types):
-    """Makes arrays of these types, and of types derived from them, the engine's."""
+    """Registers array types (and their subclasses) as the engine's."""
     _BASES[:0] = [(base, engine) for base in types]
 
 
 def engine_of(*operands):
-    """NumPy, unless an operand is an array of another engine: NumPy's arrays are constants to the others.
+    """The engine of operands: NumPy, unless one is an array of another engine; to these, NumPy arrays are constants.
 
-    An engine of another layout knows the strided ones too.
+    An engine of another layout supports strided arrays too.
     """
     found = NUMPY
     for x in operands:
@@ -226,7 +225,7 @@ def _look_up(kind):
 
 
 def run_recorded():
-    """Starts what engines have recorded, and not computed yet."""
+    """Starts recorded calls that have not run yet."""
     for _, engine in _BASES:
         engine.run_recorded()
 
@@ -235,7 +234,7 @@ def run_recorded():
 
 
 def on_host(array, what):
-    """The elements as a NumPy array, for `what`, which is named where a traced array has none."""
+    """The elements as a NumPy array; `what` names the caller in the error for traced arrays, which have none."""
     engine = engine_of(array)
     if engine is NUMPY:
         return array
@@ -245,26 +244,26 @@ def on_host(array, what):
 
 
 def is_traced(array):
-    """Whether the array belongs to a program that is being traced, so that its elements are not known."""
+    """Whether the array is being traced, so that its elements are not known."""
     return engine_of(array).is_traced(array)
 
 
 def is_traced_error(error):
-    """Whether an array library raised `error` because something asked for the elements of a traced array."""
+    """Whether `error` was raised by an array library because the elements of a traced array were needed."""
     return any([isinstance(error, engine.traced_errors) for _, engine in _BASES])
 
 
 def needs_elements(what, operands):
-    """The error of something that needs the elements of a traced array. The trace fails, even where it is caught."""
+    """The error for needing the elements of a traced array. The trace fails, even if it is caught."""
     return modes.tracer.refuse(RuntimeError(TRACED.format(what=what, operands=operands)))
 
 
 def demand(holds, wrong, error):
-    """Raises ``error(wrong)`` unless `holds` is true: now, or, of traced values, when the compiled program runs."""
+    """Raises ``error(wrong)`` unless `holds` is true: now, or for traced values when the compiled program runs."""
     if is_traced(holds):
         modes.tracer.require(holds, wrong, error)
     elif not holds:
         raise error(wrong.item())
 
 
-importlib.import_module(".numpy", __name__)  # its kernels; the other engines are imported when they are needed
+importlib.import_module(".numpy", __name__)  # its kernels; other engines are imported on first use

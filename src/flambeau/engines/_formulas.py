@@ -1,6 +1,6 @@
-"""Kernels that are one formula in the names of NumPy and of jax alike: an engine takes those that it names.
+"""Kernels that are the same formula in NumPy and JAX: an engine registers those it names.
 
-A formula is called as ``formula(k, ...)`` with the engine whose kernels it is written in, or with ops of these names.
+A formula is called as ``formula(k, ...)`` with an engine, or with a namespace of ops.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ TANH_GELU = math.sqrt(2 / math.pi)
 
 
 def define(engine, *formulas):
-    """Makes kernels of the engine of the formulas."""
+    """Registers formulas as kernels of the engine."""
     for formula in formulas:
         engine.kernel(functools.update_wrapper(functools.partial(formula, engine), formula))
 
@@ -23,7 +23,7 @@ def define(engine, *formulas):
 
 
 def log_sigmoid(k, x):
-    """The logarithm of the sigmoid, also where that is 0 or 1 in rounding."""
+    """The logarithm of the sigmoid, also where that rounds to 0 or 1."""
     return k.minimum(x, 0) - k.log1p(k.exp(-k.abs(x)))
 
 
@@ -32,7 +32,7 @@ def gelu(k, x):
 
 
 def gelu_pull(k, g, x):
-    """With ``-erf(-x)``: a value that XLA also finds in the forward it would keep, in float32, till backward."""
+    """Uses ``-erf(-x)``: XLA would keep a value that it also finds in the forward until backward, in float32."""
     return g * (0.5 * (1 - k.erf(x * -INV_SQRT_2)) + x * k.exp(-0.5 * x * x) * INV_SQRT_TAU)
 
 
@@ -62,7 +62,7 @@ def gelu_tanh(k, x):
 
 
 def gelu_tanh_pull(k, g, x):
-    t = k.tanh(-TANH_GELU * (x + 0.044715 * x * x * x))  # negative, for the reason that ``gelu_pull`` has
+    t = k.tanh(-TANH_GELU * (x + 0.044715 * x * x * x))  # negative, for the reason given in ``gelu_pull``
     return g * (0.5 * (1 - t) + 0.5 * x * (1 - t * t) * (TANH_GELU * (1 + 3 * 0.044715 * x * x)))
 
 
@@ -85,7 +85,7 @@ def mish_pull(k, g, x):
 
 
 def hardtanh_pull(k, g, x, low, high):
-    return k.keep(g, ~((x <= low) | (x >= high)))  # a NaN lets the gradient through
+    return k.keep(g, ~((x <= low) | (x >= high)))  # a NaN passes the gradient
 
 
 def hardsigmoid(k, x):
@@ -132,13 +132,13 @@ def replace_nonfinite(k, x, nan, posinf, neginf):
 
 
 def lerp(k, start, end, weight):
-    """From `start` to `end` by a number, counted from the nearer of the two."""
+    """Interpolates from `start` to `end`, starting from the nearer of the two."""
     far = end - start
     return start + weight * far if abs(weight) < 0.5 else end - far * (1 - weight)
 
 
 def sum_of_numbers(k, x, axis, keepdims, dtype):
-    """The sum of what is not nan."""
+    """The sum of the elements that are not NaN."""
     return k.sum(k.where(k.isnan(x), k.zeros((), x.dtype), x), axis=axis, keepdims=keepdims, dtype=dtype)
 
 
@@ -149,19 +149,19 @@ ARITHMETIC = (replace_nonfinite, lerp, sum_of_numbers)
 
 
 def smooth_l1(k, x, y, beta):
-    """Half the square over beta, and the distance less beta / 2 where that is more than beta."""
+    """Half the square over beta, or the distance minus beta / 2 where it exceeds beta."""
     away = k.abs(x - y)
-    near = k.minimum(away, beta)  # one formula for both cases: k.where costs more than all the rest
+    near = k.minimum(away, beta)  # one formula for both cases: k.where would cost more than everything else
     return near / beta * (away - 0.5 * near)
 
 
 def smooth_l1_slope(k, x, y, beta):
     away = x - y
-    return k.where(k.abs(away) >= beta, k.sign(away), away / beta)  # an infinite beta divides no infinity
+    return k.where(k.abs(away) >= beta, k.sign(away), away / beta)  # avoids infinity / infinity
 
 
 def huber(k, x, y, delta):
-    """Half the square, and delta times the distance less delta² / 2 where that is more than delta."""
+    """Half the square, or delta times the distance minus delta² / 2 where it exceeds delta."""
     away = k.abs(x - y)
     near = k.minimum(away, delta)
     return near * (away - 0.5 * near)
@@ -187,14 +187,14 @@ def on_pieces(k, y, act):
 
 
 def pull_pieces(k, g, y, act):
-    """The gradient of y, from that of ``on_pieces``."""
+    """The gradient of y, from that of the result of ``on_pieces``."""
     low, high, slope = act
-    g = k.where(y > low, g, g * slope) if slope else k.where(y <= low, 0, g)  # a nan has the slope, if there is one
+    g = k.where(y > low, g, g * slope) if slope else k.where(y <= low, 0, g)  # NaNs get the slope, if there is one
     return k.where(y >= high, 0, g)
 
 
 def of_batch(x):
-    """The shape of what there is of each channel, and the axes of the others."""
+    """The shape of per-channel values, and the axes to reduce."""
     return (1, x.shape[1], *[1] * (x.ndim - 2)), (0, *range(2, x.ndim))
 
 
@@ -210,7 +210,7 @@ def normalize_by(k, x, weight, bias, mean, var, eps):
 
 
 def normalize_act_again(k, x, weight, bias, mean, var, eps, act):
-    """The result, where mean and variance are known."""
+    """The result, given mean and variance."""
     return on_pieces(k, normalize_by(k, x, weight, bias, mean, var, eps), act)
 
 
@@ -229,7 +229,7 @@ NORMALIZATION = (normalize_act, normalize_act_again, normalize_act_pull)
 
 
 def lstm_gates(k, x, hidden, c):
-    """(the new hidden state, the new cell state, the gates) from what input and hidden state give to the gates."""
+    """(new hidden state, new cell state, gates) from the input's and the hidden state's parts of the gates."""
     i, f, g, o = k.split(x + hidden, 4, axis=-1)
     i, f, g, o = k.sigmoid(i), k.sigmoid(f), k.tanh(g), k.sigmoid(o)
     c = f * c + i * g

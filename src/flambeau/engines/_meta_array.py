@@ -1,8 +1,8 @@
-"""The arrays of the meta engine: they have a shape and a dtype and no memory.
+"""The arrays of the meta engine, with a shape and a dtype but no memory.
 
-A MetaArray is a NumPy array whose elements are all one and the same. It answers NumPy's own protocols, so that a
-kernel written in NumPy's names, given MetaArrays, gives MetaArrays: pointwise functions and reductions by rule, views
-as they are. What there is no rule for runs on small stand-ins, arrays of zeros.
+A MetaArray is a NumPy array whose elements are all the same one. It implements NumPy's protocols, so kernels written
+with NumPy functions map MetaArrays to MetaArrays: pointwise functions and reductions by rule, views unchanged. Other
+functions run on small stand-ins: arrays of zeros.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from ._probe import STEP, extrapolate
 from .numpy.memory import check_shape
 
-LIMIT = 1 << 20  # elements that stand-ins of the same shape may have together
-PROBE_LIMIT = 1 << 23  # elements that smaller ones may have, where these would be more
+LIMIT = 1 << 20  # the maximal number of elements in full-size stand-ins
+PROBE_LIMIT = 1 << 23  # the maximal number of elements in smaller stand-ins, used otherwise
 TOO_BIG = (
     "{name} has no rule for meta tensors, and the shape of its result could not be found with smaller ones in the "
     "place of {operands}. Use smaller shapes, or run it on device='cpu'."
@@ -30,7 +30,7 @@ NO_DATA = (
 )
 DATA_DEPENDENT = "{name} cannot run on meta tensors: the shape or value of its result depends on data they do not have"
 
-_ELEMENT = bytearray(16)  # the one element of all of them
+_ELEMENT = bytearray(16)  # the element of all MetaArrays
 
 # NumPy functions that are views, or are written in terms of other functions that have a rule.
 _COMPOSED = {
@@ -47,9 +47,9 @@ _LIKE = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 
 
 class MetaArray(np.ndarray):
-    """An array without memory: every element is the same place.
+    """An array without memory: all elements share one address.
 
-    ``layout`` says where they would lie: (strides, offset), in elements; None stands for row-major order.
+    ``layout`` is its memory layout: (strides, offset), in elements; None means row-major.
     """
 
     layout = None
@@ -103,7 +103,7 @@ class MetaArray(np.ndarray):
 
 
 def check_not_mixed(operands):
-    """Memory and no memory do not go together; only a zero-dimensional array may join."""
+    """Raises for a mix of meta and other arrays; only zero-dimensional ones are allowed."""
     metas = [x for x in operands if isinstance(x, MetaArray)]
     for x in operands:
         if isinstance(x, np.ndarray) and not isinstance(x, MetaArray) and x.ndim and metas:
@@ -233,9 +233,9 @@ _RULES = {
 
 
 def run_on_stand_ins(function, name, args, kwargs):
-    """Runs a function on zeros in the place of the meta arrays; its results as meta arrays.
+    """Runs a function on zeros in place of meta arrays; returns its results as meta arrays.
 
-    Where these would be big, smaller ones stand in, and the shapes of the results are extrapolated.
+    If these would be big, smaller ones are used, and the shapes of the results are extrapolated.
     """
     metas = list(_metas([*args, *kwargs.values()]))
     sizes = sorted({n for x in metas for n in x.shape})
@@ -273,7 +273,7 @@ def _metas(x):
 
 
 def _numbers(x):
-    """The Python ints in nested lists and tuples: settings such as counts, to which sizes must stay comparable."""
+    """The Python ints in nested lists and tuples: settings such as counts, which sizes may be compared with."""
     if type(x) is int:
         yield x
     elif isinstance(x, (list, tuple)):
@@ -282,7 +282,7 @@ def _numbers(x):
 
 
 def _zeros(x, point):
-    """An argument with zeros for meta arrays, and with a point's sizes for those it replaces."""
+    """An argument with meta arrays replaced by zeros, and sizes by those of a sample point."""
     if isinstance(x, MetaArray):
         return np.zeros([point[n] for n in x.shape], x.dtype)
     if type(x) is int:
@@ -298,7 +298,7 @@ def _arrays(result):
 
 
 def _as_meta(result, shapes=None):
-    """A kernel's result with meta arrays in the place of arrays; of their own shapes, or of the next of `shapes`."""
+    """A kernel's result with arrays replaced by meta arrays, of the same shapes or of the next of `shapes`."""
     if isinstance(result, (tuple, list)):
         items = [_as_meta(r, shapes) for r in result]
         return items if type(result) is list else tuple(items)

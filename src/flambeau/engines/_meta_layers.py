@@ -1,4 +1,4 @@
-"""Rules of the meta engine for the kernels of layers, the sizes of whose results their settings say."""
+"""Rules of the meta engine for layer kernels whose result sizes follow from their settings."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def keep(x, mask):
 
 
 def _same_shape(formula):
-    """The rule for a kernel whose result is like its first array."""
+    """The rule for a kernel whose result has the shape and dtype of its first array."""
 
     def kernel(x, *rest):
         return x.copy()
@@ -123,7 +123,7 @@ def normalize_pull(g, x, weight, axes, mean, var, g_mean, g_var, eps):
 
 @meta.kernel
 def scan(body, weights, carry, xs, reverse):
-    """The shapes of one time step are those of all."""
+    """All time steps have the shapes of the first."""
     first = xs
     while isinstance(first, tuple):
         first = first[0]

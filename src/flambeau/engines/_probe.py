@@ -1,8 +1,8 @@
 """Shapes of results by probing: a kernel runs at a few small sizes, and the sizes of its results are extrapolated.
 
-Almost every kernel's result sizes are affine in its operands' sizes, as long as these grow in steps that strides
-divide: n, n + m, (n + 2p − k) // s + 1, or constants. That is assumed, and checked at further points; where a check
-fails, nothing is known.
+The result sizes of almost all kernels are affine in the operand sizes, for steps that are multiples of the strides:
+n, n + m, (n + 2p − k) // s + 1, or constants. This is assumed, and checked at further points; if a check fails, there
+is no result.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ STEP = 48  # strides up to 4, and 6, 8, 12, 16, 24, 48 divide it
 
 
 def extrapolate(run_at, shapes_of, sizes, least=0):
-    """(the results at small sizes, their shapes at the real ones), or None if these do not follow the rule.
+    """(the results at small sizes, the shapes at the real ones), or None if they do not follow the rule.
 
     Args:
         run_at: runs the kernel with each size n replaced by ``point[n]``.
@@ -46,7 +46,7 @@ def extrapolate(run_at, shapes_of, sizes, least=0):
 
 
 def _is_regular(shapes_after, slope):
-    """Whether the results grow evenly within a step: by whole numbers, or by one in each period that divides it."""
+    """Whether sizes grow regularly within a step: by integers, or by one per period that divides it."""
     growths = {abs(q) for shape in slope for q in shape if q % STEP}
     if any(STEP % q for q in growths):
         return False
@@ -57,7 +57,7 @@ def _is_regular(shapes_after, slope):
 
 
 def _small(sizes, least):
-    """A smaller size for each one, a multiple of STEP away from it, and no two alike."""
+    """A smaller, distinct size for each one, which differs from it by a multiple of STEP."""
     base = {n: n for n in sizes if n < 2 * STEP}
     for n in sizes:
         if n not in base:
@@ -69,7 +69,7 @@ def _small(sizes, least):
 
 
 def _growth(before, after):
-    """How much each size of each result grew; None if the results are not alike."""
+    """How much each size of each result grew; None if the results do not correspond."""
     if list(map(len, before)) != list(map(len, after)):
         return None
     return [tuple([b - a for a, b in zip(x, y, strict=True)]) for x, y in zip(before, after, strict=True)]

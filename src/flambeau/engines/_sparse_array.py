@@ -1,4 +1,4 @@
-"""The arrays of the sparse engine: the elements that are not zero, and where they are."""
+"""The arrays of the sparse engine: the nonzero elements and their indices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from . import MissingKernel, ShapedArray, engine_of
 
 
 class SparseArray(ShapedArray):
-    """Elements of an array and their places; all others are zero.
+    """An array given by some elements and their indices; all others are zero.
 
     Args:
         indices: an array (sparse dimensions, n) of integers: the places, which may repeat; such elements add up.
@@ -19,7 +19,7 @@ class SparseArray(ShapedArray):
 
     __slots__ = ("coalesced", "indices", "shape", "values")
 
-    __array_ufunc__ = None  # NumPy leaves its operators to this class
+    __array_ufunc__ = None  # NumPy's operators defer to this class
 
     def __init__(self, indices, values, shape, coalesced=False):
         self.indices = indices
@@ -44,16 +44,16 @@ class SparseArray(ShapedArray):
 
     @property
     def count(self):
-        """How many elements are kept."""
+        """The number of stored elements."""
         return self.indices.shape[1]
 
     @property
     def kernels(self):
-        """The engine of the parts."""
+        """The engine of indices and values."""
         return engine_of(self.values)
 
     def with_values(self, values):
-        """Other elements at the same places."""
+        """An array with the same indices and other values."""
         return SparseArray(self.indices, values, self.shape[: self.sparse_dim] + values.shape[1:], self.coalesced)
 
     def astype(self, dtype):
@@ -65,7 +65,7 @@ class SparseArray(ShapedArray):
         return self
 
     def transpose(self, axes):
-        """The dimensions in another order; sparse ones stay sparse."""
+        """Permutes the dimensions; sparse ones stay sparse."""
         n = self.sparse_dim
         if sorted(axes[:n]) != list(range(n)):
             raise MissingKernel("transpose of sparse with dense dimensions")
@@ -86,7 +86,7 @@ class SparseArray(ShapedArray):
 
 
 def keys_of(x):
-    """The place of each element as one number; in the order of rows."""
+    """The flat, row-major index of each element."""
     keys = x.indices[0]
     for index, size in zip(x.indices[1:], x.shape[1:]):
         keys = keys * size + index
@@ -94,7 +94,7 @@ def keys_of(x):
 
 
 def coalesce(x):
-    """The same array with distinct places, in order; their elements are added up."""
+    """The same array with sorted, distinct indices; duplicates are summed."""
     if x.coalesced:
         return x
     k = x.kernels
@@ -108,14 +108,14 @@ def coalesce(x):
 
 
 def to_dense(x):
-    """All elements, as an array of the parts' engine."""
+    """The dense array, of the values' engine."""
     if not x.sparse_dim:
         return x.kernels.sum(x.values, axis=0).reshape(x.shape)
     return x.kernels.unindex(x.values, tuple(x.indices), tuple(range(x.sparse_dim)), x.shape)
 
 
 def from_dense(x, sparse_dim):
-    """The elements of an array that are not zero; slices that are not all zeros, where there are dense dimensions."""
+    """A sparse array of the nonzero elements (or, with dense dimensions, of slices that are not all zero)."""
     k = engine_of(x)
     kept = x != 0
     for _ in range(x.ndim - sparse_dim):
@@ -125,7 +125,7 @@ def from_dense(x, sparse_dim):
 
 
 def elements_at(x, indices):
-    """The elements of a dense or sparse array at (n, count) places."""
+    """The elements of a dense or sparse array at (n, count) indices."""
     if not isinstance(x, SparseArray):
         return x[tuple(indices)]
     x = coalesce(x)
@@ -139,7 +139,7 @@ def elements_at(x, indices):
 
 
 def empty(shape, like):
-    """No elements, in the manner of `like`: a sparse array of as many sparse dimensions."""
+    """A sparse array without elements, with as many sparse dimensions as `like`."""
     k, n = like.kernels, like.sparse_dim
     values = k.zeros((0, *shape[n:]), like.dtype)
     return SparseArray(k.zeros((n, 0), np.int64), values, shape, True)

@@ -1,22 +1,22 @@
-"""The arithmetic of optimizers: what one step makes of a parameter and its state.
+"""The update formulas of optimizers.
 
-Each formula is called as ``formula(k, g, numbers, flags, p, *state)`` and returns the new ``(p, *state)``. It is
-written with operators and a few of NumPy's names, so that it runs on NumPy's arrays, on those of jax, and on tensors
-that record it. ``numbers`` are computed before, in double precision, from the settings and the count of steps; `flags`
-say which parts of the formula there are.
+Each formula is called as ``formula(k, g, numbers, flags, p, *state)`` and returns the new ``(p, *state)``. It uses
+operators and a few NumPy functions, so it runs on NumPy arrays, on JAX arrays, and on tensors, which record it.
+``numbers`` are precomputed in double precision from the settings and the step count; `flags` select parts of the
+formula.
 """
 
 from __future__ import annotations
 
 
 def descent(g, p, maximize, decays, decay):
-    """The gradient that goes down, with the weight decay in it."""
+    """The gradient, negated with `maximize`, plus weight decay."""
     g = -g if maximize else g
     return g + p * decay if decays else g
 
 
 def moments(g, p, flags, decay, weight1, beta2, weight2, exp_avg, exp_avg_sq):
-    """What Adam and its kin begin with: (gradient, parameter, running average of the gradient, that of its square)."""
+    """The first part of Adam and its variants: (gradient, parameter, first moment, second moment)."""
     maximize, coupled, decoupled = flags
     g = descent(g, p, maximize, coupled, decay)
     p = p * decay if decoupled else p

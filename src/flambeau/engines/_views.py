@@ -1,8 +1,8 @@
-"""Views on engines whose arrays are values.
+"""Views on engines with immutable arrays.
 
-NumPy's views lie over one memory: what is written through one is seen by all. Arrays of jax cannot be written to. There
-the tensors that share elements hold ViewArrays of one Memory. A write exchanges the Memory's array; a ViewArray notices
-it when it is read next, and is taken from the new array. So a write costs the same however many views there are.
+NumPy views share memory, so a write through one is visible in all. JAX arrays cannot be written to. There, tensors that
+share elements hold ViewArrays of one Memory. A write replaces the Memory's array; each ViewArray is recomputed from it
+when it is next read. So the cost of a write does not depend on the number of views.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _BYTES = np.zeros(16, np.uint8)
 
 
 def replay(base, chain):
-    """Applies the steps of a view, (op, settings, output number or None) each, to `base`: a tensor or an array."""
+    """Applies the steps of a view, (op, settings, output number or None), to `base`: a tensor or an array."""
     for op, settings, nr in chain:
         base = op(base, **settings)
         if nr is not None:
@@ -25,9 +25,9 @@ def replay(base, chain):
 
 
 class Memory:
-    """The elements that several tensors share: an array, and how often it was exchanged.
+    """The elements that several tensors share: an array, and its version.
 
-    ``strides`` say how its elements would lie in memory; None stands for row-major order.
+    ``strides`` describe its memory layout; None means row-major.
     """
 
     __slots__ = ("array", "stamp", "strides")
@@ -43,7 +43,7 @@ class Memory:
 
 
 class ViewArray:
-    """What a chain of steps takes from a Memory. Read as an array, it is always up to date.
+    """A view of a Memory by a chain of steps, recomputed if it is stale when read.
 
     Args:
         memory: the Memory.
@@ -66,13 +66,13 @@ class ViewArray:
         self._stamp = memory.stamp
 
     def refresh(self, array):
-        """Notes what the steps give now."""
+        """Sets the cached array."""
         self._array = value_of(array)
         self._stamp = self.memory.stamp
 
     @property
     def value(self):
-        """The array, as it is after all writes."""
+        """The current array."""
         if self._stamp != self.memory.stamp:
             self.refresh(replay(self.memory.array, self.chain))
         return self._array
@@ -83,7 +83,7 @@ class ViewArray:
     def __array__(self, dtype=None, copy=None):
         return np.asarray(self.value, dtype)
 
-    def __getattr__(self, name):  # of what an array has besides: size, ndim, astype, at, ...
+    def __getattr__(self, name):  # all other attributes of an array: size, ndim, astype, at, ...
         return getattr(self.value, name)
 
     def __getitem__(self, key):
@@ -113,18 +113,18 @@ def value_of(x):
     return x._array if x._stamp == x.memory.stamp else x.value
 
 
-# ---- where the elements of a view would lie
+# ---- memory layouts of views
 
 
 def phantom(shape, strides, dtype):
-    """A NumPy array with these strides (in elements) and no memory: it must not be read, only viewed."""
+    """A NumPy array with these strides (in elements) and no memory: it may be viewed, but not read."""
     return as_strided(_BYTES[: dtype.itemsize].view(dtype), shape, tuple([s * dtype.itemsize for s in strides]))
 
 
 def view_layout(shape, strides, offset, dtype, step):
-    """(strides, offset) of the view that `step` takes of elements with these strides: NumPy works it out."""
+    """(strides, offset) of the view by `step` of elements with these strides, computed by NumPy."""
     _, settings, _ = step
-    if "stride" in settings:  # as_strided says it itself
+    if "stride" in settings:  # as_strided has them as settings
         return settings["stride"], settings["offset"]
     before = phantom(shape, strides, np.dtype(dtype))
     known = with_key(step, lambda entry: 0 if is_index_array(entry) else entry)
@@ -142,7 +142,7 @@ def is_index_array(entry):
 
 
 def with_key(step, exchange):
-    """A step of a view with ``exchange(entry)`` for each entry of its key; the same step where that changes nothing."""
+    """A view step with each entry of its key replaced by ``exchange(entry)``; the same step if nothing changes."""
     op, settings, nr = step
     key = settings.get("key")
     if type(key) is not tuple:

@@ -1,9 +1,9 @@
-"""The engine of transforms: arrays that stand for tensors of the level below.
+"""The engine of transforms: arrays that wrap tensors of the level below.
 
-``vmap`` and forward-mode differentiation run a function on tensors of a level of their own. Such a tensor holds, where
-others hold an array, a LevelArray: the tensor that it stands for, one level further down, and what the level knows of
-it besides (that it has a batch dimension, or a tangent). No kernel computes on a LevelArray. An op that meets one hands
-itself to the array's level, which computes it by ops on the tensors below; see ``transforms/``.
+``vmap`` and forward-mode differentiation run a function on tensors of a new level. Instead of an array, such a tensor
+holds a LevelArray: the wrapped tensor, one level below, and the level's data (a batch dimension, or a tangent). No
+kernel computes on a LevelArray. An op passes itself to the level of its operands, which computes it by ops on the
+tensors below; see ``transforms/``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from . import Engine, ShapedArray, engine_of, register_arrays
 
 
 class LevelArray(ShapedArray):
-    """Stands for `value`, a tensor of a lower level, in the tensors of `level`. As an array it has the shape that the
-    transformed function sees."""
+    """Wraps `value`, a tensor of a lower level, in the tensors of `level`. Its shape is the one that the transformed
+    function sees."""
 
     __slots__ = ("dtype", "level", "shape", "value")
 
@@ -27,7 +27,7 @@ class LevelArray(ShapedArray):
 
     @property
     def strides(self):
-        """Those of the tensor it stands for, in elements."""
+        """The strides of the wrapped tensor, in elements."""
         return self.value.stride()
 
     def __array__(self, dtype=None, copy=None):
@@ -48,7 +48,7 @@ class LevelArray(ShapedArray):
     def max(self):
         return self.level.elements(self, "if").max()
 
-    # ---- what gradients are written with besides ops
+    # ---- array operations that vjps use besides ops
 
     def __getitem__(self, key):
         key = key if isinstance(key, tuple) else (key,)
@@ -115,7 +115,7 @@ LevelArray.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 class _Levels(Engine):
-    """Has no kernels but those that its arrays need outside of ops; a gradient that asks for another gets the op."""
+    """The engine of LevelArrays: it has only the kernels that are used outside of ops; for others vjps get the op."""
 
     computes = False
     arrays_have_strides = True
@@ -144,7 +144,7 @@ def level_of(arrays):
 
 
 def innermost(array):
-    """The array of the tensor that an array stands for, through all levels."""
+    """The array of the innermost tensor that an array wraps."""
     while isinstance(array, LevelArray):
         array = array.value._a
     return array

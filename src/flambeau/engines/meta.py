@@ -1,4 +1,4 @@
-"""The meta engine: works out shapes and dtypes without computing, on arrays that have no memory (_meta_array.py)."""
+"""The meta engine: computes only shapes and dtypes, on arrays without memory (_meta_array.py)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._updates import FORMULAS
 
 
 class _Meta(Engine):
-    """NumPy's own function of a name if it has one, as MetaArray knows these; otherwise the NumPy engine's kernel."""
+    """The meta engine: NumPy's functions, which MetaArray overrides; for other names the NumPy engine's kernels."""
 
     def operand(self, x):
         return as_array(x) if isinstance(x, np.ndarray) and not x.ndim else x
@@ -36,7 +36,7 @@ class _Meta(Engine):
 
 
 _DATA_DEPENDENT_KERNELS = {"masked_select", "histogram_counts"}
-_OTHERS_IN_NUMPY = {"place"}  # names of kernels that mean something else there
+_OTHERS_IN_NUMPY = {"place"}  # kernel names with another meaning in NumPy
 engine = meta = _Meta("meta", np)
 register_arrays(meta, MetaArray)
 

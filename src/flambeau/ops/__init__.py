@@ -1,1 +1,1 @@
-"""The grammar: every primitive operation, declared once with its gradient, a file a family."""
+"""Ops: every primitive operation, declared once with its gradient, one file per family."""

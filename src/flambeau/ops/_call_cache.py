@@ -1,8 +1,8 @@
-"""The cache of calls: on devices that record calls, an op is asked once for each signature.
+"""The call cache: on devices that record calls, an op is dispatched once per signature.
 
-A signature is made of the shapes, dtypes and strides of the operands, of which of them require a gradient, and of the
-settings. Its first call is a general one (``Op.call``), and a CacheMiss watches what is recorded on the device. From
-then on ``lookup`` records the same without asking for promotion, devices, layouts and kernels again.
+A signature consists of the shapes, dtypes and strides of the operands, which of them require a gradient, and the
+settings. The first call is a general one (``Op.call``), and a CacheMiss notes what it records on the device. From then
+on ``lookup`` records the same, without computing promotion, devices, layouts and kernels again.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ._calls import make_view
 from ._plan import fit_all, forms_of
 
 _new = object.__new__
-MAX_ENTRIES = 10_000  # of one op: what makes more of them does not repeat itself
+MAX_ENTRIES = 10_000  # per op: signatures beyond that do not repeat
 
 
 def lookup(op, inputs, settings, cast_to=None):
     """The result of a call whose signature is cached; a CacheMiss, if it is not yet; None, if it cannot be.
 
-    The call may cast its inputs to a dtype, as autocast asks it to.
+    The call may cast its inputs to a dtype, for autocast.
     """
     if modes.tracer is not NO_TRACER or not modes.lazy or modes.watched:
         return None
@@ -37,7 +37,7 @@ def lookup(op, inputs, settings, cast_to=None):
                     return None
                 device, engine = storage.device, storage.engine
                 recordable = engine.recordable
-            if cast_to is not None and storage.inference:  # it is its cast that can be saved for backward
+            if cast_to is not None and storage.inference:  # only its cast can be saved for backward
                 return None
             if x._view is not None:
                 refresh(x)
@@ -70,7 +70,7 @@ def lookup(op, inputs, settings, cast_to=None):
 
 
 def note_repetitions(arrays, key):
-    """Adds to a key which of the arrays are the same one."""
+    """Adds to a key which arrays are identical."""
     if len(arrays) == 2:
         if arrays[0] is arrays[1]:
             key.append("twice")
@@ -83,7 +83,7 @@ def note_repetitions(arrays, key):
 
 
 class CacheMiss:
-    """A general call that is watched, so that the next one is cached."""
+    """A general call that is observed, so that the next one is cached."""
 
     __slots__ = ("cast_to", "engine", "inputs", "key", "numbers", "op", "watch")
 
@@ -97,9 +97,9 @@ class CacheMiss:
         self.watch = engine.watch(arrays, numbers)
 
     def store(self, arrays, result, layouts):
-        """Caches that the call made `result` of `arrays`, which are those of the inputs after promotion.
+        """Caches a call that computed `result` from `arrays`, the promoted inputs.
 
-        Returns the CachedCall; None, if there can be none.
+        Returns the CachedCall, or None if the call cannot be cached.
         """
         found = self.cached_call(arrays, result, layouts)
         if len(self.op.call_cache) < MAX_ENTRIES:
@@ -108,7 +108,7 @@ class CacheMiss:
 
     def cached_call(self, arrays, result, layouts):
         op, watch = self.op, self.watch
-        if self.numbers and op.check is not None:  # it may look at them
+        if self.numbers and op.check is not None:  # it may read them
             return None
         recipe = watch.recipe(allows_other_numbers=not op.kernel_layout)
         used = [self.source_of(value_of(a), x) for a, x in zip(arrays, self.inputs, strict=True)]
@@ -121,13 +121,13 @@ class CacheMiss:
         return kind(op, self.engine, recipe, used, values, layouts, is_tuple, pull, recorder)
 
     def source_of(self, array, operand):
-        """The count of the value that an operand became; -1: it stayed the number that it is."""
+        """The index of an operand's value; -1 if it stayed a number."""
         if hasattr(array, "dtype"):
             return self.watch.value_of(array)
         return -1 if array is operand else None
 
     def backward(self, count):
-        """(what the nodes of such calls run in backward, what records them); (None, None), if there are none."""
+        """(the backward function of such calls' nodes, their recorder); (None, None) if there are no nodes."""
         flags = tuple([x._rg if isinstance(x, Tensor) else None for x in self.inputs])
         if not modes.grad or True not in flags:
             return None, None
@@ -140,7 +140,7 @@ class CacheMiss:
 
 
 class CachedCall:
-    """What calls of one signature record."""
+    """What the calls of a signature record."""
 
     __slots__ = ("engine", "is_plain", "is_tuple", "layouts", "op", "pull", "recipe", "recorder", "results", "used")
 
@@ -148,19 +148,19 @@ class CachedCall:
         self.op = op
         self.engine = engine
         self.recipe = recipe
-        self.used = used  # the values that the op's forward takes
-        self.results = results  # the values that are the results
-        self.layouts = layouts  # where the elements of the results would lie
+        self.used = used  # the input values of the op's forward
+        self.results = results  # the values of the results
+        self.layouts = layouts  # the memory layouts of the results
         self.is_tuple = is_tuple
-        self.pull = pull  # what their nodes run in backward; None: there are no nodes
+        self.pull = pull  # the backward function of their nodes; None: there are no nodes
         self.recorder = recorder
-        count = len(used)  # plain: one call makes all results of all inputs, which it takes as they come
+        count = len(used)  # plain: one call computes all results from all inputs, in order
         only = recipe.only
         self.is_plain = only is not None and used == recipe.operands and results == [
             count + i for i in range(len(only.avals))]
 
     def repeat(self, inputs, arrays, numbers, settings, device):
-        """The result of a call of this signature, on other tensors; None, if other numbers may decide something."""
+        """The result of a call of this signature on other tensors; None if it may depend on the values of numbers."""
         if self.is_plain:
             computed = self.recipe.repeat_only(arrays, numbers)
             if computed is None:
@@ -175,7 +175,7 @@ class CachedCall:
         return self.finish(inputs, used, result, settings, device)
 
     def finish(self, inputs, used, result, settings, device):
-        """The result as tensors, recorded; `used` are the arrays that it was made of."""
+        """The result as recorded tensors; `used` are the input arrays."""
         if self.is_tuple:
             returned = result[:self.op.result_count]
             out = tuple([self.wrap(r, n, inputs, settings, device) for n, r in enumerate(returned)])
@@ -210,20 +210,20 @@ class CachedCall:
 
 
 class CachedCastCall(CachedCall):
-    """What calls of one signature record that cast their inputs first."""
+    """What the calls of a signature record, if inputs are cast first."""
 
     __slots__ = ()
 
     def record(self, inputs, arrays, result, out, settings):
         node = CachedCall.record(self, inputs, arrays, result, out, settings)
-        if node is not None:  # what it has saved are casts: the inputs may be written to
+        if node is not None:  # it saves casts, so the inputs may be written to
             saved = [x for x, a in zip(inputs, node.inputs) if a is not None and value_of(x._a) is a]
             node.guards = tuple([guard(x) for x in saved])
         return node
 
 
 class CachedView(CachedCall):
-    """What views of one signature record; the layouts are (strides, offset from the beginning of the source)."""
+    """What the views of a signature record; layouts are (strides, offset relative to the source)."""
 
     __slots__ = ()
 
@@ -244,16 +244,16 @@ def as_tuple(result):
 
 
 def layouts_of(result):
-    """Where the elements of results would lie; None stands for row-major order."""
+    """The memory layouts of results; None means row-major."""
     return [None if value_of(r) is r else r.strides for r in as_tuple(result)]
 
 
 def layouts_in(source, views):
-    """Where the elements of views would lie, from the beginning of the tensor they were taken of."""
+    """The memory layouts of views, with offsets relative to their source."""
     start = start_of(source._a)
     return [(v._a.strides, v._a.offset - start) for v in as_tuple(views)]
 
 
 def start_of(array):
-    """Where in its memory an array begins."""
+    """The offset of an array in its memory."""
     return 0 if value_of(array) is array else array.offset

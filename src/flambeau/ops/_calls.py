@@ -1,4 +1,4 @@
-"""What the calls of ops are made of besides their templates."""
+"""Helpers of the generated calls of ops."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def on_arrays(op, *inputs, **settings):
 
 
 def as_constant(number, dtype):
-    """A number as a 0-dimensional array; as it is where it does not fit."""
+    """A number as a 0-dimensional array; unchanged if it does not fit."""
     if type(number) is int:
         check_int(number)
     try:
@@ -37,9 +37,9 @@ def as_constant(number, dtype):
 
 
 def make_view(x, array, step, origin, layout=None):
-    """A tensor over `array`, as the view of x by `step`; why it may not be written to is its `origin`.
+    """A tensor over `array`, as the view of x by `step`; `origin` is the reason why writes to it raise, if they do.
 
-    The `layout`, (strides, offset) in the memory, is worked out where it is not given.
+    The `layout`, (strides, offset) in memory, is computed if not passed.
     """
     storage = x._storage
     if storage is None:

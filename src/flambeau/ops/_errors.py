@@ -1,4 +1,4 @@
-"""Errors of the array library, said in PyTorch's words and types."""
+"""Translation of the array library's errors to PyTorch's types and messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MIXED_DEVICES = (
 
 
 def common_device(spec, inputs):
-    """The device of the tensors among the inputs. What has no dimensions may be on the CPU, and so may indices."""
+    """The common device of the tensors among the inputs. Zero-dimensional tensors and indices may be on the CPU."""
     tensors = [x for x in inputs if isinstance(x, Tensor)]
     device = tensors[0].device
     if device is CPU and tensors[0]._a.ndim == 0:
@@ -45,18 +45,18 @@ def common_device(spec, inputs):
 
 
 class LinAlgError(RuntimeError):
-    """A matrix for which the asked-for quantity does not exist, for example the inverse of a singular one."""
+    """Raised if a matrix has no such result, for example the inverse of a singular one."""
 
 
 def describe(operand):
-    """float32[2, 3], or the value of a plain number."""
+    """Describes an operand: float32[2, 3], or the value of a number."""
     if hasattr(operand, "dtype"):
         return f"{operand.dtype}{list(operand.shape)}"
     return repr(operand)
 
 
 def is_of(dtype, kinds):
-    """Whether a dtype is of one of the kinds "b" bool, "i" integers, "f" floating, "c" complex."""
+    """Whether a dtype is one of the kinds "b" bool, "i" integers, "f" floating, "c" complex."""
     return ("i" if dtype.kind == "u" else dtype.kind) in kinds
 
 
@@ -67,7 +67,7 @@ def refuse_kinds(name, array, kinds):
 
 
 def refuse(spec, arrays):
-    """Raises PyTorch's NotImplementedError when an operand is of a kind that the op refuses."""
+    """Raises PyTorch's NotImplementedError if the op does not support an operand's dtype."""
     for a in arrays:
         dtype = getattr(a, "dtype", None)
         if dtype is not None and is_of(dtype, spec.refuses):
@@ -84,19 +84,19 @@ def not_implemented(name, dtype, arrays):
 
 
 def missing_op(name, engine, arrays):
-    """The error of an op that an engine of another layout does not serve."""
+    """The error for an op that an engine of another layout does not support."""
     operands = ", ".join([f"{describe(a)} ({engine_of(a).layout})" for a in arrays if a is not None])
     return NotImplementedError(NO_KERNEL.format(op=name, backend=f"{engine.name.capitalize()}CPU", operands=operands))
 
 
 def translate_error(spec, error, arrays):
-    """The exception to raise for `error`, which left the forward of an op."""
+    """The exception to raise for `error`, raised by the forward of an op."""
     engine = engine_of(*arrays)
     if engine.layout is not strided and isinstance(error, (MissingKernel, TypeError)):
         return missing_op(spec.name, engine, arrays)
     if type(error) in (RuntimeError, IndexError, NotImplementedError) or isinstance(error, LinAlgError):
         return error
-    try:  # what the op itself has to say is better than NumPy's words
+    try:  # the op's own message is better than NumPy's
         if spec.check is not None:
             spec.check(*arrays)
         refuse(spec, arrays)
@@ -127,7 +127,7 @@ def translate_error(spec, error, arrays):
 
 
 def broadcast_clash(shapes):
-    """PyTorch's sentence for shapes that do not broadcast, or None."""
+    """PyTorch's message for shapes that do not broadcast, or None."""
     for i, a in enumerate(shapes):
         for b in shapes[i + 1:]:
             for d in range(1, min(len(a), len(b)) + 1):

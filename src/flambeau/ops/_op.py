@@ -8,14 +8,14 @@
 
 The positional parameters of the forward are the inputs, the keyword-only ones are settings. A vjp takes the
 gradient of the output and, *by name*, what it needs: inputs, settings, ``out`` (the result), ``out_1`` (of several
-results the second), or ``x_shape`` (the shape of input ``x``). What the vjps name is what is saved, and only for the
+results the second), or ``x_shape`` (the shape of input ``x``). Only these values are saved, and only for the
 inputs that need a gradient.
 
-An op is polymorphic. On Tensors it records itself; on raw arrays it just computes. So the same vjp serves an
-ordinary backward (raw arrays) and a differentiable one (Tensors), and double backward needs no second formula.
+An op is polymorphic: on Tensors it records itself; on raw arrays it only computes. So the same vjp serves ordinary
+backward (raw arrays) and differentiable backward (Tensors), and double backward needs no second formula.
 
-Done once, here, for every op: type promotion, half precision in float32, recording and saving, views, and errors
-in PyTorch's words. Gradients are brought back to the shape and dtype of the input by the backward engine.
+This module implements for all ops: type promotion, half precision in float32, recording and saving, views, and
+PyTorch's errors. The backward engine reduces gradients to the shape and dtype of the input.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from ._promotion import are_large_halves, in_opmath, in_pieces, promote_operands
 from ._steps import CompositeNode, pull_through_steps
 from ._templates import call_of, recorder_of
 
-OPS: dict[str, Op] = {}  # every declared op by name: the tests walk it
+OPS: dict[str, Op] = {}  # every declared op by name
 
 
 class Op:
-    """A declared op: the forward, its vjps and what the plumbing must know about them.
+    """A declared op: the forward, its vjps and their properties.
 
-    ``function`` is the op as others use it; see ``_templates.py``.
+    ``function`` is the generated callable; see ``_templates.py``.
     """
 
     is_view = False
@@ -60,8 +60,8 @@ class Op:
                  constants="", index=False, once=False, hook_count=None, result_count=None):
         self.forward = forward
         self.name = name
-        self.kernel = kernel  # the name of the kernel that is its whole forward
-        self.by_element = by_element  # whether that is a pointwise kernel: it works on pieces as well
+        self.kernel = kernel  # the name of the kernel, if that is the whole forward
+        self.by_element = by_element  # whether that is a pointwise kernel, which can run on pieces
         self.promote = promote
         self.opmath = opmath
         self.refuses = refuses
@@ -90,19 +90,18 @@ class Op:
         if "node" in self.settings:
             self.node = lambda node: node
         self.scalar_node = scalar_node or self.node
-        self.steps = {}  # name of a node -> (function, getters) by which PyTorch composes what is one op here
+        self.steps = {}  # name of a node -> (function, getters): PyTorch's composition of this op
         self.constants = [self.inputs.index(name) for name in constants.split()]
         self.node_getters = tuple(map(self._getter, parameters_of(self.node)[0])) if callable(self.node) else None
         self.node_classes = {}  # by name
         self.forward_in_opmath = functools.partial(run_in_opmath, forward, opmath == "first")
-        # The range of NumPy type numbers that need no promotion. What is refused is left to the general call, which
-        # says so.
+        # The range of NumPy type numbers that need no promotion. The general call raises for unsupported ones.
         floats = promote == "float" or "i" in refuses
         self.lowest = FIRST_FLOAT if floats else FIRST_INTEGER if "b" in refuses else BOOL_TYPE
         self.highest = LAST_FLOAT if "c" in refuses else FIRST_HALF - 1 if opmath else LAST_TYPE
         # Whether inputs other than float32 may need promotion, float32 inside, or a refusal.
         self.checks_dtype = promote is not None or bool(opmath) or bool(refuses) or check is not None
-        self.takes_int64 = promote is None and check is None and "i" not in refuses  # takes int64 as it is
+        self.takes_int64 = promote is None and check is None and "i" not in refuses  # takes int64 unchanged
         self.__doc__ = forward.__doc__
 
     def __repr__(self):
@@ -124,14 +123,14 @@ class Op:
         return found
 
     def node_name(self, inputs, arrays, settings):
-        """The name of the node of a call."""
+        """The node name of a call."""
         if self.node_getters is not None:
             operands = [a if isinstance(x, Tensor) else x for x, a in zip(inputs, arrays)]
             return self.node(*[self.of_call(operands, settings, kind, where) for kind, where in self.node_getters])
         return self.node if all(isinstance(x, Tensor) for x in inputs) else self.scalar_node
 
     def of_call(self, operands, settings, kind, where):
-        """What the name of a node may depend on: an input, its shape, or a setting."""
+        """A value that the node name depends on: an input, its shape, or a setting."""
         if kind == "setting":
             return settings[where] if where in settings else self.defaults[where]
         return operands[where] if kind == "input" else operands[where].shape
@@ -139,17 +138,17 @@ class Op:
     # ---- declaration of gradients
 
     def vjp(self, **functions):
-        """Declares the vjp of each named input; an input without one gets no gradient."""
+        """Declares vjps by input name; an input without one gets no gradient."""
         for name, function in functions.items():
             self.vjps[self.inputs.index(name)] = (function, self._getters(function))
 
     def joint_vjp(self, function):
-        """Declares one vjp that returns the gradients of all inputs; it may ask for ``needs``, a tuple of bools."""
+        """Declares one vjp that returns the gradients of all inputs; it may request ``needs``, a tuple of bools."""
         self.joint = (function, self._getters(function))
         return function
 
     def presents(self, **functions):
-        """Declares, by the name of the node, how PyTorch composes this op of others: so people see it in the graph."""
+        """Declares, by node name, how PyTorch composes this op of others, which is how it appears in the graph."""
         for name, function in functions.items():
             self.steps[name] = (function, tuple(map(self._getter, parameters_of(function)[0])))
 
@@ -158,7 +157,7 @@ class Op:
         return bool(self.vjps) or self.joint is not None
 
     def _getters(self, function):
-        """How to fetch each argument of a vjp after the first: (kind, where) pairs."""
+        """How to get each argument of a vjp after the first: (kind, where) pairs."""
         return tuple(self._getter(n) for n in parameters_of(function)[0][1:])
 
     def _getter(self, name):
@@ -180,16 +179,16 @@ class Op:
         raise TypeError(f"the vjp of {self.name} asks for {name!r}, which is neither an input nor a setting of it")
 
     def plan(self, wanted):
-        """How to record a call whose inputs flagged in `wanted` need gradients."""
+        """The plan for recording a call; `wanted` flags the inputs that need gradients."""
         found = self.plans.get(wanted)
         if found is None:
             found = self.plans[wanted] = Plan(self, wanted)
         return found
 
     def recorder(self, flags, count=None):
-        """The function that records a call on inputs that require gradients as `flags` say; None: no tensor.
+        """The recorder for calls; `flags` say which inputs require gradients (None: not a tensor).
 
-        With a `count`, results are a tuple of so many.
+        With `count`, results are a tuple of that length.
         """
         key = flags if count is None else (flags, count)
         found = self.recorders.get(key)
@@ -233,7 +232,7 @@ class Op:
         return self.wrap_results(inputs, arrays, result, settings, recording, device)
 
     def apply_layout(self, inputs, result):
-        """A result whose engine knows no strides, with those that it gets on NumPy."""
+        """Gives a result whose engine has no strides those that NumPy would give it."""
         if type(result) is tuple:
             return tuple([self.apply_layout(inputs, r) for r in result])
         k = engine_of(result)
@@ -247,7 +246,7 @@ class Op:
         return k.with_layout(result, elementwise_strides(shape, operands))
 
     def wrap_results(self, inputs, arrays, result, settings, recording, device=None):
-        """The result (an array, or a tuple of them) as tensors, recorded."""
+        """Wraps the result (an array, or a tuple of them) in tensors, and records it."""
         if type(result) is tuple:
             k = engine_of(*result)
             convert = as_contiguous if self.row_major and k is NUMPY else k.as_array
@@ -260,7 +259,7 @@ class Op:
         return out
 
     def compute(self, inputs, arrays, settings, recording=True):
-        """The forward on raw arrays: promotion, opmath, errors. Returns (result, arrays as used, for the recording)."""
+        """The forward on raw arrays: promotion, opmath, errors. Returns (result, the arrays used, for recording)."""
         level = level_of(arrays) if in_use.levels else None
         if level is not None:
             return level.compute(self, arrays, settings), arrays
@@ -298,7 +297,7 @@ class Op:
         return result, arrays
 
     def recover(self, error, arrays, settings):
-        """What comes of a call that failed: its result where it only had to wait, PyTorch's error otherwise."""
+        """Handles a failed call: retries if a shared context was busy, otherwise raises PyTorch's error."""
         if is_context_busy(error):
             try:
                 with ignore_fp_errors():
@@ -308,7 +307,7 @@ class Op:
         raise translate_error(self, error, arrays) from error
 
     def record(self, inputs, arrays, result, out, settings):
-        """Makes the node of a call and puts the outputs in the graph."""
+        """Creates the node of a call and connects the outputs to it."""
         edges, wanted = [], []
         for x in inputs:
             if isinstance(x, Tensor) and x._rg:
@@ -345,7 +344,7 @@ class Op:
 
 
 class ViewOp(Op):
-    """An op whose results alias its only input. It computes nothing: nothing is promoted, nothing can overflow."""
+    """An op whose results alias its only input. There is no promotion, and no floating-point error."""
 
     is_view = True
 
@@ -386,14 +385,14 @@ class ViewOp(Op):
 
 
 def constant_in(g, edge):
-    """A gradient that is piecewise constant in the input at `edge`: its derivative is there, and zero."""
+    """Connects a gradient to the input at `edge`, in which it is piecewise constant, with derivative zero."""
     from .shape import piecewise_constant
 
     return piecewise_constant(g, at_edge(g._a, edge))
 
 
 def run_in_opmath(forward, only_first, k, *arrays, **settings):
-    """A forward with half precision computed in float32, as part of one call that an engine records."""
+    """Runs a forward with half precision in float32, within one recorded call."""
     arrays, back_to = in_opmath(arrays)
     result = forward(k, *arrays, **settings)
     if back_to is None:
@@ -404,17 +403,17 @@ def run_in_opmath(forward, only_first, k, *arrays, **settings):
 
 
 def finish_result(k, r, back_to):
-    """A result as an array, back in half precision if that is where it came from."""
-    own = engine_of(r)  # not that of the operands where a sparse array is made of dense ones
+    """A result as an array, converted back to half precision if the operands were."""
+    own = engine_of(r)  # not the operands' engine if a sparse array is made from dense ones
     r = (k if own is NUMPY else own).as_array(r)
     if back_to is not None and r.dtype.kind == "f":
-        with ignore_fp_errors():  # a value too large for half precision becomes infinite
+        with ignore_fp_errors():  # values too large for half precision become infinite
             return k.cast(r, back_to)
     return r
 
 
 def as_contiguous(a):
-    """An array of NumPy's whose elements lie in row-major order."""
+    """A C-contiguous NumPy array with the same elements."""
     return np.asarray(a, order="C")
 
 
@@ -422,7 +421,7 @@ def as_contiguous(a):
 
 
 def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
-    """Declares an op. See the head of this file.
+    """Declares an op. See the module docstring.
 
     Args:
         name: the op's name, when it is not the function's.
@@ -464,7 +463,7 @@ def op(forward=None, /, *, name=None, opmath=None, view=False, **traits):
 
 
 def kernel_op(name, kernel=None, /, *, inputs, by_element=True, opmath=True, **traits):
-    """Declares an op whose forward is one kernel of the engine, a pointwise one if it works `by_element`."""
+    """Declares an op whose forward is one kernel of the engine; pointwise with `by_element`."""
     kernel = kernel or name
     forward = eval(f"lambda k, {inputs}: k.{kernel}({inputs})")
     by_element = by_element and "f" not in traits.get("refuses", "")

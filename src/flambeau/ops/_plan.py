@@ -1,4 +1,4 @@
-"""Recording: what a call of an op leaves on its node of the graph, and how the op's vjps get it back."""
+"""Recording: what a call of an op saves on its node, and how vjps read it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..engines._views import value_of
 
 
 class Plan:
-    """What to save for a call of an op, given which inputs need gradients, and its vjps compiled into one function."""
+    """The values to save for a call, given the inputs that need gradients; and the vjps, compiled to one function."""
 
     def __init__(self, op, wanted):
         calls = [op.joint] if op.joint is not None else [op.vjps.get(i) if w else None for i, w in enumerate(wanted)]
@@ -25,14 +25,14 @@ class Plan:
         self.saves = tuple(i in positions for i in range(len(wanted)))
         self.saves_parts = frozenset(i for kind, i in getters if kind == "part")
         self.saves_out = "out" in kinds or bool(self.saves_parts)
-        self.widens = bool(op.opmath) and not op.product  # whether the forward saw half precision as float32
-        unknown = bool(op.steps) and not all(wanted)  # to the steps, which need the shapes of all inputs
+        self.widens = bool(op.opmath) and not op.product  # whether the forward computed half precision in float32
+        unknown = bool(op.steps) and not all(wanted)  # for the steps, which need the shapes of all inputs
         self.shapes = bool(kinds & {"shape", "shapes"}) or unknown
         self.backward = self.compile(calls, wanted, op.joint is not None) if any(calls) else None
 
     @staticmethod
     def compile(calls, wanted, joint):
-        """A function ``(gradient, node) -> gradients``, with each vjp's arguments read straight off the node."""
+        """Generates a function ``(gradient, node) -> gradients`` that reads each vjp's arguments from the node."""
         sources = {
             "input": "n.inputs[{!r}]", "setting": "n.settings[{!r}]", "shape": "n.shapes[{!r}]", "out": "n.out",
             "part": "n.out[{!r}]", "inputs": "n.inputs[{!r}:]", "shapes": "n.shapes[{!r}:]", "needs": repr(wanted),
@@ -48,7 +48,7 @@ class Plan:
     # ---- recording
 
     def record(self, node, edges, inputs, arrays, result, out, settings):
-        """Puts `out`, a tensor or a tuple of them with the arrays `result`, in the graph, at the new `node`."""
+        """Connects `out`, a tensor or a tuple of them over the arrays `result`, to the new `node`."""
         node._edges = edges
         node._seq = next_sequence()
         node._hooked = False
@@ -78,7 +78,7 @@ class Plan:
         return node
 
     def save(self, node, inputs, arrays, result, out):
-        """Keeps on the node what its vjps will ask for."""
+        """Saves on the node the values that its vjps need."""
         if any(self.saves):
             saved, guards = [], []
             for x, a, saves in zip(inputs, arrays, self.saves):
@@ -103,7 +103,7 @@ class Plan:
 
     @staticmethod
     def watch(node, inputs):
-        """Anomaly mode and saved-tensor hooks."""
+        """Handles anomaly mode and saved-tensor hooks."""
         if modes.anomaly:
             node._trace = tape.user_stack()
         if modes.saved_hooks:
@@ -126,14 +126,14 @@ def forms_of(inputs, wanted):
 
 
 def fit_all(gradients, forms):
-    """The gradients of inputs brought to their forms."""
+    """Reduces gradients to the shapes and dtypes of their inputs."""
     from .reduce import fit
 
     return [g if g is None or form is None else fit(g, *form) for g, form in zip(gradients, forms)]
 
 
 def fetch(node, kind, where, graph):
-    """One argument of a vjp, from what the node holds."""
+    """Reads one argument of a vjp from the node."""
     if kind == "input":
         return saved_input(node, where, graph)
     if kind == "setting":
@@ -172,17 +172,17 @@ def saved_part(node, nr, graph):
 
 
 def unpack_saved(value):
-    """What was saved: back from saved-tensor hooks if it went through them, or computed again."""
+    """The saved array, unpacked by saved-tensor hooks or recomputed if necessary."""
     return value.array() if isinstance(value, tape.Packed) else value
 
 
 def output_of(node, nr, array):
-    """The tensor that output `nr` of a node was; integers are none of the graph's business."""
+    """A tensor for output `nr` of a node; integers are not connected to the graph."""
     return in_its_storage(at_edge(array, (node, nr)) if is_inexact(array.dtype) else wrap(array), node)
 
 
 def in_its_storage(t, node):
-    """A tensor over what a node saved, with the storage it was saved from: the next graph notices writes to it too."""
+    """A tensor over a saved array with its original storage, so that the next graph detects writes to it too."""
     if t._storage is None:
         for storage, _ in node.guards:
             if storage.engine is NUMPY and storage.array is not None and np.may_share_memory(storage.array, t._a):
@@ -192,7 +192,7 @@ def in_its_storage(t, node):
 
 
 def at_edge(array, edge):
-    """A tensor over `array` that stands where `edge` points in the graph."""
+    """A tensor over `array` at the place in the graph that `edge` points to."""
     target, nr = edge
     if isinstance(target, Tensor):
         if target._a is array:

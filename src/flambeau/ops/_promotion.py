@@ -1,4 +1,4 @@
-"""Type promotion: the dtype in which an op's operands meet."""
+"""Type promotion of operands."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .._tensor import Tensor
 from ..engines import NUMPY, engine_of
 
 _SCALARS = (float, int)
-_ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide"))  # kernels that take halves as they are
-_PIECE = 65536  # elements of which some arrays in float32 fit the cache
-_WIDE = frozenset(("mul", "div", "floor_divide", "div_floor", "div_trunc"))  # they take a scalar as a float32 to halves
+_ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide"))  # kernels that accept half precision
+_PIECE = 65536  # elements: several float32 arrays of that size fit in the cache
+_WIDE = frozenset(("mul", "div", "floor_divide", "div_floor", "div_trunc"))  # with float32 scalars
 
 
 def result_dtype(operands):
@@ -49,7 +49,7 @@ def promote_operands(inputs, arrays, how, name):
     np_dtype = target.np
     half = np_dtype in _dtypes.HALF
     wide = half and name in _WIDE
-    alone = not any([getattr(a, "ndim", 0) for a in arrays])  # where no operand has dimensions, none is a mere number
+    alone = not any([getattr(a, "ndim", 0) for a in arrays])  # if no operand has dimensions, all have equal priority
     out = []
     for a in arrays:
         if a is None:
@@ -60,15 +60,15 @@ def promote_operands(inputs, arrays, how, name):
         elif a.__class__ in _SCALARS and target.category == _dtypes.FLOAT and (wide or not half):
             out.append(a)
         else:
-            with ignore_fp_errors():  # a number too large for half precision becomes infinite
+            with ignore_fp_errors():  # numbers too large for half precision become infinite
                 out.append(NUMPY.cast(np.asarray(a), np_dtype))
     return out
 
 
 def in_opmath(arrays):
-    """Half-precision operands in float32, and the dtype to return to (None when there is nothing to do).
+    """Half-precision operands in float32, and the dtype to convert the result to (None if unchanged).
 
-    Where dtypes mix, as those of a layer's input and its weights, the result has that of the first operand.
+    For mixed dtypes, such as a layer's input and weights, the result has that of the first operand.
     """
     for a in arrays:
         dtype = getattr(a, "dtype", None)
@@ -79,12 +79,12 @@ def in_opmath(arrays):
 
 
 def _is_wide(a):
-    """Whether it is a floating array with dimensions that is not in half precision."""
+    """Whether x is a floating array with dimensions, and not half precision."""
     return getattr(a, "ndim", 0) > 0 and a.dtype.kind in "fc" and a.dtype not in _dtypes.HALF
 
 
 def are_large_halves(arrays):
-    """Whether the operands are large contiguous arrays in half precision, alike in shape, or numbers."""
+    """Whether the operands are large contiguous half-precision arrays of one shape, or numbers."""
     first = arrays[0]
     return (
         getattr(first, "dtype", None) in _dtypes.HALF and first.size > _PIECE and engine_of(*arrays) is NUMPY
@@ -97,7 +97,7 @@ def _is_like(a, first):
 
 
 def in_pieces(forward, kernel, arrays):
-    """A pointwise forward on large halves, piece by piece: so the float32 in between stays in the cache."""
+    """A pointwise forward on large half-precision arrays in pieces, so that float32 intermediates stay in the cache."""
     first = arrays[0]
     if kernel in _ARITHMETIC and getattr(arrays[1], "ndim", 0):
         return NUMPY.combine_narrow(first, arrays[1], kernel)

@@ -1,4 +1,4 @@
-"""The attributes of nodes that show what was saved: ``_saved_self``, ``_saved_result``, ``_saved_dim`` and so on."""
+"""The attributes of nodes for saved values: ``_saved_self``, ``_saved_result``, ``_saved_dim`` and so on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RAW_STEP = (
 
 @functools.cache
 def table():
-    """{name of a node: {name of what it saved: expression}}."""
+    """{node name: {name of a saved value: expression}}."""
     found = {}
     for line in SAVED.replace("\n    ", " ").strip().splitlines():
         node, *entries = line.split()
@@ -36,11 +36,11 @@ def table():
 
 
 def attributes_of(op, node):
-    """The attributes of an op's nodes of one name. They are properties: a __getattr__ would slow all others down."""
+    """The attributes of an op's nodes by name. They are properties, since a __getattr__ would slow down all others."""
     found = {}
     for name, source in table().get(node, {}).items():
         found[f"_saved_{name}"] = property(functools.partial(value_of, attribute=f"_saved_{name}"))
-        if place_of(op, source) is not None or len(source) == 1:  # the ops that steps are of call inputs by one letter
+        if place_of(op, source) is not None or len(source) == 1:  # the ops of steps have one-letter input names
             found[f"_raw_saved_{name}"] = property(functools.partial(value_of, attribute=f"_raw_saved_{name}"))
     return found
 
@@ -56,7 +56,7 @@ def value_of(node, attribute):
 
 
 def place_of(op, source):
-    """Where a node keeps the tensor that a source names, as (kind, where); None if that is no tensor."""
+    """Where a node stores the tensor for a source, as (kind, where); None if it is not a tensor."""
     if source in op.inputs:
         return "input", op.inputs.index(source)
     if source == "out":
@@ -65,13 +65,13 @@ def place_of(op, source):
 
 
 class SavedTensor:
-    """A tensor that a node saved, as ``_raw_saved_self`` and its like: it takes hooks."""
+    """A saved tensor that accepts hooks: ``_raw_saved_self`` and so on."""
 
     def __init__(self, node, kind, where):
         self._node, self._kind, self._where = node, kind, where
 
     def register_hooks(self, pack_hook, unpack_hook):
-        """Keeps what ``pack_hook`` makes of the tensor; backward gets what ``unpack_hook`` makes of that."""
+        """Replaces the saved tensor by ``pack_hook``'s result; backward uses ``unpack_hook``'s."""
         node, value = self._node, self._value()
         if node._steps is not None:
             raise RuntimeError(RAW_STEP.format(name=tape.name_of(node)))
@@ -100,7 +100,7 @@ class SavedTensor:
 
 
 class Values(dict):
-    """The values of a node by the names that its op has for them."""
+    """The values of a node by the names of its op."""
 
     def __init__(self, node):
         self.node = node
@@ -127,7 +127,7 @@ class Values(dict):
         return DERIVED[name](node) if name in DERIVED else None
 
     def tensor(self, kind, where, value):
-        """What was saved, as a tensor where it was found."""
+        """A saved array as a tensor at its place in the graph."""
         if self.node.guards is None:
             raise tape.graph_freed()
         blank = self.node._steps is not None and not self.node._steps.has_values
@@ -148,7 +148,7 @@ def strides_of(node, i):
 
 
 def array_at(edge):
-    """The elements of a leaf, or of a view of it; None of anything else."""
+    """The array of a leaf, or of a view of it; otherwise None."""
     target, nr = edge
     if nr == LEAF:
         return target._a
@@ -164,13 +164,13 @@ def plain(value):
 
 
 def at_dims(indices, dims):
-    """Indices by dimension, None where there is none."""
+    """Indices by dimension; None for dimensions without one."""
     places = dict(zip(dims, indices))
     return tuple([places.get(d) for d in range(max(dims) + 1)])
 
 
 def leaf_of(node, i):
-    """An input that is a leaf: the graph has it, whether it was saved or not."""
+    """An input that is a leaf, which the graph holds even if it was not saved."""
     edge = node._edges[i]
     return edge[0] if edge is not None and edge[1] == LEAF else None
 
@@ -184,7 +184,7 @@ def or_else(value, other):
 
 
 def flat_pads(pads):
-    """Pads by dimension as one tuple, the last dimension first, without those that pad nothing at the end."""
+    """Pads by dimension as one tuple, the last dimension first, without trailing zeros."""
     flat = [n for pair in reversed(pads) for n in pair]
     while len(flat) > 2 and flat[-2:] == [0, 0]:
         del flat[-2:]
@@ -192,25 +192,25 @@ def flat_pads(pads):
 
 
 def dim_of(key, shape):
-    """The dimension of the one part of a key."""
+    """The dimension of a key's single entry."""
     parts = key_parts(key, len(shape))
     return parts[0][0] if parts else 0
 
 
 def entry_of(key):
-    """What a key with one part has there."""
+    """A key's single entry."""
     entries = key if isinstance(key, tuple) else (key,)
     return next((entry for entry in entries if entry is not Ellipsis and entry != slice(None)), slice(None))
 
 
 def slice_of(key):
-    """(start, stop, step) of a key whose one part is a slice."""
+    """(start, stop, step) of a key's single slice."""
     part = entry_of(key)
     return [default if n is None else n for n, default in zip((part.start, part.stop, part.step), (0, 2**63 - 1, 1))]
 
 
 def rstd(variance, eps):
-    """The reciprocal of a standard deviation, which PyTorch saves where we save the variance."""
+    """The reciprocal of a standard deviation, which PyTorch saves instead of the variance."""
     return None if variance is None else (variance.detach() + eps).rsqrt()
 
 
@@ -223,7 +223,7 @@ def grouped(statistics):
 
 
 def output_padding(node):
-    """By how much a transposed convolution's result is larger than its kernel, stride and padding make it."""
+    """The output padding of a transposed convolution."""
     stride, settings = node.settings["stride"], node.settings
     if "spatial" not in settings:
         return (0,) * len(stride)

@@ -1,4 +1,4 @@
-"""What PyTorch's nodes show of what they saved, and what that is here.
+"""The saved attributes of PyTorch's nodes, and their values here.
 
 Each line has the name of a node and those of its attributes, without ``_saved_``. A name stands for what our op calls
 the same or, in ``USUAL``, otherwise. ``name=...`` says it in an expression: of inputs (those that were saved; None if

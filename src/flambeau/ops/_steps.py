@@ -1,7 +1,7 @@
-"""Ops that PyTorch composes of several: how their nodes look to people who walk the graph.
+"""Ops that PyTorch composes of several: how their nodes appear in the graph.
 
-Such an op records one node, and one node runs in backward. It shows itself as the last of PyTorch's nodes; the others
-are recorded when somebody asks for them. The op declares how they come about:
+Such an op records one node, and one node runs in backward. It appears as the last of PyTorch's nodes; the others are
+recorded when they are accessed. The op declares the composition:
 
     linear.presents(AddmmBackward0=lambda x, weight, bias: addmm(bias, x, t(weight)))
 
@@ -30,11 +30,11 @@ NO_GRAPH = (
     "create_graph=True. Remove the hooks, or put them on tensors: tensor.register_hook(...)."
 )
 
-UNRECORDED = object()  # stands for the steps of a node that nobody has asked for
+UNRECORDED = object()  # placeholder for steps that have not been accessed
 
 
 class CompositeNode(OpNode):
-    """A node that shows itself as the last of several."""
+    """A node that appears as the last of several."""
 
     __slots__ = ()
 
@@ -42,7 +42,7 @@ class CompositeNode(OpNode):
 
     @property
     def _last(self):
-        """The node that it shows itself as; None where PyTorch has one node too."""
+        """The node that it appears as; None if PyTorch has one node too."""
         if self._last_step is UNRECORDED:
             self._last_step = record_steps(self)
         return self._last_step
@@ -64,42 +64,42 @@ class CompositeNode(OpNode):
 
 
 class Steps:
-    """The steps that one node shows itself as: where in the graph that node stands.
+    """The steps that one node appears as.
 
-    They are recorded on `leaves`, which stand for its inputs. Where the steps save more than the node did, there is
-    nothing that they could save: `has_values` is False then.
+    They are recorded on `leaves`, which replace its inputs. If the steps need values that the node did not save,
+    `has_values` is False.
     """
 
     has_values = True
 
     def __init__(self, node):
-        self.node = weakref.ref(node)  # the steps live on without it
+        self.node = weakref.ref(node)  # the steps may outlive it
         self.sequence_nr = node._sequence_nr()
         self.outer = node._steps
         self.leaves = [None if edge is None else stand_in(node, i) for i, edge in enumerate(node._edges)]
         self.edges = {id(leaf): edge for leaf, edge in zip(self.leaves, node._edges) if leaf is not None}
 
     def outer_edge(self, edge):
-        """An edge of a step as people see it: one to a leaf leads where the input came from."""
+        """The public edge of a step: an edge to a leaf is replaced by that of the input."""
         if edge is None or edge[1] != LEAF or id(edge[0]) not in self.edges:
             return edge
         edge = self.edges[id(edge[0])]
         return edge if self.outer is None else self.outer.outer_edge(edge)
 
     def run_in_backward(self, step):
-        """Lets backward take the steps, of which one has hooks."""
+        """Makes backward run the steps, since one has hooks."""
         if not self.has_values:
             raise RuntimeError(NO_VALUES.format(name=name_of(step)))
         node = self.node()
         if node is not None:
             node.backward = pull_through_steps
-            node._hooked = True  # there is no shorter way for its gradient
+            node._hooked = True  # its gradient cannot bypass the steps
         if self.outer is not None:
             self.outer.run_in_backward(step)
 
 
 def record_steps(node):
-    """Records the steps of a node; returns the last, None if there is but one."""
+    """Records the steps of a node; returns the last, or None if there is only one."""
     function, getters = node.op.steps[type(node).__name__]
     steps = Steps(node)
     inputs = {
@@ -124,7 +124,7 @@ def record_steps(node):
 def each_step(last):
     """The steps that lead to the last one."""
     found = [last]
-    for node in found:  # grows while it is walked
+    for node in found:  # grows during iteration
         found.extend([e[0] for e in node._edges if e is not None and e[1] != LEAF and e[0] not in found])
     return found
 
@@ -148,21 +148,21 @@ def free_steps(last):
 
 
 def stand_in(node, i):
-    """A leaf that stands for an input: with its elements, if the node saved them. None for one that is None."""
+    """A leaf that replaces an input, with its elements if the node saved them; None for None."""
     value = unpack_saved(node.inputs[i]) if node.inputs else None
     if value is None:
         shape = shape_of(node, i)
         if shape == () and node._edges[i] is None:
-            return None  # the call had none
+            return None  # absent in the call
         value = blank(node, shape)
     dtype = node._output(0)[1]
-    if value.dtype != dtype and is_inexact(value.dtype):  # what an op computes in float32 it saves so
+    if value.dtype != dtype and is_inexact(value.dtype):  # ops that compute in float32 save float32
         value = engine_of(value).cast(value, dtype)
     return wrap(value).requires_grad_(node._edges[i] is not None)
 
 
 def blank(node, shape):
-    """Zeros, on the engine of what the node saved."""
+    """Zeros, on the engine of the node's saved arrays."""
     saved = [a for a in node.inputs or () if hasattr(a, "dtype")]
     k = engine_of(*saved) if saved else NUMPY
     if k is NUMPY:
@@ -182,7 +182,7 @@ def shape_of(node, i):
 
 
 def pull_through_steps(grad, node, graph=False):
-    """The backward of a node of whose steps one has hooks."""
+    """The backward of a node with hooks on its steps."""
     if graph:
         raise RuntimeError(NO_GRAPH.format(name=name_of(node)))
     if node.guards is None:

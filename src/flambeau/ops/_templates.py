@@ -1,12 +1,12 @@
-"""The functions of an op that every call runs, generated from templates: the call itself and its recorders.
+"""The hot functions of an op, generated from templates: the call and its recorders.
 
-For a small tensor the way to the kernel costs more than the kernel. So a generated call does inline what nearly all
-calls need, which is NumPy arrays without promotion, and leaves the rest to ``Op.call``: the readable account of a call,
-which knows all cases and gives the same results.
+For small tensors dispatch costs more than the kernel. So a generated call handles the common case inline, NumPy arrays
+without promotion, and passes everything else to ``Op.call``: the readable reference, which handles all cases with the
+same results.
 
-The text of a call depends on how many inputs and settings its op has, and not on the op. Ops that have as many share
-one compiled ``bind``, which closes over what is the op's own. Settings are passed on by position, and are a dict only
-where somebody keeps them.
+The source of a call depends only on the op's number of inputs and settings. Ops with the same numbers share one
+compiled ``bind``, which closes over the op's own values. Settings are passed by position, and become a dict only if
+they are saved.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ..engines import NUMPY
 from ._calls import as_constant, make_view, on_arrays
 from ._errors import translate_error
 
-MANY = 3  # inputs, or settings: calls of ops that take more are not compiled at import
-MAX_COMPILED = 8  # inputs of a variadic op up to which a recorder is compiled for each pattern of gradients
+MANY = 3  # inputs, or settings: calls of ops with more are compiled lazily
+MAX_COMPILED = 8  # inputs of a variadic op up to which each pattern of gradients has its own recorder
 AXIS = [{"axis": axis} for axis in range(65)]  # settings of ops: arrays have up to 64 dimensions
 NAMES = {
     "AXIS": AXIS, "FIRST_FLOAT": FIRST_FLOAT, "LAST_FLOAT": LAST_FLOAT, "LEAF": LEAF, "MAX_COMPILED": MAX_COMPILED,
@@ -236,7 +236,7 @@ else:
     record({inputs}, arrays, r, t, settings)
 """
 
-# For functions that compute the result of an op by themselves.
+# For functions that compute the result of an op themselves.
 WRAPPER = """
 def bind(op, function):
     recorders, recorder = op.recorders, op.recorder
@@ -249,7 +249,7 @@ def bind(op, function):
     return wrap
 """
 
-# ---- recording: what a call leaves on its node
+# ---- recording: what a call saves on its node
 
 NAMED_NODE = """
 name = {name}
@@ -292,7 +292,7 @@ t._node = node
 t._rg = True
 """,
 }
-TUPLE_OF_ONE = {  # whose node is that of one result
+TUPLE_OF_ONE = {  # with a single result
     "check": "",
     "form": """
 node._count = 1
@@ -322,13 +322,13 @@ for nr, x in enumerate(t):
 }
 
 
-# ---- filling them in
+# ---- expansion of the templates
 
 SLOT = re.compile(r"^( *)\{(\w+)\}(\n|\Z)|\{(\w+)\}", re.MULTILINE)
 
 
 def fill(template, **slots):
-    """The template with these slots filled, also where one fills another; a slot alone on its line takes several."""
+    """Fills the slots of a template, also nested ones; a slot alone on its line may be filled by several lines."""
 
     def text_of(match):
         margin, alone, end, within = match.groups()
@@ -342,7 +342,7 @@ def fill(template, **slots):
 
 
 def compile_source(source, title, **names):
-    """The function that a source defines; debuggers and tracebacks can show its lines."""
+    """The function that a source defines; its lines are visible in debuggers and tracebacks."""
     filename = f"<{title}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     scope: dict = {}
@@ -352,14 +352,14 @@ def compile_source(source, title, **names):
 
 
 def tuple_text(names):
-    """The text of a tuple."""
+    """The source of a tuple."""
     return f"({''.join(f'{name}, ' for name in names)})"
 
 
 def flat_slots(names, count=0):
-    """What the inputs and the `count` settings of an op that takes a fixed number of them are called in its templates.
+    """The template slots of an op with a fixed number of inputs and `count` settings.
 
-    A dict of settings is made anew for each call; without settings it is one for all.
+    The dict of settings is new for each call; without settings it is shared.
     """
     n = range(len(names))
     flags, options = [f"flag{i}" for i in n], [f"option{i}" for i in range(count)]
@@ -377,7 +377,7 @@ def flat_slots(names, count=0):
 
 @functools.cache
 def unary_call(settings, kernel):
-    """``bind`` for ops of one input and so many `settings`, whose forward is a `kernel` or not."""
+    """``bind`` for ops of one input and this number of `settings`, whose forward is a `kernel` or not."""
     slots = flat_slots(["x0"], settings)
     slots["state"] += "\nrecord = None"
     source = fill(
@@ -391,7 +391,7 @@ def unary_call(settings, kernel):
 
 @functools.cache
 def flat_call(count, settings):
-    """``bind`` for ops of `count` inputs and so many `settings`."""
+    """``bind`` for ops of `count` inputs and this number of `settings`."""
     names = [f"x{i}" for i in range(count)]
     reads = [fill(READ, no_tensor=TAKE_NUMBER, or_promoted=OR_PROMOTED, x=name, a=f"a{i}", flag=f"flag{i}").strip("\n")
              for i, name in enumerate(names)]
@@ -406,7 +406,7 @@ def flat_call(count, settings):
 
 @functools.cache
 def operator_call(kernel, ufunc):
-    """``bind`` for ops of two operands that meet in one dtype; a `ufunc` takes its time to convert a number."""
+    """``bind`` for ops of two promoted operands; a `ufunc` is slow at converting numbers."""
     slots = flat_slots(["input", "other"])
     slots["state"] += "\nintegers, constant, known = lowest < FIRST_FLOAT, (None, None, None), [None] * 5"
     source = fill(
@@ -431,7 +431,7 @@ def variadic_call():
 
 @functools.cache
 def join_call():
-    """``bind`` for functions like ``cat``: the kernel joins NumPy arrays of one dtype, `otherwise` everything else."""
+    """``bind`` for functions like ``cat``: the kernel joins NumPy arrays of one dtype, `otherwise` all others."""
     source = fill(
         CALL, state="", parameters="tensors, dim=0, *, out=None, axis=None",  # axis: NumPy's name for dim
         read=READ_JOINED, compute="kernel(arrays, dim)", recover="return otherwise(tensors, dim, out=out)",
@@ -442,7 +442,7 @@ def join_call():
 
 @functools.cache
 def view_call(settings):
-    """``bind`` for ops whose result aliases the input, with so many `settings`: they compute nothing."""
+    """``bind`` for ops whose result aliases the input, with this number of `settings`."""
     slots = flat_slots(["x0"], settings) | {"settings": "settings"}
     slots["state"] += "\nrecord = None"
     source = fill(
@@ -461,7 +461,7 @@ def view_wrapper():
 
 
 def with_settings(count):
-    """The end of the title of a call."""
+    """The suffix of a call's title."""
     return f" and {count} settings" if count else ""
 
 
@@ -476,8 +476,8 @@ def variadic_wrapper():
 
 
 def call_of(op, otherwise=None):
-    """The function that an op is. An op of two operands calls `otherwise`, by default its general call, with operands
-    that it does not take inline."""
+    """The generated function of an op. An op of two operands calls `otherwise`, by default its general call, for
+    operands that are not handled inline."""
     if not op.is_view and (len(op.inputs) > MANY or len(op.settings) > MANY):
         function = at_first_call(lambda: compile_call(op, otherwise))
     else:
@@ -511,7 +511,7 @@ def compile_call(op, otherwise):
 
 
 def at_first_call(make):
-    """The function that `make` compiles when it is called first: few programs call ops of many inputs or settings."""
+    """A function compiled by `make` on its first call: few programs call ops with many inputs or settings."""
     function = None
 
     def call(*inputs, **settings):
@@ -523,10 +523,10 @@ def at_first_call(make):
 
 
 def recorder_of(op, wanted, tensors, count=None):
-    """The function that records a call with one result, on inputs of which those in `tensors` are tensors.
+    """The function that records a call with one result; `tensors` are the inputs that are tensors.
 
-    With a `count`, results are a tuple of so many. The function takes the inputs, their arrays, the result's array, the
-    result and the settings, and returns the node; of a variadic op the inputs are one argument, and the arrays too.
+    With `count`, results are a tuple of that length. The function takes the inputs, their arrays, the result's array,
+    the result and the settings, and returns the node; of a variadic op the inputs are one argument, and the arrays too.
     """
     plan = op.plan(wanted)
     if plan.backward is None:
@@ -556,7 +556,7 @@ def recorder_of(op, wanted, tensors, count=None):
 
 
 def saved_results(plan, count, returned):
-    """(the text of what a recorder saves of the results, the texts of the guards of those that are `returned`)."""
+    """(the source of the saved results, the sources of the guards of those that are `returned`)."""
     if not plan.saves_out:
         return "None", []
     if count is None:
@@ -567,7 +567,7 @@ def saved_results(plan, count, returned):
 
 
 def source_of(op, kind, where):
-    """The text by which a recorder gets an input, its shape, or a setting."""
+    """The source of an input, its shape, or a setting in a recorder."""
     if kind == "setting":
         found = f"settings[{where!r}]"
         return f"{found} if {where!r} in settings else {op.defaults[where]!r}" if where in op.defaults else found

@@ -1,6 +1,6 @@
 """The NumPy engine: eager arrays on the CPU.
 
-Each file of this folder holds the kernels of one family that NumPy itself does not have, or not as we need them.
+Each file has the kernels of one family that NumPy lacks, or that need other semantics.
 """
 
 from .. import NUMPY as engine
@@ -15,6 +15,6 @@ from . import activation
 from . import conv, ctc_loss, fold, grid, loss, margin_loss, normalization, pool, rnn, upsampling
 from . import optim
 from . import random
-from . import native  # after all that it replaces
+from . import native  # last, as it replaces kernels of the others
 
 __all__ = ["base", "engine"]

@@ -1,4 +1,4 @@
-"""Evaluates a function of real numbers over arrays of any size: in pieces that fit the cache, in float64."""
+"""Evaluation of real functions over arrays of any size, in float64 and in pieces that fit the cache."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ CHUNK = 8192
 
 
 def special(function=None, /, *, narrow=False):
-    """Decorator: makes `function`, which works on flat float64 arrays, a kernel for real arrays of any shape.
+    """Decorator: turns `function`, which takes flat float64 arrays, into a kernel for real arrays of any shape.
 
-    With `narrow`, float32 is computed in float32 and not in float64.
+    With `narrow`, float32 is computed in float32 instead of float64.
     """
     if function is None:
         return functools.partial(special, narrow=narrow)
@@ -47,7 +47,7 @@ def is_contiguous_or_expanded(x):
 
 
 def in_its_order(kernel, x):
-    """kernel(x), which makes rows, in the order in which the dimensions of x lie in memory."""
+    """kernel(x), whose results are row-major, in the memory order of x."""
     order = np.argsort([-abs(s) for s in x.strides], kind="stable")
     return kernel(np.ascontiguousarray(x.transpose(order))).transpose(np.argsort(order))
 
@@ -57,7 +57,7 @@ def is_row_major(x):
 
 
 def in_common_order(kernel, arrays, operands):
-    """kernel(*arrays), which are the operands broadcast, in the order in which the dimensions of the operands lie."""
+    """kernel(*arrays) of broadcast operands, in the operands' memory order."""
     layouts = [(x.shape, x.strides) for x in operands if isinstance(x, np.ndarray)]
     strides = elementwise_strides(arrays[0].shape, layouts)
     order = np.argsort([-s for s in strides], kind="stable")
@@ -81,14 +81,14 @@ def series(coefficients, t):
 
 @functools.cache
 def shorten(coefficients):
-    """The terms of a series that float32 sees."""
+    """The terms of a series that matter in float32."""
     size = max(map(abs, coefficients))
     seen = [i for i, c in enumerate(coefficients) if abs(c) > 1e-8 * size]
     return coefficients[: seen[-1] + 1]
 
 
 def pieces(x, *branches, other=np.nan):
-    """A function given by (mask, function of the elements under it) pairs; `other` where no mask holds."""
+    """A piecewise function, given by (mask, function) pairs; `other` elsewhere."""
     out = np.full(x.shape, other)
     for mask, function in branches:
         if mask.any():

@@ -1,4 +1,4 @@
-"""Kernels of activations."""
+"""Activation kernels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .._formulas import ACTIVATIONS, define
 
 define(engine, *ACTIVATIONS)
 
-PIECE = 1 << 16  # elements that are worked on at a time: some arrays of that size fit the cache
+PIECE = 1 << 16  # elements processed at a time: several arrays of that size fit in the cache
 
 
 @engine.kernel
@@ -20,9 +20,9 @@ def softplus(x, beta, threshold):
 
 @engine.kernel
 def finish(x, how):
-    """Follows on sums: ``x * scale + shift`` by channel, then the kernel of a name. `how` is these and its numbers.
+    """An epilogue: ``x * scale + shift`` by channel, then an activation. `how` has these and its numbers.
 
-    Scale and shift, or the name, may be None.
+    Scale and shift, or the activation, may be None.
     """
     scale, shift, name, numbers = how
     if scale is not None:
@@ -33,10 +33,10 @@ def finish(x, how):
 
 @engine.kernel
 def overwrite(x, name, numbers):
-    """Stores what the kernel of that name makes of x and of numbers in the memory of x."""
+    """Runs the kernel of that name on x and numbers, in place."""
     kernel = getattr(engine, name)
     flat = x.reshape(-1) if x.flags.c_contiguous else None
     pieces = [x] if flat is None else [flat[i : i + PIECE] for i in range(0, flat.size, PIECE)]
-    for piece in pieces:  # so that there is no second array of that size
+    for piece in pieces:  # to avoid a second array of that size
         piece[...] = kernel(piece, *numbers)
     return x

@@ -15,13 +15,13 @@ def cast(x, dtype):
     if dtype is FLOAT16:
         x = narrow(x, dtype)
     if type(x) is np.ndarray and 0 in x.strides:
-        return x.astype(dtype, order="C")  # NumPy would move the expanded dimensions to the end
+        return x.astype(dtype, order="C")  # NumPy would make the expanded dimensions innermost
     return x.astype(dtype)
 
 
 @engine.kernel
 def widen(x):
-    """x in float32. An expanded one stays so: it has no say in how a result lies in memory."""
+    """x in float32. An expanded array stays expanded, so that it does not affect the layout of results."""
     if type(x) is not np.ndarray or 0 not in x.strides:
         return engine.cast(x, FLOAT32)
     once = x[tuple([slice(1) if step == 0 else slice(None) for step in x.strides])]
@@ -35,7 +35,7 @@ def as_array(x):
 
 @engine.kernel
 def accumulate(into, x):
-    """Adds x to an array that is ours alone; returns the array that holds the sum."""
+    """Adds x to an array without other references; returns the array with the sum."""
     if into.flags.writeable:
         np.add(into, x, out=into, casting="unsafe")
         return into
@@ -52,7 +52,7 @@ def fill(into, value):
 @engine.kernel
 def write(into, x):
     """Stores x in the memory of `into`."""
-    into[...] = narrow(x, FLOAT16) if into.dtype is FLOAT16 else x  # a fifth of what np.copyto takes
+    into[...] = narrow(x, FLOAT16) if into.dtype is FLOAT16 else x  # takes a fifth of the time of np.copyto
     return into
 
 
@@ -64,7 +64,7 @@ def copy(x):
 
 @engine.kernel
 def copy_like(x, like):
-    """A copy of x with the strides of `like`; contiguous where that is expanded."""
+    """A copy of x with the strides of `like`; contiguous if that is expanded."""
     out = np.empty_like(like, x.dtype, order="C" if 0 in like.strides else "K")
     out[...] = x
     return out

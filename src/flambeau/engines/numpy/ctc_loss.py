@@ -51,7 +51,7 @@ def last_states(xp, states, lengths):
 
 
 def total(xp, alphas, ends, times, lengths):
-    """Minus the log-probability of each sequence of labels, from the states at its last time."""
+    """The negative log-likelihood of each label sequence, from the states at its last time step."""
     final = alphas[xp.maximum(times - 1, 0), xp.arange(times.shape[0])]
     final = xp.where(ends, final, -xp.inf)
     top = final.max(1, keepdims=True)

@@ -1,7 +1,7 @@
 """Reading and writing elements by index.
 
-The kernels that return a changed ``x`` copy it first, or write into it when ``into`` is set. They check the indices,
-as the array library would accept or wrap what PyTorch refuses.
+The kernels that return a changed ``x`` copy it first, or write into it when ``into`` is set. They check indices
+that NumPy would accept or wrap, but PyTorch rejects.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ NOT_ENOUGH = "Number of elements of source < number of ones in mask: {source} < 
 TAKE_RANGE = "out of range: tried to access index {index} on a tensor of {size} elements."
 
 UNSIGNED = {np.dtype(np.int64): np.dtype(np.uint64), np.dtype(np.int32): np.dtype(np.uint32)}
-FEW = 128  # elements up to which the simplest way is the fastest
+FEW = 128  # elements up to which the simplest implementation is the fastest
 PAIRS = {  # two numbers as one: half as many additions
     np.dtype(np.float32): np.dtype(np.complex64), np.dtype(np.float64): np.dtype(np.complex128)
 }
-ROW = 512  # elements in a row from which on adding row by row beats adding element by element
+ROW = 512  # row length from which adding by rows is faster than adding by elements
 
 
 # ---- index tensors: x[i, :, j]
@@ -38,7 +38,7 @@ def index_key(indices, dims):
 
 
 def as_torch_error(error):
-    """NumPy's IndexError in PyTorch's words."""
+    """NumPy's IndexError with PyTorch's message."""
     return IndexError(str(error).replace("axis", "dimension").replace("indexing arrays", "indexing tensors"))
 
 
@@ -81,7 +81,7 @@ def index_put(x, indices, dims, values, accumulate, into=False):
         else:
             add_at(out, indices, dims, values)
     except (IndexError, ValueError) as error:
-        refuse_misfit(values, x, indices, dims)  # PyTorch names this fault before an index out of bounds
+        refuse_misfit(values, x, indices, dims)  # PyTorch reports this before an index out of bounds
         raise as_torch_error(error) from None
     return out
 
@@ -90,7 +90,7 @@ def refuse_misfit(values, x, indices, dims):
     """Raises unless `values` can be broadcast to x[i, :, j]."""
     try:
         result = selected_shape(x, indices, dims)
-    except ValueError:  # the indices do not fit one another
+    except ValueError:  # the indices do not broadcast
         return
     try:
         np.broadcast_to(values, result)
@@ -99,7 +99,7 @@ def refuse_misfit(values, x, indices, dims):
 
 
 def selected_shape(x, indices, dims):
-    """The shape of x[i, :, j], also where an index is out of bounds; of a mask there is one alone."""
+    """The shape of x[i, :, j], also if an index is out of bounds; a mask must be the only index."""
     if indices[0].dtype.kind == "b":
         (mask,), (first,) = indices, dims
         return (*x.shape[:first], np.count_nonzero(mask), *x.shape[first + mask.ndim :])
@@ -109,7 +109,7 @@ def selected_shape(x, indices, dims):
 
 
 def refuse_surplus(values, ndim):
-    """NumPy lets pass what has no elements, whatever dimensions it has beyond `ndim`."""
+    """Raises for surplus dimensions, which NumPy accepts for empty values."""
     if any([n != 1 for n in values.shape[: max(values.ndim - ndim, 0)]]):
         raise ValueError
 
@@ -126,7 +126,7 @@ def unindex(g, indices, dims, shape):
 
 
 def add_at(out, indices, dims, values):
-    """Adds `values` to out[i, j, ...], also where an index occurs several times."""
+    """Adds `values` to out[i, j, ...], also if an index occurs repeatedly."""
     sizes = [out.shape[d] for d in dims]
     first = dims[0]
     index = wrap_negative(indices[0], sizes[0], first)
@@ -148,7 +148,7 @@ def add_at(out, indices, dims, values):
 
 @engine.kernel
 def without_row(index, rows, number):
-    """Indices and the rows that belong to them, without those of one row."""
+    """Indices and their rows, without those of one index."""
     kept = index != number
     return index[kept], rows[kept]
 
@@ -196,7 +196,7 @@ def wrap_negative(index, size, dim):
 
 
 def out_of(index, size):
-    """Whether an index is negative or not below `size`: one look, as negative numbers are huge when unsigned."""
+    """Whether an index is negative or not below `size`: one comparison, as negative numbers are huge when unsigned."""
     if index.size <= FEW:
         values = index.reshape(-1).tolist()
         return min(values) < 0 or max(values) >= size

@@ -1,4 +1,4 @@
-"""Matrix products and decompositions that NumPy lacks, or does not have as we need them."""
+"""Matrix products and decompositions that NumPy lacks, or that need other semantics."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 from ..._dtypes import FIRST_HALF
 from .. import NUMPY as engine
 
-_FEW = 1024  # elements up to which NumPy takes longer to prepare a broadcast than to copy and add
+_FEW = 1024  # elements up to which a copy and an addition are faster than a broadcast
 
 
 @engine.kernel
 def matmul(a, b):
     """np.matmul; half precision is multiplied in float32 and rounded once."""
     if a.dtype.num < FIRST_HALF:
-        # The same BLAS call, but dot takes a third of the time to get there.
+        # The same BLAS call, but dot has a third of the overhead.
         return a.dot(b) if a.ndim <= 2 and b.ndim <= 2 else np.matmul(a, b, order="C")
     return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
 
 
 @engine.kernel
 def add_product(multiply, x, a, b, beta, alpha):
-    """``beta * x + alpha * multiply(a, b)``; with beta 0, x is not looked at."""
+    """``beta * x + alpha * multiply(a, b)``; with beta 0, x is ignored."""
     dtype = a.dtype
     if dtype.num >= FIRST_HALF:
         wide = (n.astype(np.float32) for n in (x, a, b))
@@ -58,7 +58,7 @@ def linear(x, weight, bias, finish=None):
 # ---- solving
 
 
-_BLOCK = 64  # columns that a blocked algorithm works off at once
+_BLOCK = 64  # the block size of blocked algorithms
 
 
 @engine.kernel
@@ -166,7 +166,7 @@ def solve_block(block, b, upper):
 
 
 def substitute(block, x, upper):
-    """Back (or forward) substitution, which carries on where the diagonal is zero."""
+    """Back (or forward) substitution, which continues if the diagonal is zero."""
     n = block.shape[-1]
     for i in reversed(range(n)) if upper else range(n):
         x[..., i, :] /= block[..., i, i, None]
