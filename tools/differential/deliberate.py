@@ -1,6 +1,6 @@
-"""Differences that were decided on: they are no findings, and end the program, for what follows differs by them.
+"""Deliberate differences: they are not reported, and end the program, since what follows depends on them.
 
-An entry is named by words of docs/differences.md, which says why.
+The key of an entry is a phrase of docs/differences.md, which gives the reason.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ def is_deliberate(disagreement):
 
 
 DIFFERENCES = {
-    "gives its input the gradient of the elements that it keeps": lambda d: (
+    "passes its input the gradient of the elements that are kept": lambda d: (
         d.kind == "values" and concerns_gradients(d) and "as_strided_scatter" in d.pair.text
     ),
-    "Whether the result of nothing requires grad": lambda d: (
+    "Whether the result of an empty tensor requires grad": lambda d: (
         d.kind in ("requires_grad", "is_leaf") and any(t.numel() == 0 for t in arguments(d))
     ),
     "Counts have no gradient": lambda d: (
         d.kind in ("requires_grad", "is_leaf") and re.search("histogram|bincount", d.step.template)
     ),
-    "Gradients between real and complex numbers": lambda d: (
+    "Gradients between real and complex tensors": lambda d: (
         raises(d, "input_is_complex == grad_is_complex") and d.ours == "no exception"
     ),
     "The second derivative of complex `logcumsumexp`": lambda d: (
@@ -78,11 +78,11 @@ DIFFERENCES = {
             "slice_scatter does not support automatic differentiation|"
             r"cannot reshape tensor of 0 elements into shape \[0, -1\]", d.theirs)
     ) or (re.search("max_unpool|MaxUnpool", d.pair.text) and raises(d, "with size 0") and d.ours == "no exception"),
-    "The gradient of `index_reduce` without the input": lambda d: (
+    "The gradient of `index_reduce` with `include_self=False`": lambda d: (
         d.kind == "values" and concerns_gradients(d)
         and re.search(r"(index|scatter)_reduce.*'am(in|ax)', include_self=False", d.pair.text)
     ),
-    "Functions whose own writes break their gradient": lambda d: (
+    "Functions whose own in-place writes break their gradient": lambda d: (
         raises(d, "modified by an inplace operation") and d.ours == "no exception"
         and re.search(r"vander\(|linalg\.cond\(", d.pair.text)
     ),
@@ -92,11 +92,11 @@ DIFFERENCES = {
     "copies with a part replaced": lambda d: (
         d.kind == "offset" and re.search("(select|slice|diagonal|as_strided)_scatter", d.step.template) and is_fresh(d)
     ),
-    "a view may be written to after another view": lambda d: (
+    "a view may be written to after a write through another view": lambda d: (
         raises(d, "a leaf Variable that requires grad is being used in an in-place operation")
         and d.ours == "no exception" and re.search("] [+*]=", d.step.template) and arguments(d)[0]._is_view()
     ),
-    "Conjugates are computed": lambda d: (
+    "Conjugates are computed eagerly": lambda d: (
         d.kind in ("aliasing", "identity", "is_view", "strides", "offset", "version") and is_conjugate(d)
     ),
     "Overlapping memory": lambda d: (
@@ -113,11 +113,11 @@ DIFFERENCES = {
         raises(d, "Attempted to use an uninitialized parameter") and d.ours == "no exception"
         and "requires_grad_" in d.step.template
     ),
-    "Half precision computes everywhere": lambda d: (
+    "Half precision works everywhere": lambda d: (
         (raises(d, "not implemented for 'Half'") or raises(d, "not implemented for 'BFloat16'"))
         and d.ours == "no exception"
     ),
-    "Of two faults in one call": lambda d: (
+    "If a call has two errors": lambda d: (
         d.kind == "exception"
         and (
             {error.partition(":")[0] for error in (d.ours, d.theirs)} == {"RuntimeError", "NotImplementedError"}
@@ -132,7 +132,7 @@ DIFFERENCES = {
             or ("the written-to tensor refer to a single memory location" in d.theirs and d.ours != "no exception")
         )
     ),
-    "What cannot be computed is refused also where there is nothing to compute": lambda d: (
+    "Invalid calls are refused for empty tensors too": lambda d: (
         d.kind == "exception" and d.theirs == "no exception"
         and re.search("not implemented for|is out of bounds for dimension|Specify the reduction dim|"
                       "cannot be converted to|does not support complex|type .* should be the same", d.ours)
@@ -148,10 +148,10 @@ DIFFERENCES = {
              or raises(d, "currently only supported for contiguous inputs")
              or raises(d, "Unsupported memory format. Supports only") or raises(d, "grad_input must be contiguous"))
     ),
-    "`detach_` takes nothing from what was saved": lambda d: (
+    "`detach_` does not affect saved tensors": lambda d: (
         raises(d, "has been detached in-place") and d.ours == "no exception"
     ),
-    "What a gradient does not need is not saved": lambda d: (
+    "Only what backward needs is saved": lambda d: (
         re.search(r"torch\.(prod|cummax|c?dist)\(|(_pool|Pool|Pad)[123]d\(|\bpad\(", d.pair.text)
         and (
             (d.kind == "exception" and d.ours == "no exception"
@@ -164,7 +164,7 @@ DIFFERENCES = {
         d.kind == "exception" and "modified by an inplace operation" in d.ours and d.theirs == "no exception"
         and "torch.kron(" in d.pair.text
     ),
-    "A product of a vector and a matrix is one node": lambda d: (
+    "A vector-matrix product is one node": lambda d: (
         d.kind == "exception"
         and re.search("backward through the graph a second time|modified by an inplace operation", d.ours)
         and d.theirs == "no exception" and "@" in d.pair.text and "inputs=[" in d.pair.text
@@ -173,25 +173,25 @@ DIFFERENCES = {
         d.kind in ("requires_grad", "is_leaf") and "grad" in d.step.template
         and not dict(leaves(d.pair.oracle))[d.where].count_nonzero()
     ),
-    "float16 has a root of minus infinity": lambda d: (
+    "`(-inf) ** 0.5` is inf in PyTorch for float16": lambda d: (
         d.kind == "values" and "0.5" in d.step.arguments.values() and "float16" in {dtype_of(t) for t in arguments(d)}
         and any(bool((t == -math.inf).any()) for t in arguments(d))
     ),
     "`avg_pool2d` of too few dimensions": lambda d: (
         raises(d, "-3") and "avg_pool2d" in d.step.template and d.ours.startswith("RuntimeError")
     ),
-    "`out=` is written to at least once": lambda d: (
+    "at least once for `out=`": lambda d: (
         d.kind == "version" and "out=" in d.step.template and d.ours > 0
     ),
-    "a parameter once in a step of an optimizer": lambda d: (
+    "once per optimizer step for a parameter": lambda d: (
         d.kind == "version" and (d.ours > 0 or ".state[" in d.where)
         and any(".step(" in step.template for step in d.pair.steps)
     ),
     "`fill_diagonal_` of": lambda d: d.kind == "version" and "fill_diagonal_" in d.step.template and d.ours > 0,
-    "gradients of zeros are not added": lambda d: (
+    "PyTorch skips adding some gradients of zeros": lambda d: (
         d.kind == "version" and d.where.endswith(".grad") and d.ours > d.theirs  # the values are the same
     ),
-    "running statistics whenever they move": lambda d: d.kind == "version" and "running_" in d.where,
+    "whenever running statistics are updated": lambda d: d.kind == "version" and "running_" in d.where,
     "A gradient that is passed on unchanged": lambda d: (
         is_passed_on(d)
         or (d.kind == "structure" and re.search("grad|backward", d.step.template) and differ_in_gradients(d))
@@ -199,16 +199,16 @@ DIFFERENCES = {
         or (d.kind in ("identity", "aliasing") and are_results_of_one_grad(d))
         or (d.kind == "version" and was_passed_as_gradient(d))
     ),
-    "How a gradient lies in memory": lambda d: d.kind == "offset" and concerns_gradients(d),
+    "The strides of a gradient": lambda d: d.kind == "offset" and concerns_gradients(d),
     "Views of `x` keep the old memory in both": lambda d: (
         d.kind == "version" and "state_dict" in d.pair.text and "[" in d.where
         and any(re.search(r"\.(double|float|half|to)\(", step.template) for step in d.pair.steps)
     ),
-    "a view of a leaf keeps its way to it": lambda d: (
+    "a view of a leaf stays connected to it": lambda d: (
         d.kind in ("version", "values", "structure") and IS_GRADIENT.search(d.where or ".grad")
         and any(is_written_leaf_in_constant(v) for v in tensors(d))
     ),
-    "A view keeps its way to a leaf that was detached": lambda d: (
+    "A view of a leaf that is detached and written to stays connected": lambda d: (
         (re.search(r"\.grad\b|\blog\b", d.where or ".grad") if d.kind in ("version", "values", "structure")
          else raises(d, "to not have been used in the graph") and d.ours == "no exception")
         and any(has_lost_its_leaf(v) for v in tensors(d))
@@ -217,23 +217,23 @@ DIFFERENCES = {
         d.kind == "values" and re.search("%|remainder|fmod", d.step.template) and "nan" in str(d.theirs)
         and differs_only_at_nan(d)
     ),
-    "Tensors that were loaded together": lambda d: (
+    "Tensors loaded together share a counter": lambda d: (
         d.kind == "version" and any("torch.load" in step.template for step in d.pair.steps)
     ),
     "Zero to the power of zero": lambda d: (
         d.kind == "values" and re.search(r"pow|\*\*", d.step.template) and differs_only_at_nan(d, is_one)
         and any(t.is_complex() for t in arguments(d))
     ),
-    "a length that is more than the padded input has": lambda d: (
+    "a length greater than that of the padded input": lambda d: (
         d.kind == "exception" and "does not fit in a padded input" in d.ours and d.theirs == "no exception"
     ),
-    "zeros that cannot be written to": lambda d: (
+    "PyTorch has immutable zeros": lambda d: (
         d.ours == "no exception" and (raises(d, "ZeroTensors are immutable") or raises(d, "DispatchKey ZeroTensor"))
     ),
     "`bessel_j0` and `bessel_j1`": lambda d: (
         d.kind == "values" and "bessel_j" in d.step.template and np.allclose(d.ours, d.theirs, rtol=0, atol=1e-6)
     ),
-    "The slope of `hardsigmoid`": lambda d: (
+    "The gradient of `hardsigmoid`": lambda d: (
         d.kind == "values" and re.search("[hH]ardsigmoid", d.pair.text) and IS_GRADIENT.search(d.where)
         and np.allclose(d.ours, d.theirs, rtol=1e-7)
     ),
@@ -249,14 +249,14 @@ DIFFERENCES = {
         d.kind == "values" and d.where.endswith("[1]") and names_an_equal(d)
     ),
     "The order of rows with nan": lambda d: d.kind in ("values", "shape") and is_unique_of_nan(d),
-    "Bytes of bools": lambda d: d.kind == "values" and "view(torch.bool)" in d.pair.text and agree_as_bools(d),
+    "Bool bytes": lambda d: d.kind == "values" and "view(torch.bool)" in d.pair.text and agree_as_bools(d),
     "The median of an expanded tensor": lambda d: (
         d.kind == "values" and is_median_of_expanded(d)
     ),
     "a dimension with one element": lambda d: (
         raises(d, "must be 1 to view") and d.ours == "no exception" and arguments(d)[0].shape[-1] == 1
     ),
-    "The slope of `elu` at nan": lambda d: (
+    "The gradient of `elu` at nan": lambda d: (
         d.kind == "values" and re.search("elu|ELU", d.pair.text) and IS_GRADIENT.search(d.where) and has_nan_instead(d)
     ),
     "Rounding": lambda d: d.kind == "structure" and "LBFGS" in d.pair.text and decides_by_rounding(d.pair),
@@ -264,7 +264,7 @@ DIFFERENCES = {
         d.kind == "values" and re.search(r"cosine_similarity|Cosine|functional\.normalize", d.pair.text)
         and "create_graph=True" in d.pair.text and IS_GRADIENT.search(d.where) and differs_only_at_nan(d, is_near_zero)
     ),
-    "The slope of `hardtanh` at nan": lambda d: (
+    "The gradient of `hardtanh` at nan": lambda d: (
         d.kind == "values" and re.search("hardtanh|Hardtanh|relu6|ReLU6|[hH]ardshrink|[sS]oftshrink", d.pair.text)
         and differ_only_at_nan_of_leaf(d)
     ),
@@ -276,7 +276,7 @@ DIFFERENCES = {
         d.kind == "exception" and "functional.linear(" in d.step.template
         and any(t.ndim == 1 for t in arguments(d)[1:2]) and "no exception" in (d.ours, d.theirs)
     ),
-    "A transposed convolution with weights that are not finite": lambda d: (
+    "A transposed convolution with non-finite weights": lambda d: (
         d.kind == "values" and re.search("[cC]onv_?[tT]ranspose", d.pair.text) and have_nan_by_zeros_around(d)
     ),
     "The gradient of `soft_margin_loss`": lambda d: (
@@ -289,7 +289,7 @@ DIFFERENCES = {
         d.kind == "values" and "utils.weight_norm(" in d.pair.text and "create_graph=True" in d.pair.text
         and IS_GRADIENT.search(d.where)
     ),
-    "Keys that no query may see": lambda d: (
+    "Keys masked for every query": lambda d: (
         d.kind == "values" and "is_causal=True" in d.pair.text and IS_GRADIENT.search(d.where)
         and differs_only_at_nan(d, is_zero)
     ),
@@ -309,22 +309,22 @@ DIFFERENCES = {
         or (raises(d, "not implemented for 'ComplexHalf'") and d.ours == "no exception")
         or (d.kind == "exception" and "no complex dtype for Half" in d.ours and d.theirs == "no exception")
     ),
-    "Pixels of an empty tensor": lambda d: (
+    "`pixel_shuffle` and `pixel_unshuffle` of an empty tensor": lambda d: (
         (d.kind == "shape" and re.search(r"\bpixel_", d.step.template) and any(t.numel() == 0 for t in arguments(d)))
         or (d.kind == "exception" and re.search("Pixel(Uns|S)huffleBackward0 returned an invalid", d.theirs))
     ),
-    "A Fourier transform of no signals": lambda d: raises(d, "Inconsistent configuration parameters"),
+    "A Fourier transform of an empty batch": lambda d: raises(d, "Inconsistent configuration parameters"),
     "The `lerp` of the largest numbers": lambda d: (
         d.kind == "values" and "lerp" in d.step.template and differ_only_where(d, np.isinf)
     ),
     "The poles of `polygamma`": lambda d: (
         d.kind == "values" and "polygamma" in d.step.template and differ_only_where(d, np.isposinf)
     ),
-    "Numbers near the smallest": lambda d: (
+    "Subnormal numbers": lambda d: (
         d.kind == "values" and re.search("bessel_[yk]|special.zeta", d.step.template)
         and any(is_tiny(x).any() for x in map(numbers, arguments(d)) if x.dtype.kind == "f")
     ),
-    "a tensor without any": lambda d: (
+    "an empty tensor.": lambda d: (
         any(t.numel() == 0 for t in arguments(d))
         and (
             (d.kind == "exception" and re.search("stride|storage_offset", d.ours + d.theirs))
@@ -334,7 +334,7 @@ DIFFERENCES = {
     "Whether a new result is a view": lambda d: (
         d.kind == "is_view" and (is_fresh(d) or "grad" in d.step.template or IS_GRADIENT.search(d.where))
     ),
-    "an assignment to a parametrized tensor": lambda d: d.kind == "version" and "utils.parametriz" in d.pair.text,
+    "assigning to a parametrized tensor": lambda d: d.kind == "version" and "utils.parametriz" in d.pair.text,
     "`matmul` keeps the layout of `out=`": lambda d: (
         "matmul" in d.step.template and "out=" in d.step.template
         and (raises(d, "must match the size of tensor b") or (d.kind == "strides" and d.theirs == [1]))
