@@ -258,6 +258,22 @@ def test_an_error_deep_inside_comes_out():
     assert x.grad.tolist() == [2.0]
 
 
+@pytest.mark.parametrize("shape", [(3,), (200, 300)])
+def test_no_gradient_is_lost_among_threads(shape):
+    w = flambeau.zeros(shape, requires_grad=True)
+
+    def run():
+        for _ in range(100):
+            (w * 1).sum().backward()
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (w.grad == 400).all()
+
+
 # ---- gradients that are added in place
 
 

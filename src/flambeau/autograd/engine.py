@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
+import threading
 import traceback
 from heapq import heappop, heappush
 
@@ -37,6 +38,7 @@ from ._sums import add_at_index, add_to, fit_gradient, has_layout_of, plus, sum_
 from ._writes import write
 
 POST_ACCUMULATE_RESULT = "Tensor post accumulate grad hooks should return None. Write to param.grad in place instead."
+ACCUMULATING = threading.RLock()  # held while a gradient is added to .grad, which several threads may do at once
 MOVED_LEAF = (
     "leaf variable has been moved into the graph interior: it was written to after detach_() or requires_grad_(False), "
     "and what had been computed of it cannot leave a gradient there. clone() it before the write."
@@ -343,17 +345,18 @@ class Pass:
     def accumulate(self, leaf, grad):
         if type(leaf._node) not in NO_FUNCTION:
             raise RuntimeError(MOVED_LEAF)
-        held = leaf._grad
-        if self.graph:
-            leaf._grad = copy_in_layout(wrap(leaf._a), grad) if held is None else sum_in_layout(held, grad)
-        elif held is None:
-            if sys.getrefcount(grad) > ALONE or not has_layout_of(grad, leaf._a):
-                grad = engine_of(grad, leaf._a).copy_like(grad, leaf._a)
-            leaf._grad = wrap(grad, leaf.device)
-        elif held.layout is strided or held.layout is engine_of(grad).layout:
-            write(held, "backward", engine_of(held._a, grad).accumulate, grad)
-        else:  # a dense gradient cannot be added to a sparse one in place
-            leaf._grad = wrap(plus(grad, held._a), leaf.device)
+        with ACCUMULATING:
+            held = leaf._grad
+            if self.graph:
+                leaf._grad = copy_in_layout(wrap(leaf._a), grad) if held is None else sum_in_layout(held, grad)
+            elif held is None:
+                if sys.getrefcount(grad) > ALONE or not has_layout_of(grad, leaf._a):
+                    grad = engine_of(grad, leaf._a).copy_like(grad, leaf._a)
+                leaf._grad = wrap(grad, leaf.device)
+            elif held.layout is strided or held.layout is engine_of(grad).layout:
+                write(held, "backward", engine_of(held._a, grad).accumulate, grad)
+            else:  # a dense gradient cannot be added to a sparse one in place
+                leaf._grad = wrap(plus(grad, held._a), leaf.device)
 
 
 class _Count(Pass):
