@@ -1,5 +1,4 @@
-"""The vocabulary: the public functions, a file a family, with PyTorch's signatures.
+"""The public functions, with PyTorch's signatures, one file per family.
 
-A function whose first parameter is the tensor serves as the method of that name too; ``_attach`` puts methods and
-in-place forms on Tensor.
+A function whose first parameter is a tensor is also a method; ``_attach`` adds methods and in-place variants to Tensor.
 """

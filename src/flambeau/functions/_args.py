@@ -1,4 +1,4 @@
-"""Reading arguments: what PyTorch accepts, refused with the type of error that PyTorch raises."""
+"""Argument parsing: accepts what PyTorch accepts, and raises the same types of errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def need_tensor(value, name, argument="input", position=1):
 
 
 def need_constant(value, name, argument):
-    """Raises PyTorch's error for a tensor that a function has no gradient for, and that requires one; None is none."""
+    """Raises PyTorch's error if an argument without a derivative requires a gradient; None is allowed."""
     if value is not None and value.requires_grad and modes.grad:
         raise RuntimeError(NOT_DIFFERENTIABLE.format(name=name, argument=argument))
 
@@ -51,7 +51,7 @@ def need_tensors(values, name):
 
 
 def as_int(value, name, argument, wanted="int"):
-    """An int from anything that is one (NumPy integers and one-element integer tensors too)."""
+    """Converts an integer (also NumPy's, or a one-element tensor) to an int."""
     if isinstance(value, (bool, float)):
         raise wrong_type(value, wanted, name, argument)
     try:
@@ -61,20 +61,20 @@ def as_int(value, name, argument, wanted="int"):
 
 
 def allocating(function):
-    """Decorator of a function that asks NumPy for memory: where there is not enough, PyTorch raises a RuntimeError."""
+    """Decorator for functions that allocate memory: converts NumPy's out-of-memory errors to PyTorch's RuntimeError."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
         try:
             return function(*args, **kwargs)
-        except (MemoryError, ValueError) as error:  # NumPy has the second for what exceeds the address space
+        except (MemoryError, ValueError) as error:  # NumPy raises the second if the size exceeds the address space
             raise RuntimeError(NO_MEMORY.format(name=function.__name__, cause=error)) from None
 
     return call
 
 
 def as_float(value, name, argument):
-    """A float from a real number, also NumPy's, or from a tensor that has no dimensions and needs no gradient."""
+    """Converts a real number (also NumPy's, or a zero-dimensional tensor without gradient) to a float."""
     if isinstance(value, Tensor) and not value._a.ndim and not value.requires_grad:
         value = value.item()
     if isinstance(value, (int, float, np.integer, np.floating)):
@@ -83,7 +83,7 @@ def as_float(value, name, argument):
 
 
 def dim_in_range(dim, ndim):
-    """A dimension counted from the front; IndexError when there is none such. A scalar counts as one dimension."""
+    """Normalizes a dimension; raises IndexError if it is out of range. A scalar counts as having one dimension."""
     n = ndim or 1
     if type(dim) is not int:
         if isinstance(dim, (bool, float)) or not hasattr(dim, "__index__"):
@@ -95,7 +95,7 @@ def dim_in_range(dim, ndim):
 
 
 def dims_in_range(dims, ndim):
-    """A tuple of distinct dimensions counted from the front; None (all of them) for None and an empty list."""
+    """Normalizes distinct dimensions to a tuple; None (all of them) for None and an empty list."""
     if dims is None:
         return None
     if not isinstance(dims, (tuple, list)):
@@ -109,7 +109,7 @@ def dims_in_range(dims, ndim):
 
 
 def axis_of(dims, ndim):
-    """dims_in_range for kernels: on a 0-dimensional array every valid axis is ()."""
+    """Like dims_in_range, for kernels: on a 0-dimensional array every valid axis is ()."""
     found = dims_in_range(dims, ndim)
     return () if found is not None and ndim == 0 else found
 
@@ -160,10 +160,10 @@ def tensor_on(array, device=None, requires_grad=False):
 
 
 def resize(t, shape, order=None):
-    """Gives a tensor another shape. It stays in its storage if there is room, and moves to another one if not.
+    """Resizes a tensor, in its storage if that is large enough, otherwise in a new one.
 
-    Other tensors of the old storage cannot move along. New elements are not initialised. `order` has the dimensions
-    from the outermost in memory to the innermost, if that is not as they are counted.
+    Other tensors of the old storage keep it. New elements are uninitialized. `order` is the order of the dimensions in
+    memory, outermost first, if it is not row-major.
     """
     storage = storage_of(t)
     engine = storage.engine
@@ -171,7 +171,7 @@ def resize(t, shape, order=None):
         t._a = engine.resize(t._a, shape)
         move(t, device_storage(t._a, storage.device, storage.version))
         return
-    # NumPy does not keep where an empty slice was taken, so it must not grow there
+    # NumPy loses the offset of an empty slice, so it must not grow in place
     flat, offset = (root_elements(t), t.storage_offset()) if t._a.size else (t._a.reshape(-1), 0)
     need = offset + math.prod(shape)
     if need > flat.size:
@@ -187,13 +187,13 @@ def resize(t, shape, order=None):
 
 
 def move(t, storage):
-    """Makes `storage` that of `t` alone; it is no view any more."""
+    """Moves `t` to `storage`; it is no longer a view."""
     storage.inference = storage_of(t).inference
     t._storage, t._view = storage, None
 
 
 def dense_order(t):
-    """The dimensions of a tensor from the outermost in memory to the innermost; None if there are gaps or overlaps."""
+    """A tensor's dimensions in memory order, outermost first; None if there are gaps or overlaps."""
     shape, strides = t._a.shape, t.stride()
     order = sorted(range(len(shape)), key=lambda d: -strides[d])
     step = 1

@@ -1,4 +1,4 @@
-"""Puts functions on Tensor: as methods, and as in-place methods."""
+"""Adds functions to Tensor as methods and in-place methods."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ NO_VALUES = '{name}() missing 1 required positional arguments: "{argument}"'
 
 
 def methods(*functions, **renamed):
-    """Makes each function a method of its own name (or of the keyword's).
+    """Adds each function as a method, under its own name (or the keyword's).
 
-    A function may have a ``method`` of its own, which is quicker as it takes no ``out=``. Function and method are two
+    A function may have a separate ``method``, which is faster as it has no ``out=``. Function and method are distinct
     objects, as in PyTorch: ``__torch_function__`` receives the one that was called.
     """
     for function in functions:
@@ -43,14 +43,14 @@ def spread(argument):
 
 
 def only_named(named, name, argument):
-    """The value of the one keyword argument that a method takes in the place of its positional ones."""
+    """The value of the keyword argument that may replace a method's positional ones."""
     if argument not in named:
         raise TypeError(NO_VALUES.format(name=name, argument=argument))
     return named[argument]
 
 
 def inplace_methods(*functions, elementwise=False, **renamed):
-    """Gives each function an in-place method: ``add`` becomes ``Tensor.add_``. Returns them by name."""
+    """Adds an in-place method for each function: ``add`` becomes ``Tensor.add_``. Returns them by name."""
     by_name = {}
     for name, function in {**{f.__name__: f for f in functions}, **renamed}.items():
         by_name[name + "_"] = inplace(function, name + "_", elementwise)

@@ -1,4 +1,4 @@
-"""What a function does first that autocast knows: it has its inputs cast."""
+"""Casting of the inputs of functions that autocast handles."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from .._modes import modes
 
 
 def autocast(name, *inputs):
-    """The inputs of the function `name` as the region of autocast wants them in which this is called, if it is in one.
+    """The inputs of the function `name`, cast according to the current autocast context, if any.
 
-    Callers ask ``in_use.autocast`` first, which costs a program without autocast nothing.
+    Callers check ``in_use.autocast`` first, so programs without autocast have no overhead.
     """
     casts = modes.autocast
     return inputs if casts is None else casts.inputs_of(name, inputs)
 
 
 def call_cast(name, op, *inputs):
-    """An op on inputs as the region of autocast, if there is one, wants them for the function `name`."""
+    """Calls an op with inputs cast for the function `name` by the current autocast context, if any."""
     casts = modes.autocast
     return op(*inputs) if casts is None else casts.call_op(name, op, inputs)
 
 
 def without_autocast(function):
-    """The function as it is outside of all regions."""
+    """The function, run outside of autocast."""
 
-    @functools.wraps(function, updated=())  # nothing of it may be called past this
+    @functools.wraps(function, updated=())  # nothing in it may bypass this
     def call(*args, **kwargs):
         casts = modes.autocast
         if casts is None:

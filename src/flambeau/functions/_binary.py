@@ -1,4 +1,4 @@
-"""Makes the public function of a pointwise op of two inputs, and reads its operands."""
+"""Defines the public functions of binary pointwise ops, and parses their operands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NUMBERS = (int, float, complex)
 
 
 def number(value):
-    """A NumPy scalar as the Python number it stands for; anything else as it is."""
+    """Converts a NumPy scalar to a Python number; returns other values unchanged."""
     if isinstance(value, int):
         check_int(value)
     return python_number(value) if isinstance(value, np.generic) else value
@@ -31,7 +31,7 @@ def need_operand(value, name, argument, position, numbers):
 
 
 def operands(input, other, name, numbers=True, either=False, second="other"):
-    """The two operands of a binary function, checked. With `either`, the first may be the number."""
+    """The checked operands of a binary function. With `either`, the first may be a number."""
     input = need_operand(input, name, "input", 1, either)
     other = need_operand(other, name, second, 2, numbers)
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
@@ -63,7 +63,7 @@ def alias(function, name):
         return function(*args, **kwargs)
 
     renamed.__wrapped__ = function
-    if hasattr(function, "method"):  # what it is without out=
+    if hasattr(function, "method"):  # the function without out=
         renamed.method = function.method
     renamed.__name__ = renamed.__qualname__ = name
     renamed.__doc__ = f"Alias of ``{function.__name__}``."

@@ -1,4 +1,4 @@
-"""Arrays from Python data: the dtype that numbers, nested lists, NumPy values and tensors stand for."""
+"""Arrays from Python data, and dtype inference for numbers, nested lists, NumPy values and tensors."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ LARGEST_HALF = _dtypes.finfo(_dtypes.float16).max
 _LARGEST[np.dtype(np.complex64)] = _dtypes.finfo(_dtypes.float32).max
 TOO_LONG = "Overflow when unpacking long long: an integer lies outside the range of int64; pass a floating dtype"
 
-MAX_DIMS = 128  # of nested sequences, as in PyTorch; a list that contains itself has no end
+MAX_DIMS = 128  # of nested sequences, as in PyTorch, which detects lists that contain themselves
 _PLAIN = frozenset((bool, int, float, complex))
 
 
 def array_from(data, dtype=None):
-    """A new array with the elements of `data`, of a NumPy dtype or of the one that the data calls for."""
+    """A new array with the elements of `data`, of a NumPy dtype or the inferred one."""
     kind = type(data)
     if kind in _PLAIN:
         return fill_array((), (data,), dtype)
@@ -64,7 +64,7 @@ def array_from(data, dtype=None):
 
 
 def convert_array(array, dtype):
-    """A copy of a NumPy array in a NumPy dtype, its own if None; with PyTorch's warnings, and none of NumPy's."""
+    """A copy of a NumPy array in a NumPy dtype (by default its own), with PyTorch's warnings instead of NumPy's."""
     if dtype is None or dtype == array.dtype:
         return array.astype(array.dtype, order="K", subok=False, copy=True)
     if array.dtype.kind == "c" and dtype.kind not in "cb":
@@ -75,7 +75,7 @@ def convert_array(array, dtype):
 
 
 def check_array(array):
-    """The array itself, if a tensor can lie over its memory."""
+    """Returns the array if a tensor can share its memory; otherwise raises."""
     found = _dtypes.from_np(array.dtype)
     if array.dtype is not found.np and not array.dtype.isnative:
         raise ValueError(BYTE_ORDER)
@@ -102,7 +102,7 @@ def from_sequence(data, dtype):
 
 
 def level_rank(level):
-    """The number of dimensions of the first item, when it is an array."""
+    """The number of dimensions of the first item, if it is an array."""
     return getattr(level[0], "ndim", 0)
 
 
@@ -116,7 +116,7 @@ def _is_sequence(x):
 
 
 def _sizes(data):
-    """The sizes that the first items of nested sequences say."""
+    """The sizes of nested sequences, according to their first items."""
     shape = []
     while True:
         shape.append(len(data))
@@ -130,7 +130,7 @@ def _sizes(data):
 
 
 def _check_lengths(level, length, dim):
-    """Every item must be a sequence of the length of the first."""
+    """Checks that every item is a sequence as long as the first."""
     try:
         if set(map(len, level)) == {length}:
             return
@@ -141,7 +141,7 @@ def _check_lengths(level, length, dim):
 
 
 def _stack(shape, arrays, dtype):
-    """Lists of NumPy arrays, which need not be taken apart."""
+    """Stacks lists of NumPy arrays directly."""
     for a in arrays:
         if not isinstance(a, np.ndarray) or a.shape != arrays[0].shape:
             dim = len(shape) - arrays[0].ndim
@@ -153,7 +153,7 @@ def _stack(shape, arrays, dtype):
     if dtype is None:
         dtype = _common([_dtypes.from_np(a.dtype) for a in arrays]).np
     if dtype.kind in "iu" and any(a.dtype != dtype for a in arrays):
-        return fill_array(shape, np.concatenate(arrays, None).tolist(), dtype)  # which checks that each number fits
+        return fill_array(shape, np.concatenate(arrays, None).tolist(), dtype)  # checks that each number fits
     return np.stack([convert_array(a, dtype) for a in arrays]).reshape(shape)
 
 
@@ -190,7 +190,7 @@ def _pack(values, kinds, dtype):
 
 
 def _integers(values, kinds, dtype):
-    """Numbers in an integer array. As in PyTorch a negative number wraps around in an unsigned type."""
+    """Numbers in an integer array. As in PyTorch, negative numbers wrap around in unsigned types."""
     limits = np.iinfo(dtype)
     if complex in kinds:
         raise TypeError("must be real number, not complex")
@@ -212,7 +212,7 @@ def _integers(values, kinds, dtype):
 
 
 def _truncate(v, dtype):
-    """A float without its fraction, which counts where the limits of an integer dtype are near."""
+    """Truncates a float; the fraction matters near the limits of an integer dtype."""
     limits = np.iinfo(dtype)
     if not limits.min <= v <= limits.max or not -(2.0**63) <= v < 2.0**63:
         raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=v))
@@ -220,7 +220,7 @@ def _truncate(v, dtype):
 
 
 def _plain(values):
-    """Python numbers for NumPy scalars and one-element tensors, and the NumPy dtype all of them call for."""
+    """Converts NumPy scalars and one-element tensors to Python numbers; also infers the NumPy dtype."""
     out, dtypes = [], []
     for v in values:
         if isinstance(v, Tensor):
@@ -257,7 +257,7 @@ def _common(dtypes):
 
 
 def _check_fits(value, dtype):
-    """Raises where a number is finite, but would not be so in a floating dtype."""
+    """Raises if a finite number would overflow in a floating dtype."""
     largest = _LARGEST.get(dtype)
     if largest is None:
         return
@@ -267,12 +267,12 @@ def _check_fits(value, dtype):
 
 
 def scalar_for(value, dtype, halves=True):
-    """A Python number as it is stored in a NumPy dtype; RuntimeError where it does not fit.
+    """Converts a Python number to a NumPy dtype; raises RuntimeError if it does not fit.
 
-    Without `halves`, one that is too large for half precision becomes infinite.
+    Without `halves`, numbers too large for half precision become infinite.
     """
     kind = dtype.kind
-    if type(value) is float and kind == "f" and -LARGEST_HALF <= value <= LARGEST_HALF:  # as nearly always
+    if type(value) is float and kind == "f" and -LARGEST_HALF <= value <= LARGEST_HALF:  # nearly always
         return value if dtype is not _FLOAT16 else float(np.float32(value))
     if isinstance(value, int):
         _dtypes.check_int(value)
@@ -285,7 +285,7 @@ def scalar_for(value, dtype, halves=True):
     if kind not in "iu":
         if halves or dtype not in _dtypes.HALF:
             _check_fits(value, dtype)
-            return float(np.float32(value)) if dtype in _dtypes.HALF else value  # no ints in bfloat16
+            return float(np.float32(value)) if dtype in _dtypes.HALF else value  # bfloat16 does not accept ints
         with ignore_fp_errors():
             return float(np.float32(value).astype(dtype))
     if isinstance(value, float):
@@ -293,4 +293,4 @@ def scalar_for(value, dtype, halves=True):
     limits = np.iinfo(dtype)
     if not (limits.min or -limits.max) <= value <= limits.max:
         raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=value))
-    return value if value >= limits.min else value % (limits.max + 1)  # a negative number wraps around, as in PyTorch
+    return value if value >= limits.min else value % (limits.max + 1)  # negative numbers wrap around, as in PyTorch

@@ -1,6 +1,6 @@
-"""PyTorch's deprecated overloads, in which numbers stand among the tensors: ``addmm(beta, input, alpha, mat1, mat2)``.
+"""PyTorch's deprecated overloads with numbers among the tensors: ``addmm(beta, input, alpha, mat1, mat2)``.
 
-A function takes what is too much for its parameters as ``*deprecated``, which its signature does not show.
+A function takes the surplus arguments as ``*deprecated``, which is hidden in its signature.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ TOO_MANY = "{name}() received an invalid combination of arguments: expected {cou
 
 
 def old_order(name, count, *args, depth=0):
-    """(the `count` tensors, the numbers) of a deprecated call: a number beside the first tensor, maybe one more
-    behind. `depth`: how many calls there are between the function and this one.
+    """(the `count` tensors, the numbers) of a deprecated call: a number next to the first tensor, and possibly another
+    after it. `depth` is the number of calls between the function and this one.
     """
     first = 0 if not isinstance(args[0], Tensor) else 1
     places = (first, 2)[: len(args) - count]
@@ -37,7 +37,7 @@ def _is_number(x):
 
 
 def hide(*functions):
-    """Leaves ``*deprecated`` out of the signatures of functions and of their methods."""
+    """Hides ``*deprecated`` in the signatures of functions and of their methods."""
     for function in functions:
         for f in (function, function.method):
             signature = inspect.signature(f)

@@ -1,4 +1,4 @@
-"""Deterministic mode. All algorithms here are deterministic, so what it changes is memory that was not initialised."""
+"""Deterministic mode. All algorithms are deterministic, so it only affects uninitialized memory."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .._device import CPU, META
 
 
 class Determinism:
-    """What ``use_deterministic_algorithms`` and ``torch.utils.deterministic`` have set."""
+    """The settings of ``use_deterministic_algorithms`` and ``torch.utils.deterministic``."""
 
     enabled = False
     warn_only = False
     fill_memory = True
-    fills = False  # whether functions such as empty fill what they return: enabled and fill_memory
+    fills = False  # whether functions such as empty fill their results: enabled and fill_memory
 
     def set(self, **changes):
-        """Sets some of them."""
+        """Sets some of the settings."""
         vars(self).update(changes)
         self.fills = self.enabled and self.fill_memory
 
@@ -26,7 +26,7 @@ determinism = Determinism()
 
 
 def fill_uninitialized(t):
-    """The new tensor `t`, filled with the value that stands for memory that was not initialised."""
+    """Fills the new, uninitialized tensor `t` with a fixed value."""
     if t.device is CPU:
         t._a[...] = blank(t.dtype)
     elif t.device is not META:

@@ -1,4 +1,4 @@
-"""What functions that fold or order dimensions share."""
+"""Helpers of reductions and of functions that sort."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 
 
 def numpy_names(function):
-    """Lets the function be called with NumPy's keywords, as in ``x.sum(axis=1, keepdims=True)``."""
+    """Makes a function accept NumPy's keywords: ``x.sum(axis=1, keepdims=True)``."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -38,14 +38,14 @@ def numpy_names(function):
 
 
 def by_numpy_names(dim, keepdim, axis, keepdims):
-    """(dim, keepdim) of a call that gives ``axis`` or ``keepdims``; for functions too hot for ``numpy_names``."""
+    """(dim, keepdim) of a call with ``axis`` or ``keepdims``; for hot functions, which avoid ``numpy_names``."""
     return (axis if dim is None else dim), (keepdims or keepdim)
 
 
 def added_in(input, dtype):
-    """The input, and the NumPy dtype in which it adds up: as asked for, else int64 for integers.
+    """The input, and the NumPy dtype to accumulate in: as requested, else int64 for integers.
 
-    None leaves the dtype as it is. An input of a higher kind than the dtype is cast before, as in PyTorch.
+    None means unchanged. An input of a higher category than the dtype is cast first, as in PyTorch.
     """
     own = input._a.dtype
     if dtype is None:
@@ -60,14 +60,14 @@ def added_in(input, dtype):
 
 
 def need_flag(flag, name, argument="keepdim"):
-    """Refuses what is no bool, and likely a second dimension: ``x.sum(0, 1)``."""
+    """Raises for values that are not bools, and probably a second dimension: ``x.sum(0, 1)``."""
     if not isinstance(flag, (bool, np.bool_)):
         cure = ". Several dims go in a tuple." if argument == "keepdim" else ""
         raise TypeError(f"{name}(): argument {argument!r} must be bool, not {type(flag).__name__}{cure}")
 
 
 def one_dim(input, dim, name, keepdim=False):
-    """A dimension counted from the front that has elements to choose from; `keepdim` is looked at too."""
+    """Normalizes a dimension, which must not be empty; checks `keepdim` too."""
     shape = input._a.shape
     if keepdim is not False and keepdim is not True:
         need_flag(keepdim, name)
@@ -80,7 +80,7 @@ def one_dim(input, dim, name, keepdim=False):
 
 
 def along(call, input, **settings):
-    """An op along one axis, on a scalar as if it were a vector of one element."""
+    """An op along one axis; a scalar is treated as a vector of one element."""
     if input._a.ndim:
         return call(input, **settings)
     found = call(reshape(input, shape=(1,)), **settings)

@@ -1,8 +1,8 @@
-"""In-place forms: methods that write their result into the tensor's memory. All of them write by ``autograd._writes``.
+"""In-place methods, which write their result into the tensor's memory, through ``autograd._writes``.
 
-There are three kinds. ``inplace`` makes the method of any function: the function runs, its result is assigned.
-``inplace_arithmetic`` makes those of +, -, * and /, which write to memory as they compute. ``inplace_op`` runs an op
-that changes a few elements only, and writes just these.
+There are three kinds. ``inplace`` derives a method from any function: the function runs, its result is assigned.
+``inplace_arithmetic`` makes those for +, -, * and /, which compute directly into memory. ``inplace_op`` runs an op that
+changes only a few elements, and writes only these.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ._out import out_variant, same
 from ._wrong_type import method_of
 
 _FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
-PIECE = 1 << 16  # elements of a piece: some arrays of that size fit the cache
+PIECE = 1 << 16  # elements of a piece: several arrays of that size fit in the cache
 
 
 # ---- any function
@@ -54,7 +54,7 @@ def inplace(function, name, elementwise=False, kernel=None, recorded=None):
     """
     compute = getattr(function, "method", function)  # without out=
     recorded = recorded or compute
-    check = getattr(function, "check", None)  # of arguments, where PyTorch looks at them before it looks at the memory
+    check = getattr(function, "check", None)  # of arguments, if PyTorch checks them before the memory
 
     @functools.wraps(function)
     def method(self, *args, **kwargs):
@@ -64,7 +64,7 @@ def inplace(function, name, elementwise=False, kernel=None, recorded=None):
             check(self, *args, **kwargs)
         check_writable(self)
         if modes.grad and (in_graph(self) or any_requires_grad(args) or any_requires_grad(kwargs.values())
-                           or not engine_for(self).computes):  # it may be recorded below
+                           or not engine_for(self).computes):  # a lower level may record it
             check_history(self)
             return assign(self, recorded(snapshot(self), *args, **kwargs), name, False)
         if kernel is not None and is_plain(self):
@@ -83,22 +83,22 @@ def inplace(function, name, elementwise=False, kernel=None, recorded=None):
 
 
 def is_plain(t):
-    """Whether the tensor has memory of the CPU's to be written to from its beginning to its end."""
+    """Whether the tensor is in CPU memory and contiguous."""
     return engine_for(t) is NUMPY and t._a.dtype in _FLOATS and t._a.flags.c_contiguous and not modes.tracer.active
 
 
 def kernel_for(kernel, args, kwargs):
-    """(The name of a kernel, its numbers), if these are numbers that every floating dtype can hold; otherwise None."""
+    """(The name of a kernel, its numbers), if every floating dtype can represent these; otherwise None."""
     try:
         name, *numbers = kernel(*args, **kwargs)
         fits = all([type(n) in (int, float) and -LARGEST_HALF <= n <= LARGEST_HALF for n in numbers])
-    except TypeError:  # the function will say what is wrong
+    except TypeError:  # the function will raise
         return None
     return (name, tuple([float(n) for n in numbers])) if fits else None
 
 
 def any_requires_grad(values):
-    """Whether one of the values, or one in a list among them, is a tensor that requires grad."""
+    """Whether one of the values, or of those in a list, is a tensor that requires grad."""
     for v in values:
         if v.requires_grad if isinstance(v, Tensor) else isinstance(v, (tuple, list)) and any_requires_grad(v):
             return True
@@ -106,7 +106,7 @@ def any_requires_grad(values):
 
 
 def can_be_cut(t, args, kwargs):
-    """Whether the tensor is large, and each place of it needs nothing of what is written to other places."""
+    """Whether the tensor is large, and can be computed in pieces, independently."""
     if t._a.size <= 2 * PIECE or modes.tracer.active:
         return False
     others = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
@@ -114,7 +114,7 @@ def can_be_cut(t, args, kwargs):
 
 
 def is_cut_alike(array, other):
-    """Whether an array broadcasts to another one, and is apart from it in memory or lies in it place by place."""
+    """Whether an array broadcasts to another, and is either the same memory, elementwise, or does not overlap."""
     if np.may_share_memory(array, other):
         return array.ctypes.data == other.ctypes.data and array.strides == other.strides and array.shape == other.shape
     sizes = array.shape[array.ndim - other.ndim :]
@@ -122,7 +122,7 @@ def is_cut_alike(array, other):
 
 
 def fill_by_pieces(array, compute, args, kwargs):
-    """Fills an array with what an elementwise function makes of it."""
+    """Fills an array with the result of an elementwise function, in pieces."""
     arrays = [x._a for x in (*args, *kwargs.values()) if isinstance(x, Tensor) and x._a.ndim]
     flat = all([a.flags.c_contiguous and a.shape == array.shape for a in (array, *arrays)])
     whole = array.reshape(-1) if flat else array
@@ -153,7 +153,7 @@ def fill_by_pieces(array, compute, args, kwargs):
 
 
 def inplace_arithmetic(ufunc, name):
-    """The in-place method `name`, for which the ufunc writes to memory itself where nothing is recorded."""
+    """The in-place method `name`; the ufunc writes to memory directly if nothing is recorded."""
     general = getattr(Tensor, name)
     scales = name in ("add_", "sub_")
 
@@ -179,7 +179,7 @@ def inplace_arithmetic(ufunc, name):
                 recorded = grad and in_graph(self)
             if fits and not recorded:
                 check_writable(self)
-                if self._a is not a:  # a constant of a trace, which is not written to
+                if self._a is not a:  # a constant of a trace, which must not be modified
                     return general(self, other, **settings)
                 if alpha is not None:
                     b = call_without_fp_warnings(np.multiply, b, alpha)
@@ -201,7 +201,7 @@ def inplace_arithmetic(ufunc, name):
 def inplace_op(t, op, inputs, settings, name, overlap=False):
     """Runs ``op(t, *inputs)``, which has the setting ``into``, in the memory of `t`.
 
-    Elements of `t` may not share a place there, unless `overlap`.
+    Elements of `t` must not overlap in memory, unless `overlap`.
     """
     if t._view is not None:
         refresh(t)
@@ -229,13 +229,13 @@ def inplace_op(t, op, inputs, settings, name, overlap=False):
 
 
 def apart_from(t, x):
-    """The array of an operand; a copy where it lies in the memory of `t`, for it is read while that is written to."""
+    """The array of an operand; a copy if it shares memory with `t`, which is written to meanwhile."""
     overlaps = engine_for(t) is engine_for(x) is NUMPY and np.may_share_memory(t._a, x._a)
     return x._a.copy() if overlaps else x._a
 
 
 def op_methods(prepare=None, *, out=True):
-    """Makes the public function, with ``out=`` unless told not to, and puts it on Tensor as method and in-place method.
+    """Defines the public function (with ``out=`` by default), and adds it to Tensor as method and in-place method.
 
     `prepare` has the signature of the function. It checks the arguments and returns (op, its inputs, its settings);
     the first input is the tensor itself.

@@ -1,4 +1,4 @@
-"""In-place forms of views: the tensor itself takes the view's shape and strides, its memory stays."""
+"""In-place variants of view functions: the tensor gets the view's shape and strides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._results import rename_node
 
 
 def metadata_methods(*functions, **renamed):
-    """Gives each view function an in-place method: ``transpose`` becomes ``Tensor.transpose_``."""
+    """Adds an in-place method for each view function: ``transpose`` becomes ``Tensor.transpose_``."""
     for name, function in {**{f.__name__: f for f in functions}, **renamed}.items():
         setattr(Tensor, name + "_", becoming(function, name + "_"))
 
@@ -31,7 +31,7 @@ def becoming(function, name):
 
 
 def become(t, function, args, kwargs, name):
-    """Turns `t` into the view of it that `function` makes."""
+    """Replaces `t` by its own view by `function`."""
     view, storage = t._view, storage_of(t)
     if modes.grad and t.requires_grad:
         check_history(t)
@@ -53,5 +53,5 @@ def become(t, function, args, kwargs, name):
 
 
 def inplace_node_name(node):
-    """The name of the in-place form's node: PyTorch counts these forms after the others, and squeeze has three."""
+    """The node name of the in-place variant: PyTorch numbers variants, and squeeze has three."""
     return node[:-1] + str(int(node[-1]) + (3 if node.startswith("Squeeze") else 1))

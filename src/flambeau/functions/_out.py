@@ -1,11 +1,11 @@
-"""``out=``: a function stores its result in a tensor of the caller's.
+"""``out=``: storing results in the caller's tensor.
 
-A function computes and returns; the decorator gives it the keyword, and the variant that checks and stores::
+A function computes and returns; the decorator adds the keyword, and a variant that checks and stores::
 
     @out_variant(dtype=same)
     def index_select(input, dim, index): ...
 
-The rules that differ from function to function are its arguments.
+Rules that differ between functions are its arguments.
 """
 
 from __future__ import annotations
@@ -70,63 +70,63 @@ MEMORYLESS = frozenset((bool, complex, float, int, str, type(None), _dtypes.dtyp
 
 
 def castable(result, out, name, args):
-    """Those of the result's category (bool, integer, floating, complex) and higher ones."""
+    """Dtypes of the result's category (bool, integer, floating, complex) or a higher one."""
     check_cast(result, out)
 
 
 def same(result, out, name, args):
-    """The result's own."""
+    """The result's dtype."""
     if result is not out:
         raise RuntimeError(OUT_DTYPE.format(name=name, result=result, out=out))
 
 
 def same_as_input(result, out, name, args):
-    """The result's own, which is that of the input: PyTorch looks at it before it looks at the other arguments."""
+    """The result's dtype, which is the input's: PyTorch checks it before the other arguments."""
     same(result, out, name, args)
 
 
 def real(result, out, name, args):
-    """Castable ones, but for a real result no complex one."""
+    """Castable dtypes, but not complex ones for a real result."""
     if out.is_complex and not result.is_complex:
         raise RuntimeError(OUT_REAL.format(name=name, out=out))
     castable(result, out, name, args)
 
 
 def same_width(result, out, name, args):
-    """Castable ones, but for a result whose input is not complex only complex ones of its own width."""
+    """Castable dtypes, but for a real input only complex ones of the same width."""
     if result is not out and out.is_complex and not args[0].is_complex():
         raise RuntimeError(f"Found dtype {type_word(out)} but expected {type_word(result)}: give {name} such an out=")
     castable(result, out, name, args)
 
 
 def anything(result, out, name, args):
-    """All of them; the elements are converted."""
+    """All dtypes; the elements are converted."""
 
 
 def own(result, out, name, args):
-    """All of them; the function computes in the dtype of ``out``, which ``dtype=`` must not contradict."""
+    """All dtypes; the function computes in the dtype of ``out``, which ``dtype=`` must not contradict."""
 
 
 def own_of_inexact(result, out, name, args):
-    """``own``, but without ``dtype=`` the function refuses an input that is neither floating nor complex."""
+    """``own``, but without ``dtype=`` the input must be floating or complex."""
 
 
 def real_unless_counted(result, out, name, args):
-    """All of them for integers, ``real`` ones for others."""
+    """All dtypes for integers, ``real`` for others."""
     if result.is_floating_point or result.is_complex:
         real(result, out, name, args)
 
 
-RULES = frozenset(  # by which a result may be stored in its own dtype
+RULES = frozenset(  # rules that allow the result's own dtype
     (castable, same, same_as_input, real, anything, own, own_of_inexact, real_unless_counted, same_width)
 )
 
 
-# ---- how a tensor is brought to the shape of the result
+# ---- how a tensor is resized to the result's shape
 
 
 def resize_loudly(out, result):
-    """Resizes, with the warning that PyTorch gives unless the tensor is empty."""
+    """Resizes, with PyTorch's warning unless the tensor is empty."""
     if out._a.shape != result._a.shape:
         if out._a.size:
             message = OUT_RESIZED.format(old=list(out.shape), new=list(result.shape))
@@ -136,21 +136,21 @@ def resize_loudly(out, result):
 
 
 def resize_silently(out, result):
-    """Resizes without a word."""
+    """Resizes without a warning."""
     if out._a.shape != result._a.shape:
         resize(out, result._a.shape)
     return result._a
 
 
 def refill(out, result):
-    """A tensor of another shape that has as many elements keeps its shape; it is filled in the order of its indices."""
+    """A tensor of another shape with the same number of elements keeps its shape, and is filled in row-major order."""
     if out._a.size != result._a.size:
         resize(out, result._a.shape)
     return engine_of(result._a).reshape(result._a, out._a.shape)
 
 
 def refill_loudly(out, result):
-    """``refill``, with PyTorch's warning where it must resize a tensor that has elements."""
+    """``refill``, with PyTorch's warning if it resizes a tensor with elements."""
     if 0 != out._a.size != result._a.size:
         message = OUT_REFILLED.format(shape=list(out.shape), own=out._a.size, count=result._a.size)
         warnings.warn(message, UserWarning, stacklevel=6)
@@ -161,10 +161,10 @@ def refill_loudly(out, result):
 
 
 def out_variant(function=None, **rules):
-    """Decorator: gives a function the keyword ``out=``. The function without it is the variant's ``method``.
+    """Decorator: adds the keyword ``out=`` to a function. The original function is the variant's ``method``.
 
-    The `rules` are the fields of ``Writer``. A function that has a parameter ``out`` itself is told, and may compute in
-    the dtype or memory order of the tensor.
+    The `rules` are the fields of ``Writer``. A function with a parameter ``out`` of its own gets the tensor, and
+    may compute in its dtype or memory order.
     """
     if function is None:
         return functools.partial(out_variant, **rules)
@@ -189,8 +189,8 @@ def out_variant(function=None, **rules):
 
 @functools.cache
 def binder(count, out, takes_out, starred, keywords):
-    """Makes functions of `count` positional parameters, of which the one at `out` is the tensor to store in, and a
-    tuple if `starred`. They call a function ``by_position``, or with `keywords` one whose last parameters have these.
+    """Creates functions of `count` positional parameters, of which number `out` is the tensor to store in (a tuple if
+    `starred`). They call a function ``by_position``, or with `keywords` for its last parameters.
     """
     names, rest = [f"x{i}" for i in range(count)], ["rest"] * starred
     names[out] = "out"
@@ -245,7 +245,7 @@ class Writer:
         if self.dtype is same_as_input and isinstance(values[0], Tensor):
             same(values[0].dtype, outs[0].dtype, self.name, values)
         if in_use.autocast:
-            compute = without_autocast(compute)  # what stores is not on its lists
+            compute = without_autocast(compute)  # not for the part that stores
         result = compute(*values)
         if type(out) is type(result) is Tensor:
             if self.fits(out, result, values):
@@ -265,7 +265,7 @@ class Writer:
         return type(result)(*outs) if hasattr(result, "_fields") else tuple(outs)
 
     def fits(self, out, result, values):
-        """Whether `result` can be stored in `out` as it is: all that ``check`` and ``fit`` ask for holds, as mostly."""
+        """Whether `result` can be stored in `out` directly: ``check`` and ``fit`` have nothing to do, nearly always."""
         storage, own, new = storage_of(out), out._a, result._a
         if (self.dtype not in RULES or storage.engine is not NUMPY or result._storage is not None or in_use.traced
                 or own.dtype is not new.dtype or own.shape != new.shape or not own.flags.carray
@@ -278,20 +278,20 @@ class Writer:
         return True
 
     def check_needs(self, values):
-        """Raises unless the argument is there without which PyTorch has no ``out=``, under its name or NumPy's."""
+        """Raises unless the argument that PyTorch requires for ``out=`` is passed, by its name or NumPy's."""
         found = [value for name, value in zip(self.names, values) if name in (self.needs, "axis")]
         if all(value is None or value is ... for value in found):
             raise TypeError(OUT_NEEDS.format(name=self.name, argument=self.needs))
 
     def tensors(self, out):
-        """The tensors given as ``out=``, as a tuple."""
+        """The tensors passed as ``out=``, as a tuple."""
         outs = tuple(out) if isinstance(out, (tuple, list)) and not self.one_tensor else (out,)
         if not all(isinstance(o, Tensor) for o in outs):
             raise TypeError(OUT_TYPE.format(name=self.name, wanted="Tensor", got=type(out).__name__))
         return outs
 
     def in_dtype_of(self, out, values):
-        """The values with which the function computes in the dtype (and a factory on the device) of ``out``."""
+        """The arguments that make the function compute in the dtype (and a factory on the device) of ``out``."""
         values, place = list(values), self.names.index("dtype")
         asked = values[place]
         if asked is None:
@@ -318,7 +318,7 @@ class Writer:
             self.check_memory(out, storage_of(out), values)
 
     def check_memory(self, out, storage, values):
-        """Raises unless `out` may lie in memory where the inputs among the values do."""
+        """Raises if `out` overlaps in memory with inputs in a way that is not allowed."""
         for x in values:
             if isinstance(x, Tensor):
                 if x._storage is storage and overlap(out, x) in ("partial", self.aliases != "equal" and "full"):
@@ -333,7 +333,7 @@ class Writer:
 def overlap(out, x):
     """Whether two tensors of one storage share elements: "full" if all at the same indices, "partial", or None.
 
-    None also for tensors with gaps between their elements, as in PyTorch: there it would be hard to tell.
+    As in PyTorch, also None for tensors with gaps between their elements, where it would be hard to determine.
     """
     if x is out:
         return "full"

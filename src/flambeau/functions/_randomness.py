@@ -1,4 +1,4 @@
-"""Random numbers inside of ``vmap``: an error, other numbers in each sample, or the same ones."""
+"""Random numbers inside ``vmap``: an error, different numbers for each sample, or the same ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIFFERENT_UNBATCHED = (
 
 
 def sampling_levels():
-    """The vmaps that random numbers are drawn inside of, outermost first."""
+    """The enclosing vmaps of a random function, outermost first."""
     if not in_use.levels:
         return ()
     levels = [level for level in modes.levels if hasattr(level, "randomness")]
@@ -32,7 +32,7 @@ def sampling_levels():
 
 
 def draw_samples(draw, shape):
-    """What ``draw(shape)`` draws, a tensor; inside of vmaps, for each sample that is to have its own numbers."""
+    """The result of ``draw(shape)``, a tensor; inside vmaps with different randomness, drawn for all samples."""
     levels = [level for level in sampling_levels() if level.randomness == "different"]
     t = draw((*[level.size for level in levels], *shape))
     for level in levels:
@@ -41,7 +41,7 @@ def draw_samples(draw, shape):
 
 
 def draw_by(function, *tensors):
-    """``function(*tensors)``, which draws by parameters: of all samples of a vmap at once."""
+    """Calls ``function(*tensors)``, whose draws depend on parameters, for all samples of a vmap at once."""
     levels = sampling_levels()
     if not levels:
         return function(*tensors)
@@ -57,7 +57,7 @@ def draw_by(function, *tensors):
 
 
 def draws_by_level(function):
-    """Decorator of a function that draws by the tensors that it is called with."""
+    """Decorator for functions whose draws depend on tensor arguments."""
 
     @functools.wraps(function)
     def draw(*args, **kwargs):

@@ -1,4 +1,4 @@
-"""What results look like: tuples of named values that print and unpack as PyTorch's do, and the names of nodes."""
+"""Results: named tuples that print and unpack like PyTorch's, and node names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def result(name, *fields):
 
 
 def rename_node(t, name):
-    """The new tensor `t`, whose graph node gets the name that PyTorch shows, where it takes other steps to make it."""
+    """Gives the node of the new tensor `t` PyTorch's name, if it was computed differently."""
     if t._node is not None:
         t._node.__class__ = t._node.op.node_class(name)
     return t

@@ -1,4 +1,4 @@
-"""Types of arguments that are no tensors: what PyTorch's parser of arguments refuses is refused before the call."""
+"""Type checks of non-tensor arguments before a call, like PyTorch's argument parser."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ._wrong_type import wrong_type
 def typed(**types):
     """Decorator: arguments of these names must be of these types, as in ``typed(upper=bool, k=int)``.
 
-    None is allowed where it is the default. A bool is no int, but a float, as an int is. Numbers of NumPy and tensors
-    without dimensions that require no gradient stand for Python's numbers, and are replaced by them.
+    None is allowed if it is the default. A bool is not accepted as an int, but as a float, like an int. NumPy numbers,
+    and zero-dimensional tensors without gradient, are converted to Python numbers.
     """
 
     def decorate(function):
@@ -43,7 +43,7 @@ def typed(**types):
 
 
 def read(value, kind, name, argument, position):
-    """The bool, int, float or str that an argument is; PyTorch's TypeError if it is none."""
+    """Converts an argument to a bool, int, float or str, or raises PyTorch's TypeError."""
     is_number = isinstance(value, Tensor) and not value._a.ndim and not value.requires_grad
     if isinstance(value, np.generic) or (is_number and kind in (int, float)):
         value = value.item()

@@ -1,4 +1,4 @@
-"""Makes the public function of a pointwise op of one input."""
+"""Defines the public functions of unary pointwise ops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def unary(call, name, doc, **rules):
 
 
 def on_tensors(call, name, doc):
-    """``name(input)`` over the op `call`, for functions that PyTorch gives no ``out=``."""
+    """``name(input)`` over the op `call`, for functions without ``out=``."""
 
     def function(input):
         if not isinstance(input, Tensor):

@@ -1,4 +1,4 @@
-"""UntypedStorage, the bytes behind tensors; and what it shares with TypedStorage: where they lie, files and buffers."""
+"""UntypedStorage, the bytes behind tensors; and what it shares with TypedStorage: device, files and buffers."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ SIZES = "size does not match, self was {own} bytes but src was {source} bytes"
 
 
 class StorageBase:
-    """A storage: ``_storage`` is the memory, ``_values`` the array of the elements one sees in it."""
+    """A storage: ``_storage`` is the memory, ``_values`` the array of its elements."""
 
     __slots__ = ()
 
     is_cuda = is_hpu = is_sparse = is_sparse_csr = False
-    filename = None  # of the file that the memory is mapped from; not kept
+    filename = None  # the name of the mapped file, which is not recorded
 
     @property
     def device(self):
@@ -39,7 +39,7 @@ class StorageBase:
         return self._storage.device
 
     def get_device(self):
-        """The number of the accelerator that the memory belongs to; None on the CPU."""
+        """The index of the accelerator; None on the CPU."""
         return self.device.index
 
     def resizable(self):
@@ -51,18 +51,18 @@ class StorageBase:
         return self._storage.shared
 
     def share_memory_(self):
-        """Moves the bytes to memory that processes share; tensors made before keep the memory they have."""
+        """Moves the bytes to shared memory; existing tensors keep the old memory."""
         whole = self.untyped()
         if not whole._storage.shared and self.device is CPU:
             whole._storage = shared_copy(whole._storage)
         return self
 
     def is_pinned(self, device=None):
-        """Whether the memory is page-locked: never, here."""
+        """Whether the memory is pinned (page-locked): never."""
         return False
 
     def pin_memory(self, device=None):
-        """The storage itself: there is no page-locked memory here."""
+        """The storage itself: there is no pinned memory."""
         return self
 
     def __iter__(self):
@@ -80,7 +80,7 @@ class StorageBase:
 
 
 def new_bytes(count, device=None):
-    """A Storage of so many bytes, not initialised."""
+    """An uninitialized Storage of this number of bytes."""
     if count < 0:
         raise RuntimeError(f"a storage cannot have a negative number of bytes, got {count}")
     if device is not None and resolve(device) is META:
@@ -89,14 +89,14 @@ def new_bytes(count, device=None):
 
 
 def shared_storage(count):
-    """A Storage in memory that processes share."""
+    """A Storage in shared memory."""
     out = Storage(np.asarray(SharedMemory.create(count)))
     out.shared = True
     return out
 
 
 def shared_copy(storage):
-    """A Storage with the same bytes, in memory that processes share."""
+    """A copy of a Storage in shared memory."""
     raw = NUMPY.bytes_of(storage.array)
     out = shared_storage(raw.size)
     out.array[...], out.version = raw, storage.version
@@ -104,7 +104,7 @@ def shared_copy(storage):
 
 
 def mapped_storage(filename, shared, count):
-    """A Storage in the bytes of a file: ``shared`` writes go to the file, which is made or extended if it is short."""
+    """A Storage in the bytes of a file: ``shared`` writes go to the file, which is created or extended if necessary."""
     if shared:
         with open(filename, "ab") as file:
             if file.tell() < count:
@@ -136,7 +136,7 @@ def buffer_storage(name, buffer, byte_order=None, count=-1, offset=0, *, dtype):
 
 
 def swap_bytes(raw, dtype):
-    """Turns round the bytes of each element, or of each half of a complex one, in place."""
+    """Reverses the bytes of each element, or of each half of a complex one, in place."""
     size = dtype.itemsize // (1 + (dtype.category == _dtypes.COMPLEX))
     if raw.size % dtype.itemsize:
         raise RuntimeError(f"the number of bytes ({raw.size}) is not a multiple of the size of {dtype}")
@@ -253,7 +253,7 @@ class UntypedStorage(StorageBase):
         return self
 
     def copy_(self, source, non_blocking=False):
-        """Takes over the bytes of another storage of the same size."""
+        """Copies the bytes of another storage of the same size."""
         if not isinstance(source, StorageBase):
             kind = type(source).__name__
             raise TypeError(f"copy_(): argument 'src' (position 1) must be torch.Storage, not {kind}")
@@ -282,7 +282,7 @@ class UntypedStorage(StorageBase):
         return untyped_of(new_bytes(self.nbytes(), device)).copy_(self)
 
     def resize_(self, size):
-        """Gives the storage another number of bytes; tensors made before keep the memory they have."""
+        """Resizes the storage, in bytes; existing tensors keep the old memory."""
         if not isinstance(size, int):
             raise RuntimeError(f"resize_ expects an int, but got {type(size).__name__}")
         resized = new_bytes(size, self.device)
@@ -293,7 +293,7 @@ class UntypedStorage(StorageBase):
         return self
 
     def byteswap(self, dtype):
-        """Turns round the bytes of each element of `dtype`, in place."""
+        """Reverses the bytes of each element of `dtype`, in place."""
         swap_bytes(self._bytes, dtype)
 
     def type(self):

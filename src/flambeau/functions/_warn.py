@@ -1,4 +1,4 @@
-"""Warnings that PyTorch gives once in a process."""
+"""Warnings that are issued once per process."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _given: set[str] = set()
 
 
 def warn_once(message, stacklevel=2, key=None):
-    """Warns the first time only (of all messages of one `key`), however often the filters would let it through."""
+    """Warns only the first time (for each `key`), regardless of the warning filters."""
     if (key or message) not in _given:
         _given.add(key or message)
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
 
 def forget():
-    """Makes every warning new again; for tests."""
+    """Resets the record of issued warnings, for tests."""
     _given.clear()

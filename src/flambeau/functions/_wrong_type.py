@@ -1,4 +1,4 @@
-"""PyTorch's TypeErrors of arguments. Which function was called, and how, is found out when there is an error."""
+"""PyTorch's TypeErrors for arguments. The called function and its arguments are determined only on an error."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .._intercept import own_function
 
 PACKAGE = __name__.partition(".")[0]
 FUNCTIONS = tuple(f"{PACKAGE}.{name}" for name in ("functions", "nn.functional", "ops", "linalg", "fft", "special"))
-BETWEEN = (f"{PACKAGE}._intercept", f"{PACKAGE}.overrides")  # calls that subclasses may take over pass through these
-METHOD = "Tensor."  # how the code of a method is named
-READERS = ("as_int", "shape_from")  # read sizes for many functions
-WRAPPED = ("args", "values", "rest")  # how a wrapper calls what it passes on
+BETWEEN = (f"{PACKAGE}._intercept", f"{PACKAGE}.overrides")  # wrappers of functions that subclasses may override
+METHOD = "Tensor."  # code name of methods
+READERS = ("as_int", "shape_from")  # parse sizes for many functions
+WRAPPED = ("args", "values", "rest")  # a wrapper's name for the function it calls
 
 
 def method_of(function, name):
-    """Another function of the same body, as the method `name`; its code says so."""
+    """A copy of a function as the method `name`, which its code object is named after."""
     own = own_function(function, name)
     own.__qualname__ = METHOD + name
     own.__code__ = own.__code__.replace(co_qualname=METHOD + name)
@@ -24,7 +24,7 @@ def method_of(function, name):
 
 
 def wrong_type(value, wanted, name, argument, position=None):
-    """The TypeError for an argument of another type than the `wanted` one.
+    """The TypeError for an argument that is not of the `wanted` type.
 
     Args:
         name, argument, position: the function, its argument, and the place of that, counted from 1; for the call of a
@@ -44,7 +44,7 @@ def wrong_type(value, wanted, name, argument, position=None):
 
 
 def frames_of_functions():
-    """The frames of the call that led here, from the inside to the public function."""
+    """The frames from here out to the public function."""
     frame = sys._getframe(2)
     while frame is not None and (module := frame.f_globals.get("__name__", "")).startswith(FUNCTIONS + BETWEEN):
         if module not in BETWEEN and frame.f_code.co_name not in READERS:

@@ -89,7 +89,7 @@ def broadcast_shapes(*shapes):
 
 
 def broadcast_tensors(*tensors):
-    """The tensors, each expanded to the shape that they have in common."""
+    """The tensors, expanded to their common shape."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
     tensors = need_tensors(tensors, "broadcast_tensors")

@@ -1,4 +1,4 @@
-"""Comparisons, tests, logic and bits, element by element."""
+"""Elementwise comparisons, predicates, logic and bit operations."""
 
 from __future__ import annotations
 

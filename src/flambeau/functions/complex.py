@@ -1,4 +1,4 @@
-"""Complex numbers: their parts, and how they are made from them."""
+"""Complex numbers: construction and parts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def assign_part(part):
 
 
 def conj(input):
-    """The complex conjugate of each element; a real tensor is returned as it is."""
+    """The complex conjugate of each element; real tensors are returned unchanged."""
     need_tensor(input, "conj")
     return ops.conj(input) if input._a.dtype.kind == "c" else input
 
@@ -99,7 +99,7 @@ angle = unary(ops.angle, "angle", "The angle of each element in the complex plan
 
 
 def parts(first, second, name, names):
-    """Two real floating tensors of one dtype, which a complex tensor is made from."""
+    """Checks the parts of a complex tensor: two real floating tensors of one dtype."""
     for position, (t, argument) in enumerate(zip((first, second), names, strict=True), 1):
         need_tensor(t, name, argument, position)
     if any(t.dtype not in (_dtypes.float32, _dtypes.float64) for t in (first, second)):
@@ -114,13 +114,13 @@ def parts(first, second, name, names):
 
 @out_variant(dtype=same)
 def complex(real, imag):
-    """The complex tensor with the given real and imaginary parts."""
+    """The complex tensor with these real and imaginary parts."""
     return ops.complex_(*parts(real, imag, "complex", ("real", "imag")))
 
 
 @out_variant(dtype=same)
 def polar(abs, angle):
-    """The complex tensor with the given absolute values and angles."""
+    """The complex tensor with these absolute values and angles."""
     return ops.polar(*parts(abs, angle, "polar", ("abs", "angle")))
 
 

@@ -32,7 +32,7 @@ CROSS_NO_DIM = (
 
 @out_variant(dtype=same, aliases="any")
 def chain_matmul(*matrices):
-    """The product of several matrices, in the order of multiplication that costs least."""
+    """The product of several matrices, in the cheapest order."""
     if len(matrices) == 1 and not isinstance(matrices[0], Tensor):
         matrices = tuple(matrices[0])
     need_tensors(matrices, "chain_matmul")
@@ -62,7 +62,7 @@ def tensordot(a, b, dims=2, out=None):
 
 
 def tensordot_dims(a, b, dims):
-    """The dimensions to contract, counted from the front, as two lists."""
+    """The normalized dimensions to contract, as two lists."""
     if isinstance(dims, Tensor):
         dims = dims._a.tolist()
     if isinstance(dims, int):
@@ -81,7 +81,7 @@ def tensordot_dims(a, b, dims):
 
 
 def summed_where_one(x, own, y, other):
-    """x summed (to size one) over those contracted dimensions that have size one in y."""
+    """x summed (to size 1) over the contracted dimensions that have size 1 in y."""
     axes = tuple(i for i, j in zip(own, other, strict=True) if y._a.shape[j] == 1 and x._a.shape[i] != 1)
     return (sum_(x, axis=axes, keepdims=True), own) if axes else (x, own)
 
@@ -137,12 +137,12 @@ def cross(input, other, dim=None):
 methods(cross, inner)
 
 
-# ---- what flambeau.linalg has
+# ---- flambeau.linalg
 
 
 @out_variant(dtype=same, aliases="any")
 def multi_dot(tensors):
-    """The product of several matrices, in the order of multiplication that costs least; the ends may be vectors."""
+    """The product of several matrices, in the cheapest order; the first and last may be vectors."""
     tensors = need_tensors(tensors, "linalg_multi_dot")
     check_chain(tensors)
     first, last = tensors[0]._a.ndim, tensors[-1]._a.ndim
@@ -225,7 +225,7 @@ def _cross(input, other, *, dim=-1):
 @numpy_names
 @out_variant(dtype=same, aliases="any")
 def vecdot(x, y, *, dim=-1):
-    """The inner products of the vectors along ``dim``, those of x conjugated."""
+    """The inner products of the vectors along ``dim``, with x conjugated."""
     need_tensor(x, "linalg_vecdot", "x")
     need_tensor(y, "linalg_vecdot", "y", 2)
     if differ(x._a, y._a):

@@ -1,4 +1,4 @@
-"""Conversion: other dtypes, devices and memory formats; copying; overwriting."""
+"""Conversion of dtypes, devices and memory formats; copying; overwriting."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WIDEST = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.flo
 
 
 def to(self, *args, **kwargs):
-    """The tensor in another dtype or on another device; itself where nothing changes.
+    """Converts the tensor to a dtype or device; returns itself if nothing changes.
 
     Call it as ``to(dtype)``, ``to(device, dtype)`` or ``to(other)``, each with ``non_blocking``, ``copy`` and
     ``memory_format``.
@@ -73,7 +73,7 @@ def _keywords(device, dtype, kwargs):
 
 
 def convert_tensor(t, device=None, dtype=None, copy=False, memory_format=None):
-    """`t` as asked for, through one recorded copy if anything has to change."""
+    """Converts `t`, by one recorded copy if anything changes."""
     a = t._a
     target = a.dtype if dtype is None else np_dtype_of(dtype)
     if device is not None and resolve(device) is not t.device:
@@ -93,7 +93,7 @@ def convert_tensor(t, device=None, dtype=None, copy=False, memory_format=None):
 
 
 def _is_plain(t):
-    """Whether the tensor is on the CPU and nothing is recorded: what needs no op."""
+    """Whether the tensor is on the CPU and not recorded, so that no op is needed."""
     if engine_for(t) is not NUMPY or (in_use.traced and modes.tracer.active):
         return False
     return not ((t._rg or t._view is not None) and modes.grad)
@@ -123,7 +123,7 @@ for _name, _dtype in {
 
 
 def cpu(self, memory_format=preserve_format):
-    """The tensor in the CPU's memory; itself if it is there."""
+    """Copies the tensor to the CPU; returns itself if it is there."""
     return convert_tensor(self, CPU, memory_format=memory_format)
 
 
@@ -142,7 +142,7 @@ def type_as(self, other):
 
 
 def clone(input, *, memory_format=None):
-    """A copy that the graph knows: gradients flow back to `input`."""
+    """A differentiable copy."""
     if not isinstance(input, Tensor):
         need_tensor(input, "clone")
     if memory_format is None:
@@ -154,7 +154,7 @@ def clone(input, *, memory_format=None):
 
 
 def contiguous(self, memory_format=contiguous_format):
-    """The tensor if its elements lie in `memory_format` without gaps, otherwise a copy that does."""
+    """The tensor itself if it is contiguous in `memory_format`, otherwise a contiguous copy."""
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if memory_format is not contiguous_format:
@@ -163,7 +163,7 @@ def contiguous(self, memory_format=contiguous_format):
 
 
 def is_contiguous(self, memory_format=contiguous_format):
-    """Whether the elements lie in `memory_format` without gaps."""
+    """Whether the tensor is contiguous in `memory_format`."""
     if memory_format is contiguous_format:
         return engine_for(self).is_contiguous(self._a)
     return is_in_format(self._a.shape, self.stride(), memory_format)
@@ -173,11 +173,11 @@ def is_contiguous(self, memory_format=contiguous_format):
 
 
 def copy_(self, other, non_blocking=False):
-    """Takes over the elements of `other`, broadcast to this shape and converted to this dtype."""
+    """Copies the elements of `other`, broadcast to this shape and converted to this dtype."""
     if not isinstance(other, Tensor):
         if not isinstance(other, (int, float, complex)):
             need_tensor(other, "copy_", "other")
-        other = wrap(array_from(other, _WIDEST.get(type(other))))  # it is converted as an element is
+        other = wrap(array_from(other, _WIDEST.get(type(other))))  # converted like an element
     check_writable(self, False, other)
     a, b = self._a, other._a
     recorded = modes.grad and (in_graph(self) or in_graph(other))
@@ -233,7 +233,7 @@ def _number(value, name):
         return value
     if isinstance(value, np.generic):
         return _dtypes.python_number(value)
-    if not isinstance(value, (int, float, complex)):  # of a class of the user's
+    if not isinstance(value, (int, float, complex)):  # of a user-defined class
         raise TypeError(f"{name}(): argument 'value' (position 1) must be Number, not {type(value).__name__}")
     return value
 

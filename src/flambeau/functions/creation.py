@@ -57,7 +57,7 @@ def ones(*args, size=None, dtype=None, layout=None, device=None, pin_memory=Fals
 @out_variant(dtype=own, fit=resize_silently)
 def empty(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
           memory_format=None):
-    """A tensor whose elements are not initialised: whatever the memory held before."""
+    """An uninitialized tensor."""
     shape = shape_of_arguments("empty", args, size)
     if memory_format is preserve_format:
         NUMPY.empty_in(shape, np_dtype_of(dtype), memory_format)
@@ -73,7 +73,7 @@ def empty(*args, size=None, dtype=None, layout=None, device=None, pin_memory=Fal
 @out_variant(dtype=own, fit=resize_silently)
 def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
          names=None):
-    """A tensor of one value; its dtype follows the value's type where none is given."""
+    """A tensor of one value, whose type determines the default dtype."""
     if names is not None:
         raise NotImplementedError("full(): named dimensions are not supported; leave the names argument out")
     if not isinstance(size, (tuple, list)):
@@ -86,7 +86,7 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=F
 
 
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """An uninitialised tensor with given strides (in elements)."""
+    """An uninitialized tensor with these strides (in elements)."""
     make = strided_maker(size, stride)
     shape = nonnegative(shape_from((size,), name="empty_strided"))
     out = create("empty_strided", make, shape, np_dtype_of(dtype), layout, device, requires_grad,
@@ -96,7 +96,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
 
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False,
                    requires_grad=False):
-    """An uninitialised tensor whose dimensions lie in memory in the order `physical_layout`, outermost first."""
+    """An uninitialized tensor with dimensions in the memory order `physical_layout`, outermost first."""
     shape, order = nonnegative(shape_from((size,), name="empty_permuted")), tuple(physical_layout)
     if len(shape) != len(order):
         raise RuntimeError(
@@ -121,7 +121,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 
 @out_variant(dtype=own, fit=resize_silently)
 def eye(n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """The n × m matrix with ones on the diagonal (square when `m` is left out)."""
+    """The n × m matrix with ones on the diagonal (square by default)."""
     n = as_int(n, "eye", "n")
     m = n if m is None else as_int(m, "eye", "m")
     for name, value in (("n", n), ("m", m)):
@@ -142,7 +142,7 @@ def eye(n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, re
 @out_variant(dtype=own, fit=refill_loudly)
 def arange(start=None, end=None, step=1, *, dtype=None, layout=None, device=None, pin_memory=False,
            requires_grad=False):
-    """The numbers from `start` (0 when left out) up to but not with `end`, `step` apart.
+    """The numbers from `start` (default 0) to `end`, exclusive, in steps of `step`.
 
     Example::
 
@@ -172,7 +172,7 @@ def arange(start=None, end=None, step=1, *, dtype=None, layout=None, device=None
         with ignore_fp_errors():
             if dtype.kind in "iu":
                 first, by = int(start), int(step)
-                if not by:  # counted in the numbers as they came, and made of whole ones
+                if not by:  # the length uses the numbers as passed, the elements integers
                     return np.full(length, first, dtype)
                 if abs(first) + abs(by) * max(length, 1) >= 2**63:
                     return np.array([first + i * by for i in range(length)], dtype)
@@ -187,7 +187,7 @@ _FAR = 2**62
 
 
 def _is_simple(start, end, step):
-    """Whether this is a range of ints without any mistake in it: the common case."""
+    """Whether this is a valid range of ints: the common case."""
     ints = type(start) is type(end) is type(step) is int
     return ints and step and (end - start) * step >= 0 and -_FAR < start < _FAR and -_FAR < end < _FAR
 
@@ -197,7 +197,7 @@ def _count(shape, start, end, step, dtype):
 
 
 def range_length(start, end, step, dtype):
-    """How many numbers of a NumPy dtype ``arange`` gives; errors where that is no number."""
+    """The length of ``arange`` in a NumPy dtype; raises if it is not a number."""
     if dtype == np.int64 and all(math.isfinite(v) for v in (start, end, step)) and (end - start) * step >= 0:
         if step and not int(step):
             raise ValueError(f"step must be nonzero, but in int64 the step {step} is 0")
@@ -221,7 +221,7 @@ def range_length(start, end, step, dtype):
 @out_variant(dtype=own, fit=refill)
 def linspace(start, end, steps=None, *, dtype=None, layout=None, device=None, pin_memory=False,
              requires_grad=False):
-    """`steps` numbers from `start` to `end`, both included, at equal distances."""
+    """`steps` numbers from `start` to `end`, inclusive, evenly spaced."""
     return _space("linspace", start, end, steps, None, dtype, layout, device, requires_grad)
 
 
@@ -274,7 +274,7 @@ def _spaced(start, end, steps, base, dtype):
 
 
 def _evenly(start, end, steps, dtype):
-    """Evenly spaced numbers, counted from both ends towards the middle, so that they lie symmetrically."""
+    """Evenly spaced numbers, computed from both ends towards the middle, so that they are symmetric."""
     wide = np.complex128 if dtype.kind == "c" else np.float64
     if steps == 1:
         return np.array([start], wide)
