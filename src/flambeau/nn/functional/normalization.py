@@ -58,6 +58,8 @@ def batch_norm(
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
         if shape and shape[0] * math.prod(shape[2:]) == 1:
             raise ValueError(ONE_VALUE.format(shape=Size(shape)))
+    elif eps < 0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     _check_dtypes(input, weight, bias, running_mean, running_var)
     return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 

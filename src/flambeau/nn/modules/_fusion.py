@@ -172,7 +172,7 @@ def _activation_of(module):
 def _is_fixed(norm):
     """Whether a batch norm only scales and shifts, by numbers that are there."""
     return (not norm.training and norm.running_mean is not None and norm.running_var is not None
-            and _NORMS[type(norm)].describes(norm) and _checks_input_as_ever(norm))
+            and _NORMS[type(norm)].describes(norm) and _checks_input_as_ever(norm) and norm.eps >= 0)
 
 
 def _checks_input_as_ever(norm):
