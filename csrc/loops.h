@@ -208,6 +208,12 @@ typedef struct {
     ptrdiff_t block; /* of channels that are summed at once */
 } Winograd;
 
+/* Elements from a bin to the next one: all are written in turns, so they must not have the same few places in a cache. */
+static inline ptrdiff_t bin_step(ptrdiff_t rows, ptrdiff_t columns)
+{
+    return rows * columns + 32;
+}
+
 /* Convolutions of single planes: see loops/depthwise.h and loops/depthwise_lanes.h. */
 typedef struct {
     ptrdiff_t sizes[CONV_DIMS], counts[CONV_DIMS], steps[CONV_DIMS], margin[CONV_DIMS], wide[CONV_DIMS];
@@ -309,8 +315,9 @@ typedef struct {
     void (*lanes_weight)(const PlaneSums *s, const void *x, const void *g, void *weight, ptrdiff_t count,
                          ptrdiff_t samples, ptrdiff_t channels, void *scratch);
     /* see loops/winograd.h */
-    void (*winograd_weights)(const Winograd *s, ptrdiff_t panel);
+    void (*winograd_weights)(const Winograd *s, ptrdiff_t panel, void *to);
     bool (*winograd_block)(const Winograd *s, ptrdiff_t start, ptrdiff_t stop, void *scratch);
+    bool (*winograd_panel)(const Winograd *s, const void *x, ptrdiff_t panel, void *scratch);
     void (*winograd_source)(const Winograd *s, ptrdiff_t start, ptrdiff_t stop, void *to, ptrdiff_t tiles, ptrdiff_t place,
                             void *scratch);
     void (*winograd_gradient)(const Winograd *s, ptrdiff_t start, ptrdiff_t stop, void *to, ptrdiff_t tiles,
@@ -318,6 +325,8 @@ typedef struct {
     void (*winograd_bin)(const Winograd *s, const void *source, const void *gradient, ptrdiff_t tiles, ptrdiff_t panel,
                          void *sums);
     bool (*winograd_taps)(const Winograd *s, const void *sums, ptrdiff_t start, ptrdiff_t stop);
+    bool (*winograd_panel_taps)(const Winograd *s, const void *source, const void *gradient, ptrdiff_t tiles, ptrdiff_t panel,
+                                ptrdiff_t start, ptrdiff_t stop, void *scratch);
     /* for float alone: uniforms into normals, in blocks of sixteen */
     void (*box_muller)(float *x, ptrdiff_t blocks);
     /* whatever the type of the others: float16 and bfloat16 as floats, and back */

@@ -10,6 +10,8 @@
 #define BINS 24       /* products for each tile and pair of channels */
 #define LEAST_TILES 32 /* below which the transforms of the weights take longer than they save */
 #define LEAST_CHANNELS 16
+#define FEW_TILES 2   /* times which there are channels of the result, for these to be summed panel by panel */
+#define FEWER_TILES 4 /* the same for gradients of weights */
 #define TILES_AT_ONCE 48
 #define LONG_BLOCK 32 /* channels summed at once: no less exact than the long sums of other libraries */
 #define SHORT_BLOCK 8 /* no less exact than their short ones, over few channels and in gradients */
@@ -59,6 +61,8 @@ typedef struct {
     Winograd sums;
     const Loops *loops;
     ptrdiff_t rows, blocks;
+    ptrdiff_t tiles; /* of all rows, and more to make them whole */
+    void *source;    /* all of it transformed, where weights are more */
     size_t scratch;
     atomic_bool *failed;
 } WinogradWork;
@@ -66,7 +70,8 @@ typedef struct {
 static void transform_weights(const void *work, ptrdiff_t i)
 {
     const WinogradWork *w = work;
-    w->loops->winograd_weights(&w->sums, i);
+    float *to = (float *)w->sums.packed + i * BINS * bin_step(w->sums.sources, w->loops->tile_columns);
+    w->loops->winograd_weights(&w->sums, i, to);
 }
 
 static void sum_rows(const void *work, ptrdiff_t i)
@@ -76,6 +81,28 @@ static void sum_rows(const void *work, ptrdiff_t i)
     part_of(w->rows, 1, w->blocks, i, &start, &stop);
     void *room = scratch_of_thread(w->scratch);
     if (room == NULL || !w->loops->winograd_block(&w->sums, start, stop, room)) {
+        atomic_store(w->failed, true);
+    }
+}
+
+static void transform_source(const void *work, ptrdiff_t i)
+{
+    const WinogradWork *w = work;
+    ptrdiff_t start, stop;
+    part_of(w->rows, 1, w->blocks, i, &start, &stop);
+    void *room = scratch_of_thread(w->scratch);
+    if (room == NULL) {
+        atomic_store(w->failed, true);
+    } else {
+        w->loops->winograd_source(&w->sums, start, stop, w->source, w->tiles, start * w->sums.wide, room);
+    }
+}
+
+static void sum_panel(const void *work, ptrdiff_t i)
+{
+    const WinogradWork *w = work;
+    void *room = scratch_of_thread(w->scratch);
+    if (room == NULL || !w->loops->winograd_panel(&w->sums, w->source, i, room)) {
         atomic_store(w->failed, true);
     }
 }
@@ -94,24 +121,51 @@ static ptrdiff_t blocks_of(const Winograd *s, ptrdiff_t rows)
     return blocks < rows ? blocks : rows;
 }
 
+/* Block by block, with all weights transformed before. */
+static bool sum_by_rows(WinogradWork *w, ptrdiff_t panels, ptrdiff_t stage)
+{
+    const Winograd *s = &w->sums;
+    ptrdiff_t columns = w->loops->tile_columns;
+    ptrdiff_t tiles = rounded_up(((w->rows + w->blocks - 1) / w->blocks) * s->wide, w->loops->tile_rows);
+    ptrdiff_t held = bin_step(rounded_up(s->sources, columns), tiles) + bin_step(tiles, columns);
+    w->scratch = (size_t)(BINS * held + stage) * sizeof(float);
+    w->sums.packed = new_block((size_t)(panels * BINS * bin_step(s->sources, columns)) * sizeof(float), false);
+    if (w->sums.packed == NULL) {
+        return false;
+    }
+    run_chunks(transform_weights, w, panels);
+    run_chunks(sum_rows, w, w->blocks);
+    release_block(w->sums.packed);
+    return true;
+}
+
+/* Panel by panel, with all of the source transformed before: transformed weights need not leave the cache. */
+static bool sum_by_panels(WinogradWork *w, ptrdiff_t panels, ptrdiff_t stage)
+{
+    const Winograd *s = &w->sums;
+    ptrdiff_t columns = w->loops->tile_columns;
+    ptrdiff_t held = bin_step(s->sources, columns) + bin_step(w->tiles, columns);
+    w->scratch = (size_t)(BINS * held + stage) * sizeof(float);
+    w->source = new_block((size_t)(BINS * bin_step(rounded_up(s->sources, columns), w->tiles)) * sizeof(float), false);
+    if (w->source == NULL) {
+        return false;
+    }
+    run_chunks(transform_source, w, w->blocks);
+    run_chunks(sum_panel, w, panels);
+    release_block(w->source);
+    return true;
+}
+
 static bool run_sums(const Winograd *s, const Loops *loops)
 {
     atomic_bool failed = false;
-    ptrdiff_t columns = loops->tile_columns, item = sizeof(float);
-    ptrdiff_t panels = rounded_up(s->results, columns) / columns;
+    ptrdiff_t columns = loops->tile_columns, panels = rounded_up(s->results, columns) / columns;
     WinogradWork work = {.sums = *s, .loops = loops, .rows = s->samples * s->high, .failed = &failed};
     work.blocks = blocks_of(s, work.rows);
-    ptrdiff_t tiles = rounded_up(((work.rows + work.blocks - 1) / work.blocks) * s->wide, loops->tile_rows);
+    work.tiles = rounded_up(work.rows * s->wide, loops->tile_rows);
     ptrdiff_t stage = 6 * (2 * s->wide + 2) * columns;
-    work.scratch = (size_t)((BINS * tiles * (rounded_up(s->sources, columns) + columns) + stage) * item);
-    work.sums.packed = new_block((size_t)(panels * BINS * s->sources * columns * item), false);
-    if (work.sums.packed == NULL) {
-        return false;
-    }
-    run_chunks(transform_weights, &work, panels);
-    run_chunks(sum_rows, &work, work.blocks);
-    release_block(work.sums.packed);
-    return !failed;
+    bool few = work.tiles * FEW_TILES <= s->results && panels >= 2 * thread_count();
+    return (few ? sum_by_panels : sum_by_rows)(&work, panels, stage) && !failed;
 }
 
 bool winograd_forward(const Geometry *g, const Loops *loops, ptrdiff_t item, const char *x, const char *w,
@@ -136,7 +190,7 @@ typedef struct {
     Winograd sums;
     const Loops *loops;
     ptrdiff_t start, rows, parts; /* rows of tiles that are held, and how they are cut */
-    ptrdiff_t source_bin, gradient_bin, sums_bin, panels; /* the first three in elements */
+    ptrdiff_t source_wide, gradient_wide, panels; /* the first two in channels */
     float *source, *gradient, *totals;
     size_t scratch;
     atomic_bool *failed;
@@ -163,8 +217,9 @@ static void sum_bin(const void *work, ptrdiff_t i)
 {
     const WinogradWeights *w = work;
     ptrdiff_t bin = i / w->panels, tiles = w->rows * w->sums.wide;
-    w->loops->winograd_bin(&w->sums, w->source + bin * w->source_bin * tiles, w->gradient + bin * w->gradient_bin * tiles,
-                           tiles, i % w->panels, w->totals + bin * w->sums_bin);
+    w->loops->winograd_bin(&w->sums, w->source + bin * bin_step(w->source_wide, tiles),
+                           w->gradient + bin * bin_step(w->gradient_wide, tiles), tiles, i % w->panels,
+                           w->totals + bin * bin_step(w->sums.results, w->source_wide));
 }
 
 static void collect_taps(const void *work, ptrdiff_t i)
@@ -177,33 +232,47 @@ static void collect_taps(const void *work, ptrdiff_t i)
     }
 }
 
+/* A part of the results, of one panel of the source. */
+static void weigh_panel(const void *work, ptrdiff_t i)
+{
+    const WinogradWeights *w = work;
+    ptrdiff_t start, stop, tile = w->loops->tile_rows;
+    part_of(w->sums.results, tile, w->parts, i % w->parts, &start, &stop);
+    void *room = scratch_of_thread((size_t)(BINS * bin_step(tile, w->loops->tile_columns)) * sizeof(float));
+    if (room == NULL || !w->loops->winograd_panel_taps(&w->sums, w->source, w->gradient, w->rows * w->sums.wide, i / w->parts,
+                                                       start, stop, room)) {
+        atomic_store(w->failed, true);
+    }
+}
+
 static bool run_weights(const Winograd *s, const Loops *loops)
 {
     atomic_bool failed = false;
-    ptrdiff_t columns = loops->tile_columns, item = sizeof(float), all = s->samples * s->high;
+    ptrdiff_t columns = loops->tile_columns, item = sizeof(float), all = s->samples * s->high, threads = thread_count();
     WinogradWeights work = {.sums = *s, .loops = loops, .failed = &failed};
-    work.source_bin = rounded_up(s->sources, columns);
-    work.gradient_bin = rounded_up(s->results, columns);
-    work.sums_bin = s->results * work.source_bin;
-    work.panels = work.source_bin / columns;
-    ptrdiff_t row = BINS * s->wide * (work.source_bin + work.gradient_bin) * item;
+    work.source_wide = rounded_up(s->sources, columns);
+    work.gradient_wide = rounded_up(s->results, columns);
+    work.panels = work.source_wide / columns;
+    ptrdiff_t row = BINS * s->wide * (work.source_wide + work.gradient_wide) * item;
     /* but so many that adding them up takes longer than reading the sums */
     ptrdiff_t most = TRANSFORMED_BYTES / row, least = 4 * s->sources * s->results / (s->sources + s->results) / s->wide;
     ptrdiff_t held = most > least ? most : least;
     held = held < 1 ? 1 : held < all ? held : all;
+    bool at_once = held == all && all * s->wide * FEWER_TILES <= s->results;
     work.scratch = (size_t)(6 * (2 * s->wide + 2) * columns * item);
-    work.source = new_block((size_t)(held * row), false);
-    work.totals = new_block((size_t)(BINS * work.sums_bin * item), true);
-    bool good = work.source != NULL && work.totals != NULL;
+    work.source = new_block((size_t)(held * row + BINS * 2 * bin_step(0, 0) * item), false);
+    work.totals = at_once ? NULL : new_block((size_t)(BINS * bin_step(s->results, work.source_wide) * item), true);
+    bool good = work.source != NULL && (at_once || work.totals != NULL);
     for (; good && work.start < all; work.start += work.rows) {
         work.rows = all - work.start < held ? all - work.start : held;
-        work.gradient = work.source + BINS * work.source_bin * work.rows * s->wide;
-        work.parts = work.rows < 4 * thread_count() ? work.rows : 4 * thread_count();
+        work.gradient = work.source + BINS * bin_step(work.source_wide, work.rows * s->wide);
+        work.parts = work.rows < 4 * threads ? work.rows : 4 * threads;
         run_chunks(transform_rows, &work, 2 * work.parts);
-        run_chunks(sum_bin, &work, BINS * work.panels);
+        work.parts = threads == 1 ? 1 : (4 * threads + work.panels - 1) / work.panels;
+        run_chunks(at_once ? weigh_panel : sum_bin, &work, work.panels * (at_once ? work.parts : BINS));
     }
-    if (good) {
-        work.parts = s->results < 4 * thread_count() ? s->results : 4 * thread_count();
+    if (good && !at_once) {
+        work.parts = s->results < 4 * threads ? s->results : 4 * threads;
         run_chunks(collect_taps, &work, work.parts);
     }
     release_block(work.source);

@@ -73,8 +73,8 @@ INLINE REAL NAME(sum_small)(TYPE(small) v)
     NAME(stage_row), NAME(pack_lanes), NAME(sum_lanes), NAME(pack_results), NAME(sum_weights), \
     NAME(collect_weights), NAME(plane_forward), NAME(plane_input), NAME(plane_weight), \
     NAME(lanes_forward), NAME(lanes_input), NAME(lanes_weight), \
-    NAME(winograd_weights), NAME(winograd_block), NAME(winograd_source), NAME(winograd_gradient), NAME(winograd_bin), \
-    NAME(winograd_taps), \
+    NAME(winograd_weights), NAME(winograd_block), NAME(winograd_panel), NAME(winograd_source), NAME(winograd_gradient), \
+    NAME(winograd_bin), NAME(winograd_taps), NAME(winograd_panel_taps), \
     box_muller, \
     halves_to_floats, floats_to_halves, brains_to_floats, floats_to_brains, combine_halves, combine_brains, \
     NAME(gemm_pack), NAME(gemm_part), NAME(gemm_across), NAME(gemm_scratch), sum_halves, sum_brains, \

@@ -120,7 +120,7 @@ static void NAME(winograd_source)(const Winograd *s, ptrdiff_t start, ptrdiff_t 
                 }
             }
             REAL *out = (REAL *)to + (c / TILE_COLUMNS * tiles + place) * TILE_COLUMNS + c % TILE_COLUMNS;
-            ptrdiff_t bin = panels * tiles * TILE_COLUMNS;
+            ptrdiff_t bin = bin_step(panels * TILE_COLUMNS, tiles);
             for (int d = 0; d < DOWN; d++) {
                 const REAL *from = stage + d * columns * LANES;
                 for (ptrdiff_t t = 0; t < s->wide; t++, from += 2 * LANES) {
@@ -163,9 +163,10 @@ INLINE void NAME(transform_weight)(const REAL *lines, bool flipped, REAL *out, p
 }
 
 /* The transformed weights of a panel of results: (bins, channels of the source, TILE_COLUMNS). */
-static void NAME(winograd_weights)(const Winograd *s, ptrdiff_t panel)
+static void NAME(winograd_weights)(const Winograd *s, ptrdiff_t panel, void *to)
 {
-    REAL *out = (REAL *)s->packed + panel * BINS * s->sources * TILE_COLUMNS;
+    ptrdiff_t bin = bin_step(s->sources, TILE_COLUMNS);
+    REAL *out = to;
     REAL lines[9 * CHANNELS_AT_ONCE * (2 * WIDTH / sizeof(REAL))];
     ptrdiff_t first = panel * TILE_COLUMNS, lanes = s->results - first < TILE_COLUMNS ? s->results - first : TILE_COLUMNS;
     ptrdiff_t most = s->weight_source == 9 ? CHANNELS_AT_ONCE : 1;
@@ -175,8 +176,7 @@ static void NAME(winograd_weights)(const Winograd *s, ptrdiff_t panel)
         count = s->sources - c < most ? s->sources - c : most;
         NAME(transpose)(from, s->weight_result, lanes, 9 * count, lines, TILE_COLUMNS);
         for (ptrdiff_t i = 0; i < count; i++) {
-            NAME(transform_weight)(lines + 9 * i * TILE_COLUMNS, s->flipped, out + (c + i) * TILE_COLUMNS,
-                                   s->sources * TILE_COLUMNS);
+            NAME(transform_weight)(lines + 9 * i * TILE_COLUMNS, s->flipped, out + (c + i) * TILE_COLUMNS, bin);
         }
     }
 }
@@ -283,36 +283,68 @@ INLINE void NAME(store_row)(const Winograd *s, const REAL *stage, ptrdiff_t row,
     }
 }
 
+INLINE ptrdiff_t NAME(whole_tiles)(ptrdiff_t tiles)
+{
+    return (tiles + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+}
+
+INLINE ptrdiff_t NAME(source_bin)(const Winograd *s, ptrdiff_t tiles)
+{
+    return bin_step((s->sources + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS, tiles);
+}
+
+/* A panel of the result in some rows of tiles, from the transformed tiles `x` and weights `w`; adds to *wrong what is not
+ * finite. */
+static void NAME(panel_of_results)(const Winograd *s, const REAL *x, const REAL *w, ptrdiff_t panel, ptrdiff_t start,
+                                   ptrdiff_t stop, REAL *bins, VECTOR *wrong)
+{
+    ptrdiff_t tiles = (stop - start) * s->wide, whole = NAME(whole_tiles)(tiles), out_bin = bin_step(whole, TILE_COLUMNS);
+    REAL *stage = bins + BINS * out_bin, bias[TILE_COLUMNS];
+    for (int bin = 0; bin < BINS; bin++, x += NAME(source_bin)(s, whole), w += bin_step(s->sources, TILE_COLUMNS)) {
+        for (ptrdiff_t t = 0; t < tiles; t += TILE_ROWS) {
+            NAME(bin_products)(s, x + t * TILE_COLUMNS, w, whole, bins + bin * out_bin + t * TILE_COLUMNS);
+        }
+    }
+    for (ptrdiff_t i = 0; i < TILE_COLUMNS; i++) {
+        ptrdiff_t k = panel * TILE_COLUMNS + i;
+        bias[i] = s->bias != NULL && k < s->results ? ((const REAL *)s->bias)[k] : 0;
+    }
+    for (ptrdiff_t row = start; row < stop; row++) {
+        NAME(winograd_results)(s, bins + (row - start) * s->wide * TILE_COLUMNS, out_bin, bias, stage, wrong);
+        if (s->finish != NULL) {
+            NAME(finish_lanes)(s->finish, panel * TILE_COLUMNS, s->results, stage, 4 * 2 * s->wide);
+        }
+        NAME(store_row)(s, stage, row, panel);
+    }
+}
+
+INLINE bool NAME(is_finite)(VECTOR wrong)
+{
+    return NAME(sum_small)(NAME(shrunk)(wrong)) == 0;
+}
+
 /* Some rows of tiles of the result; whether all of it is finite. */
 static bool NAME(winograd_block)(const Winograd *s, ptrdiff_t start, ptrdiff_t stop, void *scratch)
 {
-    ptrdiff_t tiles = (stop - start) * s->wide, whole = (tiles + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
-    ptrdiff_t sources = (s->sources + TILE_COLUMNS - 1) / TILE_COLUMNS, results = (s->results + TILE_COLUMNS - 1) / TILE_COLUMNS;
-    REAL *x = scratch, *bins = x + BINS * sources * whole * TILE_COLUMNS, *stage = bins + BINS * whole * TILE_COLUMNS;
+    ptrdiff_t whole = NAME(whole_tiles)((stop - start) * s->wide), results = (s->results + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    REAL *x = scratch, *bins = x + BINS * NAME(source_bin)(s, whole);
+    const REAL *w = s->packed;
     VECTOR wrong = {0};
-    NAME(winograd_source)(s, start, stop, x, whole, 0, stage);
-    for (ptrdiff_t panel = 0; panel < results; panel++) {
-        const REAL *w = (const REAL *)s->packed + panel * BINS * s->sources * TILE_COLUMNS;
-        for (int bin = 0; bin < BINS; bin++) {
-            for (ptrdiff_t t = 0; t < tiles; t += TILE_ROWS) {
-                NAME(bin_products)(s, x + (bin * sources * whole + t) * TILE_COLUMNS, w + bin * s->sources * TILE_COLUMNS,
-                                   whole, bins + (bin * whole + t) * TILE_COLUMNS);
-            }
-        }
-        REAL bias[TILE_COLUMNS];
-        for (ptrdiff_t i = 0; i < TILE_COLUMNS; i++) {
-            ptrdiff_t k = panel * TILE_COLUMNS + i;
-            bias[i] = s->bias != NULL && k < s->results ? ((const REAL *)s->bias)[k] : 0;
-        }
-        for (ptrdiff_t row = start; row < stop; row++) {
-            NAME(winograd_results)(s, bins + (row - start) * s->wide * TILE_COLUMNS, whole * TILE_COLUMNS, bias, stage, &wrong);
-            if (s->finish != NULL) {
-                NAME(finish_lanes)(s->finish, panel * TILE_COLUMNS, s->results, stage, 4 * 2 * s->wide);
-            }
-            NAME(store_row)(s, stage, row, panel);
-        }
+    NAME(winograd_source)(s, start, stop, x, whole, 0, bins);
+    for (ptrdiff_t panel = 0; panel < results; panel++, w += BINS * bin_step(s->sources, TILE_COLUMNS)) {
+        NAME(panel_of_results)(s, x, w, panel, start, stop, bins, &wrong);
     }
-    return NAME(sum_small)(NAME(shrunk)(wrong)) == 0;
+    return NAME(is_finite)(wrong);
+}
+
+/* A panel of the result in all rows of tiles, whose weights are transformed for it; whether it is finite. */
+static bool NAME(winograd_panel)(const Winograd *s, const void *x, ptrdiff_t panel, void *scratch)
+{
+    VECTOR wrong = {0};
+    REAL *w = scratch, *bins = w + BINS * bin_step(s->sources, TILE_COLUMNS);
+    NAME(winograd_weights)(s, panel, w);
+    NAME(panel_of_results)(s, x, w, panel, 0, s->samples * s->high, bins, &wrong);
+    return NAME(is_finite)(wrong);
 }
 
 /* ---- gradients of weights: in each bin, transformed tiles of the gradient times those of the source, summed over tiles */
@@ -335,7 +367,7 @@ static void NAME(winograd_gradient)(const Winograd *s, ptrdiff_t start, ptrdiff_
                                     ptrdiff_t place, void *scratch)
 {
     ptrdiff_t columns = 2 * s->wide, panels = (s->results + TILE_COLUMNS - 1) / TILE_COLUMNS;
-    ptrdiff_t bin = panels * tiles * TILE_COLUMNS;
+    ptrdiff_t bin = bin_step(panels * TILE_COLUMNS, tiles);
     REAL *stage = scratch;
     for (ptrdiff_t row = start; row < stop; row++, place += s->wide) {
         ptrdiff_t sample, first;
@@ -365,23 +397,30 @@ static void NAME(winograd_gradient)(const Winograd *s, ptrdiff_t start, ptrdiff_
     }
 }
 
+/* Adds one bin's products of tiles from `t` on, as many as are taken at once, for a panel of the source and TILE_ROWS
+ * results from `k` on: to rows of `out`. */
+INLINE void NAME(add_tiles)(const Winograd *s, const REAL *source, const REAL *gradient, ptrdiff_t tiles, ptrdiff_t t,
+                            ptrdiff_t panel, ptrdiff_t k, REAL *out, ptrdiff_t out_step)
+{
+    const REAL *x = source + (panel * tiles + t) * TILE_COLUMNS, *at[TILE_ROWS];
+    NAME(Patch) p = {.samples = 1, .rows = 1, .columns = tiles - t < CONV_DEPTH ? tiles - t : CONV_DEPTH,
+                     .x_column = TILE_COLUMNS};
+    ptrdiff_t count = s->results - k < TILE_ROWS ? s->results - k : TILE_ROWS;
+    for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
+        ptrdiff_t own = i < count ? k + i : k;
+        at[i] = gradient + (own / TILE_COLUMNS * tiles + t) * TILE_COLUMNS + own % TILE_COLUMNS;
+    }
+    NAME(add_places)(at, x, &p, out, out_step, count);
+}
+
 /* Adds one bin's products of some tiles, for a panel of the source: to `sums` of shape (results, channels). */
 static void NAME(winograd_bin)(const Winograd *s, const void *source, const void *gradient, ptrdiff_t tiles, ptrdiff_t panel,
                                void *sums)
 {
     ptrdiff_t wide = (s->sources + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
     for (ptrdiff_t t = 0; t < tiles; t += CONV_DEPTH) {
-        const REAL *x = (const REAL *)source + (panel * tiles + t) * TILE_COLUMNS;
-        NAME(Patch) p = {.samples = 1, .rows = 1, .columns = tiles - t < CONV_DEPTH ? tiles - t : CONV_DEPTH,
-                         .x_column = TILE_COLUMNS};
         for (ptrdiff_t k = 0; k < s->results; k += TILE_ROWS) {
-            ptrdiff_t count = s->results - k < TILE_ROWS ? s->results - k : TILE_ROWS;
-            const REAL *at[TILE_ROWS];
-            for (ptrdiff_t i = 0; i < TILE_ROWS; i++) {
-                ptrdiff_t own = i < count ? k + i : k;
-                at[i] = (const REAL *)gradient + (own / TILE_COLUMNS * tiles + t) * TILE_COLUMNS + own % TILE_COLUMNS;
-            }
-            NAME(add_places)(at, x, &p, (REAL *)sums + k * wide + panel * TILE_COLUMNS, wide, count);
+            NAME(add_tiles)(s, source, gradient, tiles, t, panel, k, (REAL *)sums + k * wide + panel * TILE_COLUMNS, wide);
         }
     }
 }
@@ -396,37 +435,65 @@ INLINE void NAME(down_taps)(const VECTOR *s, VECTOR *out)
     out[2] = (REAL)0.5625 * sum_a + (REAL)2.25 * sum_b + s[5];
 }
 
+/* The weights of result `k` for the channels from `first` to before `stop`, at which the sums of each bin begin; adds to
+ * *wrong what is not finite. */
+INLINE void NAME(taps_of_result)(const Winograd *s, const REAL *sums, ptrdiff_t bin, ptrdiff_t k, ptrdiff_t first,
+                                 ptrdiff_t stop, VECTOR *wrong)
+{
+    for (ptrdiff_t c = first; c < stop; c += LANES, sums += LANES) {
+        VECTOR taps[ACROSS][3];
+        REAL w[9 * (WIDTH / sizeof(REAL))];
+        for (int i = 0; i < ACROSS; i++) {
+            VECTOR bins[DOWN];
+            for (int d = 0; d < DOWN; d++) {
+                bins[d] = LOAD(sums + (d * ACROSS + i) * bin);
+            }
+            NAME(down_taps)(bins, taps[i]);
+        }
+        for (int d = 0; d < 3; d++) {
+            VECTOR even = (REAL)0.5 * (taps[1][d] + taps[2][d]), odd = (REAL)0.5 * (taps[1][d] - taps[2][d]);
+            VECTOR left = even - taps[0][d], right = even + taps[3][d];
+            STORE(w + 3 * d * LANES, left);
+            STORE(w + (3 * d + 1) * LANES, odd);
+            STORE(w + (3 * d + 2) * LANES, right);
+            *wrong += (left + odd + right) * 0;
+        }
+        NAME(transpose)(w, LANES, 9, stop - c < LANES ? stop - c : LANES, (REAL *)s->packed + (k * s->sources + c) * 9, 9);
+    }
+}
+
 /* The weights of the results from `start` to `stop` from the sums of all bins; whether they are finite. */
 static bool NAME(winograd_taps)(const Winograd *s, const void *sums, ptrdiff_t start, ptrdiff_t stop)
 {
-    ptrdiff_t wide = (s->sources + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS, bin = s->results * wide;
+    ptrdiff_t wide = (s->sources + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS, bin = bin_step(s->results, wide);
     VECTOR wrong = {0};
     for (ptrdiff_t k = start; k < stop; k++) {
-        for (ptrdiff_t c = 0; c < s->sources; c += LANES) {
-            const REAL *from = (const REAL *)sums + k * wide + c;
-            VECTOR taps[ACROSS][3], w[9];
-            for (int i = 0; i < ACROSS; i++) {
-                VECTOR bins[DOWN];
-                for (int d = 0; d < DOWN; d++) {
-                    bins[d] = LOAD(from + (d * ACROSS + i) * bin);
-                }
-                NAME(down_taps)(bins, taps[i]);
-            }
-            for (int d = 0; d < 3; d++) {
-                VECTOR even = (REAL)0.5 * (taps[1][d] + taps[2][d]);
-                w[3 * d] = even - taps[0][d];
-                w[3 * d + 1] = (REAL)0.5 * (taps[1][d] - taps[2][d]);
-                w[3 * d + 2] = even + taps[3][d];
-                wrong += (w[3 * d] + w[3 * d + 1] + w[3 * d + 2]) * 0;
-            }
-            REAL *out = (REAL *)s->packed + (k * s->sources + c) * 9;
-            ptrdiff_t count = s->sources - c < LANES ? s->sources - c : LANES;
-            for (ptrdiff_t lane = 0; lane < count; lane++, out += 9) {
-                for (int i = 0; i < 9; i++) {
-                    out[i] = w[i][lane];
-                }
+        NAME(taps_of_result)(s, (const REAL *)sums + k * wide, bin, k, 0, s->sources, &wrong);
+    }
+    return NAME(is_finite)(wrong);
+}
+
+/* The weights of the results from `start` to `stop` and a panel of the source, if these are all tiles: their sums need not
+ * leave the cache. Whether they are finite. */
+static bool NAME(winograd_panel_taps)(const Winograd *s, const void *source, const void *gradient, ptrdiff_t tiles,
+                                      ptrdiff_t panel, ptrdiff_t start, ptrdiff_t stop, void *scratch)
+{
+    ptrdiff_t first = panel * TILE_COLUMNS, last = s->sources - first < TILE_COLUMNS ? s->sources : first + TILE_COLUMNS;
+    ptrdiff_t sums_bin = bin_step(TILE_ROWS, TILE_COLUMNS), source_bin = NAME(source_bin)(s, tiles);
+    ptrdiff_t gradient_bin = bin_step((s->results + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS, tiles);
+    REAL *sums = scratch;
+    VECTOR wrong = {0};
+    for (ptrdiff_t k = start; k < stop; k += TILE_ROWS) {
+        memset(sums, 0, (size_t)(BINS * sums_bin) * sizeof(REAL));
+        for (ptrdiff_t bin = 0; bin < BINS; bin++) {
+            for (ptrdiff_t t = 0; t < tiles; t += CONV_DEPTH) {
+                NAME(add_tiles)(s, (const REAL *)source + bin * source_bin, (const REAL *)gradient + bin * gradient_bin, tiles,
+                                t, panel, k, sums + bin * sums_bin, TILE_COLUMNS);
             }
         }
+        for (ptrdiff_t i = 0; i < TILE_ROWS && k + i < stop; i++) {
+            NAME(taps_of_result)(s, sums + i * TILE_COLUMNS, sums_bin, k + i, first, last, &wrong);
+        }
     }
-    return NAME(sum_small)(NAME(shrunk)(wrong)) == 0;
+    return NAME(is_finite)(wrong);
 }

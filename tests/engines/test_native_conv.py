@@ -90,6 +90,7 @@ LARGE = [  # samples, channels, results, groups, spatial, kernel, stride, paddin
     (3, 33, 17, 1, (19, 26), (3, 3), (1, 1), (0, 0), (1, 1)),
     (5, 20, 50, 1, (13, 9), (3, 3), (1, 1), (2, 2), (1, 1)),
     (2, 24, 16, 1, (31, 30), (3, 3), (1, 1), (2, 1), (1, 1)),
+    (4, 130, 330, 1, (7, 6), (3, 3), (1, 1), (1, 1), (1, 1)),  # weights are more than places: panel by panel
     (9, 40, 33, 1, (4, 4), (4, 4), (1, 1), (0, 0), (1, 1)),
     (5, 70, 40, 1, (9, 7), (4, 4), (2, 2), (1, 1), (1, 1)),
     (3, 20, 50, 1, (15, 13), (1, 1), (2, 2), (0, 0), (1, 1)),
@@ -190,17 +191,16 @@ def test_padding_beyond_any_memory_is_refused(groups):
 
 @needs_native
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38])
+@pytest.mark.parametrize(("samples", "channels", "results", "side"), [(2, 16, 20, 24), (8, 290, 300, 5)], ids=str)
 @pytest.mark.parametrize("name", ["conv", "conv_input", "conv_weight"])
-def test_tiles_keep_what_is_not_finite_apart(name, value):
+def test_tiles_keep_what_is_not_finite_apart(name, samples, channels, results, side, value):
     """Kernels of 3x3 are summed in tiles, whose places share products: one that is not finite must not reach all."""
     rng = np.random.default_rng(0)
-    arrays = {
-        "conv": [(2, 16, 24, 24), (20, 16, 3, 3)], "conv_input": [(2, 20, 24, 24), (20, 16, 3, 3)],
-        "conv_weight": [(2, 16, 24, 24), (2, 20, 24, 24)],
-    }[name]
-    x, y = (rng.standard_normal(shape).astype(np.float32) for shape in arrays)
-    x[1, 3, 10, 11] = value
-    sizes = {"conv": (), "conv_input": ((24, 24),), "conv_weight": ((3, 3),)}[name]
+    shapes = {"x": (samples, channels, side, side), "weight": (results, channels, 3, 3), "g": (samples, results, side, side)}
+    arrays = {"conv": ["x", "weight"], "conv_input": ["g", "weight"], "conv_weight": ["x", "g"]}[name]
+    x, y = (rng.standard_normal(shapes[array]).astype(np.float32) for array in arrays)
+    x[1, 3, 2, 3] = value
+    sizes = {"conv": (), "conv_input": ((side, side),), "conv_weight": ((3, 3),)}[name]
     ours, twin = both(name, x, y, *sizes, (1, 1), (1, 1), (1, 1), 1)
     assert (np.isfinite(ours) == np.isfinite(twin)).all()
     assert not np.isfinite(ours).all() or value == 3e38
