@@ -17,14 +17,14 @@ import flambeau as torch
 from flambeau import nn
 
 PACKAGE = Path(torch.__file__).parent
-GENERATED = "ops/_templates.py"  # where the functions come from whose files have names like <call of a view>
+GENERATED = "ops/_codegen.py"  # where the functions come from whose files have names like <call of a view>
 
 
 def place_of(frame):
     """(file, function) of a frame, the file from the package on; None outside of it."""
     name = frame.f_code.co_filename
     if name.startswith("<"):
-        file = GENERATED if frame.f_globals.get("__name__") == "flambeau.ops._templates" else None
+        file = GENERATED if frame.f_globals.get("__name__") == "flambeau.ops._codegen" else None
     else:
         file = Path(name).relative_to(PACKAGE).as_posix() if Path(name).is_relative_to(PACKAGE) else None
     return file and (file, frame.f_code.co_name)

@@ -334,7 +334,7 @@ HANDED_UP = {  # what calls a function or an object that it was handed from abov
     "engines/numpy/shape.py: put_view": "the function that views an array",
     "ops/_calls.py: on_arrays": "the level of an array",
     "ops/_op.py: call": "the same",
-    "ops/_templates.py: call": "what an operator does with operands that are no tensors",
+    "ops/_codegen.py: call": "what an operator does with operands that are no tensors",
 }
 
 

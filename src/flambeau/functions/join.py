@@ -11,7 +11,7 @@ from .._dtypes import can_cast, type_word
 from .._tensor import Tensor
 from ..engines import NUMPY
 from ..ops import join as ops
-from ..ops._templates import join_call
+from ..ops._codegen import join_call
 from ..ops.shape import cast, expand, reshape, unsqueeze, view
 from ._args import allocating, dim_in_range, need_tensor, need_tensors, tensor_on
 from ._attach import methods

@@ -8,7 +8,7 @@ from .._dtypes import is_inexact, python_number
 from .._tensor import Tensor, wrap
 from ..ops import compare
 from ..ops import pointwise as ops
-from ..ops._templates import call_of
+from ..ops._codegen import call_of
 from ._attach import methods
 from .elementary import power
 from .pointwise import positive

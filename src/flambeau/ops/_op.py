@@ -37,11 +37,11 @@ from ..engines import NUMPY, engine_of
 from ..engines.levels import level_of
 from ._call_cache import CacheMiss, layouts_in, layouts_of, lookup
 from ._calls import make_view, on_arrays
+from ._codegen import call_of, recorder_of
 from ._errors import common_device, refuse, translate_error
 from ._plan import Plan, at_edge, fetch
 from ._promotion import are_large_halves, in_opmath, in_pieces, promote_operands, result_dtype
 from ._steps import CompositeNode, pull_through_steps
-from ._templates import call_of, recorder_of
 
 OPS: dict[str, Op] = {}  # every declared op by name
 
@@ -49,7 +49,7 @@ OPS: dict[str, Op] = {}  # every declared op by name
 class Op:
     """A declared op: the forward, its vjps and their properties.
 
-    ``function`` is the generated callable; see ``_templates.py``.
+    ``function`` is the generated callable; see ``_codegen.py``.
     """
 
     is_view = False
