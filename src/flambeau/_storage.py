@@ -58,6 +58,17 @@ class Storage:
         t._a = self.array = array
 
 
+class WatchedStorage(Storage):
+    """A storage to which a node of the graph refers weakly; Storages become one."""
+
+    __slots__ = ()
+
+    def __del__(self):
+        guard = self.guard()
+        if guard is not None:
+            guard.keep(self)
+
+
 class DeviceStorage(Storage):
     """Memory behind tensors on a device, whose arrays are not NumPy's.
 

@@ -12,7 +12,7 @@ import numpy as np
 from . import _dtypes
 from ._hooks import TensorHooks, add_hook
 from ._modes import in_use, modes
-from ._storage import Storage
+from ._storage import Storage, WatchedStorage
 from ._tensor import Tensor, Unconnected, edge_of, storage_of, wrap
 from .engines import NUMPY, engine_of
 
@@ -298,17 +298,6 @@ class WeakGuard:
         """Called when nobody else holds the storage any more."""
         if storage.version != self._version:
             self.changed = storage
-
-
-class WatchedStorage(Storage):
-    """A storage that some node refers to by a WeakGuard."""
-
-    __slots__ = ()
-
-    def __del__(self):
-        guard = self.guard()
-        if guard is not None:
-            guard.keep(self)
 
 
 def weak_guard(storage):

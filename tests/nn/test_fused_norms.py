@@ -1,11 +1,15 @@
 """Batch norms in training and the activations behind them: one op, with results and graphs as of modules one by one."""
 
 import copy
+import io
+import pickle
 import weakref
+from multiprocessing.reduction import ForkingPickler
 
 import pytest
 
 import flambeau as t
+import flambeau.multiprocessing
 from flambeau import _tape as tape
 from flambeau import nn
 from flambeau.engines import NUMPY
@@ -338,6 +342,25 @@ def test_writes_to_what_the_convolution_saves(run, write, runs, monkeypatch):
             assert "modified by an inplace operation" in str(error)
             found.append(t.zeros(0))
     assert runs == ["HardtanhBackward0"] and t.allclose(*found, rtol=1e-4, atol=1e-4)
+
+
+def saved_and_loaded(x):
+    file = io.BytesIO()
+    t.save(x, file)
+    file.seek(0)
+    return t.load(file)
+
+
+@pytest.mark.parametrize("copied", [
+    copy.deepcopy, saved_and_loaded, lambda x: pickle.loads(pickle.dumps(x)),
+    lambda x: pickle.loads(ForkingPickler.dumps(x)),
+], ids=["deepcopy", "save", "pickle", "multiprocessing"])
+def test_results_are_copied(copied, runs):
+    model, x = small()
+    hidden = model[:3](x)
+    loss = model[3:](hidden).sum()
+    assert runs and t.equal(copied(hidden.detach()), hidden)
+    loss.backward()
 
 
 # ---- where modules run one by one

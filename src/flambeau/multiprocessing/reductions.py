@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from .._shared_memory import SharedMemory, memory_under
-from .._storage import Storage
+from .._storage import Storage, WatchedStorage
 from .._tensor import Tensor, engine_for, storage_of
 from ..engines import NUMPY
 from ..functions._untyped_storage import UntypedStorage, shared_copy, untyped_of
@@ -33,6 +33,7 @@ def init_reductions():
     ForkingPickler.register(Tensor, reduce_tensor)
     ForkingPickler.register(Parameter, reduce_tensor)
     ForkingPickler.register(Storage, reduce_storage)
+    ForkingPickler.register(WatchedStorage, reduce_storage)
     ForkingPickler.register(UntypedStorage, reduce_untyped_storage)
 
 

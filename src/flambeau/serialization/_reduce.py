@@ -11,7 +11,7 @@ from collections import OrderedDict
 
 from .._device import META, strided
 from .._pickle import state_of
-from .._storage import DeviceStorage, Storage
+from .._storage import DeviceStorage, Storage, WatchedStorage
 from .._tensor import Tensor, storage_of
 from ..functions._attach import methods
 from ..overrides import DisableTorchFunctionSubclass
@@ -58,5 +58,5 @@ def _reduce_ex(self, protocol):
 
 
 methods(__reduce_ex__=_reduce_ex)
-copyreg.pickle(Storage, reduce_storage)
-copyreg.pickle(DeviceStorage, reduce_storage)
+for _class in (Storage, WatchedStorage, DeviceStorage):
+    copyreg.pickle(_class, reduce_storage)
