@@ -1,4 +1,5 @@
-"""The public functions, with PyTorch's signatures, one file per family.
+"""The public functions with PyTorch's signatures, one file per family.
 
-A function whose first parameter is a tensor is also a method; ``_attach`` adds methods and in-place variants to Tensor.
+A function whose first parameter is the tensor doubles as the Tensor method of that name; ``_attach`` adds methods
+and in-place methods to Tensor.
 """

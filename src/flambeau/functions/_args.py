@@ -1,4 +1,4 @@
-"""Argument parsing: accepts what PyTorch accepts, and raises the same types of errors."""
+"""Argument checks that accept what PyTorch accepts and raise the error types that PyTorch raises."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def need_tensor(value, name, argument="input", position=1):
 
 
 def need_constant(value, name, argument):
-    """Raises PyTorch's error if an argument without a derivative requires a gradient; None is allowed."""
+    """Raises PyTorch's error for a tensor that requires grad where the function is not differentiable; allows None."""
     if value is not None and value.requires_grad and modes.grad:
         raise RuntimeError(NOT_DIFFERENTIABLE.format(name=name, argument=argument))
 
 
 def need_tensors(values, name):
-    """A tuple of tensors from any sequence of them; TypeError otherwise."""
+    """Converts any sequence of tensors to a tuple; TypeError otherwise."""
     if isinstance(values, Tensor) or not hasattr(values, "__iter__"):
         raise TypeError(
             f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(values).__name__}"
@@ -51,7 +51,7 @@ def need_tensors(values, name):
 
 
 def as_int(value, name, argument, wanted="int"):
-    """Converts an integer (also NumPy's, or a one-element tensor) to an int."""
+    """Converts an int-like value (also NumPy integers and one-element integer tensors) to int."""
     if isinstance(value, (bool, float)):
         raise wrong_type(value, wanted, name, argument)
     try:
@@ -61,20 +61,20 @@ def as_int(value, name, argument, wanted="int"):
 
 
 def allocating(function):
-    """Decorator for functions that allocate memory: converts NumPy's out-of-memory errors to PyTorch's RuntimeError."""
+    """Decorator for a function that allocates memory: raises PyTorch's RuntimeError when there is not enough."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
         try:
             return function(*args, **kwargs)
-        except (MemoryError, ValueError) as error:  # NumPy raises the second if the size exceeds the address space
+        except (MemoryError, ValueError) as error:  # NumPy raises ValueError for sizes beyond the address space
             raise RuntimeError(NO_MEMORY.format(name=function.__name__, cause=error)) from None
 
     return call
 
 
 def as_float(value, name, argument):
-    """Converts a real number (also NumPy's, or a zero-dimensional tensor without gradient) to a float."""
+    """Converts a real number (also NumPy's) or a 0-dim tensor that does not require grad to float."""
     if isinstance(value, Tensor) and not value._a.ndim and not value.requires_grad:
         value = value.item()
     if isinstance(value, (int, float, np.integer, np.floating)):
@@ -83,7 +83,7 @@ def as_float(value, name, argument):
 
 
 def dim_in_range(dim, ndim):
-    """Normalizes a dimension; raises IndexError if it is out of range. A scalar counts as having one dimension."""
+    """Wraps a negative dimension; IndexError if out of range. A scalar counts as one-dimensional."""
     n = ndim or 1
     if type(dim) is not int:
         if isinstance(dim, (bool, float)) or not hasattr(dim, "__index__"):
@@ -95,7 +95,7 @@ def dim_in_range(dim, ndim):
 
 
 def dims_in_range(dims, ndim):
-    """Normalizes distinct dimensions to a tuple; None (all of them) for None and an empty list."""
+    """A tuple of distinct non-negative dimensions; None (meaning all) for None and an empty list."""
     if dims is None:
         return None
     if not isinstance(dims, (tuple, list)):
@@ -115,7 +115,7 @@ def axis_of(dims, ndim):
 
 
 def shape_from(size, argument="size", name="the function"):
-    """A shape from ``f(2, 3)`` or ``f((2, 3))``: ints, also as NumPy integers or integer tensors."""
+    """A shape from ``f(2, 3)`` or ``f((2, 3))``; sizes may also be NumPy integers or integer tensors."""
     first = size[0] if len(size) == 1 else 0
     if not isinstance(first, (int, str)) and hasattr(first, "__iter__") and getattr(first, "ndim", 1):
         size = first
@@ -151,7 +151,7 @@ _PYTHON_TYPES = {
 
 
 def tensor_on(array, device=None, requires_grad=False):
-    """A new tensor with the elements of a NumPy array, on `device`."""
+    """A new tensor on `device` with the elements of a NumPy array."""
     device = resolve(device)
     t = wrap(array) if device is CPU else wrap(engine_on(device).from_host(array, device), device)
     if requires_grad:
@@ -160,10 +160,10 @@ def tensor_on(array, device=None, requires_grad=False):
 
 
 def resize(t, shape, order=None):
-    """Resizes a tensor, in its storage if that is large enough, otherwise in a new one.
+    """Resizes a tensor in place, within its storage if that is large enough, otherwise in a new one.
 
-    Other tensors of the old storage keep it. New elements are uninitialized. `order` is the order of the dimensions in
-    memory, outermost first, if it is not row-major.
+    Other tensors keep the old storage. New elements are uninitialised. `order` lists the dimensions from outermost to
+    innermost in memory, if that differs from their numbering.
     """
     storage = storage_of(t)
     engine = storage.engine
@@ -171,7 +171,7 @@ def resize(t, shape, order=None):
         t._a = engine.resize(t._a, shape)
         move(t, device_storage(t._a, storage.device, storage.version))
         return
-    # NumPy loses the offset of an empty slice, so it must not grow in place
+    # NumPy does not keep the offset of an empty slice, so an empty tensor must not grow there
     flat, offset = (root_elements(t), t.storage_offset()) if t._a.size else (t._a.reshape(-1), 0)
     need = offset + math.prod(shape)
     if need > flat.size:
@@ -187,13 +187,13 @@ def resize(t, shape, order=None):
 
 
 def move(t, storage):
-    """Moves `t` to `storage`; it is no longer a view."""
+    """Gives `t` alone the storage `storage`, so that it is no longer a view."""
     storage.inference = storage_of(t).inference
     t._storage, t._view = storage, None
 
 
 def dense_order(t):
-    """A tensor's dimensions in memory order, outermost first; None if there are gaps or overlaps."""
+    """The dimensions of a tensor from outermost to innermost in memory; None if it has gaps or overlaps."""
     shape, strides = t._a.shape, t.stride()
     order = sorted(range(len(shape)), key=lambda d: -strides[d])
     step = 1

@@ -10,10 +10,10 @@ NO_VALUES = '{name}() missing 1 required positional arguments: "{argument}"'
 
 
 def methods(*functions, **renamed):
-    """Adds each function as a method, under its own name (or the keyword's).
+    """Makes each function a method under its own name (or the keyword's).
 
-    A function may have a separate ``method``, which is faster as it has no ``out=``. Function and method are distinct
-    objects, as in PyTorch: ``__torch_function__`` receives the one that was called.
+    A function may have a separate ``method``, which is faster because it takes no ``out=``. Function and method are
+    distinct objects, as in PyTorch: ``__torch_function__`` receives the one that was called.
     """
     for function in functions:
         setattr(Tensor, function.__name__, method_of(getattr(function, "method", function), function.__name__))
@@ -42,8 +42,8 @@ def spread(argument):
     return decorate
 
 
-def only_named(named, name, argument):
-    """The value of the keyword argument that may replace a method's positional ones."""
+def keyword_value(named, name, argument):
+    """The value of the one keyword argument that a method accepts instead of its positional ones."""
     if argument not in named:
         raise TypeError(NO_VALUES.format(name=name, argument=argument))
     return named[argument]

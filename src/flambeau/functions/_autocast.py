@@ -1,4 +1,4 @@
-"""Casting of the inputs of functions that autocast handles."""
+"""Casts the inputs of functions on autocast's lists."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from .._modes import modes
 
 
 def autocast(name, *inputs):
-    """The inputs of the function `name`, cast according to the current autocast context, if any.
+    """The inputs of the function `name`, cast as the current autocast region requires, if there is one.
 
-    Callers check ``in_use.autocast`` first, so programs without autocast have no overhead.
+    Callers check ``in_use.autocast`` first, so programs without autocast pay nothing.
     """
     casts = modes.autocast
     return inputs if casts is None else casts.inputs_of(name, inputs)
 
 
 def call_cast(name, op, *inputs):
-    """Calls an op with inputs cast for the function `name` by the current autocast context, if any."""
+    """Calls an op on inputs cast as autocast requires for the function `name`."""
     casts = modes.autocast
     return op(*inputs) if casts is None else casts.call_op(name, op, inputs)
 
 
 def without_autocast(function):
-    """The function, run outside of autocast."""
+    """The undecorated function, which ignores autocast."""
 
-    @functools.wraps(function, updated=())  # nothing in it may bypass this
+    @functools.wraps(function, updated=())  # so that no attribute of the function bypasses this wrapper
     def call(*args, **kwargs):
         casts = modes.autocast
         if casts is None:

@@ -1,4 +1,4 @@
-"""Defines the public functions of binary pointwise ops, and parses their operands."""
+"""Builds the public functions of binary pointwise ops and checks their operands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NUMBERS = (int, float, complex)
 
 
 def number(value):
-    """Converts a NumPy scalar to a Python number; returns other values unchanged."""
+    """Converts a NumPy scalar to a Python number; returns anything else unchanged."""
     if isinstance(value, int):
         check_int(value)
     return python_number(value) if isinstance(value, np.generic) else value
@@ -42,7 +42,7 @@ def operands(input, other, name, numbers=True, either=False, second="other"):
 def binary(call, name, doc, *, numbers=True, either=False, **rules):
     """``name(input, other, *, out=None)`` over the op `call`; `numbers`: ``other`` may be a number.
 
-    The `rules` are those of its ``out=``.
+    The `rules` are those of ``out_variant``.
     """
 
     def function(input, other):
@@ -63,7 +63,7 @@ def alias(function, name):
         return function(*args, **kwargs)
 
     renamed.__wrapped__ = function
-    if hasattr(function, "method"):  # the function without out=
+    if hasattr(function, "method"):  # the variant without out=
         renamed.method = function.method
     renamed.__name__ = renamed.__qualname__ = name
     renamed.__doc__ = f"Alias of ``{function.__name__}``."

@@ -1,4 +1,4 @@
-"""Arrays from Python data, and dtype inference for numbers, nested lists, NumPy values and tensors."""
+"""Arrays from Python data: infers the dtype of numbers, nested lists, NumPy values and tensors."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ LARGEST_HALF = _dtypes.finfo(_dtypes.float16).max
 _LARGEST[np.dtype(np.complex64)] = _dtypes.finfo(_dtypes.float32).max
 TOO_LONG = "Overflow when unpacking long long: an integer lies outside the range of int64; pass a floating dtype"
 
-MAX_DIMS = 128  # of nested sequences, as in PyTorch, which detects lists that contain themselves
+MAX_DIMS = 128  # of nested sequences, as in PyTorch; stops at lists that contain themselves
 _PLAIN = frozenset((bool, int, float, complex))
 
 
 def array_from(data, dtype=None):
-    """A new array with the elements of `data`, of a NumPy dtype or the inferred one."""
+    """A new array with the elements of `data`, in the given NumPy dtype or an inferred one."""
     kind = type(data)
     if kind in _PLAIN:
         return fill_array((), (data,), dtype)
@@ -64,7 +64,7 @@ def array_from(data, dtype=None):
 
 
 def convert_array(array, dtype):
-    """A copy of a NumPy array in a NumPy dtype (by default its own), with PyTorch's warnings instead of NumPy's."""
+    """Copies a NumPy array, cast to `dtype` unless None; emits PyTorch's warnings and suppresses NumPy's."""
     if dtype is None or dtype == array.dtype:
         return array.astype(array.dtype, order="K", subok=False, copy=True)
     if array.dtype.kind == "c" and dtype.kind not in "cb":
@@ -75,7 +75,7 @@ def convert_array(array, dtype):
 
 
 def check_array(array):
-    """Returns the array if a tensor can share its memory; otherwise raises."""
+    """Returns the array if a tensor can share its memory; raises otherwise."""
     found = _dtypes.from_np(array.dtype)
     if array.dtype is not found.np and not array.dtype.isnative:
         raise ValueError(BYTE_ORDER)
@@ -116,7 +116,7 @@ def _is_sequence(x):
 
 
 def _sizes(data):
-    """The sizes of nested sequences, according to their first items."""
+    """The sizes of nested sequences, taken from the first item at each level."""
     shape = []
     while True:
         shape.append(len(data))
@@ -130,7 +130,7 @@ def _sizes(data):
 
 
 def _check_lengths(level, length, dim):
-    """Checks that every item is a sequence as long as the first."""
+    """Raises unless every item is a sequence as long as the first."""
     try:
         if set(map(len, level)) == {length}:
             return
@@ -141,7 +141,7 @@ def _check_lengths(level, length, dim):
 
 
 def _stack(shape, arrays, dtype):
-    """Stacks lists of NumPy arrays directly."""
+    """Stacks lists of NumPy arrays without unpacking them."""
     for a in arrays:
         if not isinstance(a, np.ndarray) or a.shape != arrays[0].shape:
             dim = len(shape) - arrays[0].ndim
@@ -158,7 +158,7 @@ def _stack(shape, arrays, dtype):
 
 
 def fill_array(shape, values, dtype):
-    """An array of the numbers in a flat sequence."""
+    """An array with the numbers of a flat sequence."""
     kinds = set(map(type, values))
     if not kinds <= _PLAIN:
         values, inferred = _plain(values)
@@ -190,7 +190,7 @@ def _pack(values, kinds, dtype):
 
 
 def _integers(values, kinds, dtype):
-    """Numbers in an integer array. As in PyTorch, negative numbers wrap around in unsigned types."""
+    """An integer array of numbers. As in PyTorch, negative numbers wrap around in unsigned dtypes."""
     limits = np.iinfo(dtype)
     if complex in kinds:
         raise TypeError("must be real number, not complex")
@@ -212,7 +212,7 @@ def _integers(values, kinds, dtype):
 
 
 def _truncate(v, dtype):
-    """Truncates a float; the fraction matters near the limits of an integer dtype."""
+    """Truncates a float; matters near the limits of an integer dtype."""
     limits = np.iinfo(dtype)
     if not limits.min <= v <= limits.max or not -(2.0**63) <= v < 2.0**63:
         raise RuntimeError(OVERFLOW.format(dtype=_dtypes.from_np(dtype).name, value=v))
@@ -220,7 +220,7 @@ def _truncate(v, dtype):
 
 
 def _plain(values):
-    """Converts NumPy scalars and one-element tensors to Python numbers; also infers the NumPy dtype."""
+    """Converts NumPy scalars and one-element tensors to Python numbers; returns them with their common NumPy dtype."""
     out, dtypes = [], []
     for v in values:
         if isinstance(v, Tensor):
@@ -257,7 +257,7 @@ def _common(dtypes):
 
 
 def _check_fits(value, dtype):
-    """Raises if a finite number would overflow in a floating dtype."""
+    """Raises if a finite number overflows a floating dtype."""
     largest = _LARGEST.get(dtype)
     if largest is None:
         return
@@ -267,12 +267,12 @@ def _check_fits(value, dtype):
 
 
 def scalar_for(value, dtype, halves=True):
-    """Converts a Python number to a NumPy dtype; raises RuntimeError if it does not fit.
+    """Converts a Python number for storage in a NumPy dtype; RuntimeError if it does not fit.
 
     Without `halves`, numbers too large for half precision become infinite.
     """
     kind = dtype.kind
-    if type(value) is float and kind == "f" and -LARGEST_HALF <= value <= LARGEST_HALF:  # nearly always
+    if type(value) is float and kind == "f" and -LARGEST_HALF <= value <= LARGEST_HALF:  # the common case
         return value if dtype is not _FLOAT16 else float(np.float32(value))
     if isinstance(value, int):
         _dtypes.check_int(value)
@@ -285,7 +285,7 @@ def scalar_for(value, dtype, halves=True):
     if kind not in "iu":
         if halves or dtype not in _dtypes.HALF:
             _check_fits(value, dtype)
-            return float(np.float32(value)) if dtype in _dtypes.HALF else value  # bfloat16 does not accept ints
+            return float(np.float32(value)) if dtype in _dtypes.HALF else value  # bfloat16 takes no ints
         with ignore_fp_errors():
             return float(np.float32(value).astype(dtype))
     if isinstance(value, float):

@@ -1,6 +1,6 @@
-"""PyTorch's deprecated overloads with numbers among the tensors: ``addmm(beta, input, alpha, mat1, mat2)``.
+"""PyTorch's deprecated overloads with numbers between the tensors: ``addmm(beta, input, alpha, mat1, mat2)``.
 
-A function takes the surplus arguments as ``*deprecated``, which is hidden in its signature.
+Functions take the surplus arguments as ``*deprecated``, which is hidden from their signatures.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ TOO_MANY = "{name}() received an invalid combination of arguments: expected {cou
 
 
 def old_order(name, count, *args, depth=0):
-    """(the `count` tensors, the numbers) of a deprecated call: a number next to the first tensor, and possibly another
-    after it. `depth` is the number of calls between the function and this one.
+    """Parses a deprecated call into (the `count` tensors, the numbers): one number next to the first tensor and
+    optionally one after it. `depth`: the number of stack frames between the function and this one.
     """
     first = 0 if not isinstance(args[0], Tensor) else 1
     places = (first, 2)[: len(args) - count]
     numbers = [args[place] for place in places]
     tensors = [x for place, x in enumerate(args) if place not in places]
-    operands = tensors if count > 2 else tensors[:1]  # the other operand of a sum may be a number
+    operands = tensors if count > 2 else tensors[:1]  # the second operand of a sum may be a number
     if len(tensors) != count or not all(isinstance(t, Tensor) for t in operands) or not all(map(_is_number, numbers)):
         raise TypeError(TOO_MANY.format(name=name, count=count, kinds=", ".join(type(x).__name__ for x in args)))
     warn_once(DEPRECATED.format(name=name), stacklevel=4 + depth, key=DEPRECATED)
@@ -37,7 +37,7 @@ def _is_number(x):
 
 
 def hide(*functions):
-    """Hides ``*deprecated`` in the signatures of functions and of their methods."""
+    """Hides ``*deprecated`` in the signatures of functions and their methods."""
     for function in functions:
         for f in (function, function.method):
             signature = inspect.signature(f)

@@ -1,4 +1,4 @@
-"""Deterministic mode. All algorithms are deterministic, so it only affects uninitialized memory."""
+"""Deterministic mode. All algorithms here are deterministic, so it only affects uninitialised memory."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Determinism:
     enabled = False
     warn_only = False
     fill_memory = True
-    fills = False  # whether functions such as empty fill their results: enabled and fill_memory
+    fills = False  # whether functions such as empty fill their result: enabled and fill_memory
 
     def set(self, **changes):
-        """Sets some of the settings."""
+        """Changes some of the settings."""
         vars(self).update(changes)
         self.fills = self.enabled and self.fill_memory
 
@@ -26,7 +26,7 @@ determinism = Determinism()
 
 
 def fill_uninitialized(t):
-    """Fills the new, uninitialized tensor `t` with a fixed value."""
+    """Fills the new tensor `t` with the value that marks uninitialised memory, and returns it."""
     if t.device is CPU:
         t._a[...] = blank(t.dtype)
     elif t.device is not META:

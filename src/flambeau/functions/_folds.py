@@ -1,4 +1,4 @@
-"""Helpers of reductions and of functions that sort."""
+"""Helpers shared by reductions and sorting functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 
 
 def numpy_names(function):
-    """Makes a function accept NumPy's keywords: ``x.sum(axis=1, keepdims=True)``."""
+    """Lets the function accept NumPy's keywords, as in ``x.sum(axis=1, keepdims=True)``."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -32,20 +32,20 @@ def numpy_names(function):
             kwargs = {_NAMES.get(name, name): value for name, value in kwargs.items()}
         return function(*args, **kwargs)
 
-    if hasattr(function, "method"):  # what it is without out=
+    if hasattr(function, "method"):  # the variant without out=
         call.method = numpy_names(function.method)
     return call
 
 
 def by_numpy_names(dim, keepdim, axis, keepdims):
-    """(dim, keepdim) of a call with ``axis`` or ``keepdims``; for hot functions, which avoid ``numpy_names``."""
+    """(dim, keepdim) of a call with ``axis`` or ``keepdims``; for functions too hot for ``numpy_names``."""
     return (axis if dim is None else dim), (keepdims or keepdim)
 
 
-def added_in(input, dtype):
-    """The input, and the NumPy dtype to accumulate in: as requested, else int64 for integers.
+def with_sum_dtype(input, dtype):
+    """The input and the NumPy dtype to accumulate in: the requested one, else int64 for integers.
 
-    None means unchanged. An input of a higher category than the dtype is cast first, as in PyTorch.
+    None keeps the dtype. As in PyTorch, an input of a higher category than the dtype is cast first.
     """
     own = input._a.dtype
     if dtype is None:
@@ -60,14 +60,14 @@ def added_in(input, dtype):
 
 
 def need_flag(flag, name, argument="keepdim"):
-    """Raises for values that are not bools, and probably a second dimension: ``x.sum(0, 1)``."""
+    """Raises unless the flag is a bool; a number is probably a second dimension: ``x.sum(0, 1)``."""
     if not isinstance(flag, (bool, np.bool_)):
         cure = ". Several dims go in a tuple." if argument == "keepdim" else ""
         raise TypeError(f"{name}(): argument {argument!r} must be bool, not {type(flag).__name__}{cure}")
 
 
 def one_dim(input, dim, name, keepdim=False):
-    """Normalizes a dimension, which must not be empty; checks `keepdim` too."""
+    """Returns the dimension wrapped to be non-negative; raises if it has no elements. Also checks `keepdim`."""
     shape = input._a.shape
     if keepdim is not False and keepdim is not True:
         need_flag(keepdim, name)
@@ -80,7 +80,7 @@ def one_dim(input, dim, name, keepdim=False):
 
 
 def along(call, input, **settings):
-    """An op along one axis; a scalar is treated as a vector of one element."""
+    """Calls an op along one axis, treating a scalar as a vector of one element."""
     if input._a.ndim:
         return call(input, **settings)
     found = call(reshape(input, shape=(1,)), **settings)

@@ -1,8 +1,8 @@
-"""In-place methods, which write their result into the tensor's memory, through ``autograd._writes``.
+"""In-place methods, which write their result to the tensor's memory, all through ``autograd._writes``.
 
-There are three kinds. ``inplace`` derives a method from any function: the function runs, its result is assigned.
-``inplace_arithmetic`` makes those for +, -, * and /, which compute directly into memory. ``inplace_op`` runs an op that
-changes only a few elements, and writes only these.
+There are three kinds. ``inplace`` derives the method from any function by assigning its result.
+``inplace_arithmetic`` makes those of +, -, * and /, which compute directly into memory. ``inplace_op`` runs an op that
+changes only some elements, and writes just these.
 """
 
 from __future__ import annotations
@@ -36,43 +36,43 @@ from ._out import out_variant, same
 from ._wrong_type import method_of
 
 _FLOATS = frozenset(map(np.dtype, (np.float32, np.float64)))
-PIECE = 1 << 16  # elements of a piece: several arrays of that size fit in the cache
+PIECE = 1 << 16  # elements per piece: a few arrays of that size fit in the cache
 
 
 # ---- any function
 
 
 def inplace(function, name, elementwise=False, kernel=None, recorded=None):
-    """The method ``name`` that runs `function` on the tensor and stores the result in it.
+    """Makes the method ``name``, which runs `function` on the tensor and stores the result in it.
 
     Args:
-        elementwise: whether each element of the result depends on the elements at its place alone. Large tensors are
-            then worked on piece by piece, so that there is no second one of their size.
-        kernel: of the arguments after the tensor, (the name of the kernel that the function is, *its numbers). The
-            kernel then writes to memory itself, unless these are none: the function is asked what is wrong with them.
-        recorded: the function to record, where that is another one: its gradient is taken of the result.
+        elementwise: whether each element of the result depends only on the elements at its index. Large tensors are
+            then processed in pieces, which avoids a temporary of their size.
+        kernel: maps the arguments after the tensor to (the name of an equivalent kernel, *its numbers). The kernel then
+            writes to memory directly, unless the arguments are not numbers: the function then reports the error.
+        recorded: the function to record instead, if its gradient is computed from the result.
     """
-    compute = getattr(function, "method", function)  # without out=
+    compute = getattr(function, "method", function)  # the variant without out=
     recorded = recorded or compute
-    check = getattr(function, "check", None)  # of arguments, if PyTorch checks them before the memory
+    check = getattr(function, "check", None)  # validates arguments, where PyTorch does so before it checks the memory
 
     @functools.wraps(function)
     def method(self, *args, **kwargs):
-        if not isinstance(self, Tensor):  # torch.exp_ and others are functions too
+        if not isinstance(self, Tensor):  # torch.exp_ and others are also functions
             need_tensor(self, name)
         if check is not None:
             check(self, *args, **kwargs)
         check_writable(self)
         if modes.grad and (in_graph(self) or any_requires_grad(args) or any_requires_grad(kwargs.values())
-                           or not engine_for(self).computes):  # a lower level may record it
+                           or not engine_for(self).computes):  # recorded below
             check_history(self)
             return assign(self, recorded(snapshot(self), *args, **kwargs), name, False)
         if kernel is not None and is_plain(self):
             found = kernel_for(kernel, args, kwargs)
             if found is not None:
                 return call_without_fp_warnings(write, self, name, NUMPY.overwrite, *found)
-        if elementwise and can_be_cut(self, args, kwargs):
-            return write(self, name, fill_by_pieces, compute, args, kwargs)
+        if elementwise and can_split(self, args, kwargs):
+            return write(self, name, fill_in_pieces, compute, args, kwargs)
         return assign(self, compute(self, *args, **kwargs), name)
 
     signature = inspect.signature(function)
@@ -83,46 +83,46 @@ def inplace(function, name, elementwise=False, kernel=None, recorded=None):
 
 
 def is_plain(t):
-    """Whether the tensor is in CPU memory and contiguous."""
+    """Whether the tensor is writable contiguous CPU memory."""
     return engine_for(t) is NUMPY and t._a.dtype in _FLOATS and t._a.flags.c_contiguous and not modes.tracer.active
 
 
 def kernel_for(kernel, args, kwargs):
-    """(The name of a kernel, its numbers), if every floating dtype can represent these; otherwise None."""
+    """(The name of a kernel, its numbers) if every floating dtype can hold these numbers; otherwise None."""
     try:
         name, *numbers = kernel(*args, **kwargs)
         fits = all([type(n) in (int, float) and -LARGEST_HALF <= n <= LARGEST_HALF for n in numbers])
-    except TypeError:  # the function will raise
+    except TypeError:  # the function raises the right error
         return None
     return (name, tuple([float(n) for n in numbers])) if fits else None
 
 
 def any_requires_grad(values):
-    """Whether one of the values, or of those in a list, is a tensor that requires grad."""
+    """Whether any of the values, or an item of a list among them, is a tensor that requires grad."""
     for v in values:
         if v.requires_grad if isinstance(v, Tensor) else isinstance(v, (tuple, list)) and any_requires_grad(v):
             return True
     return False
 
 
-def can_be_cut(t, args, kwargs):
-    """Whether the tensor is large, and can be computed in pieces, independently."""
+def can_split(t, args, kwargs):
+    """Whether the tensor is large and can be processed in pieces: no operand partially overlaps it."""
     if t._a.size <= 2 * PIECE or modes.tracer.active:
         return False
     others = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
-    return all([engine_for(x) is NUMPY for x in (t, *others)]) and all([is_cut_alike(t._a, x._a) for x in others])
+    return all([engine_for(x) is NUMPY for x in (t, *others)]) and all([splits_alike(t._a, x._a) for x in others])
 
 
-def is_cut_alike(array, other):
-    """Whether an array broadcasts to another, and is either the same memory, elementwise, or does not overlap."""
+def splits_alike(array, other):
+    """Whether `other` broadcasts to `array` and either does not overlap it or is the same view of its memory."""
     if np.may_share_memory(array, other):
         return array.ctypes.data == other.ctypes.data and array.strides == other.strides and array.shape == other.shape
     sizes = array.shape[array.ndim - other.ndim :]
     return other.ndim <= array.ndim and all([n in (1, size) for n, size in zip(other.shape, sizes)])
 
 
-def fill_by_pieces(array, compute, args, kwargs):
-    """Fills an array with the result of an elementwise function, in pieces."""
+def fill_in_pieces(array, compute, args, kwargs):
+    """Fills an array in pieces with the results of an elementwise function."""
     arrays = [x._a for x in (*args, *kwargs.values()) if isinstance(x, Tensor) and x._a.ndim]
     flat = all([a.flags.c_contiguous and a.shape == array.shape for a in (array, *arrays)])
     whole = array.reshape(-1) if flat else array
@@ -153,7 +153,7 @@ def fill_by_pieces(array, compute, args, kwargs):
 
 
 def inplace_arithmetic(ufunc, name):
-    """The in-place method `name`; the ufunc writes to memory directly if nothing is recorded."""
+    """Makes the in-place method `name`, which lets the ufunc write to memory directly when nothing is recorded."""
     general = getattr(Tensor, name)
     scales = name in ("add_", "sub_")
 
@@ -179,7 +179,7 @@ def inplace_arithmetic(ufunc, name):
                 recorded = grad and in_graph(self)
             if fits and not recorded:
                 check_writable(self)
-                if self._a is not a:  # a constant of a trace, which must not be modified
+                if self._a is not a:  # a constant in a trace, which cannot be written to
                     return general(self, other, **settings)
                 if alpha is not None:
                     b = call_without_fp_warnings(np.multiply, b, alpha)
@@ -199,9 +199,9 @@ def inplace_arithmetic(ufunc, name):
 
 
 def inplace_op(t, op, inputs, settings, name, overlap=False):
-    """Runs ``op(t, *inputs)``, which has the setting ``into``, in the memory of `t`.
+    """Runs ``op(t, *inputs)``, an op with the setting ``into``, in the memory of `t`.
 
-    Elements of `t` must not overlap in memory, unless `overlap`.
+    Elements of `t` must not overlap in memory, unless `overlap` is set.
     """
     if t._view is not None:
         refresh(t)
@@ -213,7 +213,7 @@ def inplace_op(t, op, inputs, settings, name, overlap=False):
     if recording:
         check_history(t)
         before = at_place_of(t, t._a)
-    used = [t._a, *[apart_from(t, x) if isinstance(x, Tensor) else x for x in inputs]]
+    used = [t._a, *[copy_if_overlapping(t, x) if isinstance(x, Tensor) else x for x in inputs]]
 
     def fill(own):
         nonlocal used
@@ -228,17 +228,17 @@ def inplace_op(t, op, inputs, settings, name, overlap=False):
     return t
 
 
-def apart_from(t, x):
-    """The array of an operand; a copy if it shares memory with `t`, which is written to meanwhile."""
+def copy_if_overlapping(t, x):
+    """The array of an operand, copied if it overlaps `t`, which is written while the operand is read."""
     overlaps = engine_for(t) is engine_for(x) is NUMPY and np.may_share_memory(t._a, x._a)
     return x._a.copy() if overlaps else x._a
 
 
 def op_methods(prepare=None, *, out=True):
-    """Defines the public function (with ``out=`` by default), and adds it to Tensor as method and in-place method.
+    """Makes the public function (with ``out=`` by default) and adds it to Tensor as a method and an in-place method.
 
-    `prepare` has the signature of the function. It checks the arguments and returns (op, its inputs, its settings);
-    the first input is the tensor itself.
+    `prepare` has the signature of the function. It checks the arguments and returns (op, inputs, settings); the first
+    input is the tensor itself.
     """
     if prepare is None:
         return functools.partial(op_methods, out=out)

@@ -1,4 +1,4 @@
-"""Parsing the key of ``x[key]`` into a basic view and index tensors."""
+"""Parses the key of ``x[key]`` into a view (basic indexing) and index tensors (advanced indexing)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _FULL = slice(None)
 
 
 def node_of(key):
-    """The node name of a view by a tuple of plain integers, slices, None and Ellipsis; None for other keys.
+    """The node name for basic indexing by a tuple of integers, slices, None and Ellipsis; None for any other key.
 
-    The last entry of the key determines the name.
+    The last item of the key determines the name.
     """
     node = ALIAS
     for part in key:
@@ -52,15 +52,15 @@ def node_of(key):
 
 
 def parse_key(x, key):
-    """(node, basic key, index tensors, their dimensions): the view (the name of its node, None
-    for no view), then the indices."""
+    """(node, basic key, index tensors, their dimensions): the view to take first, with the name of its node (None for
+    no view), then the indices."""
     items = as_items(key)
     shape = x._a.shape
     left = len(shape) - sum(map(dims_used, items))
     if left < 0:
         raise IndexError(SCALAR if not shape and is_int(items[0]) else TOO_MANY.format(ndim=len(shape)))
     basic, indices, dims, node = [], [], [], None
-    dim = place = 0  # in x, and in the view
+    dim = place = 0  # in x and in the view
     for item in items:
         if isinstance(item, Tensor) and item._a.ndim == 0 and not isinstance(item._a, LevelArray):
             item = scalar_index(item)
@@ -79,7 +79,7 @@ def parse_key(x, key):
             basic.append(check_bounds(item, dim, shape[dim]))
             dim, node = dim + 1, SELECT
         elif not isinstance(item, (slice, Tensor)):
-            modes.tracer.prepare_write(x)  # a constant has no elements at an unknown index
+            modes.tracer.prepare_write(x)  # a constant cannot be indexed by a traced value
             basic.append(traced_within(item, dim, shape[dim]))
             dim, node = dim + 1, SELECT
         elif isinstance(item, slice):
@@ -99,7 +99,7 @@ def parse_key(x, key):
 
 
 def as_items(key):
-    """The entries of a key; as in PyTorch, a list is treated as a tuple if it contains anything but numbers."""
+    """The items of a key; as in PyTorch, a list is a tuple of items if one of them is not just a number."""
     if isinstance(key, list) and len(key) < 32 and any(map(is_part, key)):
         key = tuple(key)
     return [as_item(part) for part in key] if isinstance(key, tuple) else [as_item(key)]
@@ -110,7 +110,7 @@ def is_part(item):
 
 
 def as_item(part):
-    """One entry of a key: an int, a bool, a slice of ints, None, Ellipsis, or a tensor."""
+    """Normalises one item of a key: an int, a bool, a slice of ints, None, Ellipsis, or a tensor."""
     if part is None or part is Ellipsis or isinstance(part, (bool, Tensor)):
         return part
     if isinstance(part, slice):
@@ -137,7 +137,7 @@ def as_item(part):
 
 
 def as_slice(part):
-    """A slice of plain numbers, with a positive step."""
+    """A slice with Python ints; its step must be positive."""
     bounds = []
     for bound in (part.start, part.stop, part.step):
         try:
@@ -163,7 +163,7 @@ def plain(part, depth=0):
 
 
 def as_indices(array):
-    """An array of int64, or a mask; floats are truncated, as in PyTorch."""
+    """Converts to int64 indices or a mask; fractions are truncated, as in PyTorch."""
     if array.dtype.kind not in "biuf":
         raise TypeError(f"new(): invalid data type '{array.dtype}'")
     if (array.dtype.kind == "b" and array.size) or array.dtype == np.uint8:
@@ -176,7 +176,7 @@ def is_int(item):
 
 
 def dims_used(item):
-    """The number of the tensor's dimensions that an entry of the key consumes."""
+    """How many dimensions of the tensor an item of the key consumes."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     if isinstance(item, Tensor) and (item._a.dtype.kind == "b" or item._a.dtype == np.uint8):
@@ -185,7 +185,7 @@ def dims_used(item):
 
 
 def scalar_index(t):
-    """A 0-dimensional tensor in a key, as an int or a bool; as an array while its value is not known."""
+    """Converts a 0-dim tensor in a key to an int or a bool, or to an array if it is traced."""
     dtype = t._a.dtype
     if dtype.kind not in "biu":
         raise IndexError(NOT_INDICES.format(dtype=t.dtype))
@@ -201,7 +201,7 @@ def check_bounds(index, dim, size):
 
 
 def traced_within(index, dim, size):
-    """The traced `index`, with a bounds check at run time."""
+    """The traced `index`, with a run-time bounds check added to the program."""
     demand((index >= -size) & (index < size), index,
            lambda wrong: IndexError(OUT_OF_BOUNDS.format(index=wrong, dim=dim, size=size)))
     return index

@@ -1,4 +1,4 @@
-"""In-place variants of view functions: the tensor gets the view's shape and strides."""
+"""In-place views: the tensor takes the shape and strides of the view and keeps its memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def becoming(function, name):
 
 
 def become(t, function, args, kwargs, name):
-    """Replaces `t` by its own view by `function`."""
+    """Turns `t` into the view of itself that `function` returns."""
     view, storage = t._view, storage_of(t)
     if modes.grad and t.requires_grad:
         check_history(t)
@@ -53,5 +53,5 @@ def become(t, function, args, kwargs, name):
 
 
 def inplace_node_name(node):
-    """The node name of the in-place variant: PyTorch numbers variants, and squeeze has three."""
+    """The node name of the in-place form: PyTorch numbers these overloads after the others, and squeeze has three."""
     return node[:-1] + str(int(node[-1]) + (3 if node.startswith("Squeeze") else 1))

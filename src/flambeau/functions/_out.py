@@ -1,11 +1,11 @@
-"""``out=``: storing results in the caller's tensor.
+"""``out=``: functions that store their result in a given tensor.
 
-A function computes and returns; the decorator adds the keyword, and a variant that checks and stores::
+A function computes and returns; the decorator adds the keyword and the variant that checks and stores::
 
     @out_variant(dtype=same)
     def index_select(input, dim, index): ...
 
-Rules that differ between functions are its arguments.
+The decorator's arguments are the rules that differ from function to function.
 """
 
 from __future__ import annotations
@@ -63,61 +63,61 @@ def bind(body, store):
 """
 
 
-MEMORYLESS = frozenset((bool, complex, float, int, str, type(None), _dtypes.dtype))  # of arguments
+MEMORYLESS = frozenset((bool, complex, float, int, str, type(None), _dtypes.dtype))  # types of arguments without memory
 
 
 # ---- which dtypes a result may be stored in
 
 
 def castable(result, out, name, args):
-    """Dtypes of the result's category (bool, integer, floating, complex) or a higher one."""
+    """Allows dtypes of the result's category (bool, integer, floating, complex) and higher ones."""
     check_cast(result, out)
 
 
 def same(result, out, name, args):
-    """The result's dtype."""
+    """Allows the result's dtype only."""
     if result is not out:
         raise RuntimeError(OUT_DTYPE.format(name=name, result=result, out=out))
 
 
 def same_as_input(result, out, name, args):
-    """The result's dtype, which is the input's: PyTorch checks it before the other arguments."""
+    """Allows the result's dtype only, which is the input's: PyTorch checks it before the other arguments."""
     same(result, out, name, args)
 
 
 def real(result, out, name, args):
-    """Castable dtypes, but not complex ones for a real result."""
+    """Like ``castable``, but rejects complex dtypes for a real result."""
     if out.is_complex and not result.is_complex:
         raise RuntimeError(OUT_REAL.format(name=name, out=out))
     castable(result, out, name, args)
 
 
 def same_width(result, out, name, args):
-    """Castable dtypes, but for a real input only complex ones of the same width."""
+    """Like ``castable``, but a non-complex input can only be stored in a complex dtype of its own width."""
     if result is not out and out.is_complex and not args[0].is_complex():
         raise RuntimeError(f"Found dtype {type_word(out)} but expected {type_word(result)}: give {name} such an out=")
     castable(result, out, name, args)
 
 
 def anything(result, out, name, args):
-    """All dtypes; the elements are converted."""
+    """Allows every dtype; the elements are converted."""
 
 
 def own(result, out, name, args):
-    """All dtypes; the function computes in the dtype of ``out``, which ``dtype=`` must not contradict."""
+    """Allows every dtype; the function computes in the dtype of ``out``, which ``dtype=`` must match."""
 
 
 def own_of_inexact(result, out, name, args):
-    """``own``, but without ``dtype=`` the input must be floating or complex."""
+    """Like ``own``, but without ``dtype=`` the function rejects inputs that are neither floating nor complex."""
 
 
 def real_unless_counted(result, out, name, args):
-    """All dtypes for integers, ``real`` for others."""
+    """Allows every dtype for integers, and those of ``real`` for others."""
     if result.is_floating_point or result.is_complex:
         real(result, out, name, args)
 
 
-RULES = frozenset(  # rules that allow the result's own dtype
+RULES = frozenset(  # that always allow storing a result in its own dtype
     (castable, same, same_as_input, real, anything, own, own_of_inexact, real_unless_counted, same_width)
 )
 
@@ -143,14 +143,14 @@ def resize_silently(out, result):
 
 
 def refill(out, result):
-    """A tensor of another shape with the same number of elements keeps its shape, and is filled in row-major order."""
+    """Keeps the shape of a tensor with the right number of elements and fills it in index order; resizes others."""
     if out._a.size != result._a.size:
         resize(out, result._a.shape)
     return engine_of(result._a).reshape(result._a, out._a.shape)
 
 
 def refill_loudly(out, result):
-    """``refill``, with PyTorch's warning if it resizes a tensor with elements."""
+    """Like ``refill``, with PyTorch's warning when a non-empty tensor must be resized."""
     if 0 != out._a.size != result._a.size:
         message = OUT_REFILLED.format(shape=list(out.shape), own=out._a.size, count=result._a.size)
         warnings.warn(message, UserWarning, stacklevel=6)
@@ -161,9 +161,9 @@ def refill_loudly(out, result):
 
 
 def out_variant(function=None, **rules):
-    """Decorator: adds the keyword ``out=`` to a function. The original function is the variant's ``method``.
+    """Decorator that adds the keyword ``out=`` to a function. The original becomes the variant's ``method``.
 
-    The `rules` are the fields of ``Writer``. A function with a parameter ``out`` of its own gets the tensor, and
+    The `rules` are the fields of ``Writer``. If the function has a parameter ``out`` itself, it receives the tensor and
     may compute in its dtype or memory order.
     """
     if function is None:
@@ -189,8 +189,8 @@ def out_variant(function=None, **rules):
 
 @functools.cache
 def binder(count, out, takes_out, starred, keywords):
-    """Creates functions of `count` positional parameters, of which number `out` is the tensor to store in (a tuple if
-    `starred`). They call a function ``by_position``, or with `keywords` for its last parameters.
+    """Builds functions of `count` positional parameters: the one at `out` is the tensor to store in, or a tuple if
+    `starred`. They call a function ``by_position``, or pass the last parameters by name, as listed in `keywords`.
     """
     names, rest = [f"x{i}" for i in range(count)], ["rest"] * starred
     names[out] = "out"
@@ -209,18 +209,18 @@ def binder(count, out, takes_out, starred, keywords):
 
 @dataclasses.dataclass
 class Writer:
-    """Runs a function and stores what it returns, by its rules.
+    """Runs a function and stores its result in ``out``, according to its rules.
 
     Args:
         body: the function.
-        names: those of its parameters but for ``*args``, whose values come last.
-        one_tensor: whether ``out`` must be one, for the function looks at it.
+        names: its parameters without ``*args``, whose values come last.
+        one_tensor: whether ``out`` must be a single tensor because the function uses it.
         dtype: which dtypes a result may be stored in, one of the rules above.
         fit: how ``out`` is brought to the shape of the result.
-        aliases: which inputs ``out`` may share memory with: "equal" ones that lie in memory just as it does, "none", or
-            "any", for functions of which PyTorch does not check it.
-        differentiable: whether PyTorch knows a gradient; if not, ``out`` may require one.
-        needs: an argument without which PyTorch has no ``out=``.
+        aliases: which inputs ``out`` may share memory with: "equal" ones with the same elements at the same indices,
+            "none", or "any", for functions where PyTorch does not check.
+        differentiable: whether PyTorch has a gradient for it; if not, ``out`` may require grad.
+        needs: an argument that PyTorch's ``out=`` overload requires.
     """
 
     body: Callable
@@ -245,7 +245,7 @@ class Writer:
         if self.dtype is same_as_input and isinstance(values[0], Tensor):
             same(values[0].dtype, outs[0].dtype, self.name, values)
         if in_use.autocast:
-            compute = without_autocast(compute)  # not for the part that stores
+            compute = without_autocast(compute)  # the storing function is not on autocast's lists
         result = compute(*values)
         if type(out) is type(result) is Tensor:
             if self.fits(out, result, values):
@@ -265,7 +265,7 @@ class Writer:
         return type(result)(*outs) if hasattr(result, "_fields") else tuple(outs)
 
     def fits(self, out, result, values):
-        """Whether `result` can be stored in `out` directly: ``check`` and ``fit`` have nothing to do, nearly always."""
+        """Fast path: whether `result` can be stored in `out` as it is and passes ``check`` and ``fit``."""
         storage, own, new = storage_of(out), out._a, result._a
         if (self.dtype not in RULES or storage.engine is not NUMPY or result._storage is not None or in_use.traced
                 or own.dtype is not new.dtype or own.shape != new.shape or not own.flags.carray
@@ -278,7 +278,7 @@ class Writer:
         return True
 
     def check_needs(self, values):
-        """Raises unless the argument that PyTorch requires for ``out=`` is passed, by its name or NumPy's."""
+        """Raises if the argument that ``out=`` requires is missing, under its own name and NumPy's."""
         found = [value for name, value in zip(self.names, values) if name in (self.needs, "axis")]
         if all(value is None or value is ... for value in found):
             raise TypeError(OUT_NEEDS.format(name=self.name, argument=self.needs))
@@ -291,7 +291,7 @@ class Writer:
         return outs
 
     def in_dtype_of(self, out, values):
-        """The arguments that make the function compute in the dtype (and a factory on the device) of ``out``."""
+        """The values with dtype (and device, for a factory) taken from ``out``, so that the function computes in it."""
         values, place = list(values), self.names.index("dtype")
         asked = values[place]
         if asked is None:
@@ -318,7 +318,7 @@ class Writer:
             self.check_memory(out, storage_of(out), values)
 
     def check_memory(self, out, storage, values):
-        """Raises if `out` overlaps in memory with inputs in a way that is not allowed."""
+        """Raises if `out` overlaps an input in a way that is not allowed."""
         for x in values:
             if isinstance(x, Tensor):
                 if x._storage is storage and overlap(out, x) in ("partial", self.aliases != "equal" and "full"):
@@ -331,9 +331,9 @@ class Writer:
 
 
 def overlap(out, x):
-    """Whether two tensors of one storage share elements: "full" if all at the same indices, "partial", or None.
+    """How two tensors of one storage overlap: "full" if all elements coincide index by index, "partial", or None.
 
-    As in PyTorch, also None for tensors with gaps between their elements, where it would be hard to determine.
+    As in PyTorch, None also for tensors with gaps between their elements, where overlap is hard to determine.
     """
     if x is out:
         return "full"

@@ -22,7 +22,7 @@ DIFFERENT_UNBATCHED = (
 
 
 def sampling_levels():
-    """The enclosing vmaps of a random function, outermost first."""
+    """The enclosing vmaps that random numbers are drawn in, outermost first."""
     if not in_use.levels:
         return ()
     levels = [level for level in modes.levels if hasattr(level, "randomness")]
@@ -32,7 +32,7 @@ def sampling_levels():
 
 
 def draw_samples(draw, shape):
-    """The result of ``draw(shape)``, a tensor; inside vmaps with different randomness, drawn for all samples."""
+    """Calls ``draw(shape)``, which returns a tensor; inside vmaps, draws once per sample if these are to differ."""
     levels = [level for level in sampling_levels() if level.randomness == "different"]
     t = draw((*[level.size for level in levels], *shape))
     for level in levels:
@@ -41,7 +41,7 @@ def draw_samples(draw, shape):
 
 
 def draw_by(function, *tensors):
-    """Calls ``function(*tensors)``, whose draws depend on parameters, for all samples of a vmap at once."""
+    """Calls ``function(*tensors)``, which samples with tensor parameters, for all samples of a vmap at once."""
     levels = sampling_levels()
     if not levels:
         return function(*tensors)
@@ -57,7 +57,7 @@ def draw_by(function, *tensors):
 
 
 def draws_by_level(function):
-    """Decorator for functions whose draws depend on tensor arguments."""
+    """Decorator for functions that sample with tensor parameters."""
 
     @functools.wraps(function)
     def draw(*args, **kwargs):
@@ -69,7 +69,7 @@ def draws_by_level(function):
 
 
 def check_in_place(t):
-    """Raises unless random numbers may be written to `t`."""
+    """Raises if random numbers must not be written to `t`."""
     for level in sampling_levels():
         if level.randomness == "different" and not level.is_batched(t):
             raise RuntimeError(DIFFERENT_UNBATCHED)

@@ -1,4 +1,4 @@
-"""Results: named tuples that print and unpack like PyTorch's, and node names."""
+"""Result types: named tuples that print and unpack as PyTorch's do, and node names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from operator import itemgetter
 
 
 class Result(tuple):
-    """A tuple whose values have names."""
+    """A tuple with named fields."""
 
     __slots__ = ()
     _fields: tuple = ()
@@ -26,7 +26,7 @@ TYPES: dict[str, type[Result]] = {}
 
 
 def result(name, *fields):
-    """The type of results that a function called `name` returns."""
+    """The type of the results of a function called `name`."""
     names = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
     TYPES[name] = cls = type(name, (Result,), {
         "__slots__": (), "__module__": "flambeau.return_types", "_fields": fields, **names,
@@ -36,12 +36,12 @@ def result(name, *fields):
 
 
 def rename_node(t, name):
-    """Gives the node of the new tensor `t` PyTorch's name, if it was computed differently."""
+    """Renames the graph node of the new tensor `t` to PyTorch's, if the function is composed differently."""
     if t._node is not None:
         t._node.__class__ = t._node.op.node_class(name)
     return t
 
 
 def selections(*names):
-    """The types of functions that return ``values`` and ``indices``, by name."""
+    """The types of results with ``values`` and ``indices``, by function name."""
     return {name: result(name, "values", "indices") for name in names}

@@ -1,4 +1,4 @@
-"""Type checks of non-tensor arguments before a call, like PyTorch's argument parser."""
+"""Type checks of non-tensor arguments, which reject what PyTorch's argument parser rejects."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ._wrong_type import wrong_type
 
 
 def typed(**types):
-    """Decorator: arguments of these names must be of these types, as in ``typed(upper=bool, k=int)``.
+    """Decorator: the named arguments must have these types, as in ``typed(upper=bool, k=int)``.
 
-    None is allowed if it is the default. A bool is not accepted as an int, but as a float, like an int. NumPy numbers,
-    and zero-dimensional tensors without gradient, are converted to Python numbers.
+    None is allowed if it is the default. A bool is not accepted as an int, but as a float, like ints. NumPy numbers and
+    0-dim tensors that do not require grad are converted to Python numbers.
     """
 
     def decorate(function):
@@ -43,7 +43,7 @@ def typed(**types):
 
 
 def read(value, kind, name, argument, position):
-    """Converts an argument to a bool, int, float or str, or raises PyTorch's TypeError."""
+    """Converts an argument to bool, int, float or str; raises PyTorch's TypeError if it cannot."""
     is_number = isinstance(value, Tensor) and not value._a.ndim and not value.requires_grad
     if isinstance(value, np.generic) or (is_number and kind in (int, float)):
         value = value.item()
@@ -53,5 +53,5 @@ def read(value, kind, name, argument, position):
 
 
 def number_in(value, name, argument, position):
-    """`read` of a number."""
+    """Like `read`, for a number."""
     return value if type(value) is float else read(value, float, name, argument, position)

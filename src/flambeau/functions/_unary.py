@@ -1,4 +1,4 @@
-"""Defines the public functions of unary pointwise ops."""
+"""Builds the public functions of unary pointwise ops."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ._out import out_variant
 
 
 def unary(call, name, doc, **rules):
-    """``name(input, *, out=None)`` over the op `call`; the `rules` are those of its ``out=``."""
+    """Makes ``name(input, *, out=None)`` from the op `call`; the `rules` are those of ``out_variant``."""
     variant = out_variant(on_tensors(call, name, doc), **rules)
     variant.method = call
     return variant
 
 
 def on_tensors(call, name, doc):
-    """``name(input)`` over the op `call`, for functions without ``out=``."""
+    """Makes ``name(input)`` from the op `call`, for functions without ``out=`` in PyTorch."""
 
     def function(input):
         if not isinstance(input, Tensor):

@@ -1,4 +1,4 @@
-"""UntypedStorage, the bytes behind tensors; and what it shares with TypedStorage: device, files and buffers."""
+"""UntypedStorage, the bytes behind tensors, and what it shares with TypedStorage: devices, files and buffers."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ SIZES = "size does not match, self was {own} bytes but src was {source} bytes"
 
 
 class StorageBase:
-    """A storage: ``_storage`` is the memory, ``_values`` the array of its elements."""
+    """Base class: ``_storage`` is the memory, ``_values`` the array of its elements."""
 
     __slots__ = ()
 
     is_cuda = is_hpu = is_sparse = is_sparse_csr = False
-    filename = None  # the name of the mapped file, which is not recorded
+    filename = None  # of a mapped file; not recorded
 
     @property
     def device(self):
@@ -47,22 +47,22 @@ class StorageBase:
         return True
 
     def is_shared(self):
-        """Whether other processes see the writes."""
+        """Whether the memory is shared between processes."""
         return self._storage.shared
 
     def share_memory_(self):
-        """Moves the bytes to shared memory; existing tensors keep the old memory."""
+        """Moves the bytes to shared memory; existing tensors keep the memory they have."""
         whole = self.untyped()
         if not whole._storage.shared and self.device is CPU:
             whole._storage = shared_copy(whole._storage)
         return self
 
     def is_pinned(self, device=None):
-        """Whether the memory is pinned (page-locked): never."""
+        """Whether the memory is page-locked: always False."""
         return False
 
     def pin_memory(self, device=None):
-        """The storage itself: there is no pinned memory."""
+        """Returns the storage itself: memory is never page-locked here."""
         return self
 
     def __iter__(self):
@@ -80,7 +80,7 @@ class StorageBase:
 
 
 def new_bytes(count, device=None):
-    """An uninitialized Storage of this number of bytes."""
+    """An uninitialised Storage of `count` bytes."""
     if count < 0:
         raise RuntimeError(f"a storage cannot have a negative number of bytes, got {count}")
     if device is not None and resolve(device) is META:
@@ -104,7 +104,7 @@ def shared_copy(storage):
 
 
 def mapped_storage(filename, shared, count):
-    """A Storage in the bytes of a file: ``shared`` writes go to the file, which is created or extended if necessary."""
+    """A Storage mapped from a file: with ``shared``, writes go to the file, which is created or extended as needed."""
     if shared:
         with open(filename, "ab") as file:
             if file.tell() < count:
@@ -115,7 +115,7 @@ def mapped_storage(filename, shared, count):
 
 
 def buffer_storage(name, buffer, byte_order=None, count=-1, offset=0, *, dtype):
-    """A Storage with a copy of the bytes of a buffer, which are elements of `dtype` in a byte order."""
+    """A Storage with a copy of a buffer, whose elements have the given dtype and byte order."""
     size = dtype.itemsize
     if byte_order is None and size > 1:
         raise RuntimeError(f"{name}.from_buffer(): function missing required argument 'byte_order' (pos 2) for {dtype}")
@@ -136,7 +136,7 @@ def buffer_storage(name, buffer, byte_order=None, count=-1, offset=0, *, dtype):
 
 
 def swap_bytes(raw, dtype):
-    """Reverses the bytes of each element, or of each half of a complex one, in place."""
+    """Swaps the bytes of each element (each half of a complex one) in place."""
     size = dtype.itemsize // (1 + (dtype.category == _dtypes.COMPLEX))
     if raw.size % dtype.itemsize:
         raise RuntimeError(f"the number of bytes ({raw.size}) is not a multiple of the size of {dtype}")
@@ -175,12 +175,12 @@ class UntypedStorage(StorageBase):
 
     @classmethod
     def from_buffer(cls, *args, dtype=None, device=None, **kwargs):
-        """A storage with a copy of a buffer: ``from_buffer(buffer, byte_order, count, offset, dtype=)``."""
+        """Copies a buffer to a new storage: ``from_buffer(buffer, byte_order, count, offset, dtype=)``."""
         return untyped_of(buffer_storage("UntypedStorage", *args, dtype=dtype or _dtypes.uint8, **kwargs))
 
     @classmethod
     def from_file(cls, filename, shared=False, size=0, **kwargs):
-        """A storage in the bytes of a file, mapped into memory."""
+        """Maps a file into memory as a storage."""
         return untyped_of(mapped_storage(filename, shared, kwargs.get("nbytes", size)))
 
     @property
@@ -196,7 +196,7 @@ class UntypedStorage(StorageBase):
         return id(self._storage)
 
     def untyped(self):
-        """The storage itself."""
+        """Returns the storage itself."""
         return self
 
     def nbytes(self):
@@ -208,7 +208,7 @@ class UntypedStorage(StorageBase):
     __len__ = nbytes
 
     def element_size(self):
-        """The bytes of one element: 1."""
+        """The size of an element in bytes: 1."""
         return 1
 
     def data_ptr(self):
@@ -245,7 +245,7 @@ class UntypedStorage(StorageBase):
         return self._bytes.tolist()
 
     def fill_(self, value):
-        """Sets every byte."""
+        """Sets every byte to `value`."""
         if not isinstance(value, int):
             raise RuntimeError(f"fill_ expects int, but got {type(value).__name__}")
         if self.device is CPU:
@@ -264,7 +264,7 @@ class UntypedStorage(StorageBase):
         return self
 
     def clone(self):
-        """A storage with a copy of the bytes."""
+        """Returns a copy of the storage."""
         return untyped_of(new_bytes(self.nbytes(), self.device)).copy_(self)
 
     def new(self):
@@ -272,17 +272,17 @@ class UntypedStorage(StorageBase):
         return UntypedStorage()
 
     def cpu(self):
-        """The storage itself: it is on the CPU."""
+        """Returns the storage itself: it is on the CPU."""
         return self
 
     def to(self, *, device, non_blocking=False):
-        """The storage itself, if it is on `device`; otherwise a copy there."""
+        """Returns the storage itself if it is on `device`, otherwise a copy there."""
         if resolve(device) is self.device:
             return self
         return untyped_of(new_bytes(self.nbytes(), device)).copy_(self)
 
     def resize_(self, size):
-        """Resizes the storage, in bytes; existing tensors keep the old memory."""
+        """Changes the number of bytes; existing tensors keep the memory they have."""
         if not isinstance(size, int):
             raise RuntimeError(f"resize_ expects an int, but got {type(size).__name__}")
         resized = new_bytes(size, self.device)
@@ -293,7 +293,7 @@ class UntypedStorage(StorageBase):
         return self
 
     def byteswap(self, dtype):
-        """Reverses the bytes of each element of `dtype`, in place."""
+        """Swaps the bytes of each element of `dtype` in place."""
         swap_bytes(self._bytes, dtype)
 
     def type(self):
@@ -309,7 +309,7 @@ class UntypedStorage(StorageBase):
         return untyped_of(memo[id(self._storage)])
 
     def __reduce__(self):
-        return methodcaller("untyped"), (self._storage,)  # which is pickled as a TypedStorage
+        return methodcaller("untyped"), (self._storage,)  # pickled as a TypedStorage
 
 
 def untyped_of(storage):
@@ -319,7 +319,7 @@ def untyped_of(storage):
 
 
 def _whole(index):
-    """A slice without steps."""
+    """Returns a slice if it has no step."""
     if index.step not in (None, 1):
         raise RuntimeError(STEP.format(step=index.step))
     return index

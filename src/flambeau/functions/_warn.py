@@ -1,4 +1,4 @@
-"""Warnings that are issued once per process."""
+"""Warnings that are emitted once per process, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _given: set[str] = set()
 
 
 def warn_once(message, stacklevel=2, key=None):
-    """Warns only the first time (for each `key`), regardless of the warning filters."""
+    """Warns only the first time (per `key`, or per message), whatever the warning filters."""
     if (key or message) not in _given:
         _given.add(key or message)
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
 
 def forget():
-    """Resets the record of issued warnings, for tests."""
+    """Forgets which warnings were emitted; for tests."""
     _given.clear()

@@ -1,4 +1,4 @@
-"""PyTorch's TypeErrors for arguments. The called function and its arguments are determined only on an error."""
+"""PyTorch's TypeErrors for arguments. The function's name is found by inspecting the stack when an error occurs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .._intercept import own_function
 
 PACKAGE = __name__.partition(".")[0]
 FUNCTIONS = tuple(f"{PACKAGE}.{name}" for name in ("functions", "nn.functional", "ops", "linalg", "fft", "special"))
-BETWEEN = (f"{PACKAGE}._intercept", f"{PACKAGE}.overrides")  # wrappers of functions that subclasses may override
-METHOD = "Tensor."  # code name of methods
+BETWEEN = (f"{PACKAGE}._intercept", f"{PACKAGE}.overrides")  # frames of overridable calls
+METHOD = "Tensor."  # prefix of the code names of methods
 READERS = ("as_int", "shape_from")  # parse sizes for many functions
-WRAPPED = ("args", "values", "rest")  # a wrapper's name for the function it calls
+WRAPPED = ("args", "values", "rest")  # parameter names that wrappers forward
 
 
 def method_of(function, name):
-    """A copy of a function as the method `name`, which its code object is named after."""
+    """A copy of the function as the method `name`, which its code object is named after."""
     own = own_function(function, name)
     own.__qualname__ = METHOD + name
     own.__code__ = own.__code__.replace(co_qualname=METHOD + name)
@@ -24,12 +24,12 @@ def method_of(function, name):
 
 
 def wrong_type(value, wanted, name, argument, position=None):
-    """The TypeError for an argument that is not of the `wanted` type.
+    """The TypeError for an argument that does not have the `wanted` type.
 
     Args:
-        name, argument, position: the function, its argument, and the place of that, counted from 1; for the call of a
-            method, self does not count. Without a position all three are those of the public function that got `value`,
-            where one is found.
+        name, argument, position: the function, its argument, and the position of that, counted from 1 (without self for
+            a method). Without a position, all three are those of the public function that received `value`, if one is
+            found on the stack.
     """
     frames = list(frames_of_functions())
     method = next((frame.f_code.co_qualname for frame in reversed(frames) if is_method(frame)), "")
@@ -44,7 +44,7 @@ def wrong_type(value, wanted, name, argument, position=None):
 
 
 def frames_of_functions():
-    """The frames from here out to the public function."""
+    """The frames of the current call, from the innermost to the public function."""
     frame = sys._getframe(2)
     while frame is not None and (module := frame.f_globals.get("__name__", "")).startswith(FUNCTIONS + BETWEEN):
         if module not in BETWEEN and frame.f_code.co_name not in READERS:
@@ -57,7 +57,7 @@ def is_method(frame):
 
 
 def place_of(value, frame):
-    """(function, argument, position) of a value, or of a sequence of it, among the arguments of a frame, or None."""
+    """(function, argument, position) of a value, or a sequence containing it, among a frame's arguments, or None."""
     positional, keywords = parameters_of(frame.f_code)
     for i, argument in enumerate(positional + keywords):
         got = frame.f_locals.get(argument)
@@ -68,7 +68,7 @@ def place_of(value, frame):
 
 
 def parameters_of(code):
-    """The names of the positional parameters, ``*args`` among them, and of those that are keywords only."""
+    """The names of the positional parameters, including ``*args``, and of the keyword-only ones."""
     names, count = code.co_varnames, code.co_argcount
     end = count + code.co_kwonlyargcount
     starred = names[end : end + 1] if code.co_flags & inspect.CO_VARARGS else ()

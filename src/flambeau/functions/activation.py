@@ -1,4 +1,4 @@
-"""Activations that ``torch`` itself has; ``nn.functional`` has the rest."""
+"""The activations of ``torch`` itself; the others are in ``nn.functional``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PRELU_CHANNELS = (
 )
 
 def relu(input):
-    """The rectified linear unit: ``max(0, x)``."""
+    """Each element, with negative ones replaced by 0."""
     return ops.relu(need_tensor(input, "relu"))
 
 
@@ -57,7 +57,7 @@ def _selu(op, input):
 
 @out_variant(aliases="any")
 def threshold(input, threshold, value):
-    """``x`` for elements above the threshold, ``value`` for the others."""
+    """Elements above the threshold are kept, others replaced by ``value``."""
     return _threshold(ops.threshold, input, threshold, value)
 
 
@@ -71,7 +71,7 @@ def _threshold(op, input, threshold, value):
 
 
 def number_of(input, value, name, argument, position, wide=False):
-    """Checks that a number fits the floating dtype of `input`; with `wide`, half precision counts as float32."""
+    """Checks that the dtype of `input` can hold a number; with `wide`, the dtype that half precision computes in."""
     number, dtype = number_in(value, name, argument, position), input._a.dtype
     if not -LARGEST_HALF <= number <= LARGEST_HALF and input.is_floating_point():
         scalar_for(number, np.dtype(np.float32) if wide and dtype in _dtypes.HALF else dtype)
@@ -79,20 +79,20 @@ def number_of(input, value, name, argument, position, wide=False):
 
 
 def in_half(number, input):
-    """A number to compare elements with, rounded to the precision of `input` if that is half."""
+    """Rounds a number that elements are compared with to the precision of `input` if that is half."""
     dtype = input._a.dtype
     return float(np.asarray(float(number), dtype)) if dtype in _dtypes.HALF else number
 
 
 @out_variant(dtype=same)
 def hardshrink(input, lambd=0.5):
-    """``x``, but 0 where its absolute value is at most ``lambd``."""
+    """Elements are kept, or replaced by 0 where their absolute value is at most ``lambd``."""
     need_tensor(input, "hardshrink")
     return ops.hardshrink(input, lambd=in_half(number_of(input, lambd, "hardshrink", "lambd", 2), input))
 
 
 def prelu(input, weight):
-    """``x`` for positive elements, ``weight * x`` for the others: one weight, or one per channel."""
+    """``x`` for positive elements, ``weight * x`` for the others; with one weight, or one per channel."""
     need_tensor(input, "prelu")
     need_tensor(weight, "prelu", "weight", 2)
     a, w = input._a, weight._a
@@ -114,7 +114,7 @@ def prelu(input, weight):
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
-    """Leaky ReLU with a random negative slope for each element in training, else the mean of the bounds."""
+    """Leaky ReLU with a random slope per element in training, and with the mean of the bounds otherwise."""
     return _rrelu(ops.rrelu_eval, ops.rrelu_train, input, lower, upper, training, generator)
 
 
@@ -132,7 +132,7 @@ def _rrelu(op, op_in_training, input, lower=1.0 / 8, upper=1.0 / 3, training=Fal
 
 
 def random_slopes(input, lower, upper, generator):
-    """1 for positive elements, a random slope for the others, drawn in double precision like PyTorch's."""
+    """1 for positive elements, otherwise a random slope, drawn in double precision as in PyTorch."""
     negative = input <= 0
     drawn = input.new_empty(int(negative.sum()), dtype=_dtypes.float64).uniform_(lower, upper, generator=generator)
     return input.new_ones(input.shape).masked_scatter(negative, drawn.to(input.dtype))
@@ -142,6 +142,6 @@ relu_ = inplace(relu, "relu_", True, lambda: ("relu",))
 threshold_ = inplace(threshold, "threshold_", True, recorded=partial(_threshold, ops.threshold_in_place))
 celu_ = inplace(celu, "celu_", elementwise=True, recorded=partial(_celu, ops.celu_in_place))
 selu_ = inplace(selu, "selu_", elementwise=True, recorded=partial(_selu, ops.elu_in_place))
-rrelu_ = inplace(rrelu, "rrelu_",  # the draws depend on the number of elements
+rrelu_ = inplace(rrelu, "rrelu_",  # what it draws depends on the number of elements
                  recorded=partial(_rrelu, ops.rrelu_eval_in_place, ops.rrelu_train_in_place))
 methods(hardshrink, prelu, relu, relu_)

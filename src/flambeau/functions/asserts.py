@@ -1,4 +1,4 @@
-"""Assertions as functions, which traced programs can record."""
+"""Assertions as functions, which tracing can record."""
 
 __all__ = ["_assert", "_check"]
 
@@ -10,6 +10,6 @@ def _assert(condition, message):
 
 
 def _check(cond, message=None):
-    """Raises RuntimeError with the message returned by `message` unless `cond` is true."""
+    """Raises RuntimeError with the text that ``message()`` returns unless `cond` is true."""
     if not cond:
         raise RuntimeError("Expected cond to be True" if message is None else str(message()))

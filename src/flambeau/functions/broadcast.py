@@ -1,4 +1,4 @@
-"""Broadcasting: views in which dimensions are repeated."""
+"""Broadcasting: views with expanded dimensions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .._size import Size
 from ..ops import shape as ops
 from ..ops._errors import broadcast_clash
 from ._args import as_int, need_tensor, need_tensors, shape_from
-from ._attach import methods, only_named, spread
+from ._attach import keyword_value, methods, spread
 
 __all__ = ["broadcast_to", "broadcast_tensors", "broadcast_shapes"]
 
@@ -18,7 +18,7 @@ EXPAND_CLASH = (
 
 
 def expand_to(input, size):
-    """A view of `size` in which dimensions of size one are repeated; -1 keeps a dimension as it is."""
+    """A view of `size` with dimensions of size one expanded; -1 keeps the size of a dimension."""
     own = input._a.shape
     lead = len(size) - len(own)
     if -1 not in size and lead >= 0 and own == size[lead:] and (not size or min(size) >= 0):
@@ -45,9 +45,9 @@ def expand_to(input, size):
 
 
 def expand(self, *size, implicit=False, **named):
-    """A view in which dimensions of size one are repeated, without a copy; -1 keeps a dimension as it is."""
+    """A view with dimensions of size one expanded, without a copy; -1 keeps the size of a dimension."""
     if not size:
-        size = (only_named(named, "expand", "size"),)
+        size = (keyword_value(named, "expand", "size"),)
     return expand_to(self, size if type(size[0]) is int else shape_from(size))
 
 
@@ -70,7 +70,7 @@ def broadcast_to_method(self, size):
 
 
 def broadcast_shapes(*shapes):
-    """The shape to which tensors of these shapes broadcast."""
+    """The shape that results from broadcasting tensors of these shapes."""
     shapes = [tuple(s) if isinstance(s, (tuple, list)) else (as_int(s, "broadcast_shapes", "shapes"),) for s in shapes]
     out = [1] * max(map(len, shapes), default=0)
     for shape in shapes:
@@ -89,7 +89,7 @@ def broadcast_shapes(*shapes):
 
 
 def broadcast_tensors(*tensors):
-    """The tensors, expanded to their common shape."""
+    """The tensors, each expanded to their common shape."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
     tensors = need_tensors(tensors, "broadcast_tensors")

@@ -1,4 +1,4 @@
-"""Elementwise comparisons, predicates, logic and bit operations."""
+"""Elementwise comparisons, tests, logical and bitwise functions."""
 
 from __future__ import annotations
 

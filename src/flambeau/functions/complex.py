@@ -1,4 +1,4 @@
-"""Complex numbers: construction and parts."""
+"""Complex numbers: their parts, conversion and construction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HALVES = (
 
 
 def view_as_real(input):
-    """The real and imaginary parts of complex numbers as a last dimension of size two: a view."""
+    """A view of complex numbers as reals, with real and imaginary parts in a last dimension of size two."""
     need_tensor(input, "view_as_real")
     if input._a.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
@@ -34,7 +34,7 @@ def view_as_real(input):
 
 
 def view_as_complex(input):
-    """The pairs along the last dimension as complex numbers: a view."""
+    """A view of the pairs along the last dimension as complex numbers."""
     need_tensor(input, "view_as_complex")
     a = input._a
     if a.dtype not in (np.float32, np.float64):
@@ -56,18 +56,18 @@ def view_as_complex(input):
 
 
 def component(input, index):
-    """The real (0) or imaginary (1) parts of complex numbers: a view."""
+    """A view of the real (0) or imaginary (1) parts of complex numbers."""
     return views.basic_index(views.view_as_real(input), key=(..., index), node="SelectBackward0")
 
 
 def real(input):
-    """The real parts: a view; a real tensor itself."""
+    """A view of the real parts; a real tensor is returned as it is."""
     need_tensor(input, "real")
     return component(input, 0) if input._a.dtype.kind == "c" else input
 
 
 def imag(input):
-    """The imaginary parts: a view."""
+    """A view of the imaginary parts."""
     need_tensor(input, "imag")
     if input._a.dtype.kind != "c":
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
@@ -99,7 +99,7 @@ angle = unary(ops.angle, "angle", "The angle of each element in the complex plan
 
 
 def parts(first, second, name, names):
-    """Checks the parts of a complex tensor: two real floating tensors of one dtype."""
+    """Checks the two parts of a new complex tensor: real floating tensors of one dtype."""
     for position, (t, argument) in enumerate(zip((first, second), names, strict=True), 1):
         need_tensor(t, name, argument, position)
     if any(t.dtype not in (_dtypes.float32, _dtypes.float64) for t in (first, second)):

@@ -1,4 +1,4 @@
-"""Contractions of two or more tensors, and products of vectors."""
+"""Tensor contractions and vector products."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CROSS_NO_DIM = (
 
 @out_variant(dtype=same, aliases="any")
 def chain_matmul(*matrices):
-    """The product of several matrices, in the cheapest order."""
+    """The product of several matrices, in the cheapest order of multiplication."""
     if len(matrices) == 1 and not isinstance(matrices[0], Tensor):
         matrices = tuple(matrices[0])
     need_tensors(matrices, "chain_matmul")
@@ -44,14 +44,14 @@ def chain_matmul(*matrices):
 
 @out_variant(dtype=same, aliases="any")
 def tensordot(a, b, dims=2, out=None):
-    """The products summed over ``dims``: the last n of a and the first n of b, or the dimensions in a pair of lists."""
+    """Contracts ``dims``: the last n dimensions of a with the first n of b, or a pair of lists of dimensions."""
     need_tensor(a, "tensordot", "a", 1)
     need_tensor(b, "tensordot", "b", 2)
     left, right = tensordot_dims(a._a, b._a, dims)
     if differ(a._a, b._a):
         raise RuntimeError(f"both inputs should have same dtype, got {word(a._a)} and {word(b._a)}")
-    a, left = summed_where_one(a, left, b, right)
-    b, right = summed_where_one(b, right, a, left)
+    a, left = sum_where_one(a, left, b, right)
+    b, right = sum_where_one(b, right, a, left)
     for i, j in zip(left, right, strict=True):
         if a._a.shape[i] != b._a.shape[j]:
             raise RuntimeError(
@@ -62,7 +62,7 @@ def tensordot(a, b, dims=2, out=None):
 
 
 def tensordot_dims(a, b, dims):
-    """The normalized dimensions to contract, as two lists."""
+    """The dimensions to contract, as two lists of non-negative numbers."""
     if isinstance(dims, Tensor):
         dims = dims._a.tolist()
     if isinstance(dims, int):
@@ -80,14 +80,14 @@ def tensordot_dims(a, b, dims):
     return list(dims_in_range(left, a.ndim) or ()), list(dims_in_range(right, b.ndim) or ())
 
 
-def summed_where_one(x, own, y, other):
-    """x summed (to size 1) over the contracted dimensions that have size 1 in y."""
+def sum_where_one(x, own, y, other):
+    """x summed (with keepdim) over the contracted dimensions that have size one in y."""
     axes = tuple(i for i, j in zip(own, other, strict=True) if y._a.shape[j] == 1 and x._a.shape[i] != 1)
     return (sum_(x, axis=axes, keepdims=True), own) if axes else (x, own)
 
 
 def contract(a, b, left, right):
-    """The contraction of matching dimensions, as one product of matrices."""
+    """Contracts matching dimensions by a single matrix product."""
     if in_use.autocast:
         a, b = autocast("mm", a, b)
     a_shape, b_shape = a._a.shape, b._a.shape
@@ -104,7 +104,7 @@ def contract(a, b, left, right):
 
 @out_variant(dtype=same, aliases="any")
 def inner(input, other):
-    """The products summed over the last dimension of both tensors; a number multiplies."""
+    """The sum of products over the last dimension of both tensors; a scalar multiplies."""
     need_tensor(input, "inner")
     need_tensor(other, "inner", "other", 2)
     a, b = input._a, other._a
@@ -142,7 +142,7 @@ methods(cross, inner)
 
 @out_variant(dtype=same, aliases="any")
 def multi_dot(tensors):
-    """The product of several matrices, in the cheapest order; the first and last may be vectors."""
+    """The product of several matrices, in the cheapest order of multiplication; the first and last may be vectors."""
     tensors = need_tensors(tensors, "linalg_multi_dot")
     check_chain(tensors)
     first, last = tensors[0]._a.ndim, tensors[-1]._a.ndim
@@ -179,7 +179,7 @@ def check_chain(tensors):
 
 
 def cheapest_splits(sizes):
-    """Where to split the product of matrices i..j last, for the fewest multiplications (dynamic programming)."""
+    """Where to split the product of matrices i..j to minimise the number of multiplications (dynamic programming)."""
     n = len(sizes) - 1
     cost, split = {(i, i): 0 for i in range(n)}, {}
     for length in range(1, n):
@@ -225,7 +225,7 @@ def _cross(input, other, *, dim=-1):
 @numpy_names
 @out_variant(dtype=same, aliases="any")
 def vecdot(x, y, *, dim=-1):
-    """The inner products of the vectors along ``dim``, with x conjugated."""
+    """The inner products of the vectors along ``dim``, with those of x conjugated."""
     need_tensor(x, "linalg_vecdot", "x")
     need_tensor(y, "linalg_vecdot", "y", 2)
     if differ(x._a, y._a):
@@ -256,7 +256,7 @@ def vander(x, N=None):
 
 
 def powers(x, count):
-    """The powers of x from 0 on, `count` of them (but at least one)."""
+    """The powers of x with exponents 0 to `count` - 1 (at least one)."""
     found = [ones_like(x)]
     while len(found) < count:
         found.append(x if len(found) == 1 else ops.mul(found[-1], x))

@@ -1,4 +1,4 @@
-"""Conversion of dtypes, devices and memory formats; copying; overwriting."""
+"""Conversion between dtypes, devices and memory formats; copies and fills."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _WIDEST = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.flo
 
 
 def to(self, *args, **kwargs):
-    """Converts the tensor to a dtype or device; returns itself if nothing changes.
+    """The tensor with another dtype or device; the tensor itself if nothing changes.
 
-    Call it as ``to(dtype)``, ``to(device, dtype)`` or ``to(other)``, each with ``non_blocking``, ``copy`` and
+    Called as ``to(dtype)``, ``to(device, dtype)`` or ``to(other)``, each with ``non_blocking``, ``copy`` and
     ``memory_format``.
     """
     device = dtype = None
@@ -73,7 +73,7 @@ def _keywords(device, dtype, kwargs):
 
 
 def convert_tensor(t, device=None, dtype=None, copy=False, memory_format=None):
-    """Converts `t`, by one recorded copy if anything changes."""
+    """Converts `t` by a single recorded copy, if anything has to change."""
     a = t._a
     target = a.dtype if dtype is None else np_dtype_of(dtype)
     if device is not None and resolve(device) is not t.device:
@@ -93,14 +93,14 @@ def convert_tensor(t, device=None, dtype=None, copy=False, memory_format=None):
 
 
 def _is_plain(t):
-    """Whether the tensor is on the CPU and not recorded, so that no op is needed."""
+    """Whether the tensor is on the CPU and nothing is recorded, so that no op is needed."""
     if engine_for(t) is not NUMPY or (in_use.traced and modes.tracer.active):
         return False
     return not ((t._rg or t._view is not None) and modes.grad)
 
 
 def _to_dtype(name, dtype, doc):
-    """The method ``name()`` that converts to one dtype."""
+    """Makes the method ``name()`` that converts to a fixed dtype."""
     np_dtype = dtype.np
 
     def method(self, memory_format=preserve_format):
@@ -123,7 +123,7 @@ for _name, _dtype in {
 
 
 def cpu(self, memory_format=preserve_format):
-    """Copies the tensor to the CPU; returns itself if it is there."""
+    """Copies the tensor to the CPU; returns the tensor itself if it is there."""
     return convert_tensor(self, CPU, memory_format=memory_format)
 
 
@@ -133,7 +133,7 @@ def cuda(self, device=None, non_blocking=False, memory_format=preserve_format):
 
 
 def type_as(self, other):
-    """The tensor in the dtype, and on the device, of another."""
+    """Converts the tensor to the dtype and device of another."""
     need_tensor(other, "type_as", "other")
     return convert_tensor(self, other.device, other.dtype)
 
@@ -142,7 +142,7 @@ def type_as(self, other):
 
 
 def clone(input, *, memory_format=None):
-    """A differentiable copy."""
+    """A differentiable copy: gradients flow back to `input`."""
     if not isinstance(input, Tensor):
         need_tensor(input, "clone")
     if memory_format is None:
@@ -233,7 +233,7 @@ def _number(value, name):
         return value
     if isinstance(value, np.generic):
         return _dtypes.python_number(value)
-    if not isinstance(value, (int, float, complex)):  # of a user-defined class
+    if not isinstance(value, (int, float, complex)):  # an instance of a user's class
         raise TypeError(f"{name}(): argument 'value' (position 1) must be Number, not {type(value).__name__}")
     return value
 

@@ -1,4 +1,4 @@
-"""Tensors from shapes and ranges."""
+"""Factory functions: tensors from shapes and ranges."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def zeros(*args, size=None, dtype=None, layout=None, device=None, pin_memory=Fal
 
 
 def ones_array(shape, dtype):
-    """np.ones, in half the time for a small array."""
+    """np.ones, but twice as fast for small arrays."""
     out = np.empty(shape, dtype)
     out.fill(1)
     return out
@@ -57,7 +57,7 @@ def ones(*args, size=None, dtype=None, layout=None, device=None, pin_memory=Fals
 @out_variant(dtype=own, fit=resize_silently)
 def empty(*args, size=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
           memory_format=None):
-    """An uninitialized tensor."""
+    """An uninitialised tensor."""
     shape = shape_of_arguments("empty", args, size)
     if memory_format is preserve_format:
         NUMPY.empty_in(shape, np_dtype_of(dtype), memory_format)
@@ -73,7 +73,7 @@ def empty(*args, size=None, dtype=None, layout=None, device=None, pin_memory=Fal
 @out_variant(dtype=own, fit=resize_silently)
 def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
          names=None):
-    """A tensor of one value, whose type determines the default dtype."""
+    """A tensor filled with one value, which also determines the default dtype."""
     if names is not None:
         raise NotImplementedError("full(): named dimensions are not supported; leave the names argument out")
     if not isinstance(size, (tuple, list)):
@@ -96,7 +96,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
 
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False,
                    requires_grad=False):
-    """An uninitialized tensor with dimensions in the memory order `physical_layout`, outermost first."""
+    """An uninitialised tensor; `physical_layout` orders its dimensions in memory from outermost to innermost."""
     shape, order = nonnegative(shape_from((size,), name="empty_permuted")), tuple(physical_layout)
     if len(shape) != len(order):
         raise RuntimeError(
@@ -142,7 +142,7 @@ def eye(n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, re
 @out_variant(dtype=own, fit=refill_loudly)
 def arange(start=None, end=None, step=1, *, dtype=None, layout=None, device=None, pin_memory=False,
            requires_grad=False):
-    """The numbers from `start` (default 0) to `end`, exclusive, in steps of `step`.
+    """The numbers from `start` (default 0) up to but excluding `end`, in steps of `step`.
 
     Example::
 
@@ -172,7 +172,7 @@ def arange(start=None, end=None, step=1, *, dtype=None, layout=None, device=None
         with ignore_fp_errors():
             if dtype.kind in "iu":
                 first, by = int(start), int(step)
-                if not by:  # the length uses the numbers as passed, the elements integers
+                if not by:  # the step truncates to 0; the length was computed before
                     return np.full(length, first, dtype)
                 if abs(first) + abs(by) * max(length, 1) >= 2**63:
                     return np.array([first + i * by for i in range(length)], dtype)
@@ -197,7 +197,7 @@ def _count(shape, start, end, step, dtype):
 
 
 def range_length(start, end, step, dtype):
-    """The length of ``arange`` in a NumPy dtype; raises if it is not a number."""
+    """The number of elements of ``arange`` in a NumPy dtype; raises if it is not finite."""
     if dtype == np.int64 and all(math.isfinite(v) for v in (start, end, step)) and (end - start) * step >= 0:
         if step and not int(step):
             raise ValueError(f"step must be nonzero, but in int64 the step {step} is 0")
@@ -221,7 +221,7 @@ def range_length(start, end, step, dtype):
 @out_variant(dtype=own, fit=refill)
 def linspace(start, end, steps=None, *, dtype=None, layout=None, device=None, pin_memory=False,
              requires_grad=False):
-    """`steps` numbers from `start` to `end`, inclusive, evenly spaced."""
+    """`steps` evenly spaced numbers from `start` to `end` inclusive."""
     return _space("linspace", start, end, steps, None, dtype, layout, device, requires_grad)
 
 
@@ -267,14 +267,14 @@ def _space(name, start, end, steps, base, dtype, layout, device, requires_grad):
 
 
 def _spaced(start, end, steps, base, dtype):
-    values = _evenly(start, end, steps, dtype)
+    values = _even_spacing(start, end, steps, dtype)
     if base is not None:
         values = np.power(complex(base) if dtype.kind == "c" else float(base), values)
     return _dtypes.narrow(values, dtype).astype(dtype, copy=False)
 
 
-def _evenly(start, end, steps, dtype):
-    """Evenly spaced numbers, computed from both ends towards the middle, so that they are symmetric."""
+def _even_spacing(start, end, steps, dtype):
+    """Evenly spaced numbers, computed from both ends towards the middle and therefore symmetric."""
     wide = np.complex128 if dtype.kind == "c" else np.float64
     if steps == 1:
         return np.array([start], wide)
@@ -292,12 +292,12 @@ def _evenly(start, end, steps, dtype):
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """The (row, column) indices of the lower triangle of a row × col matrix, in two rows."""
+    """The (row, column) indices of the lower triangle of a row × col matrix, as two rows."""
     return _triangle("tril_indices", np.greater_equal, row, col, offset, dtype, layout, device, requires_grad)
 
 
 def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """The (row, column) indices of the upper triangle of a row × col matrix, in two rows."""
+    """The (row, column) indices of the upper triangle of a row × col matrix, as two rows."""
     return _triangle("triu_indices", np.less_equal, row, col, offset, dtype, layout, device, requires_grad)
 
 
@@ -309,6 +309,6 @@ def _triangle(name, has, row, col, offset, dtype, layout, device, requires_grad)
     dtype = dtype or _dtypes.int64
     if dtype not in (_dtypes.int64, _dtypes.int32):
         raise NotImplementedError(f"\"{name}\" not implemented for '{type_word(dtype)}'")
-    mask = has.outer(np.arange(offset, row + offset), np.arange(col))  # of each row and column
+    mask = has.outer(np.arange(offset, row + offset), np.arange(col))  # of shape (row, col)
     found = np.array(mask.nonzero(), dtype.np)
     return create(name, lambda shape, dtype: found, found.shape, dtype.np, layout, device, requires_grad)

@@ -34,7 +34,7 @@ COMPUTE_MODES = (
 
 @out_variant(dtype=same, aliases="any")
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
-    """The ``p``-norm of all elements or along ``dim``; "fro" is 2, "nuc" the sum of singular values."""
+    """The ``p``-norm of all elements or along ``dim``; "fro" means 2, "nuc" the sum of singular values."""
     need_tensor(input, "norm")
     need_flag(keepdim, "norm")
     if isinstance(p, str):
@@ -84,7 +84,7 @@ def renorm(input, p, dim, maxnorm):
 
 
 def scalar(value, argument, position):
-    """A real number, or one in a zero-dimensional tensor, as the argument of ``renorm``."""
+    """Checks a real number, or a 0-dim tensor of one, passed to ``renorm``."""
     is_number = isinstance(value, Tensor) and not value._a.ndim and not value.requires_grad
     value = value.item() if is_number else number(value)
     if isinstance(value, complex):
@@ -124,14 +124,14 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
     axis = axis_of(dim, len(shape))
     x1, x2 = (x if x._a.shape == shape else expand(x, shape=shape) for x in (x1, x2))
     norms = [vector_norm(x, 2, axis, True).clone() for x in (x1, x2)]
-    with no_grad():  # as in PyTorch, gradients take no notice of eps
+    with no_grad():  # as in PyTorch, eps does not affect gradients
         for norm in norms:
             norm.clamp_(min=eps)
     return sum_((x1 / norms[0]) * (x2 / norms[1]), axis=axis, keepdims=False)
 
 
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
-    """The ``p``-norm distance of each row of ``x1`` from each row of ``x2``, in batches."""
+    """The ``p``-norm distances between all rows of ``x1`` and of ``x2``, batched."""
     if compute_mode not in COMPUTE_MODES:
         raise ValueError(
             f"{compute_mode} is not a valid value for compute_mode; it is one of {', '.join(COMPUTE_MODES)}"
@@ -168,7 +168,7 @@ def _check_rows(x1, x2, p):
 
 
 def pdist(input, p=2):
-    """The ``p``-norm distance of each pair of rows."""
+    """The ``p``-norm distance between every pair of rows."""
     need_tensor(input, "pdist")
     if input._a.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input._a.ndim}D")
@@ -182,7 +182,7 @@ def pdist(input, p=2):
 
 
 def _length(difference, p, axis):
-    """The ``p``-norms of differences; with p = 0 their number, which has gradients of zeros and is nan with a nan."""
+    """The ``p``-norms of differences; for p = 0 the number of nonzeros, which propagates NaN and has zero gradients."""
     if p:
         return ops.vector_norm(difference, ord=float(p), axis=axis, keepdims=False)
     return sum_(pw.clamp_max(pw.ceil(pw.abs_(difference)), 1), axis=axis, keepdims=False)

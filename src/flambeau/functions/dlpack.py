@@ -1,7 +1,7 @@
-"""Tensors in the memory of other libraries, and the other way round, by the DLPack protocol.
+"""DLPack import and export.
 
-NumPy makes and reads the capsules. It knows neither bfloat16 nor float8: those travel as integers of their width, and
-the type in the capsule is put right here.
+NumPy creates and reads the capsules. It supports neither bfloat16 nor float8: these are exchanged as integers of the
+same width, and the dtype in the capsule is corrected here.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ class DLDeviceType(enum.IntEnum):
 
 
 class _DLTensor(ctypes.Structure):
-    """What a capsule of the kind "dltensor" begins with, up to the type of the elements."""
+    """The beginning of a "dltensor" capsule, up to the dtype."""
 
     _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32),
                 ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
 
 
 class _DLTensorVersioned(ctypes.Structure):
-    """What a capsule of the kind "dltensor_versioned" begins with."""
+    """The beginning of a "dltensor_versioned" capsule."""
 
     _fields_ = [("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
                 ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
 
 
-_UNSIGNED = 1  # the code of unsigned integers
+_UNSIGNED = 1  # DLPack's code of unsigned integers
 _CODES = {4: _dtypes.bfloat16, 10: _dtypes.float8_e4m3fn, 12: _dtypes.float8_e5m2}
 _CAPSULES = {b"dltensor": _DLTensor, b"dltensor_versioned": _DLTensorVersioned}
 
@@ -76,7 +76,7 @@ _pointer.argtypes, _pointer.restype = (ctypes.py_object, ctypes.c_char_p), ctype
 
 
 def _tensor_in(capsule):
-    """The DLTensor of a capsule that nobody has taken yet."""
+    """The DLTensor of a capsule that has not been consumed."""
     for name, kind in _CAPSULES.items():
         if _is_valid(capsule, name):
             found = kind.from_address(_pointer(capsule, name))
@@ -85,7 +85,7 @@ def _tensor_in(capsule):
 
 
 class _Exporter:
-    """A capsule, or what makes one, for NumPy's importer; remembers the dtype that NumPy does not know."""
+    """Wraps a capsule or its producer for NumPy's importer; remembers a dtype that NumPy does not support."""
 
     dtype = None
 
@@ -105,7 +105,7 @@ class _Exporter:
 
 
 class _Writable:
-    """The memory of an array that NumPy calls read-only because an old capsule cannot say."""
+    """The memory of an array that NumPy considers read-only because unversioned capsules have no such flag."""
 
     def __init__(self, array):
         self.array = array
@@ -116,7 +116,7 @@ class _Writable:
 
 
 def from_dlpack(ext_tensor, *, device=None, copy=None):
-    """A tensor over the memory of another library's tensor (or of a DLPack capsule, which can be taken once)."""
+    """A tensor that shares memory with another library's tensor (or a DLPack capsule, which can be consumed once)."""
     if device is not None and resolve(device) is META:
         raise BufferError(NO_MEMORY)
     if isinstance(ext_tensor, Tensor):
@@ -139,12 +139,12 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
 
 
 def to_dlpack(tensor):
-    """A DLPack capsule over the tensor's memory, for another library to take once."""
+    """A DLPack capsule over the tensor's memory, which another library can consume once."""
     return __dlpack__(need_tensor(tensor, "to_dlpack").detach())
 
 
 def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
-    """The DLPack capsule that another library's ``from_dlpack`` asks for."""
+    """The DLPack capsule, for another library's ``from_dlpack``."""
     if self.requires_grad:
         raise BufferError(GRAD)
     if self.device is META:

@@ -1,4 +1,4 @@
-"""Dropout: elements, or whole channels, become zero at random."""
+"""Dropout: zeros random elements or whole channels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def _blank_mask(input, feature):
-    """Memory for a mask: one element for each of `input`, in its order in memory, or one for each of its channels."""
+    """Uninitialised memory for a mask with one entry per element of `input` (in memory order), or per channel."""
     a = input._a
     if not feature:
         return blank_like(input, a.dtype)
@@ -41,7 +41,7 @@ def _check_p(p):
 
 
 def _draw_scale(input, blank, p):
-    """What each element, or channel, is multiplied by."""
+    """The factor of each element or channel."""
     if not sampling_levels():
         drawn = engine_for(input).dropout_scale(default_generator, input._a, blank.shape, p)
         if drawn is not None:
@@ -63,7 +63,7 @@ def _dropout(input, p, train, name, feature, alpha):
     if not alpha:
         return mul(input, _draw_scale(input, blank, p))
     kept = draw_like(input, blank, lambda mask: NUMPY.fill_bernoulli(default_generator, mask, 1 - p))
-    saturated = 1.7580993408473766  # -alpha * scale of SELU: where its negative side ends
+    saturated = 1.7580993408473766  # -alpha * scale of SELU: its negative limit
     scale = 1 / math.sqrt((saturated**2 * p + 1) * (1 - p))
     shift = (kept - 1) * (saturated * scale) + saturated * scale * p
     return mul(input, kept * scale).add_(shift)
@@ -105,7 +105,7 @@ def _in_place(function, writes_twice=False):
         else:
             assign(input, function(input, p, train), name)
         if writes_twice and p != 1:
-            count_write(input, name)  # the factors, then the shift
+            count_write(input, name)  # one write for the factors, another for the shift
         return input
 
     name = method.__name__ = method.__qualname__ = function.__name__ + "_"

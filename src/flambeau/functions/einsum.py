@@ -1,6 +1,6 @@
-"""Einstein summation: labels for dimensions in, products of matrices out.
+"""Einstein summation, reduced to batched matrix products.
 
-An equation is read into one list of labels per operand and one for the output. A label is a letter, or ``("...", i)``
+An equation is parsed into a list of labels per operand and one for the output. A label is a letter, or ``("...", i)``
 for the i-th dimension, counted from the end, that an ellipsis covers. Operands are contracted pairwise, from left to
 right; each contraction is one (batched) product of matrices, so gradients need no formula of their own.
 """
@@ -29,10 +29,10 @@ DOTS = "..."
 
 
 def einsum(*args):
-    """Sums the products of operands whose dimensions are named by an equation such as ``"bij,bjk->bik"``.
+    """Sums the products of operands whose dimensions are labelled by an equation such as ``"bij,bjk->bik"``.
 
-    Instead of an equation, each operand may be followed by a list of ints (and Ellipsis) that name its dimensions, and
-    the last list names those of the output: ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
+    Instead of an equation, each operand may be followed by a list of ints (and Ellipsis) as labels, and the last list
+    labels the output: ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
     """
     if len(args) < 2:
         raise ValueError(NEEDS)
@@ -44,7 +44,7 @@ def einsum(*args):
     operands = need_tensors(operands, "einsum")
     check_count(len(inputs), len(operands))
     inputs = [expand_ellipsis(labels, x, i) for i, (labels, x) in enumerate(zip(inputs, operands, strict=True))]
-    output = spelled_output(inputs, output)
+    output = output_labels(inputs, output)
     check_sizes(inputs, operands)
     return contract(operands, inputs, output)
 
@@ -53,7 +53,7 @@ def einsum(*args):
 
 
 def from_equation(equation):
-    """The labels of each operand, and of the output (None where the equation leaves it open)."""
+    """The labels of each operand and of the output (None if the equation has no ``->``)."""
     if not isinstance(equation, str):
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
     left, arrow, right = equation.partition("->")
@@ -122,7 +122,7 @@ def check_count(given, operands):
 
 
 def expand_ellipsis(labels, x, i):
-    """One label per dimension: the ellipsis, which counts from the end, replaced."""
+    """One label per dimension, with the ellipsis expanded (numbered from the end)."""
     ndim = x._a.ndim
     named = len(labels) - (DOTS in labels)
     if named > ndim or (DOTS not in labels and named < ndim):
@@ -141,8 +141,8 @@ def with_dots(labels, count):
     return [*labels[:at], *((DOTS, d) for d in range(count, 0, -1)), *labels[at + 1:]]
 
 
-def spelled_output(inputs, output):
-    """The output's labels. By default: the ellipsis, then the labels that occur once, capitals first."""
+def output_labels(inputs, output):
+    """The output's labels. Default: the ellipsis, then the labels that occur once, capitals first."""
     every = [label for labels in inputs for label in labels]
     dots = max((label[1] for label in every if type(label) is tuple), default=0)
     if output is None:
@@ -194,7 +194,7 @@ def contract(operands, inputs, output):
 
 
 def diagonal_of(x, labels):
-    """x with every repeated label reduced to one dimension: the diagonal."""
+    """x with repeated labels reduced to one dimension: the diagonal."""
     labels = list(labels)
     while len(set(labels)) < len(labels):
         label = next(label for label in labels if labels.count(label) > 1)
@@ -210,7 +210,7 @@ def diagonal_of(x, labels):
 
 
 def sum_labels(x, labels, unwanted):
-    """x summed over the dimensions whose labels are unwanted."""
+    """x summed over the dimensions with unwanted labels."""
     axes = tuple(i for i, label in enumerate(labels) if unwanted(label))
     if not axes:
         return x, labels
@@ -218,7 +218,7 @@ def sum_labels(x, labels, unwanted):
 
 
 def squeeze_labels(x, labels, later):
-    """x without the dimensions of size one that nothing later asks for: a sum over them would widen integers."""
+    """x without the dimensions of size one that are not in `later`: summing over them would widen integers."""
     rest = [i for i, n in enumerate(x._a.shape) if n != 1 or labels[i] in later]
     if len(rest) == len(labels):
         return x, labels
@@ -226,7 +226,7 @@ def squeeze_labels(x, labels, later):
 
 
 def contract_pair(x, x_labels, y, y_labels, later):
-    """The product of two operands, summed over the labels that nothing later asks for."""
+    """The product of two operands, summed over the labels that are not in `later`."""
     if in_use.autocast:
         x, y = autocast("bmm", x, y)
     if differ(x._a, y._a):
@@ -235,7 +235,7 @@ def contract_pair(x, x_labels, y, y_labels, later):
     y, y_labels = squeeze_labels(y, y_labels, later)
     x_size = dict(zip(x_labels, x._a.shape, strict=True))
     y_size = dict(zip(y_labels, y._a.shape, strict=True))
-    # A label to be summed that only one side has (or has at more than size one) is summed there, before the product.
+    # A label that is summed and that only one side has (with size > 1) is summed there first.
     x, x_labels = sum_labels(x, x_labels, lambda label: label not in later and y_size.get(label, 1) == 1)
     y, y_labels = sum_labels(y, y_labels, lambda label: label not in later and (
         label not in x_labels or x_size[label] == 1))
@@ -260,7 +260,7 @@ def contract_pair(x, x_labels, y, y_labels, later):
 
 
 def group_labels(x, labels, batch, first, second):
-    """x as a batch of matrices: the labels of `first` as their rows, those of `second` as their columns."""
+    """x as a batch of matrices, with the labels of `first` as rows and those of `second` as columns."""
     x = permute(x, axes=tuple(labels.index(label) for label in (*batch, *first, *second)))
     if len(first) == 1 and len(second) == 1:
         return x
@@ -269,7 +269,7 @@ def group_labels(x, labels, batch, first, second):
 
 
 def outer_product(x, x_labels, y, y_labels, batch, rows, columns):
-    """Nothing to sum: a broadcast multiplication."""
+    """A broadcast multiplication, without summation."""
     x = permute(x, axes=tuple(x_labels.index(label) for label in (*batch, *rows)))
     y = permute(y, axes=tuple(y_labels.index(label) for label in (*batch, *columns)))
     if columns and rows:

@@ -76,7 +76,7 @@ def square(input):
 
 
 def power(base, exponent):
-    """The power of two checked operands, at least one of them a tensor."""
+    """The power of two checked operands, of which at least one is a tensor."""
     for operand in (base, exponent):
         if isinstance(operand, int):
             _dtypes.check_int(operand)
@@ -94,7 +94,7 @@ def power(base, exponent):
 
 @out_variant
 def pow(input, exponent):
-    """``input ** exponent``; one of them may be a number."""
+    """``input ** exponent``; either may be a number."""
     if not isinstance(input, Tensor) or not isinstance(exponent, Tensor):
         input, exponent = operands(input, exponent, "pow", either=True, second="exponent")
     return power(input, exponent)
@@ -140,7 +140,7 @@ FREXP = result("frexp", "mantissa", "exponent")
 @out_variant
 @typed(eps=float)
 def logit(input, eps=None):
-    """``log(x / (1 - x))``; with ``eps``, x is first moved into [eps, 1 - eps]."""
+    """``log(x / (1 - x))``; with ``eps``, x is first clamped to [eps, 1 - eps]."""
     need_tensor(input, "logit")
     if eps is not None and not is_complex(input):
         scalar_for(eps, result_dtype((input, 1.0)).np)
@@ -153,12 +153,12 @@ methods(
     xlogy,
 )
 _in_place = inplace_methods(*_plain, arctan2, atan2, hypot, ldexp, logit, pow, square, xlogy, elementwise=True)
-_only_methods = {"arctan2_", "atan2_", "hypot_", "pow_"}  # the others are functions of ``torch`` as well
+_only_methods = {"arctan2_", "atan2_", "hypot_", "pow_"}  # the others are also functions of ``torch``
 globals().update({name: f for name, f in _in_place.items() if name not in _only_methods})
 
 
 def _float_power_of_wide(input, exponent):
-    """``float_power`` in place: of a tensor that is in double precision already."""
+    """``float_power`` in place, for a tensor that is already in double precision."""
     result = float_power(input, exponent)
     if result.dtype is not input.dtype:
         raise RuntimeError(FLOAT_POWER.format(own=type_word(input.dtype), need=type_word(result.dtype)))

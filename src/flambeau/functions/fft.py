@@ -32,7 +32,7 @@ __all__ = [
 
 
 def as_inexact(x, name, real=False):
-    """A floating or complex tensor: integers become floats, half precision is refused."""
+    """A floating or complex tensor: integers are promoted to floats, half precision is rejected."""
     need_tensor(x, f"fft_{name}")
     dtype = x._a.dtype
     if dtype in _dtypes.HALF:
@@ -68,7 +68,7 @@ def length(x, n, axis):
 
 
 def resize_dim(x, axis, n):
-    """x cut, or filled up with zeros, to size n along one dimension."""
+    """x cropped or zero-padded to size n along one dimension."""
     shape = x._a.shape
     if shape[axis] == n:
         return x
@@ -79,7 +79,7 @@ def resize_dim(x, axis, n):
 
 
 def axes_and_sizes(x, s, dim, name):
-    """The dimensions to transform, counted from the front, and the signal sizes along them (None: as they are)."""
+    """The dimensions to transform, non-negative, and the signal sizes along them (None: unchanged)."""
     ndim = x._a.ndim
     if isinstance(dim, int):
         dim = (dim,)
@@ -143,7 +143,7 @@ def complex_to_real(name, x, axes, sizes, norm):
 
 
 def hermitian_to_real(name, x, axes, sizes, norm):
-    """The forward transform of a signal that is conjugate to itself: all axes but the last, then the last."""
+    """The forward transform of a Hermitian signal: over all axes but the last, then over the last."""
     x = as_complex(as_inexact(x, name))
     last = last_axis(axes, name)
     n = real_length(x, sizes[-1], last)
@@ -160,7 +160,7 @@ def real_to_hermitian(name, x, axes, sizes, norm):
 
 
 def real_length(x, n, axis):
-    """The length of a real signal, by default the even one that has these frequencies."""
+    """The length of a real signal; by default the even length with this many frequencies."""
     return positive(2 * (x._a.shape[axis] - 1) if n is None else as_int(n, "fft", "n"))
 
 
@@ -237,7 +237,7 @@ ihfftn = _many("ihfftn", real_to_hermitian, "The inverse of ``hfftn``.")
 @allocating
 @typed(n=int, d=float)
 def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False):
-    """The frequency of each element of an ``fft`` of n samples, ``d`` apart."""
+    """The frequencies of an ``fft`` of n samples with spacing ``d``."""
     index = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)]) if n > 0 else np.arange(0)
     return _frequencies("fftfreq", index, n, d, dtype, device, requires_grad)
 
@@ -246,7 +246,7 @@ def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=Fal
 @allocating
 @typed(n=int, d=float)
 def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, requires_grad=False):
-    """The frequency of each element of an ``rfft`` of n samples, ``d`` apart."""
+    """The frequencies of an ``rfft`` of n samples with spacing ``d``."""
     return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, device, requires_grad)
 
 
@@ -261,7 +261,7 @@ def _frequencies(name, index, n, d, dtype, device, requires_grad):
 
 
 def fftshift(input, dim=None):
-    """Frequency zero moved to the middle of each dimension."""
+    """Moves frequency zero to the middle of each dimension."""
     return _shift(input, dim, "fftshift", lambda n: n // 2)
 
 

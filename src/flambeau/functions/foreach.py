@@ -1,4 +1,4 @@
-"""One function for each tensor of a list: ``_foreach_add``, ``_foreach_exp_`` and so on, as optimizers use them."""
+"""Functions on lists of tensors, such as ``_foreach_add`` and ``_foreach_exp_``, as used by optimizers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _UNARY = (
 _BINARY = "add clamp_max clamp_min div maximum minimum mul pow sub"
 _TERNARY = "addcdiv addcmul lerp"
 _KEYWORDS = ("other", "others", "scalar", "scalars", "exponent", "tensor1", "tensor2", "tensors1", "weight", "weights",
-             "value")  # PyTorch's names of operands that a list may be given for
+             "value")  # PyTorch's names of operands that may be lists
 
 
 def _spread(values, count):
-    """The value of each tensor: those of a list, or one for all."""
+    """One value per tensor: those of a list, or a single one repeated."""
     if not isinstance(values, (list, tuple)):
         return [values] * count
     if len(values) != count:
@@ -28,7 +28,7 @@ def _spread(values, count):
 
 
 def _results(name, tensors, operands, settings):
-    """What the method called `name` makes of each tensor and its operands."""
+    """Calls the method `name` of each tensor with its operands."""
     if not tensors:
         raise RuntimeError(EMPTY)
     operands = [*operands, *(settings.pop(key) for key in _KEYWORDS if key in settings)]
@@ -78,7 +78,7 @@ def _foreach_copy_(self, src, non_blocking=False):
 
 
 def _foreach_max(self):
-    """The greatest element of each tensor of a list."""
+    """The largest element of each tensor of a list."""
     return tuple(_results("max", self, (), {}))
 
 

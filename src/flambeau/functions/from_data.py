@@ -37,7 +37,7 @@ ASARRAY_GRAD = (
 def tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor with a copy of `data`: a number, nested lists of numbers, an array or a tensor.
 
-    Python ints give int64, floats the default dtype, bools bool; NumPy values keep their dtype.
+    Python ints become int64, floats the default dtype, bools bool; NumPy values keep their dtype.
 
     Example::
 
@@ -64,7 +64,7 @@ def _copy(source, dtype, device, requires_grad):
 
 
 def new_tensor(self, data, dtype=None, device=None, requires_grad=False, pin_memory=False):
-    """A new tensor with a copy of `data`, of this tensor's dtype and device where none are given."""
+    """A new tensor with a copy of `data`, by default with this tensor's dtype and device."""
     dtype = self.dtype if dtype is None else dtype
     device = self.device if device is None else device
     if isinstance(data, Tensor):
@@ -74,7 +74,7 @@ def new_tensor(self, data, dtype=None, device=None, requires_grad=False, pin_mem
 
 
 def as_tensor(data, dtype=None, device=None):
-    """A tensor of `data` that shares memory with it, and its history, wherever that is possible."""
+    """Converts `data` to a tensor, sharing its memory and autograd history if possible."""
     if isinstance(data, np.ndarray):
         data = from_numpy(data)
     if isinstance(data, Tensor):
@@ -83,10 +83,10 @@ def as_tensor(data, dtype=None, device=None):
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
-    """A tensor of anything array-like.
+    """Converts anything array-like to a tensor.
 
     Args:
-        copy: True copies always, False never (ValueError where it must), None only where it must.
+        copy: True always copies, False never does (ValueError if a copy is needed), None copies if needed.
         requires_grad: defaults to that of `obj`.
     """
     if isinstance(obj, Tensor):
@@ -107,7 +107,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
 
 
 def _convert(t, dtype, device, copy, requires_grad):
-    """`t` in the asked-for dtype and device, and in or out of the graph as `requires_grad` says."""
+    """Converts `t` to the dtype and device, attached to the graph or detached as `requires_grad` requires."""
     if requires_grad is None:
         if t.requires_grad:
             warn_once(ASARRAY_GRAD, stacklevel=3)
@@ -132,7 +132,7 @@ def _has_buffer(obj):
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """A zero-dimensional tensor of the default dtype, or of `dtype`, whatever the type of the number."""
+    """A zero-dimensional tensor of `dtype`, or else of the default dtype, whatever the type of the number."""
     if isinstance(s, (Tensor, np.generic)) and not getattr(s, "ndim", 0):
         s = s.item()
     if not isinstance(s, (int, float, complex)):
@@ -142,7 +142,7 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
 
 
 def from_numpy(ndarray):
-    """A tensor over the memory of a NumPy array: each sees what the other writes."""
+    """A tensor that shares memory with a NumPy array."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     array = check_array(ndarray)
@@ -152,11 +152,11 @@ def from_numpy(ndarray):
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
-    """A one-dimensional tensor over the bytes of an object with Python's buffer interface.
+    """A one-dimensional tensor that shares memory with an object with Python's buffer interface.
 
     Args:
-        count: how many elements; all that there are when negative.
-        offset: the bytes to leave out at the start.
+        count: the number of elements; negative for all.
+        offset: the number of bytes to skip at the start.
     """
     np_dtype = np_dtype_of(dtype)
     try:

@@ -1,7 +1,7 @@
 """Indexing with square brackets: ``x[key]`` and ``x[key] = value``.
 
-As in PyTorch, a key is read in two steps. Integers, slices, None and Ellipsis take a view. Index tensors, lists, arrays
-and masks then read from that view (a copy) or write to it.
+As in PyTorch, a key is applied in two steps. Integers, slices, None and Ellipsis take a view. Index tensors, lists,
+arrays and masks then gather from that view (a copy) or write to it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _INT64, _BOOL = np.dtype(np.int64), np.dtype(bool)
 
 
 def does_not_fit(value, own):
-    """The error for a value of one shape that is assigned to elements of another."""
+    """The error for assigning a value that does not broadcast to the indexed elements."""
     shapes = dict(value=list(value), own=list(own))
     if len(value) > len(own):
         return RuntimeError(TOO_MANY.format(ndim=len(own), got=len(value), **shapes))
@@ -57,7 +57,7 @@ def does_not_fit(value, own):
 
 
 def __getitem__(self, key):
-    """The elements that `key` names: a view for integers and slices, a copy for index tensors and masks."""
+    """Indexes the tensor: a view for integers and slices, a copy for index tensors and masks."""
     a = self._a
     kind = type(key)
     given, new = key, False
@@ -68,7 +68,7 @@ def __getitem__(self, key):
         node = SLICE if step is None or (type(step) is int and step > 0) else None
     elif kind is tuple:
         node = node_of(key)
-        if node is None:  # before any comparison: an array in the key compares element by element
+        if node is None:  # before any comparison: arrays in the key compare elementwise
             return read(self, key)
         new = None in key
         key = (*key, ...) if ... not in key else key
@@ -94,13 +94,13 @@ def __getitem__(self, key):
 
 
 def take_rows(x, index):
-    """x[index] for one integer tensor; inline for contiguous NumPy memory."""
+    """x[index] for a single integer tensor; inline for contiguous NumPy memory."""
     a, i = x._a, index._a
     if engine_for(x) is not NUMPY or not a.flags.c_contiguous:
         return ops.index(x, index, dims=(0,))
     try:
         r = a.take(i, 0)
-    except (IndexError, TypeError):  # a wrong index, or one that is being traced
+    except (IndexError, TypeError):  # an invalid or traced index
         return ops.index(x, index, dims=(0,))
     if x._view is not None:
         refresh(x)
@@ -122,7 +122,7 @@ def read(x, key):
 
 
 def __setitem__(self, key, value):
-    """Stores `value`, broadcast and converted, in the elements that `key` names."""
+    """Stores `value`, broadcast and converted, in the indexed elements."""
     if key is True:
         key = None
     if key is False or (is_plain(key) and store(self, key, value)):
@@ -130,12 +130,12 @@ def __setitem__(self, key, value):
     if isinstance(value, Tensor) and is_view_by(value, self, key):
         if modes.grad and in_graph(self):
             check_history(self)
-        count_write(self, "__setitem__")  # the end of ``x[key] += ...``: the elements are there already
+        count_write(self, "__setitem__")  # the end of ``x[key] += ...``: already written in place
         return
     node, basic, indices, dims = parse_key(self, key)
     if not isinstance(value, Tensor):
         value = wrap(np.asarray(number(value, self), self._a.dtype))
-    if not indices and names_all(basic, self._a.shape):
+    if not indices and selects_all(basic, self._a.shape):
         overwrite(self, value)
         return
     if node is not None and not (indices and names_all(basic, self._a.shape)):
@@ -152,21 +152,21 @@ def __delitem__(self, key):
     raise TypeError("Tensor does not support deleting items: its shape is fixed. Select what is to stay, or cat it.")
 
 
-def names_all(basic, shape):
-    """Whether a basic key names all elements as they are, so that it needs no view."""
+def selects_all(basic, shape):
+    """Whether a basic key selects all elements, so that the old ones need not be read."""
     *parts, _ = basic
     return None not in parts and all(map(is_whole, parts, shape))
 
 
 def is_whole(part, n):
-    """Whether part of a key is a slice of all n elements; one that counts from the end is not, as in PyTorch."""
+    """Whether an item of a key is a slice of all n elements; as in PyTorch, not one with negative bounds."""
     if not isinstance(part, slice) or part.start or part.step not in (None, 1):
         return False
     return part.stop is None or part.stop >= n
 
 
 def is_view_by(value, x, key):
-    """Whether `value` is what ``x[key]`` has returned, and is but a part of x."""
+    """Whether `value` is what ``x[key]`` returned, and only a part of x."""
     view = value._view
     if view is None or value._storage is not x._storage or view.parent is not x._view:
         return False
@@ -179,7 +179,7 @@ def is_view_by(value, x, key):
 
 
 def is_plain(key):
-    """Whether NumPy reads the key as PyTorch does."""
+    """Whether NumPy interprets the key as PyTorch does."""
     kind = type(key)
     if kind is int:
         return True
@@ -191,7 +191,7 @@ def is_plain(key):
 
 
 def store(x, key, value):
-    """Writes straight to NumPy memory when nothing is recorded; False where that is not so simple."""
+    """Writes directly to NumPy memory if nothing is recorded; returns False if it cannot."""
     a, storage = x._a, x._storage
     if x._view is not None:
         refresh(x)
@@ -234,7 +234,7 @@ def number(value, t):
 
 
 def overwrite(t, value):
-    """Puts `value`, broadcast and converted, in the place of all elements of `t`, which may be lost."""
+    """Replaces all elements of `t` by `value`, broadcast and converted, without reading them."""
     if value._a.ndim == 0 < t._a.ndim and value.device is CPU:
         check_writable(t)
         fill_(t, value)
@@ -255,7 +255,7 @@ def assign_to(t, value):
 
 
 def without_leading_ones(value):
-    """A value without the dimensions of size one in front: it may have more of them than there are to write to."""
+    """A value without leading dimensions of size one, which may outnumber those of the target."""
     shape = value._a.shape
     rest = tuple(itertools.dropwhile(lambda n: n == 1, shape))
     return value if rest == shape else reshape(value, shape=rest)

@@ -1,4 +1,4 @@
-"""Products of matrices in groups, of small integers, and of scaled 8-bit numbers, as mixtures of experts use them."""
+"""Products of grouped, int8 and scaled 8-bit matrices, as used by mixtures of experts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ INT8 = "_int_mm: Expected self and mat2 to be 2-D of dtype int8, got {first} and
 
 
 def _grouped_mm(self, mat2, offs=None, bias=None, out_dtype=None):
-    """The product of each group. The groups of a 2-D operand are parts of it, which end at ``offs``.
+    """The product of each group. A 2-D operand is split into groups, which end at ``offs``.
 
-    A 2-D and a 3-D operand share their groups out over rows (or columns) of the result; two 2-D ones, over what is
-    summed: each group gives a matrix.
+    A 2-D with a 3-D operand splits the rows (or columns) of the result into groups; two 2-D operands split the summed
+    dimension, and each group yields a matrix.
     """
     need_tensor(self, "_grouped_mm")
     need_tensor(mat2, "_grouped_mm", "mat2", 2)
@@ -53,7 +53,7 @@ def _int_mm(self, mat2):
 
 
 def _scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
-    """The product of two matrices of 8-bit numbers, times their scales: one for all, or one for a row or column."""
+    """The product of two 8-bit matrices, times their scales: one per tensor, or one per row or column."""
     need_tensor(self, "_scaled_mm")
     result = matmul(self.to(_dtypes.float32), mat2.to(_dtypes.float32)) * scale_a * scale_b
     if bias is not None:

@@ -50,7 +50,7 @@ def bincount(input, weights=None, minlength=0):
 @allocating
 @typed(bins=int)
 def histc(input, bins=100, min=0, max=0):
-    """The counts in bins of equal width from ``min`` to ``max``, if equal over the data's range."""
+    """Counts in bins of equal width from ``min`` to ``max``; if these are equal, over the range of the data."""
     need_tensor(input, "histc")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         raise TypeError("histc(): arguments 'min' and 'max' must be numbers")
@@ -67,7 +67,7 @@ def histc(input, bins=100, min=0, max=0):
 
 
 def _even_range(a, low, high):
-    """The ends of the bins, as given or as the data has them."""
+    """The range of the bins, as given or taken from the data."""
     if low == high and a.size:
         low, high = float(a.min()), float(a.max())
     if low == high:
@@ -80,14 +80,14 @@ def _even_range(a, low, high):
 
 
 def _even_counts(a, low, high, bins):
-    """Counts in bins of equal width; the place of an element follows from its distance from the left end."""
+    """Counts in bins of equal width; the bin of an element is computed from its distance to the left end."""
     kept = a[(a >= low) & (a <= high)]
     place = ((kept - a.dtype.type(low)) * a.dtype.type(bins / (high - low))).astype(np.int64)
     return np.bincount(np.minimum(place, bins - 1), None, bins)
 
 
-def _computed(input):
-    """The elements as they are counted: half precision in float32."""
+def _counting_input(input):
+    """The elements in the dtype they are counted in: float32 for half precision."""
     return input._a.astype(np.float32) if input._a.dtype in HALF else _floating(input, "histogramdd")
 
 
@@ -108,7 +108,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
             f"torch.histogram(): weight should have the shape of the input: {list(weight.shape)} against "
             f"{list(shape)}"
         )
-    a = _computed(input).reshape(-1, 1)
+    a = _counting_input(input).reshape(-1, 1)
     weights = None if weight is None else weight._a.reshape(-1)
     hist, edges = _histogram(a, _edges(a, input, [bins], range), weights, density)
     return _HISTOGRAM(*[tensor_on(found.astype(input._a.dtype), input.device) for found in (hist, edges[0])])
@@ -116,7 +116,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
 
 @allocating
 def histogramdd(input, bins, range=None, weight=None, density=False):
-    """The histogram of points, whose coordinates are the last dimension; see ``histogram``."""
+    """The histogram of points whose coordinates are in the last dimension; see ``histogram``."""
     need_tensor(input, "histogramdd")
     if input._a.ndim < 2:
         raise RuntimeError(
@@ -129,7 +129,7 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
             f"weight with shape {list(weight.shape)}"
         )
     d, count = input._a.shape[-1], math.prod(input._a.shape[:-1])
-    a = _computed(input).reshape(count, d)
+    a = _counting_input(input).reshape(count, d)
     bins = [bins] * d if isinstance(bins, int) else list(bins)
     if len(bins) != d:
         raise RuntimeError(
@@ -143,7 +143,7 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
 
 
 def _edges(a, input, bins, ranges):
-    """The edges of the bins of each coordinate, in the dtype of `a`, which are the numbers of the input."""
+    """The bin edges of each coordinate, in the dtype of `a`, the elements of the input."""
     d = a.shape[1]
     if ranges is not None and len(ranges) != 2 * d:
         raise RuntimeError(
@@ -186,7 +186,7 @@ def _range(a, given, i):
 def _histogram(a, edges, weights, density):
     """The histogram over all coordinates, and the edges."""
     shape = [len(e) - 1 for e in edges]
-    inside = np.full(len(a), bool(edges))  # no bin counts points without coordinates
+    inside = np.full(len(a), bool(edges))  # points without coordinates are in no bin
     flat = np.zeros(len(a), np.int64)
     for column, e in zip(a.T, edges, strict=True):
         inside &= (column >= e[0]) & (column <= e[-1])

@@ -1,4 +1,4 @@
-"""Functions that read and write elements by index or by mask."""
+"""Functions that read and write elements by index or mask."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def need_in_range(index, size):
 
 
 def as_vector(index):
-    """A 0-dimensional index as one of one element."""
+    """A 0-dimensional index as a vector of one element."""
     return index if index._a.ndim else index.reshape(1)
 
 
 def fill_value(value, t, name):
-    """The value of a fill: a number, or a 0-dimensional tensor, in the dtype of `t`."""
+    """The value of a fill, a number or 0-dim tensor, in the dtype of `t`."""
     if isinstance(value, Tensor):
         if value._a.ndim:
             raise RuntimeError(
@@ -110,7 +110,7 @@ def same_dtype(input, source, name):
 
 
 def expand_masks(indices, t, dims=None):
-    """Index tensors and their dimensions with masks made into indices; a mask that is alone stays one."""
+    """Index tensors and their dimensions, with masks converted to indices; a single mask is kept."""
     dims = range(len(indices)) if dims is None else dims
     found, places, at = [], [], 0
     for i, d in zip(indices, dims, strict=True):
@@ -138,7 +138,7 @@ def expand_masks(indices, t, dims=None):
 
 
 def without_empty_masks(indices, t):
-    """Index tensors without masks that have no dimensions: beside others these say nothing, alone all or nothing."""
+    """Index tensors without 0-dim masks, which next to others have no effect and alone select everything or nothing."""
     if all([i._a.ndim or i._a.dtype.kind != "b" for i in indices]):
         return indices
     if len(indices) > t._a.ndim:
@@ -147,7 +147,7 @@ def without_empty_masks(indices, t):
 
 
 def check_mask(mask, t, at):
-    """Raises IndexError unless the mask fits the dimensions of `t` from `at` on."""
+    """Raises IndexError unless the mask matches the dimensions of `t` from `at` on."""
     shape, own = mask._a.shape, t._a.shape
     if at + len(shape) > len(own):
         raise IndexError(TOO_MANY.format(ndim=len(own)))
@@ -173,7 +173,7 @@ def index_put_call(input, indices, values, accumulate, name):
 
 
 def put_call(input, indices, dims, values, accumulate=False):
-    """(op, inputs, settings) of a write to the places that index tensors name."""
+    """(op, inputs, settings) of a write to the elements that index tensors select."""
     if values._a.dtype != input._a.dtype:
         raise RuntimeError(PUT_DTYPES.format(
             own=type_word(input.dtype), value=type_word(values.dtype), dtype=input.dtype
@@ -183,7 +183,7 @@ def put_call(input, indices, dims, values, accumulate=False):
 
 @op_methods(out=False)
 def index_put(input, indices, values, accumulate=False):
-    """`input` with `values` at the places that the index tensors name, or added there if `accumulate`."""
+    """`input` with `values` stored at the given indices, or added there if `accumulate`."""
     need_tensor(input, "index_put")
     return index_put_call(input, indices, values, accumulate, "index_put")
 
@@ -197,7 +197,7 @@ index_put_ = Tensor.index_put_
 @numpy_names
 @out_variant(dtype=same, aliases="none")
 def index_select(input, dim, index):
-    """The slices of `input` along ``dim`` that `index` names."""
+    """The slices of `input` along ``dim`` at the given indices."""
     need_tensor(input, "index_select")
     axis = dim_in_range(as_int(dim, "index_select", "dim"), input._a.ndim)
     need_vector(index, "index_select")
@@ -211,7 +211,7 @@ def index_select(input, dim, index):
 @op_methods
 @numpy_names
 def index_add(input, dim, index, source, *, alpha=1):
-    """`input` with ``alpha * source`` added to the slices along ``dim`` that `index` names."""
+    """`input` with ``alpha * source`` added to the slices along ``dim`` at the given indices."""
     axis = check_source(input, dim, index, source, "index_add")
     if not isinstance(alpha, (int, float, complex)):
         raise TypeError(f"index_add(): argument 'alpha' must be Number, not {type(alpha).__name__}")
@@ -244,7 +244,7 @@ def check_source(input, dim, index, source, name):
 @op_methods
 @numpy_names
 def index_copy(input, dim, index, source):
-    """`input` with the slices along ``dim`` that `index` names replaced by those of `source`."""
+    """`input` with the slices along ``dim`` at the given indices replaced by those of `source`."""
     need_tensor(input, "index_copy")
     axis = dim_in_range(as_int(dim, "index_copy", "dim"), input._a.ndim)
     need_index(index, "index_copy", 3, only_long=True)
@@ -275,7 +275,7 @@ def index_copy(input, dim, index, source):
 @op_methods(out=False)
 @numpy_names
 def index_fill(input, dim, index, value):
-    """`input` with the slices along ``dim`` that `index` names filled with `value`."""
+    """`input` with the slices along ``dim`` at the given indices filled with `value`."""
     need_tensor(input, "index_fill")
     axis = dim_in_range(as_int(dim, "index_fill", "dim"), input._a.ndim)
     need_index(index, "index_fill_", 3, only_long=True, error=IndexError)
@@ -291,7 +291,7 @@ def index_fill(input, dim, index, value):
 
 @out_variant(dtype=same, aliases="none")
 def take(input, index):
-    """The elements of `input`, read in order as one vector, at `index`; the result has the shape of `index`."""
+    """The elements of the flattened `input` at `index`; the result has the shape of `index`."""
     need_tensor(input, "take")
     need_index(index, "take", 2, only_long=True)
     return ops.take(input, index)
@@ -299,7 +299,7 @@ def take(input, index):
 
 @op_methods(out=False)
 def put(input, index, source, accumulate=False):
-    """`input` with the elements of `source` at the places `index`, counted in order through all dimensions."""
+    """`input` with the elements of `source` stored at the flat indices `index`."""
     need_tensor(input, "put")
     need_index(index, "put_", 2, only_long=True)
     need_tensor(source, "put", "source", 3)
@@ -317,7 +317,7 @@ def put(input, index, source, accumulate=False):
 
 @op_methods(out=False)
 def masked_fill(input, mask, value):
-    """`input` with `value` wherever the mask is set."""
+    """`input` with `value` where the mask is True."""
     need_tensor(input, "masked_fill")
     need_mask(mask, "masked_fill")
     return ops.masked_fill, (input, fill_value(value, input, "masked_fill"), mask), {}
@@ -325,7 +325,7 @@ def masked_fill(input, mask, value):
 
 @out_variant(dtype=same, aliases="none")
 def masked_select(input, mask):
-    """A vector of the elements at which the mask is set."""
+    """A vector of the elements where the mask is True."""
     need_tensor(input, "masked_select")
     need_mask(mask, "masked_select")
     return ops.masked_select(input, mask)
@@ -333,7 +333,7 @@ def masked_select(input, mask):
 
 @op_methods(out=False)
 def masked_scatter(input, mask, source):
-    """`input` with the elements of `source`, in order, wherever the mask is set."""
+    """`input` with the elements of `source`, in order, where the mask is True."""
     need_tensor(input, "masked_scatter")
     need_mask(mask, "masked_scatter")
     need_tensor(source, "masked_scatter", "source", 3)
@@ -350,14 +350,14 @@ def masked_scatter(input, mask, source):
 
 @out_variant(dtype=same)
 def nonzero(input, *, as_tuple=False, out=None):
-    """The indices of the nonzero elements: a row for each, or with `as_tuple` a vector for each dimension."""
+    """The indices of the nonzero elements, one per row, or with `as_tuple` a vector per dimension."""
     if as_tuple and out is not None:
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True: leave one of them out")
     return nonzero_method(input, as_tuple=as_tuple)
 
 
 def nonzero_method(input, *, as_tuple=False):
-    """The indices of the nonzero elements: a row for each, or with `as_tuple` a vector for each dimension."""
+    """The indices of the nonzero elements, one per row, or with `as_tuple` a vector per dimension."""
     need_tensor(input, "nonzero")
     if as_tuple:
         return ops.nonzero(input if input._a.ndim else input.reshape(1)).unbind(1)
@@ -365,14 +365,14 @@ def nonzero_method(input, *, as_tuple=False):
 
 
 def argwhere(input):
-    """The indices of the nonzero elements, a row for each."""
+    """The indices of the nonzero elements, one per row."""
     return nonzero(need_tensor(input, "argwhere"))
 
 
 @out_variant(dtype=same)
 @allocating
 def nonzero_static(input, *, size, fill_value=-1):
-    """The first `size` rows of ``nonzero``, with rows of `fill_value` where there are fewer."""
+    """The first `size` rows of ``nonzero``, padded with `fill_value`."""
     need_tensor(input, "nonzero_static")
     if as_int(size, "nonzero_static", "size") < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, but got {size}")
@@ -383,7 +383,7 @@ def nonzero_static(input, *, size, fill_value=-1):
 
 
 def fill_diagonal(input, fill_value, wrap=False):
-    """`input` with `fill_value` along its main diagonal; in a tall matrix it starts again below if `wrap`."""
+    """`input` with `fill_value` on its main diagonal; with `wrap`, the diagonal of a tall matrix restarts below."""
     need_tensor(input, "fill_diagonal_")
     shape = input._a.shape
     if len(shape) < 2:

@@ -1,4 +1,4 @@
-"""Several tensors made into one: cat, stack and their relatives, grids and products of vectors."""
+"""Functions that combine tensors: cat, stack and relatives, grids and products of vectors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INDEXING = (
 
 
 def joining(op, kernel):
-    """Decorator of cat and stack: inline are NumPy tensors of one dtype that the kernel joins without complaint."""
+    """Decorator of cat and stack that joins NumPy tensors of one dtype inline."""
 
     def decorate(careful):
         function = join_call()(op.spec, None, kernel, careful)
@@ -45,7 +45,7 @@ def joining(op, kernel):
 
 
 def joinable(result, out, name, args):
-    """Castable dtypes; others are a TypeError here."""
+    """Castable dtypes; raises TypeError for others."""
     if not can_cast(result, out):
         raise TypeError(f"torch.{name}(): input types can't be cast to the desired output type {type_word(out)}")
 
@@ -53,7 +53,7 @@ def joinable(result, out, name, args):
 @joining(ops.cat, NUMPY.concatenate)
 @out_variant(dtype=joinable, aliases="none")
 def cat(tensors, dim):
-    """The tensors one after the other along a dimension. Empty vectors are left out, whatever the others' shape."""
+    """Concatenates tensors along a dimension. Empty vectors are skipped, whatever the shape of the others."""
     tensors = need_tensors(tensors, "cat")
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -82,7 +82,7 @@ def checked_cat(tensors, dim):
                     f"tensor number {i} in the list. (Shapes {list(shape)} and {list(own)}.)"
                 )
     if len(solid) < len(tensors) and len(shape) > 1:
-        # An empty vector has no elements to give, but still a dtype to promote with and a place among the inputs.
+        # An empty vector adds no elements, but takes part in type promotion and remains an input of the graph node.
         empty = (*shape[:axis], 0, *shape[axis + 1:])
         tensors = [reshape(x, shape=empty) if x._a.shape == (0,) else x for x in tensors]
     return ops.cat(*tensors, axis=axis)
@@ -91,7 +91,7 @@ def checked_cat(tensors, dim):
 @joining(ops.stack, NUMPY.stack)
 @out_variant(dtype=joinable, aliases="none")
 def stack(tensors, dim):
-    """Tensors of one shape along a new dimension."""
+    """Stacks tensors of one shape along a new dimension."""
     tensors = some_tensors(tensors, "stack")
     shape = tensors[0]._a.shape
     dim = dim_in_range(dim, len(shape) + 1)
@@ -114,51 +114,51 @@ def some_tensors(tensors, name):
 @numpy_names
 @out_variant(dtype=joinable, aliases="none")
 def concat(tensors, dim=0):
-    """``cat`` by another name."""
+    """Alias of ``cat``."""
     return cat(tensors, dim)
 
 
 @numpy_names
 @out_variant(dtype=joinable, aliases="none")
 def concatenate(tensors, dim=0):
-    """``cat`` by NumPy's name."""
+    """Alias of ``cat``, after NumPy."""
     return cat(tensors, dim)
 
 
 @out_variant(dtype=joinable, aliases="none")
 def hstack(tensors):
-    """The tensors side by side: along dimension 1, vectors along their only one."""
+    """Concatenates along dimension 1; vectors along dimension 0."""
     tensors = atleast_1d(some_tensors(tensors, "hstack"))
     return cat(tensors, 0 if tensors[0]._a.ndim == 1 else 1)
 
 
 @out_variant(dtype=joinable, aliases="none")
 def vstack(tensors):
-    """The tensors on top of each other: along dimension 0, vectors as rows."""
+    """Concatenates along dimension 0; vectors become rows."""
     return cat(atleast_2d(some_tensors(tensors, "vstack")), 0)
 
 
 @out_variant(dtype=joinable, aliases="none")
 def row_stack(tensors):
-    """``vstack`` by another name."""
+    """Alias of ``vstack``."""
     return vstack(tensors)
 
 
 @out_variant(dtype=joinable, aliases="none")
 def dstack(tensors):
-    """The tensors behind each other: along dimension 2."""
+    """Concatenates along dimension 2."""
     return cat(atleast_3d(some_tensors(tensors, "dstack")), 2)
 
 
 @out_variant(dtype=joinable, aliases="none")
 def column_stack(tensors):
-    """The tensors side by side, vectors as columns."""
+    """Concatenates along dimension 1; vectors become columns."""
     tensors = some_tensors(tensors, "column_stack")
     return hstack([x if x._a.ndim > 1 else reshape_to(x, (x._a.size, 1)) for x in tensors])
 
 
 def block_diag(*tensors):
-    """Matrices along the diagonal of a larger one; vectors count as rows."""
+    """A block-diagonal matrix; vectors count as rows."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
     tensors = need_tensors(tensors, "block_diag")
@@ -176,7 +176,7 @@ def block_diag(*tensors):
 
 
 def atleast(tensors, name, raise_ndim):
-    """`raise_ndim` of the only tensor, or of each of several."""
+    """Applies `raise_ndim` to a single tensor or to each of several."""
     if len(tensors) == 1:
         if isinstance(tensors[0], Tensor):
             return raise_ndim(tensors[0])
@@ -185,12 +185,12 @@ def atleast(tensors, name, raise_ndim):
 
 
 def atleast_1d(*tensors):
-    """Scalars as vectors of one element; other tensors as they are."""
+    """Scalars as vectors of one element; other tensors unchanged."""
     return atleast(tensors, "atleast_1d", lambda x: x if x._a.ndim else view(x, shape=(1,)))
 
 
 def atleast_2d(*tensors):
-    """Scalars and vectors as matrices of one row; other tensors as they are."""
+    """Scalars and vectors as matrices of one row; other tensors unchanged."""
 
     def raise_ndim(x):
         n = x._a.ndim
@@ -200,7 +200,7 @@ def atleast_2d(*tensors):
 
 
 def atleast_3d(*tensors):
-    """Scalars, vectors and matrices with dimensions of size one added; other tensors as they are."""
+    """Scalars, vectors and matrices with dimensions of size one added; other tensors unchanged."""
 
     def raise_ndim(x):
         n = x._a.ndim
@@ -217,7 +217,7 @@ def atleast_3d(*tensors):
 
 
 def meshgrid(*tensors, indexing=None):
-    """Each vector's elements spread over the grid that the vectors span: views of one shape."""
+    """The coordinates of the grid spanned by the vectors, as expanded views of one shape."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
     tensors = need_tensors(tensors, "meshgrid")
@@ -245,7 +245,7 @@ def meshgrid(*tensors, indexing=None):
 
 
 def cartesian_prod(*tensors):
-    """All tuples with one element of each vector, as rows."""
+    """The Cartesian product of vectors: one tuple per row."""
     tensors = need_tensors(tensors, "cartesian_prod")
     for x in tensors:
         if x._a.ndim != 1:
@@ -258,7 +258,7 @@ def cartesian_prod(*tensors):
 @allocating
 @typed(r=int, with_replacement=bool)
 def combinations(input, r=2, with_replacement=False):
-    """All ways to choose ``r`` elements of a vector, as rows."""
+    """All ``r``-element combinations of a vector's elements, as rows."""
     need_tensor(input, "combinations")
     if input._a.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input._a.shape)}")
@@ -273,7 +273,7 @@ def combinations(input, r=2, with_replacement=False):
 
 @out_variant
 def kron(input, other):
-    """The Kronecker product: each element of ``input`` times the whole of ``other``."""
+    """The Kronecker product: every element of ``input`` times ``other``."""
     need_tensor(input, "kron")
     need_tensor(other, "kron", "other", 2)
     n = max(input._a.ndim, other._a.ndim)

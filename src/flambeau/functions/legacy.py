@@ -1,4 +1,4 @@
-"""The old constructors, ``Tensor(2, 3)``, ``FloatTensor([1, 2])`` and ``range``, and types by name."""
+"""The legacy constructors, ``Tensor(2, 3)``, ``FloatTensor([1, 2])`` and ``range``, and type names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RANGE = (
 
 
 def legacy_array(args, dtype, device=None, data=None):
-    """The tensor of an old-style call: sizes make uninitialised memory, a sequence gives the elements."""
+    """The tensor of a legacy constructor call: uninitialised for sizes, or the elements of a sequence."""
     if device is not None and resolve(device) is not CPU:
         raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {device} was passed")
     if data is not None:
@@ -82,20 +82,20 @@ Tensor.__new__ = staticmethod(_new_tensor)
 
 
 def new(self, *args, device=None, size=None, other=None, storage=None):
-    """Old-style construction in this tensor's dtype."""
+    """Legacy construction with this tensor's dtype."""
     named = [v for v in (None if size is None else Size(size), other, storage) if v is not None]
     return legacy_array(args or tuple(named), self._a.dtype, device)
 
 
 def as_subclass(self, cls):
-    """A view of the whole tensor, as an object of a subclass of Tensor."""
+    """A view of the whole tensor as an instance of a subclass of Tensor."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, not {cls!r}")
     return _of_class(cls, alias(self))
 
 
 def _of_class(cls, t):
-    """A tensor that nobody else holds, as an object of another class."""
+    """A tensor without other references, as an instance of another class."""
     out = share(new_instance(cls), t)
     out._view = t._view
     take_place(out, t)
@@ -103,7 +103,7 @@ def _of_class(cls, t):
 
 
 def _make_subclass(cls, data, require_grad=False):
-    """A leaf of a subclass of Tensor over the memory of `data`."""
+    """A leaf of a subclass of Tensor that shares the memory of `data`."""
     return _of_class(cls, need_tensor(data, "_make_subclass", "data").detach().requires_grad_(require_grad))
 
 
@@ -114,7 +114,7 @@ Tensor._make_subclass = staticmethod(_make_subclass)
 
 
 class tensortype(type):
-    """The type of FloatTensor and its like: calls make tensors, an instance is a tensor of the right dtype."""
+    """The metaclass of FloatTensor and the like: calls create tensors, isinstance checks the dtype."""
 
     is_cuda = False
     is_sparse = False
@@ -140,7 +140,7 @@ __all__ = ["range", "set_default_tensor_type", "typename", *TYPES]
 
 
 def dtype_of_type(t):
-    """The dtype meant by a dtype, a class like FloatTensor, or its name."""
+    """The dtype for a dtype, a class like FloatTensor, or its name."""
     if isinstance(t, _dtypes.dtype):
         return t
     if isinstance(t, tensortype):
@@ -162,7 +162,7 @@ def type_(self, dtype=None, non_blocking=False, **kwargs):
 
 
 def typename(obj, /):
-    """The full name of the type of `obj`; for a tensor that of its old-style class."""
+    """The full name of the type of `obj`; for a tensor, its legacy class."""
     if isinstance(obj, Tensor):
         return type_(obj)
     kind = obj if hasattr(obj, "__qualname__") else type(obj)
@@ -171,7 +171,7 @@ def typename(obj, /):
 
 
 def set_default_tensor_type(t, /):
-    """Deprecated: sets the default dtype to that of a class like DoubleTensor, or of its name."""
+    """Deprecated: sets the default dtype by a class like DoubleTensor, or its name."""
     dtype = dtype_of_type(t)
     if dtype.category != _dtypes.FLOAT:
         raise TypeError(f"only floating-point types are supported as the default type, got {dtype}")
@@ -181,11 +181,11 @@ def set_default_tensor_type(t, /):
 
 @out_variant(dtype=own, fit=refill)
 def range(start, end, step=1, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """Deprecated: the numbers from `start` to `end`, which is one of them; see ``arange``."""
+    """Deprecated: the numbers from `start` to `end` inclusive; see ``arange``."""
     warnings.warn(RANGE, UserWarning, stacklevel=2)
     given = (start, "start"), (end, "end"), (step, "step")
     start, end, step = (number(value, "range", name, i) for i, (value, name) in enumerate(given, 1))
-    range_length(start, end, step, np.float64)  # for its complaints
+    range_length(start, end, step, np.float64)  # validates the arguments
     count = math.floor((end - start) / step) + 1
     target = np_dtype_of(dtype)
     if target.kind in "bc":

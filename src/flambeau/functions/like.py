@@ -1,4 +1,4 @@
-"""Tensors in the likeness of another: ``*_like`` and the ``new_*`` methods."""
+"""Tensors shaped like another: ``*_like`` and the ``new_*`` methods."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_SPARSE = "{name}(): layout {layout} is not supported, only torch.strided; lea
 
 
 def create(name, make, shape, dtype, layout, device, requires_grad, *value, strides=None):
-    """A tensor of what ``make(shape, *value, dtype)`` makes of NumPy arrays; `strides` are those of such an array."""
+    """Creates a tensor by ``make(shape, *value, dtype)``, which returns a NumPy array with the given `strides`."""
     if layout is not None and layout is not strided:
         raise NotImplementedError(NO_SPARSE.format(name=name, layout=layout))
     device = resolve(device)
@@ -41,13 +41,13 @@ def create(name, make, shape, dtype, layout, device, requires_grad, *value, stri
 
 
 def shape_of_arguments(name, args, size):
-    """The shape in ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``."""
+    """The shape from ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``."""
     if size is not None:
         args = (size,)
     elif not args:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     first = args[0]
-    if type(first) is int and type(prod(args)) is int and min(args) >= 0:  # the product of other numbers is no int
+    if type(first) is int and type(prod(args)) is int and min(args) >= 0:  # so that all are ints
         return args
     if type(first) is not int:
         if isinstance(first, Tensor) and first._a.ndim:
@@ -76,7 +76,7 @@ def number(value, name, argument, position):
 
 
 def _like(name, input, dtype, layout, device, memory_format, requires_grad, value):
-    """An array of `value` (None: uninitialised) with the shape, and where nothing else is said the rest, of `input`."""
+    """An array of `value` (None: uninitialised) with the shape and, by default, everything else of `input`."""
     if not isinstance(input, Tensor):
         need_tensor(input, name)
     a = input._a

@@ -1,4 +1,4 @@
-"""Products of vectors and matrices."""
+"""Vector and matrix products."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def differ(a, b):
 
 @out_variant(dtype=same, aliases="any")
 def matmul(input, other):
-    """The matrix product: leading dimensions are batches and broadcast, vectors act as rows or columns."""
+    """The matrix product; leading dimensions are batch dimensions and broadcast, vectors act as rows or columns."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         need_tensor(input, "matmul", "input", 1)
         need_tensor(other, "matmul", "other", 2)
@@ -74,7 +74,7 @@ def matmul(input, other):
 
 
 def _matmul_rare(x, y, n, m):
-    """Products in which a vector takes part, or one matrix multiplies many."""
+    """Products with a vector, or of one matrix with a batch."""
     a, b = x._a, y._a
     if n == 1 and m == 1:
         check_dot(a, b, "dot")
@@ -98,7 +98,7 @@ def _matmul_rare(x, y, n, m):
 
 
 def check_batched(a, b):
-    """Batches of matrices whose batch dimensions broadcast."""
+    """Raises unless the batch dimensions broadcast."""
     if a.shape[-1] != b.shape[-2] or a.shape[:-2] != b.shape[:-2]:
         for d in range(3, min(a.ndim, b.ndim) + 1):
             if a.shape[-d] != b.shape[-d] and 1 not in (a.shape[-d], b.shape[-d]):
@@ -156,7 +156,7 @@ def check_matrices(a, b, first="self"):
 
 
 def widen(tensors, dtype, name):
-    """The operands in the dtype of the result: their own one, or float32 for half precision."""
+    """The operands cast to the dtype of the result: the current one, or float32 for half precision."""
     own = tensors[-1].dtype
     if dtype is not own and not (dtype is _dtypes.float32 and own.np in _dtypes.HALF):
         raise RuntimeError(
@@ -210,7 +210,7 @@ def mv(input, vec):
 
 @out_variant(dtype=same, aliases="any")
 def dot(input, tensor):
-    """The sum of the products of two vectors' elements."""
+    """The dot product of two vectors."""
     need_tensor(input, "dot")
     need_tensor(tensor, "dot", "tensor", 2)
     check_dot(input._a, tensor._a, "dot")
@@ -219,7 +219,7 @@ def dot(input, tensor):
 
 @out_variant(dtype=same, aliases="any")
 def vdot(input, other):
-    """The inner product of two vectors, the first one conjugated."""
+    """The dot product of two vectors, with the first one conjugated."""
     need_tensor(input, "vdot")
     need_tensor(other, "vdot", "other", 2)
     check_dot(input._a, other._a, "vdot")
@@ -228,7 +228,7 @@ def vdot(input, other):
 
 @out_variant(aliases="any")
 def outer(input, vec2):
-    """The products of all pairs of elements of two vectors."""
+    """The outer product of two vectors."""
     need_tensor(input, "outer")
     need_tensor(vec2, "outer", "vec2", 2)
     for which, x in (("self", input), ("vec2", vec2)):
@@ -239,7 +239,7 @@ def outer(input, vec2):
 
 @out_variant(aliases="any")
 def ger(input, vec2):
-    """The same as ``outer``."""
+    """Alias of ``outer``."""
     return outer(input, vec2)
 
 
@@ -247,7 +247,7 @@ def ger(input, vec2):
 
 
 def check_scalars(name, a, beta, alpha):
-    """beta and alpha must be numbers that the tensors' dtype can hold."""
+    """Raises unless beta and alpha are numbers that fit the tensors' dtype."""
     for which, value in (("beta", beta), ("alpha", alpha)):
         if not isinstance(value, (int, float, complex)):
             raise TypeError(f"{name}(): argument '{which}' must be Number, not {type(value).__name__}")
@@ -258,7 +258,7 @@ def check_scalars(name, a, beta, alpha):
 
 
 def check_expands(own, target):
-    """The addend must broadcast to the product's shape, never the other way round."""
+    """Raises unless the addend broadcasts to the product's shape (never the other way round)."""
     if len(own) > len(target):
         raise RuntimeError(
             f"the number of sizes provided ({len(target)}) must be greater or equal to the number of dimensions in the "
@@ -272,7 +272,7 @@ def check_expands(own, target):
 
 
 def _add_product(name, op, tensors, shape, beta, alpha):
-    """beta * input + alpha * product, once the operands are known to fit each other."""
+    """beta * input + alpha * product, for checked operands."""
     x, a, b = tensors
     check_expands(x._a.shape, shape)
     check_scalars(name, a._a, beta, alpha)
@@ -282,7 +282,7 @@ def _add_product(name, op, tensors, shape, beta, alpha):
 
 
 def _old_call(name, alpha, *arguments):
-    """(input, the two operands, beta, alpha) of a call that gives beta before the input, and maybe alpha behind it."""
+    """(input, the two operands, beta, alpha) of a deprecated call with positional beta and optionally alpha."""
     tensors, (beta, *scale) = old_order(name, 3, *arguments, depth=1)
     return *tensors, beta, scale[0] if scale else alpha
 
@@ -295,7 +295,7 @@ def _need_three(name, *arguments):
 
 @out_variant(dtype=same)
 def addmm(input, mat1, mat2, out_dtype=None, *deprecated, beta=1, alpha=1):
-    """``beta * input + alpha * (mat1 @ mat2)``. With ``beta=0`` the input is ignored, nan or not."""
+    """``beta * input + alpha * (mat1 @ mat2)``. With ``beta=0`` the input is ignored, including NaNs."""
     if isinstance(out_dtype, Tensor):
         arguments = (input, mat1, mat2, out_dtype, *deprecated)
         (input, mat1, mat2, beta, alpha), out_dtype = _old_call("addmm", alpha, *arguments), None
@@ -350,7 +350,7 @@ def addr(input, vec1, vec2, *deprecated, beta=1, alpha=1):
 
 @out_variant(dtype=same, fit=resize_silently)
 def addbmm(input, batch1, batch2, *deprecated, beta=1, alpha=1):
-    """``beta * input`` plus ``alpha`` times the sum of the products of the matrices in two batches."""
+    """``beta * input`` plus ``alpha`` times the sum of the batched products."""
     if deprecated:
         input, batch1, batch2, beta, alpha = _old_call("addbmm", alpha, input, batch1, batch2, *deprecated)
     _need_three("addbmm", ("input", input), ("batch1", batch1), ("batch2", batch2))

@@ -1,4 +1,4 @@
-"""Work on a tensor's memory: other memory, other sizes, shared memory, and Python functions element by element."""
+"""Methods that change a tensor's memory: set_, resize_, shared memory, and elementwise Python functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["resize_as_"]
 
 
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
-    """Makes the tensor look at other memory: a tensor's, a storage's, or none."""
+    """Points the tensor at other memory: that of a tensor or storage, or none."""
     if source is None:
         source = UntypedStorage()
     if isinstance(source, Tensor):
@@ -62,9 +62,9 @@ def _layout(size, stride):
 
 
 def resize_(self, *args, size=None, memory_format=None):
-    """Gives the tensor another shape; new elements are not initialised.
+    """Resizes the tensor; new elements are uninitialised.
 
-    If there is no room for it in its storage, it moves to another one, and shares memory with no other tensor.
+    If its storage is too small, the tensor moves to a new one and no longer shares memory with others.
     """
     args = args or (size,)
     if args == (None,):
@@ -91,7 +91,7 @@ def resize_(self, *args, size=None, memory_format=None):
 
 
 def has_room_on_device(t, shape):
-    """Whether a tensor of this shape would lie in the memory that `t` has on a device whose arrays are values."""
+    """Whether a tensor of this shape fits in the memory of `t` on a device whose arrays are immutable."""
     storage = storage_of(t)
     if storage.engine is NUMPY or storage.engine.aliases:
         return False
@@ -107,7 +107,7 @@ def resize_as_(input, the_template, *, memory_format=None):
 
 
 def resize_copy(self, *sizes):
-    """Deprecated: the tensor in another shape of as many elements."""
+    """Deprecated: reshapes the tensor; the number of elements must be the same."""
     warnings.warn("non-inplace resize is deprecated, use reshape", UserWarning, stacklevel=2)
     shape = nonnegative(shape_from(sizes))
     if math.prod(shape) != self._a.size:
@@ -119,36 +119,36 @@ def resize_copy(self, *sizes):
 
 
 def resize_as_copy(self, tensor):
-    """Deprecated: the tensor in the shape of another with as many elements."""
+    """Deprecated: reshapes the tensor like another with as many elements."""
     return resize_copy(self, *need_tensor(tensor, "resize_as", "tensor")._a.shape)
 
 
 def share_memory_(self):
-    """Moves the tensor to memory that processes share; views of it that exist already do not move along."""
+    """Moves the tensor to shared memory; existing views keep the old memory."""
     if not storage_of(self).shared and self.device is CPU:
         move_to_shared_memory(self)
     return self
 
 
 def move_to_shared_memory(t):
-    """Gives a tensor of the CPU a copy of its storage, in memory that processes share."""
+    """Moves a CPU tensor to a copy of its storage in shared memory."""
     shared = shared_copy(storage_of(t))
     t._a = NUMPY.array_in(shared.array, t._a.dtype, t.storage_offset(), t._a.shape, t.stride())
     move(t, shared)
 
 
 def is_shared(self):
-    """Whether other processes see the writes to the tensor."""
+    """Whether the tensor is in memory shared between processes."""
     return self._storage is not None and self._storage.shared
 
 
 def pin_memory(self, device=None):
-    """The tensor itself: there is no device for which memory would have to be pinned."""
+    """Returns the tensor itself: no device here needs pinned memory."""
     return self
 
 
 def is_pinned(self, device=None):
-    """Whether the memory is page-locked: never."""
+    """Whether the memory is page-locked: always False."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Elements at other places, as copies: repeat, roll, flip, triangles, diagonals, and writes into a copy."""
+"""Functions that rearrange elements in a copy: repeat, roll, flip, triangles, diagonals, scatters into views."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 @spread("repeats")
 def repeat(self, repeats):
-    """The tensor repeated so many times along each dimension; new dimensions come in front."""
+    """The tensor tiled ``repeats`` times along each dimension; extra counts add leading dimensions."""
     counts = shape_from(repeats, "repeats")
     if len(counts) < self._a.ndim:
         raise RuntimeError(
@@ -47,14 +47,14 @@ def repeat(self, repeats):
 
 
 def tile(input, dims):
-    """``repeat`` in which missing leading counts are ones."""
+    """``repeat`` with missing leading counts taken as one."""
     need_tensor(input, "tile")
     return tile_method(input, dims)
 
 
 @spread("dims")
 def tile_method(self, dims):
-    """``repeat`` in which missing leading counts are ones."""
+    """``repeat`` with missing leading counts taken as one."""
     counts = shape_from(dims, "dims")
     return repeat(self, (1,) * (self._a.ndim - len(counts)) + counts)
 
@@ -62,15 +62,15 @@ def tile_method(self, dims):
 @numpy_names
 @allocating
 def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
-    """Each element (or slice along ``dim``) so many times in a row.
+    """Repeats each element (or slice along ``dim``) in place of itself.
 
-    With one argument, a vector of counts: the index of each count, as often as it says.
+    With a vector of counts as the only argument: repeats the index of each count that many times.
     """
     if input is None:
         input, repeats = repeats, None
     need_tensor(input, "repeat_interleave")
     if repeats is None:
-        counts = whole_counts(input, None)
+        counts = repeat_counts(input, None)
         return tensor_on(np.repeat(np.arange(counts.size, dtype=input._a.dtype), counts), input.device)
     if dim is None:
         input, dim = reshape_to(input, (input._a.size,)), 0
@@ -84,7 +84,7 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
             raise RuntimeError("Repeats must be non-negative")
         places, total = None, n * count
     else:
-        places = np.repeat(np.arange(n), whole_counts(repeats, n))
+        places = np.repeat(np.arange(n), repeat_counts(repeats, n))
         total = places.size
     if output_size is not None and output_size != total:
         raise RuntimeError(f"allocated size does not match required size: {output_size} and {total}")
@@ -93,7 +93,7 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
     return input.index_select(dim, tensor_on(places, input.device))
 
 
-def whole_counts(repeats, n):
+def repeat_counts(repeats, n):
     """The counts of a repeats tensor as an array: one, or one for each of n."""
     counts = repeats._a
     if counts.ndim > 1 or (n is None and counts.ndim != 1):
@@ -114,7 +114,7 @@ def whole_counts(repeats, n):
 
 
 def roll(input, shifts, dims=()):
-    """The elements shifted along dimensions; what leaves at one end comes in at the other."""
+    """The elements shifted cyclically along dimensions."""
     need_tensor(input, "roll")
     shifts = shape_from((shifts,) if isinstance(shifts, (tuple, list)) else ((shifts,),), "shifts")
     dims = () if dims is None else shape_from((dims,) if isinstance(dims, (tuple, list)) else ((dims,),), "dims")
@@ -126,21 +126,21 @@ def roll(input, shifts, dims=()):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if input._a.ndim == 0:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    if not input._a.size:  # PyTorch does not look at the dimensions then
+    if not input._a.size:  # PyTorch then ignores the dimensions
         return ops.roll(input, shifts=shifts[0], axes=None)
     axes = tuple([dim_in_range(d, input._a.ndim) for d in dims])
     return ops.roll(input, shifts=shifts, axes=axes)
 
 
 def flip(input, dims):
-    """The elements in reverse order along the dimensions ``dims``: a copy."""
+    """The elements in reverse order along ``dims``, copied."""
     need_tensor(input, "flip")
     return flip_method(input, dims)
 
 
 @spread("dims")
 def flip_method(self, dims):
-    """The elements in reverse order along the dimensions ``dims``: a copy."""
+    """The elements in reverse order along ``dims``, copied."""
     n = self._a.ndim
     axes = tuple([dim_in_range(d, n) for d in shape_from(dims, "dims")])
     if len(set(axes)) < len(axes):
@@ -149,7 +149,7 @@ def flip_method(self, dims):
 
 
 def fliplr(input):
-    """The columns in reverse order: a copy."""
+    """The columns in reverse order, copied."""
     need_tensor(input, "fliplr")
     if input._a.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
@@ -157,7 +157,7 @@ def fliplr(input):
 
 
 def flipud(input):
-    """The rows in reverse order: a copy."""
+    """The rows in reverse order, copied."""
     need_tensor(input, "flipud")
     if input._a.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
@@ -166,7 +166,7 @@ def flipud(input):
 
 @typed(k=int)
 def rot90(input, k=1, dims=(0, 1)):
-    """Turned ``k`` times by 90 degrees in the plane of two dimensions, from the first towards the second."""
+    """Rotates by 90 degrees ``k`` times in the plane of two dimensions, from the first towards the second."""
     need_tensor(input, "rot90")
     dims = shape_from((dims,), "dims")
     n = input._a.ndim
@@ -215,7 +215,7 @@ def diagonal_copy(input, offset):
 
 @typed(offset=int)
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    """Matrices with the last dimension on their diagonals, zeros elsewhere."""
+    """Matrices with the last dimension on their diagonals and zeros elsewhere."""
     need_tensor(input, "diag_embed")
     shape = input._a.shape
     axis1, axis2 = dim_in_range(dim1, len(shape) + 1), dim_in_range(dim2, len(shape) + 1)
@@ -258,13 +258,13 @@ def check_fits(name, src, part_shape):
 
 
 def scatter_view(call, input, src, step, settings):
-    """`input` with `src` in the place of the view that one op makes."""
+    """`input` with `src` in place of the view that an op returns."""
     return call(input, src, chain=((step, settings, None),))
 
 
 @numpy_names
 def select_scatter(input, src, dim, index):
-    """A copy with ``src`` in the place of ``input.select(dim, index)``."""
+    """A copy with ``src`` in place of ``input.select(dim, index)``."""
     need_tensor(input, "select_scatter")
     check_fits("select_scatter", src, input.select(dim, index)._a.shape)
     key = (slice(None),) * dim_in_range(dim, input._a.ndim) + (as_int(index, "select_scatter", "index"), ...)
@@ -274,7 +274,7 @@ def select_scatter(input, src, dim, index):
 @numpy_names
 @out_variant(dtype=same, aliases="any")
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
-    """A copy with ``src`` in the place of the slice ``start:end:step`` along a dimension."""
+    """A copy with ``src`` in place of the slice ``start:end:step`` along a dimension."""
     need_tensor(input, "slice_scatter")
     dim = dim_in_range(dim, input._a.ndim)
     n = input._a.shape[dim]
@@ -287,7 +287,7 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
-    """A copy with ``src`` in the place of ``input.diagonal(offset, dim1, dim2)``."""
+    """A copy with ``src`` in place of ``input.diagonal(offset, dim1, dim2)``."""
     need_tensor(input, "diagonal_scatter")
     axis1, axis2 = two_dims(dim1, dim2, input._a.ndim)
     check_fits("diagonal_scatter", src, diagonal(input, offset, dim1, dim2)._a.shape)
@@ -296,9 +296,9 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
-    """A copy with ``src`` in the place of ``input.as_strided(size, stride, storage_offset)``."""
+    """A copy with ``src`` in place of ``input.as_strided(size, stride, storage_offset)``."""
     if 0 in need_tensor(input, "as_strided_scatter").stride():
-        input = input.contiguous()  # the steps are those in the memory of a copy
+        input = input.contiguous()  # strides refer to the memory of a contiguous copy
     check_fits("as_strided_scatter", src, input.as_strided(size, stride, storage_offset)._a.shape)
     offset = input.storage_offset() if storage_offset is None else storage_offset
     settings = {
@@ -313,7 +313,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
 
 @spread("size")
 def sum_to_size(self, size):
-    """Adds up what broadcasting from ``size`` to this shape would repeat."""
+    """Sums over the dimensions that broadcasting from ``size`` to this shape expands."""
     shape, own = shape_from(size), self._a.shape
     if not broadcasts(shape, own):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(own)}}}.")
@@ -324,7 +324,7 @@ def sum_to_size(self, size):
 
 
 def unravel_index(indices, shape):
-    """The coordinates, a tensor for each dimension, of flat indices into ``shape``."""
+    """Converts flat indices into ``shape`` to coordinates: one tensor per dimension."""
     if not isinstance(indices, Tensor):
         raise TypeError(f"unravel_index(): argument 'indices' must be Tensor, not {type(indices).__name__}")
     if is_inexact(indices._a.dtype) or indices._a.dtype.kind == "b":

@@ -1,4 +1,4 @@
-"""Python's operators on Tensor. They come straight to the ops: this is the hot path of eager code."""
+"""Python's operators on Tensor. They call the ops directly: this is the hot path of eager code."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ INVERT = "~ (operator.invert) is only implemented on integer and Boolean-type te
 
 
 def _operator(call, name, arrays=False):
-    """A binary operator: NotImplemented for what is neither a tensor nor a number (nor an array, with `arrays`).
+    """A binary operator; NotImplemented unless the operand is a tensor or a number (or an array, with `arrays`).
 
-    Python then asks the other operand. A NumPy array on the right converts the tensor and computes by NumPy's rules;
-    one on the left leaves it to the tensor, so that it is a TypeError, as in PyTorch.
+    Python then tries the other operand. A NumPy array on the right converts the tensor and computes by NumPy's rules;
+    one on the left defers to the tensor, so that it is a TypeError, as in PyTorch.
     """
 
     spec = getattr(call, "spec", None)
@@ -39,17 +39,17 @@ def _operator(call, name, arrays=False):
         if isinstance(other, _NUMBERS):
             return call(self, other)
         if arrays and isinstance(other, np.ndarray) and other.dtype.kind in "biufc":
-            return call(self, wrap(np.asarray(other)))  # of a subclass the plain array
+            return call(self, wrap(np.asarray(other)))  # drops a subclass
         return NotImplemented
 
-    if inline:  # the op itself, with this method for what it does not take
+    if inline:  # the op itself, falling back to this method
         method = call_of(spec, method)
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     return method
 
 
 def _inplace_operator(method, name):
-    """An in-place operator: NotImplemented where the operator is."""
+    """An in-place operator; NotImplemented wherever the operator is."""
 
     def operator(self, other):
         kind = type(other)
@@ -100,10 +100,10 @@ def _invert(self):
     return compare.bitwise_not(self)
 
 
-def _divided_by(self, other):
-    """``other / self``, for whatever can be multiplied by a tensor."""
+def _rtruediv(self, other):
+    """``other / self``, for anything that can be multiplied by a tensor."""
     return self.reciprocal() * other
 
 
-methods(__rtruediv__=_divided_by, __rdiv__=_divided_by, __neg__=ops.neg, __pos__=positive, __abs__=ops.abs_,
+methods(__rtruediv__=_rtruediv, __rdiv__=_rtruediv, __neg__=ops.neg, __pos__=positive, __abs__=ops.abs_,
         __invert__=_invert)

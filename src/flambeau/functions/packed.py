@@ -1,4 +1,4 @@
-"""Sequences of different lengths as one tensor, without padding: the elements of the first time, of the second, ..."""
+"""Packed sequences: sequences of different lengths in one unpadded tensor, time step by time step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TOTAL_LENGTH = (
 
 
 class Packing:
-    """Where the elements of packed sequences are among padded ones, ``(times, batch)``."""
+    """The positions of packed elements in a padded tensor, ``(times, batch)``."""
 
     def __init__(self, batch_sizes, device):
         sizes = on_host(batch_sizes._a, "a PackedSequence")
@@ -46,7 +46,7 @@ class Packing:
         self._to_padded = tensor_on(np.where(there.ravel(), np.cumsum(there) - 1, 0), device)
 
     def pad(self, data):
-        """``(times, batch, *)``, with some element of data where a sequence has none."""
+        """Returns ``(times, batch, *)``, with arbitrary elements of data as padding."""
         return index_select(data, 0, self._to_padded).reshape(self.times, self.batch, *data.shape[1:])
 
     def pack(self, padded):
@@ -54,7 +54,7 @@ class Packing:
 
 
 def _pack_padded_sequence(input, lengths, batch_first):
-    """(the packed elements of padded sequences, sorted by decreasing length; how many sequences there are a time)."""
+    """(the packed elements of padded sequences, sorted by decreasing length; the batch size at each time step)."""
     _check_lengths(lengths)
     padded = input.transpose(0, 1) if batch_first else input
     if not padded.numel():
@@ -79,7 +79,7 @@ def _check_lengths(lengths):
 
 
 def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
-    """(the sequences, padded; their lengths); a `total_length` of 0 or less is that of the longest sequence."""
+    """(the padded sequences; their lengths); a `total_length` <= 0 means that of the longest sequence."""
     packing = Packing(batch_sizes, data.device)
     padded = packing.pad(data)
     if packing.lengths.min() < packing.times:

@@ -1,4 +1,4 @@
-"""Margins around a tensor."""
+"""Padding."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CROPPED = (
 
 
 def pad(input, pad, mode="constant", value=None):
-    """With margins: ``pad`` gives (before, after) for the last dimension, then for the one before it, and so on.
+    """Pads a tensor: ``pad`` has (before, after) for the last dimension, then for the one before it, and so on.
 
     Args:
-        pad: amounts for half as many dimensions as it has entries; negative ones crop.
-        mode: "constant" fills with ``value``; "reflect" mirrors, "replicate" repeats the edge, "circular" goes round.
-            The last three take the last 1, 2 or 3 dimensions of a tensor with one or two more.
+        pad: amounts, two for each padded dimension; negative ones crop.
+        mode: "constant" fills with ``value``; "reflect" mirrors, "replicate" repeats the edge, "circular" wraps around.
+            The last three pad the last 1, 2 or 3 dimensions of a tensor with one or two more dimensions.
     """
     if not isinstance(input, Tensor):
         need_tensor(input, "pad")
@@ -43,7 +43,7 @@ def pad(input, pad, mode="constant", value=None):
         check_constant(pads, input._a.shape)
         if isinstance(value, complex):
             raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
-        is_filled = any(amount > 0 for amount in amounts)  # PyTorch does not look at a value that is not stored
+        is_filled = any(amount > 0 for amount in amounts)  # PyTorch does not check a value that is not stored
         return constant_pad(input, pads=pads, value=fill_for(input, value) if is_filled else 0)
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}; it is one of {', '.join(MODES)}")
@@ -60,7 +60,7 @@ def pad(input, pad, mode="constant", value=None):
 
 
 def leave_one(before, after, n):
-    """Amounts that crop at most to the one element that is then repeated."""
+    """Amounts limited so that cropping leaves the one element that is then repeated."""
     if before <= -n < 0:
         return 1 - n, n + before + after - 1
     if after <= -n < 0:
@@ -80,7 +80,7 @@ def check_constant(pads, shape):
 
 
 def crops_too_much(before, after, n):
-    """Whether more is cropped than there is, whatever the other side is padded with."""
+    """Whether cropping removes more than there is, regardless of padding on the other side."""
     return n + min(before, 0) + min(after, 0) < 0
 
 
@@ -110,7 +110,7 @@ def check_edges(pads, shape, count, mode):
 
 
 def fill_for(input, value):
-    """What a margin is filled with; PyTorch takes it as a float, so that -1 is no uint8."""
+    """The fill value; PyTorch takes it as a float, so that -1 does not fit uint8."""
     if value is None:
         return 0
     return scalar_for(float(value) if isinstance(value, int) else value, input._a.dtype)

@@ -1,4 +1,4 @@
-"""Arithmetic, rounding and choice, element by element; and the rules of type promotion."""
+"""Elementwise arithmetic, rounding and selection, and the rules of type promotion."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ NO_COMPLEX_NAN_TO_NUM = (
 
 
 def result_type(*operands, **named):
-    """The dtype of an operation on two operands, tensors or numbers, in any order."""
+    """The dtype of an operation on two operands, tensors or numbers."""
     operands += tuple(named.values())
     if len(operands) != 2:
         raise TypeError(f"result_type() takes 2 operands but {len(operands)} were given")
@@ -80,18 +80,18 @@ def factor(input, other, alpha, name):
     if not isinstance(alpha, int) and kind.category < _dtypes.FLOAT:
         raise RuntimeError(ALPHA_FLOAT)
     alpha = scalar_for(alpha, kind.np)
-    return float(np.asarray(alpha).astype(kind.np)) if kind.np in _dtypes.HALF else alpha  # PyTorch rounds it first
+    return float(np.asarray(alpha).astype(kind.np)) if kind.np in _dtypes.HALF else alpha  # rounded as in PyTorch
 
 
 def number_for(value, *operands):
-    """``value`` as a Python number that the dtype in which the operands are computed can hold."""
+    """Converts ``value`` to a Python number that fits the dtype in which the operands are computed."""
     dtype = result_dtype(operands).np
     dtype = np.dtype(np.float32) if dtype in _dtypes.HALF else dtype
     return scalar_for(value.item() if isinstance(value, Tensor) else value, dtype)
 
 
 def is_unrecorded(input, other):
-    """Whether these are float32 or float64 tensors of which nothing is recorded: two plain ops serve them faster."""
+    """Whether both are float32 or float64 and nothing is recorded: two plain ops are then faster."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor) or (modes.grad and (input._rg or other._rg)):
         return False
     return input._a.dtype is other._a.dtype and FIRST_FLOAT <= input._a.dtype.num <= LAST_FLOAT
@@ -141,7 +141,7 @@ _ROUNDED = {None: ops.div, "floor": ops.div_floor, "trunc": ops.div_trunc}
 
 @out_variant
 def div(input, other, *, rounding_mode=None):
-    """The quotient of each pair of elements; ``rounding_mode`` "floor" or "trunc" makes it a whole number."""
+    """The quotient of each pair of elements; ``rounding_mode`` "floor" or "trunc" rounds it."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         input, other = operands(input, other, "div", either=True)
     if rounding_mode is None:
@@ -210,7 +210,7 @@ def addcdiv(input, tensor1, tensor2, *deprecated, value=1):
 
 
 def weight_rule(result, out, name, args):
-    """Castable dtypes where the weight is a number (or a tensor without dimensions), else the result's own."""
+    """Castable dtypes if the weight is a number (or 0-dim tensor), else only the result's dtype."""
     rule = same if isinstance(args[2], Tensor) and args[2].ndim else castable
     rule(result, out, name, args)
 
@@ -223,7 +223,7 @@ def lerp(input, end, weight):
     if isinstance(weight, complex) and not input.is_complex():
         raise RuntimeError(f"lerp(): value cannot be converted to type float without overflow (weight={weight})")
     if isinstance(weight, Tensor) and not weight._a.ndim:
-        weight = in_dtype(weight, input._a.dtype)  # it counts as a number
+        weight = in_dtype(weight, input._a.dtype)  # treated like a number
     for name, t in (("end", end), ("weight", weight)):
         if isinstance(t, Tensor) and t.dtype is not input.dtype:
             raise RuntimeError(f"lerp(): expected dtype {input.dtype} for `{name}` but got dtype {t.dtype}")
@@ -236,7 +236,7 @@ def lerp(input, end, weight):
 
 
 def magnitude(result, out, name, args):
-    """The result's own dtype; of complex numbers, castable ones."""
+    """The result's dtype only; castable ones for a complex input."""
     rule = castable if args[0].is_complex() else same
     rule(result, out, name, args)
 
@@ -254,7 +254,7 @@ absolute, negative, fix = alias(abs, "absolute"), alias(neg, "negative"), alias(
 
 
 def positive(input):
-    """The tensor itself; a bool tensor is refused, as ``+`` is arithmetic."""
+    """The tensor itself; rejects bool tensors, since ``+`` is arithmetic."""
     need_tensor(input, "positive")
     if input._a.dtype.num == BOOL_TYPE:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
@@ -263,7 +263,7 @@ def positive(input):
 
 @out_variant(dtype=same)
 def round(input, *, decimals=0):
-    """Each element rounded to a whole number (or to ``decimals`` places), halves to the even one."""
+    """Rounds each element to an integer (or to ``decimals`` places), half to even."""
     need_tensor(input, "round")
     decimals = decimals and as_int(decimals, "round", "decimals")
     return ops.round_(input) if decimals == 0 else ops.round_decimals(input, decimals=decimals)
@@ -276,21 +276,21 @@ _PLAIN = (int, float, type(None))
 
 
 def bounds_rule(result, out, name, args):
-    """Castable dtypes where the bounds are tensors, the result's own where they are numbers."""
+    """Castable dtypes if the bounds are tensors, only the result's dtype if they are numbers."""
     rule = castable if any(isinstance(bound, Tensor) for bound in args[1:]) else same
     rule(result, out, name, args)
 
 
 @out_variant(dtype=bounds_rule)
 def clamp(input, min=None, max=None):
-    """Each element moved into [``min``, ``max``]: both numbers, or both tensors; one may be None."""
+    """Clamps each element to [``min``, ``max``]: both numbers, or both tensors; one may be None."""
     if not isinstance(input, Tensor):
         need_tensor(input, "clamp")
     if isinstance(min, Tensor) is not isinstance(max, Tensor) and min is not None and max is not None:
         min, max = _as_number(min), _as_number(max)
         if isinstance(min, Tensor) or isinstance(max, Tensor):
             raise TypeError(MIXED_BOUNDS.format(min=type(min).__name__, max=type(max).__name__))
-    has_nan = (type(min) is float and min != min) or (type(max) is float and max != max)  # then all elements are nan
+    has_nan = (type(min) is float and min != min) or (type(max) is float and max != max)  # the result is then all NaN
     for bound in (min, max):
         if type(bound) is int:
             check_int(bound)
@@ -308,19 +308,19 @@ def clamp(input, min=None, max=None):
 
 
 def _as_number(bound):
-    """A tensor without dimensions stands for its number, if it requires no gradient."""
+    """Converts a 0-dim tensor that does not require grad to its number."""
     return bound.item() if isinstance(bound, Tensor) and not bound._a.ndim and not bound.requires_grad else bound
 
 
 @out_variant(dtype=bounds_rule)
 def clamp_min(input, min):
-    """Each element, or ``min`` where that is larger."""
+    """The elementwise maximum with ``min``."""
     return ops.clamp_min(*operands(input, min, "clamp_min", second="min"))
 
 
 @out_variant(dtype=bounds_rule)
 def clamp_max(input, max):
-    """Each element, or ``max`` where that is smaller."""
+    """The elementwise minimum with ``max``."""
     return ops.clamp_max(*operands(input, max, "clamp_max", second="max"))
 
 
@@ -328,7 +328,7 @@ clip = alias(clamp, "clip")
 
 
 def choice_rule(result, out, name, args):
-    """The result's own dtype; PyTorch has an ``out=`` for a choice of tensors only."""
+    """The result's dtype only; PyTorch supports ``out=`` only with tensor operands."""
     for position, value in enumerate(args[1:3], 2):
         need_tensor(value, name, ("input", "other")[position - 2], position)
     same(result, out, name, args)
@@ -336,10 +336,10 @@ def choice_rule(result, out, name, args):
 
 @out_variant(dtype=choice_rule)
 def where(condition, input=None, other=None, *, self=None):
-    """``input`` where the condition holds, ``other`` elsewhere; with the condition alone, where it holds."""
+    """``input`` where the condition holds, ``other`` elsewhere; with the condition alone, its nonzero indices."""
     if not isinstance(condition, Tensor):
         need_tensor(condition, "where", "condition")
-    input = self if input is None else input  # PyTorch knows it by both names
+    input = self if input is None else input  # PyTorch accepts both names
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if not isinstance(input, Tensor):
@@ -357,7 +357,7 @@ def where(condition, input=None, other=None, *, self=None):
 
 
 def in_dtype(value, kind):
-    """An operand in a NumPy dtype."""
+    """Casts an operand to a NumPy dtype."""
     if isinstance(value, Tensor):
         return value if value._a.dtype == kind else cast(value, dtype=kind)
     return np.asarray(scalar_for(value, kind, halves=False), kind)
@@ -365,7 +365,7 @@ def in_dtype(value, kind):
 
 @out_variant(dtype=same)
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
-    """nan and the infinities replaced: by default by 0 and the largest and smallest finite numbers."""
+    """Replaces NaN and infinities, by default with 0 and the largest and smallest finite numbers."""
     need_tensor(input, "nan_to_num")
     for value, argument in ((nan, "nan"), (posinf, "posinf"), (neginf, "neginf")):
         if value is not None and not isinstance(value, (int, float, np.number)):

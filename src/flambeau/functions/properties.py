@@ -1,4 +1,4 @@
-"""Questions about a tensor: what it is, how big it is, which device it is on."""
+"""Tensor properties: dtype tests, sizes, device, memory order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_tensor(obj, /):
 
 
 def is_floating_point(input):
-    """Whether the dtype is a floating one."""
+    """Whether the dtype is floating."""
     return need_tensor(input, "is_floating_point").dtype.category == _dtypes.FLOAT
 
 
@@ -36,34 +36,34 @@ def is_complex(input):
 
 
 def is_signed(input):
-    """Whether the dtype can hold negative numbers."""
+    """Whether the dtype is signed."""
     return need_tensor(input, "is_signed").dtype.is_signed
 
 
 def is_inference(input):
-    """Whether the tensor was made in ``inference_mode``."""
+    """Whether the tensor was created in ``inference_mode``."""
     return need_tensor(input, "is_inference").is_inference()
 
 
 def is_conj(input):
-    """Whether conjugation is still to be done: never, it is done at once."""
+    """Whether the conjugate bit is set: always False, conjugation is not lazy here."""
     need_tensor(input, "is_conj")
     return False
 
 
 def is_neg(input):
-    """Whether negation is still to be done: never, it is done at once."""
+    """Whether the negative bit is set: always False, negation is not lazy here."""
     need_tensor(input, "is_neg")
     return False
 
 
 def resolve_conj(input):
-    """The tensor itself: conjugation is never put off."""
+    """The tensor itself: conjugation is not lazy here."""
     return need_tensor(input, "resolve_conj")
 
 
 def resolve_neg(input):
-    """The tensor itself: negation is never put off."""
+    """The tensor itself: negation is not lazy here."""
     return need_tensor(input, "resolve_neg")
 
 
@@ -74,7 +74,7 @@ def is_same_size(input, other):
 
 
 def is_set_to(self, tensor):
-    """Whether both tensors are the same elements of the same memory, in the same shape."""
+    """Whether both tensors are the same view of the same memory."""
     mine, other = self._a, need_tensor(tensor, "is_set_to", "tensor")._a
     return (
         address(mine) == address(other) and mine.shape == other.shape and mine.strides == other.strides
@@ -101,26 +101,26 @@ def numel(input):
 
 
 def element_size(self):
-    """The bytes of one element."""
+    """The size of an element in bytes."""
     return self._a.itemsize
 
 
 def get_device(input):
-    """The index of the GPU that the tensor is on; -1 for the CPU."""
+    """The index of the tensor's GPU; -1 for the CPU."""
     index = need_tensor(input, "get_device").device.index
     return -1 if index is None else index
 
 
 def dim_order(self, *, ambiguity_check=False):
-    """The dimensions from the outermost to the innermost in memory.
+    """The dimensions from outermost to innermost in memory.
 
     Args:
-        ambiguity_check: True raises where more than one order fits; a list of memory formats where the order fits
-            none of them, or more than one.
+        ambiguity_check: True raises if more than one order fits; a list of memory formats raises unless the order
+            fits exactly one of them.
     """
     order = tuple(_layout.order_of(self.shape, self.stride()))
     in_rows, in_channels = (self.is_contiguous(memory_format=f) for f in (contiguous_format, channels_last))
-    if in_rows != in_channels:  # strides of dimensions with one element say nothing
+    if in_rows != in_channels:  # strides of dimensions of size one are arbitrary
         order = tuple(range(self._a.ndim)) if in_rows else (0, 2, 3, 1)
     if ambiguity_check is True:
         steps = [s for s, n in zip(self.stride(), self._a.shape, strict=True) if n > 1]

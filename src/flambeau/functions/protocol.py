@@ -1,4 +1,4 @@
-"""What Python asks of a Tensor: numbers, iteration, printing, NumPy."""
+"""Python protocols of Tensor: conversion to numbers, iteration, printing, NumPy."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _new = object.__new__
 
 
 def detach(input):
-    """The same memory, out of the graph."""
+    """A tensor with the same memory, detached from the graph."""
     if not isinstance(input, Tensor):
         need_tensor(input, "detach")
     return leaf_over(input)
 
 
 def detach_(input):
-    """Takes the tensor itself out of the graph: it becomes a leaf."""
+    """Detaches the tensor in place: it becomes a leaf."""
     need_tensor(input, "detach_")
     if input._view is not None:
         raise RuntimeError(DETACH_VIEW)
@@ -61,7 +61,7 @@ def detach_(input):
 
 
 def item(self):
-    """The Python number in a tensor of one element."""
+    """The only element as a Python number."""
     a = self._a
     if a.size != 1:
         raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar (shape {list(a.shape)})")
@@ -73,7 +73,7 @@ def item(self):
 
 
 def tolist(self):
-    """The elements as nested lists of Python numbers; a number for a zero-dimensional tensor."""
+    """The elements as nested lists of Python numbers; a number for a 0-dim tensor."""
     if self.device is META:
         raise NotImplementedError(NO_DATA)
     a = on_host(self._a, "tolist()")
@@ -143,7 +143,7 @@ def __iter__(self):
 
 
 def __reversed__(self):
-    """The rows in the opposite order."""
+    """The tensor with its rows in reverse order."""
     return self.flip(0) if self._a.ndim else self
 
 
@@ -159,9 +159,9 @@ def __contains__(self, element):
 
 
 def numpy(self, *, force=False):
-    """The NumPy array over the same memory.
+    """A NumPy array that shares the tensor's memory.
 
-    Of a tensor that requires grad it must be asked for with ``force=True``, or where nothing is recorded.
+    A tensor that requires grad needs ``force=True``, unless gradients are disabled.
     """
     if self.layout is not strided:
         raise TypeError(NUMPY_SPARSE)
@@ -189,7 +189,7 @@ def __array__(self, dtype=None, copy=None):
 
 def __array_wrap__(self, array, context=None, return_scalar=False):
     array = np.asarray(array)
-    return wrap(array.astype(np.uint8) if array.dtype == bool else array)  # PyTorch's first bool
+    return wrap(array.astype(np.uint8) if array.dtype == bool else array)  # bool used to be uint8 in PyTorch
 
 
 methods(detach, detach_, item, tolist, is_nonzero, numpy, __int__, __float__, __complex__, __index__, __len__,

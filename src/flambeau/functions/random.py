@@ -1,4 +1,4 @@
-"""Random draws: PyTorch's numbers for PyTorch's seeds."""
+"""Random sampling, with PyTorch's random number streams."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = [
     "randperm",
 ]
 
-MOST_CATEGORIES = 2**24  # that a float32 counts one by one
+MOST_CATEGORIES = 2**24  # the integers that float32 represents exactly
 
 
 def blank_like(like, dtype):
-    """Uninitialised memory in the order of a tensor, with gaps where it has gaps: what is drawn depends on both."""
+    """Uninitialised memory with the strides of a tensor, including gaps, which affect the order of drawing."""
     if like.is_contiguous():
         return np.empty(like._a.shape, dtype)
     shape, strides = like._a.shape, like.stride()
@@ -41,34 +41,34 @@ def blank_like(like, dtype):
 
 
 def elements(value):
-    """What a kernel draws by: a number, or an array that NumPy can read. (What is traced, the trace refuses.)"""
+    """A parameter of a sampling kernel: a number, or an array that NumPy can read (tracing rejects others)."""
     if not isinstance(value, Tensor):
         return value
     return value._a if is_traced(value._a) else on_host(value._a, "a draw")
 
 
 def tensor_like(array, like):
-    """A tensor of numbers that were drawn, on the device of another one."""
+    """A tensor of the drawn numbers, on the device of `like`."""
     t = wrap(np.asarray(array))
     return t if like.device is CPU else t.to(like.device)
 
 
 def draw_like(t, blank, draw):
-    """What ``draw(blank)`` draws, as a tensor where `t` is; inside of vmaps in memory for all their samples."""
+    """The result of ``draw(blank)`` as a tensor on the device of `t`; inside vmaps with memory for all samples."""
     if not sampling_levels():
         return tensor_like(draw(blank), t)
     return draw_samples(lambda shape: tensor_like(draw(np.empty(shape, blank.dtype)), t), blank.shape)
 
 
 class Draw:
-    """A kernel that draws, by name, and the values that it draws by."""
+    """A sampling kernel, by name, and its parameters."""
 
     def __init__(self, kernel, *values):
         self.kernel = kernel
         self.values = values
 
     def fill(self, generator, array, device=CPU):
-        """Fills an array of NumPy's, with numbers that go to a device, and returns it."""
+        """Fills a NumPy array, whose numbers may be meant for another device, and returns it."""
         getattr(NUMPY, self.kernel)(source(generator, device), array, *self.values)
         return array
 
@@ -76,9 +76,9 @@ class Draw:
         return self.fill(generator, np.empty(shape, dtype))
 
     def on_device(self, generator, shape, dtype, device):
-        """An array of numbers that a device draws itself; None: they are to be drawn on the CPU, and moved.
+        """An array of numbers that a device draws itself; None if they must be drawn on the CPU and copied.
 
-        So they are by a generator of the CPU's that is given, and inside of vmaps.
+        That is the case for a given CPU generator, and inside vmaps.
         """
         is_given = generator is not None and source(generator, device).device.type == "cpu"
         if device is CPU or device is META or is_given or sampling_levels():
@@ -90,7 +90,7 @@ UNIFORM, NORMAL = Draw("fill_uniform"), Draw("fill_normal")
 
 
 def _draw(name, draw, shape, dtype, out, generator, layout, device, requires_grad):
-    """A tensor of a shape, filled by a Draw; on the meta device nothing is drawn."""
+    """A tensor of a shape, filled by a Draw; on the meta device, nothing is drawn."""
     if out is None and layout is None and not in_use.levels and resolve(device) is CPU:
         t = wrap(NUMPY.allocate(draw.new, shape, np_dtype_of(dtype), generator))
         if requires_grad:
@@ -116,9 +116,9 @@ def _draw_plain(name, draw, shape, out, generator, layout, dtype, device, requir
 
 
 def _memory(shape, dtype, out):
-    """Uninitialised memory for random numbers; if there is an ``out=``, of its dtype and with its order in memory.
+    """Uninitialised memory for random numbers; with ``out=``, of its dtype and memory order.
 
-    For numbers are drawn in the order in which they lie.
+    The order matters because numbers are drawn in memory order.
     """
     if out is None or out.device is META:
         return np.empty(shape, dtype)
@@ -136,7 +136,7 @@ def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, de
 @out_variant(dtype=own, fit=resize_silently)
 def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False,
           requires_grad=False, names=None):
-    """Normal numbers with mean 0 and deviation 1."""
+    """Normal numbers with mean 0 and standard deviation 1."""
     shape = shape_of_arguments("randn", args, size)
     return _draw("randn", NORMAL, shape, dtype, out, generator, layout, device, requires_grad)
 
@@ -168,7 +168,7 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
 @out_variant(dtype=own, fit=resize_silently)
 def randperm(n, *, generator=None, dtype=None, layout=None, device=None, pin_memory=False,
              requires_grad=False):
-    """A random order of 0, …, n - 1."""
+    """A random permutation of 0, …, n - 1."""
     n = as_int(n, "randperm", "n")
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
@@ -181,7 +181,7 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, pin_mem
 
 
 def _permutations(generator, shape, dtype, device):
-    """Random orders along the last dimension."""
+    """Random permutations along the last dimension."""
     *lead, n = shape
     drawn = Draw("permutation").on_device(generator, shape, dtype, device)
     if drawn is not None:
@@ -215,21 +215,21 @@ def _like(input, name, draw, generator, requires_grad, **options):
 
 def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None,
               generator=None):
-    """``rand`` of the shape and dtype of another tensor."""
+    """``rand`` with the shape and dtype of another tensor."""
     return _like(input, "rand_like", Draw("fill_uniform"), generator, requires_grad, dtype=dtype, layout=layout,
                  device=device, memory_format=memory_format)
 
 
 def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
                memory_format=None, generator=None):
-    """``randn`` of the shape and dtype of another tensor."""
+    """``randn`` with the shape and dtype of another tensor."""
     return _like(input, "randn_like", Draw("fill_normal"), generator, requires_grad, dtype=dtype, layout=layout,
                  device=device, memory_format=memory_format)
 
 
 def randint_like(input, *args, low=None, high=None, dtype=None, layout=None, device=None, pin_memory=False,
                  requires_grad=False, memory_format=None, generator=None):
-    """``randint`` of the shape and dtype of x: ``randint_like(x, high)`` or ``randint_like(x, low, high)``."""
+    """``randint`` with the shape and dtype of x: ``randint_like(x, high)`` or ``randint_like(x, low, high)``."""
     if len(args) == 2:
         low, high = args
     elif args:
@@ -242,7 +242,7 @@ def randint_like(input, *args, low=None, high=None, dtype=None, layout=None, dev
 
 
 def floating(result, out, name, args):
-    """All dtypes that have normal numbers."""
+    """Dtypes that normal numbers can be drawn in."""
     if not _dtypes.is_inexact(out.np):
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{type_word(out)}'")
 
@@ -251,7 +251,7 @@ def floating(result, out, name, args):
 @draws_by_level
 def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None,
            pin_memory=False, requires_grad=False):
-    """Normal numbers: around each mean with each deviation, or of a given ``size`` with one of each."""
+    """Normal numbers: one per mean and standard deviation, or of a given ``size`` with numbers for both."""
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
             raise TypeError("normal() needs a size when mean and std are numbers")
@@ -272,7 +272,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
 
 
 def by_probabilities(result, out, name, args):
-    """Any dtype; PyTorch has an ``out=`` for tensors of probabilities only."""
+    """Any dtype; PyTorch supports ``out=`` only with a tensor of probabilities."""
     if args[1] is not None:
         raise TypeError(f"{name}() received an invalid combination of arguments: p= and out= do not go together")
 
@@ -301,7 +301,7 @@ def _bernoulli(self, p=None, *, generator=None):
 @draws_by_level
 @typed(num_samples=int, replacement=bool)
 def multinomial(input, num_samples, replacement=False, *, generator=None):
-    """Indices drawn with the weights in the last dimension of `input`."""
+    """Indices drawn with the last dimension of `input` as weights."""
     need_tensor(input, "multinomial")
     if input.dtype.category != _dtypes.FLOAT:
         raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + str(input.dtype))

@@ -17,7 +17,7 @@ from .random import Draw, blank_like, draw_like, elements
 
 
 def _fill(t, name, kernel, generator, *values):
-    """Draws into a tensor's own memory; a recorded tensor forgets where it came from."""
+    """Draws into a tensor's memory; a tensor with a graph loses its history."""
     check_in_place(t)
     check_writable(t)
     recorded = modes.grad and in_graph(t)
@@ -38,7 +38,7 @@ def _fill(t, name, kernel, generator, *values):
 
 @typed(from_=float, to=float)
 def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kwargs):
-    """Fills the tensor with uniform numbers in [from, to)."""
+    """Fills the tensor with uniform samples from [from, to)."""
     low = kwargs.pop("from", from_)
     if kwargs:
         raise TypeError(f"uniform_() got an unexpected keyword argument '{next(iter(kwargs))}'")
@@ -47,12 +47,12 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None, **kwargs):
 
 @typed(mean=float, std=float)
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
-    """Fills the tensor with normal numbers."""
+    """Fills the tensor with normal samples."""
     return _fill(self, "normal_", "fill_normal", generator, mean, std)
 
 
 def random_(self, *args, generator=None, to=None, **kwargs):
-    """Fills the tensor with integers: ``random_()``, ``random_(to)`` or ``random_(from, to)``."""
+    """Fills the tensor with random integers: ``random_()``, ``random_(to)`` or ``random_(from, to)``."""
     low = kwargs.pop("from", None)
     if kwargs:
         raise TypeError(f"random_() got an unexpected keyword argument '{next(iter(kwargs))}'")
@@ -72,25 +72,25 @@ def bernoulli_(self, p=0.5, *, generator=None):
 
 @typed(lambd=float)
 def exponential_(self, lambd=1, *, generator=None):
-    """Fills the tensor with exponential numbers of rate `lambd`."""
+    """Fills the tensor with exponential samples of rate `lambd`."""
     return _fill(self, "exponential_", "fill_exponential", generator, lambd)
 
 
 @typed(p=float)
 def geometric_(self, p, *, generator=None):
-    """Fills the tensor with the numbers of trials up to a success of probability `p`."""
+    """Fills the tensor with geometric samples: the number of trials up to a success of probability `p`."""
     return _fill(self, "geometric_", "fill_geometric", generator, p)
 
 
 @typed(median=float, sigma=float)
 def cauchy_(self, median=0, sigma=1, *, generator=None):
-    """Fills the tensor with Cauchy numbers."""
+    """Fills the tensor with Cauchy samples."""
     return _fill(self, "cauchy_", "fill_cauchy", generator, median, sigma)
 
 
 @typed(mean=float, std=float)
 def log_normal_(self, mean=1, std=2, *, generator=None):
-    """Fills the tensor with exponentials of normal numbers."""
+    """Fills the tensor with log-normal samples."""
     return _fill(self, "log_normal_", "fill_log_normal", generator, mean, std)
 
 

@@ -1,4 +1,4 @@
-"""Draws by trial and rejection: counts, gammas, and points of a simplex."""
+"""Rejection sampling: Poisson, binomial, gamma and Dirichlet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["_dirichlet_grad", "_sample_dirichlet", "_standard_gamma", "_standard
 
 @draws_by_level
 def poisson(input, generator=None):
-    """Poisson numbers with the rates in `input`."""
+    """Poisson samples with the rates in `input`."""
     need_tensor(input, "poisson")
     result = tensor_like(NUMPY.poisson(source(generator, input.device), elements(input)), input)
     return redrawn(input, result, node="PoissonBackward0") if modes.grad and input.requires_grad else result
@@ -23,7 +23,7 @@ def poisson(input, generator=None):
 
 @draws_by_level
 def binomial(count, prob, generator=None):
-    """The number of successes among `count` trials, each with probability `prob`."""
+    """Binomial samples: the number of successes among `count` trials of probability `prob`."""
     need_tensor(count, "binomial", "count")
     need_tensor(prob, "binomial", "prob", 2)
     result = tensor_like(NUMPY.binomial(source(generator, prob.device), elements(count), elements(prob)), prob)
@@ -32,7 +32,7 @@ def binomial(count, prob, generator=None):
 
 @draws_by_level
 def _standard_gamma(input, generator=None):
-    """Gamma numbers with the shape parameters in `input` and a rate of 1; gradients are those at a fixed quantile."""
+    """Gamma samples with the shape parameters in `input` and rate 1; gradients are taken at a fixed quantile."""
     need_tensor(input, "_standard_gamma")
     drawn = tensor_like(NUMPY.standard_gamma(source(generator, input.device), elements(input)), input)
     return standard_gamma(input, drawn) if modes.grad and input.requires_grad else drawn
@@ -40,17 +40,17 @@ def _standard_gamma(input, generator=None):
 
 @draws_by_level
 def _sample_dirichlet(input, generator=None):
-    """Vectors with a sum of 1, with the parameters in the last dimension of `input`."""
+    """Dirichlet samples with the parameters in the last dimension of `input`."""
     need_tensor(input, "_sample_dirichlet")
     drawn = tensor_like(NUMPY.dirichlet(source(generator, input.device), elements(input)), input)
     return dirichlet(input, drawn) if modes.grad and input.requires_grad else drawn
 
 
 def _standard_gamma_grad(input, output):
-    """The derivative of gamma numbers `output` by their shape parameters `input`, at a fixed quantile."""
+    """The derivative of gamma samples `output` by their shape parameters `input`, at a fixed quantile."""
     return standard_gamma_grad(input, output)
 
 
 def _dirichlet_grad(x, alpha, total):
-    """The derivative of coordinates of Dirichlet draws by their parameters, over ``1 - x``."""
+    """The derivative of coordinates of Dirichlet samples by their parameters, divided by ``1 - x``."""
     return dirichlet_grad(x, alpha, total)

@@ -1,4 +1,4 @@
-"""Functions that fold dimensions: sums, products, moments, extrema, truth."""
+"""Reductions: sums, products, moments, extrema, any and all."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ._folds import (
     EMPTY_DIM,
     INT64,
     NO_DIM_GIVEN,
-    added_in,
     along,
     by_numpy_names,
     need_flag,
     numpy_names,
     one_dim,
+    with_sum_dtype,
 )
 from ._out import castable, out_variant, own, own_of_inexact, real, real_unless_counted, same, same_as_input
 from ._results import result, selections
@@ -55,7 +55,7 @@ _AMINMAX = result("aminmax", "min", "max")
 
 @out_variant(dtype=own, aliases="any", needs="dim")
 def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
-    """The sum of all elements, or along ``dim``. Integers and booleans add up in int64."""
+    """The sum of all elements, or along ``dim``. Integers and booleans accumulate in int64."""
     if not isinstance(input, Tensor):
         need_tensor(input, "sum")
     if dim is None is dtype is axis and not keepdim and not keepdims:
@@ -65,7 +65,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None)
     if dtype is None:
         dtype = INT64 if input._a.dtype.num < FIRST_FLOAT else None
     else:
-        input, dtype = added_in(input, dtype)
+        input, dtype = with_sum_dtype(input, dtype)
     return ops.sum_(input, axis=_listed_axes(dim, input, "sum", keepdim), keepdims=keepdim, dtype=dtype)
 
 
@@ -76,7 +76,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
     need_tensor(input, "nansum")
     if "c" in (input._a.dtype.kind, dtype is not None and np_dtype_of(dtype).kind):
         raise RuntimeError("nansum on CPU does not support complex inputs; sum the real and imaginary parts")
-    input, dtype = added_in(input, dtype)
+    input, dtype = with_sum_dtype(input, dtype)
     return ops.nansum(input, axis=_axes(dim, input, "nansum", keepdim), keepdims=keepdim, dtype=dtype)
 
 
@@ -117,18 +117,18 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or along one ``dim``. Integers multiply in int64."""
     need_tensor(input, "prod")
-    input, dtype = added_in(input, dtype)
+    input, dtype = with_sum_dtype(input, dtype)
     return ops.prod(input, axis=_axes(dim, input, "prod", keepdim, False), keepdims=keepdim, dtype=dtype)
 
 
 def _listed_axes(dim, input, name, keepdim):
-    """As ``_axes``, but all of them where ``dim`` is empty: PyTorch tells that from a ``dim`` that was not given."""
+    """Like ``_axes``, but an empty ``dim`` means all, which PyTorch distinguishes from a missing ``dim``."""
     axis = _axes(dim, input, name, keepdim)
     return axis if dim is None or axis is not None else tuple(range(input._a.ndim))
 
 
 def _axes(dim, input, name, keepdim=False, many=True):
-    """The axis or axes to fold: None for all, () for a scalar's one; `keepdim` is looked at too."""
+    """The axis or axes to reduce: None for all, () for a scalar's one; also checks `keepdim`."""
     n, kind = input._a.ndim, type(dim)
     if keepdim is not False and keepdim is not True:
         need_flag(keepdim, name)
@@ -147,7 +147,7 @@ def _axes(dim, input, name, keepdim=False, many=True):
 
 
 def _moment(op, input, dim, unbiased, keepdim, correction, name):
-    """var and its kin; the first argument after the input may be ``unbiased``, as in ``x.var(False)``."""
+    """var and its relatives; the argument after the input may be ``unbiased``, as in ``x.var(False)``."""
     need_tensor(input, name)
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -165,7 +165,7 @@ def _moment(op, input, dim, unbiased, keepdim, correction, name):
 
 
 def deviation(result, out, name, args):
-    """Castable dtypes; but of several real numbers no complex one."""
+    """Castable dtypes; for several real numbers no complex one."""
     input, dim = args[:2]
     if out.is_complex and not input.is_complex() and not isinstance(dim, bool):
         shape = input._a.shape
@@ -177,7 +177,7 @@ def deviation(result, out, name, args):
 @numpy_names
 @out_variant(dtype=deviation, aliases="any")
 def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
-    """The variance: the squared distances from the mean over ``n - correction``, which is 1 unless given."""
+    """The variance: the sum of squared distances from the mean over ``n - correction`` (default 1)."""
     return _moment(ops.var, input, dim, unbiased, keepdim, correction, "var")
 
 
@@ -206,14 +206,14 @@ def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
 @numpy_names
 @out_variant(dtype=same_as_input, aliases="any")
 def amax(input, dim=(), keepdim=False):
-    """The largest element, of all or along ``dim``; equal ones share the gradient."""
+    """The largest element, of all or along ``dim``; ties share the gradient."""
     return _extreme(ops.amax, input, dim, keepdim, "amax")
 
 
 @numpy_names
 @out_variant(dtype=same_as_input, aliases="any")
 def amin(input, dim=(), keepdim=False):
-    """The smallest element, of all or along ``dim``; equal ones share the gradient."""
+    """The smallest element, of all or along ``dim``; ties share the gradient."""
     return _extreme(ops.amin, input, dim, keepdim, "amin")
 
 
@@ -244,14 +244,14 @@ def _extreme(op, input, dim, keepdim, name):
 
 
 def selection_rule(result, out, name, args):
-    """With ``dim`` the dtypes of the values and indices; else castable ones."""
+    """With ``dim``, the dtypes of the values and indices; else castable ones."""
     rule = castable if args[1] is None or isinstance(args[1], Tensor) else same
     rule(result, out, name, args)
 
 
 @out_variant(dtype=selection_rule)
 def max(input, dim=None, keepdim=False, *, other=None, axis=None, keepdims=None):
-    """The largest element; with ``dim`` those along it and their indices; with a tensor, of each pair."""
+    """The largest element; with ``dim``, along it with the indices; with a tensor, the elementwise maximum."""
     if axis is not None or keepdims is not None:
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
     if dim is None is other and keepdim is False and isinstance(input, Tensor) and input._a.size:
@@ -261,7 +261,7 @@ def max(input, dim=None, keepdim=False, *, other=None, axis=None, keepdims=None)
 
 @out_variant(dtype=selection_rule)
 def min(input, dim=None, keepdim=False, *, other=None, axis=None, keepdims=None):
-    """The smallest element; with ``dim`` those along it and their indices; with a tensor, of each pair."""
+    """The smallest element; with ``dim``, along it with the indices; with a tensor, the elementwise minimum."""
     if axis is not None or keepdims is not None:
         dim, keepdim = by_numpy_names(dim, keepdim, axis, keepdims)
     if dim is None is other and keepdim is False and isinstance(input, Tensor) and input._a.size:
@@ -329,7 +329,7 @@ argmin = _along_one_or_all(_arg, ops.argmin, "argmin", _INDEX_OF.format("smalles
 
 
 def boolean(result, out, name, args):
-    """bool, or PyTorch's first one, uint8."""
+    """bool, or uint8, PyTorch's former bool."""
     if out not in (_dtypes.bool_, _dtypes.uint8):
         raise RuntimeError(f"{name} only supports bool tensor for result, got: {type_word(out)}")
 
@@ -339,7 +339,7 @@ def _truth(op, input, dim, keepdim, name):
         need_tensor(input, name)
     axis = () if isinstance(dim, _SEQUENCES) and not dim else _axes(dim, input, name, keepdim)
     found = op(input, axis=axis, keepdims=keepdim)
-    # uint8 was PyTorch's first bool, and still answers with its own dtype.
+    # As PyTorch's former bool, uint8 still returns its own dtype.
     return cast(found, dtype=input._a.dtype) if input._a.dtype.char == "B" else found
 
 
@@ -350,14 +350,14 @@ any = _along_one_or_all(_truth, ops.any_, "any", _WHETHER.format("any element is
 
 @numpy_names
 def count_nonzero(input, dim=None):
-    """How many elements are nonzero, altogether or along ``dim``."""
+    """The number of nonzero elements, in total or along ``dim``."""
     need_tensor(input, "count_nonzero")
     return ops.count_nonzero(input, axis=_axes(dim, input, "count_nonzero"))
 
 
 @numpy_names
 def _count_nonzero(self, *dims, dim=None):
-    """How many elements are nonzero, altogether or along the given dimensions."""
+    """The number of nonzero elements, in total or along the given dimensions."""
     return count_nonzero(self, dims[0] if len(dims) == 1 else dims or dim)
 
 
@@ -375,7 +375,7 @@ def logsumexp(input, dim, keepdim=False):
 @numpy_names
 @out_variant(dtype=same, aliases="any")
 def softmax(input, dim, dtype=None):
-    """The exponentials along ``dim``, scaled so that they add up to one."""
+    """The exponentials along ``dim``, normalised to sum to one."""
     return _soft(soft.softmax, input, dim, dtype, "softmax")
 
 

@@ -1,4 +1,4 @@
-"""Recurrent networks: stacks of layers in one or two directions over sequences, and their cells."""
+"""Recurrent networks (stacked, optionally bidirectional layers over sequences) and their cells."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STATES_TYPE = "{name}(): argument 'hx' (position 2) must be tuple of Tensors, no
 
 
 class Weights(NamedTuple):
-    """Of one layer in one direction."""
+    """The weights of one layer in one direction."""
 
     w_ih: Tensor
     w_hh: Tensor
@@ -60,14 +60,14 @@ def _lstm_layer(x, states, weights, packing, reverse):
 
 
 def _gru_layer(x, states, weights, packing, reverse):
-    # a gate scales what the hidden state adds, with its bias
+    # the reset gate scales the hidden contribution including its bias
     gates = _of_input(x, weights._replace(b_hh=None), packing)
     out, *_ = ops.gru_layer(gates, *states, weights.w_hh, weights.b_hh, _mask(packing), reverse=reverse)
     return out, (_last(out, reverse),)
 
 
 def _of_input(x, weights, packing):
-    """What the input has to say at each time."""
+    """The input's contribution at every time step."""
     x = ops.input_product(x, weights.w_ih, _sum_of_biases(weights.b_ih, weights.b_hh))
     return x if packing is None else packing.pad(x)
 
@@ -81,7 +81,7 @@ def _mask(packing):
 
 
 def _last(states, reverse):
-    """The state after all time steps; sequences that have ended keep theirs."""
+    """The state after all time steps; finished sequences keep theirs."""
     return states[0] if reverse else states[-1]
 
 
@@ -89,7 +89,7 @@ def _last(states, reverse):
 
 
 def _stack_of_layers(layer, x, states, weights, dropout, train, bidirectional, packing):
-    """The output of the last layer, and the last states of all layers and directions."""
+    """The output of the last layer, and the final states of all layers and directions."""
     directions = 2 if bidirectional else 1
     states = list(zip(*[s.unbind(0) for s in states], strict=True))
     ends = []
@@ -106,7 +106,7 @@ def _stack_of_layers(layer, x, states, weights, dropout, train, bidirectional, p
 
 
 def _grouped(params, has_biases, num_layers, bidirectional, projected):
-    """The parameters by layer and direction."""
+    """The parameters grouped by layer and direction."""
     each = 2 + 2 * has_biases + projected
     if len(params) % each:
         raise RuntimeError(MISSING_PARAMETERS.format(got=len(params), each=each))
@@ -122,7 +122,7 @@ def _weights(group, has_biases, projected):
 
 
 def _recurrent(name, layer, count):
-    """The function of a kind of network whose state is `count` tensors."""
+    """The function of a kind of network with `count` state tensors."""
 
     def over_batch(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
         need_tensor(input, name)
@@ -191,7 +191,7 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     _check_matrices("lstm_cell", hx)
     hidden, cell = hx
     if not (cell.is_floating_point() or cell.is_complex()):
-        cell = cell.to(hidden.dtype)  # numbers without a floating dtype widen nothing
+        cell = cell.to(hidden.dtype)  # non-floating operands do not promote the dtype
     h, c, _ = ops.lstm_cell(linear(input, w_ih, _sum_of_biases(b_ih, b_hh)), hidden, cell, w_hh)
     return h, c
 
@@ -217,14 +217,14 @@ def _check_cell(name, input, states, w_ih, w_hh):
 
 
 def _check_matrices(name, states):
-    """A state with more dimensions would broadcast against the input's part of the gates."""
+    """Raises for states with extra dimensions, which would broadcast against the gates of the input."""
     for nr, state in enumerate(states):
         if state.dim() != 2:
             raise RuntimeError(HIDDEN_DIMS.format(name=name, nr=nr, shape=list(state.shape)))
 
 
 def _check_state_dtype(name, state, weight):
-    """A state is multiplied by weights of its own dtype; autocast casts single and half precision to one."""
+    """Raises unless the state has the dtype of its weights; autocast casts single and half precision to one dtype."""
     if state.dtype == weight.dtype:
         return
     if modes.autocast is None or not state.is_floating_point() or state.element_size() > 4:

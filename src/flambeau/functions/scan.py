@@ -1,4 +1,4 @@
-"""Functions that run along a dimension: running sums and extrema, differences, slopes, trapezoids."""
+"""Functions along a dimension: cumulative sums and extrema, differences, gradients, integrals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..ops.join import cat
 from ..ops.shape import basic_index, reshape, reshape_shared
 from ._args import dim_in_range, dims_in_range, need_tensor
 from ._attach import inplace_methods, methods
-from ._folds import added_in, along, numpy_names
+from ._folds import along, numpy_names, with_sum_dtype
 from ._out import out_variant, own, same
 from ._results import selections
 from ._types import typed
@@ -32,14 +32,14 @@ _RESULTS = selections("cummax", "cummin")
 @numpy_names
 @out_variant(dtype=own)
 def cumsum(input, dim, *, dtype=None):
-    """The sums of the elements so far along ``dim``; integers and booleans add up in int64."""
+    """The cumulative sum along ``dim``; integers and booleans accumulate in int64."""
     return _running(ops.cumsum, input, dim, dtype, "cumsum")
 
 
 @numpy_names
 @out_variant(dtype=own)
 def cumprod(input, dim, *, dtype=None):
-    """The products of the elements so far along ``dim``; integers and booleans multiply in int64."""
+    """The cumulative product along ``dim``; integers and booleans accumulate in int64."""
     return _running(ops.cumprod, input, dim, dtype, "cumprod")
 
 
@@ -47,14 +47,14 @@ def _running(op, input, dim, dtype, name):
     need_tensor(input, name)
     if dtype is _dtypes.bool_:
         raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'; leave dtype= out to add in int64")
-    input, dtype = added_in(input, dtype)
+    input, dtype = with_sum_dtype(input, dtype)
     return op(input, axis=dim_in_range(dim, input._a.ndim), reverse=False, dtype=dtype)
 
 
 @numpy_names
 @out_variant(dtype=same)
 def logcumsumexp(input, dim):
-    """The logarithms of the sums of exponentials so far along ``dim``."""
+    """The cumulative ``logsumexp`` along ``dim``."""
     need_tensor(input, "logcumsumexp")
     axis = dim_in_range(dim, input._a.ndim)
     if not is_inexact(input._a.dtype):
@@ -67,20 +67,20 @@ def logcumsumexp(input, dim):
 @numpy_names
 @out_variant(dtype=same)
 def cummax(input, dim):
-    """The largest elements so far along ``dim``, and where each was met last."""
+    """The cumulative maximum along ``dim``, and the index of its last occurrence."""
     return _extremes(ops.cummax, input, dim, "cummax")
 
 
 @numpy_names
 @out_variant(dtype=same)
 def cummin(input, dim):
-    """The smallest elements so far along ``dim``, and where each was met last."""
+    """The cumulative minimum along ``dim``, and the index of its last occurrence."""
     return _extremes(ops.cummin, input, dim, "cummin")
 
 
 def _extremes(op, input, dim, name):
     need_tensor(input, name)
-    axis = dim_in_range(dim, input._a.ndim) if math.prod(input._a.shape) else 0  # nothing is looked at without elements
+    axis = dim_in_range(dim, input._a.ndim) if math.prod(input._a.shape) else 0  # an empty tensor's dim is not checked
     return _RESULTS[name](along(op, input, axis=axis))
 
 
@@ -96,7 +96,7 @@ def part(x, axis, start, stop):
 @out_variant
 @typed(n=int)
 def diff(input, n=1, dim=-1, prepend=None, append=None):
-    """The differences of neighbours along ``dim``, taken ``n`` times."""
+    """The ``n``-th differences of neighbours along ``dim``."""
     need_tensor(input, "diff")
     if input._a.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -134,11 +134,11 @@ def _check_end(end, input, axis):
 
 
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
-    """The slopes of `input`, values at points, along each dimension (or those in ``dim``); a tuple.
+    """The gradient of `input`, sampled values, along each dimension (or those in ``dim``), as a tuple.
 
     Args:
-        spacing: the distance of neighbours, one for each dimension, or for each the tensor of its points.
-        edge_order: 1 or 2, how many neighbours the slopes at the two ends take into account.
+        spacing: the distance between samples, one number per dimension, or a tensor of coordinates per dimension.
+        edge_order: 1 or 2, the order of accuracy at the two ends.
     """
     need_tensor(input, "gradient")
     if input._a.dtype.char == "B":
@@ -195,7 +195,7 @@ def _slope(y, axis, step, order):
 
 
 def _end(y0, y1, y2, near, far):
-    """The slope at the first of three points, of the parabola through them."""
+    """The slope at the first of three points of the parabola through them."""
     both = near + far
     return y1 * (both / (near * far)) - y0 * ((near + both) / (near * both)) - y2 * (near / (far * both))
 
@@ -205,7 +205,7 @@ def _end(y0, y1, y2, near, far):
 
 @numpy_names
 def trapezoid(y, x=None, *, dx=None, dim=-1):
-    """The integral along ``dim`` by the trapezoid rule, over points ``x`` or with spacing ``dx``."""
+    """The integral along ``dim`` by the trapezoidal rule, over points ``x`` or with spacing ``dx``."""
     areas = _areas(y, x, dx, dim, "trapezoid")
     if not y._a.shape[dim]:
         return y.sum(dim, dtype=y.dtype)
@@ -224,12 +224,12 @@ def trapz(y, x=None, *, dx=None, dim=-1):
 
 @numpy_names
 def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
-    """The integrals up to each point along ``dim``; see ``trapezoid``."""
+    """The cumulative integral along ``dim``; see ``trapezoid``."""
     return cumsum(_areas(y, x, dx, dim, "cumulative_trapezoid"), dim)
 
 
 def _areas(y, x, dx, dim, name):
-    """The area over each interval, for booleans refused as PyTorch does."""
+    """The area over each interval; rejects booleans as PyTorch does."""
     need_tensor(y, name, "y")
     if x is not None:
         need_tensor(x, name, "x", 2)
@@ -253,8 +253,8 @@ def _areas(y, x, dx, dim, name):
     return heights * widths / 2
 
 
-def in_own_dtype(function):
-    """The function as its in-place form computes: in the dtype of the tensor, which ``dtype=`` must not contradict."""
+def in_input_dtype(function):
+    """The in-place variant of a function: computes in the dtype of the tensor, which ``dtype=`` must match."""
 
     @functools.wraps(function)
     def compute(input, dim, *, dtype=None):
@@ -268,4 +268,4 @@ def in_own_dtype(function):
 
 
 methods(cummax, cummin, cumprod, cumsum, diff, logcumsumexp)
-inplace_methods(in_own_dtype(cumprod), in_own_dtype(cumsum))
+inplace_methods(in_input_dtype(cumprod), in_input_dtype(cumsum))

@@ -1,4 +1,4 @@
-"""Functions that read and write along one dimension, each element by an index of its own."""
+"""Functions that gather and scatter along one dimension, with an index for each element."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
 def check_scatter(input, dim, index, name, src=None):
-    """The dimension, after a look at the index and the source."""
+    """Checks the index and source; returns the dimension."""
     if not isinstance(input, Tensor):
         need_tensor(input, name)
     axis = dim_in_range(dim if type(dim) is int else as_int(dim, name, "dim"), input._a.ndim)
@@ -73,7 +73,7 @@ def check_scatter(input, dim, index, name, src=None):
 @numpy_names
 @out_variant(dtype=same, aliases="none")
 def gather(input, dim, index, *, sparse_grad=False):
-    """The elements ``input[..., index[...], ...]``, `index` standing at ``dim``."""
+    """The elements ``input[..., index[...], ...]``, with `index` in the position ``dim``."""
     axis = check_scatter(input, dim, index, "gather")
     return ops.gather(input, index, axis=axis)
 
@@ -98,12 +98,12 @@ def take_along_dim(input, indices, dim=None):
             )
         axis = dim_in_range(dim, input._a.ndim)
         input, indices = broadcast_others(input, indices, axis)
-        indices = indices % max(input._a.shape[axis], 1)  # here, unlike in gather, -1 is the last one
+        indices = indices % max(input._a.shape[axis], 1)  # unlike gather, allows negative indices
     return ops.gather(input, indices, axis=axis)
 
 
 def broadcast_others(input, indices, axis):
-    """Both tensors with all dimensions but `axis` broadcast together."""
+    """Broadcasts both tensors in all dimensions but `axis`."""
     own, other = list(input._a.shape), list(indices._a.shape)
     for d, (n, m) in enumerate(zip(own, other, strict=True)):
         if d != axis and n != m:
@@ -124,7 +124,7 @@ def broadcast_others(input, indices, axis):
 def scatter(input, dim, index, src=None, value=None, *, reduce=None):
     """`input` with the elements of `src` (or the number ``value``) at ``[..., index[...], ...]``.
 
-    ``reduce="add"`` and ``"multiply"`` combine with what is there.
+    ``reduce="add"`` and ``"multiply"`` combine them with the elements of `input`.
     """
     if src is None:
         src = value
@@ -132,7 +132,7 @@ def scatter(input, dim, index, src=None, value=None, *, reduce=None):
         axis = check_scatter(input, dim, index, "scatter", src)
     elif isinstance(src, (int, float, complex)):
         axis = check_scatter(input, dim, index, "scatter")
-        src = scalar_for(src, input._a.dtype) if index._a.size else 0  # PyTorch does not look at what is not stored
+        src = scalar_for(src, input._a.dtype) if index._a.size else 0  # an unused value is not checked, as in PyTorch
     else:
         raise TypeError(f"scatter(): argument 'src' (position 4) must be Tensor or Number, not {type(src).__name__}")
     inputs = (input, src, index)
@@ -167,7 +167,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
 @numpy_names
 @out_variant(dtype=same)
 def index_reduce(input, dim, index, source, reduce, *, include_self=True):
-    """`input` with the slices along ``dim`` that `index` names reduced with those of `source`."""
+    """`input` with the slices along ``dim`` at the given indices reduced with those of `source`."""
     if reduce not in REDUCTIONS[1:]:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     axis = check_source(input, dim, index, source, "index_reduce")

@@ -1,4 +1,4 @@
-"""Reductions of segments: of runs of neighbours along a dimension, with given lengths."""
+"""Segment reductions: over consecutive runs of given lengths along a dimension."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WRONG_SUM = (
     "unsafe, but got {sums}"
 )
 
-REDUCTIONS = {  # name: (the reduction of scatter_reduce, what a segment begins with)
+REDUCTIONS = {  # name: (the reduction of scatter_reduce, the initial value of a segment)
     "sum": ("sum", 0.0), "mean": ("sum", 0.0), "prod": ("prod", 1.0),
     "max": ("amax", -math.inf), "min": ("amin", math.inf),
 }
@@ -42,12 +42,12 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     """Reduces each segment of `data` along ``axis`` by sum, mean, prod, max or min.
 
     Args:
-        data: the tensor, of floating numbers.
+        data: a floating tensor.
         reduce: the name of the reduction.
-        lengths: how long each segment is. The dimensions before the last are those of `data` before ``axis``.
-        offsets: where each segment begins and, last, where the last one ends; in the place of `lengths`.
-        unsafe: leaves out the checks of `lengths`.
-        initial: what each segment begins with; the mean of an empty segment is nan without it.
+        lengths: the length of each segment. Its dimensions before the last are those of `data` before ``axis``.
+        offsets: the start of each segment followed by the end of the last one; an alternative to `lengths`.
+        unsafe: skips the checks of `lengths`.
+        initial: the initial value of each segment; without it, the mean of an empty segment is NaN.
     """
     need_tensor(data, "segment_reduce", "data", 1)
     refuse_kinds("_segment_reduce_cpu", data._a, "bic")
@@ -71,7 +71,7 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
 
 
 def read_bounds(data, lengths, indices, offsets, axis, unsafe):
-    """Where each segment begins and ends along the axis, as an array ``(..., count + 1)``."""
+    """The bounds of each segment along the axis, as an array ``(..., count + 1)``."""
     if indices is not None:
         raise RuntimeError(NO_INDICES)
     if lengths is None and offsets is None:
@@ -96,9 +96,9 @@ def read_bounds(data, lengths, indices, offsets, axis, unsafe):
 
 
 def segments_of(bounds, size):
-    """The number of the segment that each of `size` places belongs to, and how long each segment is.
+    """The segment index of each of `size` positions, and the length of each segment.
 
-    A place in none of them belongs to one more, the last.
+    Positions outside every segment get an additional, last index.
     """
     rows, count = bounds.reshape(-1, bounds.shape[-1]), bounds.shape[-1] - 1
     places = np.arange(size)

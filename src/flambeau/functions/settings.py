@@ -1,4 +1,4 @@
-"""Switches of the process: threads, determinism, precision of products."""
+"""Process-wide settings: threads, determinism, matmul precision."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ def _positive(num, name):
 
 
 def set_num_threads(num):
-    """Sets how many threads one operation may use: of our own, and of the OpenBLAS that NumPy came with."""
+    """Sets how many threads an operation may use, in our own kernels and in NumPy's bundled OpenBLAS."""
     NUMPY.set_thread_count(_positive(num, "set_num_threads"))
 
 
 def get_num_threads():
-    """How many threads one operation may use."""
+    """How many threads an operation may use."""
     return NUMPY.thread_count()
 
 
 def set_num_interop_threads(num):
-    """Kept for programs that call it: operations run one after the other here."""
+    """For compatibility: operations run one after another here."""
     _settings.interop_threads = _positive(num, "set_num_interop_threads")
 
 
 def get_num_interop_threads():
-    """The number that ``set_num_interop_threads`` set, or that of the cores."""
+    """The number set by ``set_num_interop_threads``, by default the number of cores."""
     return _settings.interop_threads or os.cpu_count() or 1
 
 
@@ -59,7 +59,7 @@ def get_num_interop_threads():
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Asks for deterministic algorithms; there are no others. Functions such as ``empty`` then fill their memory."""
+    """Sets deterministic mode. All algorithms are deterministic anyway, but ``empty`` and the like then fill memory."""
     if not isinstance(mode, bool):
         raise TypeError(f"use_deterministic_algorithms(): argument 'mode' must be bool, not {type(mode).__name__}")
     determinism.set(enabled=mode, warn_only=bool(warn_only))
@@ -71,7 +71,7 @@ def are_deterministic_algorithms_enabled():
 
 
 def is_deterministic_algorithms_warn_only_enabled():
-    """Whether only a warning was asked for."""
+    """Whether ``use_deterministic_algorithms`` was called with ``warn_only=True``."""
     return determinism.warn_only
 
 
@@ -79,7 +79,7 @@ _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def set_deterministic_debug_mode(debug_mode):
-    """Another way to say it: 0 or "default", 1 or "warn", 2 or "error"."""
+    """Sets deterministic mode by 0 or "default", 1 or "warn", 2 or "error"."""
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode).__name__}")
     if isinstance(debug_mode, str):
@@ -102,8 +102,8 @@ def get_deterministic_debug_mode():
 
 
 def set_float32_matmul_precision(precision):
-    """How exactly products of float32 matrices must be computed: "highest", or "high" or "medium", which let a GPU
-    round them to TensorFloat-32.
+    """Sets the precision of float32 matrix products: "highest", or "high" or "medium", which allow a GPU to use
+    TensorFloat-32.
     """
     if precision not in ("highest", "high", "medium"):
         warnings.warn(
@@ -115,5 +115,5 @@ def set_float32_matmul_precision(precision):
 
 
 def get_float32_matmul_precision():
-    """The precision that ``set_float32_matmul_precision`` set."""
+    """The precision set by ``set_float32_matmul_precision``."""
     return _precision.matmul

@@ -1,4 +1,4 @@
-"""Other shapes of the same elements: view, reshape, squeeze, transpose, permute, expand and their relatives."""
+"""Functions that change a tensor's shape: view, reshape, squeeze, transpose, permute and relatives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..engines import NUMPY
 from ..ops import shape as ops
 from ..ops.pointwise import conj
 from ._args import dim_in_range, need_tensor, shape_from
-from ._attach import methods, only_named
+from ._attach import keyword_value, methods
 from ._metadata import metadata_methods
 
 __all__ = [
@@ -33,10 +33,10 @@ _SEQUENCES = (tuple, list)
 
 
 def target_shape(size, count):
-    """The shape that `size` (ints, or one sequence of them) means for `count` elements; one entry may be -1."""
+    """The shape given by `size` (ints, or one sequence of them) for `count` elements; one entry may be -1."""
     try:
         product = prod(size)
-        if type(product) is int:  # so all of them are
+        if type(product) is int:  # all sizes are ints
             if product == count and (not size or min(size) >= 0):
                 return size
             if product and count and size.count(-1) == 1 and min(size) == -1 and not count % product:
@@ -51,7 +51,7 @@ def target_shape(size, count):
 
 
 def infer_size(size, count):
-    """`size` with its -1 replaced; an error where it does not fit."""
+    """`size` with -1 inferred; raises if it does not match `count`."""
     known = 1
     for i, n in enumerate(size):
         if n < -1:
@@ -75,23 +75,23 @@ def infer_size(size, count):
 
 
 def view(self, *size, dtype=None, **named):
-    """The same memory in another shape (one entry may be -1), or as another element type.
+    """A view with another shape (one entry may be -1) or dtype.
 
-    A shape that the strides of this tensor do not allow is an error; ``reshape`` copies then.
+    Raises if the strides do not allow the shape; ``reshape`` copies in that case.
     """
     if size and dtype is None:
-        found = at_once(self, size)
+        found = inline_view(self, size)
         if found is not None:
             return found
     if dtype is not None or (len(size) == 1 and isinstance(size[0], dtype_type)):
         return view_dtype(self, size[0] if dtype is None else dtype)
     if not size:
-        size = (only_named(named, "view", "size"),)
+        size = (keyword_value(named, "view", "size"),)
     return _view(self, shape=target_shape(size, prod(self._a.shape)))
 
 
-def at_once(x, size):
-    """The view of contiguous NumPy memory in a shape, of which one size may be -1; None where that is not so simple."""
+def inline_view(x, size):
+    """Fast path: the view of contiguous NumPy memory, of which one size may be -1; None if it does not apply."""
     a, storage = x._a, x._storage
     if storage is not None and storage.engine is not NUMPY:
         return None
@@ -102,13 +102,13 @@ def at_once(x, size):
 
 
 def view_as_shape(x, shape):
-    """ops.view, with the common case inline."""
-    found = at_once(x, shape)
+    """ops.view with the common case inline."""
+    found = inline_view(x, shape)
     return _view(x, shape=shape) if found is None else found
 
 
 def view_dtype(self, dtype):
-    """The same memory as another element type; the last dimension grows or shrinks with the size of an element."""
+    """Reinterprets the memory as another dtype; the last dimension is scaled by the ratio of element sizes."""
     a, new = self._a, dtype.np
     if new.itemsize != a.itemsize:
         names = f"{type_word(self.dtype)} as {type_word(dtype)} (different element sizes)"
@@ -139,24 +139,24 @@ def view_as(self, other):
 
 
 def reshape_to(input, shape):
-    """A view of `shape` if the memory allows it, otherwise a copy."""
-    found = at_once(input, shape)
+    """A view of `shape` if the strides allow it, otherwise a copy."""
+    found = inline_view(input, shape)
     return ops.view_or_copy(input, shape) if found is None else found
 
 
 def reshape(input, shape):
-    """The elements in another shape (one entry may be -1): a view if possible, otherwise a copy."""
+    """Reshapes the tensor (one entry may be -1): a view if possible, otherwise a copy."""
     if not isinstance(input, Tensor):
         need_tensor(input, "reshape")
-    found = at_once(input, (shape,))
+    found = inline_view(input, (shape,))
     return reshape_to(input, target_shape((shape,), input._a.size)) if found is None else found
 
 
 def reshape_method(self, *shape, **named):
-    """The elements in another shape (one entry may be -1): a view if possible, otherwise a copy."""
+    """Reshapes the tensor (one entry may be -1): a view if possible, otherwise a copy."""
     if not shape:
-        shape = (only_named(named, "reshape", "shape"),)
-    found = at_once(self, shape)
+        shape = (keyword_value(named, "reshape", "shape"),)
+    found = inline_view(self, shape)
     return reshape_to(self, target_shape(shape, self._a.size)) if found is None else found
 
 
@@ -204,7 +204,7 @@ def unflatten(input, dim, sizes):
 
 
 def ravel(input):
-    """All elements in one dimension, contiguous: a view if the tensor is contiguous already."""
+    """The tensor flattened to one contiguous dimension: a view if it is contiguous already."""
     need_tensor(input, "ravel")
     return ops.view(input.contiguous(), shape=(input._a.size,))
 
@@ -213,7 +213,7 @@ def ravel(input):
 
 
 def squeeze(input, dim=None, *, axis=None):
-    """Without its dimensions of size one; only those in ``dim`` (or ``axis``), an int or several, if it is given."""
+    """Removes dimensions of size one: all, or only those in ``dim`` (or ``axis``), an int or several."""
     if not isinstance(input, Tensor):
         need_tensor(input, "squeeze")
     shape = input._a.shape
@@ -232,12 +232,12 @@ def squeeze(input, dim=None, *, axis=None):
 
 
 def squeeze_method(self, dim=None, *dims, axis=None):
-    """Without its dimensions of size one; only those in ``dim`` if it is given."""
+    """Removes dimensions of size one: all, or only those in ``dim``."""
     return squeeze(self, (dim, *dims) if dims else dim, axis=axis)
 
 
 def unsqueeze(input, dim=None, *, axis=None):
-    """With a dimension of size one inserted at ``dim`` (or ``axis``)."""
+    """Inserts a dimension of size one at ``dim`` (or ``axis``)."""
     if not isinstance(input, Tensor):
         need_tensor(input, "unsqueeze")
     if dim is None:
@@ -252,7 +252,7 @@ def unsqueeze(input, dim=None, *, axis=None):
 
 
 def transpose(input, dim0, dim1):
-    """With two dimensions exchanged."""
+    """Swaps two dimensions."""
     if not isinstance(input, Tensor):
         need_tensor(input, "transpose")
     n = input._a.ndim
@@ -264,17 +264,17 @@ def transpose(input, dim0, dim1):
 
 
 def swapdims(input, dim0, dim1):
-    """``transpose`` by another name."""
+    """Alias of ``transpose``."""
     return transpose(input, dim0, dim1)
 
 
 def swapaxes(input, axis0, axis1):
-    """``transpose`` by NumPy's name."""
+    """Alias of ``transpose``, after NumPy."""
     return transpose(input, axis0, axis1)
 
 
 def t(input):
-    """The transpose of a matrix; vectors and scalars as they are."""
+    """The transpose of a matrix; vectors and scalars unchanged."""
     if not isinstance(input, Tensor):
         need_tensor(input, "t")
     if input._a.ndim > 2:
@@ -283,7 +283,7 @@ def t(input):
 
 
 def reverse_dims(self):
-    """The transpose: a view with the dimensions in reverse order."""
+    """The transpose: a view with reversed dimensions."""
     n = self._a.ndim
     if n not in (0, 2):
         warnings.warn(REVERSED_T, UserWarning, stacklevel=2)
@@ -291,7 +291,7 @@ def reverse_dims(self):
 
 
 def matrix_transpose(self):
-    """The last two dimensions exchanged."""
+    """Swaps the last two dimensions."""
     n = self._a.ndim
     if n == 0:
         warnings.warn(SCALAR_T.format(name="mT"), UserWarning, stacklevel=2)
@@ -338,7 +338,7 @@ def batched_hermitian(self):
 
 
 def permute(input, dims):
-    """With the dimensions in the order ``dims``."""
+    """Reorders the dimensions to ``dims``."""
     if not isinstance(input, Tensor):
         need_tensor(input, "permute")
     n = input._a.ndim
@@ -358,14 +358,14 @@ def permute(input, dims):
 
 
 def permute_method(self, *dims, **named):
-    """With the dimensions in the order ``dims``."""
+    """Reorders the dimensions to ``dims``."""
     if not dims:
-        dims = (only_named(named, "permute", "dims"),)
+        dims = (keyword_value(named, "permute", "dims"),)
     return permute(self, dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims)
 
 
 def movedim(input, source, destination):
-    """With the dimensions ``source`` at the places ``destination``; the others keep their order."""
+    """Moves the dimensions ``source`` to the positions ``destination``; the others keep their order."""
     need_tensor(input, "movedim")
     n = input._a.ndim
     source = source if isinstance(source, (tuple, list)) else (source,)
@@ -388,7 +388,7 @@ def movedim(input, source, destination):
 
 
 def moveaxis(input, source, destination):
-    """``movedim`` by NumPy's name."""
+    """Alias of ``movedim``, after NumPy."""
     return movedim(input, source, destination)
 
 

@@ -1,4 +1,4 @@
-"""Functions that order elements: sort, selection by rank, search, distinct values."""
+"""Sorting, selection by rank, search and distinct values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _RESULTS = selections("sort", "topk", "kthvalue")
 @numpy_names
 @out_variant(dtype=same)
 def sort(input, dim=-1, descending=False, stable=False):
-    """The elements in order along ``dim``, and where they came from. Equal elements keep their order."""
+    """The elements sorted along ``dim``, with their indices. The sort is stable."""
     need_tensor(input, "sort")
     _check_order(input, descending, False if stable is None else stable, "sort")
     axis = dim_in_range(dim, input._a.ndim)
@@ -43,7 +43,7 @@ def sort(input, dim=-1, descending=False, stable=False):
 @numpy_names
 @out_variant(dtype=same, needs="stable")
 def argsort(input, dim=-1, descending=False, stable=...):
-    """The indices that sort the input along ``dim``; with ``stable``, equal elements keep their order."""
+    """The indices that sort the input along ``dim``; stable if ``stable``."""
     need_tensor(input, "argsort")
     stable = False if stable is ... else stable
     _check_order(input, descending, stable, "argsort")
@@ -60,14 +60,14 @@ def _check_order(input, descending, stable, name):
 
 @out_variant(dtype=same)
 def msort(input):
-    """The elements in order along the first dimension."""
+    """The elements sorted along the first dimension."""
     return sort(need_tensor(input, "msort"), 0)[0]
 
 
 @numpy_names
 @out_variant(dtype=same)
 def topk(input, k, dim=-1, largest=True, sorted=True):
-    """The ``k`` largest (or smallest) elements along ``dim``, and where they lie."""
+    """The ``k`` largest (or smallest) elements along ``dim``, with their indices."""
     need_tensor(input, "topk")
     k = as_int(k, "topk", "k")
     need_flag(largest, "topk", "largest")
@@ -82,7 +82,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
         raise RuntimeError(
             f"topk does not support {'bool' if input._a.dtype.kind == 'b' else 'complex'} dtypes on CPU"
         )
-    count = k if shape else 1  # PyTorch takes the one element of a scalar even where k is 0
+    count = k if shape else 1  # for a scalar, PyTorch returns its element even if k is 0
     return _RESULTS["topk"](along(ops.topk, input, axis=axis, count=count, largest=largest, sorted=sorted))
 
 
@@ -105,7 +105,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 @out_variant(dtype=same)
 def searchsorted(sorted_sequence, input=None, *, out_int32=False, right=False, side=None, sorter=None, self=None):
-    """Where each value would go in the sorted last dimension of ``sorted_sequence``; a number may be ``self``."""
+    """Where to insert each value in the sorted last dimension of ``sorted_sequence``; ``self`` may be a number."""
     need_tensor(sorted_sequence, "searchsorted", "sorted_sequence")
     input = self if input is None else input
     if input is None:
@@ -116,7 +116,7 @@ def searchsorted(sorted_sequence, input=None, *, out_int32=False, right=False, s
 
 @out_variant(dtype=same)
 def bucketize(input, boundaries, *, out_int32=False, right=False):
-    """The index of the bucket, between sorted ``boundaries``, of each value."""
+    """The index of the bucket of each value, given sorted ``boundaries``."""
     need_tensor(boundaries, "bucketize", "boundaries", 2)
     if boundaries._a.ndim != 1:
         raise RuntimeError(
@@ -134,7 +134,7 @@ def _search(boundaries, values, out_int32, right, side, sorter, name):
             f"{name}(): side and right can't be set to opposites, got side of left while right was True"
         )
     if not isinstance(values, Tensor):
-        values = np.asarray(values)  # an integer that the boundaries cannot hold wraps around, as in PyTorch
+        values = np.asarray(values)  # integers out of the boundaries' range wrap around, as in PyTorch
         values = wrap(values.astype(boundaries._a.dtype) if values.dtype.kind in "biuO" else values)
     b, v = boundaries._a, values._a
     if b.ndim != 1 and (b.ndim == 0 or b.ndim != v.ndim or b.shape[:-1] != v.shape[:-1]):
@@ -179,7 +179,7 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     for a in arrays:
         if a.dtype.kind in "bc":
             raise RuntimeError(f"Unsupported input type encountered for isin(): {type_word(_dtypes.from_np(a.dtype))}")
-    if any([isinstance(a, LevelArray) for a in arrays]):  # whose elements are not at hand in vmap
+    if any([isinstance(a, LevelArray) for a in arrays]):  # vmap hides the elements
         found = (elements == test_elements if not isinstance(elements, Tensor) or not isinstance(test_elements, Tensor)
                  else (elements.unsqueeze(-1) == test_elements.flatten()).any(-1))
         return ~found if invert else found
@@ -192,11 +192,11 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
 
 @typed(sorted=bool, return_inverse=bool, return_counts=bool, dim=int)
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The distinct elements in order, or the distinct slices along ``dim``; NaN differs from NaN."""
+    """The sorted distinct elements, or the distinct slices along ``dim``; NaNs are distinct."""
     need_tensor(input, "unique")
     if dim is None:
-        return _chosen(ops.unique2(input), return_inverse, return_counts)
-    return _chosen(ops.unique_dim(input, axis=_axis_of_slices(input, dim)), return_inverse, return_counts)
+        return _select_outputs(ops.unique2(input), return_inverse, return_counts)
+    return _select_outputs(ops.unique_dim(input, axis=_axis_of_slices(input, dim)), return_inverse, return_counts)
 
 
 def _axis_of_slices(input, dim):
@@ -213,14 +213,14 @@ def _axis_of_slices(input, dim):
 
 @typed(return_inverse=bool, return_counts=bool, dim=int)
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
-    """The elements (or slices along ``dim``) without those that equal the one before."""
+    """The elements (or slices along ``dim``) without those equal to their predecessor."""
     need_tensor(input, "unique_consecutive")
     axis = None if dim is None else _axis_of_slices(input, dim)
-    return _chosen(ops.unique_consecutive(input, axis=axis), return_inverse, return_counts)
+    return _select_outputs(ops.unique_consecutive(input, axis=axis), return_inverse, return_counts)
 
 
-def _chosen(found, return_inverse, return_counts):
-    """The parts of a result that were asked for: a tensor, or a tuple of several."""
+def _select_outputs(found, return_inverse, return_counts):
+    """The requested parts of a result: a tensor, or a tuple of several."""
     values, inverse, counts = found
     parts = (values, *[inverse] * bool(return_inverse), *[counts] * bool(return_counts))
     return values if len(parts) == 1 else parts

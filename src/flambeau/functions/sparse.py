@@ -1,4 +1,4 @@
-"""Sparse tensors: Tensors of the layout ``sparse_coo``, which keep elements and their places."""
+"""Sparse tensors: Tensors with the layout ``sparse_coo``, which store values and their indices."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ NO_DTYPE = "dtype argument is not supported by sparse_to_dense: convert the resu
 
 def sparse_coo_tensor(indices=None, values=None, size=None, *, dtype=None, device=None, pin_memory=False,
                       requires_grad=False, check_invariants=None, is_coalesced=None):
-    """A tensor that is zero but for ``values`` at ``indices``.
+    """A tensor that is zero except for ``values`` at ``indices``.
 
     Args:
-        indices: ``(sparse dimensions, n)`` integers: a column for each element. Elements at one place add up.
-        values: the ``n`` elements, or slices where some dimensions are dense.
-        size: the shape; by default just large enough for the indices. Alone, it makes a tensor without elements.
-        is_coalesced: promises that places are distinct and in order.
+        indices: ``(sparse dimensions, n)`` integers, a column per element. Elements with equal indices are summed.
+        values: the ``n`` elements, or slices if some dimensions are dense.
+        size: the shape; by default the smallest that fits the indices. Alone, it gives a tensor without elements.
+        is_coalesced: promises that the indices are unique and sorted.
 
     Example::
 
@@ -68,7 +68,7 @@ def sparse_coo_tensor(indices=None, values=None, size=None, *, dtype=None, devic
 
 
 def _checked_shape(indices, values, size):
-    """The shape of a tensor of these parts, which must fit together."""
+    """The shape of a tensor of these parts; raises if they do not match."""
     if indices.ndim != 2:
         raise RuntimeError(INDICES_RANK.format(shape=list(indices.shape)))
     sparse, count = indices.shape
@@ -97,7 +97,7 @@ def _check_range(index, dim, size):
 
 
 def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
-    """The tensor in the layout ``sparse_coo``; the last dimensions may stay dense."""
+    """Converts the tensor to the layout ``sparse_coo``; the last dimensions may remain dense."""
     if layout not in (None, sparse_coo) or blocksize is not None or dense_dim is not None:
         raise NotImplementedError(f"to_sparse(): only layout=torch.sparse_coo is supported, got {layout}")
     if self.layout is sparse_coo:
@@ -110,12 +110,12 @@ def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=N
 
 
 def to_sparse_coo(self):
-    """The tensor in the layout ``sparse_coo``."""
+    """Converts the tensor to the layout ``sparse_coo``."""
     return to_sparse(self)
 
 
 def to_dense(self, dtype=None, *, masked_grad=None):
-    """The tensor with all its elements; itself if it has them."""
+    """Converts the tensor to a dense one; returns a dense tensor itself."""
     if self.layout is strided:
         return self if dtype is None else self.to(dtype)
     if dtype is not None and dtype is not self.dtype:
@@ -124,7 +124,7 @@ def to_dense(self, dtype=None, *, masked_grad=None):
 
 
 def sparse_mask(self, mask):
-    """The elements of the tensor at the places where ``mask``, a sparse tensor, has some."""
+    """The elements of the tensor at the indices of ``mask``, a sparse tensor."""
     _need_sparse(need_tensor(mask, "sparse_mask", "mask"), "sparse_mask")
     if self._a.shape != mask._a.shape:
         raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but "
@@ -141,7 +141,7 @@ def _need_sparse(t, name):
 
 
 def _array(t, name):
-    """The array of a sparse tensor, for a method that PyTorch has of such tensors only."""
+    """The array of a sparse tensor; raises for others."""
     if t.layout is not sparse_coo:
         raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CPU' backend: " +
                                   EXPECTED.format(name=name))
@@ -149,23 +149,23 @@ def _array(t, name):
 
 
 def _indices(self):
-    """The places of the elements, also where they repeat; the same memory."""
+    """The indices, possibly repeated, without a copy."""
     return wrap(_array(self, "_indices").indices, self.device)
 
 
 def _values(self):
-    """The elements, also those at places that repeat; the same memory."""
+    """The values, also those at repeated indices, without a copy."""
     return wrap(_array(self, "_values").values, self.device)
 
 
 def indices(self):
-    """The places of the elements of a coalesced tensor: ``(sparse_dim, n)``."""
+    """The indices of a coalesced tensor: ``(sparse_dim, n)``."""
     _need_coalesced(self, "indices")
     return _indices(self)
 
 
 def values(self):
-    """The elements of a coalesced tensor."""
+    """The values of a coalesced tensor."""
     _need_coalesced(self, "values")
     return ops.sparse_values(self)
 
@@ -176,45 +176,45 @@ def _need_coalesced(t, name):
 
 
 def _nnz(self):
-    """How many elements are kept, those at places that repeat counted each."""
+    """The number of stored elements, including repeated indices."""
     return _array(self, "_nnz").count
 
 
 def is_coalesced(self, name="is_coalesced"):
-    """Whether the places are distinct and in order."""
+    """Whether the indices are unique and sorted."""
     _need_sparse(self, name)
     return self._a.coalesced
 
 
 def coalesce(self):
-    """The same tensor with distinct places in order; elements at one place are added up."""
+    """An equal tensor with unique, sorted indices; elements with equal indices are summed."""
     return self if is_coalesced(self, "coalesce") else ops.coalesce(self)
 
 
 def _coalesced_(self, coalesced):
-    """Promises that the places are distinct and in order."""
+    """Promises that the indices are unique and sorted."""
     _need_sparse(self, "_coalesced_")
     self._a.coalesced = bool(coalesced)
     return self
 
 
 def sparse_dim(self):
-    """The number of sparse dimensions; none of a dense tensor."""
+    """The number of sparse dimensions; 0 for a dense tensor."""
     return self._a.sparse_dim if self.layout is sparse_coo else 0
 
 
 def dense_dim(self):
-    """The number of dense dimensions; all of a dense tensor."""
+    """The number of dense dimensions; all for a dense tensor."""
     return self._a.ndim - sparse_dim(self)
 
 
 def sparse_resize_(self, size, sparse_dim, dense_dim):
-    """Gives a sparse tensor another, larger shape."""
+    """Resizes a sparse tensor, which may only grow."""
     return _resize(self, size, sparse_dim, dense_dim, "sparse_resize_", self._a.count)
 
 
 def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
-    """Gives a sparse tensor another shape and no elements."""
+    """Resizes a sparse tensor and removes its elements."""
     return _resize(self, size, sparse_dim, dense_dim, "sparse_resize_and_clear_", 0)
 
 
@@ -243,7 +243,7 @@ def _resize(t, size, sparse, dense, name, count):
 
 
 def mm(mat1, mat2, reduce=None):
-    """The product of two matrices, of which one or both are sparse; gradients are as sparse as their operands."""
+    """The product of two matrices, at least one of them sparse; gradients have the layout of their operands."""
     if reduce not in (None, "sum"):
         raise NotImplementedError(f"sparse.mm(): reduce={reduce!r} is not supported, only the sum")
     for t, name, place in ((mat1, "mat1", 1), (mat2, "mat2", 2)):
@@ -274,7 +274,7 @@ def sum(input, dim=None, dtype=None):
 
 
 def softmax(input, dim, *, dtype=None):
-    """The softmax along a dimension over the elements that are kept; the others count as minus infinity."""
+    """The softmax along a dimension over the stored elements; the others count as minus infinity."""
     return _of_elements(input, dim, dtype, "softmax")
 
 
@@ -303,7 +303,7 @@ def _of_elements(input, dim, dtype, name):
 
 
 def _groups(x, dim):
-    """For each element the number of the line along `dim` that it is in, and how many lines there are."""
+    """For each element, the index of its line along `dim`, and the number of lines."""
     k = x.kernels
     others = [x.indices[d] for d in range(x.sparse_dim) if d != dim]
     key = k.zeros(x.count, np.int64)

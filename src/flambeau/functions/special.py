@@ -1,4 +1,4 @@
-"""Special functions of ``torch``; ``flambeau.special`` has them under SciPy's names, and more."""
+"""Special functions of ``torch``; ``flambeau.special`` has these under SciPy's names, and more."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _RESULTS = selections("median", "mode", "nanmedian")
 @numpy_names
 @out_variant(dtype=same, needs="dim")
 def median(input, dim=None, keepdim=False):
-    """The median, the lower one of two; with ``dim`` also its index. NaN wins."""
+    """The median, the lower one of two; with ``dim`` also its index. NaN propagates."""
     return _median(ops.median, ops.median_dim, input, dim, keepdim, "median")
 
 
@@ -61,7 +61,7 @@ def _median(whole, select, input, dim, keepdim, name):
 @numpy_names
 @out_variant(dtype=same)
 def mode(input, dim=-1, keepdim=False):
-    """The most frequent element along ``dim``, the smallest of several, and where it comes last."""
+    """The most frequent element along ``dim``, the smallest of ties, and its last index."""
     need_tensor(input, "mode")
     return _RESULTS["mode"](along(ops.mode, input, axis=one_dim(input, dim, "mode", keepdim), keepdims=keepdim))
 
@@ -69,7 +69,7 @@ def mode(input, dim=-1, keepdim=False):
 @numpy_names
 @out_variant(dtype=same)
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """The ``q``-quantiles of all elements or along ``dim``; several ``q`` make a new first dimension."""
+    """The ``q``-quantiles of all elements or along ``dim``; several ``q`` add a leading dimension."""
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
@@ -93,14 +93,14 @@ def _quantile(input, q, dim, keepdim, interpolation, ignore_nan):
         others = [i for i in range(a.ndim) if i != axis]
         rows, lead = permute(input, axes=(*others, axis)), tuple(a.shape[i] for i in others)
     found = _at_ranks(rows, reshape_shared(q, (q._a.size,)), interpolation, ignore_nan)
-    found = permute(found, axes=(len(lead), *range(len(lead))))  # the quantiles first
+    found = permute(found, axes=(len(lead), *range(len(lead))))  # moves the quantiles to the front
     if keepdim:
         lead = (1,) * a.ndim if axis is None else tuple(1 if i == axis else n for i, n in enumerate(a.shape))
     return rename_node(reshape(found, shape=(*q._a.shape, *lead)), "SqueezeBackward4")
 
 
 def _checked_q(input, q, interpolation):
-    """`q` as a tensor; of several faults the one is named that PyTorch names."""
+    """`q` as a tensor; reports the same error first as PyTorch."""
     if not isinstance(q, Tensor):
         if not isinstance(q, (int, float, np.number)):
             raise TypeError(f"quantile(): argument 'q' (position 2) must be float or Tensor, not {type(q).__name__}")
@@ -127,7 +127,7 @@ def _checked_q(input, q, interpolation):
 
 
 def _at_ranks(rows, q, interpolation, ignore_nan):
-    """The quantiles q of the last dimension of `rows`, which they replace."""
+    """The quantiles q along the last dimension of `rows`, which is replaced by one of q."""
     n, ndim = rows._a.shape[-1], rows._a.ndim
     ordered = ops.sort(rows, axis=ndim - 1, descending=False, stable=False)[0]
     numbers = sum_(~pw.isnan(rows), axis=ndim - 1, keepdims=True)
@@ -156,7 +156,7 @@ def _at(ordered, ranks):
 
 
 def cov(input, *, correction=1, fweights=None, aweights=None):
-    """The covariances of the rows, whose columns are observations, possibly weighted."""
+    """The covariance matrix of the rows (variables), whose columns are observations, optionally weighted."""
     need_tensor(input, "cov")
     a = input._a
     if a.ndim > 2:
@@ -184,7 +184,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 
 
 def _deviations(x, f, w, correction):
-    """The distances from the mean, the same times the weights, and the degrees of freedom."""
+    """The deviations from the mean, these times the weights, and the degrees of freedom."""
     if f is None and w is None:
         away = x - mean(x, axis=1, keepdims=True)
         return away, away, x._a.shape[1] - correction
@@ -220,7 +220,7 @@ def _weights(weights, n, name, kind):
 
 
 def corrcoef(input):
-    """The correlation coefficients of the rows, whose columns are observations."""
+    """The correlation coefficients of the rows (variables), whose columns are observations."""
     need_tensor(input, "corrcoef")
     if input._a.ndim > 2:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""The short-time Fourier transform: the spectrum of each of a signal's overlapping frames."""
+"""The short-time Fourier transform and its inverse."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ RETURN_COMPLEX = (
 
 def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False,
          onesided=None, return_complex=None, align_to_window=None):
-    """The Fourier transform of each window of ``n_fft`` samples, ``hop_length`` apart: frequencies by frames.
+    """The Fourier transform of windows of ``n_fft`` samples, ``hop_length`` apart: frequencies by frames.
 
     Args:
-        hop_length: the distance of frames; by default a quarter of ``n_fft``.
+        hop_length: the distance between frames; by default a quarter of ``n_fft``.
         win_length: the length of the window, which is centred in the frame; by default ``n_fft``.
-        window: the weights of a frame's samples; by default all one.
+        window: the weights of a frame's samples; by default ones.
         center: whether frame t is centred at sample ``t * hop_length``; the signal is then padded by ``pad_mode``.
-        normalized: whether to divide by the root of ``n_fft``.
-        onesided: whether to leave out the frequencies that a real signal has twice.
-        return_complex: complex values, or pairs of real ones in a last dimension of two.
-        align_to_window: without ``center``, whether the first *window*, not the first frame, begins at sample 0.
+        normalized: whether to divide by the square root of ``n_fft``.
+        onesided: whether to omit the redundant frequencies of a real signal.
+        return_complex: whether to return complex values, or real pairs in a last dimension of two.
+        align_to_window: without ``center``, whether the first *window* rather than the first frame begins at sample 0.
     """
     need_tensor(input, "stft")
     if center and align_to_window is not None:
@@ -76,7 +76,7 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
 @typed(n_fft=int, hop_length=int, win_length=int)
 def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None,
           length=None, return_complex=False):
-    """The signal whose ``stft`` is ``input``: the frames' inverse transforms added up, divided by the windows' sum."""
+    """The inverse of ``stft``: overlap-adds the frames' inverse transforms, divided by the windows' envelope."""
     need_tensor(input, "istft")
     if input._a.dtype.kind != "c":
         raise RuntimeError(

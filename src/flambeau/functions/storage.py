@@ -34,13 +34,13 @@ COMBINATION = (
 
 
 class TypedStorage(StorageBase):
-    """The elements behind a tensor, in the order of memory.
+    """The elements of a tensor's memory, in memory order.
 
     Args:
         args: nothing, the number of elements, or a sequence of them.
         dtype: the element type.
-        device: where the memory lies.
-        wrap_storage: an UntypedStorage to look at instead.
+        device: the device of the memory.
+        wrap_storage: an UntypedStorage to wrap instead.
     """
 
     def __init__(self, *args, device=None, dtype=None, wrap_storage=None, _internal=False):
@@ -55,7 +55,7 @@ class TypedStorage(StorageBase):
         self._untyped_storage = self._fill_storage(data, device) if wrap_storage is None else wrap_storage
 
     def _fill_storage(self, data, device):
-        """The memory of so many elements, of those in a sequence, or of another storage."""
+        """New memory for a number of elements, a sequence of them, or a copy of another storage."""
         if isinstance(data, TypedStorage):
             return data._untyped_storage
         if isinstance(data, int):
@@ -64,7 +64,7 @@ class TypedStorage(StorageBase):
 
     @classmethod
     def from_buffer(cls, *args, dtype=None, device=None, **kwargs):
-        """A storage with a copy of the elements in a buffer: ``from_buffer(buffer, byte_order, count, offset)``."""
+        """Copies a buffer to a new storage: ``from_buffer(buffer, byte_order, count, offset)``."""
         dtype = dtype or _dtypes.get_default_dtype()
         return _as_typed(untyped_of(buffer_storage("TypedStorage", *args, dtype=dtype, **kwargs)), dtype)
 
@@ -94,7 +94,7 @@ class TypedStorage(StorageBase):
         return self._untyped_storage.nbytes()
 
     def element_size(self):
-        """The bytes of one element."""
+        """The size of an element in bytes."""
         return self.dtype.itemsize
 
     def data_ptr(self):
@@ -136,16 +136,16 @@ class TypedStorage(StorageBase):
         return self
 
     def copy_(self, source, non_blocking=None):
-        """Takes over the bytes of another storage with as many."""
+        """Copies the bytes of another storage of the same size."""
         self._untyped_storage.copy_(source.untyped() if isinstance(source, StorageBase) else source)
         return self
 
     def clone(self):
-        """A storage with a copy of the elements."""
+        """Returns a copy of the storage."""
         return _as_typed(self._untyped_storage.clone(), self.dtype)
 
     def cpu(self):
-        """The storage in the memory of the CPU, where it already is."""
+        """Returns the storage itself: it is on the CPU."""
         return _as_typed(self._untyped_storage.cpu(), self.dtype)
 
     def to(self, *, device, non_blocking=False):
@@ -153,11 +153,11 @@ class TypedStorage(StorageBase):
         return _as_typed(self._untyped_storage.to(device=device), self.dtype)
 
     def resize_(self, size):
-        """Gives the storage another number of elements; tensors made before keep the memory they have."""
+        """Changes the number of elements; existing tensors keep the memory they have."""
         self._untyped_storage.resize_(size * self.dtype.itemsize)
 
     def pickle_storage_type(self):
-        """The name of the class that files know the storage by."""
+        """The name of the legacy class that files refer to."""
         return f"{_STORAGE_WORDS[self.dtype]}Storage"
 
     def type(self, dtype=None, non_blocking=False):
@@ -171,7 +171,7 @@ class TypedStorage(StorageBase):
         return _as_typed(self._untyped_storage.__deepcopy__(memo), self.dtype)
 
     def __reduce__(self):
-        # PyTorch, which may read this, warns of storages that are made without _internal.
+        # If PyTorch reads this, it warns about storages created without _internal.
         return partial(TypedStorage, wrap_storage=self._untyped_storage, dtype=self.dtype, _internal=True), ()
 
 
@@ -180,7 +180,7 @@ def _as_typed(untyped, dtype):
 
 
 def _convert(storage, dtype):
-    """The elements of a storage in another dtype, copied."""
+    """A copy of the storage in another dtype."""
     return _as_typed(untyped_of(Storage(storage._values.astype(np_dtype_of(dtype)))), dtype)
 
 
@@ -188,7 +188,7 @@ def _convert(storage, dtype):
 
 
 class _StorageType(type):
-    """The type of FloatStorage and its like: a call makes a TypedStorage, an instance is one of the right dtype."""
+    """The metaclass of FloatStorage and the like: calls create TypedStorages, isinstance checks the dtype."""
 
     dtype: _dtypes.dtype
 
@@ -202,11 +202,11 @@ class _StorageType(type):
         return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
 
     def from_buffer(cls, *args, **kwargs):
-        """A storage with a copy of the elements in a buffer: ``from_buffer(buffer, byte_order, count, offset)``."""
+        """Copies a buffer to a new storage: ``from_buffer(buffer, byte_order, count, offset)``."""
         return TypedStorage.from_buffer(*args, dtype=cls.dtype, **kwargs)
 
     def from_file(cls, filename, shared=False, size=0):
-        """A storage of `size` elements in a file, mapped into memory."""
+        """Maps a file into memory as a storage of `size` elements."""
         return _as_typed(untyped_of(mapped_storage(filename, shared, size * cls.dtype.itemsize)), cls.dtype)
 
     def _new_shared(cls, size, *, device="cpu"):
@@ -253,14 +253,14 @@ def is_storage(obj, /):
 
 
 def untyped_storage(self):
-    """The bytes behind the tensor."""
+    """The tensor's memory as bytes."""
     if self.layout is not strided:
         raise NotImplementedError("Cannot access storage of a sparse tensor: its values() and indices() have storages")
     return untyped_of(storage_of(self))
 
 
 def storage(self):
-    """The elements behind the tensor, in the order of memory."""
+    """The tensor's memory as elements."""
     warn_once(DEPRECATED)
     return _as_typed(untyped_storage(self), self.dtype)
 

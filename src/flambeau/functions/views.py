@@ -1,4 +1,4 @@
-"""Parts of a tensor, as views: select, narrow, split, diagonal, unfold, as_strided."""
+"""Views of parts of a tensor: select, narrow, split, diagonal, unfold, as_strided."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 @numpy_names
 def select(input, dim, index):
-    """The slice number ``index`` along a dimension, which goes away."""
+    """The slice ``index`` along a dimension, which is removed."""
     need_tensor(input, "select")
     shape = input._a.shape
     if not shape:
@@ -42,7 +42,7 @@ def select(input, dim, index):
 
 @numpy_names
 def narrow(input, dim, start, length):
-    """The ``length`` slices along a dimension from ``start`` on."""
+    """The ``length`` slices along a dimension beginning at ``start``."""
     need_tensor(input, "narrow")
     shape = input._a.shape
     if not shape:
@@ -65,7 +65,7 @@ def narrow(input, dim, start, length):
 
 @numpy_names
 def unbind(input, dim=0):
-    """All slices along a dimension, which goes away."""
+    """All slices along a dimension, which is removed."""
     need_tensor(input, "unbind")
     if input._a.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -103,7 +103,7 @@ def split_method(self, split_size, dim=0):
 
 
 def even_sizes(n, size):
-    """The sizes of the pieces of n elements; the last piece may be smaller."""
+    """The sizes of the pieces when n elements are split; the last may be smaller."""
     if n == 0:
         return (0,)
     if size == 0:
@@ -152,7 +152,7 @@ def chunk(input, chunks, dim=0):
 
 @numpy_names
 def tensor_split(input, sections=None, dim=0, *, indices=None, tensor_indices_or_sections=None):
-    """Pieces along a dimension: so many, of sizes that differ by at most one, or cut at the given indices."""
+    """Pieces along a dimension: ``sections`` of nearly equal size, or split at the given indices."""
     need_tensor(input, "tensor_split")
     indices_or_sections = one_of("tensor_split", sections, indices, tensor_indices_or_sections)
     if input._a.ndim == 0:
@@ -188,7 +188,7 @@ def tensor_split(input, sections=None, dim=0, *, indices=None, tensor_indices_or
 
 
 def one_of(name, *ways):
-    """PyTorch has a name for each kind of the one argument that says where to split."""
+    """The one split argument that was given, of PyTorch's several names for it."""
     given = [way for way in ways if way is not None]
     if len(given) != 1:
         raise TypeError(f"{name}() takes one of: a number of sections, indices; got {len(given)} of them")
@@ -196,12 +196,12 @@ def one_of(name, *ways):
 
 
 def clip_index(index, n):
-    """Where a slice of n elements puts an index."""
+    """Clips an index to the bounds of n elements, like a slice."""
     return max(index + n, 0) if index < 0 else min(index, n)
 
 
 def directed_split(name, least, axis):
-    """hsplit, vsplit and dsplit: tensor_split along a fixed dimension into pieces of equal size."""
+    """Makes hsplit, vsplit and dsplit: tensor_split along a fixed dimension into pieces of equal size."""
 
     def function(input, *at, sections=None, indices=None):
         need_tensor(input, name)
@@ -272,7 +272,7 @@ def unfold(self, dimension, size, step):
 
 
 def as_strided(input, size, stride, storage_offset=None):
-    """A view of the tensor's whole storage by sizes and strides; elements may overlap."""
+    """A view of the tensor's whole storage with arbitrary sizes and strides; elements may overlap."""
     need_tensor(input, "as_strided")
     size, stride = shape_from((size,)), shape_from((stride,), "stride")
     if len(size) != len(stride):
@@ -294,7 +294,7 @@ def as_strided(input, size, stride, storage_offset=None):
 
 
 def at_strides(input, size, stride, offset):
-    """The view, recorded as what it means for the elements of `input`, and remembered as a view of the base."""
+    """The strided view, recorded in terms of the elements of `input` and tracked as a view of its base."""
     if isinstance(input._a, LevelArray):
         return of_sample(input, size, stride, offset)
     engine = engine_for(input)
@@ -320,14 +320,14 @@ def at_strides(input, size, stride, offset):
         own = dict(own_stride=base.stride(), own_offset=base.storage_offset())
         before = out._view
         out._view = View.of(base, (ops.as_strided, {**settings, **own}, None), before.version, before.origin)
-    if not engine.aliases:  # it may reach elements that `input` has not
+    if not engine.aliases:  # may reach outside the elements of `input`
         chain = (ops.view, {"shape": (-1,)}, None), (ops.as_strided, {**settings, **FLAT}, None)
         out._a = ViewArray(storage_of(input).memory, chain, array, stride, offset)
     return out
 
 
 def of_sample(input, size, stride, offset):
-    """``as_strided`` in a transform: the elements as a copy, as none of the samples has memory of its own."""
+    """``as_strided`` in a transform: a copy of the elements, since samples have no memory of their own."""
     if not input.is_contiguous() or extent(size, stride, offset) > input._a.size:
         raise RuntimeError("as_strided: inside of vmap and forward mode the tensor must be contiguous, and the view "
                            "lie within it; make it contiguous() first")
@@ -337,11 +337,11 @@ def of_sample(input, size, stride, offset):
     return input.flatten()[place]
 
 
-FLAT = {"own_stride": (1,), "own_offset": 0}  # the places of the elements of a vector
+FLAT = {"own_stride": (1,), "own_offset": 0}  # the strides of a contiguous vector
 
 
 def whole_elements(t):
-    """All elements that `t` shares with other tensors, as a vector, where there is no NumPy memory."""
+    """The whole storage of `t` as a vector, on devices without NumPy memory."""
     memory = storage_of(t).memory
     whole = memory.array
     if memory.strides is not None:

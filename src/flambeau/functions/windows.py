@@ -1,4 +1,4 @@
-"""Window functions for spectra: the ``*_window`` family, periodic by default."""
+"""Window functions: the ``*_window`` family, periodic by default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the functions of linear algebra ask of their arguments, and how they say that a matrix is no good."""
+"""Argument checks of linear algebra functions, and the errors for singular matrices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def word_of(x):
 
 
 def need_matrices(A, name, argument="A"):
-    """A tensor of at least two dimensions."""
+    """Raises unless A is a tensor of at least two dimensions."""
     if not isinstance(A, Tensor):
         need_tensor(A, name.replace(".", "_"), argument)
     if A._a.ndim < 2:
@@ -28,7 +28,7 @@ def need_matrices(A, name, argument="A"):
 
 
 def need_floating(A, name, error=RuntimeError):
-    """A floating or complex tensor in a precision that LAPACK works in."""
+    """Raises unless A is floating or complex, in a precision that LAPACK supports."""
     if not _dtypes.is_inexact(A._a.dtype):
         raise error(f"{name}: Expected a floating point or complex tensor as input. Got {word_of(A)}")
     if A._a.dtype in _dtypes.HALF:
@@ -37,7 +37,7 @@ def need_floating(A, name, error=RuntimeError):
 
 
 def need_square(A, name, error=RuntimeError):
-    """Square matrices, floating or complex."""
+    """Raises unless A is floating or complex, with square matrices."""
     need_matrices(A, name)
     *_, m, n = A._a.shape
     if m != n:
@@ -54,7 +54,7 @@ def need_same_dtype(A, B, name):
 
 
 def need_fitting(A, B, left, name):
-    """B must have as many rows (or columns) as A, and batch dimensions that broadcast."""
+    """Raises unless B has as many rows (or columns) as A and batch dimensions that broadcast."""
     a, b = A._a.shape, B._a.shape
     if a[-1] != b[-2 if left else -1]:
         equation = "AX = B" if left else "XA = B"
@@ -73,8 +73,8 @@ def need_broadcast(a, b):
             )
 
 
-def refuse_failed(info, name, reason, kind=LinAlgError):
-    """Raises an error for the first matrix whose info is not zero. `reason` may show the info."""
+def raise_if_failed(info, name, reason, kind=LinAlgError):
+    """Raises an error for the first matrix with nonzero info. `reason` may contain the info."""
     codes = innermost(info._a)
     if is_traced(codes):
         wrong = codes.reshape(-1)[(codes.reshape(-1) != 0).argmax()] if codes.size else codes

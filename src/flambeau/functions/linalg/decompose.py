@@ -17,7 +17,7 @@ from ._matrices import (
     need_matrices,
     need_same_dtype,
     need_square,
-    refuse_failed,
+    raise_if_failed,
 )
 
 __all__ = [
@@ -55,18 +55,18 @@ LuFactorEx = result("linalg_lu_factor_ex", "LU", "pivots", "info")
 
 @out_variant(dtype=same, aliases="any")
 def cholesky(A, *, upper=False):
-    """The triangle L with ``A = L @ L.mH`` (or U with ``A = U.mH @ U``); only that triangle of A is read."""
+    """The factor L with ``A = L @ L.mH`` (or U with ``A = U.mH @ U``); only that triangle of A is read."""
     found, info = ops.cholesky_ex(need_square(A, "linalg.cholesky"), upper=bool(upper))
-    refuse_failed(info, "linalg.cholesky", NOT_POSITIVE)
+    raise_if_failed(info, "linalg.cholesky", NOT_POSITIVE)
     return found
 
 
 @out_variant(dtype=same, aliases="any")
 def cholesky_ex(A, *, upper=False, check_errors=False):
-    """The Cholesky triangles, and for each matrix 0 or the order of the leading minor that is not positive."""
+    """The Cholesky factors, and for each matrix 0 or the order of the leading minor that is not positive definite."""
     found = CholeskyEx(ops.cholesky_ex(need_square(A, "linalg.cholesky"), upper=bool(upper)))
     if check_errors:
-        refuse_failed(found.info, "linalg.cholesky_ex", NOT_POSITIVE)
+        raise_if_failed(found.info, "linalg.cholesky_ex", NOT_POSITIVE)
     return found
 
 
@@ -76,7 +76,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
 @out_variant(dtype=same, aliases="any")
 @typed(mode=str)
 def qr(A, mode="reduced"):
-    """Q and R with ``A = Q @ R``: ``"reduced"``, with a square Q (``"complete"``), or R alone (``"r"``)."""
+    """Q and R with ``A = Q @ R``: ``"reduced"``, ``"complete"`` with a square Q, or ``"r"`` for R alone."""
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', or 'complete'"
@@ -86,7 +86,7 @@ def qr(A, mode="reduced"):
 
 @out_variant(aliases="any")
 def householder_product(A, tau):
-    """The first columns of the product of the reflections ``I - tau[i] v v.mH``; v is column i of A below a one."""
+    """The first columns of the product of reflections ``I - tau[i] v v.mH``, where v is a one above column i of A."""
     check_reflections(A, tau)
     return apply_reflections(A, tau, ops.eye_from(A))
 
@@ -160,7 +160,7 @@ def check_driver(driver, name):
 
 @out_variant(dtype=same, aliases="any")
 def eigh(A, UPLO="L"):
-    """The eigenvalues (ascending) and eigenvectors of each symmetric or Hermitian matrix, read from one triangle."""
+    """The eigenvalues (ascending) and eigenvectors of symmetric or Hermitian matrices; only one triangle is read."""
     return Eigh(spectral.eigh(need_square(A, "linalg.eigh"), uplo=triangle_of(UPLO)))
 
 
@@ -195,18 +195,18 @@ def eigvals(A):
 
 @out_variant(dtype=same, aliases="any")
 def lu_factor_ex(A, *, pivot=True, check_errors=False):
-    """The LU factorization in one matrix, its pivots, and for each matrix 0 or the number of a zero pivot."""
+    """The compact LU factorization, its pivots, and for each matrix 0 or the index of a zero pivot."""
     found = LuFactorEx(_factor(A, pivot, "linalg.lu_factor"))
     if check_errors:
-        refuse_failed(found.info, "torch.linalg.lu_factor_ex", ZERO_PIVOT)
+        raise_if_failed(found.info, "torch.linalg.lu_factor_ex", ZERO_PIVOT)
     return found
 
 
 @out_variant(dtype=same, aliases="any")
 def lu_factor(A, *, pivot=True):
-    """The LU factorization with partial pivoting in one matrix, and its pivots, as ``lu_solve`` takes them."""
+    """The compact LU factorization with partial pivoting, and its pivots, as ``lu_solve`` takes them."""
     LU, pivots, info = _factor(A, pivot, "torch.lu_factor")
-    refuse_failed(info, "torch.linalg.lu_factor", ZERO_PIVOT, RuntimeError)
+    raise_if_failed(info, "torch.linalg.lu_factor", ZERO_PIVOT, RuntimeError)
     return LuFactor(LU, pivots)
 
 
@@ -222,14 +222,14 @@ def _factor(A, pivot, name):
 
 @out_variant(dtype=same, aliases="any")
 def lu(A, *, pivot=True):
-    """P, L, U with ``A = P @ L @ U``: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
+    """P, L, U with ``A = P @ L @ U``: a permutation, a unit lower and an upper triangular matrix."""
     LU, pivots, _ = _factor(A, pivot, "linalg.lu")
     P = ops.permutation_matrix(pivots, size=A._a.shape[-2], dtype=LU._a.dtype)
     return Lu(P, *unpack_factors(LU))
 
 
 def unpack_factors(LU):
-    """The triangles L and U of a compact factorization."""
+    """The factors L and U of a compact factorization."""
     m, n = LU._a.shape[-2:]
     k = min(m, n)
     return ops.unit_lower(LU, k), triu(ops.head(LU, k, n), diagonal=0)
@@ -240,18 +240,18 @@ def unpack_factors(LU):
 
 @out_variant(dtype=same, aliases="any")
 def ldl_factor_ex(A, *, hermitian=False, check_errors=False):
-    """The LDL factorization of each symmetric (or Hermitian) matrix in one, its pivots, and where it met a zero."""
+    """The compact LDL factorization of symmetric (or Hermitian) matrices, its pivots, and the index of a zero pivot."""
     found = LdlFactorEx(ops.ldl_factor_ex(need_square(A, "linalg.ldl_factor_ex"), hermitian=bool(hermitian)))
     if check_errors:
-        refuse_failed(found.info, "torch.linalg.ldl_factor_ex", ZERO_BLOCK)
+        raise_if_failed(found.info, "torch.linalg.ldl_factor_ex", ZERO_BLOCK)
     return found
 
 
 @out_variant(dtype=same, aliases="any")
 def ldl_factor(A, *, hermitian=False):
-    """The LDL factorization of each symmetric (or Hermitian) matrix in one, and its pivots."""
+    """The compact LDL factorization of symmetric (or Hermitian) matrices, and its pivots."""
     LD, pivots, info = ops.ldl_factor_ex(need_square(A, "torch.linalg.ldl_factor"), hermitian=bool(hermitian))
-    refuse_failed(info, "torch.linalg.ldl_factor", ZERO_BLOCK, RuntimeError)
+    raise_if_failed(info, "torch.linalg.ldl_factor", ZERO_BLOCK, RuntimeError)
     return LdlFactor(LD, pivots)
 
 

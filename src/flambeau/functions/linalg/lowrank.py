@@ -1,4 +1,4 @@
-"""Parts of decompositions: by random projection (Halko, Martinsson, Tropp 2009), or the outermost eigenvectors."""
+"""Partial decompositions: by random projection (Halko, Martinsson, Tropp 2009), or the extreme eigenvectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOO_SMALL = (
 
 
 def svd_lowrank(A, q=6, niter=2, M=None):
-    """U, S, V of about rank ``q`` with ``A`` (minus ``M``) near ``U @ diag(S) @ V.mH``; ``niter`` rounds refine it."""
+    """U, S, V of rank about ``q`` with ``A - M`` ≈ ``U @ diag(S) @ V.mH``, refined by ``niter`` power iterations."""
     need_tensor(A, "svd_lowrank", "A")
     if M is not None:
         A = A - M
@@ -32,7 +32,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
 
 
 def basis(A, q, niter):
-    """Orthonormal columns that span nearly what A's columns do."""
+    """Orthonormal columns that approximately span the range of A."""
     Q = qr(product(A, randn(A._a.shape[-1], q, dtype=A.dtype))).Q
     for _ in range(niter):
         Q = qr(product(mH(A), Q)).Q
@@ -41,7 +41,7 @@ def basis(A, q, niter):
 
 
 def pca_lowrank(A, q=None, center=True, niter=2):
-    """The principal components of the rows of A: U, S, V of about rank ``q`` of the centred matrix."""
+    """The principal components of the rows of A: U, S, V of rank about ``q`` of the centred matrix."""
     need_tensor(A, "pca_lowrank", "A")
     m, n = A._a.shape[-2:]
     if q is None:
@@ -57,9 +57,9 @@ def pca_lowrank(A, q=None, center=True, niter=2):
 
 def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, largest=None, method=None, tracker=None,
            ortho_iparams=None, ortho_fparams=None, ortho_bparams=None):
-    """The ``k`` largest (or smallest) eigenvalues of ``A x = λ B x``, A symmetric and B positive definite; and the x.
+    """The ``k`` largest (or smallest) eigenvalues and -vectors of ``A x = λ B x``, A symmetric, B positive definite.
 
-    All of them are computed, and the ones asked for returned: what steers an iteration makes no difference.
+    All are computed exactly and `k` of them returned; the parameters of the iteration have no effect.
     """
     need_tensor(A, "lobpcg", "A")
     rows, columns = A._a.shape[-2], A._a.shape[-1]
@@ -71,7 +71,7 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
     largest = largest is None or largest
     if B is None:
         values, vectors = eigh(A)
-    else:  # with B = L Lᴴ and y = Lᴴ x it is the problem of L⁻¹ A L⁻ᴴ
+    else:  # with B = L Lᴴ and y = Lᴴ x, the eigenproblem of L⁻¹ A L⁻ᴴ
         L = cholesky(B)
         half = solve_triangular(L, A, upper=False)
         values, vectors = eigh(solve_triangular(L, mH(half), upper=False))

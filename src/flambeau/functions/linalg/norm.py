@@ -26,7 +26,7 @@ NO_IDENTITY = (
 
 
 def checked_dtype(x, dtype, name):
-    """x in the dtype that the caller asked for; it may widen, not narrow."""
+    """Casts x to the requested dtype, which may widen but not narrow."""
     if not _dtypes.is_inexact(x._a.dtype):
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {word_of(x)}")
     if dtype is None:
@@ -64,7 +64,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 
 
 def check_identity(a, ord, axis):
-    """The largest or smallest of nothing does not exist."""
+    """Raises if the norm of an empty dimension is undefined: it has no largest or smallest element."""
     if (ord >= 0 and ord != math.inf) or a.size:
         return
     if axis is None or any(a.shape[i] == 0 for i in axis):
@@ -109,7 +109,7 @@ def _matrix_norm(A, ord, rows, columns, keepdim, name):
 
 
 def extreme(x, ord, axis, keepdims):
-    """The largest of x along an axis (zero if there is nothing), or for a negative order the smallest."""
+    """The maximum of x along an axis (zero if empty), or the minimum for a negative order."""
     if x._a.shape[axis[0]]:
         return (amax if ord > 0 else amin)(x, axis=axis, keepdims=keepdims)
     if ord < 0:
@@ -126,7 +126,7 @@ def ones_at(shape, axes):
 @numpy_names
 @out_variant(dtype=same, aliases="any")
 def norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
-    """A vector norm or, with a pair of dims or a matrix and an order, a matrix norm. By default of all elements."""
+    """A vector norm or, given a pair of dims or a matrix and an order, a matrix norm. By default of all elements."""
     need_tensor(input, "linalg_norm", "A")
     if isinstance(dim, int):
         dim = (dim,)
@@ -148,7 +148,7 @@ def norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 @out_variant(aliases="any")
 def cond(A, p=None):
-    """The condition number of each matrix in the norm ``p``: how much solving with it can magnify an error."""
+    """The condition number of each matrix in the norm ``p``: how much solving with it can amplify an error."""
     need_tensor(A, "linalg_cond", "A")
     if A._a.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
@@ -189,7 +189,7 @@ def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
     name = "torch.linalg.matrix_rank"
     need_matrices(A, name, "input")
     need_floating(A, name)
-    if tol is not None:  # the former spelling: absolute
+    if tol is not None:  # the older argument, an absolute tolerance
         atol, rtol = tol, 0.0
     A = A.detach()
     size = eigvalsh(A, uplo="L").abs() if hermitian else svdvals(A)

@@ -22,7 +22,7 @@ from ._matrices import (
     need_matrices,
     need_same_dtype,
     need_square,
-    refuse_failed,
+    raise_if_failed,
     word_of,
 )
 
@@ -62,18 +62,18 @@ def slogdet(A):
 
 @out_variant(dtype=same, aliases="any")
 def inv(A):
-    """The inverse of each square matrix; LinAlgError where there is none."""
+    """The inverse of each square matrix; LinAlgError if it is singular."""
     found, info = ops.inv_ex(need_square(A, "linalg.inv"))
-    refuse_failed(info, "linalg.inv", SINGULAR)
+    raise_if_failed(info, "linalg.inv", SINGULAR)
     return found
 
 
 @out_variant(dtype=same, aliases="any")
 def inv_ex(A, *, check_errors=False):
-    """The inverses, and for each matrix 0 or the number of the zero pivot that made it fail."""
+    """The inverses, and for each matrix 0 or the index of the zero pivot that made it fail."""
     found = InvEx(ops.inv_ex(need_square(A, "linalg.inv")))
     if check_errors:
-        refuse_failed(found.info, "linalg.inv_ex", SINGULAR)
+        raise_if_failed(found.info, "linalg.inv_ex", SINGULAR)
     return found
 
 
@@ -93,11 +93,11 @@ def pinv(A, *, atol=None, rtol=None, hermitian=False):
 
 
 def tolerances(A, atol, rtol, name):
-    """atol and rtol as tensors in the real dtype of A; by default 0, and eps times the larger dimension."""
+    """atol and rtol as tensors in the real dtype of A; by default 0 and eps times the larger dimension."""
     real = A.dtype.to_real().np
     if rtol is None:
         default = max(A._a.shape[-2:]) * float(np.finfo(real).eps)
-        # A tolerance given as absolute replaces the default relative one wherever it is positive.
+        # An absolute tolerance replaces the default relative one wherever it is positive.
         if isinstance(atol, Tensor):
             rtol = wrap(np.where(atol._a > 0, 0, default).astype(real))
         else:
@@ -115,7 +115,7 @@ def as_tolerance(value, dtype, name):
 
 @out_variant(aliases="any")
 def tensorinv(A, ind=2):
-    """The inverse of the linear map that A is: its first ``ind`` dimensions the result, the others the argument."""
+    """The inverse of A as a linear map from its trailing dimensions to its first ``ind``."""
     need_tensor(A, "linalg_tensorinv", "A")
     ind = as_int(ind, "linalg_tensorinv", "ind")
     if ind <= 0:
@@ -135,18 +135,18 @@ def tensorinv(A, ind=2):
 
 @out_variant(dtype=same, aliases="any")
 def solve(A, B, *, left=True):
-    """X with ``A @ X = B`` (``X @ A = B`` if not ``left``), for square A; LinAlgError where A is singular."""
+    """X with ``A @ X = B`` (``X @ A = B`` if not ``left``), for square A; LinAlgError if A is singular."""
     found, info = _solve(A, B, left)
-    refuse_failed(info, "torch.linalg.solve", SOLVE_SINGULAR)
+    raise_if_failed(info, "torch.linalg.solve", SOLVE_SINGULAR)
     return found
 
 
 @out_variant(dtype=same, aliases="any")
 def solve_ex(A, B, *, left=True, check_errors=False):
-    """The solution of ``solve``, and for each matrix 0 or the number of the zero pivot that made it fail."""
+    """The solution of ``solve``, and for each matrix 0 or the index of the zero pivot that made it fail."""
     found = SolveEx(_solve(A, B, left))
     if check_errors:
-        refuse_failed(found.info, "torch.linalg.solve_ex", SOLVE_SINGULAR)
+        raise_if_failed(found.info, "torch.linalg.solve_ex", SOLVE_SINGULAR)
     return found
 
 
@@ -167,13 +167,13 @@ def _solve(A, B, left):
 
 
 def is_vector(a, b):
-    """Whether B is a vector, or a batch of vectors just like A is one of matrices."""
+    """Whether B is a vector, or a batch of vectors with the batch dimensions of A."""
     return len(b) == 1 or (len(a) - 1 == len(b) and b == a[:-1])
 
 
 @out_variant(dtype=same, aliases="any")
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
-    """X with ``A @ X = B`` (``X @ A = B`` if not ``left``), for triangular A. Zeros on the diagonal are not noticed."""
+    """X with ``A @ X = B`` (``X @ A = B`` if not ``left``), for triangular A. Singular matrices are not detected."""
     name = "linalg.solve_triangular"
     need_matrices(A, name)
     need_tensor(B, "linalg_solve_triangular", "B", 2)
@@ -186,7 +186,7 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
 
 @out_variant(dtype=same, aliases="any")
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
-    """X with ``A @ X = B``, given the LU factorization of A; ``left`` and ``adjoint`` as for the other solvers."""
+    """X with ``A @ X = B``, given the LU factorization of A; ``left`` and ``adjoint`` as in the other solvers."""
     name = "linalg.lu_solve"
     need_square(LU, name)
     need_tensor(pivots, "linalg_lu_solve", "pivots", 2)
@@ -206,7 +206,7 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
 
 
 def from_lu(P, LU, B, left, adjoint):
-    """Solves with ``A = P L U``; the adjoint and the right-hand forms are the left-hand one, turned."""
+    """Solves with ``A = P L U``; the adjoint and right-hand systems are transposed to left-hand ones."""
     if not left:
         return ops.mH(from_lu(P, LU, ops.mH(B), True, not adjoint))
     if adjoint:
@@ -218,7 +218,7 @@ def from_lu(P, LU, B, left, adjoint):
 
 @out_variant(aliases="any")
 def tensorsolve(A, B, dims=None):
-    """X with ``tensordot(A, X, X.ndim) = B``; the dimensions of A in ``dims`` are moved to its end first."""
+    """X with ``tensordot(A, X, X.ndim) = B``; the dimensions of A in ``dims`` are moved to the end first."""
     need_tensor(A, "linalg_tensorsolve", "A")
     need_tensor(B, "linalg_tensorsolve", "B", 2)
     if dims is not None:
@@ -241,7 +241,7 @@ DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
-    """The X that makes ``A @ X - B`` smallest; residuals, rank and singular values as far as ``driver`` gives them."""
+    """The X that minimises ``|A @ X - B|``; residuals, rank and singular values as far as ``driver`` computes them."""
     name = "torch.linalg.lstsq"
     need_tensor(A, "linalg_lstsq", "A")
     need_tensor(B, "linalg_lstsq", "B", 2)
@@ -288,7 +288,7 @@ def check_lstsq(A, B, driver, name):
 
 @out_variant(dtype=same, aliases="any")
 def matrix_power(A, n):
-    """Each square matrix multiplied with itself n times; its inverse for negative n."""
+    """The n-th power of each square matrix; of its inverse for negative n."""
     name = "linalg.matrix_power"
     need_matrices(A, name)
     n = as_int(n, "linalg_matrix_power", "n")
@@ -299,7 +299,7 @@ def matrix_power(A, n):
 
 
 def power(A, n):
-    """By repeated squaring."""
+    """Exponentiation by squaring."""
     if n == 0:
         return ops.eye_from(A)
     if n < 0:

@@ -1,4 +1,4 @@
-"""The linear algebra at the top level: older names and signatures over ``flambeau.linalg``."""
+"""Linear algebra functions of the top level: older names and signatures for ``flambeau.linalg``."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def slogdet(input):
 
 
 def logdet(input):
-    """The logarithm of the determinant of each square matrix; nan where that is negative."""
+    """The logarithm of the determinant of each square matrix; NaN if it is negative."""
     sign, magnitude = ops.slogdet(need_square(input, "logdet"))
     if sign._a.dtype.kind == "c":
         return magnitude + log(sign)
@@ -74,7 +74,7 @@ def pinverse(input, rcond=1e-15):
 
 @out_variant(dtype=same, aliases="any")
 def matrix_power(input, n):
-    """Each square matrix multiplied with itself n times; its inverse for negative n."""
+    """The n-th power of each square matrix; of its inverse for negative n."""
     return solving.matrix_power(input, n)
 
 
@@ -110,13 +110,13 @@ def qr(input, some=True):
 
 @out_variant(aliases="any")
 def geqrf(input):
-    """The QR decomposition as LAPACK keeps it: R, the reflections below its diagonal, and their factors."""
+    """The QR decomposition in LAPACK's format: R with the reflections below its diagonal, and tau."""
     return Geqrf(householder(need_floating(need_matrices(input, "geqrf", "input"), "geqrf")))
 
 
 @out_variant(aliases="any")
 def orgqr(input, input2):
-    """The matrix Q of the reflections that ``geqrf`` returns."""
+    """The matrix Q of the reflections returned by ``geqrf``."""
     return decompose.householder_product(input, input2)
 
 
@@ -162,19 +162,19 @@ def check_ormqr(a, tau, c, left):
 @out_variant(dtype=anything, fit=resize_silently, aliases="any")
 @typed(pivot=bool, get_infos=bool)
 def lu(A, pivot=True, get_infos=False, out=None):
-    """The LU factorization in one matrix and its pivots; with ``get_infos`` also where it met a zero pivot."""
+    """The compact LU factorization and its pivots; with ``get_infos`` also the index of a zero pivot."""
     LU, pivots, info = decompose.lu_factor_ex(A, pivot=pivot)
     return LuWithInfo(LU, pivots, info) if get_infos else (LU, pivots)
 
 
 def _lu(self, pivot=True, get_infos=False):
-    """The LU factorization in one matrix and its pivots; see ``lu``."""
+    """The compact LU factorization and its pivots; see ``lu``."""
     return lu(self, pivot, get_infos)
 
 
 @out_variant(dtype=same, aliases="any")
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
-    """The matrices P, L and U of a factorization by ``lu_factor``; empty ones for what is not to be unpacked."""
+    """The matrices P, L and U of a factorization by ``lu_factor``; empty ones if not requested."""
     need_tensor(LU_data, "lu_unpack", "LU_data")
     need_tensor(LU_pivots, "lu_unpack", "LU_pivots", 2)
     if LU_data._a.ndim < 2:
@@ -206,14 +206,14 @@ def lu_solve(input, LU_data, LU_pivots):
 @out_variant(aliases="any")
 @typed(upper=bool)
 def cholesky(input, upper=False):
-    """The Cholesky triangle of each symmetric (Hermitian) positive-definite matrix."""
+    """The Cholesky factor of each symmetric (Hermitian) positive-definite matrix."""
     return decompose.cholesky(input, upper=upper)
 
 
 @out_variant(aliases="any")
 @typed(upper=bool)
 def cholesky_solve(input, input2, upper=False):
-    """X with ``A @ X = input``, given the Cholesky triangle ``input2`` of A."""
+    """X with ``A @ X = input``, given the Cholesky factor ``input2`` of A."""
     need_tensor(input, "cholesky_solve", "input")
     need_tensor(input2, "cholesky_solve", "input2", 2)
     for which, x in (("b", input), ("u", input2)):
@@ -233,7 +233,7 @@ def cholesky_solve(input, input2, upper=False):
 @out_variant(aliases="any")
 @typed(upper=bool)
 def cholesky_inverse(input, upper=False):
-    """The inverse of each matrix whose Cholesky triangle is given."""
+    """The inverse of each matrix, given its Cholesky factor."""
     return ops.cholesky_inverse(need_square(input, "cholesky_inverse"), upper=bool(upper))
 
 
