@@ -1,4 +1,4 @@
-"""Optimizers. The families are imported when they are first asked for."""
+"""Optimizers. Each module is imported on first use."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Adam in less memory: of the squares of a matrix, only the means of rows and columns are kept."""
+"""Adafactor: Adam with less memory, from factored second moments."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["Adafactor"]
 
 
 class Adafactor(Optimizer):
-    """Divides gradients by their running size, which for a matrix is known by its rows and columns only.
+    """Divides gradients by their running root mean square, which for matrices is estimated from row and column means.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
         lr: the largest step, relative to the size of the parameter.
-        beta2_decay: the power of the count of steps by which new squares count less.
-        eps: what the squares are at least (None: the epsilon of the dtype), and the size of the parameter.
-        d: the size of a step, before ``lr``, from which on it is shortened.
-        weight_decay: the share of the parameter, times ``lr``, that is taken away in each step.
+        beta2_decay: the exponent of the step count in the decay rate of the second moment.
+        eps: the lower bounds of the squared gradient (None: the epsilon of the dtype) and of the size of the parameter.
+        d: the clipping threshold of the update, before ``lr`` is applied.
+        weight_decay: the decoupled weight decay, multiplied by ``lr``.
         foreach: accepted; it makes no difference.
-        maximize: goes up instead of down.
+        maximize: maximizes the objective instead of minimizing it.
     """
 
     _added = dict(foreach=None)
@@ -56,7 +56,7 @@ class Adafactor(Optimizer):
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             params, grads, steps = self._gather(group, "step")
             if any([p.is_complex() for p in params]):
@@ -81,7 +81,7 @@ def update(p, grad, state, count, group):
 
 
 def averaged_square(grad, state, weight, eps):
-    """The running average of the square of the gradient, as far as the state knows it."""
+    """Updates and returns the running average of the squared gradient, from its factors if it is factored."""
     if grad.ndim < 2:
         return lerp_into(state["variance"], grad.square(), weight)
     rows = lerp_into(state["row_var"], grad.square().mean(-1, keepdim=True), weight)
@@ -90,5 +90,5 @@ def averaged_square(grad, state, weight, eps):
 
 
 def lerp_into(average: Tensor, value: Tensor, weight):
-    """Moves an average towards a value, by a share of the way."""
+    """Linear interpolation in place, from the average to the value."""
     return average.add_((value - average) * weight)

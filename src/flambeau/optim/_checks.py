@@ -1,4 +1,4 @@
-"""What optimizers refuse: settings out of range, devices and gradients that a kind of step is not for."""
+"""Validation of optimizer settings, devices and gradients."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ STEPS_ARE_TENSORS = "API has changed, `state_steps` argument must contain a list
 
 
 def check_range(name, value, low=0.0, high=None):
-    """Raises ``Invalid name: value`` unless low <= value, and value < high where there is one."""
+    """Raises ``Invalid name: value`` unless low <= value < high (high: optional)."""
     if not (low <= value if high is None else low <= value < high):
         raise ValueError(f"Invalid {name}: {value}")
 
 
 def check_lr(lr):
-    """Raises unless lr is a number, or a tensor of one element, that is not negative."""
+    """Raises unless lr is a non-negative number or one-element tensor."""
     check_lr_size(lr)
     check_range("learning rate", lr)
 
@@ -45,7 +45,7 @@ def check_betas(betas):
 
 
 def check_tensor_lr(lr, foreach, capturable):
-    """Raises for a learning rate that the combination of settings does not take as a tensor."""
+    """Raises if the settings do not allow the learning rate to be a tensor."""
     if isinstance(lr, Tensor) and foreach and not capturable:
         raise ValueError(TENSOR_WITH_FOREACH.format(name="lr"))
 
@@ -58,7 +58,7 @@ def check_fused(fused, foreach, differentiable):
 
 
 def check_fused_params(params):
-    """Raises for parameters that have no fused step."""
+    """Raises for parameters that fused steps do not support."""
     for p in params:
         if not p.is_floating_point() or p.device.type not in FUSED_DEVICES:
             devices = list(FUSED_DEVICES)
@@ -66,7 +66,7 @@ def check_fused_params(params):
 
 
 def check_capturable(capturable, params, what="params and state_steps"):
-    """Raises for parameters whose steps cannot be captured; a compiled step may have the setting anywhere."""
+    """Raises for parameters on devices without capturable steps; inside a compiled step, all are allowed."""
     if capturable and not modes.tracer.active and any([p.device.type not in CAPTURABLE_DEVICES for p in params]):
         raise AssertionError(NOT_CAPTURABLE.format(what=what, devices=list(CAPTURABLE_DEVICES)))
 

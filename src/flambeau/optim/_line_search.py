@@ -1,4 +1,4 @@
-"""A line search for a point that satisfies the strong Wolfe conditions."""
+"""A line search for the strong Wolfe conditions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Point(NamedTuple):
-    """A point on the line: how far along it, the loss, the gradient, and the slope along the line."""
+    """A point on the line: its position, loss, gradient and directional derivative."""
 
     t: Any
     loss: float
@@ -16,7 +16,7 @@ class Point(NamedTuple):
 
 
 def minimum_of_cubic(a, b, low=None, high=None):
-    """Where the cubic through two points with their slopes is least, within bounds; those of the points by default."""
+    """The minimum of the cubic through two points with given slopes, clamped to the bounds (default: the points)."""
     low = min(a.t, b.t) if low is None else low
     high = max(a.t, b.t) if high is None else high
     a, b = (a, b) if a.t <= b.t else (b, a)
@@ -30,17 +30,17 @@ def minimum_of_cubic(a, b, low=None, high=None):
 
 
 def strong_wolfe(evaluate, start, t, length, c1=1e-4, c2=0.9, tolerance_change=1e-9, max_ls=25):
-    """(the point that was found, how many evaluations it took).
+    """(the accepted point, the number of evaluations).
 
     Args:
         evaluate: returns the Point at t.
         start: the Point at 0.
-        t: where to begin.
-        length: of the largest element of the direction.
-        c1: the share of the decrease that the slope promises, which there has to be.
-        c2: the share of the slope that may be left.
-        tolerance_change: the distance below which points count as equal.
-        max_ls: the most evaluations, after the first.
+        t: the initial step.
+        length: the largest absolute element of the direction.
+        c1: the constant of the sufficient-decrease condition.
+        c2: the constant of the curvature condition.
+        tolerance_change: the bracket size at which to stop.
+        max_ls: the maximum number of evaluations after the first.
     """
     def is_worse(point):
         return point.loss > start.loss + c1 * point.t * start.slope
@@ -63,7 +63,7 @@ def strong_wolfe(evaluate, start, t, length, c1=1e-4, c2=0.9, tolerance_change=1
 
 
 def zoom(evaluate, bracket, tries, is_worse, is_flat, length, tolerance_change, max_ls):
-    """Makes the bracket, which has a good point between its ends, smaller; the best end is the result."""
+    """Shrinks the bracket around an acceptable point; the best end is the result."""
     low, high = sorted(bracket, key=lambda point: point.loss)
     stalls, done = False, False
     while not done and tries < max_ls and abs(high.t - low.t) * length >= tolerance_change:
@@ -83,7 +83,7 @@ def zoom(evaluate, bracket, tries, is_worse, is_flat, length, tolerance_change, 
 
 
 def away_from_ends(t, first, last, stalls):
-    """(t, whether it is too near an end of the bracket): a second time in a row it is moved away from there."""
+    """(t, whether it is close to an end of the bracket): the second time in a row, t is moved away from the end."""
     margin = 0.1 * (last - first)
     if min(last - t, t - first) >= margin:
         return t, False

@@ -1,4 +1,4 @@
-"""Momentum for matrices, made orthogonal."""
+"""Muon: orthogonalized momentum for matrices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .optimizer import Optimizer, without_grad
 
 __all__ = ["Muon"]
 
-ADJUSTMENTS = {  # of the learning rate to the shape
+ADJUSTMENTS = {  # of the learning rate, depending on the shape
     None: lambda rows, columns: math.sqrt(max(1, rows / columns)),
     "original": lambda rows, columns: math.sqrt(max(1, rows / columns)),
     "match_rms_adamw": lambda rows, columns: 0.2 * math.sqrt(max(rows, columns)),
@@ -19,21 +19,21 @@ MOST_STEPS = 100
 
 
 class Muon(Optimizer):
-    """Steps along the momentum of a matrix, all of whose singular values have been brought near one.
+    """Steps along the orthogonalized momentum of a matrix, whose singular values are all close to one.
 
-    It is for matrices; biases, embeddings and the like need another optimizer.
+    Only for matrices; biases, embeddings and the like need another optimizer.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
         lr: the step size: a number, or a tensor of one element.
-        weight_decay: the share of the parameter, times ``lr``, that is taken away in each step.
-        momentum: how much of the average gradient is kept in each step.
-        nesterov: looks ahead along the momentum.
-        ns_coefficients: of the polynomial of fifth degree that brings singular values near one.
-        eps: what the matrix is at least divided by.
-        ns_steps: how many times the polynomial is applied.
-        adjust_lr_fn: how ``lr`` depends on the shape: ``"original"``, or ``"match_rms_adamw"`` for steps of the size
-            that AdamW takes.
+        weight_decay: the decoupled weight decay, multiplied by ``lr``.
+        momentum: the momentum factor.
+        nesterov: enables Nesterov momentum.
+        ns_coefficients: the coefficients of the quintic polynomial of the Newton-Schulz iteration.
+        eps: the lower bound of the norm that the matrix is divided by.
+        ns_steps: the number of Newton-Schulz iterations.
+        adjust_lr_fn: how ``lr`` depends on the shape: ``"original"``, or ``"match_rms_adamw"`` for updates with the RMS
+            of AdamW's.
     """
 
     def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True,
@@ -59,7 +59,7 @@ class Muon(Optimizer):
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             params, grads, buffers = self._gather(group, "momentum_buffer")
             if any([p.is_complex() for p in params]):
@@ -69,7 +69,7 @@ class Muon(Optimizer):
 
 
 def update(p, grad, buffer, group):
-    """One step of one matrix."""
+    """Updates one matrix."""
     lr, momentum = number_of(group["lr"]), group["momentum"]
     buffer.add_((grad - buffer) * (1 - momentum))
     direction = grad + (buffer - grad) * momentum if group["nesterov"] else buffer
@@ -80,7 +80,7 @@ def update(p, grad, buffer, group):
 
 
 def orthogonalize(matrix, coefficients, steps, eps):
-    """A matrix with the singular vectors of another, and singular values near one, by Newton-Schulz iteration."""
+    """A matrix with the same singular vectors and singular values near one, by Newton-Schulz iteration."""
     if steps >= MOST_STEPS:
         raise ValueError(f"Number of steps must be less than {MOST_STEPS} for computational efficiency")
     if len(coefficients) != 3:

@@ -1,7 +1,7 @@
-"""A step over a list of parameters: counts go up, then one kernel call changes parameters and state.
+"""The step over lists of parameters: step counts are incremented, then one kernel call updates parameters and state.
 
-The formulas are in ``engines/_updates.py``. Kernels apply them to memory; a ``differentiable`` step applies them to
-tensors, which record it.
+The formulas are in ``engines/_updates.py``. Kernels apply them in place; a ``differentiable`` step applies them to
+tensors and records them.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ TENSORS = SimpleNamespace(abs=abs, clip=clamp, maximum=maximum, sign=sign, sqrt=
 
 
 def number_of(x):
-    """A setting as a number to compute with: of a tensor its element."""
+    """The value of a setting as a number, or the tensor itself in a trace."""
     return engine_for(x).number(x._a) if isinstance(x, Tensor) else x
 
 
 def numbers_of(differentiable, *settings):
-    """Settings as numbers; tensors, if what is done with them is to be recorded."""
+    """Settings as numbers, or as tensors if the step is recorded."""
     return settings if differentiable else [number_of(x) for x in settings]
 
 
 def is_nonzero(x):
-    """Whether a setting makes a difference; of a tensor that is not known."""
+    """Whether a setting is nonzero; assumed for tensors."""
     return isinstance(x, Tensor) or x != 0
 
 
 def larger(x, y):
-    """The larger of two numbers, of which a compiled program may know only one."""
+    """The maximum of two numbers, either of which may be traced."""
     if isinstance(x, (int, float)) and isinstance(y, (int, float)):
         return max(x, y)
     k = engine_of(x, y)
@@ -49,17 +49,17 @@ def larger(x, y):
 
 
 def smaller(x, y):
-    """The smaller of two numbers, of which a compiled program may know only one."""
+    """The minimum of two numbers, either of which may be traced."""
     return -larger(-x, -y)
 
 
 def as_factor(x, device=None):
-    """A number as what tensors, on `device`, can be multiplied by."""
+    """A number in a form that tensors on `device` can be multiplied by."""
     return x if isinstance(x, (int, float)) else wrap(x, device)
 
 
 def choose(holds, x, y):
-    """x or y, as a condition on numbers says."""
+    """x if `holds`, otherwise y; for a traced condition too."""
     if isinstance(holds, bool):
         return x if holds else y
     k = engine_of(holds)
@@ -67,18 +67,18 @@ def choose(holds, x, y):
 
 
 def put_number(t, value):
-    """Makes `value` the one element of a tensor."""
+    """Stores `value` in a one-element tensor."""
     check_writable(t)
     write(t, "fill_", engine_for(t).fill, value)
 
 
 def scale_number(t, factor):
-    """Multiplies the one element of a tensor, in its precision."""
+    """Scales a one-element tensor, in its precision."""
     t.mul_(as_factor(factor, t.device))
 
 
 def advance(steps):
-    """Adds one to each count of steps; returns them as numbers. While a program is traced, equal ones are one."""
+    """Increments step counts and returns them as numbers. In a trace, equal counts share one number."""
     counts, known = [], {}
     for step in steps:
         number = modes.tracer.common_number(step)
@@ -94,7 +94,7 @@ def advance(steps):
 
 
 def per_step(counts, compute):
-    """``compute(count)`` for each, which is a tuple of numbers; once for counts that are equal."""
+    """``compute(count)``, a tuple of numbers, for each count; equal counts share one call."""
     known, rows = {}, []
     for count in counts:
         key = count if isinstance(count, float) else id(count)
@@ -108,18 +108,18 @@ def per_step(counts, compute):
 
 
 def new_count(p=None):
-    """A count of steps, zero, beside the parameter if one is given: a tensor, which compiled steps have as an input."""
+    """A zero step count, on the parameter's device if given: a tensor, so that compiled steps take it as an input."""
     dtype = float64 if get_default_dtype() is float64 else float32
     return zeros((), dtype=dtype, device=None if p is None else p.device)
 
 
 def new_like(p):
-    """Zeros that lie in memory as the parameter does."""
+    """Zeros with the memory layout of the parameter."""
     return zeros_like(p)
 
 
 def as_real(t):
-    """The tensor, or a view of a complex one as pairs of real numbers."""
+    """The tensor; a complex one is viewed as pairs of reals."""
     return view_as_real(t) if t.is_complex() else t
 
 
@@ -127,7 +127,7 @@ def as_real(t):
 
 
 def unscale(grads, grad_scale, found_inf):
-    """The gradients of a loss that was multiplied by `grad_scale`; None, for no step, where `found_inf`."""
+    """Divides the gradients by `grad_scale`; returns None if the step is skipped because of `found_inf`."""
     if found_inf is not None and found_inf.item():
         return None
     return grads if grad_scale is None else [g / grad_scale for g in grads]
@@ -137,12 +137,12 @@ def apply(name, lists, grads, numbers, flags, differentiable=False):
     """Applies a formula to parameters and their state.
 
     Args:
-        name: of the kernel.
-        lists: the parameters, then each kind of state that the formula has.
-        grads: of the parameters.
-        numbers: for each parameter, those of the formula.
-        flags: which parts of the formula there are.
-        differentiable: whether the step is recorded.
+        name: the kernel.
+        lists: the parameters, then each kind of state of the formula.
+        grads: the gradients.
+        numbers: the numbers of the formula, per parameter.
+        flags: which optional parts of the formula apply.
+        differentiable: whether to record the step.
     """
     if not grads:
         return
@@ -162,7 +162,7 @@ def apply(name, lists, grads, numbers, flags, differentiable=False):
 
 
 def by_engine(params):
-    """(engine, places of its parameters in the list); None stands for all places."""
+    """Groups parameters by engine: (engine, their indices in the list); None means all."""
     engines = [engine_for(p) for p in params]
     found = set(engines)
     if len(found) == 1:
@@ -171,7 +171,7 @@ def by_engine(params):
 
 
 def record(formula, lists, grads, numbers, flags):
-    """Applies a formula to tensors, so that autograd sees it."""
+    """Applies a formula to tensors, recorded by autograd."""
     for own, g, row in zip(zip(*lists, strict=True), grads, numbers, strict=True):
         row = [x if isinstance(x, Tensor) else as_factor(x) for x in row]
         new = formula(TENSORS, g, row, flags, *[snapshot(t) for t in own])

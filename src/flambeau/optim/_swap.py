@@ -1,4 +1,4 @@
-"""Parameters and state of an optimizer exchanged for a while."""
+"""Temporarily swaps the parameters and state of an optimizer."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ OTHER_COUNT = (
 
 @contextlib.contextmanager
 def swap_in_optimizer_params_and_state(optimizer, swapin_parameters, swapin_optim_state):
-    """Lets the optimizer work on other parameters, with other state, inside of a ``with`` block.
+    """Lets the optimizer work on other parameters and state within a ``with`` block.
 
     Args:
-        optimizer: one that has state already.
-        swapin_parameters: {name: tensor}, in the order of the optimizer's own parameters.
-        swapin_optim_state: their state, as ``optimizer.state_dict()`` has it. Its tensors are written to.
+        optimizer: an optimizer with initialised state.
+        swapin_parameters: {name: tensor}, in the order of the optimizer's parameters.
+        swapin_optim_state: their state, in the format of ``optimizer.state_dict()``; its tensors are updated in place.
     """
     if not optimizer.state:
         raise RuntimeError(NO_STATE)

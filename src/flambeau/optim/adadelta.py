@@ -1,4 +1,4 @@
-"""Steps of the size that earlier steps had."""
+"""Adadelta: step sizes adapted to those of earlier steps."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(Optimizer):
-    """Scales the gradient by the ratio of running averages: the size of earlier steps to that of gradients.
+    """Scales the gradient by the ratio of two running averages, of earlier updates and of gradients.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
-        lr: multiplies the step: a number, or a tensor of one element.
-        rho: how much of the averages is kept in each step.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
+        lr: scales the step: a number, or a tensor of one element.
+        rho: the decay rate of the averages.
         eps: added to both averages.
-        weight_decay: adds this share of the parameter to its gradient.
-        maximize: goes up instead of down.
+        weight_decay: adds this multiple of the parameter to its gradient.
+        maximize: maximizes the objective instead of minimizing it.
         foreach, capturable, differentiable: as for :class:`Adam`.
     """
 
@@ -40,7 +40,7 @@ class Adadelta(Optimizer):
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             params, grads, steps, square_avgs, acc_deltas = self._gather(group, "step", "square_avg", "acc_delta")
             adadelta(params, grads, square_avgs, acc_deltas, steps, capturable=group["capturable"],

@@ -1,4 +1,4 @@
-"""Gradients divided by the size of all gradients so far."""
+"""Adagrad: gradients scaled by the accumulated squares of all past gradients."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Adagrad(Optimizer):
     """Divides the gradient by the square root of the sum of the squares of all gradients so far.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
         lr: the step size: a number, or a tensor of one element.
-        lr_decay: by how much of itself the divisor of the step size grows in each step.
-        weight_decay: adds this share of the parameter to its gradient.
-        initial_accumulator_value: what the sum begins with.
-        eps: added to the divisor, so that it is not zero.
-        maximize: goes up instead of down.
+        lr_decay: the decay rate of the learning rate.
+        weight_decay: adds this multiple of the parameter to its gradient.
+        initial_accumulator_value: the initial value of the sum.
+        eps: added to the divisor for numerical stability.
+        maximize: maximizes the objective instead of minimizing it.
         foreach, differentiable, fused: as for :class:`Adam`.
     """
 
@@ -52,13 +52,13 @@ class Adagrad(Optimizer):
                     sum=full_like(p, complex(value, value) if p.is_complex() else value))
 
     def share_memory(self):
-        """Moves the sums to memory that processes share."""
+        """Moves the sums to shared memory."""
         for state in self.state.values():
             state["sum"].share_memory_()
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             params, grads, steps, sums = self._gather(group, "step", "sum")
             adagrad(params, grads, sums, steps, fused=group["fused"], grad_scale=self.grad_scale,
@@ -96,7 +96,7 @@ def adagrad(params, grads, state_sums, state_steps, fused=None, grad_scale=None,
 
 
 def sparse_step(p, grad, total, rate, eps):
-    """The step of one parameter whose gradient is sparse: only the elements that it has change."""
+    """The step for a sparse gradient, which updates only the elements in it."""
     grad = grad.coalesce()
     if grad._nnz() == 0:
         return

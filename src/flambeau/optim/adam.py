@@ -1,4 +1,4 @@
-"""Adam: gradients divided by their running size, with momentum."""
+"""Adam: momentum, scaled by a running root mean square of the gradients."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Adam(Optimizer):
     """Divides a running average of the gradient by the square root of a running average of its square.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
         lr: the step size: a number, or a tensor of one element.
-        betas: how much of the averages of the gradient and of its square is kept in each step.
-        eps: added to the divisor, so that it is not zero.
-        weight_decay: adds this share of the parameter to its gradient.
-        amsgrad: divides by the largest average so far instead of the last one.
-        foreach, fused: accepted; every step is one pass over the memory of each parameter.
-        maximize: goes up instead of down.
-        capturable: keeps the counts of steps on the device of the parameters.
-        differentiable: records the step, so that backward goes through it.
-        decoupled_weight_decay: shrinks the parameter itself, as :class:`AdamW` does.
+        betas: the decay rates of the running averages of the gradient and of its square.
+        eps: added to the divisor for numerical stability.
+        weight_decay: adds this multiple of the parameter to its gradient.
+        amsgrad: divides by the maximum of the second-moment averages so far instead of the current one.
+        foreach, fused: accepted; every step is a single pass over the memory of each parameter.
+        maximize: maximizes the objective instead of minimizing it.
+        capturable: keeps the step counts on the device of the parameters.
+        differentiable: records the step, so that backward can go through it.
+        decoupled_weight_decay: decays the parameter itself, like :class:`AdamW`.
 
     Example::
 
@@ -75,7 +75,7 @@ class Adam(Optimizer):
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
             params, grads, steps, *averages = self._gather(group, "step", *names)

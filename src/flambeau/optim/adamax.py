@@ -1,4 +1,4 @@
-"""Adam by the largest gradient."""
+"""Adamax: Adam with the infinity norm."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["Adamax", "adamax"]
 
 
 class Adamax(Optimizer):
-    """Adam, with the largest of the gradients, of which older ones count less, in the place of the average square.
+    """Adam with an exponentially weighted infinity norm of the gradients in place of the second moment.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
         lr: the step size: a number, or a tensor of one element.
-        betas: how much of the average and of the largest is kept in each step.
-        eps: added to the size of the gradient.
-        weight_decay: adds this share of the parameter to its gradient.
-        maximize: goes up instead of down.
+        betas: the decay rates of the average and of the infinity norm.
+        eps: added to the norm of the gradient.
+        weight_decay: adds this multiple of the parameter to its gradient.
+        maximize: maximizes the objective instead of minimizing it.
         foreach, differentiable, capturable: as for :class:`Adam`.
     """
 
@@ -39,7 +39,7 @@ class Adamax(Optimizer):
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             params, grads, steps, exp_avgs, exp_infs = self._gather(group, "step", "exp_avg", "exp_inf")
             beta1, beta2 = group["betas"]

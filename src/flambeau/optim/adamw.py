@@ -1,4 +1,4 @@
-"""Adam with weight decay that does not go through the averages."""
+"""AdamW: Adam with decoupled weight decay."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ __all__ = ["AdamW", "adamw"]
 
 
 class AdamW(Adam):
-    """Adam, with weight decay that shrinks the parameter itself instead of changing its gradient.
+    """Adam with weight decay applied to the parameter itself instead of its gradient.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
         lr: the step size: a number, or a tensor of one element.
-        betas: how much of the averages of the gradient and of its square is kept in each step.
-        eps: added to the divisor, so that it is not zero.
-        weight_decay: the share of the parameter, times ``lr``, that is taken away in each step.
-        amsgrad: divides by the largest average so far instead of the last one.
-        maximize: goes up instead of down.
+        betas: the decay rates of the running averages of the gradient and of its square.
+        eps: added to the divisor for numerical stability.
+        weight_decay: the decoupled weight decay, multiplied by ``lr``.
+        amsgrad: divides by the maximum of the second-moment averages so far instead of the current one.
+        maximize: maximizes the objective instead of minimizing it.
         foreach, capturable, differentiable, fused: as for :class:`Adam`.
     """
 

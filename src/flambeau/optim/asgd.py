@@ -1,4 +1,4 @@
-"""Stochastic gradient descent, averaged."""
+"""Averaged stochastic gradient descent."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["ASGD", "asgd"]
 
 
 class ASGD(Optimizer):
-    """Gradient descent with steps that get smaller, beside which an average of the parameters is kept (``ax``).
+    """Gradient descent with decreasing step sizes, which also maintains an average of the parameters (``ax``).
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
-        lr: the first step size: a number, or a tensor of one element.
-        lambd: how fast steps get smaller, and how fast parameters shrink.
-        alpha: the power by which steps get smaller.
-        t0: the step from which on the average is one.
-        weight_decay: adds this share of the parameter to its gradient.
-        maximize: goes up instead of down.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
+        lr: the initial step size: a number, or a tensor of one element.
+        lambd: the decay term, of step sizes and of parameters.
+        alpha: the exponent of the step size's decay.
+        t0: the step at which averaging starts.
+        weight_decay: adds this multiple of the parameter to its gradient.
+        maximize: maximizes the objective instead of minimizing it.
         foreach, differentiable, capturable: as for :class:`Adam`.
     """
 
@@ -42,7 +42,7 @@ class ASGD(Optimizer):
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             params, grads, steps, etas, mus, axs = self._gather(group, "step", "eta", "mu", "ax")
             asgd(params, grads, axs, mus, etas, steps, maximize=group["maximize"],

@@ -1,4 +1,4 @@
-"""A quasi-Newton method: curvature is learned from the gradients of the last steps."""
+"""L-BFGS: a quasi-Newton method that estimates curvature from recent gradients."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from .optimizer import Optimizer
 
 __all__ = ["LBFGS"]
 
-FLAT = 1e-10  # curvature along a step below which the step teaches nothing
-MOST_CALLS = 25  # in one line search, after the first
+FLAT = 1e-10  # minimum curvature of a step that updates the history
+MOST_CALLS = 25  # of the closure in a line search, after the first
 KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
 
 
 class LBFGS(Optimizer):
-    """Minimises with an estimate of the curvature by the last changes of parameters and gradients.
+    """Minimises with a curvature estimate from recent changes of parameters and gradients.
 
-    It has one group of parameters, and ``step`` calls its closure many times.
+    It supports a single parameter group, and ``step`` calls its closure several times.
 
     Args:
         params: the parameters.
         lr: the step size.
-        max_iter: the most iterations in a step.
-        max_eval: the most calls of the closure in a step; by default 1.25 times ``max_iter``.
-        tolerance_grad: the size of the largest element of the gradient at which a step is over.
-        tolerance_change: the change of the loss, or of the parameters, at which a step is over.
-        history_size: how many changes are remembered.
+        max_iter: the maximum number of iterations per step.
+        max_eval: the maximum number of closure calls per step; by default 1.25 times ``max_iter``.
+        tolerance_grad: stops when no element of the gradient exceeds it.
+        tolerance_change: stops when the loss or the parameters change by less.
+        history_size: the number of past updates to keep.
         line_search_fn: ``"strong_wolfe"``, or None for steps of the size ``lr``.
 
     Example::
@@ -78,7 +78,7 @@ class LBFGS(Optimizer):
     # ---- the parameters as one vector
 
     def flat_grad(self):
-        """The gradients of all parameters, as a vector."""
+        """The gradients of all parameters as a flat vector."""
         return cat([as_vector(p._grad.to_dense() if p._grad.is_sparse else p._grad) if p._grad is not None
                     else as_vector(p.detach()).new_zeros(as_vector(p.detach()).numel()) for p in self._params])
 
@@ -91,13 +91,13 @@ class LBFGS(Optimizer):
             start += own.numel()
 
     def restore(self, values):
-        """Puts the parameters back."""
+        """Restores the parameters."""
         for p, value in zip(self._params, values, strict=True):
             p.copy_(value)
 
 
 class Search:
-    """The iterations of one step."""
+    """The iterations of a single step."""
 
     def __init__(self, optimizer, evaluate, group, state, loss):
         self.optimizer, self.evaluate, self.group, self.state = optimizer, evaluate, group, state
@@ -107,7 +107,7 @@ class Search:
             state.get(name) for name in KEPT]
 
     def is_over(self):
-        """Whether the gradient is zero, to the tolerance."""
+        """Whether the gradient is zero within the tolerance."""
         return bool(self.grad.abs().max() <= self.group["tolerance_grad"])
 
     def run(self):
@@ -133,7 +133,7 @@ class Search:
         return bool((self.d * self.t).abs().max() <= change) or abs(self.loss - self.last_loss) < change
 
     def set_direction(self):
-        """The direction in which to search: down, by the inverse of the curvature as far as it is known."""
+        """Sets the search direction by multiplying the gradient with the estimated inverse Hessian."""
         if self.state["n_iter"] == 1:
             self.d, self.dirs, self.stps, self.ro, self.h_diag = -self.grad, [], [], [], 1
             return
@@ -149,7 +149,7 @@ class Search:
             self.d.add_(self.stps[i], alpha=float(al[i] - share))
 
     def remember(self, y, s):
-        """Takes in a change of the gradient and the change of the parameters that it came with."""
+        """Adds a gradient change and the parameter change that caused it to the history."""
         curvature = y.dot(s)
         if not curvature > FLAT:
             return
@@ -162,10 +162,10 @@ class Search:
         self.h_diag = curvature / y.dot(y)
 
     def advance(self, slope, is_last):
-        """Moves along the direction; returns how often the closure was called."""
+        """Moves along the direction; returns the number of closure calls."""
         if self.group["line_search_fn"] is None:
             self.optimizer.move(self.t, self.d)
-            if is_last:  # nobody asks for the loss there
+            if is_last:  # its loss is not needed
                 return 0
             self.loss, self.grad = float(self.evaluate()), self.optimizer.flat_grad()
             return 1

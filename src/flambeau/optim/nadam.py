@@ -1,4 +1,4 @@
-"""Adam with Nesterov's momentum."""
+"""NAdam: Adam with Nesterov momentum."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["NAdam", "nadam"]
 
 
 class NAdam(Optimizer):
-    """Adam that looks ahead along its momentum, which grows in the first steps.
+    """Adam with Nesterov momentum, with a momentum schedule.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
         lr: the step size: a number, or a tensor of one element.
-        betas: how much of the averages of the gradient and of its square is kept in each step.
-        eps: added to the divisor, so that it is not zero.
-        weight_decay: adds this share of the parameter to its gradient.
-        momentum_decay: how fast the momentum grows.
-        decoupled_weight_decay: shrinks the parameter itself, as :class:`AdamW` does.
-        maximize: goes up instead of down.
+        betas: the decay rates of the running averages of the gradient and of its square.
+        eps: added to the divisor for numerical stability.
+        weight_decay: adds this multiple of the parameter to its gradient.
+        momentum_decay: the rate of the momentum schedule.
+        decoupled_weight_decay: decays the parameter itself, like :class:`AdamW`.
+        maximize: maximizes the objective instead of minimizing it.
         foreach, capturable, differentiable: as for :class:`Adam`.
     """
 
@@ -48,7 +48,7 @@ class NAdam(Optimizer):
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             params, grads, steps, products, exp_avgs, exp_avg_sqs = self._gather(
                 group, "step", "mu_product", "exp_avg", "exp_avg_sq")

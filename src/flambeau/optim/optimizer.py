@@ -1,4 +1,4 @@
-"""What all optimizers share: parameter groups, state, hooks, saving and loading."""
+"""The base class of optimizers: parameter groups, state, hooks, saving and loading."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ required = _Required()
 
 
 class Optimizer:
-    """Base of the optimizers.
+    """Base class of optimizers.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
-        defaults: the settings of groups that do not say otherwise.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
+        defaults: the default settings of groups.
     """
 
     OptimizerPreHook: TypeAlias = Callable[[Any, tuple, dict], tuple[tuple, dict] | None]
     OptimizerPostHook: TypeAlias = Callable[[Any, tuple, dict], None]
 
-    _added: ClassVar[dict] = {}  # settings that older saved states do not have
-    _counts = False  # whether steps are counted in tensors, where older saved states have numbers
-    _sparse: str | None = "{name} does not support sparse gradients"  # None: it does
-    _opt_called: bool | None = None  # whether a step was made; None while no scheduler asks
-    _replaced_step = None  # the step that the user had set when a scheduler first asked
-    grad_scale = found_inf = None  # set by a gradient scaler for a fused step
+    _added: ClassVar[dict] = {}  # settings missing from older saved states
+    _counts = False  # whether step counts are tensors, which are numbers in older saved states
+    _sparse: str | None = "{name} does not support sparse gradients"  # None: supported
+    _opt_called: bool | None = None  # whether a step was made; None until a scheduler watches
+    _replaced_step = None  # a user-assigned step found when a scheduler first checked
+    grad_scale = found_inf = None  # set by a GradScaler for a fused step
 
     def __init__(self, params, defaults):
         if isinstance(params, Tensor):
@@ -125,25 +125,25 @@ class Optimizer:
             clear_grad(p, set_to_none)
 
     def step(self, closure=None):
-        """Updates the parameters. To be defined by the subclass."""
+        """Updates the parameters. Must be implemented by subclasses."""
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
     # ---- what schedulers ask
 
     def _await_step(self):
-        """Notes from now on whether steps are made."""
+        """Starts tracking whether steps are made."""
         if self._opt_called is None:
             self._replaced_step = self.__dict__.get("step")
-            self._opt_called = self._replaced_step is not None  # such a step notifies nobody
+            self._opt_called = self._replaced_step is not None  # an assigned step does not notify
 
     def _was_step_replaced(self):
-        """Whether the user has set another step since."""
+        """Whether the user has assigned another step since."""
         return self.__dict__.get("step") is not self._replaced_step
 
     # ---- what families ask
 
     def _gather(self, group, *names):
-        """The parameters of a group that have gradients, the gradients, and a list for each kind of state."""
+        """The parameters of a group with gradients, the gradients, and a list for each kind of state."""
         params = [p for p in group["params"] if p._grad is not None]
         grads = [p._grad for p in params]
         if self._sparse and any([g.is_sparse for g in grads]):
@@ -162,13 +162,13 @@ class Optimizer:
         return state
 
     def _new_state(self, p, group):
-        """The state of a parameter before its first step."""
+        """The initial state of a parameter."""
         return {}
 
     # ---- saving and loading
 
     def state_dict(self):
-        """The state by the number of each parameter, and the settings of the groups."""
+        """Returns the state, by parameter index, and the settings of the groups."""
         for hook in list(self._hooks["save_pre"].values()):
             hook(self)
         number = {p: i for i, p in enumerate(chain.from_iterable(g["params"] for g in self.param_groups))}
@@ -182,7 +182,7 @@ class Optimizer:
         return saved
 
     def load_state_dict(self, state_dict):
-        """Takes the state and settings of another optimizer of the same parameters."""
+        """Loads a state dict of an optimizer with the same parameters."""
         given = dict(state_dict)
         for hook in list(self._hooks["load_pre"].values()):
             got = hook(self, given)
@@ -213,11 +213,11 @@ class Optimizer:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state):
-        """Takes what was pickled or loaded; a subclass may add settings that older versions did not have."""
+        """Restores a pickled or loaded state; subclasses may add settings that older versions lacked."""
         self.__dict__.update(state)
         self.__dict__.setdefault("_hooks", {kind: OrderedDict() for kind in _HOOKS})
         _hook_step(type(self))
-        self.defaults.setdefault("differentiable", False)  # groups that are added later show it, as in PyTorch
+        self.defaults.setdefault("differentiable", False)  # shown by groups added later, as in PyTorch
         for group in self.param_groups:
             group.update({name: default for name, default in self._added.items() if name not in group})
         for values in self.state.values() if self._counts else ():
@@ -239,7 +239,7 @@ class Optimizer:
     def register_step_pre_hook(self, hook):
         """Calls ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``.
 
-        The optimizer itself is the first of the ``args``.
+        The first of the ``args`` is the optimizer itself.
         """
         return self._add_hook("pre", hook)
 
@@ -252,11 +252,11 @@ class Optimizer:
         return self._add_hook("save_pre", hook, prepend)
 
     def register_state_dict_post_hook(self, hook, prepend=False):
-        """Calls ``hook(optimizer, state_dict)`` after ``state_dict``; it may return another one."""
+        """Calls ``hook(optimizer, state_dict)`` after ``state_dict``; it may return a replacement."""
         return self._add_hook("save", hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook, prepend=False):
-        """Calls ``hook(optimizer, state_dict)`` before loading; it may return another one."""
+        """Calls ``hook(optimizer, state_dict)`` before loading; it may return a replacement."""
         return self._add_hook("load_pre", hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook, prepend=False):
@@ -265,12 +265,12 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func):
-        """Wraps a ``step`` so that the step hooks run around it; optimizers get this without asking."""
+        """Wraps a ``step`` so that the step hooks run around it; optimizers are wrapped automatically."""
         return _with_hooks(func)
 
 
 def _hook_step(cls):
-    """Lets the ``step`` of a class run between the hooks."""
+    """Wraps the ``step`` of a class so that hooks run around it."""
     if not getattr(cls.step, "hooked", False):
         cls.step = _with_hooks(cls.step)
 
@@ -298,7 +298,7 @@ def _with_hooks(step):
 
 
 def without_grad(step):
-    """A ``step`` whose updates are not recorded, unless the optimizer is ``differentiable``."""
+    """Wraps a ``step`` in no_grad, unless the optimizer is ``differentiable``."""
 
     @functools.wraps(step)
     def wrapper(self, closure=None):
@@ -310,12 +310,12 @@ def without_grad(step):
             step(self)
         return loss
 
-    del wrapper.__wrapped__  # its signature is the one with the closure
+    del wrapper.__wrapped__  # so that its signature shows the closure
     return wrapper
 
 
 def _as_state(p, key, value):
-    """A value of loaded state as it fits its parameter: floating tensors take its dtype; what fits is shared."""
+    """Converts a loaded state value for its parameter: floating tensors take its dtype; matching ones are shared."""
     if isinstance(value, Tensor):
         if key == "step":
             return value
@@ -328,12 +328,12 @@ def _as_state(p, key, value):
 
 
 def register_optimizer_step_pre_hook(hook):
-    """A step pre-hook on every optimizer."""
+    """Registers a step pre-hook for all optimizers."""
     return add_hook(_global_hooks["pre"], hook)
 
 
 def register_optimizer_step_post_hook(hook):
-    """A step post-hook on every optimizer."""
+    """Registers a step post-hook for all optimizers."""
     return add_hook(_global_hooks["post"], hook)
 
 

@@ -1,4 +1,4 @@
-"""Adam that waits until its averages are reliable."""
+"""RAdam: rectified Adam."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["RAdam", "radam"]
 
 
 class RAdam(Optimizer):
-    """Adam whose steps are plain momentum at first, while the average of the squares rests on few gradients.
+    """Adam that uses plain momentum until its second-moment average is reliable.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
         lr: the step size: a number, or a tensor of one element.
-        betas: how much of the averages of the gradient and of its square is kept in each step.
-        eps: added to the divisor, so that it is not zero.
-        weight_decay: adds this share of the parameter to its gradient.
-        decoupled_weight_decay: shrinks the parameter itself, as :class:`AdamW` does.
-        maximize: goes up instead of down.
+        betas: the decay rates of the running averages of the gradient and of its square.
+        eps: added to the divisor for numerical stability.
+        weight_decay: adds this multiple of the parameter to its gradient.
+        decoupled_weight_decay: decays the parameter itself, like :class:`AdamW`.
+        maximize: maximizes the objective instead of minimizing it.
         foreach, capturable, differentiable: as for :class:`Adam`.
     """
 
@@ -42,7 +42,7 @@ class RAdam(Optimizer):
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             params, grads, steps, exp_avgs, exp_avg_sqs = self._gather(group, "step", "exp_avg", "exp_avg_sq")
             beta1, beta2 = group["betas"]
@@ -52,14 +52,14 @@ class RAdam(Optimizer):
 
 
 def rectification(count, beta2, eps):
-    """The share of the average size in the divisor, what is added to it, and by what the step is multiplied.
+    """The weight of the second moment in the divisor, what is added to it, and the factor of the step.
 
-    While little is known of the size, the divisor is one.
+    While the variance is unreliable, the divisor is one.
     """
     most = 2 / (1 - beta2) - 1
     if most <= 5:
         return 0.0, 1.0, 1.0
-    length = most - 2 * count * beta2**count / (1 - beta2**count)  # of an average that is as uncertain
+    length = most - 2 * count * beta2**count / (1 - beta2**count)  # of the equivalent simple moving average
     is_rectified = length > 5
     length = larger(length, 5.0)
     factor = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length) * (1 - beta2**count)) ** 0.5

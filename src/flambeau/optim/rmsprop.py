@@ -1,4 +1,4 @@
-"""Gradients divided by their running size."""
+"""RMSprop: gradients divided by their running root mean square."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class RMSprop(Optimizer):
     """Divides the gradient by the square root of a running average of its square.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
         lr: the step size: a number, or a tensor of one element.
-        alpha: how much of the averages is kept in each step.
-        eps: added to the divisor, so that it is not zero.
-        weight_decay: adds this share of the parameter to its gradient.
-        momentum: how much of the last step goes into the next.
-        centered: takes the average gradient off first: divides by its deviation.
-        maximize: goes up instead of down.
+        alpha: the decay rate of the running averages.
+        eps: added to the divisor for numerical stability.
+        weight_decay: adds this multiple of the parameter to its gradient.
+        momentum: the momentum factor.
+        centered: subtracts the mean gradient, so that the divisor is a standard deviation.
+        maximize: maximizes the objective instead of minimizing it.
         capturable, foreach, differentiable: as for :class:`Adam`.
     """
 
@@ -49,7 +49,7 @@ class RMSprop(Optimizer):
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             kinds = {"grad_avg": group["centered"], "momentum_buffer": group["momentum"] > 0}
             names = [name for name, is_there in kinds.items() if is_there]

@@ -1,4 +1,4 @@
-"""Resilient backpropagation: steps by the signs of gradients."""
+"""Resilient backpropagation: steps by the sign of the gradient."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["Rprop", "rprop"]
 
 
 class Rprop(Optimizer):
-    """Every element has a step size of its own, which grows while the sign of its gradient stays, and else shrinks.
+    """Each element has its own step size, which grows while the sign of its gradient stays and shrinks when it flips.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
-        lr: the first step size: a number, or a tensor of one element.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
+        lr: the initial step size: a number, or a tensor of one element.
         etas: the factors by which step sizes shrink and grow.
         step_sizes: the smallest and the largest step size.
-        maximize: goes up instead of down.
+        maximize: maximizes the objective instead of minimizing it.
         capturable, foreach, differentiable: as for :class:`Adam`.
     """
 
@@ -40,7 +40,7 @@ class Rprop(Optimizer):
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             params, grads, steps, prevs, step_sizes = self._gather(group, "step", "prev", "step_size")
             etaminus, etaplus = group["etas"]

@@ -11,18 +11,18 @@ __all__ = ["SGD", "sgd"]
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum, Nesterov's variant and weight decay as wanted.
+    """Gradient descent with optional momentum, Nesterov momentum and weight decay.
 
     Args:
-        params: the parameters, or dicts that each describe a group of them.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
         lr: the step size: a number, or a tensor of one element.
-        momentum: how much of the last step goes into the next.
-        dampening: how much less of the new gradient goes into the momentum.
-        weight_decay: adds this share of the parameter to its gradient.
-        nesterov: looks ahead along the momentum.
-        maximize: goes up instead of down.
-        foreach, fused: accepted; every step is one pass over the memory of each parameter.
-        differentiable: records the step, so that backward goes through it.
+        momentum: the momentum factor.
+        dampening: the dampening of the gradient in the momentum.
+        weight_decay: adds this multiple of the parameter to its gradient.
+        nesterov: enables Nesterov momentum.
+        maximize: maximizes the objective instead of minimizing it.
+        foreach, fused: accepted; every step is a single pass over the memory of each parameter.
+        differentiable: records the step, so that backward can go through it.
 
     Example::
 
@@ -42,7 +42,7 @@ class SGD(Optimizer):
         check_lr_size(lr)
         settings = {"learning rate": lr, "momentum value": momentum, "weight_decay value": weight_decay}
         for name, value in settings.items():
-            if value < 0.0:  # nan passes here, as in PyTorch, though not in other optimizers
+            if value < 0.0:  # unlike other optimizers, allows nan, as in PyTorch
                 raise ValueError(f"Invalid {name}: {value}")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
@@ -55,7 +55,7 @@ class SGD(Optimizer):
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             params, grads = self._gather(group)
             has_momentum = group["momentum"] != 0
@@ -70,7 +70,7 @@ class SGD(Optimizer):
 
 def sgd(params, d_p_list, momentum_buffer_list, has_sparse_grad=False, foreach=None, fused=None, grad_scale=None,
         found_inf=None, *, weight_decay, momentum, lr, dampening, nesterov, maximize):
-    """One step of :class:`SGD`, on lists of tensors; the buffers that are None are created in the list."""
+    """One step of :class:`SGD`, on lists of tensors; missing buffers (None) are created in the list."""
     step(params, d_p_list, momentum_buffer_list, False, grad_scale, found_inf, weight_decay=weight_decay,
          momentum=momentum, lr=lr, dampening=dampening, nesterov=nesterov, maximize=maximize)
 
@@ -101,13 +101,13 @@ def step(params, grads, buffers, differentiable, grad_scale, found_inf, *, weigh
     first = (lr, momentum, 1.0, 0.0, weight_decay) if differentiable else (lr, momentum, 0.0, 1.0, weight_decay)
     numbers = [first if buffer is None else later for buffer in buffers]
     for i, (p, g) in enumerate(zip(params, grads, strict=True)):
-        if buffers[i] is None:  # a recorded step knows the first gradient as a constant
+        if buffers[i] is None:  # a recorded step treats the first gradient as a constant
             buffers[i] = descent(g, p, *flags[:2], weight_decay).detach().clone() if differentiable else new_like(p)
     apply("sgd_step", [params, buffers], grads, numbers, flags, differentiable)
 
 
 def sparse_step(p, grad, buffer, weight_decay, momentum, lr, dampening, nesterov, maximize):
-    """The step of one parameter whose gradient is sparse: only the rows that it has change. Returns the buffer."""
+    """The step for a sparse gradient, which updates only the rows in it. Returns the buffer."""
     grad = -grad if maximize else grad
     if weight_decay != 0:
         grad = grad.add(p, alpha=weight_decay)

@@ -1,4 +1,4 @@
-"""Adam for gradients that are sparse."""
+"""Adam for sparse gradients."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(Optimizer):
-    """Adam in which only those elements, and their averages, change that the gradient has.
+    """Lazy Adam: updates only the elements, and their averages, that occur in the gradient.
 
     Args:
-        params: the parameters, or named pairs of them, or dicts that each describe a group with settings of its own.
+        params: the parameters, (name, parameter) pairs, or dicts that define parameter groups.
         lr: the step size: a number, or a tensor of one element.
-        betas: how much of the averages of the gradient and of its square is kept in each step.
-        eps: added to the divisor, so that it is not zero.
-        maximize: goes up instead of down.
+        betas: the decay rates of the running averages of the gradient and of its square.
+        eps: added to the divisor for numerical stability.
+        maximize: maximizes the objective instead of minimizing it.
     """
 
     _sparse = None
@@ -41,7 +41,7 @@ class SparseAdam(Optimizer):
 
     @without_grad
     def step(self):
-        """Updates the parameters; a ``closure`` is called first and its loss returned."""
+        """Performs a step; calls ``closure`` first, if given, and returns its loss."""
         for group in self.param_groups:
             params, grads = self._gather(group)
             if not all([g.is_sparse for g in grads]):
@@ -53,7 +53,7 @@ class SparseAdam(Optimizer):
 
 
 def update(p, grad, state, group):
-    """One step of one parameter."""
+    """Updates one parameter."""
     beta1, beta2 = group["betas"]
     lr, count = number_of(group["lr"]), state["step"]
     grad = grad.coalesce()

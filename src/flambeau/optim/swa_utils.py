@@ -1,4 +1,4 @@
-"""Averages of models over training: of all, or of the last ones (EMA)."""
+"""Model averaging over training: equal (SWA) or exponential moving (EMA)."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def get_ema_multi_avg_fn(decay=0.999):
 
 
 def weight_of_next(num_averaged, own):
-    """How much the next model counts in an average of all: a number, or a tensor in a compiled function."""
+    """The weight of the next model in an equal average: a number, or a tensor in a compiled function."""
     if not modes.tracer.active:
         return 1 / (int(num_averaged) + 1)
     return (1 / (num_averaged + 1)).to(own.device, own.dtype if is_averaged(own) else None)
 
 
 def get_swa_multi_avg_fn():
-    """The average of all models with equal weight, as a function that updates lists of tensors."""
+    """The equal average of all models, as a function that updates lists of tensors."""
 
     @no_grad()
     def swa_update(averaged_param_list, current_param_list, num_averaged):
@@ -77,7 +77,7 @@ def get_ema_avg_fn(decay=0.999):
 
 
 def get_swa_avg_fn():
-    """The average of all models with equal weight, as a function of two tensors."""
+    """The equal average of all models, as a function of two tensors."""
 
     @no_grad()
     def swa_update(averaged_param, current_param, num_averaged):
@@ -87,15 +87,15 @@ def get_swa_avg_fn():
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages of those that the model has at each update.
+    """A copy of a model whose parameters are averages of the model's at each update.
 
     Args:
-        model: the one to average.
-        device: where the copy is; by default where the model is.
-        avg_fn: computes the new average of a parameter from the old one, the parameter and the count of updates.
-        multi_avg_fn: updates lists of averages; only one of both functions can be given. Without any, all models have
-            the same weight.
-        use_buffers: averages buffers too, instead of taking them from the model.
+        model: the model to average.
+        device: the device of the copy; by default the model's.
+        avg_fn: computes the new average of a parameter from the old one, the parameter and the number of updates.
+        multi_avg_fn: updates lists of averages; only one of the two functions can be given. By default, all models are
+            weighted equally.
+        use_buffers: averages buffers too, instead of copying the model's.
 
     Example::
 
@@ -126,12 +126,12 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model):
-        """Takes the parameters of a model into the average."""
+        """Updates the average with the parameters of a model."""
         own, current = [list(self._tensors(module)) for module in (self.module, model)]
         current = [c.detach().to(o.device) for o, c in zip(own, current, strict=True)]
         own = [o.detach() for o in own]
         is_first = self.n_averaged == 0
-        if modes.tracer.active:  # the count is data
+        if modes.tracer.active:  # the count is a traced value
             self._average(own, current)
             copy_all(own, [where(is_first.to(o.device), c, o) for o, c in zip(own, current, strict=True)])
         elif is_first:
@@ -159,12 +159,12 @@ def copy_all(targets, sources):
 
 @no_grad()
 def update_bn(loader, model, device=None):
-    """Computes the statistics of all batch-norm layers anew, over the inputs that a loader gives.
+    """Recomputes the statistics of all batch-norm layers from the batches of a loader.
 
     Args:
-        loader: batches of inputs, or tuples that begin with them.
-        model: the one with batch-norm layers.
-        device: where the inputs are moved before.
+        loader: yields batches of inputs, or tuples that begin with them.
+        model: the model with batch-norm layers.
+        device: the device to move inputs to.
     """
     momenta = {}
     for module in model.modules():
@@ -176,7 +176,7 @@ def update_bn(loader, model, device=None):
     was_training = model.training
     model.train()
     for module in momenta:
-        module.momentum = None  # the average over all batches
+        module.momentum = None  # a cumulative average over all batches
     for batch in loader:
         inputs = batch[0] if isinstance(batch, (list, tuple)) else batch
         model(inputs if device is None else inputs.to(device))
@@ -189,14 +189,14 @@ def update_bn(loader, model, device=None):
 
 
 class SWALR(LRScheduler):
-    """Moves the learning rate to a fixed value and keeps it there, for the epochs whose models are averaged.
+    """Anneals the learning rate to a fixed value and keeps it there while models are averaged.
 
     Args:
-        optimizer: whose learning rates are set.
-        swa_lr: the value; or a list with one for each group.
-        anneal_epochs: how many epochs the way there takes.
-        anneal_strategy: the way there: ``"cos"`` or ``"linear"``.
-        last_epoch: where to go on; -1 to begin.
+        optimizer: the wrapped optimizer.
+        swa_lr: the value; or a list with one per group.
+        anneal_epochs: the number of epochs of annealing.
+        anneal_strategy: ``"cos"`` or ``"linear"``.
+        last_epoch: the epoch to resume from; -1 to start.
     """
 
     def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):
@@ -210,7 +210,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
-        """The learning rates at ``last_epoch``, one a group."""
+        """The learning rates at ``last_epoch``, one per group."""
         self._warn_outside_step()
         step = self._step_count - 1
         if self.anneal_epochs == 0:
@@ -220,11 +220,11 @@ class SWALR(LRScheduler):
                 for group in self.optimizer.param_groups]
 
     def _share(self, step):
-        """The share of the way that has been gone after so many steps."""
+        """The elapsed fraction of annealing at a step."""
         t = max(0, min(1, step / max(1, self.anneal_epochs)))
         return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
 
 def start_of(lr, swa_lr, share):
-    """The learning rate with which the way to `swa_lr` began, of which a share has been gone."""
+    """The initial learning rate, given the current one and the elapsed fraction."""
     return swa_lr if share == 1 else (lr - share * swa_lr) / (1 - share)

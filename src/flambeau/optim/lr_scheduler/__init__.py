@@ -1,4 +1,4 @@
-"""Schedulers: learning rates that change as training goes on."""
+"""Learning rate schedulers."""
 
 from ..._utils import name_constructors as _name_constructors
 from ._base import EPOCH_DEPRECATION_WARNING, LRScheduler
@@ -23,6 +23,4 @@ __all__ = [
     "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]
 
-_LRScheduler = LRScheduler  # the name that older scripts derive from
-
-_name_constructors(globals())
+_LRScheduler = LRScheduler  # the former name, still subclassed by older scripts

@@ -1,4 +1,4 @@
-"""What schedulers share: counting, setting the rates, warning of a wrong order, saving and loading."""
+"""The base class of schedulers: counting, setting learning rates, order warnings, saving and loading."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ NOT_IN_STEP = "To get the last learning rate computed by the scheduler, please u
 
 
 class LRScheduler:
-    """Base of the schedulers: a subclass says in ``get_lr`` what the learning rates are at ``last_epoch``.
+    """Base class of schedulers; subclasses compute the learning rates at ``last_epoch`` in ``get_lr``.
 
     Args:
-        optimizer: whose learning rates are set.
-        last_epoch: where to go on; -1 to begin.
+        optimizer: the wrapped optimizer.
+        last_epoch: the epoch to resume from; -1 to start.
     """
 
     _get_lr_called_within_step = False
     _is_initial = False
-    _unsaved: tuple[str, ...] = ("optimizer",)  # attributes that a state dict has not
+    _unsaved: tuple[str, ...] = ("optimizer",)  # attributes not in the state dict
 
     def __init__(self, optimizer, last_epoch=-1):
         check_optimizer(optimizer)
@@ -56,7 +56,7 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self):
-        """Sets the learning rates of the beginning."""
+        """Sets the initial learning rates."""
         self._step_count = 0
         self._is_initial = True
         try:
@@ -65,23 +65,23 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self):
-        """The state, which is all but the optimizer."""
+        """Returns the state: everything except the optimizer."""
         return {name: value for name, value in self.__dict__.items() if name not in self._unsaved}
 
     def load_state_dict(self, state_dict):
-        """Takes the state of another scheduler."""
+        """Loads the state of a scheduler."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self):
-        """The learning rates that were set last, one a group."""
+        """The most recently set learning rates, one per group."""
         return self._last_lr
 
     def get_lr(self):
-        """The learning rates at ``last_epoch``, one a group. To be defined by the subclass."""
+        """The learning rates at ``last_epoch``, one per group. Must be implemented by subclasses."""
         raise NotImplementedError(f"{type(self).__name__} does not define get_lr()")
 
     def step(self, epoch=None):
-        """Sets the learning rates of the next epoch, or of the one that is given."""
+        """Sets the learning rates of the next epoch, or of `epoch`."""
         if self._step_count == 1:
             self._check_order()
         self._step_count += 1
@@ -111,7 +111,7 @@ class LRScheduler:
         self._last_lr = self._rates()
 
     def _rates(self):
-        """The learning rates that the optimizer has now."""
+        """The optimizer's current learning rates."""
         return [copy_of(group["lr"]) for group in self.optimizer.param_groups]
 
     @contextlib.contextmanager
@@ -133,12 +133,12 @@ def check_optimizer(optimizer):
 
 
 def copy_of(value):
-    """The value; of a tensor, which will be written to, a copy."""
+    """The value, copied if it is a tensor, which will be written to."""
     return value.clone() if isinstance(value, Tensor) else value
 
 
 def set_value(group, name, value):
-    """Changes a setting; one that is a tensor stays that tensor."""
+    """Changes a setting; tensors are updated in place."""
     if isinstance(group[name], Tensor):
         group[name].fill_(value.squeeze() if isinstance(value, Tensor) else value)
     else:
@@ -146,7 +146,7 @@ def set_value(group, name, value):
 
 
 def per_group(name, value, optimizer):
-    """The values of an argument, one a group; a single one is for all."""
+    """The values of an argument, one per group; a single value applies to all."""
     if not isinstance(value, (list, tuple)):
         return [value] * len(optimizer.param_groups)
     if len(value) != len(optimizer.param_groups):
@@ -156,5 +156,5 @@ def per_group(name, value, optimizer):
 
 
 def state_of(function):
-    """What a state dict has of a callable: the attributes of an object, None of a function."""
+    """The state dict entry of a callable: the attributes of an object, None for a function."""
     return None if isinstance(function, types.FunctionType) else function.__dict__.copy()

@@ -1,4 +1,4 @@
-"""Several schedulers for one optimizer: one after the other, or all at once."""
+"""Combinations of schedulers, in sequence or chained."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ WRONG_COUNT = (
 
 
 class _Combined(LRScheduler):
-    """Schedulers made of others, whose states are in its own."""
+    """A scheduler that contains others, whose states are part of its own."""
 
     def state_dict(self):
-        """The state, with those of all schedulers."""
+        """Returns the state, including those of all schedulers."""
         state = {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "_schedulers")}
         return {**state, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
     def load_state_dict(self, state_dict):
-        """Takes the state of another scheduler of the same kind."""
+        """Loads the state of a scheduler of the same kind."""
         super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)
@@ -48,13 +48,13 @@ def check_schedulers(name, schedulers, optimizer):
 
 
 class SequentialLR(_Combined):
-    """Schedulers one after the other.
+    """Runs schedulers in sequence.
 
     Args:
-        optimizer: whose learning rates are set.
-        schedulers: in their order.
-        milestones: the epochs at which the second one, the third one, ... begin.
-        last_epoch: where to go on; -1 to begin.
+        optimizer: the wrapped optimizer.
+        schedulers: the schedulers, in order.
+        milestones: the epochs at which the second, third, ... scheduler takes over.
+        last_epoch: the epoch to resume from; -1 to start.
     """
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
@@ -74,7 +74,7 @@ class SequentialLR(_Combined):
         self._last_lr = schedulers[0].get_last_lr()
 
     def recursive_undo(self, sched=None):
-        """Takes back the first step, which every scheduler has made when it was made itself."""
+        """Undoes the initial step that every scheduler performs on construction."""
         scheduler = self if sched is None else sched
         if hasattr(scheduler, "_schedulers"):
             for part in scheduler._schedulers:
@@ -95,11 +95,11 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """Schedulers that all change the learning rate each epoch.
+    """Applies several schedulers every epoch.
 
     Args:
-        schedulers: in the order in which they are called.
-        optimizer: that of the schedulers.
+        schedulers: the schedulers, in the order in which they are called.
+        optimizer: the optimizer of the schedulers.
     """
 
     def __init__(self, schedulers, optimizer=None):

@@ -1,4 +1,4 @@
-"""Learning rates, and momenta, that go up and down."""
+"""Schedulers that cycle learning rates and momenta."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NO_MOMENTUM = "optimizer must support momentum or beta1 with `cycle_momentum` op
 
 
 def set_momentum(group, momentum):
-    """Sets the momentum of a group, which Adam and its like call the first of the betas."""
+    """Sets the momentum of a group (for Adam and relatives, the first of the betas)."""
     if "betas" in group:
         group["betas"] = (momentum, *group["betas"][1:])
     else:
@@ -24,12 +24,12 @@ def check_has_momentum(optimizer):
 
 
 def cosine(start, end, share):
-    """Between two values, along half a wave of the cosine."""
+    """Cosine interpolation between two values."""
     return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
 
 
 def linear(start, end, share):
-    """Between two values, along a line."""
+    """Linear interpolation between two values."""
     return (end - start) * share + start
 
 
@@ -42,14 +42,14 @@ def check_annealing(strategy):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Lets the learning rate fall along half a wave of the cosine, and begin anew at the top.
+    """Cosine annealing of the learning rate, with warm restarts.
 
     Args:
-        optimizer: whose learning rates are set.
-        T_0: how many epochs the first fall takes.
-        T_mult: by what the length of a fall is multiplied after each.
+        optimizer: the wrapped optimizer.
+        T_0: the number of epochs until the first restart.
+        T_mult: the factor by which this period grows at each restart.
         eta_min: the lowest learning rate.
-        last_epoch: where to go on; -1 to begin.
+        last_epoch: the epoch to resume from; -1 to start.
     """
 
     def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
@@ -67,20 +67,20 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
-        """The learning rates at ``last_epoch``, one a group."""
+        """The learning rates at ``last_epoch``, one per group."""
         self._warn_outside_step()
         height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch=None):
-        """Sets the learning rates of the next epoch, or of the one that is given, which may be a fraction."""
+        """Sets the learning rates of the next epoch, or of `epoch`, which may be a fraction."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
             epoch = self.last_epoch + 1
             self.T_cur += 1
             if self.T_cur >= self.T_i:
-                self.T_cur %= self.T_i  # after last_epoch=..., several falls may lie behind
+                self.T_cur %= self.T_i  # last_epoch=... may be several periods in
                 self.T_i *= self.T_mult
         else:
             if epoch < 0:
@@ -92,7 +92,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._set(rates)
 
     def _find_fall(self, epoch):
-        """In which fall an epoch is, and where in it."""
+        """The period of an epoch, and its position in it."""
         if epoch < self.T_0:
             self.T_i, self.T_cur = self.T_0, epoch
         elif self.T_mult == 1:
@@ -104,23 +104,23 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class CyclicLR(LRScheduler):
-    """Lets the learning rate rise from ``base_lr`` to ``max_lr`` and fall again, in batches of training.
+    """Cycles the learning rate between ``base_lr`` and ``max_lr``, stepping every batch.
 
     Args:
-        optimizer: whose learning rates are set.
-        base_lr: the lowest learning rate; or a list with one for each group.
+        optimizer: the wrapped optimizer.
+        base_lr: the lowest learning rate; or a list with one per group.
         max_lr: the highest one.
-        step_size_up: how many batches the rise takes.
-        step_size_down: how many the fall takes; by default as many.
-        mode: ``"triangular"``; ``"triangular2"``, where each cycle is half as high; ``"exp_range"``, where the height
-            is multiplied by ``gamma`` in each batch.
+        step_size_up: the number of batches in the increasing half.
+        step_size_down: the number in the decreasing half; by default the same.
+        mode: ``"triangular"``; ``"triangular2"``, which halves the amplitude every cycle; ``"exp_range"``, which
+            multiplies it by ``gamma`` every batch.
         gamma: see ``mode``.
-        scale_fn: the height as a function, in the place of ``mode``.
-        scale_mode: of what it is a function: ``"cycle"`` or ``"iterations"``.
-        cycle_momentum: lets the momentum fall while the learning rate rises.
-        base_momentum: the lowest momentum; or a list with one for each group.
+        scale_fn: the amplitude as a function, overriding ``mode``.
+        scale_mode: the argument of ``scale_fn``: ``"cycle"`` or ``"iterations"``.
+        cycle_momentum: cycles the momentum inversely to the learning rate.
+        base_momentum: the lowest momentum; or a list with one per group.
         max_momentum: the highest one.
-        last_epoch: the batch at which to go on; -1 to begin.
+        last_epoch: the batch to resume from; -1 to start.
     """
 
     _unsaved = ("optimizer", "_scale_fn_ref")
@@ -160,7 +160,7 @@ class CyclicLR(LRScheduler):
                 group["base_momentum"] = low
 
     def scale_fn(self, x):
-        """The height of the cycle, or at the batch, ``x``."""
+        """The amplitude at cycle or batch ``x``."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -168,7 +168,7 @@ class CyclicLR(LRScheduler):
         return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x
 
     def get_lr(self):
-        """The learning rates at ``last_epoch``, one a group; sets the momenta."""
+        """The learning rates at ``last_epoch``, one per group; also sets the momenta."""
         self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
@@ -181,14 +181,14 @@ class CyclicLR(LRScheduler):
         return [low + (high - low) * height for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self):
-        """The state; of a function of the user's only one that is an object, by its attributes."""
+        """Returns the state; a custom ``scale_fn`` is saved only if it is an object, by its attributes."""
         state = super().state_dict()
         function = state.pop("_scale_fn_custom")
         is_object = function is not None and not isinstance(function, types.FunctionType)
         return {**state, "_scale_fn_custom": function.__dict__.copy() if is_object else None}
 
     def load_state_dict(self, state_dict):
-        """Takes the state of another scheduler."""
+        """Loads the state of a scheduler."""
         state = dict(state_dict)
         function = state.pop("_scale_fn_custom")
         if function is not None:
@@ -197,22 +197,22 @@ class CyclicLR(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Lets the learning rate rise to its highest value and then fall far below the first one, once, in all batches.
+    """The 1cycle policy: anneals the learning rate up to its maximum and then far below its initial value.
 
     Args:
-        optimizer: whose learning rates are set.
-        max_lr: the highest learning rate; or a list with one for each group.
-        total_steps: how many batches there are.
-        epochs, steps_per_epoch: or how many there are by epochs.
-        pct_start: the share of the rise.
-        anneal_strategy: the way up and down: ``"cos"`` or ``"linear"``.
-        cycle_momentum: lets the momentum fall while the learning rate rises.
-        base_momentum: the lowest momentum; or a list with one for each group.
+        optimizer: the wrapped optimizer.
+        max_lr: the highest learning rate; or a list with one per group.
+        total_steps: the number of batches.
+        epochs, steps_per_epoch: alternatively, the number of epochs and of batches in each.
+        pct_start: the fraction of steps with increasing learning rate.
+        anneal_strategy: ``"cos"`` or ``"linear"``.
+        cycle_momentum: cycles the momentum inversely to the learning rate.
+        base_momentum: the lowest momentum; or a list with one per group.
         max_momentum: the highest one.
-        div_factor: the highest learning rate divided by the first.
-        final_div_factor: the first one divided by the last.
-        three_phase: falls as it rose, and then on to the last learning rate.
-        last_epoch: the batch at which to go on; -1 to begin.
+        div_factor: the highest learning rate divided by the initial one.
+        final_div_factor: the initial learning rate divided by the last one.
+        three_phase: decreases symmetrically to the increase first, then down to the last learning rate.
+        last_epoch: the batch to resume from; -1 to start.
     """
 
     def __init__(self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,
@@ -247,7 +247,7 @@ class OneCycleLR(LRScheduler):
                 group["base_momentum"] = low
 
     def get_lr(self):
-        """The learning rates at ``last_epoch``, one a group; sets the momenta."""
+        """The learning rates at ``last_epoch``, one per group; also sets the momenta."""
         self._warn_outside_step()
         if self.last_epoch > self.total_steps:
             raise ValueError(f"Tried to step {self.last_epoch} times. The specified number of total steps is "
@@ -260,7 +260,7 @@ class OneCycleLR(LRScheduler):
         return [anneal(group[phase["start_lr"]], group[phase["end_lr"]], share) for group in groups]
 
     def _place(self):
-        """The phase in which the batch is, and the share of it that has passed."""
+        """The phase of the current batch, and the elapsed fraction of it."""
         start = 0.0
         for phase in self._schedule_phases:
             end = float(phase["end_step"])
@@ -271,7 +271,7 @@ class OneCycleLR(LRScheduler):
 
 
 def count_steps(total_steps, epochs, steps_per_epoch):
-    """How many batches there are, by either way to say it."""
+    """The total number of batches, given in either way."""
     if total_steps is not None:
         if total_steps <= 0 or not isinstance(total_steps, int):
             raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
@@ -285,7 +285,7 @@ def count_steps(total_steps, epochs, steps_per_epoch):
 
 
 def phases(total_steps, pct_start, three_phase):
-    """When the phases end, and between which settings of a group they go."""
+    """The end of each phase, and the group settings it interpolates between."""
     rise = float(pct_start * total_steps)
     ways = [("initial_lr", "max_lr", "max_momentum", "base_momentum")]
     if three_phase:

@@ -1,4 +1,4 @@
-"""Learning rates by a formula of the epoch."""
+"""Schedulers with a closed form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._base import LRScheduler, state_of
 
 
 class _LambdaScheduler(LRScheduler):
-    """Schedulers with a function for each group."""
+    """Base class of schedulers with a function per group."""
 
     _unsaved = ("optimizer", "lr_lambdas")
 
@@ -24,11 +24,11 @@ class _LambdaScheduler(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self):
-        """The state; of the functions only those that are objects, by their attributes."""
+        """Returns the state; functions are saved only if they are objects, by their attributes."""
         return {**super().state_dict(), "lr_lambdas": [state_of(function) for function in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict):
-        """Takes the state of another scheduler."""
+        """Loads the state of a scheduler."""
         super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
         for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if saved is not None and not isinstance(function, types.FunctionType):
@@ -39,13 +39,13 @@ class LambdaLR(_LambdaScheduler):
     """The initial learning rate times a function of the epoch.
 
     Args:
-        optimizer: whose learning rates are set.
-        lr_lambda: the function, or a list with one for each group.
-        last_epoch: where to go on; -1 to begin.
+        optimizer: the wrapped optimizer.
+        lr_lambda: the function, or a list with one per group.
+        last_epoch: the epoch to resume from; -1 to start.
     """
 
     def get_lr(self):
-        """The learning rates at ``last_epoch``, one a group."""
+        """The learning rates at ``last_epoch``, one per group."""
         self._warn_outside_step()
         return [base * function(self.last_epoch) for function, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
@@ -54,13 +54,13 @@ class MultiplicativeLR(_LambdaScheduler):
     """The last learning rate times a function of the epoch.
 
     Args:
-        optimizer: whose learning rates are set.
-        lr_lambda: the function, or a list with one for each group.
-        last_epoch: where to go on; -1 to begin.
+        optimizer: the wrapped optimizer.
+        lr_lambda: the function, or a list with one per group.
+        last_epoch: the epoch to resume from; -1 to start.
     """
 
     def get_lr(self):
-        """The learning rates at ``last_epoch``, one a group."""
+        """The learning rates at ``last_epoch``, one per group."""
         self._warn_outside_step()
         groups = self.optimizer.param_groups
         if self._is_initial:
@@ -69,10 +69,10 @@ class MultiplicativeLR(_LambdaScheduler):
 
 
 class _FactorScheduler(LRScheduler):
-    """Schedulers that multiply all learning rates by one factor: from epoch to epoch, and from the beginning."""
+    """Base class of schedulers that multiply all learning rates by a factor, recursively or in closed form."""
 
     def get_lr(self):
-        """The learning rates at ``last_epoch``, one a group."""
+        """The learning rates at ``last_epoch``, one per group."""
         self._warn_outside_step()
         factor = self._factor()
         return [group["lr"] * factor for group in self.optimizer.param_groups]
@@ -86,10 +86,10 @@ class StepLR(_FactorScheduler):
     """Multiplies the learning rate by ``gamma`` every ``step_size`` epochs.
 
     Args:
-        optimizer: whose learning rates are set.
-        step_size: how many epochs a learning rate lasts.
+        optimizer: the wrapped optimizer.
+        step_size: the period of decay, in epochs.
         gamma: the factor.
-        last_epoch: where to go on; -1 to begin.
+        last_epoch: the epoch to resume from; -1 to start.
 
     Example::
 
@@ -121,10 +121,10 @@ class MultiStepLR(_FactorScheduler):
     """Multiplies the learning rate by ``gamma`` at each of the milestones.
 
     Args:
-        optimizer: whose learning rates are set.
-        milestones: epochs; one that is there twice counts twice.
+        optimizer: the wrapped optimizer.
+        milestones: epochs; repeated ones count repeatedly.
         gamma: the factor.
-        last_epoch: where to go on; -1 to begin.
+        last_epoch: the epoch to resume from; -1 to start.
     """
 
     def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
@@ -140,13 +140,13 @@ class MultiStepLR(_FactorScheduler):
 
 
 class ConstantLR(_FactorScheduler):
-    """Multiplies the learning rate by a factor for the first epochs.
+    """Multiplies the learning rate by a factor for the first ``total_iters`` epochs.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the wrapped optimizer.
         factor: between 0 and 1.
-        total_iters: how many epochs that lasts.
-        last_epoch: where to go on; -1 to begin.
+        total_iters: the number of epochs it applies.
+        last_epoch: the epoch to resume from; -1 to start.
     """
 
     def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
@@ -166,14 +166,14 @@ class ConstantLR(_FactorScheduler):
 
 
 class LinearLR(_FactorScheduler):
-    """Multiplies the learning rate by a factor that changes by the same amount each epoch.
+    """Multiplies the learning rate by a linearly changing factor.
 
     Args:
-        optimizer: whose learning rates are set.
-        start_factor: the factor at the beginning.
+        optimizer: the wrapped optimizer.
+        start_factor: the initial factor.
         end_factor: the factor after ``total_iters`` epochs.
-        total_iters: how many epochs the factor changes.
-        last_epoch: where to go on; -1 to begin.
+        total_iters: the number of epochs over which it changes.
+        last_epoch: the epoch to resume from; -1 to start.
     """
 
     def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
@@ -203,9 +203,9 @@ class ExponentialLR(_FactorScheduler):
     """Multiplies the learning rate by ``gamma`` every epoch.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the wrapped optimizer.
         gamma: the factor.
-        last_epoch: where to go on; -1 to begin.
+        last_epoch: the epoch to resume from; -1 to start.
     """
 
     def __init__(self, optimizer, gamma, last_epoch=-1):
@@ -220,13 +220,13 @@ class ExponentialLR(_FactorScheduler):
 
 
 class PolynomialLR(_FactorScheduler):
-    """Lets the learning rate fall to zero as a power of the epochs that are left.
+    """Decays the learning rate polynomially to zero.
 
     Args:
-        optimizer: whose learning rates are set.
-        total_iters: how many epochs that takes.
-        power: of the polynomial.
-        last_epoch: where to go on; -1 to begin.
+        optimizer: the wrapped optimizer.
+        total_iters: the number of epochs until it is zero.
+        power: the degree of the polynomial.
+        last_epoch: the epoch to resume from; -1 to start.
     """
 
     def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
@@ -245,13 +245,13 @@ class PolynomialLR(_FactorScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Lets the learning rate fall along half a wave of the cosine, and rise along the next.
+    """Cosine annealing of the learning rate; after ``T_max`` epochs it rises again.
 
     Args:
-        optimizer: whose learning rates are set.
-        T_max: how many epochs half a wave takes.
+        optimizer: the wrapped optimizer.
+        T_max: the number of epochs until the minimum.
         eta_min: the lowest learning rate.
-        last_epoch: where to go on; -1 to begin.
+        last_epoch: the epoch to resume from; -1 to start.
     """
 
     def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
@@ -260,14 +260,14 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
-        """The learning rates at ``last_epoch``, one a group."""
+        """The learning rates at ``last_epoch``, one per group."""
         self._warn_outside_step()
         groups = self.optimizer.param_groups
         if self._is_initial:
             return [group["lr"] for group in groups]
         if self._step_count == 1 and self.last_epoch > 0:
             return self._get_closed_form_lr()
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # it was at the bottom, whatever that is
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # from the minimum, the recursion divides by 0
             share = (1 - math.cos(math.pi / self.T_max)) / 2
             rises = [(base - self.eta_min) * share for base in self.base_lrs]
             return [group["lr"] + rise for group, rise in zip(groups, rises, strict=True)]

@@ -1,4 +1,4 @@
-"""A learning rate that falls when training stops to get better."""
+"""Reduces the learning rate when a metric stops improving."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ NEW_GROUPS = (
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the learning rate by a factor when a metric has not become better for some epochs.
+    """Multiplies the learning rate by a factor when a metric has stopped improving for some epochs.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the wrapped optimizer.
         mode: whether ``"min"`` or ``"max"`` is better.
         factor: below 1.
-        patience: how many epochs without an improvement are let pass.
+        patience: the number of epochs without improvement that are tolerated.
         threshold: what counts as an improvement.
-        threshold_mode: whether that is relative (``"rel"``) to the best, or absolute (``"abs"``).
-        cooldown: how many epochs after a reduction are not looked at.
-        min_lr: the lowest learning rate; or a list with one for each group.
-        eps: the smallest reduction that is made.
+        threshold_mode: whether that is relative (``"rel"``) to the best value, or absolute (``"abs"``).
+        cooldown: the number of epochs after a reduction in which the metric is ignored.
+        min_lr: the lowest learning rate; or a list with one per group.
+        eps: the smallest reduction that is applied.
 
     Example::
 
@@ -73,13 +73,13 @@ class ReduceLROnPlateau(LRScheduler):
             self.min_lrs = [min_lr] * groups
 
     def _reset(self):
-        """Forgets what was seen."""
+        """Resets the best value and the counters."""
         self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
     def step(self, metrics, epoch=None):
-        """Looks at the metric of an epoch, and reduces the learning rates if it is time."""
+        """Takes the metric of an epoch, and reduces the learning rates if due."""
         current = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1
@@ -114,7 +114,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self):
-        """Whether the last reduction was too short ago to look at metrics."""
+        """Whether metrics are still ignored after the last reduction."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a, best):
@@ -124,5 +124,5 @@ class ReduceLROnPlateau(LRScheduler):
         return (a - (best + sign * self.threshold)) * sign > 0
 
     def get_lr(self):
-        """There is no formula: learning rates depend on the metrics."""
+        """Not available: the learning rates depend on the metrics."""
         raise NotImplementedError("the learning rates of ReduceLROnPlateau depend on metrics; see get_last_lr()")
